@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The physics of Supple. Needs numpy and torch, never Blender.
+
+Names are loaded on first use, so that a process that only describes a scene, as Blender does,
+never imports torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .embedding import Embedding, embed
+    from .errors import InstabilityError, JobError, SceneError, SuppleError
+    from .scene import Ground, Scene, Skin, SoftBody, SurfaceMesh
+    from .simulator import Frame, Simulator
+    from .tet_mesh import TetMesh
+    from .tetrahedralizers import tetrahedralize
+
+_HOMES = {
+    "Embedding": "embedding",
+    "Frame": "simulator",
+    "Ground": "scene",
+    "InstabilityError": "errors",
+    "JobError": "errors",
+    "Scene": "scene",
+    "SceneError": "errors",
+    "Simulator": "simulator",
+    "Skin": "scene",
+    "SoftBody": "scene",
+    "SuppleError": "errors",
+    "SurfaceMesh": "scene",
+    "TetMesh": "tet_mesh",
+    "embed": "embedding",
+    "tetrahedralize": "tetrahedralizers",
+}
+
+__all__ = [
+    "Embedding",
+    "Frame",
+    "Ground",
+    "InstabilityError",
+    "JobError",
+    "Scene",
+    "SceneError",
+    "Simulator",
+    "Skin",
+    "SoftBody",
+    "SuppleError",
+    "SurfaceMesh",
+    "TetMesh",
+    "embed",
+    "tetrahedralize",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{home}", __name__), name)

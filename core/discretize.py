@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From surfaces to tetrahedra: bodies filled, skins embedded, pins carried over."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from .embedding import embed
+from .errors import SceneError
+from .pin_transfer import pinned_tet_vertices, transfer_path
+from .scene import Scene, Skin, SoftBody, SurfaceMesh
+from .tet_mesh import TetMesh
+from .tetrahedralizers import tetrahedralize
+from .tetrahedralizers.report import report as report_mesh
+
+
+def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
+    """The same scene with a TetMesh in every body and every skin embedded in it.
+
+    Returns:
+        The scene, and for each body that was a surface a report on its tetrahedra.
+
+    Raises:
+        SceneError: when a surface cannot be filled or a body is pinned everywhere.
+    """
+    bodies, reports = [], []
+    for body in scene.bodies:
+        if isinstance(body.mesh, SurfaceMesh):
+            body, report = _fill(body, body.mesh)
+            reports.append(report)
+        bodies.append(_embed_skin(body))
+    return replace(scene, bodies=bodies), reports
+
+
+def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any]]:
+    try:
+        mesh = tetrahedralize(
+            surface.vertices, surface.triangles, surface.method, surface.edge_length
+        )
+    except SceneError as error:
+        raise SceneError(f"{body.name}: {error}") from error
+    report = report_mesh(mesh, surface.vertices, surface.triangles)
+    skin = body.skin or Skin(surface.vertices)
+    summary = {"name": body.name, **asdict(report), "summary": str(report)}
+    return replace(body, mesh=mesh, skin=skin), summary
+
+
+def _embed_skin(body: SoftBody) -> SoftBody:
+    skin, mesh = body.skin, body.mesh
+    if skin is None or skin.embedding is not None or not isinstance(mesh, TetMesh):
+        return body
+    embedding = embed(mesh, skin.points)
+    embedded = replace(skin, embedding=embedding)
+    if skin.pinned is None or len(skin.pinned) == 0:
+        return replace(body, skin=embedded)
+    if body.pinned is not None:
+        raise SceneError(f"{body.name}: pin either its skin or its tetrahedra, not both.")
+    pinned = pinned_tet_vertices(embedding, skin.pinned)
+    if len(pinned) == len(mesh.vertices):
+        raise SceneError(
+            f"{body.name}: every vertex is pinned, so nothing can move; "
+            "pin fewer vertices or use a finer resolution."
+        )
+    path = None
+    if skin.pin_path is not None:
+        path = transfer_path(skin.points[skin.pinned], skin.pin_path, mesh.vertices[pinned])
+    return replace(body, skin=embedded, pinned=pinned, pin_path=path)

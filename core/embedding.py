@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Carries a surface along with the tets it is embedded in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import SceneError
+from .tet_mesh import FACES, TetMesh
+from .tetrahedralizers.point_grid import PointGrid
+from .tetrahedralizers.triangle_distance import point_triangle_distance
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+_INSIDE = -1e-9  # barycentric coordinates of a point on a face, after rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """For each of V points, the tet vertices it follows and with what weights.
+
+    Attributes:
+        indices: (V, 4) vertices of the tet, int32.
+        weights: (V, 4) barycentric coordinates, which sum to one; negative ones extrapolate.
+    """
+
+    indices: NDArray[np.int32]
+    weights: FloatArray
+
+    def interpolate(self, positions: ArrayLike) -> FloatArray:
+        """The points (V, 3) for tet mesh vertices at `positions` (N, 3), same unit."""
+        corners = np.asarray(positions, dtype=np.float64)[self.indices]
+        points: FloatArray = np.einsum("va,vai->vi", self.weights, corners)
+        return points
+
+
+def embed(mesh: TetMesh, points: ArrayLike) -> Embedding:
+    """Embed points (V, 3), in metres, in the rest shape of `mesh`.
+
+    A point inside a tet follows that tet. A point outside all of them follows one close by: the
+    one with the smallest sum of distance, over the mean edge length, and of extrapolation, its
+    most negative barycentric coordinate. Affine motions of the mesh are reproduced exactly.
+
+    Raises:
+        SceneError: a point is not finite.
+    """
+    positions = np.asarray(points, dtype=np.float64).reshape(-1, 3)
+    if not np.isfinite(positions).all():
+        broken = int((~np.isfinite(positions).all(axis=1)).argmax())
+        raise SceneError(f"Vertex {broken} is not at a finite position; move or delete it.")
+    owner = np.full(len(positions), -1)
+    _find_containing(mesh, positions, owner)
+    _find_close(mesh, positions, owner)
+    weights = _barycentric(mesh, owner, positions)
+    return Embedding(mesh.tets[owner].astype(np.int32), weights)
+
+
+def _find_containing(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
+    """Set the owner of each point that lies in a tet."""
+    if len(points) == 0:
+        return
+    corners = mesh.vertices[mesh.tets]
+    slack = 1e-9 * _mean_edge(mesh)
+    low, high = corners.min(axis=1) - slack, corners.max(axis=1) + slack
+    for tet, point in PointGrid(points, _mean_edge(mesh)).pairs(low, high):
+        least = _barycentric(mesh, tet, points[point]).min(axis=1)
+        inside = least >= _INSIDE
+        point, tet, _ = _best(point[inside], tet[inside], -least[inside])
+        owner[point] = tet
+
+
+def _find_close(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
+    """Set the owner of the remaining points, looking farther and farther for a tet."""
+    edge = _mean_edge(mesh)
+    on_surface = np.zeros(len(mesh.vertices), dtype=bool)
+    on_surface[mesh.surface] = True
+    tets = np.flatnonzero(on_surface[mesh.tets].any(axis=1))
+    corners = mesh.vertices[mesh.tets[tets]]
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    reach = 0.5 * edge
+    while (owner < 0).any():
+        lost = np.flatnonzero(owner < 0)
+        found: list[tuple[IndexArray, IndexArray, FloatArray]] = []
+        for near, row in PointGrid(points[lost], reach).pairs(low - reach, high + reach):
+            point, tet = lost[row], tets[near]
+            distance = _tet_distance(mesh, tet, points[point])
+            extrapolation = -_barycentric(mesh, tet, points[point]).min(axis=1)
+            close = distance <= reach
+            score = extrapolation + distance / edge
+            found.append(_best(point[close], tet[close], score[close]))
+        if found:
+            point, tet, _ = _best(*(np.concatenate(part) for part in zip(*found, strict=True)))
+            owner[point] = tet
+        reach *= 2.0
+
+
+def _best(
+    point: IndexArray, tet: IndexArray, score: FloatArray
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """For each point the tet of the lowest score, the first such one."""
+    order = np.lexsort((tet, score, point))
+    first = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
+    return point[first], tet[first], score[first]
+
+
+def _barycentric(mesh: TetMesh, tet: IndexArray, points: FloatArray) -> FloatArray:
+    """(K, 4) barycentric coordinates of points (K, 3) in their own tets (K,)."""
+    offset = points - mesh.vertices[mesh.tets[tet, 0]]
+    last = np.einsum("kai,ki->ka", mesh.shape_gradients[tet, 1:], offset)
+    return np.concatenate([1.0 - last.sum(axis=1, keepdims=True), last], axis=1)
+
+
+def _tet_distance(mesh: TetMesh, tet: IndexArray, points: FloatArray) -> FloatArray:
+    """(K,) distance from points (K, 3) outside their tets (K,) to them."""
+    corners = mesh.vertices[mesh.tets[tet]]
+    faces = [point_triangle_distance(points, *corners[:, face].swapaxes(0, 1)) for face in FACES]
+    distance: FloatArray = np.min(faces, axis=0)
+    return distance
+
+
+def _mean_edge(mesh: TetMesh) -> float:
+    """Edge in metres of a regular tet of the mean volume."""
+    return float((6.0 * np.sqrt(2.0) * mesh.rest_volumes.mean()) ** (1 / 3))

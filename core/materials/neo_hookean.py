@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The classical compressible Neo-Hookean solid with a logarithm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .material import Material, Parameter
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class NeoHookean(Material):
+    """Ψ = μ/2 (I_C − 3) − μ ln J + λ/2 (J − 1)².
+
+    The terms in J continue along their tangents below ``j_min`` and above ``j_max``: the energy
+    stays finite and its derivative continuous when an explicit step passes through J = 0, where
+    the model itself is not defined.
+
+    Args:
+        j_min, j_max: the volume ratios between which the model is used as it stands.
+
+    Source: Bonet and Wood, "Nonlinear Continuum Mechanics for Finite Element Analysis", 2nd
+    edition, section 6.4.3, with (J − 1)² as its volumetric term.
+    """
+
+    j_min: float = 0.1
+    j_max: float = 10.0
+
+    def energy(self, i_c: Tensor, j: Tensor) -> Tensor:
+        mu, lam = self.mu, self.lam
+        clamped = j.clamp(self.j_min, self.j_max)
+        volumetric = 0.5 * lam * (clamped - 1.0) ** 2 - mu * clamped.log()
+        tangent = self._volumetric_slope(clamped) * (j - clamped)
+        return 0.5 * mu * (i_c - 3.0) + volumetric + tangent
+
+    def derivatives(self, i_c: Tensor, j: Tensor) -> tuple[Parameter, Tensor]:
+        return self.mu, self._volumetric_slope(j.clamp(self.j_min, self.j_max))
+
+    def _volumetric_slope(self, j: Tensor) -> Tensor:
+        return self.lam * (j - 1.0) - self.mu / j

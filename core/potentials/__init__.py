@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Everything that stores energy. Forces are minus the gradient."""
+
+from .elasticity import Elasticity
+from .gravity import Gravity
+from .ground_barrier import GroundBarrier
+from .potential import Potential
+
+__all__ = ["Elasticity", "Gravity", "GroundBarrier", "Potential"]

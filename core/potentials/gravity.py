@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Weight."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from .potential import Potential
+
+
+class Gravity(Potential):
+    """−Σ m g·x.
+
+    Args:
+        mass: (N,) vertex masses in kg.
+        acceleration: (3,) in m/s².
+    """
+
+    def __init__(self, mass: Tensor, acceleration: Tensor) -> None:
+        self._gradient = -acceleration[:, None] * mass[None, :]
+
+    def energy(self, positions: Tensor) -> Tensor:
+        return (self._gradient * positions).sum()
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        out.add_(self._gradient)

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is simulated: plain descriptions, checked when they are made. No torch here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .embedding import Embedding
+from .errors import SceneError
+from .materials import Material, StableNeoHookean
+from .tet_mesh import TetMesh
+
+Vector = tuple[float, float, float]
+
+
+@dataclass(eq=False)
+class SurfaceMesh:
+    """A triangle surface, still to be filled with tetrahedra.
+
+    Args:
+        vertices: (V, 3) positions in metres.
+        triangles: (T, 3) vertex indices.
+        method: ``lattice``, ``ftetwild`` or ``tetgen``.
+        edge_length: of the tetrahedra, in metres; None lets the method choose.
+    """
+
+    vertices: NDArray[np.float64]
+    triangles: NDArray[np.int32]
+    method: str = "lattice"
+    edge_length: float | None = None
+
+    def __post_init__(self) -> None:
+        self.vertices = _positions(self.vertices, "the surface")
+        self.triangles = np.asarray(self.triangles, dtype=np.int32).reshape(-1, 3)
+        if len(self.triangles) == 0:
+            raise SceneError("The mesh has no faces; a soft body needs a surface to fill.")
+        if self.triangles.min() < 0 or self.triangles.max() >= len(self.vertices):
+            raise SceneError("The surface has a triangle that names a vertex it does not have.")
+
+
+@dataclass(eq=False)
+class Skin:
+    """Points carried along by a body, such as the vertices of the mesh an artist sees.
+
+    Args:
+        points: (V, 3) rest positions in metres.
+        pinned: indices of points to be held; the tets around them are held with them.
+        pin_path: (T, P, 3) positions of the pinned points at the start and after each frame,
+            or None when they stay where they are.
+        embedding: the points in the tetrahedra of the body, once it has them.
+    """
+
+    points: NDArray[np.float64]
+    pinned: NDArray[np.int32] | None = None
+    pin_path: NDArray[np.float64] | None = None
+    embedding: Embedding | None = None
+
+    def __post_init__(self) -> None:
+        self.points = _positions(self.points, "the skin")
+        self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, len(self.points))
+
+
+@dataclass(eq=False)
+class SoftBody:
+    """An elastic solid.
+
+    Args:
+        mesh: its tetrahedra at rest, or a surface that is to be filled with them.
+        material: the constitutive model and its stiffness.
+        density: in kg/m³.
+        pinned: indices of mesh vertices that are held.
+        velocity: of every vertex at the start, in m/s.
+        initial_positions: (N, 3) start shape in metres, when it is not the rest shape.
+        damping: rate at which velocities decay, in 1/s, whatever the time step.
+        pin_path: (T, P, 3) positions of the pinned vertices at the start and after each frame.
+        skin: points that follow the body.
+        name: what messages call it.
+    """
+
+    mesh: TetMesh | SurfaceMesh
+    material: Material = field(default_factory=StableNeoHookean)
+    density: float = 1000.0
+    pinned: NDArray[np.int32] | None = None
+    velocity: Vector = (0.0, 0.0, 0.0)
+    initial_positions: NDArray[np.float64] | None = None
+    damping: float = 0.0
+    pin_path: NDArray[np.float64] | None = None
+    skin: Skin | None = None
+    name: str = "Soft body"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.density) and self.density > 0.0):
+            raise SceneError(
+                f"{self.name}: the density must be above 0 kg/m³, not {self.density:g}; "
+                "water has 1000."
+            )
+        if not (math.isfinite(self.damping) and self.damping >= 0.0):
+            raise SceneError(
+                f"{self.name}: the damping must be 0 or more per second, not {self.damping:g}."
+            )
+        self.velocity = _vector(self.velocity, f"{self.name}: the velocity")
+        if isinstance(self.mesh, TetMesh):
+            self._check_vertices(self.mesh)
+        elif self.pinned is not None or self.initial_positions is not None:
+            raise SceneError(
+                f"{self.name}: a surface has no tet vertices to pin or place yet; "
+                "pin points of its skin, or tetrahedralize first."
+            )
+
+    def _check_vertices(self, mesh: TetMesh) -> None:
+        count = len(mesh.vertices)
+        self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, count)
+        if self.pinned is not None and len(self.pinned) == count:
+            raise SceneError(
+                f"{self.name}: every vertex is pinned, so nothing can move; "
+                "pin fewer, or use a finer resolution."
+            )
+        if self.initial_positions is not None:
+            start = _positions(self.initial_positions, f"{self.name}: the start shape")
+            if start.shape != mesh.vertices.shape:
+                raise SceneError(
+                    f"{self.name}: the start shape has {len(start)} vertices, the mesh {count}."
+                )
+            self.initial_positions = start
+
+
+@dataclass(eq=False)
+class Ground:
+    """A horizontal half-space, z below ``height``.
+
+    Args:
+        height: in metres.
+        friction: Coulomb coefficient.
+        restitution: fraction of the normal speed kept at a bounce, for ``projection`` only.
+        response: ``barrier`` keeps every vertex strictly above by a smooth energy,
+            ``projection`` puts those that fell below back on the plane.
+        distance: at which the barrier begins to push, in metres; None is a thousandth of the
+            largest body's diagonal.
+    """
+
+    height: float = 0.0
+    friction: float = 0.5
+    restitution: float = 0.0
+    response: Literal["barrier", "projection"] = "barrier"
+    distance: float | None = None
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.height):
+            raise SceneError(f"Ground: the height must be a finite number, not {self.height}.")
+        if not (math.isfinite(self.friction) and self.friction >= 0.0):
+            raise SceneError(f"Ground: the friction must be 0 or more, not {self.friction:g}.")
+        if not 0.0 <= self.restitution <= 1.0:
+            raise SceneError(f"Ground: restitution must be 0 … 1, not {self.restitution:g}.")
+        if self.response not in ("barrier", "projection"):
+            raise SceneError(f"Ground: there is no response {self.response!r}.")
+        if self.distance is not None and not self.distance > 0.0:
+            raise SceneError(f"Ground: the distance must be above 0 m, not {self.distance:g}.")
+
+
+@dataclass(eq=False)
+class Scene:
+    """Everything that is simulated together.
+
+    Args:
+        bodies: at least one.
+        ground: or None for free space.
+        gravity: acceleration in m/s².
+    """
+
+    bodies: list[SoftBody]
+    ground: Ground | None = None
+    gravity: Vector = (0.0, 0.0, -9.81)
+
+    def __post_init__(self) -> None:
+        if not self.bodies:
+            raise SceneError("The scene has no soft body; add one first.")
+        self.gravity = _vector(self.gravity, "Gravity")
+
+
+def _positions(values: object, what: str) -> NDArray[np.float64]:
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise SceneError(f"{what} must hold (N, 3) positions, not {array.shape}.")
+    broken = ~np.isfinite(array).all(axis=1)
+    if broken.any():
+        raise SceneError(f"vertex {int(broken.argmax())} of {what} is not a finite position.")
+    return array
+
+
+def _pins(
+    pinned: object, path: object, count: int
+) -> tuple[NDArray[np.int32] | None, NDArray[np.float64] | None]:
+    if pinned is None:
+        return None, None
+    indices = np.asarray(pinned, dtype=np.int32).ravel()
+    if len(indices) and (indices.min() < 0 or indices.max() >= count):
+        raise SceneError(f"a pinned vertex lies outside 0 … {count - 1}.")
+    if len(np.unique(indices)) != len(indices):
+        raise SceneError("a vertex is pinned twice.")
+    if path is None:
+        return indices, None
+    samples = np.ascontiguousarray(path, dtype=np.float64)
+    if samples.ndim != 3 or samples.shape[1:] != (len(indices), 3) or len(samples) == 0:
+        raise SceneError(f"the pin path must be (frames, {len(indices)}, 3), not {samples.shape}.")
+    if not np.isfinite(samples).all():
+        raise SceneError("the pin path holds a position that is not finite.")
+    return indices, samples
+
+
+def _vector(values: object, what: str) -> Vector:
+    array = np.asarray(values, dtype=float)
+    if array.shape != (3,) or not np.isfinite(array).all():
+        raise SceneError(f"{what} must be three finite numbers, not {values!r}.")
+    return (float(array[0]), float(array[1]), float(array[2]))

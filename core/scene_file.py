@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A scene as JSON beside an archive of arrays, and back. Nothing is pickled."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .embedding import Embedding
+from .errors import JobError, SceneError
+from .files import read_arrays, read_json, write_arrays, write_json
+from .materials import NeoHookean, StableNeoHookean
+from .scene import Ground, Scene, Skin, SoftBody, SurfaceMesh
+from .tet_mesh import TetMesh
+
+Arrays = dict[str, NDArray[Any]]
+
+FORMAT = 1
+
+_TYPES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        Embedding,
+        Ground,
+        NeoHookean,
+        Scene,
+        Skin,
+        SoftBody,
+        StableNeoHookean,
+        SurfaceMesh,
+        TetMesh,
+    )
+}
+
+
+def save_scene(json_path: Path, scene: Scene, settings: dict[str, Any]) -> None:
+    """Writes ``scene`` and the numbers of a run to a JSON file and the .npz beside it."""
+    arrays: Arrays = {}
+    content = {"format": FORMAT, "settings": settings, "scene": encode(scene, "scene", arrays)}
+    # The JSON comes last: a folder that has it has all of it.
+    write_arrays(json_path.with_suffix(".npz"), arrays)
+    write_json(json_path, content)
+
+
+def load_scene(json_path: Path) -> tuple[Scene, dict[str, Any]]:
+    """Reads what ``save_scene`` wrote.
+
+    Raises:
+        JobError: when a file is missing, damaged, or does not describe a valid scene.
+    """
+    content = read_json(json_path)
+    arrays = read_arrays(json_path.with_suffix(".npz"))
+    try:
+        if content["format"] != FORMAT:
+            raise JobError(
+                f"{json_path} has format {content['format']}, this version of Supple reads "
+                f"{FORMAT}; simulate again."
+            )
+        scene = decode(content["scene"], arrays)
+        settings = dict(content["settings"])
+    except (KeyError, TypeError, AttributeError, SceneError, ValueError) as error:
+        raise JobError(
+            f"{json_path} does not describe a scene ({_reason(error)}); simulate again."
+        ) from error
+    if not isinstance(scene, Scene):
+        raise JobError(f"{json_path} does not describe a scene; simulate again.")
+    return scene, settings
+
+
+def encode(value: Any, key: str, arrays: Arrays) -> Any:
+    """``value`` as JSON, its arrays moved to ``arrays`` under keys that begin with ``key``."""
+    if isinstance(value, np.ndarray):
+        arrays[key] = value
+        return {"array": key}
+    if isinstance(value, (list, tuple)):
+        return [encode(item, f"{key}/{index}", arrays) for index, item in enumerate(value)]
+    if isinstance(value, TetMesh):
+        members = {"vertices": value.vertices, "tets": value.tets}
+    elif is_dataclass(value):
+        members = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+    else:
+        return value.item() if isinstance(value, np.generic) else value
+    inside = {name: encode(item, f"{key}/{name}", arrays) for name, item in members.items()}
+    return {"type": type(value).__name__, **inside}
+
+
+def decode(value: Any, arrays: Arrays) -> Any:
+    """The inverse of ``encode``; every object is checked as it is made."""
+    if isinstance(value, list):
+        return [decode(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays[value["array"]]
+    members = {name: decode(item, arrays) for name, item in value.items() if name != "type"}
+    return _TYPES[value["type"]](**members)
+
+
+def _reason(error: Exception) -> str:
+    return f"{error} is missing" if isinstance(error, KeyError) else str(error)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A scene and an integrator in, frames out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from .discretize import discretize
+from .errors import SceneError
+from .integrators import Integrator, SymplecticEuler
+from .scene import Scene
+from .system import Energies, State, System
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one frame cost and how it came out: seconds, joules, metres."""
+
+    seconds: float
+    substeps: int
+    energies: Energies
+    minimum_volume_ratio: float
+    minimum_ground_distance: float | None
+
+    def record(self) -> dict[str, float | int | None]:
+        """As one flat JSON object."""
+        return {
+            "seconds": round(self.seconds, 6),
+            "substeps": self.substeps,
+            "kinetic_energy": self.energies.kinetic,
+            "elastic_energy": self.energies.elastic,
+            "potential_energy": self.energies.gravity,
+            "ground_energy": self.energies.ground,
+            "minimum_j": self.minimum_volume_ratio,
+            "minimum_ground_distance": self.minimum_ground_distance,
+        }
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The bodies at one moment.
+
+    Args:
+        index: 1 for the first frame after the start.
+        time: since the start, in seconds.
+        positions: one (N, 3) tensor a body, in metres.
+        velocities: one (N, 3) tensor a body, in m/s.
+        report: cost, energies and quality.
+    """
+
+    index: int
+    time: float
+    positions: list[Tensor]
+    velocities: list[Tensor]
+    report: Report
+
+
+class Simulator:
+    """Runs a scene.
+
+    Args:
+        scene: bodies whose mesh is still a surface are filled with tetrahedra first.
+        integrator: symplectic Euler by default.
+        frame_time: seconds from one frame to the next.
+        substeps: time steps a frame; None lets the integrator choose, and take more where the
+            motion needs them.
+        device: ``auto`` takes CUDA where there is one.
+        dtype: ``torch.float64`` or ``torch.float32``.
+
+    Raises:
+        SceneError: when the scene cannot be simulated or the device does not exist.
+        InstabilityError: when ``substeps`` are too few for the stiffness of the scene.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        integrator: Integrator | None = None,
+        *,
+        frame_time: float = 1.0 / 24.0,
+        substeps: int | None = None,
+        device: str = "auto",
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        self.scene, _ = discretize(scene)
+        self.integrator = integrator or SymplecticEuler()
+        self.frame_time = frame_time
+        self.system = System(self.scene, find_device(device), dtype)
+        self._adapt = substeps is None
+        chosen = self.integrator.choose_substeps(self.system, frame_time, substeps)
+        #: Where everything is now.
+        self.state: State = self.system.initial_state(chosen)
+
+    def run(self, frames: int) -> Iterator[Frame]:
+        """Simulates ``frames`` more frames, yielding each as it is done.
+
+        Raises:
+            InstabilityError: when a frame diverges; the frames before it stand.
+        """
+        for _ in range(frames):
+            began = time.perf_counter()
+            self.state = self.integrator.advance(
+                self.system, self.state, self.frame_time, self._adapt
+            )
+            yield self.frame(began)
+
+    def frame(self, began: float | None = None) -> Frame:
+        """The present state as a frame; ``began`` is when its computation did."""
+        state, system = self.state, self.system
+        report = Report(
+            seconds=0.0 if began is None else time.perf_counter() - began,
+            substeps=state.substeps,
+            energies=system.energies(state),
+            minimum_volume_ratio=system.minimum_volume_ratio(state.positions),
+            minimum_ground_distance=system.minimum_ground_distance(state.positions),
+        )
+        slices = system.body_slices()
+        return Frame(
+            index=state.frame,
+            time=state.frame * self.frame_time,
+            positions=[state.positions[:, where].T.contiguous() for where in slices],
+            velocities=[state.velocities[:, where].T.contiguous() for where in slices],
+            report=report,
+        )
+
+
+def find_device(name: str) -> torch.device:
+    """``auto``, ``cpu`` or ``cuda`` as a torch device.
+
+    Raises:
+        SceneError: when CUDA is asked for and there is none.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise SceneError("This computer has no CUDA device that torch can use; choose CPU or Auto.")
+    if name not in ("cpu", "cuda"):
+        raise SceneError(f"The device must be auto, cpu or cuda, not {name!r}.")
+    return torch.device(name)

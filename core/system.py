@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A scene of tetrahedral bodies as tensors: one state, one list of potentials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .errors import JobError, SceneError
+from .ground_step import BarrierStep, GroundStep, ProjectionStep
+from .materials import Material
+from .materials.material import PARAMETERS
+from .pins import MovingPins
+from .potentials import Elasticity, Gravity, GroundBarrier, Potential
+from .scene import Ground, Scene, SoftBody
+from .sparse import divergence_matrix, gradient_matrix
+from .tet_mesh import TetMesh
+
+# The ground's stiffness in units of the body's: large enough to stop it within the distance.
+BARRIER_STIFFNESS = 0.1
+# The distance at which the ground begins to act, in units of the largest body's diagonal.
+BARRIER_DISTANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class State:
+    """Where everything is and how it moves.
+
+    ``positions`` and ``velocities`` are (3, N), component first, in metres and m/s.
+    """
+
+    positions: Tensor
+    velocities: Tensor
+    frame: int
+    substeps: int
+
+    def clone(self) -> State:
+        return replace(self, positions=self.positions.clone(), velocities=self.velocities.clone())
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "positions": self.positions.cpu().numpy(),
+            "velocities": self.velocities.cpu().numpy(),
+            "substeps": np.array(self.substeps),
+        }
+
+    def restored(self, frame: int, arrays: dict[str, NDArray[Any]]) -> State:
+        """The state that ``to_arrays`` saved, on this state's device.
+
+        Raises:
+            JobError: when the arrays do not fit this scene.
+        """
+        for name in ("positions", "velocities"):
+            if name not in arrays or arrays[name].shape != tuple(self.positions.shape):
+                raise JobError("The checkpoint does not fit the scene; simulate again.")
+        return State(
+            torch.as_tensor(arrays["positions"]).to(self.positions),
+            torch.as_tensor(arrays["velocities"]).to(self.velocities),
+            frame,
+            int(arrays["substeps"]),
+        )
+
+
+@dataclass(frozen=True)
+class Energies:
+    """In joules; the kinetic energy is that of the vertices that are not pinned."""
+
+    kinetic: float
+    elastic: float
+    gravity: float
+    ground: float
+
+    @property
+    def total(self) -> float:
+        return self.kinetic + self.elastic + self.gravity + self.ground
+
+
+class System:
+    """The bodies of a scene, one after the other in every array.
+
+    Args:
+        scene: whose bodies all have tetrahedra.
+        device, dtype: of every tensor.
+    """
+
+    def __init__(self, scene: Scene, device: torch.device, dtype: torch.dtype) -> None:
+        self.device, self.dtype = device, dtype
+        self.bodies = scene.bodies
+        self.meshes = [_tet_mesh(body) for body in scene.bodies]
+        counts = [len(mesh.vertices) for mesh in self.meshes]
+        self._starts = [int(start) for start in np.cumsum([0, *counts])]
+        self.vertex_count = self._starts[-1]
+        mass = np.concatenate(
+            [m.lumped_mass(b.density) for m, b in zip(self.meshes, self.bodies, strict=True)]
+        )
+        self.mass = self._tensor(mass)
+        self.is_pinned = self._pinned_mask()
+        self.inverse_mass = self._tensor(np.where(self.is_pinned, 0.0, 1.0 / mass))
+        self._free_mass = self._tensor(np.where(self.is_pinned, 0.0, mass))
+        self.damping = self._per_vertex([body.damping for body in self.bodies])
+        self.moving_pins = self._moving_pins()
+        self.elasticities = self._elasticities()
+        self.gravity = Gravity(self.mass, self._tensor(scene.gravity))
+        # Falling by a hundredth of an edge: below this, differences of energy mean nothing.
+        fall = float(np.linalg.norm(scene.gravity)) * 0.01 * self.shortest_edge()
+        self.smallest_energy = float(mass.sum()) * fall
+        self.potentials: list[Potential] = [*self.elasticities, self.gravity]
+        self.ground_barrier: GroundBarrier | None = None
+        self.ground_step: GroundStep | None = None
+        self._ground_height: float | None = None
+        if scene.ground is not None:
+            self._add_ground(scene.ground)
+
+    def body_slices(self) -> list[slice]:
+        """Where the vertices of each body lie among all."""
+        return [slice(a, b) for a, b in zip(self._starts, self._starts[1:], strict=False)]
+
+    def rest_positions(self) -> Tensor:
+        """(3, N) in metres."""
+        return self._tensor(np.concatenate([mesh.vertices for mesh in self.meshes]).T)
+
+    def shortest_edge(self) -> float:
+        """Of all tets at rest, in metres."""
+        return min(mesh.shortest_edge for mesh in self.meshes)
+
+    def initial_state(self, substeps: int = 1) -> State:
+        starts = [
+            mesh.vertices if body.initial_positions is None else body.initial_positions
+            for mesh, body in zip(self.meshes, self.bodies, strict=True)
+        ]
+        positions = self._tensor(np.concatenate(starts).T)
+        velocities = self._tensor(
+            np.concatenate(
+                [
+                    np.tile(b.velocity, (len(m.vertices), 1))
+                    for b, m in zip(self.bodies, self.meshes, strict=True)
+                ]
+            ).T
+        )
+        velocities[:, torch.as_tensor(self.is_pinned, device=self.device)] = 0.0
+        if self.moving_pins is not None:
+            positions[:, self.moving_pins.vertices] = self.moving_pins.positions(0, 0.0)
+        self._clear_ground(positions)
+        return State(positions, velocities, 0, substeps)
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        """Adds the gradient of elasticity and gravity, (3, N) in newtons, to ``out``."""
+        for potential in self.potentials:
+            potential.add_gradient(positions, out)
+
+    def energies(self, state: State) -> Energies:
+        elastic = sum(float(part.energy(state.positions)) for part in self.elasticities)
+        ground = self.ground_barrier
+        return Energies(
+            kinetic=0.5 * float((self._free_mass * state.velocities.square()).sum()),
+            elastic=elastic,
+            gravity=float(self.gravity.energy(state.positions)),
+            ground=0.0 if ground is None else float(ground.energy(state.positions)),
+        )
+
+    def minimum_volume_ratio(self, positions: Tensor) -> float:
+        """The smallest J = det F of all tets: below 0, a tet is inside out."""
+        return min(float(part.volume_ratios(positions).min()) for part in self.elasticities)
+
+    def minimum_ground_distance(self, positions: Tensor) -> float | None:
+        """Height of the lowest vertex above the ground in metres; None without a ground."""
+        if self._ground_height is None:
+            return None
+        return float(positions[2].min()) - self._ground_height
+
+    # Assembly
+
+    def _tensor(self, values: Any) -> Tensor:
+        return torch.as_tensor(np.ascontiguousarray(values), dtype=self.dtype, device=self.device)
+
+    def _indices(self, values: NDArray[Any]) -> Tensor:
+        return torch.as_tensor(np.ascontiguousarray(values, dtype=np.int64), device=self.device)
+
+    def _per_vertex(self, values: list[float]) -> Tensor | float:
+        if len(set(values)) == 1:
+            return values[0]
+        counts = [len(mesh.vertices) for mesh in self.meshes]
+        return self._tensor(np.repeat(values, counts))
+
+    def _pinned_mask(self) -> NDArray[np.bool_]:
+        mask = np.zeros(self.vertex_count, dtype=bool)
+        for start, body in zip(self._starts, self.bodies, strict=False):
+            if body.pinned is not None:
+                mask[start + body.pinned] = True
+        return mask
+
+    def _moving_pins(self) -> MovingPins | None:
+        moving = [
+            (start + body.pinned, body.pin_path)
+            for start, body in zip(self._starts, self.bodies, strict=False)
+            if body.pinned is not None and body.pin_path is not None
+        ]
+        if not moving:
+            return None
+        length = max(len(path) for _, path in moving)
+        paths = [np.pad(p, ((0, length - len(p)), (0, 0), (0, 0)), "edge") for _, p in moving]
+        vertices = np.concatenate([indices for indices, _ in moving])
+        path = np.concatenate(paths, axis=1).swapaxes(1, 2)
+        return MovingPins(self._indices(vertices), self._tensor(path))
+
+    def _elasticities(self) -> list[Elasticity]:
+        models: dict[Any, list[int]] = {}
+        for index, body in enumerate(self.bodies):
+            models.setdefault(body.material.model(), []).append(index)
+        return [self._elasticity(indices) for indices in models.values()]
+
+    def _elasticity(self, indices: list[int]) -> Elasticity:
+        meshes = [(self._starts[i], self.meshes[i]) for i in indices]
+        volumes = np.concatenate([mesh.rest_volumes for _, mesh in meshes])
+        material = self._merged_material(
+            [(self.bodies[i].material, len(self.meshes[i].tets)) for i in indices]
+        )
+        return Elasticity(
+            material,
+            gradient_matrix(meshes, self.vertex_count, self.device, self.dtype),
+            divergence_matrix(meshes, self.vertex_count, self.device, self.dtype),
+            self._tensor(volumes),
+        )
+
+    def _merged_material(self, materials: list[tuple[Material, int]]) -> Material:
+        """One material for the tets of several bodies, its parameters tensors where they differ."""
+        merged: dict[str, float | Tensor] = {}
+        for name in PARAMETERS:
+            values = [np.asarray(getattr(m, name), dtype=float) for m, _ in materials]
+            if all(value.ndim == 0 and value == values[0] for value in values):
+                merged[name] = float(values[0])
+            else:
+                parts = [
+                    np.broadcast_to(value, count)
+                    for value, (_, count) in zip(values, materials, strict=True)
+                ]
+                merged[name] = self._tensor(np.concatenate(parts))
+        return replace(materials[0][0], **merged)
+
+    # Ground
+
+    def _add_ground(self, ground: Ground) -> None:
+        areas = np.concatenate([mesh.surface_areas for mesh in self.meshes])
+        vertices = np.flatnonzero((areas > 0.0) & ~self.is_pinned)
+        self._ground_height = ground.height
+        if ground.response == "projection":
+            self.ground_step = ProjectionStep(
+                self._indices(vertices), ground.height, ground.friction, ground.restitution
+            )
+            return
+        young = np.concatenate(
+            [
+                np.full(len(m.vertices), np.mean(np.asarray(b.material.young)))
+                for m, b in zip(self.meshes, self.bodies, strict=True)
+            ]
+        )
+        diagonals = [float(np.linalg.norm(np.ptp(mesh.vertices, axis=0))) for mesh in self.meshes]
+        barrier = GroundBarrier(
+            self._indices(vertices),
+            self._tensor(BARRIER_STIFFNESS * young[vertices] * areas[vertices]),
+            ground.height,
+            ground.distance or BARRIER_DISTANCE * max(diagonals),
+        )
+        self.ground_barrier = barrier
+        self.ground_step = BarrierStep(
+            barrier, self.inverse_mass[barrier.vertices], ground.friction
+        )
+
+    def _clear_ground(self, positions: Tensor) -> None:
+        """Lifts bodies off the ground that they touch, and refuses those that lie in it."""
+        if self._ground_height is None:
+            return
+        barrier = self.ground_barrier
+        floor = self._ground_height + (barrier.distance if barrier else 0.0)
+        for body, mesh, where in zip(self.bodies, self.meshes, self.body_slices(), strict=True):
+            free = torch.as_tensor(~self.is_pinned[where], device=self.device)
+            depth = floor - float(positions[2, where][free].min())
+            if depth <= 0.0:
+                continue
+            _check_depth(body, mesh, self._ground_height)
+            positions[2, where] += free * depth
+
+
+def _check_depth(body: SoftBody, mesh: TetMesh, height: float) -> None:
+    points = mesh.vertices if body.initial_positions is None else body.initial_positions
+    visible = points if body.skin is None else body.skin.points
+    depth = height - float(visible[:, 2].min())
+    # Tetrahedra may stand out of the mesh that an artist placed on the ground: not his doing.
+    if depth > 1e-3 * float(np.linalg.norm(np.ptp(points, axis=0))):
+        raise SceneError(
+            f"{body.name} starts {depth:.3g} m below the ground; raise it or lower the ground."
+        )
+
+
+def _tet_mesh(body: SoftBody) -> TetMesh:
+    if not isinstance(body.mesh, TetMesh):
+        raise SceneError(f"{body.name} has no tetrahedra; discretize the scene first.")
+    return body.mesh

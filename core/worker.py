@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The process that simulates a job folder. It can be killed at any moment and started again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .discretize import discretize
+from .job import Job
+
+if TYPE_CHECKING:
+    from .simulator import Frame, Simulator
+
+
+def work(folder: Path, mesh_only: bool = False) -> None:
+    """Makes the tetrahedra of a job unless it has them, then all frames it still lacks.
+
+    Raises:
+        SuppleError: when the job is damaged or cannot be simulated; the frames so far are kept.
+    """
+    # Loading torch takes longer than filling a mesh: do both at once.
+    loading = threading.Thread(target=_load_torch, daemon=True)
+    if not mesh_only:
+        loading.start()
+    job = Job(folder)
+    _remove_parts(folder)
+    if not job.has_solids():
+        job.write_solids(*discretize(job.scene))
+    for report in job.mesh_reports():
+        print(f"{report['name']}: {report['summary']}", flush=True)
+    if mesh_only:
+        return
+    loading.join()
+    _simulate(job)
+
+
+def stop_when_input_closes() -> None:
+    """Ends this process when standard input does. Files are whole at any moment, so it may."""
+
+    def wait() -> None:
+        while sys.stdin.buffer.read(4096):
+            pass
+        os._exit(3)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _load_torch() -> None:
+    import torch  # noqa: F401
+
+
+def _simulate(job: Job) -> None:
+    import torch
+
+    from .simulator import Simulator
+
+    settings = job.settings
+    simulator = Simulator(
+        job.solids,
+        frame_time=settings.frame_time,
+        substeps=settings.substeps,
+        device=settings.device,
+        dtype=torch.float64 if settings.dtype == "float64" else torch.float32,
+    )
+    _restore(job, simulator)
+    remaining = settings.frame_count - simulator.state.frame
+    for frame in simulator.run(remaining):
+        _write(job, simulator, frame)
+        print(
+            f"frame {frame.index} of {settings.frame_count}, {frame.report.seconds:.3f} s",
+            flush=True,
+        )
+
+
+def _restore(job: Job, simulator: Simulator) -> None:
+    """Puts the simulator where the last checkpoint left it, or writes the start."""
+    checkpoint = job.read_checkpoint()
+    if checkpoint is None:
+        job.forget_after(-1)
+        _write(job, simulator, simulator.frame())
+        return
+    frame, arrays = checkpoint
+    simulator.state = simulator.state.restored(frame, arrays)
+    job.forget_after(frame)
+
+
+def _write(job: Job, simulator: Simulator, frame: Frame) -> None:
+    # The checkpoint comes last: a frame that has one is whole, and so is its record.
+    job.write_frame(frame.index, simulator.state.positions.T.contiguous().cpu().numpy())
+    job.append_record({"frame": frame.index, "time": frame.time, **frame.report.record()})
+    job.write_checkpoint(frame.index, simulator.state.to_arrays())
+
+
+def _remove_parts(folder: Path) -> None:
+    """Removes what a killed worker had begun to write."""
+    for part in (*folder.glob("*.part"), *folder.glob("frames/*.part")):
+        part.unlink(missing_ok=True)

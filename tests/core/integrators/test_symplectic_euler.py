@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Ground, InstabilityError, Scene, Simulator, SoftBody, TetMesh
+from supple.core.integrators.stability import critical_step
+from supple.core.materials import NeoHookean, StableNeoHookean
+from supple.core.system import System
+
+FRAME = 1.0 / 24.0
+CORNER = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+
+
+def _stretched_block(make_block, amount: float = 0.05, **options) -> SoftBody:
+    mesh = make_block()
+    return SoftBody(
+        mesh,
+        StableNeoHookean(1e4, 0.3),
+        initial_positions=mesh.vertices * [1.0 + amount, 1.0, 1.0],
+        **options,
+    )
+
+
+@pytest.mark.parametrize("substeps", [1, 7])
+def test_free_fall_follows_the_closed_form_of_the_scheme(make_block, substeps: int) -> None:
+    body = SoftBody(make_block(), StableNeoHookean(1e3, 0.3), velocity=(1.0, 0.0, 2.0))
+    simulator = Simulator(Scene([body]), substeps=substeps)
+    *_, last = simulator.run(24)
+    steps, h = 24 * substeps, FRAME / substeps
+    drop = 9.81 * h * h * steps * (steps + 1) / 2
+    expected = body.mesh.vertices + np.array([last.time, 0.0, 2.0 * last.time - drop])
+    np.testing.assert_allclose(last.positions[0].numpy(), expected, atol=1e-9)
+
+
+def test_an_undamped_body_keeps_its_energy(make_block) -> None:
+    scene = Scene([_stretched_block(make_block)], gravity=(0.0, 0.0, 0.0))
+    simulator = Simulator(scene)
+    start = simulator.system.energies(simulator.state).total
+    totals = [frame.report.energies.total for frame in simulator.run(240)]
+    assert max(totals) < 1.05 * start
+    assert np.mean(totals[-48:]) == pytest.approx(np.mean(totals[:48]), rel=0.01)
+
+
+def test_the_energy_error_shrinks_in_proportion_to_the_step(make_block) -> None:
+    def error(substeps: int) -> float:
+        scene = Scene([_stretched_block(make_block)], gravity=(0.0, 0.0, 0.0))
+        simulator = Simulator(scene, substeps=substeps)
+        start = simulator.system.energies(simulator.state).total
+        return max(abs(f.report.energies.total - start) for f in simulator.run(48))
+
+    coarse, fine = error(40), error(160)
+    assert coarse / fine == pytest.approx(4.0, rel=0.2)
+
+
+def test_momentum_of_a_free_body_is_kept(make_block) -> None:
+    body = _stretched_block(make_block, velocity=(1.0, 2.0, 3.0))
+    simulator = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)))
+    *_, last = simulator.run(24)
+    momentum = simulator.system.mass @ last.velocities[0]
+    np.testing.assert_allclose(momentum.numpy(), [1000.0, 2000.0, 3000.0], rtol=1e-10)
+
+
+@pytest.mark.parametrize("substeps", [1, 10])
+def test_damping_is_a_rate_whatever_the_step(make_block, substeps: int) -> None:
+    body = SoftBody(make_block(), StableNeoHookean(1e3, 0.3), damping=0.7, velocity=(1.0, 0.0, 0.0))
+    simulator = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)), substeps=substeps)
+    *_, last = simulator.run(24)
+    assert float(last.velocities[0][0, 0]) == pytest.approx(math.exp(-0.7), rel=1e-9)
+
+
+def test_bodies_keep_their_own_damping(make_block) -> None:
+    bodies = [SoftBody(make_block(), damping=rate, velocity=(1.0, 0.0, 0.0)) for rate in (0.0, 2.0)]
+    *_, last = Simulator(Scene(bodies, gravity=(0.0, 0.0, 0.0))).run(24)
+    speeds = [float(velocities[0, 0]) for velocities in last.velocities]
+    assert speeds == pytest.approx([1.0, math.exp(-2.0)], rel=1e-9)
+
+
+@pytest.mark.parametrize("poisson", [0.0, 0.3, 0.45])
+def test_the_critical_step_agrees_with_the_dense_eigenvalues_of_one_tet(poisson: float) -> None:
+    material = StableNeoHookean(1e5, poisson)
+    mesh = TetMesh(CORNER, [[0, 1, 2, 3]])
+    system = System(Scene([SoftBody(mesh, material)]), torch.device("cpu"), torch.float64)
+    b = mesh.shape_gradients[0]
+    mu, lam = material.mu, material.lam
+    stiffness = np.zeros((4, 3, 4, 3))
+    for p in range(4):
+        for q in range(4):
+            stiffness[p, :, q, :] = mesh.rest_volumes[0] * (
+                lam * np.outer(b[p], b[q])
+                + mu * np.outer(b[q], b[p])
+                + mu * (b[p] @ b[q]) * np.eye(3)
+            )
+    mass = 1000.0 * mesh.rest_volumes[0] / 4
+    highest = np.linalg.eigvalsh(stiffness.reshape(12, 12))[-1] / mass
+    assert critical_step(system) == pytest.approx(2 / math.sqrt(highest), rel=1e-3)
+
+
+def test_the_critical_step_scales_with_edge_over_wave_speed(make_block) -> None:
+    def limit(size: float, young: float) -> float:
+        body = SoftBody(make_block(size=(size, size, size)), StableNeoHookean(young, 0.3))
+        return critical_step(System(Scene([body]), torch.device("cpu"), torch.float64))
+
+    assert limit(2.0, 1e4) / limit(1.0, 1e4) == pytest.approx(2.0, rel=1e-3)
+    assert limit(1.0, 1e4) / limit(1.0, 1e6) == pytest.approx(10.0, rel=1e-3)
+
+
+def test_chosen_substeps_survive_a_hard_fall_of_a_stiff_body(make_block) -> None:
+    body = SoftBody(
+        make_block(origin=(0.0, 0.0, 0.5)), StableNeoHookean(1e6, 0.45), velocity=(0.0, 0.0, -10.0)
+    )
+    simulator = Simulator(Scene([body], ground=Ground()))
+    start = simulator.system.energies(simulator.state)
+    for frame in simulator.run(24):
+        assert frame.report.energies.total <= start.total * 1.01
+        assert frame.report.minimum_ground_distance > 0.0
+
+
+@pytest.mark.parametrize("model", [StableNeoHookean, NeoHookean])
+def test_a_frame_that_would_diverge_is_taken_again_with_more_substeps(make_block, model) -> None:
+    mesh = make_block()
+    squeezed = mesh.vertices * [0.2, 1.0, 1.0]
+    body = SoftBody(mesh, model(1e5, 0.45), initial_positions=squeezed, damping=1.0)
+    simulator = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)))
+    chosen = simulator.state.substeps
+    start = simulator.system.energies(simulator.state).total
+    *_, last = simulator.run(12)
+    assert simulator.state.substeps > chosen
+    assert last.report.energies.total < 1.1 * start
+
+
+def test_too_few_substeps_are_refused_with_the_number_needed(make_block) -> None:
+    body = SoftBody(make_block(), StableNeoHookean(1e7, 0.45), name="Block")
+    with pytest.raises(InstabilityError, match=r"Block: 2 substeps .* too few.*at least \d+"):
+        Simulator(Scene([body]), substeps=2)
+
+
+def test_a_fixed_number_of_substeps_that_diverges_says_so_and_keeps_the_frames(make_block) -> None:
+    mesh = make_block()
+    body = SoftBody(
+        mesh,
+        StableNeoHookean(1e5, 0.45),
+        initial_positions=mesh.vertices * [0.1, 1, 1],
+        name="Block",
+    )
+    scene = Scene([body], gravity=(0.0, 0.0, 0.0))
+    fewest = math.ceil(FRAME / critical_step(System(scene, torch.device("cpu"), torch.float64)))
+    simulator = Simulator(scene, substeps=fewest)
+    with pytest.raises(InstabilityError, match="too few at frame 1"):
+        list(simulator.run(5))
+    assert simulator.state.frame == 0
+    assert torch.isfinite(simulator.state.positions).all()

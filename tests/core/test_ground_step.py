@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+import torch
+
+from supple.core.barrier import barrier_slope
+from supple.core.ground_step import BarrierStep, ProjectionStep, barrier_proximal
+from supple.core.potentials import GroundBarrier
+
+
+def _one_vertex(height: float, velocity: tuple[float, float, float]) -> tuple:
+    positions = torch.tensor([[0.0], [0.0], [height]], dtype=torch.float64)
+    return positions, torch.tensor(velocity, dtype=torch.float64)[:, None]
+
+
+def _barrier_step(friction: float = 0.0) -> BarrierStep:
+    barrier = GroundBarrier(
+        torch.tensor([0]), torch.tensor([100.0], dtype=torch.float64), 0.0, 0.01
+    )
+    return BarrierStep(barrier, torch.tensor([2.0], dtype=torch.float64), friction)
+
+
+@pytest.mark.parametrize("stiffness", [1e-12, 1e-6, 1e-2, 0.3, 1.0, 3.0, 1e2, 1e6])
+def test_the_proximal_root_is_exact_from_far_below_to_the_edge(stiffness: float) -> None:
+    start = torch.cat([-torch.logspace(6, -6, 40), torch.linspace(0.0, 0.999999, 40)]).double()
+    weight = torch.full_like(start, stiffness)
+    root = barrier_proximal(start, weight)
+    residual = root - start + weight * barrier_slope(root)
+    scale = root.abs() + start.abs() + (weight * barrier_slope(root)).abs()
+    assert ((root > 0) & (root <= 1)).all()
+    assert float((residual / scale).abs().max()) < 1e-9
+
+
+@pytest.mark.parametrize("speed", [-0.1, -10.0, -1000.0])
+def test_no_speed_brings_a_vertex_through_the_barrier(speed: float) -> None:
+    positions, velocities = _one_vertex(0.02 + 0.01 * speed, (0.0, 0.0, speed))
+    _barrier_step().apply(positions, velocities, 0.01)
+    assert float(positions[2]) > 0.0
+
+
+def test_a_vertex_out_of_reach_is_left_alone() -> None:
+    positions, velocities = _one_vertex(0.02, (1.0, 2.0, -3.0))
+    _barrier_step(0.5).apply(positions, velocities, 0.01)
+    assert positions.flatten().tolist() == [0.0, 0.0, 0.02]
+    assert velocities.flatten().tolist() == [1.0, 2.0, -3.0]
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.3, 1.0])
+def test_projection_reverses_the_vertical_speed_by_the_restitution(restitution: float) -> None:
+    positions, velocities = _one_vertex(-0.01, (0.0, 0.0, -2.0))
+    ProjectionStep(torch.tensor([0]), 0.0, 0.0, restitution).apply(positions, velocities, 0.01)
+    assert float(positions[2]) == 0.0
+    assert float(velocities[2]) == pytest.approx(2.0 * restitution)
+
+
+def test_friction_takes_the_coefficient_times_the_normal_impulse() -> None:
+    positions, velocities = _one_vertex(-0.01, (3.0, 4.0, -2.0))
+    ProjectionStep(torch.tensor([0]), 0.0, 0.5, 0.0).apply(positions, velocities, 0.01)
+    # 5 m/s along the ground, less 0.5 × 2 m/s.
+    assert velocities[:2].flatten().tolist() == pytest.approx([3.0 * 0.8, 4.0 * 0.8])
+
+
+def test_friction_stops_a_slow_vertex_and_does_not_turn_it_round() -> None:
+    positions, velocities = _one_vertex(-0.01, (0.3, -0.4, -2.0))
+    ProjectionStep(torch.tensor([0]), 0.0, 0.5, 0.0).apply(positions, velocities, 0.01)
+    assert velocities.flatten().tolist() == [0.0, 0.0, 0.0]
+    assert positions[:2].flatten().tolist() == pytest.approx([-0.003, 0.004])

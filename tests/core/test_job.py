@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from supple.core import Ground, JobError, Scene, SceneError, Skin, SoftBody, SurfaceMesh
+from supple.core.job import Job, Settings, digest
+from supple.core.materials import NeoHookean, StableNeoHookean
+
+BOX = (
+    [[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.0, 1)],
+    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
+     [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]],
+)  # fmt: skip
+
+
+def _scene(make_block) -> Scene:
+    tets = SoftBody(
+        make_block(),
+        NeoHookean(1e4, 0.3, j_min=0.2),
+        density=900.0,
+        pinned=[0, 3],
+        pin_path=np.zeros((2, 2, 3)),
+        initial_positions=make_block().vertices + 1.0,
+        damping=0.25,
+        name="Blöck",
+    )
+    surface = SoftBody(
+        SurfaceMesh(*BOX, edge_length=0.5),
+        StableNeoHookean(np.float64(2e4), 0.4),
+        skin=Skin(BOX[0], pinned=[1]),
+        name="Box",
+    )
+    return Scene([tets, surface], ground=Ground(-2.0, friction=0.1), gravity=(0, 1, -2))
+
+
+def test_a_scene_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path) -> None:
+    settings = Settings(12, 1 / 30, substeps=5, device="cpu", dtype="float32")
+    Job.create(tmp_path / "job", _scene(make_block), settings)
+    read = Job(tmp_path / "job")
+    assert read.settings == settings
+    assert digest(read.scene, settings) == digest(_scene(make_block), settings)
+    first, second = read.scene.bodies
+    assert (first.name, second.name) == ("Blöck", "Box")
+    assert isinstance(first.material, NeoHookean)
+    assert first.material.j_min == 0.2
+    np.testing.assert_array_equal(first.mesh.tets, make_block().tets)
+    assert isinstance(second.mesh, SurfaceMesh)
+    assert second.mesh.edge_length == 0.5
+    assert read.scene.gravity == (0.0, 1.0, -2.0)
+
+
+def test_a_change_of_any_number_changes_the_digest(make_block) -> None:
+    settings = Settings(12)
+    names = {digest(_scene(make_block), settings), digest(_scene(make_block), Settings(13))}
+    moved = _scene(make_block)
+    moved.bodies[1].mesh.vertices[0, 0] += 1e-9
+    softer = _scene(make_block)
+    softer.bodies[0].damping = 0.26
+    names |= {digest(moved, settings), digest(softer, settings)}
+    assert len(names) == 4
+
+
+def test_nothing_is_left_half_written(make_block, tmp_path: Path) -> None:
+    Job.create(tmp_path, _scene(make_block), Settings(3))
+    assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda job: (job / "scene.json").unlink(), "scene.json cannot be read"),
+        (lambda job: (job / "scene.npz").unlink(), "scene.npz cannot be read"),
+        (lambda job: (job / "scene.json").write_text('{"format": 1, "sc'), "damaged"),
+        (lambda job: (job / "scene.json").write_text("[]"), "does not describe a scene"),
+        (lambda job: _cut(job / "scene.npz"), "damaged"),
+        (lambda job: _edit(job, "settings", frame_count=0), "end frame must come after"),
+        (lambda job: _edit(job, "settings", frames=3), "unexpected keyword"),
+        (lambda job: _edit(job, "scene", gravity="down"), "does not describe a scene"),
+        (lambda job: _edit(job, "scene", type="Torch"), "Torch"),
+    ],
+)
+def test_a_damaged_folder_is_refused_by_file(make_block, tmp_path: Path, damage, message) -> None:
+    Job.create(tmp_path, _scene(make_block), Settings(3))
+    damage(tmp_path)
+    with pytest.raises(JobError, match=message):
+        _ = Job(tmp_path).scene
+
+
+def test_pickled_arrays_are_never_loaded(make_block, tmp_path: Path) -> None:
+    Job.create(tmp_path, _scene(make_block), Settings(3))
+    np.savez(tmp_path / "scene.npz", **{"scene/bodies/0/pinned": np.array([{}], dtype=object)})
+    with pytest.raises(JobError, match="damaged"):
+        _ = Job(tmp_path).scene
+
+
+def test_a_record_cut_off_by_a_kill_is_left_out(tmp_path: Path) -> None:
+    job = Job(tmp_path)
+    job.append_record({"frame": 1})
+    with (tmp_path / "log.jsonl").open("a") as file:
+        file.write('{"frame": 2, "kin')
+    assert job.records() == [{"frame": 1}]
+
+
+def test_what_lies_beyond_the_checkpoint_is_forgotten(tmp_path: Path) -> None:
+    (tmp_path / "frames").mkdir()
+    job = Job(tmp_path)
+    for index in range(4):
+        job.write_frame(index, np.zeros((2, 3)))
+        job.append_record({"frame": index})
+    job.forget_after(2)
+    assert job.last_frame() == 2
+    assert [record["frame"] for record in job.records()] == [0, 1, 2]
+
+
+def test_a_folder_that_cannot_be_made_is_named(make_block, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(JobError, match=r"file/job cannot be made: .*Choose another"):
+        Job.create(tmp_path / "file" / "job", _scene(make_block), Settings(3))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"frame_count": 0}, "end frame must come after the start frame"),
+        ({"frame_count": 3, "frame_time": 0.0}, "above 0 s"),
+        ({"frame_count": 3, "substeps": 0}, "at least 1 substep"),
+        ({"frame_count": 3, "device": "tpu"}, "auto, cpu or cuda"),
+        ({"frame_count": 3, "dtype": "float16"}, "float32 or float64"),
+    ],
+)
+def test_settings_out_of_range_are_refused(values: dict, message: str) -> None:
+    with pytest.raises(SceneError, match=message):
+        Settings(**values)
+
+
+def _cut(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def _edit(job: Path, part: str, **values: object) -> None:
+    path = job / "scene.json"
+    content = json.loads(path.read_text())
+    content[part].update(values)
+    path.write_text(json.dumps(content))

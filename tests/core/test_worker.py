@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The real worker: another process, killed for real."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from supple.core import Ground, Scene, Skin, SoftBody, SurfaceMesh
+from supple.core.job import Job, Settings
+from supple.core.materials import StableNeoHookean
+
+COMMAND = [sys.executable, "-m", "supple.core"]
+RECORD = {
+    "frame", "time", "seconds", "substeps", "kinetic_energy", "elastic_energy",
+    "potential_energy", "ground_energy", "minimum_j", "minimum_ground_distance",
+}  # fmt: skip
+
+
+def _box() -> SurfaceMesh:
+    corners = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.5, 1.5)])
+    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    triangles = [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])]
+    return SurfaceMesh(corners, triangles, edge_length=0.34)
+
+
+def _job(folder: Path, frames: int) -> Job:
+    surface = _box()
+    body = SoftBody(surface, StableNeoHookean(3e4, 0.4), skin=Skin(surface.vertices), name="Jelly")
+    return Job.create(folder, Scene([body], ground=Ground()), Settings(frames, device="cpu"))
+
+
+def _run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, str(folder), *options], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    """A job of a hundred frames, simulated without interruption."""
+    job = _job(tmp_path_factory.mktemp("whole"), 100)
+    done = _run(job.folder)
+    assert done.returncode == 0, done.stderr
+    return job
+
+
+def test_a_finished_job_has_every_frame_and_one_record_of_each(whole: Job) -> None:
+    assert whole.last_frame() == 100
+    records = whole.records()
+    assert [record["frame"] for record in records] == list(range(101))
+    assert all(set(record) == RECORD for record in records)
+    assert all(np.isfinite(list(record.values())).all() for record in records)
+    assert min(record["minimum_ground_distance"] for record in records) > 0.0
+
+
+def test_the_skin_falls_and_comes_to_lie_on_the_ground(whole: Job) -> None:
+    (start,) = whole.skin_positions(0)
+    (end,) = whole.skin_positions(100)
+    np.testing.assert_allclose(start, _box().vertices, atol=1e-9)
+    assert end[:, 2].min() == pytest.approx(0.0, abs=0.02)
+
+
+def test_the_mesh_report_is_kept(whole: Job) -> None:
+    (report,) = whole.mesh_reports()
+    assert report["name"] == "Jelly"
+    assert report["volume"] == pytest.approx(1.0, rel=0.1)
+    assert report["tets"] == len(whole.solids.bodies[0].mesh.tets)
+
+
+def test_a_job_killed_at_random_and_resumed_has_the_same_bytes(whole: Job, tmp_path: Path) -> None:
+    job = _job(tmp_path, 100)
+    last = random.Random().randrange(1, 95)
+    for target in (last // 2, last):
+        worker = subprocess.Popen([*COMMAND, str(tmp_path)], stdout=subprocess.DEVNULL)
+        while not job.has_frame(target):
+            assert worker.poll() in (None, 0)
+            time.sleep(0.001)
+        worker.kill()
+        worker.wait()
+    done = _run(tmp_path)
+    assert done.returncode == 0, done.stderr
+    for index in range(101):
+        assert job.frame_path(index).read_bytes() == whole.frame_path(index).read_bytes(), index
+    assert [r["frame"] for r in job.records()] == list(range(101))
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_finished_job_run_again_changes_nothing(whole: Job) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (whole.folder / "frames").iterdir()}
+    assert _run(whole.folder).returncode == 0
+    after = {path: path.stat().st_mtime_ns for path in (whole.folder / "frames").iterdir()}
+    assert after == before
+
+
+def test_mesh_only_stops_before_the_first_frame(tmp_path: Path) -> None:
+    job = _job(tmp_path, 10)
+    done = _run(tmp_path, "--mesh-only")
+    assert done.returncode == 0
+    assert "Jelly: " in done.stdout
+    assert job.has_solids()
+    assert job.last_frame() == -1
+
+
+def test_a_damaged_checkpoint_is_named_and_the_frames_stay(tmp_path: Path) -> None:
+    job = _job(tmp_path, 3)
+    _run(tmp_path)
+    (tmp_path / "checkpoint.npz").write_bytes(b"PK not really")
+    done = _run(tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "checkpoint.npz is damaged" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert job.last_frame() == 3
+
+
+def test_a_missing_frame_before_the_checkpoint_is_named(tmp_path: Path) -> None:
+    job = _job(tmp_path, 3)
+    _run(tmp_path)
+    job.frame_path(1).unlink()
+    done = _run(tmp_path)
+    assert done.returncode == 1
+    assert "frame 1 is missing" in done.stderr
+
+
+def test_a_folder_that_is_no_job_is_refused_in_one_line(tmp_path: Path) -> None:
+    done = _run(tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "scene.json cannot be read" in done.stderr
+
+
+def test_a_body_that_cannot_be_simulated_is_named(tmp_path: Path) -> None:
+    surface = _box()
+    inside = np.random.default_rng(0).uniform([0.0, 0.0, 0.5], [1.0, 1.0, 1.5], (5000, 3))
+    body = SoftBody(surface, skin=Skin(inside, pinned=np.arange(5000)), name="Jelly")
+    Job.create(tmp_path, Scene([body]), Settings(3))
+    done = _run(tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: Jelly: every vertex is pinned")
+
+
+def test_the_worker_ends_when_its_parent_closes_the_pipe(tmp_path: Path) -> None:
+    job = _job(tmp_path, 100000)
+    worker = subprocess.Popen(
+        [*COMMAND, str(tmp_path), "--stop-with-parent"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    while not job.has_frame(2):
+        assert worker.poll() is None
+        time.sleep(0.01)
+    assert worker.stdin is not None
+    worker.stdin.close()
+    assert worker.wait(timeout=5) != 0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of 256 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode != 0:
+        pytest.skip("mounting a small file system needs root")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs mount")
+def test_a_full_disk_is_named_and_the_job_resumes_once_there_is_room(
+    small_disk: Path, whole: Job
+) -> None:
+    job = _job(small_disk, 100)
+    done = _run(small_disk)
+    assert done.returncode == 1
+    assert "The disk is full" in done.stderr
+    assert not list(small_disk.rglob("*.part"))
+    reached = job.last_frame()
+    assert 0 < reached < 100
+    subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True)
+    assert _run(small_disk).returncode == 0
+    assert job.frame_path(100).read_bytes() == whole.frame_path(100).read_bytes()
+    records = [json.loads(line) for line in (small_disk / "log.jsonl").read_text().splitlines()]
+    assert [record["frame"] for record in records] == list(range(101))
