@@ -75,27 +75,50 @@ def _find_containing(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> No
 
 def _find_close(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
     """Set the owner of the remaining points, looking farther and farther for a tet."""
-    edge = _mean_edge(mesh)
     on_surface = np.zeros(len(mesh.vertices), dtype=bool)
     on_surface[mesh.surface] = True
     tets = np.flatnonzero(on_surface[mesh.tets].any(axis=1))
     corners = mesh.vertices[mesh.tets[tets]]
     low, high = corners.min(axis=1), corners.max(axis=1)
-    reach = 0.5 * edge
+    reach = 0.5 * _mean_edge(mesh)
     while (owner < 0).any():
         lost = np.flatnonzero(owner < 0)
-        found: list[tuple[IndexArray, IndexArray, FloatArray]] = []
-        for near, row in PointGrid(points[lost], reach).pairs(low - reach, high + reach):
-            point, tet = lost[row], tets[near]
-            distance = _tet_distance(mesh, tet, points[point])
-            extrapolation = -_barycentric(mesh, tet, points[point]).min(axis=1)
-            close = distance <= reach
-            score = extrapolation + distance / edge
-            found.append(_best(point[close], tet[close], score[close]))
+        grid = PointGrid(points[lost], reach)
+        found = [
+            _closest(mesh, points, lost[row], tets[near], reach)
+            for near, row in grid.pairs(low - reach, high + reach)
+        ]
         if found:
             point, tet, _ = _best(*(np.concatenate(part) for part in zip(*found, strict=True)))
             owner[point] = tet
         reach *= 2.0
+
+
+def _closest(
+    mesh: TetMesh, points: FloatArray, point: IndexArray, tet: IndexArray, reach: float
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Of the pairs at most `reach` apart, the best for each point, and its score."""
+    edge = _mean_edge(mesh)
+    coordinates = _barycentric(mesh, tet, points[point])
+    altitudes = 1.0 / np.sqrt((mesh.shape_gradients[tet] ** 2).sum(axis=2))
+    extrapolation = -coordinates.min(axis=1)
+    # The distance to the planes of the faces bounds the distance to the tet, at little cost.
+    beyond = (-coordinates * altitudes).max(axis=1)
+    bound = extrapolation + beyond / edge
+
+    def score(pair: IndexArray) -> FloatArray:
+        distance = _tet_distance(mesh, tet[pair], points[point[pair]])
+        return np.where(distance <= reach, extrapolation[pair] + distance / edge, np.inf)
+
+    order = np.lexsort((bound, point))
+    promising = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
+    limit = np.full(len(points), np.inf)
+    limit[point[promising]] = score(promising)
+    rounding = 1e-6 * reach / edge
+    hopeful = np.flatnonzero((bound <= limit[point] + rounding) & (beyond <= reach))
+    scores = score(hopeful)
+    close = np.isfinite(scores)
+    return _best(point[hopeful[close]], tet[hopeful[close]], scores[close])
 
 
 def _best(

@@ -33,13 +33,19 @@ class GroundStep(ABC):
 
     def apply(self, positions: Tensor, velocities: Tensor, step: float) -> None:
         """Changes positions and velocities, both (3, N), at the end of a step of ``step`` s."""
-        heights = positions[2, self._vertices]
-        touching = _touching(heights, self._reach)
-        if touching is None:
-            return
+        # On CUDA, finding out which vertices touch would cost a wait for the device.
+        if positions.is_cuda:
+            self._touch(positions, velocities, slice(None), step)
+        elif float(positions[2].min()) < self._reach:
+            low = positions[2, self._vertices] < self._reach
+            self._touch(positions, velocities, low.nonzero().squeeze(1), step)
+
+    def _touch(
+        self, positions: Tensor, velocities: Tensor, touching: Tensor | slice, step: float
+    ) -> None:
         vertices = self._vertices[touching]
         before = velocities[:, vertices]
-        height, speed = self._respond(heights[touching], before[2], touching, step)
+        height, speed = self._respond(positions[2, vertices], before[2], touching, step)
         positions[2, vertices] = height
         slid = self._slow_down(before, speed - before[2])
         # A vertex moved on by its old tangential velocity; take back what friction stopped.
@@ -106,15 +112,6 @@ class ProjectionStep(GroundStep):
         bounced = torch.where(height < self._height, speed.abs() * self._restitution, speed)
         # A vertex that already rises is not slowed down.
         return height.clamp(min=self._height), torch.maximum(bounced, speed)
-
-
-def _touching(heights: Tensor, reach: float) -> Tensor | slice | None:
-    """Which vertices are in contact; None when none is."""
-    if heights.is_cuda:
-        # Finding out which would cost a wait for the device.
-        return slice(None)
-    found = (heights < reach).nonzero().squeeze(1)
-    return found if len(found) else None
 
 
 def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:

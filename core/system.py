@@ -18,7 +18,6 @@ from .materials.material import PARAMETERS
 from .pins import MovingPins
 from .potentials import Elasticity, Gravity, GroundBarrier, Potential
 from .scene import Ground, Scene, SoftBody
-from .sparse import divergence_matrix, gradient_matrix
 from .tet_mesh import TetMesh
 
 # The ground's stiffness in units of the body's: large enough to stop it within the distance.
@@ -215,17 +214,11 @@ class System:
         return [self._elasticity(indices) for indices in models.values()]
 
     def _elasticity(self, indices: list[int]) -> Elasticity:
-        meshes = [(self._starts[i], self.meshes[i]) for i in indices]
-        volumes = np.concatenate([mesh.rest_volumes for _, mesh in meshes])
         material = self._merged_material(
             [(self.bodies[i].material, len(self.meshes[i].tets)) for i in indices]
         )
-        return Elasticity(
-            material,
-            gradient_matrix(meshes, self.vertex_count, self.device, self.dtype),
-            divergence_matrix(meshes, self.vertex_count, self.device, self.dtype),
-            self._tensor(volumes),
-        )
+        meshes = [(self._starts[i], self.meshes[i]) for i in indices]
+        return Elasticity(material, meshes, self.mass)
 
     def _merged_material(self, materials: list[tuple[Material, int]]) -> Material:
         """One material for the tets of several bodies, its parameters tensors where they differ."""

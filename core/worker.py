@@ -22,8 +22,8 @@ def work(folder: Path, mesh_only: bool = False) -> None:
     Raises:
         SuppleError: when the job is damaged or cannot be simulated; the frames so far are kept.
     """
-    # Loading torch takes longer than filling a mesh: do both at once.
-    loading = threading.Thread(target=_load_torch, daemon=True)
+    # Loading the solver takes longer than filling a mesh: do both at once.
+    loading = threading.Thread(target=_load_solver, daemon=True)
     if not mesh_only:
         loading.start()
     job = Job(folder)
@@ -49,15 +49,21 @@ def stop_when_input_closes() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def _load_torch() -> None:
-    import torch  # noqa: F401
+def _load_solver() -> None:
+    from . import simulator  # noqa: F401
 
 
 def _simulate(job: Job) -> None:
     import torch
 
+    from .potentials.fused_gradient import is_compiled
     from .simulator import Simulator
 
+    if is_compiled():
+        # What is left to torch is short; its threads would only stand in the way of the loops'.
+        torch.set_num_threads(1)
+    else:
+        print("numba is not installed: simulating with slower kernels", flush=True)
     settings = job.settings
     simulator = Simulator(
         job.solids,

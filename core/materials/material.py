@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -64,9 +65,21 @@ class Material(ABC):
     def energy(self, i_c: Tensor, j: Tensor) -> Tensor:
         """(M,) energy density Ψ in J/m³ from the invariants, zero at rest."""
 
+    @staticmethod
     @abstractmethod
+    def law(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any]:
+        """2 ∂Ψ/∂I_C and ∂Ψ/∂J, so that P = 2 ∂Ψ/∂I_C F + ∂Ψ/∂J cof F.
+
+        Arithmetic alone, so that one definition serves tensors and the compiled loop over tets.
+        """
+
+    def volume_limits(self) -> tuple[float, float]:
+        """Between which J the law holds; beyond, Ψ continues along its tangent in J."""
+        return -math.inf, math.inf
+
     def derivatives(self, i_c: Tensor, j: Tensor) -> tuple[Parameter, Tensor]:
-        """2 ∂Ψ/∂I_C and ∂Ψ/∂J, so that P = 2 ∂Ψ/∂I_C F + ∂Ψ/∂J cof F."""
+        """2 ∂Ψ/∂I_C and ∂Ψ/∂J of tets with these invariants."""
+        return self.law(i_c, j.clamp(*self.volume_limits()), self.mu, self.lam)
 
     def energy_density(self, deformation_gradient: Tensor) -> Tensor:
         """(M, 3, 3) deformation gradients to (M,) energy densities in J/m³."""

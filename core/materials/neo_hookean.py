@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .material import Material, Parameter
+from .material import Material
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,14 +31,14 @@ class NeoHookean(Material):
     j_max: float = 10.0
 
     def energy(self, i_c: Tensor, j: Tensor) -> Tensor:
-        mu, lam = self.mu, self.lam
         clamped = j.clamp(self.j_min, self.j_max)
-        volumetric = 0.5 * lam * (clamped - 1.0) ** 2 - mu * clamped.log()
-        tangent = self._volumetric_slope(clamped) * (j - clamped)
-        return 0.5 * mu * (i_c - 3.0) + volumetric + tangent
+        volumetric = 0.5 * self.lam * (clamped - 1.0) ** 2 - self.mu * clamped.log()
+        _, slope = self.law(i_c, clamped, self.mu, self.lam)
+        return 0.5 * self.mu * (i_c - 3.0) + volumetric + slope * (j - clamped)
 
-    def derivatives(self, i_c: Tensor, j: Tensor) -> tuple[Parameter, Tensor]:
-        return self.mu, self._volumetric_slope(j.clamp(self.j_min, self.j_max))
+    @staticmethod
+    def law(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any]:
+        return mu, lam * (j - 1.0) - mu / j
 
-    def _volumetric_slope(self, j: Tensor) -> Tensor:
-        return self.lam * (j - 1.0) - self.mu / j
+    def volume_limits(self) -> tuple[float, float]:
+        return self.j_min, self.j_max

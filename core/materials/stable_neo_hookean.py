@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .material import Material, Parameter
+from .material import Material
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,15 +24,13 @@ class StableNeoHookean(Material):
     """
 
     def energy(self, i_c: Tensor, j: Tensor) -> Tensor:
-        mu, lam, alpha = self._parameters()
+        mu, lam = 4.0 / 3.0 * self.mu, self.lam + 5.0 / 6.0 * self.mu
+        alpha = 1.0 + 0.75 * mu / lam
         rest = -0.5 * math.log(4.0) * mu + 0.5 * lam * (1.0 - alpha) ** 2
         return 0.5 * mu * (i_c - 3.0 - (i_c + 1.0).log()) + 0.5 * lam * (j - alpha) ** 2 - rest
 
-    def derivatives(self, i_c: Tensor, j: Tensor) -> tuple[Tensor, Tensor]:
-        mu, lam, alpha = self._parameters()
-        return mu - mu / (i_c + 1.0), lam * (j - alpha)
-
-    def _parameters(self) -> tuple[Parameter, Parameter, Parameter]:
-        mu = 4.0 / 3.0 * self.mu
-        lam = self.lam + 5.0 / 6.0 * self.mu
-        return mu, lam, 1.0 + 0.75 * mu / lam
+    @staticmethod
+    def law(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any]:
+        # λ̄ (J − α) without the division in α.
+        shear = 4.0 / 3.0 * mu
+        return shear - shear / (i_c + 1.0), (lam + 5.0 / 6.0 * mu) * (j - 1.0) - 0.75 * shear
