@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Moves vertices so that the flattest tets get thicker, keeping the surface where it is.
+
+The longest stable explicit time step is proportional to the shortest altitude of a tet.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.integer[Any]]
+
+_TARGET_ALTITUDE = 0.35
+_POWER = 4
+_SURFACE_STIFFNESS = 30.0
+_ITERATIONS = 12
+_SMALLEST_STEP = 1e-3
+_LARGEST_MOVE = 0.4  # of the shortest altitude around a vertex
+
+
+def smooth(vertices: FloatArray, tets: IndexArray, surface: IndexArray) -> FloatArray:
+    """Better positions for vertices (N, 3) of tets (M, 4) of positive volume.
+
+    All lengths are in units of the typical edge; `surface` (S, 3) holds the boundary triangles.
+    Minimises, by a few damped Newton steps with a block-diagonal Hessian,
+
+        sum over altitudes of (target / altitude)^(2 p) + stiffness * sum over vertices of d^T Q d
+
+    with d the displacement of a vertex and Q the quadric of the surface around it (Garland and
+    Heckbert, "Surface simplification using quadric error metrics", 1997), so that surface
+    vertices slide along faces and creases but hardly leave them. The first term grows without
+    bound as a tet flattens: no step inverts one.
+    """
+    quadrics = _quadrics(vertices, surface)
+    positions, step = vertices, 1.0
+    gradients = _shape_gradients(positions, tets)
+    energy = _energy(gradients, positions - vertices, quadrics)
+    for _ in range(_ITERATIONS):
+        direction = _descent(gradients, tets, positions - vertices, quadrics)
+        while True:
+            trial = positions + step * direction
+            trial_gradients = _shape_gradients(trial, tets)
+            trial_energy = _energy(trial_gradients, trial - vertices, quadrics)
+            if trial_energy < energy:
+                break
+            step *= 0.5
+            if step < _SMALLEST_STEP:
+                return positions
+        positions, gradients, energy = trial, trial_gradients, trial_energy
+        step = min(1.0, 2.0 * step)
+    return positions
+
+
+def _shape_gradients(positions: FloatArray, tets: IndexArray) -> FloatArray | None:
+    """(M, 4, 3) gradients of the shape functions, of length 1 / altitude; None if one inverts."""
+    a, b, c, d = (positions[tets[:, corner]] for corner in range(4))
+    u, v, w = b - a, c - a, d - a
+    normals = np.stack([np.cross(v, w), np.cross(w, u), np.cross(u, v)], axis=1)
+    volumes = np.einsum("mi,mi->m", u, normals[:, 0])
+    if not (volumes > 0.0).all():
+        return None
+    normals /= volumes[:, None, None]
+    return np.concatenate([-normals.sum(axis=1, keepdims=True), normals], axis=1)
+
+
+def _scaled_squares(gradients: FloatArray) -> FloatArray:
+    """(M, 4) squares of target / altitude."""
+    return np.einsum("mai,mai->ma", gradients, gradients) * _TARGET_ALTITUDE**2
+
+
+def _energy(gradients: FloatArray | None, moved: FloatArray, quadrics: FloatArray) -> float:
+    if gradients is None:
+        return np.inf
+    off_surface = np.einsum("ni,nij,nj->", moved, quadrics, moved)
+    return float((_scaled_squares(gradients) ** _POWER).sum() + _SURFACE_STIFFNESS * off_surface)
+
+
+def _descent(
+    gradients: FloatArray | None, tets: IndexArray, moved: FloatArray, quadrics: FloatArray
+) -> FloatArray:
+    """(N, 3) Newton direction, with the altitudes' Hessian reduced to a scalar a vertex.
+
+    Moving corner b by dx changes the gradient g_a by -g_b (g_a . dx).
+    """
+    assert gradients is not None
+    products = gradients @ gradients.swapaxes(1, 2)
+    squares = _scaled_squares(gradients)
+    slope = _POWER * squares ** (_POWER - 1) * _TARGET_ALTITUDE**2
+    force = 2.0 * np.swapaxes(slope[:, :, None] * products, 1, 2) @ gradients
+    bend = (4 * _POWER - 2) * slope * _TARGET_ALTITUDE**2 / squares
+    curvature = np.einsum("ma,mab->mb", bend, products**2)
+    corners, count = tets.ravel(), len(moved)
+    total = np.stack(
+        [np.bincount(corners, weights=force[..., i].ravel(), minlength=count) for i in range(3)],
+        axis=1,
+    )
+    total -= 2.0 * _SURFACE_STIFFNESS * np.einsum("nij,nj->ni", quadrics, moved)
+    hessian = 2.0 * _SURFACE_STIFFNESS * quadrics
+    diagonal = np.bincount(corners, weights=curvature.ravel(), minlength=count)
+    hessian += diagonal[:, None, None] * np.eye(3)
+    direction: FloatArray = np.linalg.solve(hessian, total[:, :, None])[:, :, 0]
+    return _limit(direction, gradients, tets)
+
+
+def _limit(direction: FloatArray, gradients: FloatArray, tets: IndexArray) -> FloatArray:
+    """Shorten the steps of vertices that would cross a thin tet, so as not to hold up the rest."""
+    thinnest = 1.0 / np.sqrt(np.einsum("mai,mai->ma", gradients, gradients).max(axis=1))
+    longest = np.full(len(direction), np.inf)
+    np.minimum.at(longest, tets.ravel(), np.repeat(_LARGEST_MOVE * thinnest, 4))
+    length = np.sqrt(np.einsum("ni,ni->n", direction, direction))
+    return direction * np.minimum(1.0, longest / np.maximum(length, 1e-300))[:, None]
+
+
+def _quadrics(vertices: FloatArray, surface: IndexArray) -> FloatArray:
+    """(N, 3, 3) area-weighted mean of n n^T over the triangles around a vertex, 0 inside."""
+    a, b, c = (vertices[surface[:, corner]] for corner in range(3))
+    normal = np.cross(b - a, c - a)
+    area = np.sqrt(np.einsum("si,si->s", normal, normal))
+    weighted = normal[:, :, None] * normal[:, None, :] / area[:, None, None]
+    quadrics = np.zeros((len(vertices), 3, 3))
+    total = np.zeros(len(vertices))
+    for corner in range(3):
+        np.add.at(quadrics, surface[:, corner], weighted)
+        np.add.at(total, surface[:, corner], area)
+    on_surface = total > 0.0
+    quadrics[on_surface] /= total[on_surface, None, None]
+    return quadrics

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from supple.core import SceneError, tetrahedralize
+
+
+def test_without_the_package_it_says_which_one_and_what_else_to_use(cube, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "tetgen", None)
+    with pytest.raises(SceneError, match=r"package tetgen, .* use the lattice method"):
+        tetrahedralize(*cube, method="tetgen")
+
+
+class TestWithThePackage:
+    @pytest.fixture(autouse=True)
+    def _installed(self) -> None:
+        pytest.importorskip("tetgen")
+
+    @pytest.mark.parametrize("shift", [0.0, 1000.0])
+    def test_it_fills_a_cube_exactly(self, cube, shift) -> None:
+        vertices, triangles = cube
+        mesh = tetrahedralize(vertices + shift, triangles, method="tetgen", edge_length=0.5)
+        assert mesh.rest_volumes.sum() == pytest.approx(8.0, rel=1e-9)
+        assert mesh.rest_volumes.max() <= 1.5 * 0.5**3 / 8.5
+
+    def test_a_surface_with_a_hole_is_refused(self, cube) -> None:
+        vertices, triangles = cube
+        with pytest.raises(SceneError, match=r"has holes .* lattice"):
+            tetrahedralize(vertices, triangles[:-1], method="tetgen")
+
+    def test_a_surface_that_intersects_itself_is_refused(self, cube) -> None:
+        vertices, triangles = cube
+        twice = np.concatenate([vertices, vertices + np.array([0.7, 0.6, 0.5])])
+        with pytest.raises(SceneError, match=r"refused .* lattice"):
+            tetrahedralize(twice, np.concatenate([triangles, triangles + 8]), method="tetgen")
