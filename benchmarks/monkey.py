@@ -8,6 +8,7 @@ from functools import cache
 import bpy
 import numpy as np
 from numpy.typing import NDArray
+
 from supple.core import TetMesh, tetrahedralize
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from .embedding import embed
 from .errors import SceneError
 from .pin_transfer import pinned_tet_vertices, transfer_path
-from .scene import Scene, Skin, SoftBody, SurfaceMesh
+from .scene import Scene, Skin, SoftBody, SurfaceMesh, check_above_ground
 from .tet_mesh import TetMesh
 from .tetrahedralizers import tetrahedralize
 from .tetrahedralizers.report import report as report_mesh
@@ -27,6 +27,8 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     bodies, reports = [], []
     for body in scene.bodies:
         if isinstance(body.mesh, SurfaceMesh):
+            if scene.ground is not None:
+                check_above_ground(body.name, body.mesh.vertices, scene.ground)
             body, report = _fill(body, body.mesh)
             reports.append(report)
         bodies.append(_embed_skin(body))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from .materials import Material, StableNeoHookean
 from .tet_mesh import TetMesh
 
 Vector = tuple[float, float, float]
+
+# How far into the ground counts as standing on it, in diagonals of the body.
+STANDING = 1e-3
 
 
 @dataclass(eq=False)
@@ -180,6 +183,24 @@ class Scene:
         if not self.bodies:
             raise SceneError("The scene has no soft body; add one first.")
         self.gravity = _vector(self.gravity, "Gravity")
+
+
+def check_above_ground(name: str, points: NDArray[np.floating[Any]], ground: Ground) -> None:
+    """Refuses a body that starts in the ground; one that stands on it may dip in a little.
+
+    Args:
+        name: of the body.
+        points: (N, 3) in metres.
+        ground: of its scene.
+
+    Raises:
+        SceneError: with the depth.
+    """
+    depth = ground.height - float(points[:, 2].min())
+    if depth > STANDING * float(np.linalg.norm(np.ptp(points, axis=0))):
+        raise SceneError(
+            f"{name} starts {depth:.3g} m below the ground; raise it or lower the ground."
+        )
 
 
 def _positions(values: object, what: str) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from .materials import Material
 from .materials.material import PARAMETERS
 from .pins import MovingPins
 from .potentials import Elasticity, Gravity, GroundBarrier, Potential
-from .scene import Ground, Scene, SoftBody
+from .scene import Ground, Scene, SoftBody, check_above_ground
 from .tet_mesh import TetMesh
 
 # The ground's stiffness in units of the body's: large enough to stop it within the distance.
@@ -111,7 +111,7 @@ class System:
         self.potentials: list[Potential] = [*self.elasticities, self.gravity]
         self.ground_barrier: GroundBarrier | None = None
         self.ground_step: GroundStep | None = None
-        self._ground_height: float | None = None
+        self._ground = scene.ground
         if scene.ground is not None:
             self._add_ground(scene.ground)
 
@@ -168,9 +168,9 @@ class System:
 
     def minimum_ground_distance(self, positions: Tensor) -> float | None:
         """Height of the lowest vertex above the ground in metres; None without a ground."""
-        if self._ground_height is None:
+        if self._ground is None:
             return None
-        return float(positions[2].min()) - self._ground_height
+        return float(positions[2].min()) - self._ground.height
 
     # Assembly
 
@@ -240,7 +240,6 @@ class System:
     def _add_ground(self, ground: Ground) -> None:
         areas = np.concatenate([mesh.surface_areas for mesh in self.meshes])
         vertices = np.flatnonzero((areas > 0.0) & ~self.is_pinned)
-        self._ground_height = ground.height
         if ground.response == "projection":
             self.ground_step = ProjectionStep(
                 self._indices(vertices), ground.height, ground.friction, ground.restitution
@@ -265,29 +264,22 @@ class System:
         )
 
     def _clear_ground(self, positions: Tensor) -> None:
-        """Lifts bodies off the ground that they touch, and refuses those that lie in it."""
-        if self._ground_height is None:
+        """Lifts bodies off the ground that they touch, and refuses those that lie in it.
+
+        The tets of a surface may stand out of it, and into the ground that it stands on.
+        """
+        ground, barrier = self._ground, self.ground_barrier
+        if ground is None:
             return
-        barrier = self.ground_barrier
-        floor = self._ground_height + (barrier.distance if barrier else 0.0)
-        for body, mesh, where in zip(self.bodies, self.meshes, self.body_slices(), strict=True):
+        floor = ground.height + (barrier.distance if barrier else 0.0)
+        for body, where in zip(self.bodies, self.body_slices(), strict=True):
             free = torch.as_tensor(~self.is_pinned[where], device=self.device)
             depth = floor - float(positions[2, where][free].min())
             if depth <= 0.0:
                 continue
-            _check_depth(body, mesh, self._ground_height)
+            if body.skin is None:
+                check_above_ground(body.name, positions[:, where].T.cpu().numpy(), ground)
             positions[2, where] += free * depth
-
-
-def _check_depth(body: SoftBody, mesh: TetMesh, height: float) -> None:
-    points = mesh.vertices if body.initial_positions is None else body.initial_positions
-    visible = points if body.skin is None else body.skin.points
-    depth = height - float(visible[:, 2].min())
-    # Tetrahedra may stand out of the mesh that an artist placed on the ground: not his doing.
-    if depth > 1e-3 * float(np.linalg.norm(np.ptp(points, axis=0))):
-        raise SceneError(
-            f"{body.name} starts {depth:.3g} m below the ground; raise it or lower the ground."
-        )
 
 
 def _tet_mesh(body: SoftBody) -> TetMesh:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,8 @@ from .job import Job
 
 if TYPE_CHECKING:
     from .simulator import Frame, Simulator
+
+STANDARD_INPUT = 0
 
 
 def work(folder: Path, mesh_only: bool = False) -> None:
@@ -42,7 +43,8 @@ def stop_when_input_closes() -> None:
     """Ends this process when standard input does. Files are whole at any moment, so it may."""
 
     def wait() -> None:
-        while sys.stdin.buffer.read(4096):
+        # Not through sys.stdin: its lock would still be held when the interpreter shuts down.
+        while os.read(STANDARD_INPUT, 4096):
             pass
         os._exit(3)
 

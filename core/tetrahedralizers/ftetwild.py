@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..tet_mesh import TetMesh
+from .scratch_folder import scratch_folder
 from .tet_budget import check_budget
 
 # The envelope sets the time much more than the edge length does. As a fraction of the edge
@@ -24,6 +25,7 @@ _TETS_PER_CUBE = 8.5  # regular tets of edge 1 in a unit of volume
 _MAX_TETS = 500_000
 
 
+@scratch_folder()
 def mesh_ftetwild(
     vertices: NDArray[np.float64], triangles: NDArray[np.intp], edge_length: float
 ) -> TetMesh:

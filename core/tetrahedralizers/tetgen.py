@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..tet_mesh import TetMesh
+from .scratch_folder import scratch_folder
 from .surface import is_closed
 from .tet_budget import check_budget
 
@@ -24,6 +25,7 @@ _RADIUS_EDGE_RATIO = 1.4
 _SMALLEST_DIHEDRAL = 10.0
 
 
+@scratch_folder()
 def mesh_tetgen(
     vertices: NDArray[np.float64], triangles: NDArray[np.intp], edge_length: float
 ) -> TetMesh:

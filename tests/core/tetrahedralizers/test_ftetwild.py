@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,3 +43,9 @@ class TestWithThePackage:
     def test_an_edge_length_that_would_take_hours_is_refused(self, cube) -> None:
         with pytest.raises(SceneError, match=r"use .* or more"):
             tetrahedralize(*cube, method="ftetwild", edge_length=0.01)
+
+    def test_nothing_is_left_in_the_current_folder(self, cube, tmp_path, monkeypatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        tetrahedralize(*cube, method="ftetwild", edge_length=0.5)
+        assert not list(tmp_path.iterdir())
+        assert Path.cwd() == tmp_path

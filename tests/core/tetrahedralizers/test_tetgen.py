@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,3 +38,9 @@ class TestWithThePackage:
         twice = np.concatenate([vertices, vertices + np.array([0.7, 0.6, 0.5])])
         with pytest.raises(SceneError, match=r"refused .* lattice"):
             tetrahedralize(twice, np.concatenate([triangles, triangles + 8]), method="tetgen")
+
+    def test_nothing_is_left_in_the_current_folder(self, cube, tmp_path, monkeypatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        tetrahedralize(*cube, method="tetgen", edge_length=0.5)
+        assert not list(tmp_path.iterdir())
+        assert Path.cwd() == tmp_path

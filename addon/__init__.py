@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Everything that knows Blender."""
+
+from __future__ import annotations
+
+import atexit
+
+import bpy
+
+from . import command_line, operators, panels, preferences, properties, session
+
+CLASSES = [
+    properties.SuppleObject,
+    properties.SuppleScene,
+    preferences.SupplePreferences,
+    *operators.CLASSES,
+    *panels.CLASSES,
+]
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    properties.attach()
+    command_line.register()
+    bpy.app.handlers.load_pre.append(_before_load)
+    # Blender unregisters when it quits, the bpy module does not, and crashes over what is left.
+    atexit.register(unregister)
+
+
+def unregister() -> None:
+    session.stop()
+    atexit.unregister(unregister)
+    bpy.app.handlers.load_pre.remove(_before_load)
+    command_line.unregister()
+    properties.detach()
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _before_load(*_: object) -> None:
+    session.stop()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Supple does, as functions that wait for the result: for scripts and the command line.
+
+Each returns a sentence for the user and raises SuppleError with one when it cannot be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+
+from ..core.errors import SuppleError
+from . import cache, playback, preview, runs, session
+from .bake import shape_keys
+from .capture import soft_bodies
+
+Say = Callable[[str], object]
+
+
+def simulate(context: bpy.types.Context, say: Say | None = None) -> str:
+    """Simulates all soft bodies of the scene, or goes on where a simulation was broken off."""
+    return runs.complete(runs.Simulation(context), context, say)
+
+
+def tetrahedralize(context: bpy.types.Context, say: Say | None = None) -> str:
+    """Fills all soft bodies of the scene and shows their tetrahedra."""
+    return runs.complete(runs.Tetrahedralization(context), context, say)
+
+
+def bake(context: bpy.types.Context) -> str:
+    """Turns the simulated frames of all soft bodies into shape keys."""
+    objects = soft_bodies(context)
+    if not objects:
+        raise SuppleError("The scene has no soft body to bake.")
+    # All are read before the first is changed: either every body is baked or none.
+    frames = [(obj, *playback.read(obj)) for obj in objects]
+    done: list[bpy.types.Object] = []
+    try:
+        for obj, positions, start in frames:
+            shape_keys.bake(obj, positions, start)
+            done.append(obj)
+    except SuppleError:
+        for obj in done:
+            shape_keys.free(obj)
+        raise
+    for obj in objects:
+        playback.detach(obj)
+    names = ", ".join(obj.name for obj in objects)
+    return f"Baked {len(frames[0][1])} frames to shape keys: {names}."
+
+
+def can_bake(context: bpy.types.Context) -> bool:
+    """Whether any soft body has simulated frames."""
+    return any(playback.find_modifier(obj) for obj in soft_bodies(context))
+
+
+def free(context: bpy.types.Context) -> str:
+    """Removes playback, baked keys, previews and the scene's simulated frames on the disk."""
+    if session.is_running():
+        raise SuppleError("A simulation is running; cancel it with Esc first.")
+    scene = context.scene
+    removed = cache.free(scene)
+    for obj in scene.objects:
+        if obj.type == "MESH":
+            removed |= playback.detach(obj)
+            removed |= shape_keys.free(obj)
+    removed |= preview.remove(scene)
+    scene.supple.mesh_report = ""
+    return "Removed all simulated frames." if removed else "There was nothing to remove."
+
+
+def can_free(scene: bpy.types.Scene) -> bool:
+    """Whether ``free`` would find anything in the scene itself."""
+    return any(
+        playback.find_modifier(obj) or shape_keys.has_bake(obj) or obj.supple.is_preview
+        for obj in scene.objects
+    )

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The animation of baked shape keys. Curves go into the action the keys have, or a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import SuppleError
+
+# Marks an action that was made for a bake, and goes with it.
+OWN_ACTION = "supple_bake"
+
+_EVAL_TIME = "eval_time"
+_LINEAR = 1
+
+
+def write_eval_time(keys: bpy.types.Key, blocks: Sequence[bpy.types.ShapeKey], start: int) -> None:
+    """Absolute keys: one curve that passes through each key at its frame."""
+    # Keys sit 10 apart only nearly, so each is met at its own place.
+    times = [block.frame for block in blocks]
+    frames = np.arange(start, start + len(blocks))
+    _write_curve(_channels(keys), _EVAL_TIME, np.column_stack([frames, times]))
+    keys.eval_time = times[0]
+
+
+def write_values(keys: bpy.types.Key, blocks: Sequence[bpy.types.ShapeKey], start: int) -> None:
+    """Relative keys: each rises to 1 at its frame and falls back by the next.
+
+    The first is 1 before its frame and the last after it, so the mesh keeps their shapes there.
+    """
+    channels = _channels(keys)
+    last = len(blocks) - 1
+    for index, block in enumerate(blocks):
+        frame = start + index
+        points = [(frame - 1, 0.0), (frame, 1.0), (frame + 1, 0.0)]
+        wanted = points[1 if index == 0 else 0 : 2 if index == last else 3]
+        _write_curve(channels, _value_path(block.name), np.array(wanted))
+    blocks[0].value = 1.0
+
+
+def remove(keys: bpy.types.Key, names: Sequence[str]) -> None:
+    """Removes the curves of a bake whose keys have these ``names``, and what they leave empty."""
+    data = keys.animation_data
+    if data is None:
+        return
+    action = data.action
+    if action is not None and OWN_ACTION in action and action.users > 1:
+        # A copy of the object plays the same action.
+        data.action = None
+    elif action is not None:
+        _remove_curves(keys, names)
+        if OWN_ACTION in action and not any(_all_curves(action)):
+            data.action = None
+            bpy.data.actions.remove(action)
+    if data.action is None and not data.drivers and not data.nla_tracks:
+        keys.animation_data_clear()
+
+
+def values_at(keys: bpy.types.Key, frame: int) -> dict[bpy.types.ShapeKey, float]:
+    """The values that the action of ``keys`` gives its keys at ``frame``."""
+    channels = _existing_channels(keys)
+    if channels is None:
+        return {}
+    curves = ((block, channels.fcurves.find(_value_path(block.name))) for block in keys.key_blocks)
+    return {
+        block: curve.evaluate(frame)
+        for block, curve in curves
+        if curve is not None and not curve.mute
+    }
+
+
+def check_editable(name: str, keys: bpy.types.Key) -> None:
+    """Raises SuppleError when the action of ``keys`` cannot take the curves of a bake."""
+    data = keys.animation_data
+    if data is not None and data.action is not None and not data.action.is_editable:
+        raise SuppleError(
+            f"The shape keys of {name} are animated by {data.action.name}, which is linked from "
+            "another file. Make the action local, then bake."
+        )
+
+
+def _write_curve(
+    channels: bpy.types.ActionChannelbag, path: str, points: NDArray[np.float64]
+) -> None:
+    curve = channels.fcurves.new(path)
+    curve.keyframe_points.add(len(points))
+    curve.keyframe_points.foreach_set("co", points.astype(np.float32).ravel())
+    curve.keyframe_points.foreach_set("interpolation", np.full(len(points), _LINEAR, np.int32))
+    curve.update()
+
+
+def _channels(keys: bpy.types.Key) -> bpy.types.ActionChannelbag:
+    data = keys.animation_data or keys.animation_data_create()
+    if data.action is None:
+        data.action = bpy.data.actions.new(f"{keys.user.name} Supple")
+        data.action[OWN_ACTION] = True
+    action = data.action
+    if data.action_slot is None:
+        data.action_slot = action.slots.new(id_type="KEY", name=keys.user.name)
+    layer = action.layers[0] if action.layers else action.layers.new("Layer")
+    strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
+    return strip.channelbag(data.action_slot, ensure=True)
+
+
+def _existing_channels(keys: bpy.types.Key) -> bpy.types.ActionChannelbag | None:
+    data = keys.animation_data
+    if data is None or data.action is None or data.action_slot is None:
+        return None
+    for layer in data.action.layers:
+        for strip in layer.strips:
+            return strip.channelbag(data.action_slot)
+    return None
+
+
+def _remove_curves(keys: bpy.types.Key, names: Sequence[str]) -> None:
+    channels = _existing_channels(keys)
+    if channels is None:
+        return
+    paths = {_value_path(name) for name in names}
+    if not keys.use_relative:
+        paths.add(_EVAL_TIME)
+    for curve in reversed([curve for curve in channels.fcurves if curve.data_path in paths]):
+        channels.fcurves.remove(curve)
+
+
+def _all_curves(action: bpy.types.Action) -> list[bpy.types.FCurve]:
+    return [
+        curve
+        for layer in action.layers
+        for strip in layer.strips
+        for channels in strip.channelbags
+        for curve in channels.fcurves
+    ]
+
+
+def _value_path(name: str) -> str:
+    return f'key_blocks["{bpy.utils.escape_identifier(name)}"].value'

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where job folders lie. A scene keeps its latest run and the one before, and no other's."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+
+from ..core.errors import JobError, SuppleError
+from ..core.job import Job, Settings, digest
+from ..core.scene import Scene
+from . import preferences
+from .paths import absolute
+from .playback import shown_folder
+
+BESIDE_THE_FILE = "//supple_cache"
+
+
+@dataclass(frozen=True)
+class OpenedJob:
+    """A job folder, ready for the worker.
+
+    Args:
+        job: the folder.
+        reached: its last whole frame, -1 for none.
+        warning: what was wrong with the folder and made it start over; empty when nothing was.
+    """
+
+    job: Job
+    reached: int
+    warning: str
+
+    @property
+    def is_complete(self) -> bool:
+        return self.reached >= self.job.settings.frame_count
+
+
+def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> OpenedJob:
+    """The folder for this run: a new one, or the one in which it was begun.
+
+    Raises:
+        SuppleError: when the cache folder cannot be written.
+    """
+    name = digest(described, settings)
+    folder = _folder(scene, name)
+    _remove_older(scene, keep=folder)
+    reached, warning = -1, ""
+    if (folder / "scene.json").exists():
+        try:
+            reached = _reached(Job(folder), name)
+        except JobError as error:
+            warning = f"{error} Started over."
+            _remove(folder)
+    if reached < 0:
+        Job.create(folder, described, settings)
+    return OpenedJob(Job(folder), reached, warning)
+
+
+def free(scene: bpy.types.Scene) -> bool:
+    """Removes the job folders of the scene; False when there were none."""
+    folders = _own_folders(scene)
+    for folder in folders:
+        _remove(folder)
+    return bool(folders)
+
+
+def _reached(job: Job, name: str) -> int:
+    """The last frame with a checkpoint.
+
+    Raises:
+        JobError: when the folder is not what a worker left there.
+    """
+    if digest(job.scene, job.settings) != name:
+        raise JobError(f"{job.folder / 'scene.json'} was changed.")
+    checkpoint = job.read_checkpoint()
+    frame = -1 if checkpoint is None else checkpoint[0]
+    # The worker forgets these too; Blender must not show them meanwhile.
+    job.forget_after(frame)
+    sizes = {job.frame_path(index).stat().st_size for index in range(frame + 1)}
+    if len(sizes) > 1:
+        raise JobError(f"{job.folder / 'frames'} holds a frame that is cut off.")
+    if frame >= 0 or job.has_solids():
+        job.solids  # noqa: B018 - reading it is the check
+    return frame
+
+
+def _folder(scene: bpy.types.Scene, name: str) -> Path:
+    shown = shown_folder(scene)
+    # A file saved since it was simulated still has its frames where they were.
+    if shown is not None and shown.name.endswith(f"-{name}") and shown.is_dir():
+        return shown
+    return _root(scene) / f"{_prefix(scene)}{name}"
+
+
+def _root(scene: bpy.types.Scene) -> Path:
+    chosen = scene.supple.cache_folder or getattr(preferences.find(), "cache_folder", "")
+    if chosen:
+        if chosen.startswith("//") and not bpy.data.is_saved:
+            raise SuppleError(
+                f"The cache folder {chosen} lies beside the .blend file, which is not saved yet; "
+                "save it, or choose another folder."
+            )
+        return absolute(chosen)
+    if bpy.data.is_saved:
+        return absolute(BESIDE_THE_FILE)
+    return _users_cache() / "supple"
+
+
+def _users_cache() -> Path:
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+
+
+def _prefix(scene: bpy.types.Scene) -> str:
+    """Begins the names of this scene's folders, and of no other's in the same cache."""
+    if bpy.data.is_saved:
+        return _joined(Path(bpy.data.filepath).stem, scene)
+    own = scene.supple
+    own.unsaved_name = own.unsaved_name or f"unsaved-{uuid.uuid4().hex[:8]}"
+    return _joined(own.unsaved_name, scene)
+
+
+def _joined(file: str, scene: bpy.types.Scene) -> str:
+    return f"{bpy.path.clean_name(file)}-{bpy.path.clean_name(scene.name)}-"
+
+
+def _own_folders(scene: bpy.types.Scene) -> list[Path]:
+    """The scene's job folders, newest first."""
+    unsaved = scene.supple.unsaved_name
+    prefixes = {_prefix(scene)} | ({_joined(unsaved, scene)} if unsaved else set())
+    names = re.compile(f"(?:{'|'.join(map(re.escape, prefixes))})[0-9a-f]{{12}}")
+    shown = shown_folder(scene)
+    parents = {_root(scene)} | ({shown.parent} if shown is not None else set())
+    found = [
+        folder
+        for parent in parents
+        if parent.is_dir()
+        for folder in parent.iterdir()
+        if names.fullmatch(folder.name) and (folder / "scene.json").exists()
+    ]
+    return sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
+
+
+def _remove_older(scene: bpy.types.Scene, keep: Path) -> None:
+    older = [folder for folder in _own_folders(scene) if folder != keep]
+    shown = shown_folder(scene)
+    previous = shown if shown is not None and shown != keep else next(iter(older), None)
+    for folder in older:
+        if folder != previous:
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise SuppleError(f"{folder} cannot be removed: {error.strerror}.") from error

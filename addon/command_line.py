@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Supple without a window.
+
+::
+
+    blender scene.blend --command supple simulate --frames 1-60
+    python -m supple simulate scene.blend --frames 1-60
+
+Both take the same words: ``simulate``, ``bake``, ``render`` and ``doctor``. The exit status is 0
+only when what was asked for exists on disk; otherwise a line on stderr says why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from ..core.errors import SuppleError
+from ..core.job import Job
+from . import actions, capture, playback
+from .bake import shape_keys
+
+Action = Callable[[argparse.Namespace], None]
+
+_command: Any = None
+
+
+def register() -> None:
+    global _command
+    _command = bpy.utils.register_cli_command("supple", run)
+
+
+def unregister() -> None:
+    bpy.utils.unregister_cli_command(_command)
+
+
+def run(words: Sequence[str]) -> int:
+    """``blender scene.blend --command supple`` with these words; the file is open already."""
+    return _guarded(words, parser("blender scene.blend --command supple", with_file=False))
+
+
+def run_with_file(words: Sequence[str]) -> int:
+    """``python -m supple`` with these words, which name the file to open."""
+    return _guarded(words, parser("python -m supple", with_file=True))
+
+
+def _guarded(words: Sequence[str], described: argparse.ArgumentParser) -> int:
+    try:
+        options = described.parse_args(words)
+    except SystemExit as wanted:  # argparse has said why
+        return int(wanted.code or 0)
+    try:
+        if getattr(options, "file", None) is not None:
+            _open(options.file)
+        options.action(options)
+    except (SuppleError, RuntimeError, OSError) as error:
+        # What Blender's operators report arrives as a RuntimeError.
+        reason = " ".join(str(error).removeprefix("Error: ").split())
+        print(f"supple: {reason}", file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+# The words
+
+
+def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
+    described = argparse.ArgumentParser(prog=program, description="Soft bodies without a window.")
+    words = described.add_subparsers(required=True, metavar="WORD")
+    common = _common_options(with_file)
+    simulate_words = words.add_parser(
+        "simulate",
+        parents=[common],
+        help="simulate into the cache; goes on where an earlier run of the same scene stopped",
+    )
+    simulate_words.set_defaults(action=simulate)
+    bake_words = words.add_parser(
+        "bake", parents=[common], help="simulate what is missing, bake shape keys, save the file"
+    )
+    bake_words.add_argument(
+        "--output", type=Path, metavar="FILE", help="default: <name>_baked.blend beside the file"
+    )
+    bake_words.set_defaults(action=bake)
+    render_words = words.add_parser(
+        "render",
+        parents=[common],
+        help="simulate what is missing up to the last frame, unless baked, and render PNG images",
+    )
+    render_words.add_argument(
+        "--output", type=Path, metavar="FOLDER", help="default: <name>_frames beside the file"
+    )
+    render_words.set_defaults(action=render)
+    doctor_words = words.add_parser("doctor", help="check what the solver needs on this machine")
+    doctor_words.set_defaults(action=doctor)
+    return described
+
+
+def _common_options(with_file: bool) -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    if with_file:
+        common.add_argument("file", type=Path, help="the .blend file")
+    common.add_argument(
+        "--frames",
+        type=frame_range,
+        metavar="A-B",
+        help="first and last frame; the scene's own when left out",
+    )
+    common.add_argument("--device", choices=("auto", "cpu", "cuda"))
+    common.add_argument("--substeps", type=int, metavar="N", help="time steps a frame; 0 chooses")
+    common.add_argument("--cache", type=Path, metavar="FOLDER", help="for the simulated frames")
+    return common
+
+
+def frame_range(text: str) -> tuple[int, int]:
+    """``1-60`` as (1, 60)."""
+    match = re.fullmatch(r"(-?\d+)-(-?\d+)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a frame range such as 1-60")
+    first, last = int(match[1]), int(match[2])
+    if last < first:
+        raise argparse.ArgumentTypeError(f"{text!r} ends before it starts")
+    return first, last
+
+
+# What they do
+
+
+def simulate(options: argparse.Namespace) -> None:
+    """Simulates the scene and says where the job folder is."""
+    _apply(options)
+    if options.frames:
+        _simulate_from_to(*options.frames)
+    print(_simulated(), flush=True)
+
+
+def bake(options: argparse.Namespace) -> None:
+    """Simulates, bakes and saves."""
+    _apply(options)
+    if options.frames:
+        _simulate_from_to(*options.frames)
+    output = _absolute(options.output or _beside("_baked.blend"))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    _simulated()
+    _say(actions.bake(bpy.context))
+    _finished(bpy.ops.wm.save_as_mainfile(filepath=str(output), copy=True))
+    print(output, flush=True)
+
+
+def render(options: argparse.Namespace) -> None:
+    """Renders the frames as PNG images with the scene's own engine."""
+    scene = bpy.context.scene
+    _apply(options)
+    first, last = options.frames or (scene.frame_start, scene.frame_end)
+    if not all(shape_keys.has_bake(obj) for obj in _soft_bodies()):
+        start = capture.frame_range(scene).start
+        # One more frame than the start is the least that can be simulated.
+        _simulate_from_to(start, max(last, start + 1))
+        _simulated()
+    folder = _absolute(options.output or _beside("_frames"))
+    folder.mkdir(parents=True, exist_ok=True)
+    images = [folder / f"{frame:04d}.png" for frame in range(first, last + 1)]
+    for frame, image in enumerate(images, first):
+        scene.frame_set(frame)
+        _render_image(scene, image)
+        _say(f"Rendered frame {frame} of {first}-{last}")
+    print(folder, flush=True)
+
+
+def doctor(_: argparse.Namespace) -> None:
+    """Prints what the solver finds; an error when something is missing."""
+    from .doctor import examine, in_words
+
+    findings = examine()
+    print(in_words(findings), flush=True)
+    problems = [finding for finding in findings if finding.cure]
+    if problems:
+        raise SuppleError(f"{problems[0].what}: {problems[0].cure}")
+
+
+def _apply(options: argparse.Namespace) -> None:
+    own = bpy.context.scene.supple
+    if options.device is not None:
+        own.device = options.device
+    if options.substeps is not None:
+        own.substeps = options.substeps
+    if options.cache is not None:
+        own.cache_folder = str(_absolute(options.cache))
+
+
+def _simulate_from_to(first: int, last: int) -> None:
+    own = bpy.context.scene.supple
+    own.use_scene_range = False
+    own.frame_start, own.frame_end = first, last
+
+
+def _simulated() -> Path:
+    """Simulates what is missing; the job folder, once it holds every frame."""
+    _say(actions.simulate(bpy.context, _say))
+    scene = bpy.context.scene
+    folder = playback.shown_folder(scene)
+    if folder is None or Job(folder).last_frame() < len(capture.frame_range(scene)) - 1:
+        raise SuppleError("The simulation ended before its last frame.")
+    return folder.resolve()
+
+
+def _say(words: str) -> None:
+    print(f"Supple: {words}", flush=True)
+
+
+def _soft_bodies() -> list[bpy.types.Object]:
+    found = capture.soft_bodies(bpy.context)
+    if not found:
+        raise SuppleError("The scene has no soft body; add one in Blender first.")
+    return found
+
+
+def _render_image(scene: bpy.types.Scene, image: Path) -> None:
+    scene.render.filepath = str(image)
+    scene.render.use_file_extension = False
+    images_as_png(scene.render.image_settings)
+    image.unlink(missing_ok=True)
+    _finished(bpy.ops.render.render(write_still=True))
+    if not image.is_file():
+        raise SuppleError(f"{image} was not written; look at Blender's own words above.")
+
+
+def images_as_png(settings: bpy.types.ImageFormatSettings) -> None:
+    if hasattr(settings, "media_type"):  # Blender 5: files that render to a film say so here
+        settings.media_type = "IMAGE"
+    settings.file_format = "PNG"
+
+
+def _open(file: Path) -> None:
+    if not file.is_file():
+        raise SuppleError(f"{file} does not exist.")
+    _finished(bpy.ops.wm.open_mainfile(filepath=str(_absolute(file)), load_ui=False))
+
+
+def _finished(result: set[str]) -> None:
+    if "FINISHED" not in result:
+        raise SuppleError("Blender did not finish; its own words are above.")
+
+
+def _beside(ending: str) -> Path:
+    if not bpy.data.is_saved:
+        raise SuppleError("No .blend file is open; name one before --command, or an --output.")
+    file = Path(bpy.data.filepath)
+    return file.with_name(file.stem + ending)
+
+
+def _absolute(path: Path) -> Path:
+    return Path.cwd() / path

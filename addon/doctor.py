@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Says what the solver finds on this machine, and what to do where something is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from ..core.errors import SuppleError
+from . import cache, solver_environment
+from .solver_environment import Environment
+
+_PROBE = """
+import json, platform, sys
+found = {"python": platform.python_version(), "machine": platform.machine(), "path": sys.path}
+import numpy
+found["numpy"] = numpy.__version__
+import torch
+found["torch"] = torch.__version__
+found["threads"] = torch.get_num_threads()
+found["cuda"] = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+print(json.dumps(found))
+"""
+_PROBE_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report; ``cure`` says what to do when it is a problem."""
+
+    what: str
+    value: str
+    cure: str = ""
+
+    def __str__(self) -> str:
+        line = f"{self.what + ':':<16} {self.value}"
+        return f"{line}\n{'':>4}PROBLEM  {self.cure}" if self.cure else line
+
+
+def report() -> str:
+    """What was found, in words. Takes some seconds."""
+    return in_words(examine())
+
+
+def in_words(findings: list[Finding]) -> str:
+    """One line each, with the cure below every problem."""
+    problems = sum(bool(finding.cure) for finding in findings)
+    end = f"{problems} problem(s) found." if problems else "All is well."
+    return "\n".join([*map(str, findings), end])
+
+
+def examine() -> list[Finding]:
+    """All findings. Starts the solver's Python and lets it import torch."""
+    machine = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    return [
+        Finding("Blender", f"{bpy.app.version_string}, Python {platform.python_version()}"),
+        Finding("System", f"{machine}, {os.cpu_count()} logical processors"),
+        Finding("Supple", str(solver_environment.ROOT)),
+        *_solver(),
+        Finding("Online access", "allowed" if bpy.app.online_access else "not allowed"),
+        _cache(),
+    ]
+
+
+def _solver() -> list[Finding]:
+    folder = solver_environment.solver_folder()
+    installed = Finding("Solver folder", _folder_state(folder))
+    environment = solver_environment.find()
+    if environment is None:
+        cure = solver_environment.why_not_found()
+        return [installed, Finding("Solver Python", "none", cure)]
+    python = Finding("Solver Python", f"{environment.python} ({environment.description})")
+    return [installed, python, *_probe(environment)]
+
+
+def _folder_state(folder: Path | None) -> str:
+    if folder is None:
+        return "none, Supple runs outside Blender's extensions"
+    if not folder.exists():
+        return f"{folder}, not installed"
+    return f"{folder}" if solver_environment.holds_torch(folder) else f"{folder}, without PyTorch"
+
+
+def _probe(environment: Environment) -> list[Finding]:
+    command = [str(environment.python), "-s", "-P", "-c", _PROBE]
+    try:
+        done = subprocess.run(
+            command,
+            env=solver_environment.variables(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PROBE_SECONDS,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+            creationflags=solver_environment.NO_CONSOLE,
+        )
+    except subprocess.TimeoutExpired:
+        cure = "Look for a virus scanner or a slow network drive, then try again."
+        return [Finding("PyTorch", f"no answer within {_PROBE_SECONDS:.0f} s", cure)]
+    except OSError as error:
+        cure = "Name another Python in Supple's preferences, or empty that field."
+        return [Finding("PyTorch", f"this Python does not start: {error.strerror}", cure)]
+    if done.returncode != 0:
+        return [_failure(done, environment)]
+    return _facts(json.loads(done.stdout.splitlines()[-1]))
+
+
+def _failure(done: subprocess.CompletedProcess[str], environment: Environment) -> Finding:
+    words = done.stderr.strip().splitlines()
+    why = words[-1] if words else f"exit status {done.returncode}"
+    if environment.site is not None:
+        cure = "Choose Install Solver in Supple's preferences to install it afresh."
+    else:
+        cure = (
+            "Install the packages of requirements/solver.txt in that Python, or name another "
+            "one in Supple's preferences."
+        )
+    return Finding("PyTorch", f"cannot be imported: {why}", cure)
+
+
+def _facts(found: dict[str, Any]) -> list[Finding]:
+    return [
+        Finding("PyTorch", f"{found['torch']} on Python {found['python']}, {found['machine']}"),
+        Finding("NumPy", found["numpy"]),
+        Finding("Threads", str(found["threads"])),
+        Finding("Graphics card", found["cuda"] or "none that PyTorch can use; the CPU computes"),
+    ]
+
+
+def _cache() -> Finding:
+    try:
+        folder = cache._root(bpy.context.scene)
+    except SuppleError as error:
+        return Finding("Cache folder", "none", str(error))
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            return Finding("Cache folder", f"{folder}, writable")
+    except OSError as error:
+        cure = "Choose another cache folder in the scene's or in Supple's preferences."
+        return Finding("Cache folder", f"{folder}, not writable ({error.strerror})", cure)

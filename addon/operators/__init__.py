@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Buttons: one operator a file."""
+
+from .add import SUPPLE_OT_add
+from .bake import SUPPLE_OT_bake
+from .doctor import SUPPLE_OT_doctor
+from .free import SUPPLE_OT_free
+from .install_solver import SUPPLE_OT_install_solver
+from .remove import SUPPLE_OT_remove
+from .simulate import SUPPLE_OT_simulate
+from .tetrahedralize import SUPPLE_OT_tetrahedralize
+
+CLASSES = [
+    SUPPLE_OT_add,
+    SUPPLE_OT_remove,
+    SUPPLE_OT_tetrahedralize,
+    SUPPLE_OT_simulate,
+    SUPPLE_OT_bake,
+    SUPPLE_OT_free,
+    SUPPLE_OT_install_solver,
+    SUPPLE_OT_doctor,
+]

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Install Solver: downloads what the worker needs, after asking."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...core.errors import SuppleError
+from .. import solver_environment
+from ..solver_install import Installation, download_size, install
+
+
+class SUPPLE_OT_install_solver(bpy.types.Operator):
+    """Download PyTorch for Supple's solver. Blender's own Python stays as it is"""
+
+    bl_idname = "supple.install_solver"
+    bl_label = "Install Solver"
+    bl_options = {"REGISTER"}
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        return context.window_manager.invoke_props_dialog(
+            self, width=420, confirm_text="Download and Install"
+        )
+
+    def draw(self, context: bpy.types.Context) -> None:
+        column = self.layout.column(align=True)
+        column.label(text="Supple's solver runs on PyTorch, which is downloaded with pip:")
+        column.label(text=f"Size: {download_size()}", icon="IMPORT")
+        folder = solver_environment.solver_folder()
+        column.label(
+            text=f"Into: {folder or 'the Python that Blender runs in'}", icon="FILE_FOLDER"
+        )
+        column.label(text="Blender stays usable meanwhile; Esc cancels.", icon="INFO")
+        if not bpy.app.online_access:
+            column.label(
+                text="Preferences > System > Network > Allow Online Access is off.", icon="ERROR"
+            )
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        try:
+            if bpy.app.background:
+                install(lambda line: print(line, flush=True))
+                return {"FINISHED"}
+            self._installation = Installation()
+        except SuppleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        manager = context.window_manager
+        self._timer = manager.event_timer_add(0.25, window=context.window)
+        manager.modal_handler_add(self)
+        context.workspace.status_text_set("Installing Supple's solver   Esc: cancel")
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        if event.type == "ESC" and event.value == "PRESS":
+            self.cancel(context)
+            self.report({"INFO"}, "The solver was not installed.")
+            return {"CANCELLED"}
+        if event.type != "TIMER":
+            return {"PASS_THROUGH"}
+        # Asked first: what pip prints last is still shown.
+        running = self._installation.running()
+        for line in self._installation.lines():
+            context.workspace.status_text_set(f"{line[:100]}   Esc: cancel")
+        return {"PASS_THROUGH"} if running else self._finish(context)
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Also called by Blender when it closes."""
+        self._installation.cancel()
+        self._clear(context)
+
+    def _finish(self, context: bpy.types.Context) -> set[str]:
+        self._clear(context)
+        try:
+            self._installation.finish()
+        except SuppleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self.report({"INFO"}, "Supple's solver is installed.")
+        for window in context.window_manager.windows:
+            for area in window.screen.areas:
+                area.tag_redraw()
+        return {"FINISHED"}
+
+    def _clear(self, context: bpy.types.Context) -> None:
+        context.window_manager.event_timer_remove(self._timer)
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)

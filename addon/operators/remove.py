@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Remove Soft Body."""
+
+from __future__ import annotations
+
+import bpy
+
+from .. import playback
+from ..capture import is_soft_body
+
+
+class SUPPLE_OT_remove(bpy.types.Operator):
+    """Make the selected soft bodies ordinary meshes again. Baked shape keys stay"""
+
+    bl_idname = "supple.remove"
+    bl_label = "Remove Soft Body"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not any(is_soft_body(obj) for obj in context.selected_objects):
+            cls.poll_message_set("Select a soft body.")
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        objects = [obj for obj in context.selected_objects if is_soft_body(obj)]
+        for obj in objects:
+            playback.detach(obj)
+            obj.supple.enabled = False
+        self.report({"INFO"}, f"No soft body any more: {', '.join(obj.name for obj in objects)}.")
+        return {"FINISHED"}

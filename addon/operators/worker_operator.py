@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Simulate and Tetrahedralize share: they run beside a window, and block without one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from ...core.errors import SuppleError
+from .. import runs, session, solver_environment
+from ..runs import Run
+
+TICK_SECONDS = 0.05
+
+
+class WorkerOperator:
+    """An operator that takes the steps of a run from a timer. Esc cancels."""
+
+    _run: Run
+    _told = ""
+    _timer: bpy.types.Timer | None = None
+
+    def begin(self, context: bpy.types.Context) -> Run:
+        """The work to do; raises SuppleError when it cannot be begun."""
+        raise NotImplementedError
+
+    def show(self, context: bpy.types.Context) -> None:
+        """Called after each step."""
+
+    @classmethod
+    def poll(cls: Any, context: bpy.types.Context) -> bool:
+        if session.is_running():
+            cls.poll_message_set("A simulation is running; Esc cancels it.")
+            return False
+        if solver_environment.find() is None:
+            cls.poll_message_set("The solver is not installed yet; see the top of this tab.")
+            return False
+        return True
+
+    def execute(self: Any, context: bpy.types.Context) -> set[str]:
+        try:
+            run = self.begin(context)
+            self._warn(run)
+            said = runs.complete(run, context, lambda line: print(f"Supple: {line}", flush=True))
+        except SuppleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self.report({"INFO"}, said)
+        return {"FINISHED"}
+
+    def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        if bpy.app.background or context.window is None:
+            result: set[str] = self.execute(context)
+            return result
+        try:
+            self._run = self.begin(context)
+        except SuppleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self._warn(self._run)
+        manager = context.window_manager
+        self._timer = manager.event_timer_add(TICK_SECONDS, window=context.window)
+        manager.progress_begin(0, 100)
+        manager.modal_handler_add(self)
+        runs.current = self._run
+        return {"RUNNING_MODAL"}
+
+    def modal(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        if event.type == "ESC" and event.value == "PRESS":
+            return self._conclude(context, {"INFO"}, self._run.cancel())
+        if event.type != "TIMER":
+            return {"PASS_THROUGH"}
+        try:
+            goes_on = self._run.step()
+            self.show(context)
+            said = "" if goes_on else self._run.finish(context)
+        except SuppleError as error:
+            self._run.cancel()
+            return self._conclude(context, {"ERROR"}, str(error))
+        if not goes_on:
+            return self._conclude(context, {"INFO"}, said)
+        self._tell(context)
+        return {"PASS_THROUGH"}
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Blender calls this when it quits or opens another file."""
+        self._run.cancel()
+        self._clear(context)
+
+    def _tell(self, context: bpy.types.Context) -> None:
+        """Redraws only for news: drawing takes time that the worker can use."""
+        told = self._run.describe()
+        if told == self._told:
+            return
+        self._told = told
+        context.window_manager.progress_update(100.0 * self._run.progress())
+        context.workspace.status_text_set(f"{told}, Esc cancels")
+        redraw_sidebars(context)
+
+    def _conclude(self: Any, context: bpy.types.Context, kind: set[str], said: str) -> set[str]:
+        self._clear(context)
+        self.report(kind, said)
+        # Never CANCELLED: what was shown so far is a change that undo has to know of.
+        return {"FINISHED"}
+
+    def _clear(self, context: bpy.types.Context) -> None:
+        runs.current = None
+        manager = context.window_manager
+        if self._timer is not None:
+            manager.event_timer_remove(self._timer)
+            self._timer = None
+        manager.progress_end()
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
+        redraw_sidebars(context)
+
+    def _warn(self: Any, run: Run) -> None:
+        if run.warning:
+            self.report({"WARNING"}, run.warning)
+
+
+def redraw_sidebars(context: bpy.types.Context) -> None:
+    for window in context.window_manager.windows:
+        for area in window.screen.areas:
+            if area.type == "VIEW_3D":
+                for region in area.regions:
+                    if region.type == "UI":
+                        region.tag_redraw()

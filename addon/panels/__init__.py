@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tab Supple in the 3D view's sidebar: one panel a file."""
+
+from .ground import SUPPLE_PT_ground
+from .main import SUPPLE_PT_main
+from .material import SUPPLE_PT_material
+from .mesh import SUPPLE_PT_mesh
+from .pins import SUPPLE_PT_pins
+from .simulation import SUPPLE_PT_simulation
+
+CLASSES = [
+    SUPPLE_PT_main,
+    SUPPLE_PT_material,
+    SUPPLE_PT_mesh,
+    SUPPLE_PT_pins,
+    SUPPLE_PT_ground,
+    SUPPLE_PT_simulation,
+]

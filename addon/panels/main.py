@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The first panel: from a mesh to a bake, top to bottom."""
+
+from __future__ import annotations
+
+import bpy
+
+from .. import playback, runs, solver_environment
+from ..capture import is_soft_body
+from .sidebar import Sidebar, write
+
+
+class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
+    bl_idname = "SUPPLE_PT_main"
+    bl_label = "Soft Bodies"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        if solver_environment.find() is None:
+            _draw_installation(layout, context)
+        _draw_selection(layout, context)
+        if runs.current is not None:
+            _draw_progress(layout, context, runs.current)
+        else:
+            _draw_buttons(layout, context)
+
+
+def _draw_installation(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+    box = layout.box()
+    write(box, context, solver_environment.why_not_found(), icon="ERROR")
+    box.operator("supple.install_solver", icon="IMPORT")
+    box.operator("supple.doctor", icon="INFO")
+
+
+def _draw_selection(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+    layout.operator("supple.add", icon="ADD")
+    obj = context.object
+    if is_soft_body(obj):
+        layout.operator("supple.remove", icon="REMOVE")
+        if problem := playback.why_not_playing(obj):
+            write(layout, context, problem, icon="ERROR")
+    elif obj is None or obj.type != "MESH":
+        write(layout, context, "Select a mesh object to make it a soft body.", icon="INFO")
+
+
+def _draw_progress(layout: bpy.types.UILayout, context: bpy.types.Context, run: runs.Run) -> None:
+    layout.progress(factor=run.progress(), text=run.describe())
+    write(layout, context, "Esc cancels and keeps the frames so far.", icon="INFO")
+
+
+def _draw_buttons(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+    column = layout.column(align=True)
+    column.scale_y = 1.5
+    column.operator("supple.simulate", icon="PLAY")
+    row = column.row(align=True)
+    row.operator("supple.bake", icon="SHAPEKEY_DATA")
+    row.operator("supple.free", icon="TRASH")

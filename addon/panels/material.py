@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the active soft body is made of."""
+
+from __future__ import annotations
+
+import bpy
+
+from .sidebar import SoftBodySidebar
+
+
+class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
+    bl_idname = "SUPPLE_PT_material"
+    bl_label = "Material"
+    bl_parent_id = "SUPPLE_PT_main"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, own = self.layout, context.object.supple
+        layout.use_property_split = True
+        for name in ("young", "poisson", "density", "damping"):
+            layout.prop(own, name)

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What holds the active soft body."""
+
+from __future__ import annotations
+
+import bpy
+
+from .sidebar import SoftBodySidebar, write
+
+
+class SUPPLE_PT_pins(SoftBodySidebar, bpy.types.Panel):
+    bl_idname = "SUPPLE_PT_pins"
+    bl_label = "Pins"
+    bl_parent_id = "SUPPLE_PT_main"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, obj = self.layout, context.object
+        layout.use_property_split = True
+        layout.prop_search(obj.supple, "pin_group", obj, "vertex_groups", text="Group")
+        if len(obj.vertex_groups) == 0:
+            write(layout, context, "To pin, assign vertices to a vertex group.", icon="INFO")

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the panels share."""
+
+from __future__ import annotations
+
+import textwrap
+
+import bpy
+
+from ..capture import is_soft_body
+
+
+class Sidebar:
+    """A panel of the tab Supple."""
+
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Supple"
+
+
+class SoftBodySidebar(Sidebar):
+    """A panel on the active soft body."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return is_soft_body(context.object)
+
+
+def write(
+    layout: bpy.types.UILayout, context: bpy.types.Context, text: str, icon: str = "NONE"
+) -> None:
+    """A text of several lines, as wide as the sidebar."""
+    scale = context.preferences.system.ui_scale
+    width = max(20, int(context.region.width / (7.5 * scale)) - 6)
+    column = layout.column(align=True)
+    for line in textwrap.wrap(text, width):
+        column.label(text=line, icon=icon)
+        icon = "BLANK1" if icon != "NONE" else "NONE"

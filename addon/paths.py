@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Paths as a .blend file keeps them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import bpy
+
+
+def portable(path: Path) -> str:
+    """Relative to the .blend file where that is possible, so both can move together."""
+    if not bpy.data.is_saved:
+        return str(path)
+    try:
+        return str(bpy.path.relpath(str(path)))
+    except ValueError:  # on another drive
+        return str(path)
+
+
+def absolute(path: str) -> Path:
+    """Without ``..``, so that equal folders compare equal."""
+    return Path(os.path.normpath(bpy.path.abspath(path)))

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Choices for every .blend file on this machine."""
+
+import bpy
+from bpy.props import StringProperty
+
+ADDON = __package__.rpartition(".")[0]
+
+
+class SupplePreferences(bpy.types.AddonPreferences):
+    """Shown under the extension in Blender's preferences."""
+
+    bl_idname = ADDON
+
+    cache_folder: StringProperty(
+        name="Cache Folder",
+        description=(
+            "Folder for the simulated frames of all files, unless a scene names its own. Empty: "
+            "supple_cache beside the .blend file"
+        ),
+        subtype="DIR_PATH",
+    )
+    solver_python: StringProperty(
+        name="Solver Python",
+        description=(
+            "A Python with torch that runs the solver, such as one in a virtual environment. "
+            "Empty: the one that Supple installs"
+        ),
+        subtype="FILE_PATH",
+    )
+
+    def draw(self, context: bpy.types.Context) -> None:
+        self.layout.prop(self, "cache_folder")
+        self.layout.prop(self, "solver_python")
+        row = self.layout.row()
+        row.operator("supple.install_solver")
+        row.operator("supple.doctor")
+
+
+def find() -> SupplePreferences | None:
+    """The preferences, or None when Supple runs without being an enabled extension."""
+    addon = bpy.context.preferences.addons.get(ADDON)
+    return addon.preferences if addon else None

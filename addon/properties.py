@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an artist sets, kept in the .blend file.
+
+Limits on the sliders keep to what makes sense. Beyond them a typed value is taken as it is and
+refused in words when it cannot be simulated, rather than changed silently.
+"""
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+HIDDEN = {"HIDDEN"}
+
+
+class SuppleObject(bpy.types.PropertyGroup):
+    """Settings of one soft body."""
+
+    enabled: BoolProperty(name="Soft Body", description="Simulate this object as an elastic solid")
+    young: FloatProperty(
+        name="Stiffness",
+        description=(
+            "Young's modulus in pascal: how hard the material is to stretch. Jelly 1e4, soft "
+            "tissue 5e4, soft rubber 1e6. Stiffer takes longer to simulate"
+        ),
+        default=1e5,
+        soft_min=1e3,
+        soft_max=1e7,
+        precision=0,
+        step=100_000,
+    )
+    poisson: FloatProperty(
+        name="Bulging",
+        description=(
+            "Poisson's ratio: how much it bulges at the sides when pressed. 0 not at all, 0.49 "
+            "nearly keeps its volume; it must stay below 0.5"
+        ),
+        default=0.45,
+        min=-1.0,
+        max=0.5,
+        soft_min=0.0,
+        soft_max=0.49,
+        precision=3,
+        step=1,
+    )
+    density: FloatProperty(
+        name="Density",
+        description="Mass in kg/m³. Water and jelly 1000, foam 50, rubber 1200",
+        default=1000.0,
+        soft_min=10.0,
+        soft_max=10_000.0,
+        precision=0,
+        step=1000,
+    )
+    damping: FloatProperty(
+        name="Damping",
+        description="How fast motion dies away, in 1/s. At 0 it wobbles for ever",
+        default=0.5,
+        soft_min=0.0,
+        soft_max=10.0,
+        precision=2,
+        step=10,
+    )
+    resolution: IntProperty(
+        name="Resolution",
+        description=(
+            "Cells along the longest side of the object. Twice as many bend more finely, and take "
+            "about 16 times as long"
+        ),
+        default=13,
+        min=1,
+        soft_min=4,
+        soft_max=64,
+    )
+    mesh_method: EnumProperty(
+        name="Method",
+        description="How the inside is filled with tetrahedra",
+        items=[
+            ("lattice", "Lattice", "Fast, takes any mesh: open, self-intersecting, in pieces"),
+            ("ftetwild", "fTetWild", "Follows the surface closely, slower; needs pytetwild"),
+            ("tetgen", "TetGen", "Keeps the surface exactly; closed clean meshes; needs tetgen"),
+        ],
+        default="lattice",
+    )
+    pin_group: StringProperty(
+        name="Pin Group",
+        description=(
+            "Vertex group that is held in place, or led by the object where that is animated. "
+            "Vertices with a weight above 0.5 are pinned"
+        ),
+    )
+    is_preview: BoolProperty(options=HIDDEN)
+    simulated_vertices: IntProperty(options=HIDDEN)
+
+
+class SuppleScene(bpy.types.PropertyGroup):
+    """Settings that all soft bodies of a scene share."""
+
+    use_ground: BoolProperty(
+        name="Ground", description="Soft bodies land on a level ground", default=True
+    )
+    ground_height: FloatProperty(
+        name="Height", description="Height of the ground", subtype="DISTANCE", unit="LENGTH"
+    )
+    ground_friction: FloatProperty(
+        name="Friction",
+        description="0 is ice, 0.5 wood, 1 rubber",
+        default=0.5,
+        soft_min=0.0,
+        soft_max=2.0,
+        precision=2,
+    )
+    ground_response: EnumProperty(
+        name="Contact",
+        description="How the ground holds soft bodies up",
+        items=[
+            ("barrier", "Smooth", "Pushes harder the closer a body comes, which never touches it"),
+            ("projection", "Bouncy", "Puts back what falls below, with a bounce of its own"),
+        ],
+        default="barrier",
+    )
+    ground_restitution: FloatProperty(
+        name="Bounce",
+        description="Share of the speed kept when a vertex hits the ground",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    use_scene_range: BoolProperty(
+        name="Scene Frame Range",
+        description="Simulate from the scene's first frame to its last",
+        default=True,
+    )
+    frame_start: IntProperty(
+        name="Start", description="Frame that shows the bodies before they move", default=1
+    )
+    frame_end: IntProperty(name="End", description="Last frame to simulate", default=100)
+    substeps: IntProperty(
+        name="Substeps",
+        description=(
+            "Time steps in a frame; 0 chooses as few as stay stable. More are slower, and more "
+            "exact"
+        ),
+        default=0,
+        min=0,
+        soft_max=1000,
+    )
+    device: EnumProperty(
+        name="Device",
+        description="What computes",
+        items=[
+            ("auto", "Automatic", "The graphics card where it helps and there is one"),
+            ("cpu", "CPU", "The processor"),
+            ("cuda", "GPU (CUDA)", "An NVIDIA graphics card"),
+        ],
+        default="auto",
+    )
+    precision: EnumProperty(
+        name="Precision",
+        description="Of the numbers that the solver computes with",
+        items=[
+            ("float64", "Double", "15 digits"),
+            ("float32", "Single", "7 digits; faster, most of all on graphics cards"),
+        ],
+        default="float64",
+    )
+    cache_folder: StringProperty(
+        name="Cache",
+        description=(
+            "Folder for simulated frames. Empty: supple_cache beside the .blend file, or, while "
+            "that is not saved, your cache folder"
+        ),
+        subtype="DIR_PATH",
+        options={"PATH_SUPPORTS_BLEND_RELATIVE"},
+    )
+    unsaved_name: StringProperty(options=HIDDEN)
+    mesh_report: StringProperty(options=HIDDEN)
+
+
+def attach() -> None:
+    bpy.types.Object.supple = PointerProperty(type=SuppleObject)
+    bpy.types.Scene.supple = PointerProperty(type=SuppleScene)
+
+
+def detach() -> None:
+    del bpy.types.Scene.supple
+    del bpy.types.Object.supple

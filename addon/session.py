@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The worker process of the simulation at hand. There is one at a time.
+
+::
+
+    MESHING ──▶ SIMULATING ──▶ FINISHED
+        └────────────┴───────▶ CANCELLED, FAILED
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from enum import Enum
+
+from ..core.errors import SuppleError
+from ..core.job import Job
+from . import solver_environment
+
+# How long a worker may take to end before it is killed. Its files are whole at any moment.
+PATIENCE_SECONDS = 0.5
+
+
+class State(Enum):
+    MESHING = "meshing"
+    SIMULATING = "simulating"
+    FINISHED = "finished"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+    @property
+    def runs(self) -> bool:
+        return self in (State.MESHING, State.SIMULATING)
+
+
+class Session:
+    """A worker on a job folder.
+
+    Args:
+        job: what it works on.
+        reached: the last frame the job already has, or -1.
+        mesh_only: whether it stops once there are tetrahedra.
+
+    Raises:
+        SuppleError: when no worker can be started.
+    """
+
+    def __init__(self, job: Job, reached: int = -1, mesh_only: bool = False) -> None:
+        self.job = job
+        self.state = State.MESHING
+        self.last_frame = reached
+        self.message = ""
+        self._output = job.folder / "output.txt"
+        self._process = self._start("--mesh-only" if mesh_only else "")
+
+    def poll(self) -> State:
+        """Looks what the worker has done since the last time; costs next to nothing."""
+        if not self.state.runs:
+            return self.state
+        status = self._process.poll()
+        if self.state is State.MESHING and self.job.has_solids():
+            self.state = State.SIMULATING
+        while self.job.has_frame(self.last_frame + 1):
+            self.last_frame += 1
+        if status is not None:
+            self._end(State.FINISHED if status == 0 else State.FAILED)
+            self.message = "" if status == 0 else self._why(status)
+        return self.state
+
+    def cancel(self) -> None:
+        """Stops the worker; what it has written stays."""
+        if self.state.runs:
+            self._end(State.CANCELLED)
+
+    def _start(self, extra: str) -> subprocess.Popen[bytes]:
+        arguments = [extra] if extra else []
+        command, environment = solver_environment.worker_command(
+            self.job.folder, "--stop-with-parent", *arguments
+        )
+        # Windows opens a console for a program that is not told otherwise.
+        flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+        try:
+            with self._output.open("wb") as output:
+                return subprocess.Popen(
+                    command,
+                    env=environment,
+                    cwd=self.job.folder,
+                    stdin=subprocess.PIPE,  # closes when Blender ends, and the worker with it
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    creationflags=flags,
+                )
+        except OSError as error:
+            raise SuppleError(
+                f"The solver cannot be started: {error.strerror} ({command[0]})."
+            ) from error
+
+    def _end(self, state: State) -> None:
+        self.state = state
+        process = self._process
+        process.terminate()
+        try:
+            process.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+
+    def _why(self, status: int) -> str:
+        lines = self._output.read_text(encoding="utf-8", errors="replace").split("\n")
+        said = [line for line in lines if line.startswith("error: ")]
+        if said:
+            return said[-1].removeprefix("error: ")
+        if status < 0 and sys.platform != "win32":
+            return f"The solver was killed by signal {-status}; {self._output} has its output."
+        return f"The solver ended unexpectedly; {self._output} says why."
+
+
+_latest: Session | None = None
+
+
+def start(job: Job, reached: int = -1, mesh_only: bool = False) -> Session:
+    """Starts the worker on ``job``.
+
+    Raises:
+        SuppleError: when another one is at work, or none can be started.
+    """
+    global _latest
+    if is_running():
+        raise SuppleError("A simulation is running already; cancel it with Esc first.")
+    _latest = Session(job, reached, mesh_only)
+    return _latest
+
+
+def is_running() -> bool:
+    return _latest is not None and _latest.state.runs
+
+
+def stop() -> None:
+    """Stops the worker if there is one: Blender quits, or opens another file."""
+    if _latest is not None:
+        _latest.cancel()

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finds the Python that runs the worker. It has torch; Blender's own process never imports it.
+
+Nothing is started or imported to find out: packages are looked up on disk, and only where the
+worker itself will see them, which is not where Blender's process does.
+"""
+
+from __future__ import annotations
+
+import os
+import site
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
+from pathlib import Path
+
+import bpy
+
+from ..core.errors import SuppleError
+from . import preferences
+
+ROOT = Path(__file__).resolve().parent.parent
+# Windows opens a console for a program that is not told otherwise.
+NO_CONSOLE: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A Python that can run the worker, and a folder of packages to put before its own."""
+
+    python: Path
+    site: Path | None
+    description: str
+
+
+def find() -> Environment | None:
+    """The first of: the Python named in the preferences, Blender's with the packages installed
+    for Supple, Blender's as it is; None when no torch was found."""
+    named = named_python()
+    if named is not None:
+        return Environment(named, None, "named in the preferences") if named.is_file() else None
+    if not sys.executable:
+        return None
+    python = Path(sys.executable)
+    folder = solver_folder()
+    if folder is not None and holds_torch(folder):
+        return Environment(python, folder, "Blender's Python with the installed solver")
+    if PathFinder.find_spec("torch", site.getsitepackages()) is not None:
+        return Environment(python, None, "Blender's Python, which has torch of its own")
+    return None
+
+
+def worker_command(job_folder: Path, *extra: str) -> tuple[list[str], dict[str, str]]:
+    """The command line that starts the worker on a job folder, and its environment.
+
+    Raises:
+        SuppleError: when there is no Python to run it.
+    """
+    environment = find()
+    if environment is None:
+        raise SuppleError(why_not_found())
+    launcher = str(ROOT / "core" / "launch.py")
+    command = [str(environment.python), "-s", "-P", launcher, str(job_folder), *extra]
+    return command, variables(environment)
+
+
+def why_not_found() -> str:
+    """Why ``find`` had nothing, and the cure."""
+    named = named_python()
+    if named is not None:
+        return (
+            f"The Python named in Supple's preferences, {named}, does not exist. Correct the "
+            "path, or empty it to use Blender's own."
+        )
+    if solver_folder() is None:
+        return (
+            f"The solver needs PyTorch, which {sys.executable or 'this Python'} does not have. "
+            f"Install {ROOT / 'requirements' / 'solver.txt'} there with pip."
+        )
+    return (
+        "The solver needs PyTorch, which is not installed yet. Choose Install Solver in Supple's "
+        "preferences, or name a Python there that has it."
+    )
+
+
+def variables(environment: Environment) -> dict[str, str]:
+    """The process environment of the worker: this one's, without what redirects a Python."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "__PYVENV"))
+    }
+    if environment.site is not None:
+        kept["PYTHONPATH"] = str(environment.site)
+    # OpenMP's threads wait for each other in busy loops. Beside a Blender that draws they would
+    # wait for a processor that their own waiting keeps busy, and the solver crawl.
+    kept.setdefault("GOMP_SPINCOUNT", "1000")
+    return kept | {"PYTHONNOUSERSITE": "1", "PYTHONUTF8": "1"}
+
+
+def named_python() -> Path | None:
+    """The Python the user chose in the preferences."""
+    path = getattr(preferences.find(), "solver_python", "")
+    return Path(bpy.path.abspath(path)) if path else None
+
+
+def solver_folder() -> Path | None:
+    """Where Supple installs the solver's packages; None outside Blender's extension system."""
+    try:
+        folder = bpy.utils.extension_path_user(preferences.ADDON, path="solver", create=False)
+    except ValueError:
+        return None
+    return Path(folder)
+
+
+def holds_torch(folder: Path) -> bool:
+    """Whether ``folder`` has a torch that was built for this version of Python."""
+    return any((folder / "torch" / f"_C{suffix}").is_file() for suffix in EXTENSION_SUFFIXES)

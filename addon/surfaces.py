@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads the meshes of soft bodies as they are without Supple: arrays in an object's own space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from .bake import shape_keys
+from .playback import find_modifier
+
+Points = NDArray[np.float64]
+Triangles = NDArray[np.int32]
+
+PIN_WEIGHT = 0.5
+
+# Modifiers that carry a mesh away from where it was made. They act on what was simulated, so the
+# body is filled as it is before them.
+CARRYING_MODIFIERS = {
+    "ARMATURE",
+    "CAST",
+    "CLOTH",
+    "CURVE",
+    "HOOK",
+    "LAPLACIANDEFORM",
+    "LATTICE",
+    "MESH_CACHE",
+    "MESH_DEFORM",
+    "MESH_SEQUENCE_CACHE",
+    "OCEAN",
+    "SHRINKWRAP",
+    "SIMPLE_DEFORM",
+    "SOFT_BODY",
+    "SURFACE_DEFORM",
+    "WARP",
+    "WAVE",
+}
+
+
+@contextmanager
+def without_supple(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
+    """Switches off Supple's own playback and bakes, so that only the user's work is seen."""
+    modifiers = [modifier for obj in objects if (modifier := find_modifier(obj))]
+    shown = [modifier.show_viewport for modifier in modifiers]
+    baked = [obj for obj in objects if shape_keys.has_bake(obj)]
+    pinned = [(obj.show_only_shape_key, obj.active_shape_key_index) for obj in baked]
+    relative = [obj.data.shape_keys for obj in baked if obj.data.shape_keys.use_relative]
+    muted = [
+        (block, block.mute)
+        for keys in relative
+        for block in keys.key_blocks
+        if shape_keys.is_supple_key(block)
+    ]
+    try:
+        for modifier in modifiers:
+            modifier.show_viewport = False
+        for block, _ in muted:
+            block.mute = True
+        for obj in baked:
+            if not obj.data.shape_keys.use_relative:
+                obj.show_only_shape_key, obj.active_shape_key_index = True, 0
+        yield
+    finally:
+        for modifier, value in zip(modifiers, shown, strict=True):
+            modifier.show_viewport = value
+        for block, value in muted:
+            block.mute = value
+        for obj, (only, active) in zip(baked, pinned, strict=True):
+            obj.show_only_shape_key, obj.active_shape_key_index = only, active
+
+
+def own_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
+    """(V, 3) vertices of the object's own mesh, its shape keys mixed as they are now."""
+    keys = obj.data.shape_keys
+    if keys is None:
+        return coordinates(obj.data.vertices, len(obj.data.vertices))
+    if shape_keys.has_bake(obj) and not keys.use_relative:
+        return _key_shape(keys.key_blocks[0])
+    if obj.show_only_shape_key:
+        return _key_shape(obj.active_shape_key)
+    current = keys.evaluated_get(depsgraph)
+    return _relative_mix(obj, current) if keys.use_relative else _absolute_mix(current)
+
+
+def filled_surface(
+    obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shape: Points
+) -> tuple[Points, Triangles]:
+    """The surface to fill: vertices and (T, 3) triangles, modifiers included where they can be."""
+    active = {modifier.type for modifier in obj.modifiers if modifier.show_viewport}
+    if active & CARRYING_MODIFIERS:
+        return shape, _triangles(obj.data)
+    evaluated = obj.evaluated_get(depsgraph)
+    mesh = evaluated.to_mesh()
+    try:
+        return coordinates(mesh.vertices, len(mesh.vertices)), _triangles(mesh)
+    finally:
+        evaluated.to_mesh_clear()
+
+
+def group_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> Points:
+    """(V,) weights, 0 where a vertex is not in the group."""
+    index = group.index
+    return np.fromiter(
+        (
+            next((entry.weight for entry in vertex.groups if entry.group == index), 0.0)
+            for vertex in obj.data.vertices
+        ),
+        np.float64,
+        len(obj.data.vertices),
+    )
+
+
+def coordinates(collection: Any, count: int) -> Points:
+    """(V, 3) of what has a ``co``: vertices, key points."""
+    values = np.empty(count * 3, dtype=np.float32)
+    collection.foreach_get("co", values)
+    return values.reshape(-1, 3).astype(np.float64)
+
+
+def _triangles(mesh: bpy.types.Mesh) -> Triangles:
+    mesh.calc_loop_triangles()
+    indices = np.empty(len(mesh.loop_triangles) * 3, dtype=np.int32)
+    mesh.loop_triangles.foreach_get("vertices", indices)
+    return indices.reshape(-1, 3)
+
+
+def _key_shape(block: bpy.types.ShapeKey) -> Points:
+    return coordinates(block.points, len(block.points))
+
+
+def _relative_mix(obj: bpy.types.Object, keys: bpy.types.Key) -> Points:
+    shape = _key_shape(keys.reference_key)
+    for block in keys.key_blocks[1:]:
+        if block.mute or block.value == 0.0:
+            continue
+        offset = block.value * (_key_shape(block) - _key_shape(block.relative_key))
+        group = obj.vertex_groups.get(block.vertex_group)
+        shape += offset if group is None else group_weights(obj, group)[:, None] * offset
+    return shape
+
+
+def _absolute_mix(keys: bpy.types.Key) -> Points:
+    """Straight lines between the keys around the current time."""
+    blocks = sorted(keys.key_blocks, key=lambda block: block.frame)
+    after = next((k for k, block in enumerate(blocks) if block.frame >= keys.eval_time), -1)
+    if after <= 0:
+        return _key_shape(blocks[after])
+    first, second = blocks[after - 1], blocks[after]
+    share = (keys.eval_time - first.frame) / (second.frame - first.frame)
+    return (1.0 - share) * _key_shape(first) + share * _key_shape(second)

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Blender units and metres."""
+
+from __future__ import annotations
+
+import bpy
+
+
+def metres_per_unit(scene: bpy.types.Scene) -> float:
+    """What Blender's own number fields multiply lengths and accelerations by."""
+    settings = scene.unit_settings
+    return 1.0 if settings.system == "NONE" else float(settings.scale_length)
+
+
+def exact(value: float) -> float:
+    """The number an artist typed: properties keep 0.45 as 0.44999998807907104."""
+    return float(f"{value:.6g}")

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An empty scene with the add-on registered, as Blender has it after enabling the extension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import supple
+from supple.addon import solver_environment
+
+AddBody = Callable[..., bpy.types.Object]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def addon() -> Iterator[None]:
+    supple.register()
+    yield
+    supple.unregister()
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bpy.types.Scene:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user cache"))
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, 4
+    scene.supple.cache_folder = str(tmp_path / "cache")
+    scene.supple.ground_height = -5.0
+    return scene
+
+
+@pytest.fixture
+def add_body(scene: bpy.types.Scene) -> AddBody:
+    """Makes a soft cube, 1 m wide."""
+
+    def add(
+        name: str = "Cube", scale: tuple[float, ...] = (1, 1, 1), **transform: object
+    ) -> bpy.types.Object:
+        bpy.ops.mesh.primitive_cube_add(size=1.0, **transform)
+        obj = bpy.context.object
+        obj.scale = scale  # given to the operator, it would go into the mesh
+        obj.name = name
+        obj.supple.enabled = True
+        obj.supple.resolution = 2
+        return obj
+
+    return add
+
+
+@pytest.fixture
+def solver() -> None:
+    """Tests that use it start a worker."""
+    if solver_environment.find() is None:
+        pytest.skip("no Python with torch here")
+
+
+def evaluated_positions(obj: bpy.types.Object, frame: int) -> NDArray[np.float64]:
+    """(V, 3) what Blender shows at a frame, in the object's own space."""
+    bpy.context.scene.frame_set(frame)
+    mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+    positions = np.empty(len(mesh.vertices) * 3, dtype=np.float32)
+    mesh.vertices.foreach_get("co", positions)
+    return positions.reshape(-1, 3).astype(np.float64)
+
+
+def world_positions(obj: bpy.types.Object, frame: int) -> NDArray[np.float64]:
+    local = evaluated_positions(obj, frame)
+    matrix = np.array(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world)
+    moved: NDArray[np.float64] = local @ matrix[:3, :3].T + matrix[:3, 3]
+    return moved

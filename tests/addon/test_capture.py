@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a Blender scene reaches the solver."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from supple.addon.bake import shape_keys
+from supple.addon.capture import capture
+from supple.core.scene import SurfaceMesh
+
+CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2
+
+
+def sorted_rows(points):
+    return points[np.lexsort(np.round(points, 4).T)]
+
+
+def captured() -> Any:
+    return capture(bpy.context)
+
+
+def surface_volume(surface: SurfaceMesh) -> float:
+    a, b, c = surface.vertices[surface.triangles].swapaxes(0, 1)
+    return float(np.einsum("ij,ij->", np.cross(a, b), c)) / 6.0
+
+
+def pin(obj, indices, weight=1.0, name="Pin"):
+    obj.vertex_groups.new(name=name).add(indices, weight, "REPLACE")
+    obj.supple.pin_group = name
+
+
+def test_positions_are_in_the_world_through_scale_rotation_and_parents(add_body):
+    bpy.ops.object.empty_add(location=(0, 0, 3), rotation=(0, 0, math.pi / 2))
+    parent = bpy.context.object
+    obj = add_body(location=(1, 0, 0), scale=(2, 1, 0.5))
+    obj.parent = parent
+    body = captured().scene.bodies[0]
+    x, y, z = (CORNERS * (2, 1, 0.5) + (1, 0, 0)).T
+    expected = np.column_stack([-y, x, z + 3])
+    np.testing.assert_allclose(sorted_rows(body.skin.points), sorted_rows(expected), atol=1e-6)
+    np.testing.assert_allclose(sorted_rows(body.mesh.vertices), sorted_rows(expected), atol=1e-6)
+    assert surface_volume(body.mesh) == pytest.approx(1.0)
+
+
+def test_a_mirrored_object_still_has_its_outside_outside(add_body):
+    add_body(scale=(-1, 1, 1))
+    assert surface_volume(captured().scene.bodies[0].mesh) == pytest.approx(1.0)
+
+
+def test_unit_scale_turns_lengths_ground_and_gravity_into_metres(scene, add_body):
+    add_body()
+    scene.unit_settings.scale_length = 0.01
+    described = captured().scene
+    assert np.ptp(described.bodies[0].skin.points[:, 0]) == pytest.approx(0.01)
+    assert described.bodies[0].mesh.edge_length == pytest.approx(0.005)
+    assert described.ground.height == pytest.approx(-0.05)
+    assert described.gravity[2] == pytest.approx(-0.0981)
+
+
+def test_without_a_unit_system_a_unit_is_a_metre(scene, add_body):
+    add_body()
+    scene.unit_settings.scale_length = 0.01
+    scene.unit_settings.system = "NONE"
+    assert np.ptp(captured().scene.bodies[0].skin.points[:, 0]) == pytest.approx(1.0)
+
+
+def test_scene_settings_become_time_gravity_and_frames(scene, add_body):
+    add_body()
+    scene.render.fps, scene.render.fps_base = 30, 1.001
+    scene.gravity = (1.0, 0.0, -2.0)
+    scene.frame_start, scene.frame_end = 11, 31
+    now = captured()
+    assert now.settings.frame_time == pytest.approx(1.001 / 30)
+    assert now.settings.frame_count == 20
+    assert now.start_frame == 11
+    assert now.scene.gravity == (1.0, 0.0, -2.0)
+    scene.use_gravity = False
+    assert captured().scene.gravity == (0.0, 0.0, 0.0)
+
+
+def test_an_own_frame_range_replaces_the_scenes(scene, add_body):
+    add_body()
+    scene.supple.use_scene_range = False
+    scene.supple.frame_start, scene.supple.frame_end = 5, 8
+    now = captured()
+    assert (now.start_frame, now.settings.frame_count) == (5, 3)
+
+
+def test_material_reaches_the_solver_as_it_was_typed(add_body):
+    own = add_body().supple
+    own.young, own.poisson, own.density, own.damping = 1.1e5, 0.45, 1234.5, 0.3
+    body = captured().scene.bodies[0]
+    assert (body.material.young, body.material.poisson) == (1.1e5, 0.45)
+    assert (body.density, body.damping) == (1234.5, 0.3)
+
+
+def test_modifiers_count_for_the_surface_and_not_for_the_skin(add_body):
+    obj = add_body()
+    obj.modifiers.new("Subdivide", "SUBSURF").levels = 2
+    body = captured().scene.bodies[0]
+    assert len(body.skin.points) == 8
+    assert len(body.mesh.vertices) > 50
+    assert surface_volume(body.mesh) < 0.9
+
+
+def test_a_modifier_that_carries_the_mesh_away_is_left_out(add_body):
+    obj = add_body()
+    modifier = obj.modifiers.new("Bend", "SIMPLE_DEFORM")
+    modifier.deform_method, modifier.factor = "STRETCH", 3.0
+    body = captured().scene.bodies[0]
+    assert surface_volume(body.mesh) == pytest.approx(1.0)
+    assert np.ptp(body.mesh.vertices, axis=0) == pytest.approx([1, 1, 1])
+
+
+def test_shape_keys_are_mixed_with_groups_and_relative_keys(add_body):
+    obj = add_body()
+    obj.shape_key_add(name="Basis")
+    obj.vertex_groups.new(name="Half").add([0], 0.5, "REPLACE")
+    for name, value, muted in (("Up", 0.5, False), ("Masked", 1.0, False), ("Muted", 1.0, True)):
+        key = obj.shape_key_add(name=name, from_mix=False)
+        key.value, key.mute = value, muted
+        for point in key.points:
+            point.co.z += 1.0
+    obj.data.shape_keys.key_blocks["Masked"].vertex_group = "Half"
+    points = captured().scene.bodies[0].skin.points
+    bpy.context.view_layer.update()
+    shown = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data.vertices
+    np.testing.assert_allclose(points, [tuple(v.co) for v in shown], atol=1e-6)
+    rise = points[:, 2] - [vertex.co.z for vertex in obj.data.vertices]
+    np.testing.assert_allclose(rise, [1.0, *[0.5] * 7], atol=1e-6)
+
+
+def test_an_earlier_bake_does_not_count(add_body):
+    obj = add_body()
+    before = captured().scene.bodies[0].skin.points
+    frames = np.zeros((4, 8, 3), dtype=np.float32)
+    shape_keys.bake(obj, frames, 1)
+    bpy.context.scene.frame_set(2)
+    body = captured().scene.bodies[0]
+    np.testing.assert_array_equal(body.skin.points, before)
+    assert surface_volume(body.mesh) == pytest.approx(1.0)
+    bpy.context.view_layer.update()
+    shown = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data.vertices
+    assert max(vertex.co.length for vertex in shown) == 0.0
+
+
+def test_pins_are_the_vertices_above_half_a_weight(add_body):
+    obj = add_body()
+    pin(obj, [1, 4])
+    obj.vertex_groups["Pin"].add([2], 0.5, "REPLACE")
+    skin = captured().scene.bodies[0].skin
+    np.testing.assert_array_equal(skin.pinned, [1, 4])
+    assert skin.pin_path is None
+
+
+def test_pins_of_a_child_follow_its_animated_parent(scene, add_body):
+    bpy.ops.object.empty_add()
+    parent = bpy.context.object
+    obj = add_body()
+    obj.parent = parent
+    pin(obj, [3])
+    for frame, x in ((1, 0.0), (4, 3.0)):
+        parent.location.x = x
+        parent.keyframe_insert("location", frame=frame)
+    set_linear(parent)
+    scene.frame_set(3)
+    now = captured()
+    path = now.scene.bodies[0].skin.pin_path
+    start = now.scene.bodies[0].skin.points[3]
+    np.testing.assert_allclose(path[:, 0] - start, [[k, 0, 0] for k in range(4)], atol=1e-5)
+    assert len(now.objects[0].matrices) == 4
+    assert scene.frame_current == 3
+
+
+def test_an_object_with_a_constraint_that_does_not_move_has_one_matrix(add_body):
+    obj = add_body()
+    pin(obj, [0])
+    obj.constraints.new("LIMIT_LOCATION")
+    now = captured()
+    assert len(now.objects[0].matrices) == 1
+    assert now.scene.bodies[0].skin.pin_path is None
+
+
+def test_the_way_back_ends_at_the_own_mesh(scene, add_body):
+    scene.unit_settings.scale_length = 0.1
+    obj = add_body(location=(1, 2, 3), rotation=(0.3, 0.2, 0.1), scale=(1, 2, 3))
+    now = captured()
+    local = now.objects[0].to_local(0, now.scene.bodies[0].skin.points)
+    np.testing.assert_allclose(local, [tuple(v.co) for v in obj.data.vertices], atol=1e-6)
+
+
+def test_every_soft_body_is_captured_and_no_other_object(add_body):
+    add_body("B")
+    add_body("A", location=(3, 0, 0))
+    add_body("C", location=(6, 0, 0)).supple.enabled = False
+    assert [body.name for body in captured().scene.bodies] == ["A", "B"]
+
+
+def set_linear(obj):
+    action = obj.animation_data.action
+    bag = action.layers[0].strips[0].channelbags[0]
+    for curve in bag.fcurves:
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The words after ``python -m supple`` and ``blender --command supple``, run as users run them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+import pytest
+
+from supple.addon import command_line
+from supple.addon.bake import shape_keys
+from supple.core.job import Job
+
+FRAMES = 3
+
+
+@pytest.fixture(scope="module")
+def scene_file(addon: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A small block that falls, with a camera, saved."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    bpy.ops.mesh.primitive_cube_add(location=(0.0, 0.0, 2.0))
+    bpy.context.object.supple.enabled = True
+    bpy.context.object.supple.resolution = 3
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(scene.camera)
+    scene.frame_start, scene.frame_end = 1, FRAMES
+    scene.render.engine = "CYCLES"
+    scene.cycles.samples = 1
+    scene.cycles.use_denoising = False
+    scene.render.resolution_x = scene.render.resolution_y = 8
+    path = tmp_path_factory.mktemp("scene") / "falling block.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    yield path
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+
+
+def supple_says(*words: object, rc: int = 0) -> tuple[str, str]:
+    """Runs ``python -m supple``; what it printed on stdout and on stderr."""
+    command = [sys.executable, "-m", "supple", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == rc, done.stderr
+    return done.stdout, done.stderr
+
+
+def complaint(*words: object) -> str:
+    """The one line on stderr of a command that fails."""
+    said = [
+        line for line in supple_says(*words, rc=1)[1].splitlines() if line.startswith("supple:")
+    ]
+    assert len(said) == 1
+    return said[0]
+
+
+@pytest.mark.usefixtures("solver")
+def test_simulate_ends_with_the_job_folder_and_goes_on_where_it_stopped(
+    scene_file: Path, tmp_path: Path
+) -> None:
+    out, _ = supple_says("simulate", scene_file, "--cache", tmp_path)
+    folder = Path(out.splitlines()[-1])
+    assert folder.parent == tmp_path.resolve()
+    assert Job(folder).last_frame() == FRAMES - 1
+    simulated = Job(folder).frame_path(1).stat().st_mtime_ns
+    again, _ = supple_says("simulate", scene_file, "--cache", tmp_path)
+    assert Path(again.splitlines()[-1]) == folder
+    assert Job(folder).frame_path(1).stat().st_mtime_ns == simulated
+
+
+@pytest.mark.usefixtures("solver")
+def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alone(
+    scene_file: Path, tmp_path: Path
+) -> None:
+    before = scene_file.read_bytes()
+    cache, output = tmp_path / "cache", tmp_path / "new folder" / "baked.blend"
+    words = ("--frames", "1-2", "--substeps", "50", "--cache", cache, "--output", output)
+    out, _ = supple_says("bake", scene_file, *words)
+    assert out.splitlines()[-1] == str(output)
+    assert scene_file.read_bytes() == before
+    settings = json.loads(next(cache.glob("*/scene.json")).read_text())["settings"]
+    assert (settings["frame_count"], settings["substeps"]) == (1, 50)
+    bpy.ops.wm.open_mainfile(filepath=str(output))
+    block = bpy.data.objects["Cube"]
+    assert shape_keys.has_bake(block)
+    assert not block.modifiers
+
+
+@pytest.mark.usefixtures("solver")
+def test_render_writes_an_image_for_each_frame(scene_file: Path, tmp_path: Path) -> None:
+    images = tmp_path / "images"
+    out, _ = supple_says(
+        *("render", scene_file, "--frames", "2-3", "--cache", tmp_path, "--output", images)
+    )
+    assert out.splitlines()[-1] == str(images)
+    assert sorted(path.name for path in images.iterdir()) == ["0002.png", "0003.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in images.iterdir())
+
+
+def test_a_file_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    assert complaint("simulate", tmp_path / "none.blend").endswith("none.blend does not exist.")
+
+
+def test_a_file_that_is_no_blend_file_is_refused(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.blend"
+    broken.write_text("not Blender's")
+    assert "broken.blend" in complaint("simulate", broken)
+
+
+def test_a_scene_without_soft_bodies_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "empty.blend"))
+    assert "no soft body" in complaint("bake", tmp_path / "empty.blend")
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.blend"]
+
+
+@pytest.mark.parametrize("words", [(), ("melt",), ("simulate", "a.blend", "--frames", "five")])
+def test_words_it_does_not_know_are_explained(words: tuple[str, ...]) -> None:
+    _, error = supple_says(*words, rc=2)
+    assert error.startswith("usage: python -m supple")
+
+
+def test_inside_blender_the_same_words_need_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.run(["simulate", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("usage: blender scene.blend --command supple simulate")
+    assert "the .blend file" not in out
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1-60", (1, 60)), ("-5-5", (-5, 5)), ("-9--7", (-9, -7)), ("4-4", (4, 4))],
+)
+def test_frame_ranges(text: str, expected: tuple[int, int]) -> None:
+    assert command_line.frame_range(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "1", "1-", "60-1", "1-2-3", "1.5-2"])
+def test_what_is_no_frame_range(text: str) -> None:
+    with pytest.raises(ArgumentTypeError):
+        command_line.frame_range(text)

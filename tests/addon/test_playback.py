@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Simulated frames, read back from Blender as it draws them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from supple.addon import pc2, playback
+from supple.addon.capture import capture
+from supple.addon.playback import Playback
+from supple.core.discretize import discretize
+from supple.core.errors import SuppleError
+from supple.core.job import Job
+
+from .conftest import evaluated_positions, world_positions
+
+STEP = np.array([0.1, 0.2, 0.3])
+
+
+def write_frames(job: Job, last: int) -> None:
+    """Frames in which everything drifts by ``STEP`` metres a frame."""
+    vertices = np.concatenate([body.mesh.vertices for body in job.solids.bodies])
+    for index in range(last + 1):
+        job.write_frame(index, vertices + index * STEP)
+
+
+@pytest.fixture
+def play(tmp_path: Path):
+    """Plays a scene as if it had been simulated up to a frame."""
+
+    def begin(last: int) -> tuple[Job, Playback]:
+        captured = capture(bpy.context)
+        job = Job.create(tmp_path / "job", captured.scene, captured.settings)
+        job.write_solids(*discretize(captured.scene))
+        write_frames(job, last)
+        shown = Playback(job, captured)
+        while shown.extend(last, 1.0):
+            shown.attach()
+        return job, shown
+
+    return begin
+
+
+def test_each_scene_frame_shows_its_simulated_frame(scene, add_body, play):
+    scene.frame_start, scene.frame_end = 11, 14
+    obj = add_body(location=(1, 2, 3), rotation=(0.1, 0.2, 0.3), scale=(1, 2, 0.5))
+    rest = world_positions(obj, 11)
+    play(3)
+    for index in range(4):
+        np.testing.assert_allclose(world_positions(obj, 11 + index), rest + index * STEP, atol=1e-5)
+
+
+def test_before_the_start_and_after_the_end_the_mesh_keeps_still(scene, add_body, play):
+    obj = add_body()
+    play(3)
+    np.testing.assert_array_equal(evaluated_positions(obj, -5), evaluated_positions(obj, 1))
+    np.testing.assert_array_equal(evaluated_positions(obj, 50), evaluated_positions(obj, 4))
+
+
+def test_between_two_frames_lies_the_middle(scene, add_body, play):
+    obj = add_body()
+    rest = world_positions(obj, 1)
+    play(3)
+    scene.frame_set(2, subframe=0.5)
+    mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+    shown = np.array([tuple(vertex.co) for vertex in mesh.vertices])
+    np.testing.assert_allclose(shown, rest + 1.5 * STEP, atol=1e-5)
+
+
+def test_frames_that_arrive_later_are_seen(add_body, play):
+    obj = add_body()
+    rest = world_positions(obj, 1)
+    job, shown = play(1)
+    np.testing.assert_allclose(world_positions(obj, 4), rest + STEP, atol=1e-5)
+    write_frames(job, 3)
+    assert shown.extend(3, 1.0)
+    np.testing.assert_allclose(world_positions(obj, 4), rest + 3 * STEP, atol=1e-5)
+
+
+def test_an_object_that_moves_by_itself_shows_the_simulation_in_the_world(scene, add_body, play):
+    obj = add_body()
+    rest = world_positions(obj, 1)
+    for frame, place in ((1, (0, 0, 0)), (4, (5, -3, 1))):
+        obj.location = place
+        obj.keyframe_insert("location", frame=frame)
+    play(3)
+    for index in range(4):
+        np.testing.assert_allclose(world_positions(obj, 1 + index), rest + index * STEP, atol=1e-5)
+
+
+def test_unit_scale_is_undone(scene, add_body, play):
+    scene.unit_settings.scale_length = 0.1
+    obj = add_body()
+    rest = world_positions(obj, 1)
+    play(3)
+    np.testing.assert_allclose(world_positions(obj, 3), rest + 2 * STEP / 0.1, atol=1e-4)
+
+
+def test_the_users_modifiers_act_on_top_of_what_was_simulated(add_body, play):
+    obj = add_body()
+    obj.modifiers.new("Copies", "ARRAY").count = 2
+    play(3)
+    assert [modifier.name for modifier in obj.modifiers] == ["Supple", "Copies"]
+    assert len(evaluated_positions(obj, 3)) == 16
+
+
+def test_a_modifier_of_the_users_called_supple_is_left_alone(add_body, play):
+    obj = add_body()
+    own = obj.modifiers.new("Supple", "SUBSURF")
+    play(3)
+    assert {modifier.type for modifier in obj.modifiers} == {"MESH_CACHE", "SUBSURF"}
+    assert playback.detach(obj)
+    assert list(obj.modifiers) == [own]
+
+
+def test_playing_changes_neither_the_mesh_nor_what_is_captured(add_body, play):
+    obj = add_body()
+    before = [tuple(vertex.co) for vertex in obj.data.vertices]
+    play(3)
+    bpy.context.scene.frame_set(4)
+    assert [tuple(vertex.co) for vertex in obj.data.vertices] == before
+    skin = capture(bpy.context).scene.bodies[0].skin
+    assert skin is not None
+    np.testing.assert_allclose(skin.points, before, atol=1e-6)
+
+
+def test_a_renamed_object_goes_on_playing_and_a_deleted_one_is_told(add_body, play):
+    first, second = add_body("First"), add_body("Second", location=(3, 0, 0))
+    job, shown = play(1)
+    first.name = "Renamed"
+    bpy.data.objects.remove(second)
+    write_frames(job, 3)
+    shown.extend(3, 1.0)
+    shown.attach()
+    assert shown.missing() == ["Second"]
+    assert np.ptp(evaluated_positions(first, 4)[:, 0]) == pytest.approx(1.0)
+    assert evaluated_positions(first, 4)[:, 2].mean() == pytest.approx(0.9)
+
+
+def test_an_edited_mesh_is_told_apart(add_body, play):
+    obj = add_body()
+    play(3)
+    obj.data.vertices.add(1)
+    assert "Cube has 9 vertices and had 8" in playback.why_not_playing(obj)
+    with pytest.raises(SuppleError, match="9 vertices and had 8"):
+        playback.read(obj)
+
+
+def test_what_is_played_can_be_read_back(scene, add_body, play):
+    scene.frame_start, scene.frame_end = 7, 10
+    obj = add_body()
+    play(3)
+    frames, start = playback.read(obj)
+    assert (frames.shape, start) == ((4, 8, 3), 7)
+    np.testing.assert_array_equal(frames[2], evaluated_positions(obj, 9))
+
+
+def test_a_playback_file_that_is_gone_or_cut_off_is_told(add_body, play, tmp_path):
+    obj = add_body()
+    job, _ = play(3)
+    path = job.folder / "playback" / "0.pc2"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(SuppleError, match="is cut off"):
+        playback.read(obj)
+    path.write_bytes(b"")
+    with pytest.raises(SuppleError, match="is not a point cache"):
+        playback.read(obj)
+    path.unlink()
+    with pytest.raises(SuppleError, match="cannot be read"):
+        playback.read(obj)
+
+
+def test_a_playback_file_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "playback").write_text("a file where a folder should be")
+    with pytest.raises(SuppleError, match="cannot be written"):
+        pc2.create(tmp_path / "playback" / "0.pc2", 8)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A file that was simulated, saved, moved with its cache and opened again.
+
+Two cubes fall freely for three frames.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from supple.addon import actions, cache, playback, session, solver_environment
+from supple.addon.bake import shape_keys
+from supple.addon.cache import OpenedJob
+from supple.addon.capture import capture
+from supple.core.errors import SuppleError
+
+from .conftest import evaluated_positions, world_positions
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if solver_environment.find() is None:
+        pytest.skip("no Python with torch here")
+    folder = tmp_path_factory.mktemp("original")
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    scene.frame_end, scene.supple.substeps, scene.supple.use_ground = 4, 50, False
+    for name, x in (("A", 0.0), ("B", 3.0)):
+        bpy.ops.mesh.primitive_cube_add(size=1.0, location=(x, 0, 0))
+        bpy.context.object.name = name
+        bpy.ops.supple.add()
+        bpy.context.object.supple.resolution = 2
+        bpy.context.object.supple.damping = 0.0
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "drop.blend"))
+    assert bpy.ops.supple.simulate() == {"FINISHED"}
+    bpy.ops.wm.save_mainfile()
+    return folder
+
+
+@pytest.fixture
+def file(original: Path, tmp_path: Path) -> Path:
+    shutil.copytree(original, tmp_path / "moved")
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "moved" / "drop.blend"))
+    return tmp_path / "moved"
+
+
+@pytest.fixture
+def folder(file: Path) -> Path:
+    (folder,) = (file / "supple_cache").iterdir()
+    return folder
+
+
+def bodies() -> list[bpy.types.Object]:
+    return [bpy.data.objects["A"], bpy.data.objects["B"]]
+
+
+def reopened() -> OpenedJob:
+    captured = capture(bpy.context)
+    return cache.open_job(bpy.context.scene, captured.scene, captured.settings)
+
+
+def test_it_plays_a_free_fall(file):
+    for obj in bodies():
+        fallen = (world_positions(obj, 4) - world_positions(obj, 1))[:, 2]
+        assert fallen == pytest.approx(-0.5 * 9.81 * (3 / 24) ** 2, rel=0.01)
+
+
+def test_simulating_again_has_nothing_to_do(file, monkeypatch):
+    monkeypatch.setattr(session, "start", lambda *_: pytest.fail("there was nothing to do"))
+    assert "Nothing has changed" in actions.simulate(bpy.context)
+
+
+def test_baked_keys_show_what_was_simulated(file):
+    before = {
+        (obj.name, frame): evaluated_positions(obj, frame)
+        for obj in bodies()
+        for frame in range(1, 5)
+    }
+    assert "Baked 4 frames" in actions.bake(bpy.context)
+    for (name, frame), positions in before.items():
+        obj = bpy.data.objects[name]
+        assert len(obj.modifiers) == 0
+        np.testing.assert_allclose(evaluated_positions(obj, frame), positions, atol=1e-6)
+
+
+def test_after_a_bake_the_same_frames_can_be_simulated_again(file, folder, monkeypatch):
+    monkeypatch.setattr(session, "start", lambda *_: pytest.fail("there was nothing to do"))
+    actions.bake(bpy.context)
+    actions.simulate(bpy.context)
+    assert playback.shown_folder(bpy.context.scene) == folder
+    assert all(shape_keys.has_bake(obj) for obj in bodies())
+
+
+def test_a_bake_that_fails_leaves_no_body_baked(file):
+    first, second = bodies()
+    twin = bpy.data.objects.new("Twin", second.data)
+    bpy.context.scene.collection.objects.link(twin)
+    with pytest.raises(SuppleError, match="B shares its mesh with Twin"):
+        actions.bake(bpy.context)
+    assert not shape_keys.has_bake(first)
+    assert playback.find_modifier(first) is not None
+
+
+def test_free_leaves_nothing(file, folder):
+    actions.bake(bpy.context)
+    actions.simulate(bpy.context)
+    assert bpy.ops.supple.free() == {"FINISHED"}
+    assert not folder.exists()
+    for obj in bodies():
+        assert len(obj.modifiers) == 0
+        assert obj.data.shape_keys is None
+    assert not bpy.ops.supple.free.poll()
+
+
+def test_removing_a_soft_body_stops_its_playback_only(file):
+    first, second = bodies()
+    bpy.ops.object.select_all(action="DESELECT")
+    first.select_set(True)
+    bpy.ops.supple.remove()
+    assert len(first.modifiers) == 0
+    assert playback.find_modifier(second) is not None
+
+
+def test_a_scene_changed_by_hand_starts_over_with_a_warning(file, folder):
+    described = json.loads((folder / "scene.json").read_text())
+    described["scene"]["bodies"][0]["density"] = 1.0
+    (folder / "scene.json").write_text(json.dumps(described))
+    opened = reopened()
+    assert "was changed" in opened.warning
+    assert opened.reached == -1
+    assert opened.job.scene.bodies[0].density == 1000.0
+
+
+@pytest.mark.parametrize(
+    "name", ["scene.json", "scene.npz", "checkpoint.npz", "solids.npz", "frames/000002.npy"]
+)
+def test_a_file_cut_off_in_writing_starts_over_with_a_warning(file, folder, name):
+    path = folder / name
+    path.write_bytes(path.read_bytes()[:40])
+    opened = reopened()
+    assert path.stem in opened.warning or "frames" in opened.warning
+    assert opened.reached == -1
+    assert not opened.job.has_frame(0)
+
+
+def test_a_frame_that_is_gone_starts_over_with_a_warning(file, folder):
+    (folder / "frames" / "000001.npy").unlink()
+    opened = reopened()
+    assert "frame 1 is missing" in opened.warning
+    assert opened.reached == -1
+
+
+def test_a_frame_that_cannot_be_read_is_an_error_now_and_a_fresh_start_next(file, folder):
+    path = folder / "frames" / "000002.npy"
+    path.write_bytes(b"x" * path.stat().st_size)
+    with pytest.raises(SuppleError, match=r"000002\.npy is damaged"):
+        actions.simulate(bpy.context)
+    assert reopened().reached == -1
+
+
+def test_the_run_that_is_shown_outlives_the_next_one_and_no_longer(file, folder):
+    folders = [folder]
+    for density in (900.0, 800.0):
+        bodies()[0].supple.density = density
+        opened = reopened()
+        folders.append(opened.job.folder)
+        show(opened.job.folder)
+    assert [each.exists() for each in folders] == [False, True, True]
+
+
+def test_runs_of_another_scene_stay(file, folder):
+    bpy.context.scene.name = "Other"
+    for density in (900.0, 800.0, 700.0):
+        bodies()[0].supple.density = density
+        show(reopened().job.folder)
+    assert folder.exists()
+
+
+def show(folder: Path) -> None:
+    for obj in bodies():
+        modifier = playback.find_modifier(obj)
+        assert modifier is not None
+        modifier.filepath = str(folder / "playback" / "0.pc2")
