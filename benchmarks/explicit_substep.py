@@ -42,7 +42,7 @@ def _compare(edge_length: float, precision: str) -> dict[str, Any]:
     mesh = tetrahedra(edge_length)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mesh.npz"
-        np.savez(path, vertices=mesh.vertices + [0.0, HEIGHT, HEIGHT], tets=mesh.tets)
+        np.savez(path, vertices=mesh.vertices + np.array([0.0, HEIGHT, HEIGHT]), tets=mesh.tets)
         seconds: dict[str, list[float]] = {name: [] for name in CONTENDERS}
         for _ in range(TURNS):
             for name, measured in seconds.items():

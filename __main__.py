@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""``python -m supple simulate|bake|render scene.blend …``: Supple on Blender's Python wheel."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+
+def main() -> int:
+    if importlib.util.find_spec("bpy") is None:
+        print(
+            f"supple: {sys.executable} has no bpy, Blender as a Python package; install it with "
+            "pip, or use blender scene.blend --command supple.",
+            file=sys.stderr,
+        )
+        return 1
+    from . import register
+    from .addon.command_line import run_with_file
+
+    register()
+    return run_with_file(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

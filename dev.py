@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Everything a developer does here, on any system, with nothing but Python 3.11.
+
+setup    make .venv and install what is needed; the other commands do this first
+demo     simulate, bake and render sample_scenes/jelly_drop.blend
+test     pytest; with --blender the tests in a real Blender; further words go to pytest
+lint     ruff and mypy; with --fix it mends what ruff can
+bench    time the solver beside its peers
+build    pack the extension's zip into dist/
+blender  prepare a real Blender, where that is possible; with further words, run it with those
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tools import debian, extension_zip, real_blender
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+WINDOWS = os.name == "nt"
+PYTHON = VENV / ("Scripts/python.exe" if WINDOWS else "bin/python")
+# The one Python that the bpy wheel of Blender 4.5 LTS runs on.
+BPY_PYTHON = (3, 11)
+BPY_LIBRARIES = (
+    *("libx11-6", "libxrender1", "libxfixes3", "libxi6", "libxkbcommon0"),
+    *("libxxf86vm1", "libsm6", "libice6", "libgl1", "libegl1"),
+)
+
+
+class DevError(RuntimeError):
+    """A step could not be done; the message says why and what helps."""
+
+
+# --- setup ------------------------------------------------------------------------------------
+
+
+def setup(*extra: str) -> None:
+    """Bring .venv up to date; `extra` names further files in requirements/.
+
+    Raises:
+        DevError: no fitting Python, or pip failed.
+    """
+    for name in ("dev", *extra):
+        stamp, wanted = VENV / f"{name}.stamp", _fingerprint(name)
+        if stamp.exists() and stamp.read_text() == wanted:
+            continue
+        _make_venv()
+        print(f"Installing requirements/{name}.txt into {VENV}", flush=True)
+        _pip("-r", f"requirements/{name}.txt", *(["-e", "."] if name == "dev" else []))
+        if name == "dev":
+            _check_bpy()
+        stamp.write_text(wanted)
+
+
+def _fingerprint(name: str) -> str:
+    """Changes whenever what `setup` installs would."""
+    files = [*ROOT.glob("requirements/*.txt")] if name == "dev" else []
+    files += [ROOT / "requirements" / f"{name}.txt", ROOT / "pyproject.toml", ROOT / "setup.py"]
+    content = b"\0".join(path.read_bytes() for path in sorted(files))
+    return hashlib.sha256(content + str(ROOT).encode()).hexdigest()
+
+
+def _make_venv() -> None:
+    if PYTHON.exists():
+        return
+    python = _python()
+    print(f"Making {VENV}", flush=True)
+    if _run(python, "-c", "import ensurepip", quiet=True):
+        debian.install(["python3-venv"], "Making a virtual environment")
+    if _run(python, "-m", "venv", str(VENV)):
+        shutil.rmtree(VENV, ignore_errors=True)
+        raise DevError(f"{python} could not make a virtual environment in {VENV}.")
+
+
+def _python() -> str:
+    """A Python of the version that the bpy wheel needs."""
+    if sys.version_info[:2] == BPY_PYTHON:
+        return sys.executable
+    words = ".".join(str(part) for part in BPY_PYTHON)
+    found = shutil.which(f"python{words}")
+    if not found:
+        raise DevError(f"Python {words} is needed (Blender 4.5's own); run dev.py with it.")
+    return found
+
+
+def _pip(*args: str) -> None:
+    if _run(str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "-q", *args):
+        raise DevError("pip could not install what is needed; its own words are above.")
+
+
+def _check_bpy() -> None:
+    """The bpy wheel needs a few libraries of a desktop system."""
+    if not _run(str(PYTHON), "-c", "import bpy", quiet=True):
+        return
+    if sys.platform.startswith("linux"):
+        debian.install(BPY_LIBRARIES, "The bpy wheel")
+    if _run(str(PYTHON), "-c", "import bpy"):
+        raise DevError("The bpy wheel cannot be imported; Python's own words are above.")
+
+
+# --- commands ---------------------------------------------------------------------------------
+
+
+def command_setup(_: Sequence[str]) -> int:
+    setup()
+    print(f"Ready: {PYTHON}")
+    return 0
+
+
+def command_demo(args: Sequence[str]) -> int:
+    setup()
+    return _in_venv("sample_scenes/demo.py", *args)
+
+
+def command_test(args: Sequence[str]) -> int:
+    setup()
+    rest = [arg for arg in args if arg != "--blender"]
+    if len(rest) == len(args):
+        return _in_venv("-m", "pytest", *rest)
+    real_blender.prepare()
+    command_build(())
+    chosen = any((ROOT / arg.partition("::")[0]).exists() for arg in rest)
+    return _in_venv("-m", "pytest", *rest, *([] if chosen else ["tests/blender"]))
+
+
+def command_lint(args: Sequence[str]) -> int:
+    setup()
+    fix = "--fix" in args
+    checks = (
+        _in_venv("-m", "ruff", "check", ".", *(["--fix"] if fix else [])),
+        _in_venv("-m", "ruff", "format", ".", *([] if fix else ["--check"])),
+        _types(),
+    )
+    return max(checks)
+
+
+def command_bench(args: Sequence[str]) -> int:
+    setup("bench")
+    return _in_venv("-m", "benchmarks", *args)
+
+
+def command_build(_: Sequence[str]) -> int:
+    archive = extension_zip.build(ROOT, ROOT / "dist")
+    print(f"{archive} ({archive.stat().st_size / 1024:.0f} KB)", flush=True)
+    return 0
+
+
+def command_blender(args: Sequence[str]) -> int:
+    blender = real_blender.prepare()
+    if not args:
+        return 0
+    with real_blender.ending(blender.start([blender.executable, *args])) as process:
+        return process.wait()
+
+
+def _types() -> int:
+    """mypy must find the checkout under the package's name, whatever the folder is called."""
+    folder = ROOT / "build" / "types"
+    folder.mkdir(parents=True, exist_ok=True)
+    link = folder / "supple"
+    if not link.exists():
+        link.symlink_to(ROOT, target_is_directory=True)
+    return _run(str(PYTHON), "-m", "mypy", environment={"MYPYPATH": str(folder)})
+
+
+def _in_venv(*args: str) -> int:
+    return _run(str(PYTHON), *args)
+
+
+def _run(*argv: str, quiet: bool = False, environment: dict[str, str] | None = None) -> int:
+    output = subprocess.DEVNULL if quiet else None
+    return subprocess.run(
+        argv, cwd=ROOT, stdout=output, stderr=output, env={**os.environ, **(environment or {})}
+    ).returncode
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "setup": command_setup,
+    "demo": command_demo,
+    "test": command_test,
+    "lint": command_lint,
+    "bench": command_bench,
+    "build": command_build,
+    "blender": command_blender,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("args", nargs=argparse.REMAINDER, help="passed on (to pytest, …)")
+    chosen = parser.parse_args()
+    try:
+        return COMMANDS[chosen.command](chosen.args)
+    except (DevError, debian.DebianError, real_blender.BlenderError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

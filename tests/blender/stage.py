@@ -1,0 +1,319 @@
+"""Runs inside Blender: plays one scenario, a generator driven by a timer, with simulated events.
+
+    blender --enable-event-simulate --python stage.py -- '{"scenario": …, "result": …, …}'
+
+A scenario file has one function, `scenario(ui)`, that says `yield from ui.…` for whatever takes
+time. An exception in it, a failed `assert` too, ends Blender with the traceback in the result
+file and a picture of the screen.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+ADDON = "bl_ext.user_default.supple"
+TICK = 0.001  # seconds between steps; Blender handles all waiting events in between
+Steps = Generator[None, None, None]
+
+
+class ScenarioError(AssertionError):
+    """What the scenario waited or looked for is not there."""
+
+
+@dataclass(frozen=True)
+class Button:
+    """A button seen in a region: where it is in the window, and the Python it stands for."""
+
+    x: int
+    y: int
+    command: str
+
+    @property
+    def operator(self) -> str:
+        """`bpy.ops.mesh.primitive_cube_add(size=2)` → `mesh.primitive_cube_add`."""
+        return self.command.removeprefix("bpy.ops.").partition("(")[0]
+
+
+class Ui:
+    """A user's hands and eyes on Blender's first window."""
+
+    def __init__(self, name: str, screenshots: Path, work: Path, arguments: dict[str, Any]) -> None:
+        self.name = name
+        self.screenshots = screenshots
+        self.work = work
+        self.arguments = arguments
+        self._mouse = (0, 0)
+        self._seen: dict[str, Button] = {}  # by operator; may have moved since
+
+    # --- time ---
+
+    def wait(self, seconds: float) -> Steps:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            yield
+
+    def wait_for(self, condition: Callable[[], Any], what: str, timeout: float = 30.0) -> Steps:
+        """Wait until `condition()` is true.
+
+        Raises:
+            ScenarioError: `what` did not come true within `timeout` seconds.
+        """
+        end = time.monotonic() + timeout
+        while not condition():
+            if time.monotonic() > end:
+                raise ScenarioError(f"Waited {timeout:g} s in vain for: {what}")
+            yield
+
+    def redraw(self) -> Steps:
+        for area in self.window.screen.areas:
+            area.tag_redraw()
+        yield from self.wait(0.4)  # panels that open or move are animated
+
+    # --- what is there ---
+
+    @property
+    def window(self) -> bpy.types.Window:
+        return bpy.context.window_manager.windows[0]
+
+    def area(self, kind: str = "VIEW_3D") -> bpy.types.Area:
+        for area in self.window.screen.areas:
+            if area.type == kind:
+                return area
+        raise ScenarioError(f"No {kind} editor in the window.")
+
+    def region(self, kind: str = "WINDOW", area: str = "VIEW_3D") -> bpy.types.Region:
+        for region in self.area(area).regions:
+            if region.type == kind:
+                return region
+        raise ScenarioError(f"No {kind} region in {area}.")
+
+    def context(self, region: str = "WINDOW") -> Any:
+        """For `with ui.context():` around operators called from Python, as in the 3D view."""
+        return bpy.context.temp_override(
+            window=self.window, area=self.area(), region=self.region(region)
+        )
+
+    def screenshot(self, name: str) -> Steps:
+        """Keep a picture of the whole screen as build/screenshots/<scenario>-<name>.png."""
+        yield from self.redraw()
+        self.screenshots.mkdir(parents=True, exist_ok=True)
+        path = str(self.screenshots / f"{self.name}-{name}.png")
+        if os.environ.get("DISPLAY") and shutil.which(
+            "import"
+        ):  # ImageMagick's; under Xvfb Blender's own picture is black
+            subprocess.run(["import", "-window", "root", path], check=True, timeout=30)
+        else:
+            with self.context():
+                bpy.ops.screen.screenshot(filepath=path)
+
+    def reports(self) -> list[str]:
+        """The texts of Blender's reports so far, oldest first, as its Info editor shows them."""
+        area = self.area()
+        kind, clipboard = area.ui_type, bpy.context.window_manager.clipboard
+        area.ui_type = "INFO"
+        try:
+            with bpy.context.temp_override(window=self.window, area=area, region=area.regions[-1]):
+                bpy.ops.info.select_all(action="SELECT")
+                bpy.ops.info.report_copy()
+            lines = str(bpy.context.window_manager.clipboard).splitlines()
+            return [line for line in lines if "ui.copy_python_command_button" not in line]
+        finally:
+            area.ui_type = kind
+            bpy.context.window_manager.clipboard = clipboard
+
+    # --- hands ---
+
+    def move(self, x: float, y: float) -> Steps:
+        """Move the mouse, in the window's pixels from its lower left corner."""
+        self._mouse = (int(x), int(y))
+        self._event("MOUSEMOVE", "NOTHING")
+        yield
+
+    def click(self, x: float, y: float, button: str = "LEFTMOUSE") -> Steps:
+        yield from self.move(x, y)
+        yield from self._tap(button)
+
+    def key(self, key: str, *, ctrl: bool = False, shift: bool = False, alt: bool = False) -> Steps:
+        """Press and release a key (`"Z"`, `"ESC"`, `"RET"`) where the mouse is.
+
+        An open popup (an error report) takes the keys: close it with ESC first.
+        """
+        yield from self._tap(key, ctrl=ctrl, shift=shift, alt=alt)
+
+    def hover(self, region: str = "WINDOW", area: str = "VIEW_3D") -> Steps:
+        """Move the mouse to the middle of a region, so that its keys are the ones that work."""
+        where = self.region(region, area)
+        yield from self.move(where.x + where.width / 2, where.y + where.height / 2)
+
+    def _tap(self, kind: str, **modifiers: bool) -> Steps:
+        self._event(kind, "PRESS", **modifiers)
+        yield
+        self._event(kind, "RELEASE", **modifiers)
+        yield
+
+    def _event(self, kind: str, value: str, **modifiers: bool) -> None:
+        x, y = self._mouse
+        self.window.event_simulate(type=kind, value=value, x=x, y=y, **modifiers)
+
+    # --- the sidebar ---
+
+    def open_sidebar(self, tab: str = "Supple") -> Steps:
+        """Show the 3D view's sidebar with the wanted tab in front.
+
+        Raises:
+            ScenarioError: there is no such tab.
+        """
+        self.area().spaces.active.show_region_ui = True
+        region = self.region("UI")
+        yield from self.wait_for(lambda: region.width > 1, "the sidebar to open")
+        yield from self.redraw()
+        try:
+            region.active_panel_category = tab
+        except TypeError as missing:
+            raise ScenarioError(f"No sidebar tab named {tab}.") from missing
+        yield from self.redraw()
+
+    def buttons(self, wanted: str = "") -> Generator[None, None, list[Button]]:
+        """The operator buttons of the sidebar as it is now scrolled.
+
+        `found = yield from ui.buttons()`. The mouse passes over the region, and Blender itself
+        says which Python command the button under it stands for. It stops after the button of
+        the operator `wanted`.
+        """
+        region = self.region("UI")
+        scale = bpy.context.preferences.system.ui_scale
+        width = region.width - 30 * scale  # without the strip of tabs on the right
+        found: list[Button] = []
+        for part in (0.15, 0.9, 0.4, 0.65):  # most buttons are in the first column
+            x = int(region.x + part * width)
+            for y in range(region.y + region.height - 6, region.y, -int(16 * scale)):
+                command = yield from self._command_at(x, y)
+                if command and command not in [button.command for button in found]:
+                    found.append(Button(x, y, command))
+                    self._seen.setdefault(found[-1].operator, found[-1])
+                    if found[-1].operator == wanted:
+                        return found
+        return found
+
+    def find_button(self, operator: str) -> Generator[None, None, Button]:
+        """The sidebar's button for an operator (`"supple.simulate"`), scrolled into view.
+
+        Raises:
+            ScenarioError: no such button; the message names those seen.
+        """
+        yield from self.redraw()
+        known = self._seen.pop(operator, None)
+        if known and (yield from self._command_at(known.x, known.y)) == known.command:
+            return known
+        while self._scrolls("up"):
+            yield
+        seen: set[str] = set()
+        while True:
+            found = yield from self.buttons(operator)
+            seen.update(button.operator for button in found)
+            if operator in seen:
+                return found[-1]
+            if not self._scrolls("down"):
+                raise ScenarioError(
+                    f"No button for {operator} in the sidebar, only: {seen}. (Is a popup open?)"
+                )
+            yield from self.redraw()
+
+    def click_button(self, operator: str) -> Steps:
+        """Find and click the sidebar's button for an operator.
+
+        Raises:
+            ScenarioError: no such button, or it is greyed out by its operator's poll.
+        """
+        button = yield from self.find_button(operator)
+        module, _, name = operator.partition(".")
+        with self.context("UI"):
+            if not getattr(getattr(bpy.ops, module), name).poll():
+                raise ScenarioError(f"The button for {operator} is greyed out.")
+        yield from self.click(button.x, button.y)
+
+    def _command_at(self, x: int, y: int) -> Generator[None, None, str]:
+        yield from self.move(x, y)
+        if self._command_under_mouse():  # perhaps still that of where the mouse came from
+            yield from self.move(x + 1, y)
+            yield from self.wait(0.05)
+        return self._command_under_mouse()
+
+    def _command_under_mouse(self) -> str:
+        manager = bpy.context.window_manager
+        manager.clipboard = ""
+        with self.context("UI"):
+            if bpy.ops.ui.copy_python_command_button.poll():
+                bpy.ops.ui.copy_python_command_button()
+        return str(manager.clipboard)
+
+    def _scrolls(self, direction: str) -> bool:
+        """Scroll the sidebar by its height; False when it was at its end."""
+        with self.context("UI"):
+            view = bpy.context.region.view2d
+            scroll = getattr(bpy.ops.view2d, f"scroll_{direction}")
+            before = view.region_to_view(0, 0)[1]
+            if scroll.poll():
+                scroll(page=True)
+            return bool(view.region_to_view(0, 0)[1] != before)
+
+
+# --- playing ----------------------------------------------------------------------------------
+
+
+def load_scenario(path: Path) -> Callable[[Ui], Steps]:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    function: Callable[[Ui], Steps] = module.scenario
+    return function
+
+
+def performance(orders: dict[str, Any]) -> Steps:
+    """Play the scenario, write down how it went, and quit Blender."""
+    path = Path(orders["scenario"])
+    ui = Ui(path.stem, Path(orders["screenshots"]), Path(orders["work"]), orders["arguments"])
+    story = ""
+    try:
+        yield from ui.wait(0.3)  # the window's first draw
+        yield from load_scenario(path)(ui)
+    except Exception:  # noqa: BLE001 - whatever went wrong is the scenario's result
+        story = traceback.format_exc()
+        yield from ui.screenshot("failed")
+    finally:
+        result = Path(orders["result"])
+        partial = result.with_suffix(".partial")
+        partial.write_text(json.dumps({"traceback": story}))
+        partial.replace(result)
+        bpy.ops.wm.quit_blender()
+
+
+def main() -> None:
+    steps = performance(json.loads(sys.argv[sys.argv.index("--") + 1]))
+
+    def step() -> float | None:
+        try:
+            next(steps)
+        except StopIteration:
+            return None
+        return TICK
+
+    bpy.app.timers.register(step, first_interval=TICK, persistent=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""The built zip is what Blender itself would build, installs, and comes up enabled."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from supple.tests.blender.harness import ADDON, BUILD, InstalledBlender, fresh_folder
+from supple.tools.real_blender import REPOSITORY
+
+
+def test_zip_holds_what_blender_would_pack(installed: InstalledBlender, archive: Path) -> None:
+    folder = fresh_folder(BUILD / "blender" / "zip")
+    command = ["--command", "extension", "build", "--source-dir", str(REPOSITORY)]
+    done = installed.run(*command, "--output-dir", str(folder))
+    assert done.returncode == 0, done.stdout
+    (theirs,) = folder.glob("*.zip")
+    with zipfile.ZipFile(theirs) as expected, zipfile.ZipFile(archive) as ours:
+        assert sorted(ours.namelist()) == sorted(expected.namelist())
+
+
+def test_enabled_in_the_background(installed: InstalledBlender) -> None:
+    installed.python(f"import bpy; assert {ADDON!r} in bpy.context.preferences.addons")
+
+
+def test_switches_off_and_on_again(installed: InstalledBlender) -> None:
+    installed.python(
+        "import addon_utils\n"
+        f"addon_utils.disable({ADDON!r})\n"
+        f"assert addon_utils.enable({ADDON!r}) is not None\n"
+    )
