@@ -25,7 +25,8 @@ def register() -> None:
     command_line.register()
     bpy.app.handlers.load_pre.append(_before_load)
     # Blender unregisters when it quits, the bpy module does not, and crashes over what is left.
-    atexit.register(unregister)
+    if bpy.app.module:
+        atexit.register(unregister)
 
 
 def unregister() -> None:

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import sys
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +15,7 @@ from ..core.errors import JobError, SuppleError
 from ..core.job import Job, Settings, digest
 from ..core.scene import Scene
 from . import preferences
-from .paths import absolute
+from .paths import absolute, users_cache
 from .playback import shown_folder
 
 BESIDE_THE_FILE = "//supple_cache"
@@ -96,10 +94,10 @@ def _folder(scene: bpy.types.Scene, name: str) -> Path:
     # A file saved since it was simulated still has its frames where they were.
     if shown is not None and shown.name.endswith(f"-{name}") and shown.is_dir():
         return shown
-    return _root(scene) / f"{_prefix(scene)}{name}"
+    return root(scene) / f"{_prefix(scene)}{name}"
 
 
-def _root(scene: bpy.types.Scene) -> Path:
+def root(scene: bpy.types.Scene) -> Path:
     chosen = scene.supple.cache_folder or getattr(preferences.find(), "cache_folder", "")
     if chosen:
         if chosen.startswith("//") and not bpy.data.is_saved:
@@ -110,16 +108,7 @@ def _root(scene: bpy.types.Scene) -> Path:
         return absolute(chosen)
     if bpy.data.is_saved:
         return absolute(BESIDE_THE_FILE)
-    return _users_cache() / "supple"
-
-
-def _users_cache() -> Path:
-    home = Path.home()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return users_cache()
 
 
 def _prefix(scene: bpy.types.Scene) -> str:
@@ -141,7 +130,7 @@ def _own_folders(scene: bpy.types.Scene) -> list[Path]:
     prefixes = {_prefix(scene)} | ({_joined(unsaved, scene)} if unsaved else set())
     names = re.compile(f"(?:{'|'.join(map(re.escape, prefixes))})[0-9a-f]{{12}}")
     shown = shown_folder(scene)
-    parents = {_root(scene)} | ({shown.parent} if shown is not None else set())
+    parents = {root(scene)} | ({shown.parent} if shown is not None else set())
     found = [
         folder
         for parent in parents

@@ -26,6 +26,11 @@ found["numpy"] = numpy.__version__
 import torch
 found["torch"] = torch.__version__
 found["threads"] = torch.get_num_threads()
+try:
+    import numba
+    found["numba"] = numba.__version__
+except ImportError:
+    found["numba"] = ""
 found["cuda"] = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
 print(json.dumps(found))
 """
@@ -112,26 +117,32 @@ def _probe(environment: Environment) -> list[Finding]:
         return [Finding("PyTorch", f"this Python does not start: {error.strerror}", cure)]
     if done.returncode != 0:
         return [_failure(done, environment)]
-    return _facts(json.loads(done.stdout.splitlines()[-1]))
+    return _facts(json.loads(done.stdout.splitlines()[-1]), environment)
 
 
 def _failure(done: subprocess.CompletedProcess[str], environment: Environment) -> Finding:
     words = done.stderr.strip().splitlines()
     why = words[-1] if words else f"exit status {done.returncode}"
+    return Finding("PyTorch", f"cannot be imported: {why}", _cure(environment))
+
+
+def _cure(environment: Environment) -> str:
     if environment.site is not None:
-        cure = "Choose Install Solver in Supple's preferences to install it afresh."
-    else:
-        cure = (
-            "Install the packages of requirements/solver.txt in that Python, or name another "
-            "one in Supple's preferences."
-        )
-    return Finding("PyTorch", f"cannot be imported: {why}", cure)
+        return "Choose Install Solver in Supple's preferences to install it afresh."
+    return (
+        "Install the packages of requirements/solver.txt in that Python, or name another one in "
+        "Supple's preferences."
+    )
 
 
-def _facts(found: dict[str, Any]) -> list[Finding]:
+def _facts(found: dict[str, Any], environment: Environment) -> list[Finding]:
+    numba = Finding("numba", found["numba"])
+    if not found["numba"]:
+        numba = Finding("numba", "missing: the CPU runs slower kernels", _cure(environment))
     return [
         Finding("PyTorch", f"{found['torch']} on Python {found['python']}, {found['machine']}"),
         Finding("NumPy", found["numpy"]),
+        numba,
         Finding("Threads", str(found["threads"])),
         Finding("Graphics card", found["cuda"] or "none that PyTorch can use; the CPU computes"),
     ]
@@ -139,7 +150,7 @@ def _facts(found: dict[str, Any]) -> list[Finding]:
 
 def _cache() -> Finding:
     try:
-        folder = cache._root(bpy.context.scene)
+        folder = cache.root(bpy.context.scene)
     except SuppleError as error:
         return Finding("Cache folder", "none", str(error))
     existing = next(path for path in (folder, *folder.parents) if path.exists())

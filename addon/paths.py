@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Paths as a .blend file keeps them."""
+"""Paths as a .blend file keeps them, and where this user's caches lie."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import bpy
@@ -22,3 +23,15 @@ def portable(path: Path) -> str:
 def absolute(path: str) -> Path:
     """Without ``..``, so that equal folders compare equal."""
     return Path(os.path.normpath(bpy.path.abspath(path)))
+
+
+def users_cache() -> Path:
+    """Supple's folder among this user's caches."""
+    home = Path.home()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return base / "supple"

@@ -19,6 +19,7 @@ import bpy
 
 from ..core.errors import SuppleError
 from . import preferences
+from .paths import users_cache
 
 ROOT = Path(__file__).resolve().parent.parent
 # Windows opens a console for a program that is not told otherwise.
@@ -96,6 +97,8 @@ def variables(environment: Environment) -> dict[str, str]:
     # OpenMP's threads wait for each other in busy loops. Beside a Blender that draws they would
     # wait for a processor that their own waiting keeps busy, and the solver crawl.
     kept.setdefault("GOMP_SPINCOUNT", "1000")
+    # Otherwise numba would keep compiled loops in the extension's own folder.
+    kept.setdefault("NUMBA_CACHE_DIR", str(users_cache() / "kernels"))
     return kept | {"PYTHONNOUSERSITE": "1", "PYTHONUTF8": "1"}
 
 

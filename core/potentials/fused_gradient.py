@@ -87,7 +87,15 @@ def _compiled(parallel: bool) -> Any:
     # All of fast-math but the promise that nothing is ever NaN or infinite: a diverging run is
     # found by just that.
     relaxed = {"reassoc", "nsz", "arcp", "contract"}
-    return numba.njit(parallel=parallel, cache=True, fastmath=relaxed, error_model="numpy")
+    options = {"parallel": parallel, "fastmath": relaxed, "error_model": "numpy"}
+
+    def compiled(function: Any) -> Any:
+        try:
+            return numba.njit(cache=True, **options)(function)
+        except RuntimeError:  # nowhere to keep it: compile each time
+            return numba.njit(**options)(function)
+
+    return compiled
 
 
 _range = range if numba is None else numba.prange
