@@ -44,7 +44,8 @@ class Elasticity(Potential):
         self._metric, self._volumes = metric(meshes, like)
         self._inverse_volumes = 1.0 / self._volumes
         self._inverse_determinants = self._inverse_volumes / 6.0
-        self._fused = fused_gradient(material, corners, self._metric, self._inverse_volumes)
+        #: None where the passes are taken instead.
+        self.fused = fused_gradient(material, corners, self._metric, self._inverse_volumes)
         self._gathered = like.new_empty(3, 4, count)
         self._gathered_flat = self._gathered.view(3, -1)
         # D with its first two rows and columns repeated: cofactors become products of shifted
@@ -63,8 +64,8 @@ class Elasticity(Potential):
         return torch.dot(self._material.energy(self._i_c, self._j), self._volumes)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        if self._fused is not None:
-            self._fused.add(positions, out)
+        if self.fused is not None:
+            self.fused.add(positions, out)
             return
         self._deform(positions)
         along_f, along_cofactor = self._material.derivatives(self._i_c, self._j)

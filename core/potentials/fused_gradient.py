@@ -57,7 +57,10 @@ class FusedGradient:
         self._corners = corners.numpy()
         self._forces = np.empty((9, count), dtype=metric.numpy().dtype)
         unique = [metric[i, j] for i in range(3) for j in range(i, 3)]
-        moduli = [torch.as_tensor(m).to(metric).expand(count) for m in (material.mu, material.lam)]
+        moduli = [
+            torch.as_tensor(modulus, dtype=metric.dtype).expand(count)
+            for modulus in (material.mu, material.lam)
+        ]
         # One row each, so that a tet's constants are read in step.
         self._constants = torch.stack([*unique, inverse_volumes, *moduli]).numpy()
         precision = self._forces.dtype.type

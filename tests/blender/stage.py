@@ -203,7 +203,7 @@ class Ui:
                 command = yield from self._command_at(x, y)
                 if command and command not in [button.command for button in found]:
                     found.append(Button(x, y, command))
-                    self._seen.setdefault(found[-1].operator, found[-1])
+                    self._seen[found[-1].operator] = found[-1]
                     if found[-1].operator == wanted:
                         return found
         return found
@@ -215,7 +215,7 @@ class Ui:
             ScenarioError: no such button; the message names those seen.
         """
         yield from self.redraw()
-        known = self._seen.pop(operator, None)
+        known = self._seen.get(operator)
         if known and (yield from self._command_at(known.x, known.y)) == known.command:
             return known
         while self._scrolls("up"):

@@ -75,6 +75,17 @@ def test_elastic_energy_and_forces_match_a_tet_by_tet_reference(make_block) -> N
     np.testing.assert_allclose(elastic.gradient(positions).T.numpy(), gradient, atol=1e-8)
 
 
+@pytest.mark.parametrize("model", [StableNeoHookean, NeoHookean])
+def test_the_compiled_loop_agrees_with_the_passes_to_rounding(make_block, model) -> None:
+    system = _system(make_block(), model(123456.7, 0.4321))
+    positions, elastic = _shaken(system), system.elasticities[0]
+    assert elastic.fused is not None, "numba is not installed"
+    compiled = elastic.gradient(positions)
+    elastic.fused = None
+    passes = elastic.gradient(positions)
+    assert float((compiled - passes).abs().max() / passes.abs().max()) < 1e-13
+
+
 def test_elastic_forces_neither_push_nor_turn_the_body(make_block) -> None:
     system = _system(make_block())
     positions = _shaken(system)
