@@ -29,7 +29,7 @@ PACKAGES = (
     # what Blender's own extension system imports
     *("python3-requests", "python3-cattr"),
     # what the solver's worker imports
-    *("python3-torch", "python3-numpy", "python3-scipy"),
+    *("python3-torch", "python3-numpy", "python3-numba"),
 )
 REPOSITORY = Path(__file__).resolve().parent.parent
 
