@@ -6,8 +6,11 @@ Leaves the baked .blend and a contact sheet in build/demo.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import bpy
@@ -25,6 +28,7 @@ COLUMNS = 4
 SIDE = 300
 SAMPLES = 32
 GAP = 6
+STDOUT = 1
 
 Pixels = NDArray[np.float32]
 
@@ -54,9 +58,24 @@ def render_moments(folder: Path) -> list[Pixels]:
         print(f"Rendering frame {frame}, {number} of {len(MOMENTS)}", flush=True)
         scene.frame_set(frame)
         scene.render.filepath = str(folder / f"{frame:04d}.png")
-        bpy.ops.render.render(write_still=True)
+        with _quiet():
+            bpy.ops.render.render(write_still=True)
         pictures.append(read_image(Path(scene.render.filepath)))
     return pictures
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Hides the dozens of lines that Cycles prints a picture, past Python's own output."""
+    sys.stdout.flush()
+    kept = os.dup(STDOUT)
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), STDOUT)
+    try:
+        yield
+    finally:
+        os.dup2(kept, STDOUT)
+        os.close(kept)
 
 
 def contact_sheet(pictures: list[Pixels]) -> Pixels:

@@ -7,7 +7,9 @@ registers. The loops are compiled once and kept on disk by numba.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -15,10 +17,17 @@ from torch import Tensor
 
 from ..materials import Material, NeoHookean, StableNeoHookean
 
-try:
-    import numba
-except ImportError:
-    numba = None
+Loop = TypeVar("Loop", bound=Callable[..., Any])
+
+
+def _find_numba() -> Any:
+    try:
+        return import_module("numba")
+    except ImportError:
+        return None
+
+
+numba = _find_numba()
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 6000
@@ -83,7 +92,7 @@ class FusedGradient:
         _sum_at_vertices(self._forces, self._corners, out.numpy())
 
 
-def _compiled(parallel: bool) -> Any:
+def _compiled(parallel: bool) -> Callable[[Loop], Loop]:
     """A decorator that compiles where numba is installed; without it the loops are never called."""
     if numba is None:
         return lambda function: function
@@ -92,11 +101,12 @@ def _compiled(parallel: bool) -> Any:
     relaxed = {"reassoc", "nsz", "arcp", "contract"}
     options = {"parallel": parallel, "fastmath": relaxed, "error_model": "numpy"}
 
-    def compiled(function: Any) -> Any:
+    def compiled(function: Loop) -> Loop:
         try:
-            return numba.njit(cache=True, **options)(function)
+            loop: Loop = numba.njit(cache=True, **options)(function)
         except RuntimeError:  # nowhere to keep it: compile each time
-            return numba.njit(**options)(function)
+            loop = numba.njit(**options)(function)
+        return loop
 
     return compiled
 

@@ -58,7 +58,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.screenshot("reopened")
 
 
-def _monkey(ui: Ui):  # type: ignore[no-untyped-def]
+def _monkey(ui: Ui):
     """Replaces the default cube; answers how to find the monkey, whatever undo replaced."""
     scene = bpy.context.scene
     scene.frame_end = LAST
@@ -71,21 +71,22 @@ def _monkey(ui: Ui):  # type: ignore[no-untyped-def]
     return lambda: bpy.data.objects["Suzanne"]
 
 
-def _click_simulate(ui: Ui, monkey):  # type: ignore[no-untyped-def]
+def _click_simulate(ui: Ui, monkey):
     """Seconds from the click to the first simulated frame."""
     button = yield from ui.find_button("supple.simulate")
     began = time.monotonic()
     yield from ui.click(button.x, button.y)
-    moved = bpy.context.scene.frame_start
-    yield from ui.wait_for(
-        lambda: bpy.context.scene.frame_current > moved and monkey().modifiers[0].type == "MESH_CACHE",
-        "the first frame",
-        30,
-    )
+
+    def moved() -> bool:
+        scene = bpy.context.scene
+        plays = monkey().modifiers[0].type == "MESH_CACHE"
+        return plays and scene.frame_current > scene.frame_start
+
+    yield from ui.wait_for(moved, "the first frame", 30)
     return time.monotonic() - began
 
 
-def _assert_plays(ui: Ui, monkey, simulated) -> Steps:  # type: ignore[no-untyped-def]
+def _assert_plays(ui: Ui, monkey, simulated) -> Steps:
     scene = bpy.context.scene
     scene.frame_set(scene.frame_start)
     yield
@@ -95,7 +96,7 @@ def _assert_plays(ui: Ui, monkey, simulated) -> Steps:  # type: ignore[no-untype
     np.testing.assert_allclose(shape(monkey), simulated, atol=1e-5)
 
 
-def shape(monkey) -> np.ndarray:  # type: ignore[no-untyped-def]
+def shape(monkey) -> np.ndarray:
     """(V, 3) what is seen of it in the world."""
     evaluated = monkey().evaluated_get(bpy.context.evaluated_depsgraph_get())
     points = np.empty(3 * len(evaluated.data.vertices), dtype=np.float32)

@@ -29,5 +29,5 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait_for(lambda: _preview() is None, "Free to remove the preview")
 
 
-def _preview():  # type: ignore[no-untyped-def]
+def _preview():
     return next((obj for obj in bpy.data.objects if obj.supple.is_preview), None)
