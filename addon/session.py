@@ -14,8 +14,9 @@ import sys
 from enum import Enum
 
 from ..core.errors import SuppleError
-from ..core.job import Job
-from . import solver_environment
+from ..core.job import OUTPUT, Job
+from . import solver_environment, standby
+from .standby import start_worker
 
 # How long a worker may take to end before it is killed. Its files are whole at any moment.
 PATIENCE_SECONDS = 0.5
@@ -50,8 +51,8 @@ class Session:
         self.state = State.MESHING
         self.last_frame = reached
         self.message = ""
-        self._output = job.folder / "output.txt"
-        self._process = self._start("--mesh-only" if mesh_only else "")
+        self._output = job.folder / OUTPUT
+        self._process = self._start(mesh_only)
 
     def poll(self) -> State:
         """Looks what the worker has done since the last time; costs next to nothing."""
@@ -72,28 +73,14 @@ class Session:
         if self.state.runs:
             self._end(State.CANCELLED)
 
-    def _start(self, extra: str) -> subprocess.Popen[bytes]:
-        arguments = [extra] if extra else []
-        command, environment = solver_environment.worker_command(
-            self.job.folder, "--stop-with-parent", *arguments
-        )
-        # Windows opens a console for a program that is not told otherwise.
-        flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-        try:
-            with self._output.open("wb") as output:
-                return subprocess.Popen(
-                    command,
-                    env=environment,
-                    cwd=self.job.folder,
-                    stdin=subprocess.PIPE,  # closes when Blender ends, and the worker with it
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    creationflags=flags,
-                )
-        except OSError as error:
-            raise SuppleError(
-                f"The solver cannot be started: {error.strerror} ({command[0]})."
-            ) from error
+    def _start(self, mesh_only: bool) -> subprocess.Popen[bytes]:
+        self._output.unlink(missing_ok=True)
+        if (waiting := standby.take(self.job.folder, mesh_only)) is not None:
+            return waiting
+        extra = ["--mesh-only"] if mesh_only else []
+        command = solver_environment.worker_command(self.job.folder, "--stop-with-parent", *extra)
+        with self._output.open("wb") as output:
+            return start_worker(command, output.fileno(), self.job.folder)
 
     def _end(self, state: State) -> None:
         self.state = state
@@ -108,6 +95,8 @@ class Session:
             process.stdin.close()
 
     def _why(self, status: int) -> str:
+        if not self._output.exists():
+            return f"The solver ended without a word; is {self._output.parent} writable?"
         lines = self._output.read_text(encoding="utf-8", errors="replace").split("\n")
         said = [line for line in lines if line.startswith("error: ")]
         if said:
@@ -138,6 +127,7 @@ def is_running() -> bool:
 
 
 def stop() -> None:
-    """Stops the worker if there is one: Blender quits, or opens another file."""
+    """Stops the workers there are: Blender quits, or opens another file."""
     if _latest is not None:
         _latest.cancel()
+    standby.stop()

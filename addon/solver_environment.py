@@ -52,8 +52,8 @@ def find() -> Environment | None:
     return None
 
 
-def worker_command(job_folder: Path, *extra: str) -> tuple[list[str], dict[str, str]]:
-    """The command line that starts the worker on a job folder, and its environment.
+def worker_command(*arguments: str | Path) -> tuple[list[str], dict[str, str]]:
+    """The command line that starts the worker with these arguments, and its environment.
 
     Raises:
         SuppleError: when there is no Python to run it.
@@ -62,7 +62,7 @@ def worker_command(job_folder: Path, *extra: str) -> tuple[list[str], dict[str, 
     if environment is None:
         raise SuppleError(why_not_found())
     launcher = str(ROOT / "core" / "launch.py")
-    command = [str(environment.python), "-s", "-P", launcher, str(job_folder), *extra]
+    command = [str(environment.python), "-s", "-P", launcher, *map(str, arguments)]
     return command, variables(environment)
 
 

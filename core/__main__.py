@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 from .errors import SuppleError
-from .worker import stop_when_input_closes, work
+from .worker import stop_when_input_closes, wait_for_job, work
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m supple.core", description=__doc__)
-    parser.add_argument("job", type=Path, help="the job folder")
+    parser.add_argument("job", type=Path, nargs="?", help="the job folder")
     parser.add_argument(
         "--mesh-only", action="store_true", help="make the tetrahedra and stop before simulating"
     )
@@ -22,11 +22,21 @@ def main() -> int:
         action="store_true",
         help="stop when standard input closes, as it does when the program that started this ends",
     )
+    parser.add_argument(
+        "--standby",
+        action="store_true",
+        help="load the solver, then wait for the job on standard input",
+    )
     arguments = parser.parse_args()
-    if arguments.stop_with_parent:
+    job, mesh_only = arguments.job, arguments.mesh_only
+    if arguments.standby:
+        job, mesh_only = wait_for_job()
+    elif job is None:
+        parser.error("which job folder?")
+    if arguments.stop_with_parent or arguments.standby:
         stop_when_input_closes()
     try:
-        work(arguments.job, mesh_only=arguments.mesh_only)
+        work(job, mesh_only)
     except SuppleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

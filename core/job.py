@@ -43,6 +43,8 @@ from .files import (
 from .scene import Scene, SoftBody
 from .tet_mesh import TetMesh
 
+OUTPUT = "output.txt"
+
 Precision = Literal["float32", "float64"]
 
 

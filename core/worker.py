@@ -3,18 +3,41 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .discretize import discretize
-from .job import Job
+from .job import OUTPUT, Job
 
 if TYPE_CHECKING:
     from .simulator import Frame, Simulator
 
-STANDARD_INPUT = 0
+STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
+
+
+def wait_for_job() -> tuple[Path, bool]:
+    """Loads the solver, then waits until standard input says what to do with it.
+
+    The line is JSON, ``{"job": folder, "mesh_only": bool}``; output goes to the folder from then
+    on. Ends this process when standard input closes instead.
+    """
+    _load_solver()
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(STANDARD_INPUT, 1)
+        if not byte:
+            os._exit(0)
+        line += byte
+    order = json.loads(line)
+    folder = Path(order["job"])
+    output = os.open(folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for stream in (STANDARD_OUTPUT, STANDARD_ERROR):
+        os.dup2(output, stream)
+    os.chdir(folder)
+    return folder, bool(order["mesh_only"])
 
 
 def work(folder: Path, mesh_only: bool = False) -> None:
@@ -52,7 +75,16 @@ def stop_when_input_closes() -> None:
 
 
 def _load_solver() -> None:
-    from . import simulator  # noqa: F401
+    """Loads torch and the compiled loops, by simulating a frame of one tet."""
+    import numpy as np
+
+    from .scene import Ground, Scene, SoftBody
+    from .simulator import Simulator
+    from .tet_mesh import TetMesh
+
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    tet = SoftBody(TetMesh(corners, [[0, 1, 2, 3]]))
+    next(Simulator(Scene([tet], ground=Ground()), device="cpu").run(1))
 
 
 def _simulate(job: Job) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
+from .. import standby
 from ..capture import is_soft_body
 from ..motion import transform, world_matrix
 from ..surfaces import coordinates
@@ -39,6 +40,8 @@ class SUPPLE_OT_add(bpy.types.Operator):
             height = context.scene.supple.ground_height * metres_per_unit(context.scene)
             said += f" The ground was lowered to {height:.3g} m, where it touches."
         self.report({"INFO"}, said)
+        if not bpy.app.background:
+            standby.prepare()
         return {"FINISHED"}
 
 

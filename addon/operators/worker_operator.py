@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ...core.errors import SuppleError
-from .. import runs, session, solver_environment
+from .. import runs, session, solver_environment, standby
 from ..runs import Run
 
 TICK_SECONDS = 0.05
@@ -101,6 +101,7 @@ class WorkerOperator:
     def _conclude(self: Any, context: bpy.types.Context, kind: set[str], said: str) -> set[str]:
         self._clear(context)
         self.report(kind, said)
+        standby.prepare()
         # Never CANCELLED: what was shown so far is a change that undo has to know of.
         return {"FINISHED"}
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -43,6 +44,10 @@ def _run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*COMMAND, str(folder), *options], capture_output=True, text=True, check=False
     )
+
+
+def _copy(job: Job, folder: Path) -> Job:
+    return Job(Path(shutil.copytree(job.folder, folder / "copy")))
 
 
 @pytest.fixture(scope="module")
@@ -111,23 +116,21 @@ def test_mesh_only_stops_before_the_first_frame(tmp_path: Path) -> None:
     assert job.last_frame() == -1
 
 
-def test_a_damaged_checkpoint_is_named_and_the_frames_stay(tmp_path: Path) -> None:
-    job = _job(tmp_path, 3)
-    _run(tmp_path)
-    (tmp_path / "checkpoint.npz").write_bytes(b"PK not really")
-    done = _run(tmp_path)
+def test_a_damaged_checkpoint_is_named_and_the_frames_stay(whole: Job, tmp_path: Path) -> None:
+    job = _copy(whole, tmp_path)
+    (job.folder / "checkpoint.npz").write_bytes(b"PK not really")
+    done = _run(job.folder)
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
     assert "checkpoint.npz is damaged" in done.stderr
     assert "Traceback" not in done.stderr
-    assert job.last_frame() == 3
+    assert job.last_frame() == 100
 
 
-def test_a_missing_frame_before_the_checkpoint_is_named(tmp_path: Path) -> None:
-    job = _job(tmp_path, 3)
-    _run(tmp_path)
+def test_a_missing_frame_before_the_checkpoint_is_named(whole: Job, tmp_path: Path) -> None:
+    job = _copy(whole, tmp_path)
     job.frame_path(1).unlink()
-    done = _run(tmp_path)
+    done = _run(job.folder)
     assert done.returncode == 1
     assert "frame 1 is missing" in done.stderr
 

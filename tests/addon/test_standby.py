@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A worker kept ready, a real process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from supple.addon import session, solver_environment, standby
+from supple.addon.session import State
+from supple.core import Ground, Scene, SoftBody, SurfaceMesh
+from supple.core.job import Job, Settings
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[Job]:
+    corners = [[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.5, 1.5)]
+    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    triangles = [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])]
+    body = SoftBody(SurfaceMesh(corners, triangles, edge_length=0.34), name="Box")
+    yield Job.create(tmp_path / "job", Scene([body], ground=Ground()), Settings(3))
+    session.stop()
+
+
+def _ends(running: session.Session) -> State:
+    end = time.monotonic() + 30.0
+    while running.poll().runs and time.monotonic() < end:
+        time.sleep(0.01)
+    return running.state
+
+
+def test_a_waiting_worker_takes_the_next_job(job: Job) -> None:
+    standby.prepare()
+    waiting = standby._ready
+    assert waiting is not None
+    running = session.start(job)
+    assert running._process is waiting.process
+    assert _ends(running) is State.FINISHED
+    assert job.has_frame(3)
+    assert "frame 3 of 3" in (job.folder / "output.txt").read_text()
+
+
+def test_it_says_what_is_wrong_as_any_worker_does(job: Job) -> None:
+    (job.folder / "scene.npz").write_bytes(b"nothing")
+    standby.prepare()
+    running = session.start(job)
+    assert _ends(running) is State.FAILED
+    assert "scene.npz is damaged" in running.message
+
+
+def test_preparing_twice_keeps_one(job: Job) -> None:
+    standby.prepare()
+    first = standby._ready
+    standby.prepare()
+    assert standby._ready is first
+
+
+def test_one_that_has_died_is_replaced_by_an_ordinary_worker(job: Job) -> None:
+    standby.prepare()
+    assert standby._ready is not None
+    standby._ready.process.kill()
+    standby._ready.process.wait()
+    running = session.start(job)
+    assert _ends(running) is State.FINISHED
+
+
+def test_one_of_another_python_is_not_used(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    standby.prepare()
+    old = standby._ready
+    assert old is not None
+    command, environment = solver_environment.worker_command()
+    changed = environment | {"SUPPLE_TEST": "1"}
+    monkeypatch.setattr(
+        solver_environment, "worker_command", lambda *words: ([*command, *map(str, words)], changed)
+    )
+    running = session.start(job)
+    assert old.process.poll() is not None
+    assert _ends(running) is State.FINISHED
+
+
+def test_it_ends_with_blender() -> None:
+    standby.prepare()
+    assert standby._ready is not None
+    process = standby._ready.process
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.wait(timeout=20) == 0
+    standby.stop()
+
+
+def test_stop_ends_it() -> None:
+    standby.prepare()
+    assert standby._ready is not None
+    process = standby._ready.process
+    session.stop()
+    assert process.poll() is not None
