@@ -13,6 +13,7 @@ only when what was asked for exists on disk; otherwise a line on stderr says why
 from __future__ import annotations
 
 import argparse
+import ctypes
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -136,7 +137,7 @@ def simulate(options: argparse.Namespace) -> None:
     _apply(options)
     if options.frames:
         _simulate_from_to(*options.frames)
-    print(_simulated(), flush=True)
+    _conclude(_simulated())
 
 
 def bake(options: argparse.Namespace) -> None:
@@ -149,7 +150,7 @@ def bake(options: argparse.Namespace) -> None:
     _simulated()
     _say(actions.bake(bpy.context))
     _finished(bpy.ops.wm.save_as_mainfile(filepath=str(output), copy=True))
-    print(output, flush=True)
+    _conclude(output)
 
 
 def render(options: argparse.Namespace) -> None:
@@ -169,7 +170,7 @@ def render(options: argparse.Namespace) -> None:
         scene.frame_set(frame)
         _render_image(scene, image)
         _say(f"Rendered frame {frame} of {first}-{last}")
-    print(folder, flush=True)
+    _conclude(folder)
 
 
 def doctor(_: argparse.Namespace) -> None:
@@ -207,6 +208,13 @@ def _simulated() -> Path:
     if folder is None or Job(folder).last_frame() < len(capture.frame_range(scene)) - 1:
         raise SuppleError("The simulation ended before its last frame.")
     return folder.resolve()
+
+
+def _conclude(result: Path) -> None:
+    """Prints what was made as the last line, for scripts to take."""
+    # In a pipe, what Blender itself printed would otherwise come after it, at exit.
+    ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).fflush(None)
+    print(result, flush=True)
 
 
 def _say(words: str) -> None:

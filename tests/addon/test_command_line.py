@@ -121,7 +121,7 @@ def test_a_scene_without_soft_bodies_is_refused_and_nothing_is_written(tmp_path:
 @pytest.mark.parametrize("words", [(), ("melt",), ("simulate", "a.blend", "--frames", "five")])
 def test_words_it_does_not_know_are_explained(words: tuple[str, ...]) -> None:
     _, error = supple_says(*words, rc=2)
-    assert error.startswith("usage: python -m supple")
+    assert "usage: python -m supple" in error
 
 
 def test_inside_blender_the_same_words_need_no_file(capsys: pytest.CaptureFixture[str]) -> None:
