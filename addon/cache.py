@@ -27,17 +27,15 @@ class OpenedJob:
 
     Args:
         job: the folder.
-        reached: its last whole frame, -1 for none.
+        reached: the last whole frame of those asked for, -1 for none.
+        is_complete: whether that is all of them.
         warning: what was wrong with the folder and made it start over; empty when nothing was.
     """
 
     job: Job
     reached: int
+    is_complete: bool
     warning: str
-
-    @property
-    def is_complete(self) -> bool:
-        return self.reached >= self.job.settings.frame_count
 
 
 def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> OpenedJob:
@@ -56,9 +54,11 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
         except JobError as error:
             warning = f"{error} Started over."
             _remove(folder)
-    if reached < 0:
+    reached = min(reached, settings.frame_count)
+    if reached < settings.frame_count:
+        # Anew even where it was begun: then it may have asked for another number of frames.
         Job.create(folder, described, settings)
-    return OpenedJob(Job(folder), reached, warning)
+    return OpenedJob(Job(folder), reached, reached >= settings.frame_count, warning)
 
 
 def free(scene: bpy.types.Scene) -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -218,9 +218,13 @@ class Job:
 
 
 def digest(scene: Scene, settings: Settings) -> str:
-    """A name for a run: equal exactly when the scene and the settings are."""
+    """A name for a run: equal exactly when its frames are.
+
+    The number of frames is left out, so that a longer run goes on from a shorter one.
+    """
     arrays: scene_file.Arrays = {}
-    content = [scene_file.encode(scene, "scene", arrays), asdict(settings), scene_file.FORMAT]
+    numbers = asdict(replace(settings, frame_count=1))
+    content = [scene_file.encode(scene, "scene", arrays), numbers, scene_file.FORMAT]
     hashed = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
     for key in sorted(arrays):
         hashed.update(f"{key}{arrays[key].dtype}{arrays[key].shape}".encode())

@@ -48,6 +48,23 @@ def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body):
     np.testing.assert_array_equal(evaluated_positions(obj, 3), kept)
 
 
+def test_a_longer_range_goes_on_from_a_shorter_one_and_back(scene, add_body):
+    obj = add_body()
+    scene.frame_end = 5
+    actions.simulate(bpy.context)
+    folder = playback.shown_folder(scene)
+    assert folder is not None
+    written = Job(folder).frame_path(4).stat().st_mtime_ns
+    scene.frame_end = 9
+    actions.simulate(bpy.context)
+    assert playback.shown_folder(scene) == folder
+    assert Job(folder).last_frame() == 8
+    assert Job(folder).frame_path(4).stat().st_mtime_ns == written
+    scene.frame_end = 3
+    assert "Nothing has changed" in actions.simulate(bpy.context)
+    assert len(playback.read(obj)[0]) == 3
+
+
 def test_a_body_deleted_meanwhile_leaves_the_others_to_finish(scene, add_body):
     kept, lost = add_body("Kept"), add_body("Lost", location=(3, 0, 0))
     run = runs.Simulation(bpy.context)
