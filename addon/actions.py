@@ -11,7 +11,7 @@ from collections.abc import Callable
 import bpy
 
 from ..core.errors import SuppleError
-from . import cache, playback, preview, runs, session
+from . import cache, playback, playback_modifier, preview, runs, session
 from .bake import shape_keys
 from .capture import soft_bodies
 
@@ -52,7 +52,7 @@ def bake(context: bpy.types.Context) -> str:
 
 def can_bake(context: bpy.types.Context) -> bool:
     """Whether any soft body has simulated frames."""
-    return any(playback.find_modifier(obj) for obj in soft_bodies(context))
+    return any(playback_modifier.find_modifier(obj) for obj in soft_bodies(context))
 
 
 def free(context: bpy.types.Context) -> str:
@@ -73,6 +73,6 @@ def free(context: bpy.types.Context) -> str:
 def can_free(scene: bpy.types.Scene) -> bool:
     """Whether ``free`` would find anything in the scene itself."""
     return any(
-        playback.find_modifier(obj) or shape_keys.has_bake(obj) or obj.supple.is_preview
+        playback_modifier.find_modifier(obj) or shape_keys.has_bake(obj) or obj.supple.is_preview
         for obj in scene.objects
     )

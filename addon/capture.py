@@ -15,6 +15,7 @@ from ..core.errors import SceneError, SuppleError
 from ..core.job import Settings
 from ..core.materials import StableNeoHookean
 from ..core.scene import Ground, Scene, Skin, SoftBody, SurfaceMesh, check_above_ground
+from .captured import Capture, CapturedObject
 from .motion import Matrices, Motion, follow, frame_kept, transform, world_matrix
 from .surfaces import (
     PIN_WEIGHT,
@@ -33,40 +34,6 @@ FLAT = 1e-9
 
 class CaptureError(SuppleError):
     """The scene cannot be simulated as it is; the message says what to change."""
-
-
-@dataclass(frozen=True)
-class CapturedObject:
-    """What is needed to bring a simulated body back to its object.
-
-    Args:
-        uid: the object's ``session_uid``, which outlives renaming and undo.
-        name: when it was captured.
-        vertex_count: of its own mesh.
-        matrices: (T, 4, 4) object to world in Blender units, T = 1 where it stands still.
-        unit: metres in a Blender unit.
-    """
-
-    uid: int
-    name: str
-    vertex_count: int
-    matrices: Matrices
-    unit: float
-
-    def to_local(self, frame: int, positions: Points) -> NDArray[np.float32]:
-        """(V, 3) world positions in metres after ``frame`` to the object's own space."""
-        inverse = np.linalg.inv(self.matrices[min(frame, len(self.matrices) - 1)])
-        return transform(inverse, positions / self.unit).astype(np.float32)
-
-
-@dataclass(frozen=True)
-class Capture:
-    """A scene to simulate and the way back to Blender. ``objects`` go with ``scene.bodies``."""
-
-    scene: Scene
-    settings: Settings
-    objects: list[CapturedObject]
-    start_frame: int
 
 
 def capture(context: bpy.types.Context) -> Capture:

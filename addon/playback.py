@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 import numpy as np
@@ -17,12 +17,9 @@ from numpy.typing import NDArray
 from ..core.errors import SuppleError
 from ..core.job import Job
 from . import pc2
+from .captured import Capture, CapturedObject
 from .paths import absolute, portable
-
-if TYPE_CHECKING:
-    from .capture import Capture, CapturedObject
-
-MODIFIER = "Supple"
+from .playback_modifier import MODIFIER, find_modifier
 
 
 class Playback:
@@ -75,12 +72,6 @@ class Playback:
     def missing(self) -> list[str]:
         """Names of the objects that were deleted, or are no soft bodies any more."""
         return [own.name for own in self._captured.objects if _soft_body(own) is None]
-
-
-def find_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
-    """The playback modifier of an object."""
-    found = (m for m in obj.modifiers if m.type == "MESH_CACHE" and m.name.startswith(MODIFIER))
-    return next(found, None)
 
 
 def shown_folder(scene: bpy.types.Scene) -> Path | None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..core.job import Job
 from ..core.tet_mesh import FACES, TetMesh
-from .capture import Capture
+from .captured import Capture
 
 COLLECTION = "Supple Preview"
 SHRINK = 0.85

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bake import shape_keys
-from .playback import find_modifier
+from .playback_modifier import find_modifier
 
 Points = NDArray[np.float64]
 Triangles = NDArray[np.int32]

@@ -27,5 +27,5 @@ def check_budget(
         enough *= 1.05
     raise SceneError(
         f"An edge length of {edge_length:.3g} m could give {tets(edge_length):.1e} tets, more than "
-        f"the {most:.0e} allowed; use {enough:.2g} m or more."
+        f"the {most:.0e} allowed; use {enough:.2g} m or more (a lower resolution)."
     )

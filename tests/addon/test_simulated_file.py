@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon import actions, cache, playback, session, solver_environment
+from supple.addon import actions, cache, playback, playback_modifier, session, solver_environment
 from supple.addon.bake import shape_keys
 from supple.addon.cache import OpenedJob
 from supple.addon.capture import capture
@@ -104,7 +104,7 @@ def test_a_bake_that_fails_leaves_no_body_baked(file):
     with pytest.raises(SuppleError, match="B shares its mesh with Twin"):
         actions.bake(bpy.context)
     assert not shape_keys.has_bake(first)
-    assert playback.find_modifier(first) is not None
+    assert playback_modifier.find_modifier(first) is not None
 
 
 def test_free_leaves_nothing(file, folder):
@@ -124,7 +124,7 @@ def test_removing_a_soft_body_stops_its_playback_only(file):
     first.select_set(True)
     bpy.ops.supple.remove()
     assert len(first.modifiers) == 0
-    assert playback.find_modifier(second) is not None
+    assert playback_modifier.find_modifier(second) is not None
 
 
 def test_a_scene_changed_by_hand_starts_over_with_a_warning(file, folder):
@@ -184,6 +184,6 @@ def test_runs_of_another_scene_stay(file, folder):
 
 def show(folder: Path) -> None:
     for obj in bodies():
-        modifier = playback.find_modifier(obj)
+        modifier = playback_modifier.find_modifier(obj)
         assert modifier is not None
         modifier.filepath = str(folder / "playback" / "0.pc2")

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from supple.core.barrier import barrier_slope
-from supple.core.ground_step import BarrierStep, ProjectionStep, barrier_proximal
+from supple.core.ground_step import BarrierStep, GroundStep, ProjectionStep, barrier_proximal
 from supple.core.potentials import GroundBarrier
 
 
@@ -66,3 +66,20 @@ def test_friction_stops_a_slow_vertex_and_does_not_turn_it_round() -> None:
     ProjectionStep(torch.tensor([0]), 0.0, 0.5, 0.0).apply(positions, velocities, 0.01)
     assert velocities.flatten().tolist() == [0.0, 0.0, 0.0]
     assert positions[:2].flatten().tolist() == pytest.approx([-0.003, 0.004])
+
+
+@pytest.mark.parametrize("response", ["barrier", "projection"])
+def test_taking_all_vertices_as_on_cuda_equals_taking_those_that_touch(response: str) -> None:
+    generator = torch.Generator().manual_seed(5)
+    heights = torch.linspace(-0.02, 0.05, 40, dtype=torch.float64)
+    positions = torch.stack([torch.zeros_like(heights), torch.zeros_like(heights), heights])
+    velocities = torch.randn(3, 40, generator=generator, dtype=torch.float64)
+    velocities[:, ::7] = 0.0
+    vertices, ones = torch.arange(40), torch.ones(40, dtype=torch.float64)
+    step: GroundStep = ProjectionStep(vertices, 0.0, 0.4, 0.3)
+    if response == "barrier":
+        step = BarrierStep(GroundBarrier(vertices, 50.0 * ones, 0.0, 0.01), 2.0 * ones, 0.4)
+    touching, everything = (positions.clone(), velocities.clone()), (positions, velocities)
+    step.apply(*touching, 0.01)
+    step._touch(*everything, slice(None), 0.01)
+    torch.testing.assert_close(everything, touching)

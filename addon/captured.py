@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was captured of a Blender scene, and the way back to its objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.job import Settings
+from ..core.scene import Scene
+from .motion import Matrices, transform
+from .surfaces import Points
+
+
+@dataclass(frozen=True)
+class CapturedObject:
+    """What is needed to bring a simulated body back to its object.
+
+    Args:
+        uid: the object's ``session_uid``, which outlives renaming and undo.
+        name: when it was captured.
+        vertex_count: of its own mesh.
+        matrices: (T, 4, 4) object to world in Blender units, T = 1 where it stands still.
+        unit: metres in a Blender unit.
+    """
+
+    uid: int
+    name: str
+    vertex_count: int
+    matrices: Matrices
+    unit: float
+
+    def to_local(self, frame: int, positions: Points) -> NDArray[np.float32]:
+        """(V, 3) world positions in metres after ``frame`` to the object's own space."""
+        inverse = np.linalg.inv(self.matrices[min(frame, len(self.matrices) - 1)])
+        return transform(inverse, positions / self.unit).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A scene to simulate and the way back to Blender. ``objects`` go with ``scene.bodies``."""
+
+    scene: Scene
+    settings: Settings
+    objects: list[CapturedObject]
+    start_frame: int
