@@ -14,20 +14,18 @@ from torch import Tensor
 
 def barrier(u: Tensor) -> Tensor:
     """β(u), infinite for u ≤ 0."""
-    active = u.clamp(max=1.0)
-    value = -((active - 1.0) ** 2) * active.clamp(min=0.0).log()
-    return value
+    active = u.clamp(0.0, 1.0)
+    return -((active - 1.0) ** 2) * active.log()
 
 
 def barrier_slope(u: Tensor) -> Tensor:
     """β'(u) for u > 0."""
-    active = u.clamp(max=1.0)
-    gap = active - 1.0
-    return -2.0 * gap * active.log() - gap * gap / active
+    slope, _ = barrier_derivatives(u.clamp(max=1.0))
+    return slope
 
 
-def barrier_curvature(u: Tensor) -> Tensor:
-    """β''(u) for u > 0."""
-    active = u.clamp(max=1.0)
-    ratio = (active - 1.0) / active
-    return -2.0 * active.log() - 4.0 * ratio + ratio * ratio
+def barrier_derivatives(u: Tensor) -> tuple[Tensor, Tensor]:
+    """β'(u) and β''(u) for 0 < u ≤ 1."""
+    gap, log = u - 1.0, u.log()
+    ratio = gap / u
+    return -gap * (2.0 * log + ratio), ratio * (ratio - 4.0) - 2.0 * log

@@ -12,11 +12,13 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
-from .barrier import barrier_curvature, barrier_slope
+from .barrier import barrier_derivatives
 from .potentials import GroundBarrier
 
 # Newton from its start value has converged to the last bit of a float64 after this many steps.
 BARRIER_ITERATIONS = 7
+# A change of the height by less than this share of the barrier's reach; the next is its square.
+CONVERGED = 1e-9
 
 
 class GroundStep(ABC):
@@ -130,6 +132,10 @@ def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:
     )
     ratio = ratio.clamp(min=torch.finfo(ratio.dtype).tiny ** 0.25, max=1.0)
     for _ in range(BARRIER_ITERATIONS):
-        residual = ratio - start + stiffness * barrier_slope(ratio)
-        ratio = ratio - residual / (1.0 + stiffness * barrier_curvature(ratio))
-    return ratio.clamp(max=1.0)
+        slope, curvature = barrier_derivatives(ratio)
+        change = (ratio - start + stiffness * slope) / (1.0 + stiffness * curvature)
+        ratio = (ratio - change).clamp(max=1.0)
+        # On CUDA, looking would cost a wait for the device.
+        if not ratio.is_cuda and float(change.abs().max()) < CONVERGED:
+            break
+    return ratio
