@@ -7,7 +7,8 @@ import atexit
 
 import bpy
 
-from . import command_line, operators, panels, preferences, properties, session
+from . import command_line, operators, panels, preferences, properties, session, standby
+from .capture import is_soft_body
 
 CLASSES = [
     properties.SuppleObject,
@@ -24,6 +25,7 @@ def register() -> None:
     properties.attach()
     command_line.register()
     bpy.app.handlers.load_pre.append(_before_load)
+    bpy.app.handlers.load_post.append(_after_load)
     # Blender unregisters when it quits, the bpy module does not, and crashes over what is left.
     if bpy.app.module:
         atexit.register(unregister)
@@ -33,6 +35,7 @@ def unregister() -> None:
     session.stop()
     atexit.unregister(unregister)
     bpy.app.handlers.load_pre.remove(_before_load)
+    bpy.app.handlers.load_post.remove(_after_load)
     command_line.unregister()
     properties.detach()
     for cls in reversed(CLASSES):
@@ -42,3 +45,9 @@ def unregister() -> None:
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _before_load(*_: object) -> None:
     session.stop()
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _after_load(*_: object) -> None:
+    if not bpy.app.background and any(is_soft_body(obj) for obj in bpy.data.objects):
+        standby.prepare()
