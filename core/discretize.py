@@ -59,11 +59,6 @@ def _embed_skin(body: SoftBody) -> SoftBody:
     if body.pinned is not None:
         raise SceneError(f"{body.name}: pin either its skin or its tetrahedra, not both.")
     pinned = pinned_tet_vertices(embedding, skin.pinned)
-    if len(pinned) == len(mesh.vertices):
-        raise SceneError(
-            f"{body.name}: every vertex is pinned, so nothing can move; "
-            "pin fewer vertices or use a finer resolution."
-        )
     path = None
     if skin.pin_path is not None:
         path = transfer_path(skin.points[skin.pinned], skin.pin_path, mesh.vertices[pinned])

@@ -91,8 +91,8 @@ class System:
         self.device, self.dtype = device, dtype
         self.bodies = scene.bodies
         self.meshes = [_tet_mesh(body) for body in scene.bodies]
-        counts = [len(mesh.vertices) for mesh in self.meshes]
-        self._starts = [int(start) for start in np.cumsum([0, *counts])]
+        self._counts = [len(mesh.vertices) for mesh in self.meshes]
+        self._starts = [int(start) for start in np.cumsum([0, *self._counts])]
         self.vertex_count = self._starts[-1]
         mass = np.concatenate(
             [m.lumped_mass(b.density) for m, b in zip(self.meshes, self.bodies, strict=True)]
@@ -101,7 +101,10 @@ class System:
         self.is_pinned = self._pinned_mask()
         self.inverse_mass = self._tensor(np.where(self.is_pinned, 0.0, 1.0 / mass))
         self._free_mass = self._tensor(np.where(self.is_pinned, 0.0, mass))
-        self.damping = self._per_vertex([body.damping for body in self.bodies])
+        rates = [body.damping for body in self.bodies]
+        self.damping: Tensor | float = rates[0]
+        if len(set(rates)) > 1:
+            self.damping = self._tensor(self._repeat(rates))
         self.moving_pins = self._moving_pins()
         self.elasticities = self._elasticities()
         self.gravity = Gravity(self.mass, self._tensor(scene.gravity))
@@ -111,6 +114,7 @@ class System:
         self.potentials: list[Potential] = [*self.elasticities, self.gravity]
         self.ground_barrier: GroundBarrier | None = None
         self.ground_step: GroundStep | None = None
+        self._measured: tuple[State, Energies] | None = None
         self._ground = scene.ground
         if scene.ground is not None:
             self._add_ground(scene.ground)
@@ -133,14 +137,7 @@ class System:
             for mesh, body in zip(self.meshes, self.bodies, strict=True)
         ]
         positions = self._tensor(np.concatenate(starts).T)
-        velocities = self._tensor(
-            np.concatenate(
-                [
-                    np.tile(b.velocity, (len(m.vertices), 1))
-                    for b, m in zip(self.bodies, self.meshes, strict=True)
-                ]
-            ).T
-        )
+        velocities = self._tensor(self._repeat([body.velocity for body in self.bodies]).T)
         velocities[:, torch.as_tensor(self.is_pinned, device=self.device)] = 0.0
         if self.moving_pins is not None:
             positions[:, self.moving_pins.vertices] = self.moving_pins.positions(0, 0.0)
@@ -153,6 +150,12 @@ class System:
             potential.add_gradient(positions, out)
 
     def energies(self, state: State) -> Energies:
+        """Of a state; kept for the last one asked, since a frame ends where the next begins."""
+        if self._measured is None or self._measured[0] is not state:
+            self._measured = (state, self._measure(state))
+        return self._measured[1]
+
+    def _measure(self, state: State) -> Energies:
         elastic = sum(float(part.energy(state.positions)) for part in self.elasticities)
         ground = self.ground_barrier
         return Energies(
@@ -180,11 +183,9 @@ class System:
     def _indices(self, values: NDArray[Any]) -> Tensor:
         return torch.as_tensor(np.ascontiguousarray(values, dtype=np.int64), device=self.device)
 
-    def _per_vertex(self, values: list[float]) -> Tensor | float:
-        if len(set(values)) == 1:
-            return values[0]
-        counts = [len(mesh.vertices) for mesh in self.meshes]
-        return self._tensor(np.repeat(values, counts))
+    def _repeat(self, values: list[Any]) -> NDArray[np.float64]:
+        """(N, …) one row a vertex from one value a body."""
+        return np.repeat(np.asarray(values, dtype=float), self._counts, axis=0)
 
     def _pinned_mask(self) -> NDArray[np.bool_]:
         mask = np.zeros(self.vertex_count, dtype=bool)
@@ -245,12 +246,7 @@ class System:
                 self._indices(vertices), ground.height, ground.friction, ground.restitution
             )
             return
-        young = np.concatenate(
-            [
-                np.full(len(m.vertices), np.mean(np.asarray(b.material.young)))
-                for m, b in zip(self.meshes, self.bodies, strict=True)
-            ]
-        )
+        young = self._repeat([np.mean(np.asarray(body.material.young)) for body in self.bodies])
         diagonals = [float(np.linalg.norm(np.ptp(mesh.vertices, axis=0))) for mesh in self.meshes]
         barrier = GroundBarrier(
             self._indices(vertices),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import threading
@@ -74,6 +75,7 @@ def stop_when_input_closes() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
+@functools.cache
 def _load_solver() -> None:
     """Loads torch and the compiled loops, by simulating a frame of one tet."""
     import numpy as np

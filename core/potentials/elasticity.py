@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
@@ -39,7 +41,7 @@ class Elasticity(Potential):
         ).to(like.device, torch.int32)
         count = corners.shape[1]
         self._corners = corners.view(-1)
-        self._divergence = edge_divergence(meshes, like)
+        self._meshes, self._like = meshes, like
         # V S, (3, 3, M): the volume belongs to every use of it.
         self._metric, self._volumes = metric(meshes, like)
         self._inverse_volumes = 1.0 / self._volumes
@@ -58,6 +60,11 @@ class Elasticity(Potential):
         self._stress_rows = [self._stress[i].view(-1) for i in range(3)]
         self._i_c = like.new_empty(count)
         self._j = like.new_empty(count)
+
+    @cached_property
+    def _divergence(self) -> Tensor:
+        """Made when it is first needed: the compiled loop does without."""
+        return edge_divergence(self._meshes, self._like)
 
     def energy(self, positions: Tensor) -> Tensor:
         self._deform(positions)
