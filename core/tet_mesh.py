@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +35,7 @@ class TetMesh:
         indices = np.asarray(tets)
         _check_arrays(self.vertices, indices)
         self.tets: NDArray[np.int32] = np.ascontiguousarray(indices, dtype=np.int32).copy()
-        volumes = _signed_volumes(self.vertices, self.tets)
+        volumes = signed_volumes(self.vertices, self.tets)
         _check_volumes(self.vertices, self.tets, volumes)
         inverted = volumes < 0
         self.tets[inverted, 2:] = self.tets[inverted, :1:-1]
@@ -81,7 +82,10 @@ def _sum_at(
     return np.bincount(indices.ravel(), weights=values, minlength=count).astype(np.float64)
 
 
-def _signed_volumes(vertices: NDArray[np.float64], tets: NDArray[np.int32]) -> NDArray[np.float64]:
+def signed_volumes(
+    vertices: NDArray[np.float64], tets: NDArray[np.integer[Any]]
+) -> NDArray[np.float64]:
+    """(M,) volumes in m³, negative where a tet is inverted."""
     a, b, c, d = vertices[tets].swapaxes(0, 1)
     volumes: NDArray[np.float64] = np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
     return volumes

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from ..tet_mesh import TetMesh
 from .scratch_folder import scratch_folder
-from .tet_budget import check_budget
+from .strays import without_strays
+from .tet_budget import REGULAR_TETS_PER_CUBE, check_budget
 
 # The envelope sets the time much more than the edge length does. As a fraction of the edge
 # length, then bounded as a fraction of the bounding box's diagonal.
 _ENVELOPE = 0.2
 _ENVELOPE_BOUNDS = (2e-3, 2e-2)
-_TETS_PER_CUBE = 8.5  # regular tets of edge 1 in a unit of volume
 _MAX_TETS = 500_000
 
 
@@ -38,7 +38,7 @@ def mesh_ftetwild(
         SceneError: pytetwild is not installed, found no tets, or would make too many.
     """
     pytetwild = _import()
-    check_budget(vertices, edge_length, _TETS_PER_CUBE, _MAX_TETS)
+    check_budget(vertices, edge_length, REGULAR_TETS_PER_CUBE, _MAX_TETS)
     centre = vertices.mean(axis=0)
     diagonal = float(np.linalg.norm(np.ptp(vertices, axis=0)))
     envelope = float(np.clip(_ENVELOPE * edge_length / diagonal, *_ENVELOPE_BOUNDS))
@@ -56,8 +56,8 @@ def mesh_ftetwild(
         ) from error
     if len(tets) == 0:
         raise SceneError("fTetWild found no inside to fill; use the lattice method.")
-    used, compact = np.unique(tets, return_inverse=True)
-    return TetMesh(points[used] * diagonal + centre, compact.reshape(-1, 4))
+    points, tets = without_strays(points, tets)
+    return TetMesh(points * diagonal + centre, tets)
 
 
 def _import() -> ModuleType:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tet_mesh import signed_volumes
 from .bcc_lattice import BccLattice
+from .strays import without_strays
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -36,16 +38,7 @@ def stuff(lattice: BccLattice, depth: FloatArray) -> tuple[FloatArray, IndexArra
         volumes = signed_volumes(vertices, tets)
         if (volumes > _SMALLEST_VOLUME).all():
             return vertices, tets
-    solid = tets[volumes > _SMALLEST_VOLUME]
-    used, compact = np.unique(solid, return_inverse=True)
-    return vertices[used], compact.reshape(-1, 4)
-
-
-def signed_volumes(vertices: FloatArray, tets: IndexArray) -> FloatArray:
-    """(M,) volumes, negative where a tet is inverted."""
-    a, b, c, d = (vertices[tets[:, corner]] for corner in range(4))
-    volumes: FloatArray = np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
-    return volumes
+    return without_strays(vertices, tets[volumes > _SMALLEST_VOLUME])
 
 
 def _stuff(
@@ -61,8 +54,7 @@ def _stuff(
     points = np.concatenate([nodes, cuts.points[keep]])
     numbers = _EdgeNumbers(cuts.edges[keep], len(nodes))
     tets = _clip(lattice.tets(sign > 0), sign, depth, numbers, points)
-    used, compact = np.unique(tets, return_inverse=True)
-    return points[used], compact.reshape(-1, 4)
+    return without_strays(points, tets)
 
 
 @dataclass(frozen=True)

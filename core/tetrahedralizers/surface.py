@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
+from .strays import without_strays
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -43,8 +44,7 @@ def check_surface(vertices: ArrayLike, triangles: ArrayLike) -> tuple[FloatArray
             f"Triangle {int(outside.argmax())} names a vertex outside 0 … {len(points) - 1}; "
             "rebuild the mesh."
         )
-    used, compact = np.unique(faces, return_inverse=True)
-    points, faces = points[used], compact.reshape(-1, 3).astype(np.intp)
+    points, faces = without_strays(points, faces)
     size = float(np.ptp(points, axis=0).max())
     if size <= 1e-12 * max(1.0, float(np.abs(points).max())):
         raise SceneError("All vertices of the mesh are at one point; give it a size.")

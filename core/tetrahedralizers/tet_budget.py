@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..errors import SceneError
 
+REGULAR_TETS_PER_CUBE = 8.5  # of edge 1 in a unit of volume
 _CELLS_AROUND = 3  # the lattice has this many spare along each axis
 
 

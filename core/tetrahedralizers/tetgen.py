@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from ..tet_mesh import TetMesh
 from .scratch_folder import scratch_folder
+from .strays import without_strays
 from .surface import is_closed
-from .tet_budget import check_budget
+from .tet_budget import REGULAR_TETS_PER_CUBE, check_budget
 
-_TETS_PER_CUBE = 8.5  # regular tets of edge 1 in a unit of volume
 _MAX_TETS = 5_000_000
 _RADIUS_EDGE_RATIO = 1.4
 _SMALLEST_DIHEDRAL = 10.0
@@ -37,7 +37,7 @@ def mesh_tetgen(
         SceneError: tetgen is not installed, or the surface is open or intersects itself.
     """
     module = _import()
-    check_budget(vertices, edge_length, _TETS_PER_CUBE, _MAX_TETS)
+    check_budget(vertices, edge_length, REGULAR_TETS_PER_CUBE, _MAX_TETS)
     if not is_closed(triangles):
         raise SceneError(
             "TetGen needs a closed surface whose normals agree, and this one has holes or flipped "
@@ -50,15 +50,15 @@ def mesh_tetgen(
             minratio=_RADIUS_EDGE_RATIO,
             mindihedral=_SMALLEST_DIHEDRAL,
             fixedvolume=True,
-            maxvolume=edge_length**3 / _TETS_PER_CUBE,
+            maxvolume=edge_length**3 / REGULAR_TETS_PER_CUBE,
         )
     except RuntimeError as error:
         raise SceneError(
             f"TetGen refused the surface ({str(error).rstrip('.')}); repair it or use the lattice "
             "method."
         ) from error
-    used, compact = np.unique(tets, return_inverse=True)
-    return TetMesh(points[used] + centre, compact.reshape(-1, 4))
+    points, tets = without_strays(points, tets)
+    return TetMesh(points + centre, tets)
 
 
 def _import() -> ModuleType:

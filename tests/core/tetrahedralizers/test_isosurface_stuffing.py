@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from supple.core import TetMesh
+from supple.core.tet_mesh import signed_volumes
 from supple.core.tetrahedralizers.bcc_lattice import BccLattice
-from supple.core.tetrahedralizers.isosurface_stuffing import signed_volumes, stuff
+from supple.core.tetrahedralizers.isosurface_stuffing import stuff
 from supple.core.tetrahedralizers.smoothing import smooth
 
 
