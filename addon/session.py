@@ -16,7 +16,6 @@ from enum import Enum
 from ..core.errors import SuppleError
 from ..core.job import OUTPUT, Job
 from . import solver_environment, standby
-from .standby import start_worker
 
 # How long a worker may take to end before it is killed. Its files are whole at any moment.
 PATIENCE_SECONDS = 0.5
@@ -80,7 +79,7 @@ class Session:
         extra = ["--mesh-only"] if mesh_only else []
         command = solver_environment.worker_command(self.job.folder, "--stop-with-parent", *extra)
         with self._output.open("wb") as output:
-            return start_worker(command, output.fileno(), self.job.folder)
+            return solver_environment.start_worker(command, output.fileno(), self.job.folder)
 
     def _end(self, state: State) -> None:
         self.state = state

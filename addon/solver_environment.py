@@ -24,6 +24,8 @@ from .paths import users_cache
 ROOT = Path(__file__).resolve().parent.parent
 # Windows opens a console for a program that is not told otherwise.
 NO_CONSOLE: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+# A command line and the environment to run it in.
+Command = tuple[list[str], dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def find() -> Environment | None:
     return None
 
 
-def worker_command(*arguments: str | Path) -> tuple[list[str], dict[str, str]]:
+def worker_command(*arguments: str | Path) -> Command:
     """The command line that starts the worker with these arguments, and its environment.
 
     Raises:
@@ -64,6 +66,29 @@ def worker_command(*arguments: str | Path) -> tuple[list[str], dict[str, str]]:
     launcher = str(ROOT / "core" / "launch.py")
     command = [str(environment.python), "-s", "-P", launcher, *map(str, arguments)]
     return command, variables(environment)
+
+
+def start_worker(command: Command, output: int, folder: Path) -> subprocess.Popen[bytes]:
+    """Starts a worker whose standard input closes when Blender ends, and the worker with it.
+
+    Raises:
+        SuppleError: when the program cannot be started.
+    """
+    arguments, environment = command
+    try:
+        return subprocess.Popen(
+            arguments,
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            creationflags=NO_CONSOLE,
+        )
+    except OSError as error:
+        raise SuppleError(
+            f"The solver cannot be started: {error.strerror} ({arguments[0]})."
+        ) from error
 
 
 def why_not_found() -> str:

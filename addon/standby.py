@@ -11,10 +11,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..core.errors import SuppleError
 from . import solver_environment
-
-Command = tuple[list[str], dict[str, str]]
+from .solver_environment import Command
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,9 @@ def prepare() -> None:
     if _ready is not None and _ready.command == command and _ready.process.poll() is None:
         return
     stop()
-    _ready = _Standby(start_worker(command, subprocess.DEVNULL, Path.home()), command)
+    _ready = _Standby(
+        solver_environment.start_worker(command, subprocess.DEVNULL, Path.home()), command
+    )
 
 
 def take(job_folder: Path, mesh_only: bool) -> subprocess.Popen[bytes] | None:
@@ -64,29 +64,6 @@ def stop() -> None:
     standby, _ready = _ready, None
     if standby is not None:
         _end(standby)
-
-
-def start_worker(command: Command, output: int, folder: Path) -> subprocess.Popen[bytes]:
-    """Starts a worker whose standard input closes when Blender ends, and the worker with it.
-
-    Raises:
-        SuppleError: when the program cannot be started.
-    """
-    arguments, environment = command
-    try:
-        return subprocess.Popen(
-            arguments,
-            env=environment,
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            creationflags=solver_environment.NO_CONSOLE,
-        )
-    except OSError as error:
-        raise SuppleError(
-            f"The solver cannot be started: {error.strerror} ({arguments[0]})."
-        ) from error
 
 
 def _end(standby: _Standby) -> None:

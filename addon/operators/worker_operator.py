@@ -8,13 +8,14 @@ from typing import Any
 import bpy
 
 from ...core.errors import SuppleError
-from .. import runs, session, solver_environment, standby
+from .. import runs, solver_environment, standby
 from ..runs import Run
+from .action_operator import ActionOperator
 
 TICK_SECONDS = 0.05
 
 
-class WorkerOperator:
+class WorkerOperator(ActionOperator):
     """An operator that takes the steps of a run from a timer. Esc cancels."""
 
     _run: Run
@@ -29,25 +30,15 @@ class WorkerOperator:
         """Called after each step."""
 
     @classmethod
-    def poll(cls: Any, context: bpy.types.Context) -> bool:
-        if session.is_running():
-            cls.poll_message_set("A simulation is running; Esc cancels it.")
-            return False
+    def obstacle(cls, context: bpy.types.Context) -> str:
         if solver_environment.find() is None:
-            cls.poll_message_set("The solver is not installed yet; see the top of this tab.")
-            return False
-        return True
+            return "The solver is not installed yet; see the top of this tab."
+        return ""
 
-    def execute(self: Any, context: bpy.types.Context) -> set[str]:
-        try:
-            run = self.begin(context)
-            self._warn(run)
-            said = runs.complete(run, context, lambda line: print(f"Supple: {line}", flush=True))
-        except SuppleError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
-        self.report({"INFO"}, said)
-        return {"FINISHED"}
+    def act(self, context: bpy.types.Context) -> str:
+        run = self.begin(context)
+        self._warn(run)
+        return runs.complete(run, context, lambda line: print(f"Supple: {line}", flush=True))
 
     def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if bpy.app.background or context.window is None:
