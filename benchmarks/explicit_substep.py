@@ -94,6 +94,7 @@ def _supple(
     compiled: bool = True,
 ) -> Callable[[], torch.Tensor]:
     from supple.core import Ground, Scene, Simulator, SoftBody, TetMesh
+    from supple.core.integrators import SymplecticEuler
     from supple.core.materials import StableNeoHookean
 
     if compiled:
@@ -101,7 +102,12 @@ def _supple(
     body = SoftBody(TetMesh(vertices, tets), StableNeoHookean(1e5, 0.45), initial_positions=start)
     scene = Scene([body], ground=Ground(response="projection"), gravity=(0.0, -9.8, 0.0))
     simulator = Simulator(
-        scene, frame_time=SUBSTEPS * STEP, substeps=SUBSTEPS, device="cpu", dtype=dtype
+        scene,
+        SymplecticEuler(),
+        frame_time=SUBSTEPS * STEP,
+        substeps=SUBSTEPS,
+        device="cpu",
+        dtype=dtype,
     )
     if not compiled:
         for elasticity in simulator.system.elasticities:
@@ -109,7 +115,7 @@ def _supple(
     state = simulator.state
 
     def frame() -> torch.Tensor:
-        after = simulator.integrator.advance(simulator.system, state, SUBSTEPS * STEP, adapt=False)
+        after = simulator.stepper.advance(state)
         return after.positions.T
 
     return frame

@@ -46,6 +46,8 @@ from .tet_mesh import TetMesh
 OUTPUT = "output.txt"
 
 Precision = Literal["float32", "float64"]
+# Those of ``integrators.choice``, which loads torch.
+INTEGRATORS = ("automatic", "implicit_euler", "bdf2", "symplectic_euler")
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Settings:
         substeps: time steps a frame; None lets the integrator choose.
         device: ``auto``, ``cpu`` or ``cuda``.
         dtype: ``float64`` or ``float32``.
+        integrator: one of ``INTEGRATORS``; ``automatic`` chooses by stiffness, mesh and device.
     """
 
     frame_count: int
@@ -65,6 +68,7 @@ class Settings:
     substeps: int | None = None
     device: str = "auto"
     dtype: Precision = "float64"
+    integrator: str = "automatic"
 
     def __post_init__(self) -> None:
         if self.frame_count < 1:
@@ -77,6 +81,9 @@ class Settings:
             raise SceneError(f"The device must be auto, cpu or cuda, not {self.device!r}.")
         if self.dtype not in ("float32", "float64"):
             raise SceneError(f"The precision must be float32 or float64, not {self.dtype!r}.")
+        if self.integrator not in INTEGRATORS:
+            known = ", ".join(INTEGRATORS)
+            raise SceneError(f"The integrator must be one of {known}, not {self.integrator!r}.")
 
 
 @dataclass(frozen=True)
@@ -173,9 +180,13 @@ class Job:
 
     # Log
 
+    @property
+    def log_path(self) -> Path:
+        return self.folder / "log.jsonl"
+
     def records(self) -> list[dict[str, Any]]:
         """One record a frame; a line cut off by a kill is left out."""
-        path = self.folder / "log.jsonl"
+        path = self.log_path
         if not path.exists():
             return []
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -185,7 +196,7 @@ class Job:
             raise JobError(f"{path} is damaged ({error}); simulate again.") from error
 
     def append_record(self, record: dict[str, Any]) -> None:
-        append_line(self.folder / "log.jsonl", json.dumps(record))
+        append_line(self.log_path, json.dumps(record))
 
     # Resuming
 
@@ -214,7 +225,7 @@ class Job:
                 path.unlink()
         kept = [record for record in self.records() if record["frame"] <= frame]
         text = "".join(json.dumps(record) + "\n" for record in kept)
-        write_whole(self.folder / "log.jsonl", lambda file: file.write(text.encode()))
+        write_whole(self.log_path, lambda file: file.write(text.encode()))
 
 
 def digest(scene: Scene, settings: Settings) -> str:

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 
 import torch
 from torch import Tensor
 
+from .compiled import is_compiled
 from .discretize import discretize
 from .errors import SceneError
-from .integrators import Integrator, SymplecticEuler
+from .integrators import ImplicitEuler, Integrator, Stepper
 from .scene import Scene
-from .system import Energies, State, System
+from .system import Effort, Energies, State, System
 
 
 @dataclass(frozen=True)
@@ -23,15 +25,19 @@ class Report:
 
     seconds: float
     substeps: int
+    integrator: str
+    effort: Effort
     energies: Energies
     minimum_volume_ratio: float
     minimum_ground_distance: float | None
 
-    def record(self) -> dict[str, float | int | None]:
+    def record(self) -> dict[str, float | int | str | None]:
         """As one flat JSON object."""
         return {
             "seconds": round(self.seconds, 6),
             "substeps": self.substeps,
+            "integrator": self.integrator,
+            **asdict(self.effort),
             "kinetic_energy": self.energies.kinetic,
             "elastic_energy": self.energies.elastic,
             "potential_energy": self.energies.gravity,
@@ -65,7 +71,7 @@ class Simulator:
 
     Args:
         scene: bodies whose mesh is still a surface are filled with tetrahedra first.
-        integrator: symplectic Euler by default.
+        integrator: implicit Euler by default.
         frame_time: seconds from one frame to the next.
         substeps: time steps a frame; None lets the integrator choose, and take more where the
             motion needs them.
@@ -88,13 +94,13 @@ class Simulator:
         dtype: torch.dtype = torch.float64,
     ) -> None:
         self.scene, _ = discretize(scene)
-        self.integrator = integrator or SymplecticEuler()
         self.frame_time = frame_time
         self.system = System(self.scene, find_device(device), dtype)
-        self._adapt = substeps is None
-        chosen = self.integrator.choose_substeps(self.system, frame_time, substeps)
+        self.stepper: Stepper = (integrator or ImplicitEuler()).stepper(
+            self.system, frame_time, substeps
+        )
         #: Where everything is now.
-        self.state: State = self.system.initial_state(chosen)
+        self.state: State = self.system.initial_state(self.stepper.substeps)
 
     def run(self, frames: int) -> Iterator[Frame]:
         """Simulates ``frames`` more frames, yielding each as it is done.
@@ -104,10 +110,22 @@ class Simulator:
         """
         for _ in range(frames):
             began = time.perf_counter()
-            self.state = self.integrator.advance(
-                self.system, self.state, self.frame_time, self._adapt
-            )
-            yield self.frame(began)
+            with self._threads():
+                self.state = self.stepper.advance(self.state)
+                frame = self.frame(began)
+            yield frame
+
+    @contextmanager
+    def _threads(self) -> Iterator[None]:
+        """What is left to torch beside compiled loops is short: its threads would only stand in the
+        way of theirs."""
+        before = torch.get_num_threads()
+        if is_compiled() and self.system.device.type == "cpu":
+            torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
     def frame(self, began: float | None = None) -> Frame:
         """The present state as a frame; ``began`` is when its computation did."""
@@ -115,6 +133,8 @@ class Simulator:
         report = Report(
             seconds=0.0 if began is None else time.perf_counter() - began,
             substeps=state.substeps,
+            integrator=self.stepper.label,
+            effort=state.effort,
             energies=system.energies(state),
             minimum_volume_ratio=system.minimum_volume_ratio(state.positions),
             minimum_ground_distance=system.minimum_ground_distance(state.positions),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,27 +27,63 @@ BARRIER_STIFFNESS = 0.1
 BARRIER_DISTANCE = 1e-3
 
 
+# What a state of a method that looks back is saved under besides.
+BEFORE = ("positions_before", "velocities_before")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What an implicit frame took; explicit ones leave it as it is.
+
+    Args:
+        iterations: Newton steps, in all time steps.
+        linear_iterations: of the linear solver, in all.
+        factorizations: of the direct solver, where conjugate gradients ran away.
+        converged: whether every time step reached the tolerance.
+        residual_speed: of the fastest vertex in the last Newton step, in m/s.
+        stopped: why the search ended, in words.
+    """
+
+    iterations: int = 0
+    linear_iterations: int = 0
+    factorizations: int = 0
+    converged: bool = True
+    residual_speed: float | None = None
+    stopped: str = ""
+
+
 @dataclass(frozen=True)
 class State:
     """Where everything is and how it moves.
 
-    ``positions`` and ``velocities`` are (3, N), component first, in metres and m/s.
+    Args:
+        positions, velocities: (3, N), component first, in metres and m/s.
+        frame: 0 at the start.
+        substeps: time steps a frame.
+        before: positions and velocities one step earlier, for methods that look back so far.
+        effort: what the frame took.
     """
 
     positions: Tensor
     velocities: Tensor
     frame: int
     substeps: int
+    before: tuple[Tensor, Tensor] | None = None
+    effort: Effort = Effort()
 
     def clone(self) -> State:
         return replace(self, positions=self.positions.clone(), velocities=self.velocities.clone())
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        return {
+        arrays = {
             "positions": self.positions.cpu().numpy(),
             "velocities": self.velocities.cpu().numpy(),
             "substeps": np.array(self.substeps),
         }
+        if self.before is not None:
+            for name, values in zip(BEFORE, self.before, strict=True):
+                arrays[name] = values.cpu().numpy()
+        return arrays
 
     def restored(self, frame: int, arrays: dict[str, NDArray[Any]]) -> State:
         """The state that ``to_arrays`` saved, on this state's device.
@@ -54,15 +91,15 @@ class State:
         Raises:
             JobError: when the arrays do not fit this scene.
         """
-        for name in ("positions", "velocities"):
+        names = ["positions", "velocities", *(name for name in BEFORE if name in arrays)]
+        for name in names:
             if name not in arrays or arrays[name].shape != tuple(self.positions.shape):
                 raise JobError("The checkpoint does not fit the scene; simulate again.")
-        return State(
-            torch.as_tensor(arrays["positions"]).to(self.positions),
-            torch.as_tensor(arrays["velocities"]).to(self.velocities),
-            frame,
-            int(arrays["substeps"]),
+        positions, velocities, *before = (
+            torch.as_tensor(arrays[name]).to(self.positions) for name in names
         )
+        earlier = (before[0], before[1]) if len(before) == len(BEFORE) else None
+        return State(positions, velocities, frame, int(arrays["substeps"]), earlier)
 
 
 @dataclass(frozen=True)
@@ -100,7 +137,9 @@ class System:
         self.mass = self._tensor(mass)
         self.is_pinned = self._pinned_mask()
         self.inverse_mass = self._tensor(np.where(self.is_pinned, 0.0, 1.0 / mass))
-        self._free_mass = self._tensor(np.where(self.is_pinned, 0.0, mass))
+        #: (N,) whether a vertex moves by itself, and its mass, else zero.
+        self.free = torch.as_tensor(~self.is_pinned, device=self.device)
+        self.free_mass = self._tensor(np.where(self.is_pinned, 0.0, mass))
         rates = [body.damping for body in self.bodies]
         self.damping: Tensor | float = rates[0]
         if len(set(rates)) > 1:
@@ -108,6 +147,8 @@ class System:
         self.moving_pins = self._moving_pins()
         self.elasticities = self._elasticities()
         self.gravity = Gravity(self.mass, self._tensor(scene.gravity))
+        #: (3, N) of a vertex under gravity alone, in m/s².
+        self.free_acceleration = self._tensor(scene.gravity)[:, None] * self.free
         # Falling by a hundredth of an edge: below this, differences of energy mean nothing.
         fall = float(np.linalg.norm(scene.gravity)) * 0.01 * self.shortest_edge()
         self.smallest_energy = float(mass.sum()) * fall
@@ -115,6 +156,8 @@ class System:
         self.ground_barrier: GroundBarrier | None = None
         self.ground_step: GroundStep | None = None
         self._measured: tuple[State, Energies] | None = None
+        #: Coulomb coefficient of the ground.
+        self.friction = 0.0 if scene.ground is None else scene.ground.friction
         self._ground = scene.ground
         if scene.ground is not None:
             self._add_ground(scene.ground)
@@ -130,6 +173,11 @@ class System:
     def shortest_edge(self) -> float:
         """Of all tets at rest, in metres."""
         return min(mesh.shortest_edge for mesh in self.meshes)
+
+    @cached_property
+    def size(self) -> float:
+        """The diagonal of the largest body's bounding box, in metres."""
+        return max(float(np.linalg.norm(np.ptp(mesh.vertices, axis=0))) for mesh in self.meshes)
 
     def initial_state(self, substeps: int = 1) -> State:
         starts = [
@@ -159,7 +207,7 @@ class System:
         elastic = sum(float(part.energy(state.positions)) for part in self.elasticities)
         ground = self.ground_barrier
         return Energies(
-            kinetic=0.5 * float((self._free_mass * state.velocities.square()).sum()),
+            kinetic=0.5 * float((self.free_mass * state.velocities.square()).sum()),
             elastic=elastic,
             gravity=float(self.gravity.energy(state.positions)),
             ground=0.0 if ground is None else float(ground.energy(state.positions)),
@@ -247,12 +295,11 @@ class System:
             )
             return
         young = self._repeat([np.mean(np.asarray(body.material.young)) for body in self.bodies])
-        diagonals = [float(np.linalg.norm(np.ptp(mesh.vertices, axis=0))) for mesh in self.meshes]
         barrier = GroundBarrier(
             self._indices(vertices),
             self._tensor(BARRIER_STIFFNESS * young[vertices] * areas[vertices]),
             ground.height,
-            ground.distance or BARRIER_DISTANCE * max(diagonals),
+            ground.distance or BARRIER_DISTANCE * self.size,
         )
         self.ground_barrier = barrier
         self.ground_step = BarrierStep(

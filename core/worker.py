@@ -77,38 +77,42 @@ def stop_when_input_closes() -> None:
 
 @functools.cache
 def _load_solver() -> None:
-    """Loads torch and the compiled loops, by simulating a frame of one tet."""
+    """Loads torch and the compiled loops, by simulating one tet with each kind of step."""
     import numpy as np
 
+    from .integrators import ImplicitEuler, SymplecticEuler
     from .scene import Ground, Scene, SoftBody
     from .simulator import Simulator
     from .tet_mesh import TetMesh
 
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    tet = SoftBody(TetMesh(corners, [[0, 1, 2, 3]]))
-    next(Simulator(Scene([tet], ground=Ground()), device="cpu").run(1))
+    tet = Scene([SoftBody(TetMesh(corners, [[0, 1, 2, 3]]))], ground=Ground())
+    for integrator in (SymplecticEuler(), ImplicitEuler()):
+        next(Simulator(tet, integrator, device="cpu").run(1))
 
 
 def _simulate(job: Job) -> None:
     import torch
 
-    from .potentials.fused_gradient import is_compiled
+    from .compiled import is_compiled
+    from .integrators.choice import integrator_named
     from .simulator import Simulator
 
-    if is_compiled():
-        # What is left to torch is short; its threads would only stand in the way of the loops'.
-        torch.set_num_threads(1)
-    else:
+    if not is_compiled():
         print("numba is not installed: simulating with slower kernels", flush=True)
     settings = job.settings
     simulator = Simulator(
         job.solids,
+        integrator_named(settings.integrator),
         frame_time=settings.frame_time,
         substeps=settings.substeps,
         device=settings.device,
         dtype=torch.float64 if settings.dtype == "float64" else torch.float32,
     )
     _restore(job, simulator)
+    stepper = simulator.stepper
+    steps = "1 step" if stepper.substeps == 1 else f"{stepper.substeps} steps"
+    print(f"{stepper.label}, {steps} a frame", flush=True)
     remaining = settings.frame_count - simulator.state.frame
     for frame in simulator.run(remaining):
         _write(job, simulator, frame)
@@ -116,6 +120,11 @@ def _simulate(job: Job) -> None:
             f"frame {frame.index} of {settings.frame_count}, {frame.report.seconds:.3f} s",
             flush=True,
         )
+        if not frame.report.effort.converged:
+            print(
+                f"frame {frame.index} did not reach the tolerance: {frame.report.effort.stopped}",
+                flush=True,
+            )
 
 
 def _restore(job: Job, simulator: Simulator) -> None:

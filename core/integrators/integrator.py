@@ -8,25 +8,43 @@ from abc import ABC, abstractmethod
 from ..system import State, System
 
 
-class Integrator(ABC):
-    """Carries a state from one frame to the next."""
+class Stepper(ABC):
+    """Carries the states of one system from frame to frame.
+
+    Args:
+        substeps: time steps a frame at the start.
+        adapts: whether a frame that needs more may take them.
+    """
+
+    #: What users call the method.
+    label: str
+
+    def __init__(self, substeps: int, adapts: bool) -> None:
+        self.substeps, self.adapts = substeps, adapts
 
     @abstractmethod
-    def choose_substeps(self, system: System, frame_time: float, asked: int | None) -> int:
-        """Time steps a frame: as ``asked``, or as needed when that is None.
-
-        Raises:
-            InstabilityError: when as many as ``asked`` are known to be too few.
-        """
-
-    @abstractmethod
-    def advance(self, system: System, state: State, frame_time: float, adapt: bool) -> State:
+    def advance(self, state: State) -> State:
         """The state a frame later; ``state`` is left as it was.
 
+        Raises:
+            InstabilityError: when the frame cannot be made.
+        """
+
+
+class Integrator(ABC):
+    """A method and its settings."""
+
+    @abstractmethod
+    def stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
+        """The method at work on a system.
+
         Args:
-            frame_time: in seconds.
-            adapt: whether more substeps may be taken than ``state.substeps``.
+            system: to be carried on.
+            frame_time: seconds from one frame to the next.
+            substeps: time steps a frame; None lets the method choose, and take more where the
+                motion needs them.
 
         Raises:
-            InstabilityError: when the step was too long.
+            InstabilityError: when so many ``substeps`` are known to be too few.
+            SceneError: when the method cannot simulate the scene.
         """

@@ -7,11 +7,11 @@ import math
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
 
 from ..errors import InstabilityError
 from ..system import Energies, State, System
-from .integrator import Integrator
+from .damping import decay
+from .integrator import Integrator, Stepper
 from .stability import critical_step
 
 # Automatic steps use this fraction of the critical step at rest: compressed tets are stiffer.
@@ -26,19 +26,31 @@ ENERGY_TOLERANCE = 0.1
 class SymplecticEuler(Integrator):
     """v ← e^(−damping h) v − h M⁻¹ ∇E(x), x ← x + h v, then contact with the ground."""
 
-    def choose_substeps(self, system: System, frame_time: float, asked: int | None) -> int:
+    def stepper(self, system: System, frame_time: float, substeps: int | None) -> ExplicitStepper:
         limit = critical_step(system)
-        if asked is None:
-            return max(1, math.ceil(frame_time / (SAFETY * limit)))
-        if frame_time / asked > limit:
-            raise InstabilityError(_too_long(system, asked, math.ceil(frame_time / limit)))
-        return asked
+        if substeps is None:
+            needed = max(1, math.ceil(frame_time / (SAFETY * limit)))
+            return ExplicitStepper(system, frame_time, needed, adapts=True)
+        if frame_time / substeps > limit:
+            raise InstabilityError(_too_long(system, substeps, math.ceil(frame_time / limit)))
+        return ExplicitStepper(system, frame_time, substeps, adapts=False)
 
-    def advance(self, system: System, state: State, frame_time: float, adapt: bool) -> State:
+
+class ExplicitStepper(Stepper):
+    """Symplectic Euler at work on a system."""
+
+    label = "Symplectic Euler"
+
+    def __init__(self, system: System, frame_time: float, substeps: int, adapts: bool) -> None:
+        super().__init__(substeps, adapts)
+        self._system, self._frame_time = system, frame_time
+
+    def advance(self, state: State) -> State:
+        system = self._system
         before = system.energies(state)
         substeps = state.substeps
-        for _ in range(RETRIES + 1 if adapt else 1):
-            after, work = _advance(system, replace(state, substeps=substeps), frame_time)
+        for _ in range(RETRIES + 1 if self.adapts else 1):
+            after, work = _advance(system, replace(state, substeps=substeps), self._frame_time)
             if _is_stable(system, before, system.energies(after), work):
                 return after
             substeps *= 2
@@ -52,7 +64,7 @@ def _advance(system: System, start: State, frame_time: float) -> tuple[State, fl
     positions, velocities = state.positions, state.velocities
     step = frame_time / start.substeps
     kick = step * system.inverse_mass
-    keep = _decay(system.damping, step)
+    keep = decay(system.damping, step)
     gradient = torch.zeros_like(positions)
     pins, work = system.moving_pins, torch.zeros((), device=system.device, dtype=system.dtype)
     for substep in range(start.substeps):
@@ -72,13 +84,6 @@ def _advance(system: System, start: State, frame_time: float) -> tuple[State, fl
             moved = pins.lead(positions, velocities, target, step)
             work += (gradient[:, pins.vertices] * moved).sum()
     return replace(state, frame=start.frame + 1), float(work)
-
-
-def _decay(damping: Tensor | float, step: float) -> Tensor | float | None:
-    """The factor on velocities that makes the rate of decay independent of the step."""
-    if isinstance(damping, float):
-        return math.exp(-damping * step) if damping > 0.0 else None
-    return (-step * damping).exp()
 
 
 def _is_stable(system: System, before: Energies, after: Energies, work: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -61,21 +62,38 @@ class Material(ABC):
         others = (getattr(self, f.name) for f in fields(self) if f.name not in PARAMETERS)
         return (type(self), *others)
 
+    # The next three are arithmetic alone, so that one definition serves tensors and the compiled
+    # loops over tets.
+
+    @staticmethod
     @abstractmethod
-    def energy(self, i_c: Tensor, j: Tensor) -> Tensor:
-        """(M,) energy density Ψ in J/m³ from the invariants, zero at rest."""
+    def density(i_c: Any, j: Any, mu: Any, lam: Any, log: Callable[[Any], Any]) -> Any:
+        """Energy density Ψ in J/m³, zero at rest; ``log`` is the natural logarithm."""
 
     @staticmethod
     @abstractmethod
     def law(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any]:
-        """2 ∂Ψ/∂I_C and ∂Ψ/∂J, so that P = 2 ∂Ψ/∂I_C F + ∂Ψ/∂J cof F.
+        """2 ∂Ψ/∂I_C and ∂Ψ/∂J, so that P = 2 ∂Ψ/∂I_C F + ∂Ψ/∂J cof F."""
 
-        Arithmetic alone, so that one definition serves tensors and the compiled loop over tets.
-        """
+    @staticmethod
+    @abstractmethod
+    def curvature(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any, Any]:
+        """4 ∂²Ψ/∂I_C², 2 ∂²Ψ/∂I_C∂J and ∂²Ψ/∂J²."""
 
     def volume_limits(self) -> tuple[float, float]:
         """Between which J the law holds; beyond, Ψ continues along its tangent in J."""
         return -math.inf, math.inf
+
+    def unlimited(self) -> Material:
+        """The same law wherever it is defined, without a continuation."""
+        return self
+
+    def energy(self, i_c: Tensor, j: Tensor) -> Tensor:
+        """(M,) energy densities Ψ in J/m³ of tets with these invariants."""
+        inside = j.clamp(*self.volume_limits())
+        _, slope = self.law(i_c, inside, self.mu, self.lam)
+        at_limit: Tensor = self.density(i_c, inside, self.mu, self.lam, lambda value: value.log())
+        return at_limit + slope * (j - inside)
 
     def derivatives(self, i_c: Tensor, j: Tensor) -> tuple[Parameter, Tensor]:
         """2 ∂Ψ/∂I_C and ∂Ψ/∂J of tets with these invariants."""

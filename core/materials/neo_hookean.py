@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from .material import Material
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +29,20 @@ class NeoHookean(Material):
     j_min: float = 0.1
     j_max: float = 10.0
 
-    def energy(self, i_c: Tensor, j: Tensor) -> Tensor:
-        clamped = j.clamp(self.j_min, self.j_max)
-        volumetric = 0.5 * self.lam * (clamped - 1.0) ** 2 - self.mu * clamped.log()
-        _, slope = self.law(i_c, clamped, self.mu, self.lam)
-        return 0.5 * self.mu * (i_c - 3.0) + volumetric + slope * (j - clamped)
+    @staticmethod
+    def density(i_c: Any, j: Any, mu: Any, lam: Any, log: Callable[[Any], Any]) -> Any:
+        return 0.5 * mu * (i_c - 3.0) - mu * log(j) + 0.5 * lam * (j - 1.0) * (j - 1.0)
 
     @staticmethod
     def law(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any]:
         return mu, lam * (j - 1.0) - mu / j
 
+    @staticmethod
+    def curvature(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any, Any]:
+        return 0.0, 0.0, lam + mu / (j * j)
+
     def volume_limits(self) -> tuple[float, float]:
         return self.j_min, self.j_max
+
+    def unlimited(self) -> Material:
+        return replace(self, j_min=0.0, j_max=math.inf)

@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .material import Material
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,14 +20,19 @@ class StableNeoHookean(Material):
     Graphics 37(2), 2018, equations 14 and 16.
     """
 
-    def energy(self, i_c: Tensor, j: Tensor) -> Tensor:
-        mu, lam = 4.0 / 3.0 * self.mu, self.lam + 5.0 / 6.0 * self.mu
-        alpha = 1.0 + 0.75 * mu / lam
-        rest = -0.5 * math.log(4.0) * mu + 0.5 * lam * (1.0 - alpha) ** 2
-        return 0.5 * mu * (i_c - 3.0 - (i_c + 1.0).log()) + 0.5 * lam * (j - alpha) ** 2 - rest
+    @staticmethod
+    def density(i_c: Any, j: Any, mu: Any, lam: Any, log: Callable[[Any], Any]) -> Any:
+        shear, bulk = 4.0 / 3.0 * mu, lam + 5.0 / 6.0 * mu
+        # λ̄/2 ((J − α)² − (1 − α)²) without the division in α.
+        volumetric = (j - 1.0) * (0.5 * bulk * (j - 1.0) - 0.75 * shear)
+        return 0.5 * shear * (i_c - 3.0 - log(0.25 * (i_c + 1.0))) + volumetric
 
     @staticmethod
     def law(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any]:
         # λ̄ (J − α) without the division in α.
         shear = 4.0 / 3.0 * mu
         return shear - shear / (i_c + 1.0), (lam + 5.0 / 6.0 * mu) * (j - 1.0) - 0.75 * shear
+
+    @staticmethod
+    def curvature(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any, Any]:
+        return 8.0 / 3.0 * mu / ((i_c + 1.0) * (i_c + 1.0)), 0.0, lam + 5.0 / 6.0 * mu

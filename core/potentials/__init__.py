@@ -4,6 +4,7 @@
 from .elasticity import Elasticity
 from .gravity import Gravity
 from .ground_barrier import GroundBarrier
+from .ground_friction import GroundFriction
 from .potential import Potential
 
-__all__ = ["Elasticity", "Gravity", "GroundBarrier", "Potential"]
+__all__ = ["Elasticity", "Gravity", "GroundBarrier", "GroundFriction", "Potential"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from ..linear_solvers.block_matrix import BlockMatrix
 from .potential import Potential
 
 
@@ -24,3 +25,6 @@ class Gravity(Potential):
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         out.add_(self._gradient)
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        """It has none: gravity is uniform."""

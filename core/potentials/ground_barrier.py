@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ..barrier import barrier, barrier_slope
+from ..barrier import barrier, barrier_derivatives, barrier_slope
+from ..linear_solvers.block_matrix import BlockMatrix
 from .potential import Potential
 
 
@@ -24,10 +25,25 @@ class GroundBarrier(Potential):
         self.height, self.distance = height, distance
 
     def energy(self, positions: Tensor) -> Tensor:
-        return (self.weights * barrier(self._ratio(positions))).sum() * self.distance
+        return (self.weights * barrier(self.ratio(positions))).sum() * self.distance
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        out[2].index_add_(0, self.vertices, self.weights * barrier_slope(self._ratio(positions)))
+        out[2].index_add_(0, self.vertices, -self.normal_force(positions))
 
-    def _ratio(self, positions: Tensor) -> Tensor:
+    def normal_force(self, positions: Tensor) -> Tensor:
+        """(S,) with which the ground pushes each vertex up, in newtons."""
+        return -self.weights * barrier_slope(self.ratio(positions))
+
+    def curvature(self, positions: Tensor) -> Tensor:
+        """(S,) second derivative by the height, in N/m."""
+        _, curvature = barrier_derivatives(self.ratio(positions).clamp(max=1.0))
+        return self.weights / self.distance * curvature
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        blocks = self.weights.new_zeros(len(self.vertices), 9)
+        blocks[:, 8] = self.curvature(positions)
+        matrix.add_diagonal_blocks(self.vertices, blocks)
+
+    def ratio(self, positions: Tensor) -> Tensor:
+        """(S,) heights above the ground over the distance at which it begins to act."""
         return (positions[2, self.vertices] - self.height) / self.distance

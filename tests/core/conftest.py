@@ -6,10 +6,25 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 
 from supple.core import TetMesh
 
 MakeBlock = Callable[..., TetMesh]
+
+#: What can become of a tet, by its stretches.
+STRETCHES = {
+    "turned": (1.0, 1.0, 1.0),
+    "stretched": (2.0, 1.3, 0.7),
+    "stretched alike": (1.4, 1.4, 0.6),
+    "swollen": (3.0, 2.5, 2.0),
+    "nearly flat": (1.5, 0.8, 1e-7),
+    "flat": (1.5, 0.8, 0.0),
+    "a line": (1.3, 0.0, 0.0),
+    "a point": (0.0, 0.0, 0.0),
+    "inverted": (1.2, 0.9, -0.5),
+    "mirrored": (1.0, 1.0, -1.0),
+}
 
 
 @pytest.fixture(scope="session")
@@ -41,3 +56,20 @@ def make_block() -> MakeBlock:
 def _shifted(index: np.ndarray, corner: np.ndarray, cells: tuple[int, int, int]) -> np.ndarray:
     where = tuple(slice(c, c + n) for c, n in zip(corner, cells, strict=True))
     return index[where].ravel()
+
+
+@pytest.fixture(scope="session", params=["rest", *STRETCHES, "anything", "lines without rounding"])
+def deformation_gradients(request: pytest.FixtureRequest) -> torch.Tensor:
+    """(M, 3, 3) of one kind."""
+    random = torch.Generator().manual_seed(6)
+    matrices = torch.randn(2, 20, 3, 3, generator=random, dtype=torch.float64)
+    if request.param == "rest":
+        return torch.eye(3, dtype=torch.float64).repeat(2, 1, 1)
+    if request.param == "anything":
+        return matrices.flatten(0, 1)
+    if request.param == "lines without rounding":
+        points = torch.cartesian_prod(*[torch.arange(-1.0, 2.0, dtype=torch.float64)] * 3)
+        return points[:, :, None].repeat(1, 1, 3)
+    u, v = torch.linalg.qr(matrices)[0]
+    u, v = (r * torch.linalg.det(r)[:, None, None] for r in (u, v))
+    return u * torch.tensor(STRETCHES[request.param], dtype=torch.float64) @ v.mT

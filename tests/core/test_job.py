@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from supple.core import Ground, JobError, Scene, SceneError, Skin, SoftBody, SurfaceMesh
-from supple.core.job import Job, Settings, digest
+from supple.core.integrators.choice import NAMES
+from supple.core.job import INTEGRATORS, Job, Settings, digest
 from supple.core.materials import NeoHookean, StableNeoHookean
 
 BOX = (
@@ -39,7 +40,7 @@ def _scene(make_block) -> Scene:
 
 
 def test_a_scene_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path) -> None:
-    settings = Settings(12, 1 / 30, substeps=5, device="cpu", dtype="float32")
+    settings = Settings(12, 1 / 30, 5, device="cpu", dtype="float32", integrator="bdf2")
     Job.create(tmp_path / "job", _scene(make_block), settings)
     read = Job(tmp_path / "job")
     assert read.settings == settings
@@ -63,12 +64,28 @@ def test_a_change_of_any_number_changes_the_digest(make_block) -> None:
     softer = _scene(make_block)
     softer.bodies[0].damping = 0.26
     names |= {digest(moved, settings), digest(softer, settings)}
-    assert len(names) == 4
+    names |= {digest(_scene(make_block), Settings(12, integrator=name)) for name in INTEGRATORS}
+    assert len(names) == 3 + len(INTEGRATORS)
 
 
 def test_a_longer_run_of_the_same_scene_has_the_same_digest(make_block) -> None:
     scene = _scene(make_block)
     assert digest(scene, Settings(12)) == digest(scene, Settings(250))
+
+
+def test_a_folder_from_before_there_was_a_choice_gets_the_automatic_integrator(
+    make_block, tmp_path: Path
+) -> None:
+    Job.create(tmp_path, _scene(make_block), Settings(3, integrator="bdf2"))
+    path = tmp_path / "scene.json"
+    content = json.loads(path.read_text())
+    del content["settings"]["integrator"]
+    path.write_text(json.dumps(content))
+    assert Job(tmp_path).settings == Settings(3, integrator="automatic")
+
+
+def test_every_integrator_there_is_can_be_set() -> None:
+    assert tuple(NAMES) == INTEGRATORS
 
 
 def test_nothing_is_left_half_written(make_block, tmp_path: Path) -> None:
@@ -86,6 +103,7 @@ def test_nothing_is_left_half_written(make_block, tmp_path: Path) -> None:
         (lambda job: _cut(job / "scene.npz"), "damaged"),
         (lambda job: _edit(job, "settings", frame_count=0), "end frame must come after"),
         (lambda job: _edit(job, "settings", frames=3), "unexpected keyword"),
+        (lambda job: _edit(job, "settings", integrator="magic"), "integrator must be one of"),
         (lambda job: _edit(job, "scene", gravity="down"), "does not describe a scene"),
         (lambda job: _edit(job, "scene", type="Torch"), "Torch"),
     ],
@@ -137,6 +155,7 @@ def test_a_folder_that_cannot_be_made_is_named(make_block, tmp_path: Path) -> No
         ({"frame_count": 3, "substeps": 0}, "at least 1 substep"),
         ({"frame_count": 3, "device": "tpu"}, "auto, cpu or cuda"),
         ({"frame_count": 3, "dtype": "float16"}, "float32 or float64"),
+        ({"frame_count": 3, "integrator": "Euler"}, "automatic, implicit_euler, .*not 'Euler'"),
     ],
 )
 def test_settings_out_of_range_are_refused(values: dict, message: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from supple.core import Ground, InstabilityError, Scene, Simulator, SoftBody, TetMesh
+from supple.core.integrators import SymplecticEuler
 from supple.core.integrators.stability import critical_step
 from supple.core.materials import NeoHookean, StableNeoHookean
 from supple.core.system import System
@@ -29,7 +30,7 @@ def _stretched_block(make_block, amount: float = 0.05, **options) -> SoftBody:
 @pytest.mark.parametrize("substeps", [1, 7])
 def test_free_fall_follows_the_closed_form_of_the_scheme(make_block, substeps: int) -> None:
     body = SoftBody(make_block(), StableNeoHookean(1e3, 0.3), velocity=(1.0, 0.0, 2.0))
-    simulator = Simulator(Scene([body]), substeps=substeps)
+    simulator = Simulator(Scene([body]), SymplecticEuler(), substeps=substeps)
     *_, last = simulator.run(24)
     steps, h = 24 * substeps, FRAME / substeps
     drop = 9.81 * h * h * steps * (steps + 1) / 2
@@ -39,7 +40,7 @@ def test_free_fall_follows_the_closed_form_of_the_scheme(make_block, substeps: i
 
 def test_an_undamped_body_keeps_its_energy(make_block) -> None:
     scene = Scene([_stretched_block(make_block)], gravity=(0.0, 0.0, 0.0))
-    simulator = Simulator(scene)
+    simulator = Simulator(scene, SymplecticEuler())
     start = simulator.system.energies(simulator.state).total
     totals = [frame.report.energies.total for frame in simulator.run(240)]
     assert max(totals) < 1.05 * start
@@ -49,7 +50,7 @@ def test_an_undamped_body_keeps_its_energy(make_block) -> None:
 def test_the_energy_error_shrinks_in_proportion_to_the_step(make_block) -> None:
     def error(substeps: int) -> float:
         scene = Scene([_stretched_block(make_block)], gravity=(0.0, 0.0, 0.0))
-        simulator = Simulator(scene, substeps=substeps)
+        simulator = Simulator(scene, SymplecticEuler(), substeps=substeps)
         start = simulator.system.energies(simulator.state).total
         return max(abs(f.report.energies.total - start) for f in simulator.run(48))
 
@@ -59,7 +60,7 @@ def test_the_energy_error_shrinks_in_proportion_to_the_step(make_block) -> None:
 
 def test_momentum_of_a_free_body_is_kept(make_block) -> None:
     body = _stretched_block(make_block, velocity=(1.0, 2.0, 3.0))
-    simulator = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)))
+    simulator = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)), SymplecticEuler())
     *_, last = simulator.run(24)
     momentum = simulator.system.mass @ last.velocities[0]
     np.testing.assert_allclose(momentum.numpy(), [1000.0, 2000.0, 3000.0], rtol=1e-10)
@@ -68,14 +69,16 @@ def test_momentum_of_a_free_body_is_kept(make_block) -> None:
 @pytest.mark.parametrize("substeps", [1, 10])
 def test_damping_is_a_rate_whatever_the_step(make_block, substeps: int) -> None:
     body = SoftBody(make_block(), StableNeoHookean(1e3, 0.3), damping=0.7, velocity=(1.0, 0.0, 0.0))
-    simulator = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)), substeps=substeps)
+    simulator = Simulator(
+        Scene([body], gravity=(0.0, 0.0, 0.0)), SymplecticEuler(), substeps=substeps
+    )
     *_, last = simulator.run(24)
     assert float(last.velocities[0][0, 0]) == pytest.approx(math.exp(-0.7), rel=1e-9)
 
 
 def test_bodies_keep_their_own_damping(make_block) -> None:
     bodies = [SoftBody(make_block(), damping=rate, velocity=(1.0, 0.0, 0.0)) for rate in (0.0, 2.0)]
-    *_, last = Simulator(Scene(bodies, gravity=(0.0, 0.0, 0.0))).run(24)
+    *_, last = Simulator(Scene(bodies, gravity=(0.0, 0.0, 0.0)), SymplecticEuler()).run(24)
     speeds = [float(velocities[0, 0]) for velocities in last.velocities]
     assert speeds == pytest.approx([1.0, math.exp(-2.0)], rel=1e-9)
 
@@ -113,7 +116,7 @@ def test_chosen_substeps_survive_a_hard_fall_of_a_stiff_body(make_block) -> None
     body = SoftBody(
         make_block(origin=(0.0, 0.0, 0.5)), StableNeoHookean(1e6, 0.45), velocity=(0.0, 0.0, -10.0)
     )
-    simulator = Simulator(Scene([body], ground=Ground()))
+    simulator = Simulator(Scene([body], ground=Ground()), SymplecticEuler())
     start = simulator.system.energies(simulator.state)
     for frame in simulator.run(24):
         assert frame.report.energies.total <= start.total * 1.01
@@ -125,7 +128,7 @@ def test_a_frame_that_would_diverge_is_taken_again_with_more_substeps(make_block
     mesh = make_block()
     squeezed = mesh.vertices * [0.2, 1.0, 1.0]
     body = SoftBody(mesh, model(1e5, 0.45), initial_positions=squeezed, damping=1.0)
-    simulator = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)))
+    simulator = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)), SymplecticEuler())
     chosen = simulator.state.substeps
     start = simulator.system.energies(simulator.state).total
     *_, last = simulator.run(12)
@@ -136,7 +139,7 @@ def test_a_frame_that_would_diverge_is_taken_again_with_more_substeps(make_block
 def test_too_few_substeps_are_refused_with_the_number_needed(make_block) -> None:
     body = SoftBody(make_block(), StableNeoHookean(1e7, 0.45), name="Block")
     with pytest.raises(InstabilityError, match=r"Block: 2 substeps .* too few.*at least \d+"):
-        Simulator(Scene([body]), substeps=2)
+        Simulator(Scene([body]), SymplecticEuler(), substeps=2)
 
 
 def test_a_fixed_number_of_substeps_that_diverges_says_so_and_keeps_the_frames(make_block) -> None:
@@ -149,7 +152,7 @@ def test_a_fixed_number_of_substeps_that_diverges_says_so_and_keeps_the_frames(m
     )
     scene = Scene([body], gravity=(0.0, 0.0, 0.0))
     fewest = math.ceil(FRAME / critical_step(System(scene, torch.device("cpu"), torch.float64)))
-    simulator = Simulator(scene, substeps=fewest)
+    simulator = Simulator(scene, SymplecticEuler(), substeps=fewest)
     with pytest.raises(InstabilityError, match="too few at frame 1"):
         list(simulator.run(5))
     assert simulator.state.frame == 0

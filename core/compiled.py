@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Loops compiled by numba, kept on disk; where it is missing, torch passes serve instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TypeVar
+
+Loop = TypeVar("Loop", bound=Callable[..., Any])
+
+
+def _find_numba() -> Any:
+    try:
+        return import_module("numba")
+    except ImportError:
+        return None
+
+
+numba = _find_numba()
+
+#: What a compiled loop shares among threads; ``range`` where nothing is compiled.
+shared_range: Any = range if numba is None else numba.prange
+
+
+def is_compiled() -> bool:
+    """Whether CPU runs get compiled loops."""
+    return numba is not None
+
+
+def compiled(parallel: bool = False) -> Callable[[Loop], Loop]:
+    """A decorator that compiles where numba is installed; without it the loops are never called."""
+    if numba is None:
+        return lambda function: function
+    # All of fast-math but the promise that nothing is ever NaN or infinite: a diverging run is
+    # found by just that.
+    relaxed = {"reassoc", "nsz", "arcp"}
+    options = {"parallel": parallel, "fastmath": relaxed, "error_model": "numpy"}
+
+    def decorate(function: Loop) -> Loop:
+        try:
+            loop: Loop = numba.njit(cache=True, **options)(function)
+        except RuntimeError:  # nowhere to keep it: compile each time
+            loop = numba.njit(**options)(function)
+        return loop
+
+    return decorate
+
+
+def use_threads(work: int, work_per_thread: int) -> None:
+    """Shares the next loops among as many threads as have enough to do each."""
+    numba.set_num_threads(max(1, min(numba.config.NUMBA_NUM_THREADS, work // work_per_thread)))

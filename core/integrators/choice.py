@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The integrators by name, and the one that chooses for the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import InstabilityError, SceneError
+from ..system import System
+from .bdf2 import BDF2
+from .implicit_euler import ImplicitEuler
+from .integrator import Integrator, Stepper
+from .symplectic_euler import SymplecticEuler
+
+#: What a user calls each integrator.
+NAMES = {
+    "automatic": "Automatic",
+    "implicit_euler": "Implicit Euler",
+    "bdf2": "BDF2",
+    "symplectic_euler": "Symplectic Euler",
+}
+
+# Seconds of an explicit step, and of an implicit frame: fixed cost, and cost a tet. Measured on two
+# cores by ``python3 dev.py bench time_stepping``; only their ratio counts.
+EXPLICIT_STEP = (3e-4, 1.5e-8)
+IMPLICIT_FRAME = (5e-3, 3e-6)
+
+
+@dataclass(frozen=True)
+class Automatic(Integrator):
+    """Symplectic Euler where its many steps take no longer than an implicit one, as they do for
+    soft and coarse bodies, whose wobble it keeps; implicit Euler elsewhere."""
+
+    def stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
+        if system.ground_barrier is None and system.ground_step is not None:
+            return SymplecticEuler().stepper(system, frame_time, substeps)
+        try:
+            explicit = SymplecticEuler().stepper(system, frame_time, substeps)
+        except InstabilityError:
+            return ImplicitEuler().stepper(system, frame_time, substeps)
+        if substeps is not None or self._is_quicker(system, explicit.substeps):
+            return explicit
+        return ImplicitEuler().stepper(system, frame_time, substeps)
+
+    def _is_quicker(self, system: System, substeps: int) -> bool:
+        tets = sum(len(mesh.tets) for mesh in system.meshes)
+        step, frame = (fixed + each * tets for fixed, each in (EXPLICIT_STEP, IMPLICIT_FRAME))
+        return substeps * step <= frame
+
+
+def integrator_named(name: str) -> Integrator:
+    """One of ``NAMES``.
+
+    Raises:
+        SceneError: when there is none of that name.
+    """
+    if name not in NAMES:
+        raise SceneError(f"The integrator must be one of {', '.join(NAMES)}, not {name!r}.")
+    integrators = {
+        "automatic": Automatic(),
+        "implicit_euler": ImplicitEuler(),
+        "bdf2": BDF2(),
+        "symplectic_euler": SymplecticEuler(),
+    }
+    return integrators[name]

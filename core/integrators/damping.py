@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Damping as a rate: it means the same whatever the time step."""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor
+
+
+def decay(rate: Tensor | float, step: float) -> Tensor | float | None:
+    """The factor on velocities over a step; None where there is no damping.
+
+    Args:
+        rate: in 1/s, a number or (N,).
+        step: in seconds.
+    """
+    if isinstance(rate, float):
+        return math.exp(-rate * step) if rate > 0.0 else None
+    return (-step * rate).exp()

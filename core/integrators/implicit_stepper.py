@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Implicit time steps: each ends where its incremental potential is least."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from ..errors import InstabilityError
+from ..minimizers.incremental_potential import IncrementalPotential
+from ..minimizers.newton import Minimum, Newton
+from ..system import Effort, State, System
+from .integrator import Stepper
+
+# A frame that does not converge is taken again with twice the steps, at most this often.
+RETRIES = 3
+MAX_ITERATIONS = 60
+
+
+class ImplicitStepper(Stepper):
+    """What implicit schemes share: the search, pins, retries, the account of the effort.
+
+    Args:
+        system: to be carried on.
+        frame_time: seconds from one frame to the next.
+        substeps: time steps a frame; one where that is None, and more where one does not converge.
+        tolerance: in m/s.
+    """
+
+    def __init__(
+        self, system: System, frame_time: float, substeps: int | None, tolerance: float
+    ) -> None:
+        super().__init__(substeps or 1, adapts=substeps is None)
+        self._system, self._frame_time, self._tolerance = system, frame_time, tolerance
+        self._objective = IncrementalPotential(system)
+        self._newton = Newton(self._objective)
+
+    def advance(self, state: State) -> State:
+        substeps = self.substeps
+        for _ in range(RETRIES + 1 if self.adapts else 1):
+            after = self._frame(replace(state, substeps=substeps, effort=Effort()))
+            if after.effort.converged:
+                break
+            substeps *= 2
+        if not bool(torch.isfinite(after.positions).all()):
+            raise InstabilityError(_lost(self._system, after))
+        return after
+
+    def _frame(self, state: State) -> State:
+        step = self._frame_time / state.substeps
+        frame, substeps = state.frame, state.substeps
+        for substep in range(substeps):
+            state = self._step(state, step, frame, (substep + 1) / substeps)
+        return replace(state, frame=frame + 1)
+
+    def _step(self, state: State, step: float, frame: int, fraction: float) -> State:
+        start = state.positions
+        inertial, span = self.inertial(state, step)
+        # Pinned vertices stay, or go where they are led.
+        inertial = torch.where(self._system.free, inertial, start)
+        if self._system.moving_pins is not None:
+            pins = self._system.moving_pins
+            inertial[:, pins.vertices] = pins.positions(frame, fraction)
+        objective = self._objective
+        objective.begin(start, inertial, span)
+        minimum = self._newton.minimize(
+            self._guess(start, inertial, span), self._tolerance * span, span, MAX_ITERATIONS
+        )
+        positions = minimum.positions
+        led = (positions - start) / step
+        velocities = torch.where(self._system.free, self.velocities(state, positions, step), led)
+        return replace(
+            state,
+            positions=positions,
+            velocities=velocities,
+            before=self.history(state),
+            effort=_added(state.effort, minimum, span),
+        )
+
+    @abstractmethod
+    def inertial(self, state: State, step: float) -> tuple[Tensor, float]:
+        """(3, N) where the step would end without forces, and the time that forces act over."""
+
+    @abstractmethod
+    def velocities(self, state: State, positions: Tensor, step: float) -> Tensor:
+        """(3, N) at the end of a step that led to ``positions``."""
+
+    def history(self, state: State) -> tuple[Tensor, Tensor] | None:
+        """What the next step has to know of this one's start."""
+        return None
+
+    def _guess(self, start: Tensor, inertial: Tensor, span: float) -> Tensor:
+        """The best of three: coasting, falling, staying."""
+        objective, system = self._objective, self._system
+        falling = inertial + span * span * system.free_acceleration
+        staying = torch.where(system.free, start, inertial)
+        guesses = [objective.guess(start, inertial), objective.guess(start, falling), staying]
+        energies = [objective.energy(guess)[0] for guess in guesses]
+        finite = [math.inf if math.isnan(energy) else energy for energy in energies]
+        return guesses[finite.index(min(finite))]
+
+
+def _added(effort: Effort, minimum: Minimum, span: float) -> Effort:
+    """The account of the frame so far and one more step."""
+    worst_so_far = effort if not effort.converged else None
+    return Effort(
+        iterations=effort.iterations + minimum.iterations,
+        linear_iterations=effort.linear_iterations + minimum.linear_iterations,
+        factorizations=effort.factorizations + minimum.factorizations,
+        converged=effort.converged and minimum.converged,
+        residual_speed=max(effort.residual_speed or 0.0, minimum.last_move / span),
+        stopped=worst_so_far.stopped if worst_so_far else minimum.stopped,
+    )
+
+
+def _lost(system: System, state: State) -> str:
+    names = ", ".join(body.name for body in system.bodies)
+    return (
+        f"{names}: frame {state.frame} has no finite positions ({state.effort.stopped}). Use more "
+        "substeps, a lower Young's modulus, or a slower motion of the pins."
+    )

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sparse Cholesky factorization of matrices of 3 × 3 blocks on one pattern.
+
+Chen, Davis, Hager and Rajamanickam, "Algorithm 887: CHOLMOD, supernodal sparse Cholesky
+factorization and update/downdate", ACM Transactions on Mathematical Software 35(3), 2008. Needs
+the package cvxopt, which brings CHOLMOD along.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SuppleError
+from .nested_dissection import nested_dissection
+
+_AXES = np.arange(3)
+
+
+class NotPositiveDefiniteError(SuppleError, ArithmeticError):
+    """The matrix has no Cholesky factor."""
+
+
+def is_available() -> bool:
+    """Whether this Python has the package that the solver needs."""
+    try:
+        _cvxopt()
+    except SuppleError:
+        return False
+    return True
+
+
+class DirectSolver:
+    """Solves A x = b for symmetric positive definite matrices on one pattern.
+
+    The pattern is analysed once; ``factorize`` takes a matrix and ``solve`` right-hand sides. Both
+    hold Python's interpreter lock.
+
+    Args:
+        starts: (N + 1,) and
+        columns: (B,) block compressed sparse rows. Columns ascend within a row, every diagonal
+            block is there, and so are both of each pair of transposed blocks.
+        positions: (N, 3) rest positions of the unknown vertices, in any unit. The order of
+            elimination follows from them.
+
+    Raises:
+        SuppleError: when cvxopt is not installed.
+    """
+
+    def __init__(
+        self,
+        starts: NDArray[np.int32],
+        columns: NDArray[np.int32],
+        positions: NDArray[np.float64],
+    ) -> None:
+        cvxopt, self._cholmod = _cvxopt()
+        self._size, self._blocks = len(starts) - 1, len(columns)
+        _check_shape("positions", positions, (self._size, 3))
+        rows, cols, sources = _lower_triangle(starts, columns)
+        size = 3 * self._size
+        # The package sorts the entries; the place each came from, given as its value, tells how.
+        matrix = cvxopt.spmatrix(
+            cvxopt.matrix(sources.astype(np.float64)),
+            cvxopt.matrix(rows),
+            cvxopt.matrix(cols),
+            (size, size),
+        )
+        self._matrix, self._entries = matrix, matrix.V
+        self._rhs = cvxopt.matrix(0.0, (size, 1))
+        self._sources = _view(self._entries).astype(np.intp)
+        order = _components(nested_dissection(starts, columns, positions)).ravel()
+        # Use the order given; do not look for a better one.
+        self._cholmod.options["nmethods"] = 1
+        self._factor = self._cholmod.symbolic(matrix, cvxopt.matrix(order))
+
+    def factorize(self, values: NDArray[np.floating[Any]]) -> None:
+        """Factorizes the matrix of (B, 9) blocks, each row by row.
+
+        Raises:
+            NotPositiveDefiniteError: there is no factor now, and ``solve`` must not be called.
+        """
+        _check_shape("values", values, (self._blocks, 9))
+        entries = _view(self._entries)
+        entries[:] = values.ravel()[self._sources]
+        # CHOLMOD would return a factor that is not finite either.
+        if not np.isfinite(entries).all():
+            raise NotPositiveDefiniteError(
+                "The matrix to factorize holds a value that is not finite."
+            )
+        self._matrix.V = self._entries
+        try:
+            self._cholmod.numeric(self._matrix, self._factor)
+        except ArithmeticError as error:
+            raise NotPositiveDefiniteError(
+                "The matrix to factorize is not positive definite; make what the elements add to "
+                "it positive semidefinite, or shorten the step."
+            ) from error
+
+    def solve(self, rhs: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+        """(N, 3) solution for a right-hand side (N, 3)."""
+        _check_shape("right-hand side", rhs, (self._size, 3))
+        vector = _view(self._rhs)
+        vector[:] = rhs.ravel()
+        self._cholmod.solve(self._factor, self._rhs)
+        return vector.reshape(-1, 3).copy()
+
+
+def _lower_triangle(
+    starts: NDArray[np.int32], columns: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
+    """Rows and columns of the entries on and below the diagonal, and their places in (B, 9).
+
+    What is below the diagonal is read from the transposed block above it, where the entries of a
+    column of the result lie next to each other.
+    """
+    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    upper = np.flatnonzero(columns >= rows)
+    shape = (len(upper), 3, 3)
+    column = np.broadcast_to(_components(rows[upper])[:, :, None], shape)
+    row = np.broadcast_to(_components(columns[upper])[:, None, :], shape)
+    source = 9 * upper[:, None, None] + 3 * _AXES[:, None] + _AXES
+    kept = row >= column
+    return row[kept], column[kept], source[kept]
+
+
+def _components(vertices: NDArray[np.integer[Any]]) -> NDArray[np.intc]:
+    """(…, 3) the unknowns of vertices; C's int is what the package reads on every system."""
+    return (3 * vertices[..., None] + _AXES).astype(np.intc)
+
+
+def _view(matrix: object) -> NDArray[np.float64]:
+    """A column of the package as the array it lies in."""
+    return np.asarray(matrix)[:, 0]
+
+
+def _check_shape(name: str, array: NDArray[np.generic], shape: tuple[int, int]) -> None:
+    if array.shape != shape:
+        raise ValueError(f"Direct solver: {name} must be {shape}, not {array.shape}.")
+
+
+def _cvxopt() -> tuple[ModuleType, ModuleType]:
+    try:
+        return import_module("cvxopt"), import_module("cvxopt.cholmod")
+    except ImportError as error:
+        raise SuppleError(
+            "The direct solver needs the package cvxopt, which is not installed; install it where "
+            "the solver runs or choose conjugate gradients."
+        ) from error

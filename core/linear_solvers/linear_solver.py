@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Conjugate gradients, and a direct solver for what they take too long for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .block_matrix import BlockMatrix, BlockPattern
+from .conjugate_gradients import ConjugateGradients, Solution
+from .direct import DirectSolver, NotPositiveDefiniteError, is_available
+
+# Iterations that take as long as a factorization, c nᵖ of n unknown vertices: measured from 3 K to
+# 40 K vertices. To go on for longer would be slower than to have begun directly.
+BREAK_EVEN, GROWTH = 0.45, 0.8
+# Where there is no direct solver, conjugate gradients get so many times that.
+PATIENCE = 20
+
+
+class LinearSolver:
+    """Solves A x = b for matrices on one pattern.
+
+    Args:
+        pattern: of the matrices.
+        group_starts: (G + 1,) int32, the first unknown of each group of near ones.
+        points: (n, 3) rest positions of the unknowns, in metres.
+        dtype: of matrices and vectors.
+    """
+
+    def __init__(
+        self,
+        pattern: BlockPattern,
+        group_starts: NDArray[np.int32],
+        points: NDArray[np.float64],
+        dtype: torch.dtype,
+    ) -> None:
+        self._pattern, self._points = pattern, points
+        self._iterative = ConjugateGradients(pattern, group_starts, dtype)
+        self._limit = max(50, int(BREAK_EVEN * pattern.size**GROWTH))
+        self._matrix: BlockMatrix | None = None
+        self._is_direct = self._is_factorized = False
+        self.factorizations = 0
+
+    @cached_property
+    def _direct(self) -> DirectSolver:
+        return DirectSolver(self._pattern.starts, self._pattern.columns, self._points)
+
+    def begin(self) -> None:
+        """Forgets what earlier matrices were like, so that a step depends on its own alone."""
+        self._is_direct = False
+
+    def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
+        """Takes a matrix whose unknowns are at (n, 3) ``positions``."""
+        self._matrix, self._is_factorized = matrix, False
+        if not self._is_direct:
+            self._iterative.prepare(matrix, positions)
+
+    def solve(self, rhs: Tensor, relative: float, absolute: float) -> Solution:
+        """
+        Args:
+            rhs: (n, 3).
+            relative: tolerance on the error's energy norm, in units of the solution's.
+            absolute: the same in its own unit; the weaker of the two counts.
+        """
+        if self._is_direct:
+            return self._solve_directly(rhs)
+        limit = self._limit if is_available() else PATIENCE * self._limit
+        solution = self._iterative.solve(rhs, relative, absolute, limit)
+        if solution.end != "limit" or not is_available():
+            return solution
+        self._is_direct = True
+        direct = self._solve_directly(rhs)
+        return replace(direct, iterations=direct.iterations + solution.iterations)
+
+    def _solve_directly(self, rhs: Tensor) -> Solution:
+        assert self._matrix is not None
+        if not self._is_factorized:
+            try:
+                self._direct.factorize(self._matrix.values.cpu().double().numpy())
+            except NotPositiveDefiniteError:
+                return Solution(torch.zeros_like(rhs), 0, "indefinite")
+            self._is_factorized = True
+            self.factorizations += 1
+        x = torch.as_tensor(self._direct.solve(rhs.cpu().double().numpy())).to(rhs)
+        return Solution(x, 0, "converged")

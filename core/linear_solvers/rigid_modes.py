@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A coarse space for elasticity: the rigid motions of groups of vertices.
+
+Block Jacobi alone carries a push from vertex to neighbour with each iteration. Stiff bodies answer
+it as a whole, which rigid motions of groups of vertices do in one. Added to block Jacobi, their
+exact solution is a two-level additive Schwarz preconditioner.
+
+Source: Toselli and Widlund, "Domain Decomposition Methods", 2005, chapters 3 and 8.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..compiled import compiled, shared_range, use_threads
+from .block_matrix import BLOCKS_PER_THREAD, BlockMatrix, BlockPattern
+
+#: Vertices in a group, and groups at most: what the coarse problem costs grows with their cube.
+GROUP_SIZE = 128
+MAX_GROUPS = 100
+
+
+def group_size(count: int) -> int:
+    """Vertices in a group, for so many unknowns."""
+    return max(GROUP_SIZE, -(-count // MAX_GROUPS))
+
+
+def bisect(
+    points: NDArray[np.float64], members: NDArray[np.int64], size: int
+) -> list[NDArray[np.int64]]:
+    """Groups of near points: halves of halves across the longest side.
+
+    Args:
+        points: (N, 3).
+        members: indices of those to be grouped.
+        size: of a group at most.
+    """
+    if len(members) <= size:
+        return [members]
+    own = points[members]
+    order = np.argsort(own[:, np.ptp(own, axis=0).argmax()], kind="stable")
+    half = len(members) // 2
+    return [
+        group
+        for part in (order[:half], order[half:])
+        for group in bisect(points, members[part], size)
+    ]
+
+
+class RigidModes:
+    """The coarse matrix of the rigid motions of groups of unknowns.
+
+    Args:
+        pattern: of the fine matrix; the unknowns of a group follow one another.
+        starts: (G + 1,) int32, the first unknown of each group.
+    """
+
+    def __init__(self, pattern: BlockPattern, starts: NDArray[np.int32]) -> None:
+        self._pattern, self.starts = pattern, starts
+        self.count = len(starts) - 1
+        #: (n,) the group of each unknown.
+        self.group_of = np.repeat(np.arange(self.count, dtype=np.int32), np.diff(starts))
+        #: (n, 3) positions about the centre of the group, in units of its size.
+        self.arms = np.zeros((pattern.size, 3))
+        self._matrix = np.zeros((6 * self.count, 6 * self.count))
+
+    def update(self, matrix: BlockMatrix, positions: NDArray[np.float64]) -> Tensor:
+        """The inverse of the coarse matrix, (6 count, 6 count), at (n, 3) ``positions``."""
+        size = np.diff(self.starts)
+        centres = np.add.reduceat(positions, self.starts[:-1], axis=0) / size[:, None]
+        arms = np.subtract(positions, centres[self.group_of], out=self.arms)
+        spread = np.add.reduceat((arms * arms).sum(1), self.starts[:-1]) / size
+        # A group of one vertex has no arm to turn.
+        arms /= np.sqrt(np.where(spread > 0.0, spread, 1.0))[self.group_of, None]
+        use_threads(len(matrix.values), BLOCKS_PER_THREAD)
+        _coarse_matrix(
+            self._pattern.starts,
+            self._pattern.columns,
+            matrix.values.numpy(),
+            self.starts,
+            self.group_of,
+            self.arms,
+            self._matrix,
+        )
+        return _inverse(torch.from_numpy(self._matrix))
+
+
+def _inverse(matrix: Tensor) -> Tensor:
+    """Of a symmetric positive semi-definite matrix; motions without stiffness stay at rest."""
+    diagonal = matrix.diagonal()
+    # A group of one or two vertices has fewer than six motions.
+    diagonal += 1e-10 * diagonal.max()
+    factor, failed = torch.linalg.cholesky_ex(matrix)
+    if int(failed):
+        return torch.zeros_like(matrix)
+    return torch.cholesky_inverse(factor)
+
+
+@compiled(parallel=True)
+def _coarse_matrix(
+    starts: Any,
+    columns: Any,
+    values: Any,
+    group_starts: Any,
+    group_of: Any,
+    arms: Any,
+    out: Any,
+) -> None:
+    """Zᵀ A Z, where row i of Z moves unknown i by the translation t and rotation w of its group:
+    t + w × arm."""
+    for group in shared_range(len(group_starts) - 1):
+        rows = out[6 * group : 6 * group + 6]
+        for row in range(6):
+            for column in range(rows.shape[1]):
+                rows[row, column] = 0.0
+        image = np.empty((3, 6))
+        for i in range(group_starts[group], group_starts[group + 1]):
+            for block in range(starts[i], starts[i + 1]):
+                j, a = columns[block], values[block]
+                first = 6 * group_of[j]
+                x, y, z = arms[j, 0], arms[j, 1], arms[j, 2]
+                for c in range(3):
+                    a0, a1, a2 = a[3 * c], a[3 * c + 1], a[3 * c + 2]
+                    image[c, 0], image[c, 1], image[c, 2] = a0, a1, a2
+                    image[c, 3] = y * a2 - z * a1
+                    image[c, 4] = z * a0 - x * a2
+                    image[c, 5] = x * a1 - y * a0
+                x, y, z = arms[i, 0], arms[i, 1], arms[i, 2]
+                for k in range(6):
+                    f0, f1, f2 = image[0, k], image[1, k], image[2, k]
+                    rows[0, first + k] += f0
+                    rows[1, first + k] += f1
+                    rows[2, first + k] += f2
+                    rows[3, first + k] += y * f2 - z * f1
+                    rows[4, first + k] += z * f0 - x * f2
+                    rows[5, first + k] += x * f1 - y * f0

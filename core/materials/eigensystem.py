@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Hessian of an isotropic energy density by F, in closed form and made positive semi-definite.
+
+With F = U diag(σ) Vᵀ and δ = Uᵀ dF V, the second derivative of Ψ(I_C, J) falls apart into the
+stretches δ₀₀, δ₁₁, δ₂₂ and three pairs δ_ij, δ_ji. For (i, j, k) any order of the axes and
+c_i = σ_j σ_k, the stretches have the matrix
+
+    ∂²Ψ/∂σ_i∂σ_i = 2Ψ_I + 4Ψ_II σ_i² + 4Ψ_IJ σ_i c_i + Ψ_JJ c_i²
+    ∂²Ψ/∂σ_i∂σ_j = 4Ψ_II σ_i σ_j + 2Ψ_IJ (σ_i c_j + σ_j c_i) + Ψ_JJ c_i c_j + Ψ_J σ_k
+
+and each pair has two eigenvalues: 2Ψ_I − σ_k Ψ_J of the flip δ_ij = δ_ji, and 2Ψ_I + σ_k Ψ_J of
+the twist δ_ij = −δ_ji. To make the Hessian positive semi-definite, a 3 × 3 matrix is projected and
+six numbers are clamped.
+
+Source: Smith, de Goes and Kim, "Analytic Eigensystems for Isotropic Distortion Energies", ACM
+Transactions on Graphics 38(1), 2019.
+
+Matrices are (3, 3, M), component first, as everywhere. Nothing here branches or looks at values, so
+that CUDA never waits. The compiled counterpart is ``core/potentials/fused_hessian.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from .material import Material
+
+# Four sweeps bring a 3 × 3 matrix to diagonal form in double precision, and one is to spare.
+SWEEPS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Eigensystem:
+    """∂²Ψ/∂F² in the frame of the singular vectors, in pascal.
+
+    Args:
+        u, v: (3, 3, M) rotations, one singular vector a column.
+        stretch: (3, 3, M) ∂²Ψ/∂σ_i∂σ_j.
+        flip, twist: (3, M) eigenvalues of the pairs, by the axis k they leave out.
+    """
+
+    u: Tensor
+    v: Tensor
+    stretch: Tensor
+    flip: Tensor
+    twist: Tensor
+
+    def projected(self) -> Eigensystem:
+        """The nearest positive semi-definite one."""
+        values, vectors = diagonalize(self.stretch)
+        return replace(
+            self,
+            stretch=product(vectors * values.clamp(min=0.0), vectors.transpose(0, 1)),
+            flip=self.flip.clamp(min=0.0),
+            twist=self.twist.clamp(min=0.0),
+        )
+
+    def contract(self, a: Tensor, b: Tensor) -> Tensor:
+        """(3, 3, M) matrices Σ_kl a_k ∂²Ψ/∂F_ik∂F_jl b_l for (3, M) vectors."""
+        a, b = _to_frame(self.v, a), _to_frame(self.v, b)
+        outer = a[:, None] * b
+        block = self.stretch * outer
+        block.addcmul_(self._across, outer.transpose(0, 1))
+        _diagonal(block).add_((self._along * _diagonal(outer)).sum(1))
+        return product(product(self.u, block), self.u.transpose(0, 1))
+
+    @cached_property
+    def _along(self) -> Tensor:
+        """(3, 3, M): what δ_ij has to do with itself."""
+        return _off_diagonal(0.5 * (self.flip + self.twist))
+
+    @cached_property
+    def _across(self) -> Tensor:
+        """(3, 3, M): what δ_ij has to do with δ_ji."""
+        return _off_diagonal(0.5 * (self.flip - self.twist))
+
+
+def eigensystem(material: Material, deformation_gradient: Tensor) -> Eigensystem:
+    """Of (3, 3, M) deformation gradients, as it is: not projected."""
+    u, sigma, v = signed_svd(deformation_gradient)
+    cofactor = sigma.roll(-1, 0) * sigma.roll(-2, 0)
+    i_c, j = sigma.square().sum(0), sigma[0] * cofactor[0]
+    inside = j.clamp(*material.volume_limits())
+    along_f, along_cofactor = material.law(i_c, inside, material.mu, material.lam)
+    by_i, mixed, by_j = material.curvature(i_c, inside, material.mu, material.lam)
+    # Beyond its limits Ψ goes on along its tangent in J.
+    within = (j == inside).to(j.dtype)
+    turned = along_cofactor * sigma
+    cross = mixed * within * (sigma[:, None] * cofactor)
+    stretch = by_i * (sigma[:, None] * sigma) + cross + cross.transpose(0, 1)
+    stretch += by_j * within * (cofactor[:, None] * cofactor) + _off_diagonal(turned)
+    _diagonal(stretch).add_(along_f)
+    return Eigensystem(u, v, stretch, flip=along_f - turned, twist=along_f + turned)
+
+
+def signed_svd(f: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Singular value decomposition f = U diag(σ) Vᵀ of (3, 3, M) matrices.
+
+    Returns:
+        U, σ and V: (3, 3, M) rotations and (3, M), largest first. The last of σ has the smallest
+        magnitude and the sign of det f. Where f is singular U and V are rotations all the same.
+    """
+    values, v = diagonalize(product(f.transpose(0, 1), f))
+    v = _sort_columns(v, values)
+    first, second, third = product(f, v).unbind(1)
+    tiny = torch.finfo(f.dtype).tiny
+    largest = _length(first)
+    upward = torch.zeros_like(first)
+    upward[2] = 1.0
+    u0 = torch.where(largest > tiny, first / largest, upward)
+    second = second - (u0 * second).sum(0) * u0
+    middle = _length(second)
+    # What is left of a matrix of rank 1 is rounding, and has no direction.
+    rounding = 50.0 * torch.finfo(f.dtype).eps * largest
+    u1 = torch.where(middle > rounding + tiny, second / middle, _perpendicular(u0))
+    u2 = u0.cross(u1, dim=0)
+    sigma = torch.stack([largest, middle, (u2 * third).sum(0)])
+    return torch.stack([u0, u1, u2], dim=1), sigma, v
+
+
+def diagonalize(symmetric: Tensor) -> tuple[Tensor, Tensor]:
+    """(3, M) eigenvalues, in no order, and (3, 3, M) rotations whose columns are eigenvectors.
+
+    Cyclic Jacobi rotations: Golub and Van Loan, "Matrix Computations", section 8.5.
+    """
+    matrix, vectors = symmetric.clone(), torch.zeros_like(symmetric)
+    _diagonal(vectors).fill_(1.0)
+    for _ in range(SWEEPS):
+        for p, q in ((0, 1), (0, 2), (1, 2)):
+            cosine, sine = _annihilate(matrix, p, q)
+            _rotate(vectors[:, p], vectors[:, q], cosine, sine)
+    return _diagonal(matrix), vectors
+
+
+def _annihilate(matrix: Tensor, p: int, q: int) -> tuple[Tensor, Tensor]:
+    """Makes the entry (p, q) zero; returns the cosine and sine of the rotation that does.
+
+    Only the upper triangle is read and written.
+    """
+    entry, r = matrix[p, q], 3 - p - q
+    difference = matrix[q, q] - matrix[p, p]
+    # The smaller root of t² + t difference/entry = 1; 0 where there is nothing to do.
+    root = torch.hypot(difference, 2.0 * entry) + torch.finfo(entry.dtype).tiny
+    tangent = 2.0 * entry / (difference + torch.copysign(root, difference))
+    cosine = (1.0 + tangent * tangent).rsqrt()
+    sine = tangent * cosine
+    shift = tangent * entry
+    matrix[p, p] -= shift
+    matrix[q, q] += shift
+    entry.zero_()
+    _rotate(matrix[min(p, r), max(p, r)], matrix[min(q, r), max(q, r)], cosine, sine)
+    return cosine, sine
+
+
+def _rotate(a: Tensor, b: Tensor, cosine: Tensor, sine: Tensor) -> None:
+    rotated = cosine * a - sine * b
+    b.mul_(cosine).addcmul_(sine, a)
+    a.copy_(rotated)
+
+
+def _sort_columns(columns: Tensor, values: Tensor) -> Tensor:
+    """The columns of a rotation by falling value; one changes sign wherever two change places."""
+    ordered, keys = list(columns.unbind(1)), list(values)
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        stay = keys[a] >= keys[b]
+        keys[a], keys[b] = torch.maximum(keys[a], keys[b]), torch.minimum(keys[a], keys[b])
+        ordered[a], ordered[b] = (
+            torch.where(stay, ordered[a], ordered[b]),
+            torch.where(stay, ordered[b], -ordered[a]),
+        )
+    return torch.stack(ordered, dim=1)
+
+
+def _perpendicular(direction: Tensor) -> Tensor:
+    """A unit vector perpendicular to each of (3, M) others, without a branch.
+
+    Source: Duff et al., "Building an Orthonormal Basis, Revisited", Journal of Computer Graphics
+    Techniques 6(1), 2017.
+    """
+    x, y, z = direction
+    sign = torch.copysign(torch.ones_like(z), z)
+    factor = -x / (sign + z)
+    return torch.stack([1.0 + sign * x * factor, sign * y * factor, -sign * x])
+
+
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """Matrix products of (3, 3, M) with (3, 3, M)."""
+    out = a[:, :1] * b[0]
+    out.addcmul_(a[:, 1:2], b[1])
+    out.addcmul_(a[:, 2:], b[2])
+    return out
+
+
+def _to_frame(v: Tensor, vectors: Tensor) -> Tensor:
+    """Vᵀ times (3, M) vectors."""
+    return (v * vectors[:, None]).sum(0)
+
+
+def _length(vectors: Tensor) -> Tensor:
+    x, y, z = vectors
+    return torch.hypot(torch.hypot(x, y), z)
+
+
+def _diagonal(matrices: Tensor) -> Tensor:
+    """(3, M) view."""
+    return matrices.view(9, -1)[::4]
+
+
+def _off_diagonal(values: Tensor) -> Tensor:
+    """(3, 3, M) symmetric matrices with value k where row and column are the other two axes."""
+    x, y, z = values
+    zero = torch.zeros_like(x)
+    return torch.stack([zero, z, y, z, zero, x, y, x, zero]).view(3, 3, -1)

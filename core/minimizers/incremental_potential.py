@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The energy whose minimum is the end of an implicit time step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..errors import SceneError
+from ..linear_solvers.block_matrix import BlockMatrix, BlockPattern
+from ..linear_solvers.rigid_modes import bisect, group_size
+from ..potentials import GroundFriction
+from ..system import System
+from .ground_path import GroundPath
+
+# Below this share of the largest body's diagonal a second, a vertex on the ground sticks.
+SLIP_RATE = 1e-4
+
+
+class IncrementalPotential:
+    """½ ‖x − x̃‖²_M / τ² + Σ potentials(x), over the vertices that are not pinned.
+
+    Args:
+        system: a scene as tensors.
+    """
+
+    def __init__(self, system: System) -> None:
+        if system.ground_step is not None and system.ground_barrier is None:
+            raise SceneError(
+                "A bouncy ground needs explicit steps: choose smooth contact, or the integrator "
+                "Automatic or Symplectic Euler."
+            )
+        self.system = system
+        for elasticity in system.elasticities:
+            elasticity.keep_volumes()
+        self._predicted = system.rest_positions()
+        self._weight = torch.zeros_like(system.mass)
+        barrier = system.ground_barrier
+        self._friction: GroundFriction | None = None
+        self._path: GroundPath | None = None
+        if barrier is not None:
+            if system.friction > 0.0:
+                self._friction = GroundFriction(barrier, system.friction)
+            self._path = GroundPath(barrier, self._friction)
+
+    @cached_property
+    def _groups(self) -> list[NDArray[np.int64]]:
+        """Vertices that are not pinned, in groups of near ones."""
+        system = self.system
+        points = system.rest_positions().T.cpu().numpy()
+        free = np.flatnonzero(~system.is_pinned)
+        size = group_size(len(free))
+        return [
+            group
+            for body in system.body_slices()
+            for group in bisect(points, free[(free >= body.start) & (free < body.stop)], size)
+        ]
+
+    @cached_property
+    def pattern(self) -> BlockPattern:
+        system = self.system
+        elements = torch.cat([part.corners for part in system.elasticities], dim=1)
+        order = np.concatenate(self._groups)
+        return BlockPattern(elements.cpu().numpy(), order, system.vertex_count, system.device)
+
+    @cached_property
+    def group_starts(self) -> NDArray[np.int32]:
+        """(G + 1,) the first unknown of each group."""
+        return np.cumsum([0, *(len(group) for group in self._groups)]).astype(np.int32)
+
+    @cached_property
+    def matrix(self) -> BlockMatrix:
+        return BlockMatrix(self.pattern, self.system.dtype)
+
+    @cached_property
+    def free_mass(self) -> float:
+        """Of the vertices that are not pinned, in kg."""
+        return float(self.system.free_mass.sum())
+
+    def begin(self, start: Tensor, predicted: Tensor, step: float) -> None:
+        """Begins a step of ``step`` seconds.
+
+        Args:
+            start: (3, N) where it starts.
+            predicted: (3, N) x̃, where it would end without forces.
+        """
+        self._predicted = predicted
+        self._weight = self.system.free_mass / (step * step)
+        if self._friction is not None:
+            self._friction.begin_step(start, SLIP_RATE * self.system.size * step)
+
+    def guess(self, positions: Tensor, predicted: Tensor) -> Tensor:
+        """(3, N) ``predicted`` positions, but where the ground would let them end."""
+        if self._path is None:
+            return predicted
+        return self._path.land(positions, predicted, self._weight)
+
+    def lag(self, positions: Tensor) -> float:
+        """Takes what lags behind, the normal forces of friction, from ``positions``.
+
+        Returns:
+            The change, as a share of the whole; 0 where nothing lags.
+        """
+        return 0.0 if self._friction is None else self._friction.lag(positions)
+
+    def energy(self, positions: Tensor) -> tuple[float, float]:
+        """In joules, and the sum of the sizes of its parts, which its rounding goes with."""
+        system, away = self.system, positions - self._predicted
+        parts = [0.5 * (self._weight * (away * away).sum(0)).sum()]
+        parts += [potential.energy(positions) for potential in system.potentials]
+        if system.ground_barrier is not None:
+            parts.append(system.ground_barrier.energy(positions))
+        if self._friction is not None:
+            parts.append(self._friction.energy(positions))
+        values = torch.stack([part.reshape(()) for part in parts]).tolist()
+        return math.fsum(values), math.fsum(abs(value) for value in values)
+
+    def gradient(self, positions: Tensor) -> Tensor:
+        """(3, N) in newtons, zero where pinned."""
+        system = self.system
+        gradient = self._weight * (positions - self._predicted)
+        system.add_gradient(positions, gradient)
+        if system.ground_barrier is not None:
+            system.ground_barrier.add_gradient(positions, gradient)
+        if self._friction is not None:
+            self._friction.add_gradient(positions, gradient)
+        return gradient * system.free
+
+    def hessian(self, positions: Tensor, projected: bool = True) -> BlockMatrix:
+        """Projected to be positive semi-definite, in N/m."""
+        system, matrix = self.system, self.matrix
+        matrix.set_diagonal(self._weight[self.pattern.vertices])
+        for potential in system.potentials:
+            potential.add_hessian(positions, matrix, projected)
+        if system.ground_barrier is not None:
+            self._stiffness = self._own_stiffness(system.ground_barrier.vertices)
+            system.ground_barrier.add_hessian(positions, matrix)
+        if self._friction is not None:
+            self._friction.add_hessian(positions, matrix)
+        return matrix
+
+    def path(self, positions: Tensor, direction: Tensor) -> Callable[[float], Tensor]:
+        """The curve along a Newton step; the Hessian is the one evaluated last."""
+        if self._path is None:
+            return lambda fraction: positions + fraction * direction
+        self._path.start(positions, direction, self._stiffness)
+        return self._path.at
+
+    def max_step(self, positions: Tensor, direction: Tensor) -> float:
+        """The share of a step along which every potential is defined."""
+        return min(part.max_step(positions, direction) for part in self.system.elasticities)
+
+    def unknowns(self, vectors: Tensor) -> Tensor:
+        """(3, N) to (n, 3): the rows of the vertices that are not pinned."""
+        return vectors[:, self.pattern.vertices].T.contiguous()
+
+    def vectors(self, unknowns: Tensor) -> Tensor:
+        """(n, 3) to (3, N), zero where pinned."""
+        vectors = torch.zeros_like(self._predicted)
+        vectors[:, self.pattern.vertices] = unknowns.T
+        return vectors
+
+    def _own_stiffness(self, vertices: Tensor) -> Tensor:
+        """(2, S) horizontal and vertical, without the ground, in N/m."""
+        unknowns = torch.as_tensor(self.pattern.unknown_of, device=vertices.device)[vertices]
+        blocks = self.matrix.values[self.pattern.diagonal[unknowns]]
+        stiffness = torch.stack([0.5 * (blocks[:, 0] + blocks[:, 4]), blocks[:, 8]])
+        # A Hessian that is not projected may hold less than inertia alone.
+        return torch.maximum(stiffness, self._weight[vertices])

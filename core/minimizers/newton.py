@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Newton's method with inexact directions and a line search on the energy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..linear_solvers.linear_solver import LinearSolver
+from .incremental_potential import IncrementalPotential
+
+# Share of the decrease that the gradient promises which a step has to bring (Armijo).
+DECREASE = 1e-4
+# A step that brings more than this share has met less curvature than the model holds: go further.
+STRAIGHT = 0.75
+LONGEST_STEP = 64.0
+HALVINGS = 40
+# The energy is known to so many units of rounding of the sum of its parts.
+ROUNDING = 16.0
+# Of the error's energy in the linear solves, in units of the solution's.
+FORCING = 0.1
+# Of a step's tolerance: below it, the linear solver need not look.
+LINEAR_SHARE = 0.1
+# Below this many tolerances the next step is one of verification: the last Hessian serves again.
+NEAR = 30.0
+# So it does only while steps shrink at least this much.
+FAST = 0.2
+# Normal forces of friction are taken anew where the search arrives, at most so often, and until
+# they change by no more than this share.
+LAGS = 3
+LAG_CHANGE = 0.03
+# While they still may change, arriving within so many tolerances is enough.
+LAG_LOOSENESS = 200.0
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Where the search ended.
+
+    Args:
+        positions: (3, N) in metres.
+        iterations: Newton steps taken.
+        linear_iterations: of the linear solver, in all.
+        factorizations: of the direct solver.
+        last_move: of the vertex that moved most in the last Newton step, in metres.
+        stopped: why the search ended, in words.
+    """
+
+    positions: Tensor
+    iterations: int
+    linear_iterations: int
+    factorizations: int
+    last_move: float
+    stopped: str
+
+    @property
+    def converged(self) -> bool:
+        return self.stopped == CONVERGED
+
+
+CONVERGED = "converged"
+
+
+class Newton:
+    """Minimises an incremental potential.
+
+    The Hessian itself makes the last steps converge quadratically, but far from the minimum it may
+    not be positive definite. Then, and after a step that had to be cut, the one projected tet by
+    tet serves (Longva et al., "Pitfalls of Projection", 2023, compare such schemes).
+
+    Args:
+        objective: to minimise.
+    """
+
+    def __init__(self, objective: IncrementalPotential) -> None:
+        self._objective = objective
+        points = objective.unknowns(objective.system.rest_positions())
+        self._solver = LinearSolver(
+            objective.pattern,
+            objective.group_starts,
+            points.cpu().double().numpy(),
+            objective.system.dtype,
+        )
+
+    def minimize(
+        self, positions: Tensor, tolerance: float, step: float, max_iterations: int
+    ) -> Minimum:
+        """
+        Args:
+            positions: (3, N) to start from, where the energy is finite.
+            tolerance: in metres, on the largest move of a vertex in a Newton step.
+            step: of the time integration, in seconds.
+            max_iterations: Newton steps at most.
+        """
+        search = _Search(self._objective, self._solver, positions, tolerance, step)
+        for _ in range(max_iterations):
+            stopped = search.step()
+            if stopped:
+                return search.minimum(stopped)
+        return search.minimum(f"not converged after {max_iterations} iterations")
+
+
+class _Search:
+    """One minimisation under way."""
+
+    def __init__(
+        self,
+        objective: IncrementalPotential,
+        solver: LinearSolver,
+        positions: Tensor,
+        tolerance: float,
+        step: float,
+    ) -> None:
+        self._objective, self._solver, self._positions = objective, solver, positions
+        self._tolerance = tolerance
+        # The error's energy bounds ½ m v² of the error in velocity.
+        self._absolute = LINEAR_SHARE * tolerance / step * math.sqrt(objective.free_mass)
+        self._iterations = self._linear_iterations = 0
+        self._factorized_before = solver.factorizations
+        self._move = math.inf
+        self._projects, self._keeps_hessian = True, False
+        # Indefinite Hessians come in a row: wait for longer each time before trying again.
+        self._wait, self._patience = 0, 1
+        self._lags_left = LAGS
+        solver.begin()
+        self._energy, self._size = objective.energy(positions)
+
+    def minimum(self, stopped: str) -> Minimum:
+        return Minimum(
+            self._positions,
+            self._iterations,
+            self._linear_iterations,
+            self._solver.factorizations - self._factorized_before,
+            self._move,
+            stopped,
+        )
+
+    def step(self) -> str:
+        """Takes a Newton step; returns why it was the last, or nothing."""
+        objective = self._objective
+        gradient = objective.gradient(self._positions)
+        direction = self._direction(gradient)
+        previous = self._move
+        self._move = float(torch.linalg.vector_norm(direction, dim=0).max())
+        slope = float((gradient * direction).sum())
+        if not (math.isfinite(self._move) and math.isfinite(slope)):
+            return "the energy has no finite derivative"
+        path = objective.path(self._positions, direction)
+        within = self._move <= self._tolerance
+        fraction = self._search_line(
+            path, objective.max_step(self._positions, direction), slope, 1 if within else HALVINGS
+        )
+        if fraction == 0.0 and not within:
+            if self._keeps_hessian:
+                self._keeps_hessian = False
+                return ""
+            return "rounding hides the descent"
+        self._iterations += 1
+        self._plan(fraction, self._move <= FAST * previous)
+        return CONVERGED if (within or fraction >= 1.0) and self._arrived() else ""
+
+    def _arrived(self) -> bool:
+        """Whether the last step is within tolerance, and the normal forces are those of here."""
+        loose = LAG_LOOSENESS if self._lags_left else 1.0
+        if self._move > loose * self._tolerance:
+            return False
+        if self._lags_left:
+            change = self._objective.lag(self._positions)
+            self._lags_left = 0 if change <= LAG_CHANGE else self._lags_left - 1
+            if change > LAG_CHANGE or self._move > self._tolerance:
+                self._energy, self._size = self._objective.energy(self._positions)
+                self._keeps_hessian = self._keeps_hessian and change <= LAG_CHANGE
+                return False
+        return self._move <= self._tolerance
+
+    def _direction(self, gradient: Tensor) -> Tensor:
+        """(3, N) Newton step."""
+        objective, solver = self._objective, self._solver
+        rhs = objective.unknowns(-gradient)
+        if not self._keeps_hessian:
+            self._take_hessian()
+        solution = solver.solve(rhs, FORCING, self._absolute)
+        self._linear_iterations += solution.iterations
+        if solution.end == "indefinite" and not self._projects:
+            self._projects = True
+            self._wait, self._patience = self._patience, 2 * self._patience
+            self._take_hessian()
+            solution = solver.solve(rhs, FORCING, self._absolute)
+            self._linear_iterations += solution.iterations
+        return objective.vectors(solution.x)
+
+    def _take_hessian(self) -> None:
+        objective = self._objective
+        matrix = objective.hessian(self._positions, self._projects)
+        self._solver.prepare(matrix, objective.unknowns(self._positions))
+
+    def _plan(self, fraction: float, fast: bool) -> None:
+        """Which Hessian the next step takes."""
+        self._wait -= 1
+        self._projects = fraction < 1.0 or self._wait >= 0
+        self._keeps_hessian = fast and self._move <= NEAR * self._tolerance
+
+    def _search_line(
+        self, path: Callable[[float], Tensor], fraction: float, slope: float, tries: int
+    ) -> float:
+        """Moves along a path to where the energy is low enough; returns how far, 0 for nowhere."""
+        slack = ROUNDING * torch.finfo(self._positions.dtype).eps * self._size
+        start = self._energy
+        for _ in range(tries):
+            self._try(path, fraction)
+            if self._tried_energy <= start + DECREASE * fraction * slope + slack:
+                break
+            fraction *= 0.5
+        else:
+            return 0.0
+        self._accept()
+        while 1.0 <= fraction < LONGEST_STEP and start - self._energy > max(
+            -STRAIGHT * fraction * slope, slack
+        ):
+            self._try(path, 2.0 * fraction)
+            if not self._tried_energy < self._energy:
+                break
+            fraction *= 2.0
+            self._accept()
+        return fraction
+
+    def _try(self, path: Callable[[float], Tensor], fraction: float) -> None:
+        self._tried = path(fraction)
+        self._tried_energy, self._tried_size = self._objective.energy(self._tried)
+
+    def _accept(self) -> None:
+        self._positions = self._tried
+        self._energy, self._size = self._tried_energy, self._tried_size

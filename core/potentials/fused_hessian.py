@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The projected elastic Hessian on a CPU, one compiled loop over tets.
+
+Formulas and sources: ``core/materials/eigensystem.py``, which writes the same for torch.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..compiled import compiled, shared_range, use_threads
+from ..tet_mesh import TetMesh
+from .compiled_laws import Constants, curvature_of, law_of
+
+TETS_PER_THREAD = 500
+#: One thread takes so many tets at a time.
+PORTION = 128
+# An off-diagonal entry below this share of the trace, squared, is zero.
+DIAGONAL = 1e-28
+SWEEPS = 10
+# The largest singular value is zero below this, and what is left of the others is rounding below
+# that share of the largest.
+TINY = 1e-150
+ROUNDING = 1e-14
+
+
+class FusedHessian:
+    """Projected Hessians of the tets of one material.
+
+    Args:
+        constants: of the tets.
+        corners: (4, M) int32 vertex indices.
+        meshes: (index of its first vertex, mesh) for each body.
+        volumes: (M,) in m³.
+    """
+
+    def __init__(
+        self,
+        constants: Constants,
+        corners: Tensor,
+        meshes: list[tuple[int, TetMesh]],
+        volumes: Tensor,
+    ) -> None:
+        self._constants, self._corners = constants, corners.numpy()
+        self._volumes, self._meshes = volumes.numpy(), meshes
+
+    @cached_property
+    def _gradients(self) -> NDArray[Any]:
+        """(M, 3, 3) of the shape functions of corners 1 to 3, in 1/m."""
+        gradients = [mesh.shape_gradients[:, 1:] for _, mesh in self._meshes]
+        return np.ascontiguousarray(np.concatenate(gradients), dtype=self._volumes.dtype)
+
+    def blocks(self, positions: Tensor, out: Tensor, projected: bool = True) -> None:
+        """Writes the (M, 10, 9) blocks of ``CORNER_PAIRS``, row by row, in N/m."""
+        use_threads(self._corners.shape[1], TETS_PER_THREAD)
+        own = self._constants
+        _blocks(
+            positions.numpy(),
+            self._corners,
+            self._gradients,
+            self._volumes,
+            own.moduli,
+            own.law,
+            own.low,
+            own.high,
+            projected,
+            out.numpy(),
+        )
+
+
+@compiled(parallel=True)
+def _blocks(
+    positions: Any,
+    corners: Any,
+    gradients: Any,
+    volumes: Any,
+    moduli: Any,
+    law: int,
+    low: Any,
+    high: Any,
+    projected: bool,
+    out: Any,
+) -> None:
+    floor = 0.0 if projected else -math.inf
+    count = corners.shape[1]
+    for portion in shared_range((count + PORTION - 1) // PORTION):
+        edges, f = np.empty((3, 3)), np.empty((3, 3))
+        u, s, v = np.empty((3, 3)), np.empty(3), np.empty((3, 3))
+        stretch, shear, cross = np.empty((3, 3)), np.empty(3), np.empty(3)
+        g, scratch = np.empty((3, 3)), np.empty((3, 3))
+        for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
+            for i in range(3):
+                for k in range(3):
+                    edges[i, k] = positions[i, corners[k + 1, e]] - positions[i, corners[0, e]]
+            rest = gradients[e]
+            _multiply(edges, rest, f)
+            _signed_svd(f, u, s, v, scratch)
+            _eigensystem(
+                s,
+                law,
+                low,
+                high,
+                moduli[0, e],
+                moduli[1, e],
+                volumes[e],
+                floor,
+                stretch,
+                shear,
+                cross,
+            )
+            if projected:
+                _project(stretch, f, scratch)
+            _multiply(rest, v, g)
+            _spread(u, g, stretch, shear, cross, scratch, f, out[e])
+
+
+@compiled()
+def _eigensystem(
+    s: Any,
+    law: int,
+    low: Any,
+    high: Any,
+    mu: Any,
+    lam: Any,
+    volume: Any,
+    floor: float,
+    stretch: Any,
+    shear: Any,
+    cross: Any,
+) -> None:
+    """∂²Ψ/∂σ_i∂σ_j into ``stretch``; half the sum and half the difference of each pair of shear
+    eigenvalues, clamped to zero, into ``shear`` and ``cross``; all times the volume."""
+    i_c = s[0] * s[0] + s[1] * s[1] + s[2] * s[2]
+    j = s[0] * s[1] * s[2]
+    inside = min(max(j, low), high)
+    along_f, along_cofactor = law_of(law, i_c, inside, mu, lam)
+    by_i, mixed, by_j = curvature_of(law, i_c, inside, mu, lam)
+    if inside != j:
+        mixed, by_j = 0.0 * mixed, 0.0 * by_j
+    for k in range(3):
+        a, b = (k + 1) % 3, (k + 2) % 3
+        cofactor, cofactor_a, cofactor_b = s[a] * s[b], s[b] * s[k], s[k] * s[a]
+        stretch[k, k] = volume * (
+            along_f
+            + by_i * s[k] * s[k]
+            + 2.0 * mixed * s[k] * cofactor
+            + by_j * cofactor * cofactor
+        )
+        off_diagonal = volume * (
+            by_i * s[a] * s[b]
+            + mixed * (s[a] * cofactor_b + s[b] * cofactor_a)
+            + by_j * cofactor_a * cofactor_b
+            + along_cofactor * s[k]
+        )
+        stretch[a, b], stretch[b, a] = off_diagonal, off_diagonal
+        symmetric = volume * max(along_f - along_cofactor * s[k], floor)
+        antisymmetric = volume * max(along_f + along_cofactor * s[k], floor)
+        shear[k] = 0.5 * (symmetric + antisymmetric)
+        cross[k] = 0.5 * (symmetric - antisymmetric)
+
+
+@compiled()
+def _project(a: Any, scratch: Any, vectors: Any) -> None:
+    """The nearest positive semi-definite matrix to the symmetric ``a``, in its place."""
+    minor = a[0, 0] * a[1, 1] - a[0, 1] * a[0, 1]
+    determinant = (
+        a[0, 0] * (a[1, 1] * a[2, 2] - a[1, 2] * a[1, 2])
+        - a[0, 1] * (a[0, 1] * a[2, 2] - a[1, 2] * a[0, 2])
+        + a[0, 2] * (a[0, 1] * a[1, 2] - a[1, 1] * a[0, 2])
+    )
+    if a[0, 0] > 0.0 and minor > 0.0 and determinant > 0.0:
+        return
+    for i in range(3):
+        for j in range(3):
+            scratch[i, j] = a[i, j]
+    _diagonalize(scratch, vectors)
+    for i in range(3):
+        for j in range(3):
+            total = 0.0
+            for k in range(3):
+                total += max(scratch[k, k], 0.0) * vectors[i, k] * vectors[j, k]
+            a[i, j] = total
+
+
+@compiled()
+def _spread(
+    u: Any, g: Any, stretch: Any, shear: Any, cross: Any, h: Any, half: Any, out: Any
+) -> None:
+    """From the frame of the singular vectors to blocks of corner pairs.
+
+    ``g`` holds the shape gradients of corners 1 to 3 in that frame; the gradients of all four add
+    up to zero, which gives the blocks of corner 0.
+    """
+    for pair in range(4):
+        for entry in range(9):
+            out[pair, entry] = 0.0
+    pair = 4
+    for a in range(3):
+        for b in range(a, 3):
+            for i in range(3):
+                j, k = (i + 1) % 3, (i + 2) % 3
+                h[i, i] = (
+                    stretch[i, i] * g[a, i] * g[b, i]
+                    + shear[k] * g[a, j] * g[b, j]
+                    + shear[j] * g[a, k] * g[b, k]
+                )
+                ij, ji = g[a, i] * g[b, j], g[a, j] * g[b, i]
+                h[i, j] = stretch[i, j] * ij + cross[k] * ji
+                h[j, i] = stretch[i, j] * ji + cross[k] * ij
+            _multiply(u, h, half)
+            for i in range(3):
+                for j in range(3):
+                    value = half[i, 0] * u[j, 0] + half[i, 1] * u[j, 1] + half[i, 2] * u[j, 2]
+                    out[pair, 3 * i + j] = value
+                    out[1 + b, 3 * i + j] -= value
+                    if a != b:
+                        out[1 + a, 3 * j + i] -= value
+            pair += 1
+    for i in range(3):
+        for j in range(3):
+            out[0, 3 * i + j] = -(out[1, 3 * j + i] + out[2, 3 * j + i] + out[3, 3 * j + i])
+
+
+@compiled()
+def _multiply(a: Any, b: Any, out: Any) -> None:
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = a[i, 0] * b[0, j] + a[i, 1] * b[1, j] + a[i, 2] * b[2, j]
+
+
+@compiled()
+def _signed_svd(f: Any, u: Any, s: Any, v: Any, scratch: Any) -> None:
+    """f = u diag(s) vᵀ with rotations u and v; the last of s is the smallest and has J's sign."""
+    for i in range(3):
+        for j in range(3):
+            scratch[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]
+    _diagonalize(scratch, v)
+    largest = 0
+    for k in range(1, 3):
+        if scratch[k, k] > scratch[largest, largest]:
+            largest = k
+    second, third = (largest + 1) % 3, (largest + 2) % 3
+    sign = 1.0
+    if scratch[second, second] < scratch[third, third]:
+        second, third, sign = third, second, -1.0
+    for i in range(3):
+        x, y, z = v[i, largest], v[i, second], v[i, third]
+        v[i, 0], v[i, 1], v[i, 2] = x, y, sign * z
+    _multiply(f, v, u)
+    s[0] = math.sqrt(u[0, 0] * u[0, 0] + u[1, 0] * u[1, 0] + u[2, 0] * u[2, 0])
+    _normalize(u, 0, TINY)
+    _orthogonalize(u)
+    s[1] = math.sqrt(u[0, 1] * u[0, 1] + u[1, 1] * u[1, 1] + u[2, 1] * u[2, 1])
+    _normalize(u, 1, TINY + ROUNDING * s[0])
+    x, y, z = u[0, 2], u[1, 2], u[2, 2]
+    u[0, 2] = u[1, 0] * u[2, 1] - u[2, 0] * u[1, 1]
+    u[1, 2] = u[2, 0] * u[0, 1] - u[0, 0] * u[2, 1]
+    u[2, 2] = u[0, 0] * u[1, 1] - u[1, 0] * u[0, 1]
+    s[2] = x * u[0, 2] + y * u[1, 2] + z * u[2, 2]
+
+
+@compiled()
+def _orthogonalize(u: Any) -> None:
+    """Takes what rounding left of column 0 out of column 1."""
+    along = u[0, 0] * u[0, 1] + u[1, 0] * u[1, 1] + u[2, 0] * u[2, 1]
+    for i in range(3):
+        u[i, 1] -= along * u[i, 0]
+
+
+@compiled()
+def _normalize(u: Any, column: int, smallest: Any) -> None:
+    """A tet flattened to a line or a point has no direction here: any perpendicular one does."""
+    length = math.sqrt(u[0, column] ** 2 + u[1, column] ** 2 + u[2, column] ** 2)
+    if length > smallest:
+        for i in range(3):
+            u[i, column] /= length
+        return
+    x, y, z = (0.0, 0.0, 1.0) if column == 0 else (u[0, 0], u[1, 0], u[2, 0])
+    along_xy = math.sqrt(x * x + y * y)
+    if along_xy > 0.5:
+        u[0, column], u[1, column], u[2, column] = -y / along_xy, x / along_xy, 0.0
+    else:
+        along_yz = math.sqrt(y * y + z * z)
+        u[0, column], u[1, column], u[2, column] = 0.0, -z / along_yz, y / along_yz
+
+
+@compiled()
+def _diagonalize(c: Any, v: Any) -> None:
+    """Eigenvalues of the symmetric ``c`` onto its diagonal, eigenvectors into the columns of
+    ``v``, by cyclic Jacobi rotations (Golub and Van Loan, "Matrix Computations", section 8.5)."""
+    for i in range(3):
+        for j in range(3):
+            v[i, j] = 1.0 if i == j else 0.0
+    size = abs(c[0, 0]) + abs(c[1, 1]) + abs(c[2, 2])
+    for _ in range(SWEEPS):
+        off = c[0, 1] * c[0, 1] + c[0, 2] * c[0, 2] + c[1, 2] * c[1, 2]
+        if off <= DIAGONAL * size * size:
+            return
+        _rotate(c, v, 0, 1)
+        _rotate(c, v, 0, 2)
+        _rotate(c, v, 1, 2)
+
+
+@compiled()
+def _rotate(c: Any, v: Any, p: int, q: int) -> None:
+    """Makes c[p, q] zero."""
+    entry = c[p, q]
+    if entry == 0.0:
+        return
+    theta = (c[q, q] - c[p, p]) / (2.0 * entry)
+    tangent = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
+    if theta < 0.0:
+        tangent = -tangent
+    cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
+    sine = tangent * cosine
+    c[p, p] -= tangent * entry
+    c[q, q] += tangent * entry
+    c[p, q], c[q, p] = 0.0, 0.0
+    r = 3 - p - q
+    to_p, to_q = c[r, p], c[r, q]
+    c[r, p] = c[p, r] = cosine * to_p - sine * to_q
+    c[r, q] = c[q, r] = sine * to_p + cosine * to_q
+    for i in range(3):
+        to_p, to_q = v[i, p], v[i, q]
+        v[i, p], v[i, q] = cosine * to_p - sine * to_q, sine * to_p + cosine * to_q

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Coulomb friction with the ground as a smooth energy of one time step."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..linear_solvers.block_matrix import BlockMatrix
+from .ground_barrier import GroundBarrier
+from .potential import Potential
+
+
+class GroundFriction(Potential):
+    """Σ μ N f₀(|u|), u the horizontal way of a vertex since the start of the step.
+
+    f₀(s) = s²/ε − s³/3ε² + ε/3 below ε, s beyond: a vertex that moves less than ε sticks by a force
+    that grows with the way, one that moves more slides against μ N. The normal force N is the one
+    that the ground pushed with when ``lag`` was called last.
+
+    Source: Li et al., "Incremental Potential Contact", ACM Transactions on Graphics 39(4), 2020,
+    section 5.
+
+    Args:
+        barrier: whose force is the normal force.
+        coefficient: μ.
+    """
+
+    def __init__(self, barrier: GroundBarrier, coefficient: float) -> None:
+        self._barrier, self._coefficient = barrier, coefficient
+        self.vertices = barrier.vertices
+        self.limit = torch.zeros_like(barrier.weights)
+        self._start: Tensor | None = None
+        self.slip = 1.0
+
+    def begin_step(self, positions: Tensor, slip: float) -> None:
+        """Measures ways and takes normal forces from (3, N) ``positions``.
+
+        Below ``slip`` metres a vertex sticks.
+        """
+        self._start, self.slip = positions[:2, self.vertices], slip
+        self.lag(positions)
+
+    def lag(self, positions: Tensor) -> float:
+        """Takes the normal forces from (3, N) ``positions``; returns by what share they changed."""
+        before = self.limit
+        self.limit = self._coefficient * self._barrier.normal_force(positions)
+        changed, whole = float((self.limit - before).abs().sum()), float(self.limit.sum())
+        return changed / whole if whole > 0.0 else float(changed > 0.0)
+
+    def way(self, positions: Tensor) -> Tensor:
+        """(2, S) horizontal displacement since the start of the step, in metres."""
+        assert self._start is not None
+        return positions[:2, self.vertices] - self._start
+
+    def energy(self, positions: Tensor) -> Tensor:
+        slip = self.slip
+        length = torch.linalg.vector_norm(self.way(positions), dim=0)
+        share = (length / slip).clamp(max=1.0)
+        sticking = slip * (share * share * (1.0 - share / 3.0) + 1.0 / 3.0)
+        return torch.dot(self.limit, torch.where(length < slip, sticking, length))
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        out[:2].index_add_(1, self.vertices, self.force(self.way(positions)))
+
+    def force(self, way: Tensor) -> Tensor:
+        """(2, S) gradient by the way, in newtons."""
+        stiffness, _ = self._stiffness(way)
+        return stiffness * way
+
+    def curvature(self, way: Tensor) -> Tensor:
+        """(2, 2, S) second derivative by the way, in N/m; positive semi-definite."""
+        stiffness, change = self._stiffness(way)
+        curvature = way[:, None] * way[None] * change
+        curvature[0, 0] += stiffness
+        curvature[1, 1] += stiffness
+        return curvature
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        curvature = self.curvature(self.way(positions))
+        blocks = curvature.new_zeros(len(self.vertices), 9)
+        blocks[:, [0, 1, 3, 4]] = curvature.view(4, -1).T
+        matrix.add_diagonal_blocks(self.vertices, blocks)
+
+    def _stiffness(self, way: Tensor) -> tuple[Tensor, Tensor]:
+        """k = μ N f₁(s)/s and its derivative by s over s."""
+        length = torch.linalg.vector_norm(way, dim=0)
+        safe = length.clamp(min=self.slip)
+        slides = length >= self.slip
+        sticking = self.limit * (2.0 - length / self.slip) / self.slip
+        stiffness = torch.where(slides, self.limit / safe, sticking)
+        small = length.clamp(min=1e-6 * self.slip)
+        change = torch.where(
+            slides, -self.limit / safe**3, -self.limit / (self.slip * self.slip * small)
+        )
+        return stiffness, change

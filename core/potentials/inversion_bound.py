@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How far tets can go along a step before the first one is flat."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+# Of the way to the first flat tet: on it, the energy has no bound.
+MARGIN = 0.9
+BISECTIONS = 30
+
+
+def inversion_bound(edges: Tensor, change: Tensor) -> float:
+    """The share, at most 1, of ``change`` that keeps every volume positive.
+
+    A volume along a straight step is a cubic; its least value on an interval lies at the ends or
+    where its slope is zero.
+
+    Args:
+        edges: (3, 3, M) edge vectors of tets of positive volume.
+        change: (3, 3, M) that a whole step adds to them.
+    """
+    cubic = _determinant_cubic(edges, change)
+    share = 1.0
+    risky = cubic[:, ~(_least(cubic, share) > 0.0)]
+    if risky.shape[1] == 0:
+        return share
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        share = 0.5 * (low + high)
+        if bool((_least(risky, share) > 0.0).all()):
+            low = share
+        else:
+            high = share
+    return MARGIN * low
+
+
+def _determinant_cubic(edges: Tensor, change: Tensor) -> Tensor:
+    """(4, M) coefficients of det(edges + t change) by rising powers of t."""
+    a, b = edges, change
+    ab = _cofactor(a)
+    ba = _cofactor(b)
+    return torch.stack(
+        [(a[0] * ab[0]).sum(0), (b * ab).sum((0, 1)), (a * ba).sum((0, 1)), (b[0] * ba[0]).sum(0)]
+    )
+
+
+def _cofactor(a: Tensor) -> Tensor:
+    return torch.stack(
+        [torch.linalg.cross(a[(i + 1) % 3], a[(i + 2) % 3], dim=0) for i in range(3)]
+    )
+
+
+def _least(cubic: Tensor, share: float) -> Tensor:
+    """(M,) the least value for t between 0 and ``share``."""
+    constant, linear, square, cube = cubic
+    # Of the two roots of the slope, the stable form of each.
+    root = (square * square - 3.0 * cube * linear).clamp(min=0.0).sqrt()
+    sum_of = -(square + torch.where(square >= 0.0, root, -root))
+    first = (sum_of / (3.0 * cube)).nan_to_num(0.0).clamp(0.0, share)
+    second = (linear / sum_of).nan_to_num(0.0).clamp(0.0, share)
+    ends = torch.full_like(constant, share)
+    values = [((cube * t + square) * t + linear) * t + constant for t in (first, second, ends)]
+    return torch.minimum(torch.minimum(values[0], values[1]), torch.minimum(values[2], constant))
