@@ -181,6 +181,7 @@ def _settings(scene: bpy.types.Scene, frames: range) -> Settings:
         substeps=own.substeps or None,
         device=own.device,
         dtype=own.precision,
+        integrator=own.integrator,
     )
 
 

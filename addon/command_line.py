@@ -23,7 +23,7 @@ from typing import Any
 import bpy
 
 from ..core.errors import SuppleError
-from ..core.job import Job
+from ..core.job import INTEGRATORS, Job
 from . import actions, capture, playback
 from .bake import shape_keys
 
@@ -113,6 +113,7 @@ def _common_options(with_file: bool) -> argparse.ArgumentParser:
         help="first and last frame; the scene's own when left out",
     )
     common.add_argument("--device", choices=("auto", "cpu", "cuda"))
+    common.add_argument("--integrator", choices=INTEGRATORS)
     common.add_argument("--substeps", type=int, metavar="N", help="time steps a frame; 0 chooses")
     common.add_argument("--cache", type=Path, metavar="FOLDER", help="for the simulated frames")
     return common
@@ -188,6 +189,8 @@ def _apply(options: argparse.Namespace) -> None:
     own = bpy.context.scene.supple
     if options.device is not None:
         own.device = options.device
+    if options.integrator is not None:
+        own.integrator = options.integrator
     if options.substeps is not None:
         own.substeps = options.substeps
     if options.cache is not None:

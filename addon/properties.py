@@ -26,7 +26,7 @@ class SuppleObject(bpy.types.PropertyGroup):
         name="Stiffness",
         description=(
             "Young's modulus in pascal: how hard the material is to stretch. Jelly 1e4, soft "
-            "tissue 5e4, soft rubber 1e6. Stiffer takes longer to simulate"
+            "tissue 5e4, soft rubber 1e6"
         ),
         default=1e5,
         soft_min=1e3,
@@ -59,7 +59,7 @@ class SuppleObject(bpy.types.PropertyGroup):
     )
     damping: FloatProperty(
         name="Damping",
-        description="How fast motion dies away, in 1/s. At 0 it wobbles for ever",
+        description="How fast motion dies away, in 1/s. At 0 only the integrator calms it",
         default=0.5,
         soft_min=0.0,
         soft_max=10.0,
@@ -141,12 +141,32 @@ class SuppleScene(bpy.types.PropertyGroup):
         name="Start", description="Frame that shows the bodies before they move", default=1
     )
     frame_end: IntProperty(name="End", description="Last frame to simulate", default=100)
+    integrator: EnumProperty(
+        name="Integrator",
+        description="How the solver goes from one frame to the next",
+        items=[
+            ("automatic", "Automatic", "Chooses by stiffness, mesh and device"),
+            (
+                "implicit_euler",
+                "Implicit Euler",
+                "Stable at any stiffness with one step a frame; calms motion down",
+            ),
+            (
+                "bdf2",
+                "BDF2",
+                "Stable like Implicit Euler, but livelier: keeps more of the wobble",
+            ),
+            (
+                "symplectic_euler",
+                "Symplectic Euler",
+                "Many small explicit steps: exact wobble, slow for stiff or fine bodies",
+            ),
+        ],
+        default="automatic",
+    )
     substeps: IntProperty(
         name="Substeps",
-        description=(
-            "Time steps in a frame; 0 chooses as few as stay stable. More are slower, and more "
-            "exact"
-        ),
+        description="Time steps in a frame; 0 chooses. More are slower, and more exact",
         default=0,
         min=0,
         soft_max=1000,

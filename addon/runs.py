@@ -14,7 +14,7 @@ import bpy
 
 from ..core.errors import JobError, SuppleError
 from ..core.job import Job
-from . import cache, preview, session
+from . import cache, preview, session, step_report
 from .capture import capture
 from .playback import Playback
 from .session import Session, State
@@ -27,10 +27,12 @@ PAUSE_SECONDS = 0.02
 class Run(Protocol):
     """Work that goes on in the worker while Blender does something else.
 
-    ``warning`` is what the user should know before it begins, or empty.
+    ``warning`` is what the user should know before it begins, or empty; ``job`` is what the
+    worker works on.
     """
 
     warning: str
+    job: Job
 
     def step(self) -> bool:
         """Takes over what is new. True while there is more to come; raises SuppleError."""
@@ -67,7 +69,7 @@ class Simulation:
         opened = cache.open_job(context.scene, captured.scene, captured.settings)
         self.warning = opened.warning
         self.playback = Playback(opened.job, captured)
-        self._job = opened.job
+        self.job = opened.job
         self._frame_count = captured.settings.frame_count
         self._reached = opened.reached
         self._session: Session | None = None
@@ -105,10 +107,11 @@ class Simulation:
     def finish(self, context: bpy.types.Context) -> str:
         # Once more, for what an undo took away meanwhile.
         self.playback.attach()
-        context.scene.supple.mesh_report = _lines(self._job)
+        context.scene.supple.mesh_report = _lines(self.job)
         parts = [f"Simulated {self._frame_count} frames."]
         if self._session is None:
             parts = ["Nothing has changed since the last simulation; its frames are shown."]
+        parts += step_report.read(self.job).sentences()
         if missing := self.playback.missing():
             parts.append(f"No soft body any more: {', '.join(missing)}.")
         return " ".join(parts)
@@ -119,7 +122,7 @@ class Simulation:
         except JobError:
             # Without its damaged frames, the next run sees that it has to start over.
             self.cancel()
-            self._job.forget_after(self.playback.last_frame)
+            self.job.forget_after(self.playback.last_frame)
             raise
 
     def _poll(self) -> State:
@@ -144,10 +147,10 @@ class Tetrahedralization:
         self._captured = capture(context)
         opened = cache.open_job(context.scene, self._captured.scene, self._captured.settings)
         self.warning = opened.warning
-        self._job = opened.job
+        self.job = opened.job
         self._session: Session | None = None
-        if not self._job.has_solids():
-            self._session = session.start(self._job, mesh_only=True)
+        if not self.job.has_solids():
+            self._session = session.start(self.job, mesh_only=True)
 
     def step(self) -> bool:
         if self._session is None:
@@ -169,9 +172,9 @@ class Tetrahedralization:
         return "Cancelled; no tetrahedra were made."
 
     def finish(self, context: bpy.types.Context) -> str:
-        preview.show(context.scene, self._job, self._captured)
-        context.scene.supple.mesh_report = _lines(self._job)
-        count = sum(report["tets"] for report in self._job.mesh_reports())
+        preview.show(context.scene, self.job, self._captured)
+        context.scene.supple.mesh_report = _lines(self.job)
+        count = sum(report["tets"] for report in self.job.mesh_reports())
         return f"Made {count} tetrahedra; the preview lies in the collection {preview.COLLECTION}."
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ...core.errors import SuppleError
-from .. import solver_environment
+from .. import solver_environment, standby
 from ..solver_install import Installation, download_size, install
 
 
@@ -77,6 +77,8 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         self.report({"INFO"}, "Supple's solver is installed.")
+        # The first worker of an installation compiles its loops: it had better begin now.
+        standby.prepare()
         for window in context.window_manager.windows:
             for area in window.screen.areas:
                 area.tag_redraw()

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import bpy
 
-from .. import playback, runs, solver_environment
+from ...core.job import Job
+from .. import playback, runs, solver_environment, step_report
 from ..capture import is_soft_body
 from .sidebar import Sidebar, write
 
@@ -45,6 +46,7 @@ def _draw_selection(layout: bpy.types.UILayout, context: bpy.types.Context) -> N
 
 def _draw_progress(layout: bpy.types.UILayout, context: bpy.types.Context, run: runs.Run) -> None:
     layout.progress(factor=run.progress(), text=run.describe())
+    _draw_steps(layout, context, run.job)
     write(layout, context, "Esc cancels and keeps the frames so far.", icon="INFO")
 
 
@@ -55,3 +57,14 @@ def _draw_buttons(layout: bpy.types.UILayout, context: bpy.types.Context) -> Non
     row = column.row(align=True)
     row.operator("supple.bake", icon="SHAPEKEY_DATA")
     row.operator("supple.free", icon="TRASH")
+    shown = playback.shown_folder(context.scene)
+    if shown is not None:
+        _draw_steps(layout, context, Job(shown))
+
+
+def _draw_steps(layout: bpy.types.UILayout, context: bpy.types.Context, job: Job) -> None:
+    report = step_report.read(job)
+    if report.steps:
+        write(layout, context, report.steps, icon="INFO")
+    if report.warning:
+        write(layout, context, report.warning, icon="ERROR")

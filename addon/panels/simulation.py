@@ -25,6 +25,7 @@ class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
         else:
             column.prop(own, "frame_start")
             column.prop(own, "frame_end")
+        layout.prop(own, "integrator")
         layout.prop(own, "substeps")
         layout.prop(own, "device")
         layout.prop(own, "precision")

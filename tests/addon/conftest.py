@@ -24,6 +24,14 @@ def addon() -> Iterator[None]:
     supple.unregister()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def kernels() -> Iterator[None]:
+    """One place for compiled loops: each test has a user's cache of its own, and would compile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_CACHE_DIR", str(Path(supple.__file__).parent / "build" / "kernels"))
+        yield
+
+
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bpy.types.Scene:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user cache"))

@@ -12,6 +12,7 @@ import pytest
 
 from supple.addon.bake import shape_keys
 from supple.addon.capture import capture
+from supple.core.integrators.choice import NAMES
 from supple.core.scene import SurfaceMesh
 
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2
@@ -75,13 +76,21 @@ def test_scene_settings_become_time_gravity_and_frames(scene, add_body):
     scene.render.fps, scene.render.fps_base = 30, 1.001
     scene.gravity = (1.0, 0.0, -2.0)
     scene.frame_start, scene.frame_end = 11, 31
+    scene.supple.substeps, scene.supple.integrator = 3, "bdf2"
     now = captured()
+    assert (now.settings.substeps, now.settings.integrator) == (3, "bdf2")
     assert now.settings.frame_time == pytest.approx(1.001 / 30)
     assert now.settings.frame_count == 20
     assert now.start_frame == 11
     assert now.scene.gravity == (1.0, 0.0, -2.0)
     scene.use_gravity = False
     assert captured().scene.gravity == (0.0, 0.0, 0.0)
+
+
+def test_the_menu_offers_every_integrator_by_its_name(scene):
+    menu = scene.supple.bl_rna.properties["integrator"]
+    assert {item.identifier: item.name for item in menu.enum_items} == NAMES
+    assert scene.supple.integrator == "automatic"
 
 
 def test_an_own_frame_range_replaces_the_scenes(scene, add_body):

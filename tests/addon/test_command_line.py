@@ -15,7 +15,7 @@ import pytest
 
 from supple.addon import command_line
 from supple.addon.bake import shape_keys
-from supple.core.job import Job
+from supple.core.job import INTEGRATORS, Job
 
 FRAMES = 3
 
@@ -78,12 +78,14 @@ def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alo
 ) -> None:
     before = scene_file.read_bytes()
     cache, output = tmp_path / "cache", tmp_path / "new folder" / "baked.blend"
-    words = ("--frames", "1-2", "--substeps", "50", "--cache", cache, "--output", output)
-    out, _ = supple_says("bake", scene_file, *words)
+    words = ("--frames", "1-2", "--integrator", "symplectic_euler", "--substeps", "50")
+    out, _ = supple_says("bake", scene_file, *words, "--cache", cache, "--output", output)
+    assert "Supple: Simulated 1 frames. Symplectic Euler, 50 steps a frame." in out.splitlines()
     assert out.splitlines()[-1] == str(output)
     assert scene_file.read_bytes() == before
     settings = json.loads(next(cache.glob("*/scene.json")).read_text())["settings"]
     assert (settings["frame_count"], settings["substeps"]) == (1, 50)
+    assert settings["integrator"] == "symplectic_euler"
     bpy.ops.wm.open_mainfile(filepath=str(output))
     block = bpy.data.objects["Cube"]
     assert shape_keys.has_bake(block)
@@ -122,6 +124,12 @@ def test_a_scene_without_soft_bodies_is_refused_and_nothing_is_written(tmp_path:
 def test_words_it_does_not_know_are_explained(words: tuple[str, ...]) -> None:
     _, error = supple_says(*words, rc=2)
     assert "usage: python -m supple" in error
+
+
+def test_an_integrator_it_does_not_know_is_refused_with_those_it_does() -> None:
+    _, error = supple_says("simulate", "a.blend", "--integrator", "euler", rc=2)
+    assert "invalid choice: 'euler'" in error
+    assert all(name in error.splitlines()[-1] for name in INTEGRATORS)
 
 
 def test_inside_blender_the_same_words_need_no_file(capsys: pytest.CaptureFixture[str]) -> None:

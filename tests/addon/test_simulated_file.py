@@ -14,11 +14,20 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon import actions, cache, playback, playback_modifier, session, solver_environment
+from supple.addon import (
+    actions,
+    cache,
+    playback,
+    playback_modifier,
+    session,
+    solver_environment,
+    step_report,
+)
 from supple.addon.bake import shape_keys
 from supple.addon.cache import OpenedJob
 from supple.addon.capture import capture
 from supple.core.errors import SuppleError
+from supple.core.job import Job
 
 from .conftest import evaluated_positions, world_positions
 
@@ -74,6 +83,11 @@ def test_it_plays_a_free_fall(file):
 def test_simulating_again_has_nothing_to_do(file, monkeypatch):
     monkeypatch.setattr(session, "start", lambda *_: pytest.fail("there was nothing to do"))
     assert "Nothing has changed" in actions.simulate(bpy.context)
+
+
+def test_its_time_steps_are_still_told(file):
+    folder = playback.shown_folder(bpy.context.scene)
+    assert "50 steps a frame" in step_report.read(Job(folder)).steps
 
 
 def test_baked_keys_show_what_was_simulated(file):

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the sidebar's first panel says, drawn on a layout that keeps the texts."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import bpy
+import pytest
+
+from supple.addon import actions, playback, runs
+from supple.addon.panels.main import SUPPLE_PT_main
+from supple.core.job import Job
+
+pytestmark = pytest.mark.usefixtures("solver")
+
+
+class Layout:
+    """Stands in for Blender's, which exists only in a window."""
+
+    def __init__(self) -> None:
+        self.texts: list[tuple[str, str]] = []
+
+    def label(self, text: str, icon: str) -> None:
+        self.texts.append((icon, text))
+
+    def progress(self, factor: float, text: str) -> None:
+        self.texts.append(("", text))
+
+    def operator(self, name: str, icon: str) -> None:
+        pass
+
+    def column(self, align: bool) -> Layout:
+        return self
+
+    row = column
+
+
+def sidebar(scene: bpy.types.Scene) -> list[tuple[str, str]]:
+    """(icon, text) of each label."""
+    layout = Layout()
+    context: Any = SimpleNamespace(
+        scene=scene,
+        object=bpy.context.object,
+        preferences=SimpleNamespace(system=SimpleNamespace(ui_scale=1.0)),
+        region=SimpleNamespace(width=2000),
+    )
+    SUPPLE_PT_main.draw(SimpleNamespace(layout=layout), context)
+    return layout.texts
+
+
+def log(scene: bpy.types.Scene) -> Job:
+    folder = playback.shown_folder(scene)
+    assert folder is not None
+    return Job(folder)
+
+
+def test_the_integrator_of_the_menu_simulates_and_is_shown(scene, add_body):
+    add_body()
+    scene.supple.integrator = "implicit_euler"
+    assert sidebar(scene) == []
+    said = actions.simulate(bpy.context)
+    last = log(scene).records()[-1]
+    assert (last["integrator"], last["substeps"]) == ("Implicit Euler", 1)
+    ((icon, shown),) = sidebar(scene)
+    assert icon == "INFO"
+    assert shown.startswith("Implicit Euler, 1 step a frame, ")
+    assert f"{shown}." in said
+
+
+def test_another_integrator_is_another_run(scene, add_body):
+    add_body()
+    shown = []
+    for name in ("implicit_euler", "symplectic_euler"):
+        scene.supple.integrator = name
+        assert "Simulated" in actions.simulate(bpy.context)
+        shown.append(sidebar(scene)[0][1].split(",")[0])
+    assert shown == ["Implicit Euler", "Symplectic Euler"]
+
+
+def test_frames_that_did_not_converge_are_a_warning(scene, add_body):
+    add_body()
+    actions.simulate(bpy.context)
+    path = log(scene).log_path
+    records = log(scene).records()
+    records[2]["converged"] = False
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    warning = "1 frame did not reach the tolerance: more substeps help"
+    assert sidebar(scene)[-1] == ("ERROR", warning)
+    assert f"{warning}." in actions.simulate(bpy.context)
+
+
+def test_while_it_runs_the_steps_of_this_run_are_shown(scene, add_body, monkeypatch):
+    add_body()
+    scene.supple.integrator = "symplectic_euler"
+    actions.simulate(bpy.context)
+    scene.supple.integrator, scene.frame_end = "implicit_euler", 250
+    run = runs.Simulation(bpy.context)
+    monkeypatch.setattr(runs, "current", run)
+    assert not [text for _, text in sidebar(scene) if "Euler" in text]
+    while run.playback.last_frame < 1:
+        run.step()
+    assert [text for _, text in sidebar(scene) if text.startswith("Implicit Euler, 1 step")]
+    run.cancel()

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the user is told of a run's time steps, from logs that are written here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supple.addon import step_report
+from supple.core.job import Job
+
+IMPLICIT = {
+    "integrator": "Implicit Euler",
+    "substeps": 1,
+    "iterations": 4,
+    "converged": True,
+}
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return Job(tmp_path)
+
+
+def told(job: Job, *records: dict[str, Any]) -> tuple[str, str]:
+    for index, record in enumerate(records):
+        job.append_record({"frame": index, **record})
+    report = step_report.read(job)
+    return report.steps, report.warning
+
+
+def test_the_latest_frame_is_told(job: Job) -> None:
+    hard = IMPLICIT | {"substeps": 2, "iterations": 1}
+    assert told(job, IMPLICIT, hard) == ("Implicit Euler, 2 steps a frame, 1 iteration", "")
+
+
+def test_explicit_steps_have_no_iterations(job: Job) -> None:
+    explicit = IMPLICIT | {"integrator": "Symplectic Euler", "substeps": 50, "iterations": 0}
+    assert told(job, explicit) == ("Symplectic Euler, 50 steps a frame", "")
+
+
+@pytest.mark.parametrize(("count", "frames"), [(1, "1 frame did"), (3, "3 frames did")])
+def test_frames_that_did_not_converge_are_counted(job: Job, count: int, frames: str) -> None:
+    missed = [IMPLICIT | {"converged": False}] * count
+    _, warning = told(job, IMPLICIT, *missed, IMPLICIT)
+    assert warning == f"{frames} not reach the tolerance: more substeps help"
+
+
+def test_it_follows_a_log_that_grows(job: Job) -> None:
+    assert told(job) == ("", "")
+    assert told(job, IMPLICIT)[0].endswith("4 iterations")
+    assert told(job, IMPLICIT | {"iterations": 7})[0].endswith("7 iterations")
+
+
+def test_a_log_from_before_there_was_a_choice_tells_nothing(job: Job) -> None:
+    assert told(job, {"substeps": 30, "seconds": 0.1}) == ("", "")
+
+
+def test_a_damaged_log_is_named(job: Job) -> None:
+    job.log_path.write_text("{oops}\n")
+    assert "log.jsonl is damaged" in told(job)[1]
