@@ -9,13 +9,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import explicit_substep, first_frame, shape_keys
+from . import (
+    explicit_substep,
+    first_frame,
+    implicit_frame,
+    shape_keys,
+    time_against_tets,
+    time_stepping,
+)
 from .machine import describe, file_name
 
 BENCHMARKS: dict[str, Callable[[], Any]] = {
     "explicit_substep": explicit_substep.run,
+    "implicit_frame": implicit_frame.run,
     "first_frame": first_frame.run,
     "shape_keys": shape_keys.run,
+    "time_stepping": time_stepping.run,
+    "time_against_tets": time_against_tets.run,
 }
 
 
@@ -31,8 +41,8 @@ def main() -> None:
         print(f"\n{name}", flush=True)
         results[name] = BENCHMARKS[name]()
         print(json.dumps(results[name], indent=1), flush=True)
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(results, indent=1) + "\n")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(results, indent=1) + "\n")
     print(f"\nKept in {path}")
 
 

@@ -15,6 +15,7 @@ from .compiled import is_compiled
 from .discretize import discretize
 from .errors import SceneError
 from .integrators import ImplicitEuler, Integrator, Stepper
+from .minimizers.equilibrium import settle
 from .scene import Scene
 from .system import Effort, Energies, State, System
 
@@ -114,6 +115,20 @@ class Simulator:
                 self.state = self.stepper.advance(self.state)
                 frame = self.frame(began)
             yield frame
+
+    def settle(self) -> Frame:
+        """Goes to the static equilibrium that the present state would come to; its frame.
+
+        Raises:
+            InstabilityError: when nothing holds a body, or no equilibrium is found.
+            SceneError: when the ground is bouncy.
+        """
+        began = time.perf_counter()
+        # Another system: an explicit integrator wants its materials as they are.
+        system = System(self.scene, self.system.device, self.system.dtype)
+        with self._threads():
+            self.state = settle(system, self.state)
+            return self.frame(began)
 
     @contextmanager
     def _threads(self) -> Iterator[None]:

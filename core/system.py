@@ -287,8 +287,8 @@ class System:
     # Ground
 
     def _add_ground(self, ground: Ground) -> None:
-        areas = np.concatenate([mesh.surface_areas for mesh in self.meshes])
-        vertices = np.flatnonzero((areas > 0.0) & ~self.is_pinned)
+        areas = np.concatenate([_contact_areas(mesh) for mesh in self.meshes])
+        vertices = np.flatnonzero(~self.is_pinned)
         if ground.response == "projection":
             self.ground_step = ProjectionStep(
                 self._indices(vertices), ground.height, ground.friction, ground.restitution
@@ -323,6 +323,13 @@ class System:
             if body.skin is None:
                 check_above_ground(body.name, positions[:, where].T.cpu().numpy(), ground)
             positions[2, where] += free * depth
+
+
+def _contact_areas(mesh: TetMesh) -> NDArray[np.float64]:
+    """(N,) of each vertex, in m²: one inside, which only a crushed body brings to the ground, has
+    the face of a cube of its volume."""
+    surface = mesh.surface_areas
+    return np.where(surface > 0.0, surface, mesh.lumped_mass(1.0) ** (2.0 / 3.0))
 
 
 def _tet_mesh(body: SoftBody) -> TetMesh:

@@ -36,13 +36,6 @@ class BDF2(Integrator):
 class _BDF2Stepper(ImplicitStepper):
     label = "BDF2"
 
-    def advance(self, state: State) -> State:
-        # What lies before is a step of the present length away, or of no use.
-        if state.substeps != self.substeps:
-            state = State(state.positions, state.velocities, state.frame, self.substeps)
-        after = super().advance(state)
-        return after
-
     def inertial(self, state: State, step: float) -> tuple[Tensor, float]:
         keep = decay(self._system.damping, step)
         velocities = state.velocities if keep is None else state.velocities * keep
@@ -50,7 +43,7 @@ class _BDF2Stepper(ImplicitStepper):
             return state.positions + step * velocities, step
         positions_before, velocities_before = state.before
         if keep is not None:
-            velocities_before = velocities_before * keep
+            velocities_before = velocities_before * keep * keep
         span = 2.0 / 3.0 * step
         coasting = (4.0 * velocities - velocities_before) / 3.0
         return (4.0 * state.positions - positions_before) / 3.0 + span * coasting, span

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..errors import InstabilityError
 from ..minimizers.incremental_potential import IncrementalPotential
-from ..minimizers.newton import Minimum, Newton
+from ..minimizers.newton import Newton
 from ..system import Effort, State, System
 from .integrator import Stepper
 
@@ -42,7 +42,9 @@ class ImplicitStepper(Stepper):
     def advance(self, state: State) -> State:
         substeps = self.substeps
         for _ in range(RETRIES + 1 if self.adapts else 1):
-            after = self._frame(replace(state, substeps=substeps, effort=Effort()))
+            # What lies before is a step of this length away, or of no use.
+            before = state.before if state.substeps == substeps else None
+            after = self._frame(replace(state, substeps=substeps, before=before, effort=Effort()))
             if after.effort.converged:
                 break
             substeps *= 2
@@ -78,7 +80,7 @@ class ImplicitStepper(Stepper):
             positions=positions,
             velocities=velocities,
             before=self.history(state),
-            effort=_added(state.effort, minimum, span),
+            effort=minimum.added_to(state.effort, span),
         )
 
     @abstractmethod
@@ -102,19 +104,6 @@ class ImplicitStepper(Stepper):
         energies = [objective.energy(guess)[0] for guess in guesses]
         finite = [math.inf if math.isnan(energy) else energy for energy in energies]
         return guesses[finite.index(min(finite))]
-
-
-def _added(effort: Effort, minimum: Minimum, span: float) -> Effort:
-    """The account of the frame so far and one more step."""
-    worst_so_far = effort if not effort.converged else None
-    return Effort(
-        iterations=effort.iterations + minimum.iterations,
-        linear_iterations=effort.linear_iterations + minimum.linear_iterations,
-        factorizations=effort.factorizations + minimum.factorizations,
-        converged=effort.converged and minimum.converged,
-        residual_speed=max(effort.residual_speed or 0.0, minimum.last_move / span),
-        stopped=worst_so_far.stopped if worst_so_far else minimum.stopped,
-    )
 
 
 def _lost(system: System, state: State) -> str:

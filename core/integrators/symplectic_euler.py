@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
 
 from ..errors import InstabilityError
 from ..system import Energies, State, System
+from .captured_substep import CapturedSubstep
 from .damping import decay
 from .integrator import Integrator, Stepper
 from .stability import critical_step
@@ -44,46 +46,91 @@ class ExplicitStepper(Stepper):
     def __init__(self, system: System, frame_time: float, substeps: int, adapts: bool) -> None:
         super().__init__(substeps, adapts)
         self._system, self._frame_time = system, frame_time
+        self._substep: Substep | None = None
 
     def advance(self, state: State) -> State:
         system = self._system
         before = system.energies(state)
         substeps = state.substeps
         for _ in range(RETRIES + 1 if self.adapts else 1):
-            after, work = _advance(system, replace(state, substeps=substeps), self._frame_time)
+            after, work = self._frame(replace(state, substeps=substeps))
             if _is_stable(system, before, system.energies(after), work):
                 return after
             substeps *= 2
         tried = substeps // 2
         raise InstabilityError(_too_long(system, tried, 2 * tried, frame=state.frame + 1))
 
+    def _frame(self, start: State) -> tuple[State, float]:
+        """The state a frame later and the work that moving pins did."""
+        substep = self._substep_of(self._frame_time / start.substeps)
+        substep.begin(start)
+        for number in range(start.substeps):
+            substep.lead_pins(start.frame, (number + 1) / start.substeps)
+            substep.run()
+        positions, velocities = substep.positions.clone(), substep.velocities.clone()
+        after = replace(start, positions=positions, velocities=velocities, frame=start.frame + 1)
+        return after, float(substep.work)
 
-def _advance(system: System, start: State, frame_time: float) -> tuple[State, float]:
-    """The state a frame later and the work that moving pins did."""
-    state = start.clone()
-    positions, velocities = state.positions, state.velocities
-    step = frame_time / start.substeps
-    kick = step * system.inverse_mass
-    keep = decay(system.damping, step)
-    gradient = torch.zeros_like(positions)
-    pins, work = system.moving_pins, torch.zeros((), device=system.device, dtype=system.dtype)
-    for substep in range(start.substeps):
+    def _substep_of(self, step: float) -> Substep:
+        if self._substep is None or self._substep.step != step:
+            self._substep = Substep(self._system, step)
+        return self._substep
+
+
+class Substep:
+    """A step of the scheme, on tensors that stay in place.
+
+    Args:
+        system: to be carried on.
+        step: in seconds.
+    """
+
+    def __init__(self, system: System, step: float) -> None:
+        self._system, self.step = system, step
+        self._kick, self._keep = step * system.inverse_mass, decay(system.damping, step)
+        #: (3, N) in metres and m/s.
+        self.positions = system.rest_positions()
+        self.velocities = torch.zeros_like(self.positions)
+        self._gradient = torch.zeros_like(self.positions)
+        #: Done by moving pins since the frame began, in joules.
+        self.work = system.mass.new_zeros(())
+        pins = system.moving_pins
+        self._target = None if pins is None else pins.positions(0, 0.0)
+        #: Takes the step.
+        self.run: Callable[[], None] = self._take
+        if self.positions.is_cuda:
+            self.run = CapturedSubstep(self._take)
+
+    def begin(self, state: State) -> None:
+        """Goes to where a frame starts."""
+        self.positions.copy_(state.positions)
+        self.velocities.copy_(state.velocities)
+        self.work.zero_()
+
+    def lead_pins(self, frame: int, fraction: float) -> None:
+        """Says where moving pins are to be after the next step."""
+        if self._system.moving_pins is not None and self._target is not None:
+            self._target.copy_(self._system.moving_pins.positions(frame, fraction))
+
+    def _take(self) -> None:
+        # On CUDA this is recorded: nothing in it may look at values.
+        system, step, gradient = self._system, self.step, self._gradient
+        positions, velocities = self.positions, self.velocities
         gradient.zero_()
         system.add_gradient(positions, gradient)
         # Damping acts on the old velocity alone: at rest the ground then carries the whole weight.
-        if keep is not None:
-            velocities.mul_(keep)
-        velocities.addcmul_(gradient, kick, value=-1.0)
+        if self._keep is not None:
+            velocities.mul_(self._keep)
+        velocities.addcmul_(gradient, self._kick, value=-1.0)
         positions.add_(velocities, alpha=step)
         if system.ground_step is not None:
             system.ground_step.apply(positions, velocities, step)
-        if pins is not None:
+        pins = system.moving_pins
+        if pins is not None and self._target is not None:
             # Pins have no inverse mass: so far they coasted at the velocity of the last step.
             positions[:, pins.vertices] -= step * velocities[:, pins.vertices]
-            target = pins.positions(start.frame, (substep + 1) / start.substeps)
-            moved = pins.lead(positions, velocities, target, step)
-            work += (gradient[:, pins.vertices] * moved).sum()
-    return replace(state, frame=start.frame + 1), float(work)
+            moved = pins.lead(positions, velocities, self._target, step)
+            self.work += (gradient[:, pins.vertices] * moved).sum()
 
 
 def _is_stable(system: System, before: Energies, after: Energies, work: float) -> bool:

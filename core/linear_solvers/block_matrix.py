@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, is_compiled, shared_range, use_threads
+from .segments import segment_sums
 
 #: The pairs of a tet's corners whose blocks an element matrix lists; the others are transposes.
 CORNER_PAIRS = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3))
@@ -53,8 +54,16 @@ class BlockPattern:
         #: (n + 1,) and (B,) int32: block compressed sparse rows.
         self.starts = np.searchsorted(rows, np.arange(self.size + 1)).astype(np.int32)
         self.columns = (self._keys % self.size).astype(np.int32)
+        places = np.searchsorted(self._keys, diagonal)
         #: (n,) where the diagonal blocks lie among all.
-        self.diagonal = torch.as_tensor(np.searchsorted(self._keys, diagonal), device=device)
+        self.diagonal = torch.as_tensor(places, device=device)
+        #: (N,) where that of each vertex lies; without meaning where it is no unknown.
+        self.diagonal_of = torch.as_tensor(places[self.unknown_of], device=device)
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """(B,) the row of each block."""
+        return np.repeat(np.arange(self.size), np.diff(self.starts))
 
     def locate(self, elements: NDArray[np.int32]) -> ElementMap:
         """Where the element matrices of (4, M) tets are added."""
@@ -120,12 +129,11 @@ class BlockMatrix:
     def set_diagonal(self, values: Tensor) -> None:
         """Makes this the diagonal matrix of (n,) values, one an unknown vertex."""
         self.values.zero_()
-        self.values[self.pattern.diagonal[:, None], [0, 4, 8]] = values[:, None]
+        self.values[self.pattern.diagonal, ::4] = values[:, None]
 
     def add_diagonal_blocks(self, vertices: Tensor, blocks: Tensor) -> None:
         """Adds (S, 9) blocks to the diagonal at (S,) different vertices that are not pinned."""
-        unknowns = torch.as_tensor(self.pattern.unknown_of, device=vertices.device)[vertices]
-        self.values[self.pattern.diagonal[unknowns]] += blocks
+        self.values[self.pattern.diagonal_of[vertices]] += blocks
 
     def add_elements(self, where: ElementMap, blocks: Tensor) -> None:
         """Adds (M, 10, 9) element blocks, in the order of ``CORNER_PAIRS``."""
@@ -137,10 +145,8 @@ class BlockMatrix:
             return
         values = self.values.view(-1, 3, 3)
         for (starts, sources), out in zip(where.segments, (values, values.mT), strict=True):
-            # One segment after the other, in one order: the sums are always the same.
             gathered = blocks.view(-1, 9).index_select(0, sources)
-            sums = torch.segment_reduce(gathered, "sum", offsets=starts, axis=0, unsafe=True)
-            out += sums.view(-1, 3, 3)
+            out += segment_sums(gathered, starts).view(-1, 3, 3)
 
     def diagonal_blocks(self) -> Tensor:
         """(n, 3, 3)."""

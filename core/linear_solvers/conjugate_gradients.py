@@ -3,43 +3,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import compiled, shared_range, use_threads
+from ..compiled import is_compiled
 from .block_matrix import BlockMatrix, BlockPattern
-from .rigid_modes import RigidModes
-
-#: Fewer rows than this a thread cost more to hand out than to multiply.
-ROWS_PER_THREAD = 500
-
-
-#: How an iteration may end, by the number that the compiled loop returns.
-END: tuple[Literal["converged", "limit", "indefinite"], ...] = ("converged", "limit", "indefinite")
-
-
-@dataclass(frozen=True)
-class Solution:
-    """An approximate solution.
-
-    Args:
-        x: (n, 3).
-        iterations: taken.
-        end: ``converged``, ``limit`` of iterations or ``indefinite`` matrix.
-    """
-
-    x: Tensor
-    iterations: int
-    end: Literal["converged", "limit", "indefinite"]
+from .cg_passes import CGPasses
+from .compiled_cg import CompiledCG
+from .solution import Solution
 
 
 class ConjugateGradients:
     """Solves A x = b for matrices on one pattern, preconditioned on two levels.
+
+    The levels are the inverses of the diagonal blocks and the rigid motions of groups of unknowns.
+    What the last iterations gained estimates the error before them (Strakoš and Tichý, "Error
+    estimation in preconditioned conjugate gradients", BIT 45, 2005).
+
+    On a CPU a compiled loop serves, where numba is installed; torch passes elsewhere.
 
     Args:
         pattern: of the matrices.
@@ -50,18 +33,15 @@ class ConjugateGradients:
     def __init__(
         self, pattern: BlockPattern, group_starts: NDArray[np.int32], dtype: torch.dtype
     ) -> None:
-        self._pattern = pattern
-        self._modes = RigidModes(pattern, group_starts)
-        self._vectors = torch.empty(5, pattern.size, 3, dtype=dtype).numpy()
-        self._inverse = np.empty((pattern.size, 9), dtype=self._vectors.dtype)
-        self._coarse = np.zeros((2, 6 * self._modes.count))
-        self._sums = np.empty(self._modes.count)
+        self._method: CompiledCG | CGPasses
+        if is_compiled() and pattern.device.type == "cpu":
+            self._method = CompiledCG(pattern, group_starts, dtype)
+        else:
+            self._method = CGPasses(pattern, group_starts, dtype)
 
     def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
         """Makes the preconditioner of a matrix whose unknowns are at (n, 3) ``positions``."""
-        self._values = matrix.values.numpy()
-        _invert(matrix.values.numpy(), self._pattern.diagonal.numpy(), self._inverse)
-        self._coarse_inverse = self._modes.update(matrix, positions.numpy()).numpy()
+        self._method.prepare(matrix, positions)
 
     def solve(self, rhs: Tensor, relative: float, absolute: float, limit: int) -> Solution:
         """
@@ -71,145 +51,4 @@ class ConjugateGradients:
             absolute: the same in its own unit; the weaker of the two counts.
             limit: iterations at most.
         """
-        use_threads(self._pattern.size, ROWS_PER_THREAD)
-        energies = np.zeros(limit + 1)
-        iterations, end = _solve(
-            (self._pattern.starts, self._pattern.columns, self._values),
-            self._inverse,
-            (self._modes.starts, self._modes.group_of, self._modes.arms),
-            self._coarse_inverse,
-            rhs.numpy(),
-            self._vectors,
-            self._coarse,
-            self._sums,
-            energies,
-            relative * relative,
-            absolute * absolute,
-        )
-        x = torch.from_numpy(self._vectors[0])
-        return Solution(x, iterations, END[end])
-
-
-@compiled(parallel=True)
-def _solve(
-    matrix: Any,
-    inverse: Any,
-    groups: Any,
-    coarse_inverse: Any,
-    rhs: Any,
-    vectors: Any,
-    coarse: Any,
-    sums: Any,
-    energies: Any,
-    relative: float,
-    absolute: float,
-) -> tuple[int, int]:
-    starts, columns, values = matrix
-    group_starts, group_of, arms = groups
-    x, r, z, p, q = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
-    pull, answer = coarse[0], coarse[1]
-    count = len(group_starts) - 1
-    for i in range(len(x)):
-        for c in range(3):
-            x[i, c], r[i, c], p[i, c] = 0.0, rhs[i, c], 0.0
-    rho, step = 0.0, 0.0
-    for iteration in range(len(energies)):
-        # r is known but for the last step; what the groups feel of it is gathered on the way.
-        for group in shared_range(count):
-            t0, t1, t2, w0, w1, w2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            for i in range(group_starts[group], group_starts[group + 1]):
-                if iteration > 0:
-                    for c in range(3):
-                        x[i, c] += step * p[i, c]
-                        r[i, c] -= step * q[i, c]
-                r0, r1, r2 = r[i, 0], r[i, 1], r[i, 2]
-                a0, a1, a2 = arms[i, 0], arms[i, 1], arms[i, 2]
-                t0, t1, t2 = t0 + r0, t1 + r1, t2 + r2
-                w0, w1, w2 = w0 + a1 * r2 - a2 * r1, w1 + a2 * r0 - a0 * r2, w2 + a0 * r1 - a1 * r0
-            own = pull[6 * group : 6 * group + 6]
-            own[0], own[1], own[2], own[3], own[4], own[5] = t0, t1, t2, w0, w1, w2
-        if iteration == len(energies) - 1:
-            return iteration, 1
-        # What the last iterations gained estimates the error before them (Strakos and Tichy,
-        # "Error estimation in preconditioned conjugate gradients", BIT 45, 2005).
-        before = iteration - 3 - iteration // 4
-        if before > 0:
-            error = energies[iteration] - energies[before]
-            if error <= max(relative * energies[iteration], absolute):
-                return iteration, 0
-        for k in shared_range(len(pull)):
-            total = 0.0
-            for m in range(len(pull)):
-                total += coarse_inverse[k, m] * pull[m]
-            answer[k] = total
-        for group in shared_range(count):
-            total = 0.0
-            for i in range(group_starts[group], group_starts[group + 1]):
-                total += _precondition(inverse, answer, group_of, arms, r, z, i)
-            sums[group] = total
-        previous, rho = rho, sums.sum()
-        if not rho > 0.0:
-            return iteration, 0
-        keep = rho / previous if iteration > 0 else 0.0
-        for group in shared_range(count):
-            for i in range(group_starts[group], group_starts[group + 1]):
-                for c in range(3):
-                    p[i, c] = z[i, c] + keep * p[i, c]
-        for group in shared_range(count):
-            total = 0.0
-            for i in range(group_starts[group], group_starts[group + 1]):
-                total += _multiply_row(starts, columns, values, p, q, i)
-            sums[group] = total
-        curvature = sums.sum()
-        if not curvature > 0.0:
-            return iteration, 2
-        step = rho / curvature
-        energies[iteration + 1] = energies[iteration] + step * rho
-    return 0, 1
-
-
-@compiled()
-def _invert(values: Any, diagonal: Any, out: Any) -> None:
-    """Inverses of symmetric 3 × 3 blocks, by their cofactors."""
-    for i in range(len(diagonal)):
-        a, b = values[diagonal[i]], out[i]
-        b[0] = a[4] * a[8] - a[5] * a[5]
-        b[1] = a[2] * a[5] - a[1] * a[8]
-        b[2] = a[1] * a[5] - a[2] * a[4]
-        b[4] = a[0] * a[8] - a[2] * a[2]
-        b[5] = a[1] * a[2] - a[0] * a[5]
-        b[8] = a[0] * a[4] - a[1] * a[1]
-        scale = 1.0 / (a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
-        b[3], b[6], b[7] = b[1], b[2], b[5]
-        for k in range(9):
-            b[k] *= scale
-
-
-@compiled()
-def _precondition(
-    inverse: Any, answer: Any, group_of: Any, arms: Any, r: Any, z: Any, i: int
-) -> Any:
-    """z = D⁻¹ r + Z (Zᵀ A Z)⁻¹ Zᵀ r in row i; returns its scalar product with r."""
-    b, m = inverse[i], answer[6 * group_of[i] : 6 * group_of[i] + 6]
-    r0, r1, r2 = r[i, 0], r[i, 1], r[i, 2]
-    a0, a1, a2 = arms[i, 0], arms[i, 1], arms[i, 2]
-    z0 = b[0] * r0 + b[1] * r1 + b[2] * r2 + m[0] + m[4] * a2 - m[5] * a1
-    z1 = b[3] * r0 + b[4] * r1 + b[5] * r2 + m[1] + m[5] * a0 - m[3] * a2
-    z2 = b[6] * r0 + b[7] * r1 + b[8] * r2 + m[2] + m[3] * a1 - m[4] * a0
-    z[i, 0], z[i, 1], z[i, 2] = z0, z1, z2
-    return r0 * z0 + r1 * z1 + r2 * z2
-
-
-@compiled()
-def _multiply_row(starts: Any, columns: Any, values: Any, p: Any, q: Any, i: int) -> Any:
-    """q = A p in row i; returns its scalar product with p."""
-    q0, q1, q2 = 0.0, 0.0, 0.0
-    for block in range(starts[i], starts[i + 1]):
-        j = columns[block]
-        b = values[block]
-        p0, p1, p2 = p[j, 0], p[j, 1], p[j, 2]
-        q0 += b[0] * p0 + b[1] * p1 + b[2] * p2
-        q1 += b[3] * p0 + b[4] * p1 + b[5] * p2
-        q2 += b[6] * p0 + b[7] * p1 + b[8] * p2
-    q[i, 0], q[i, 1], q[i, 2] = q0, q1, q2
-    return p[i, 0] * q0 + p[i, 1] * q1 + p[i, 2] * q2
+        return self._method.solve(rhs, relative, absolute, limit)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .block_matrix import BlockMatrix, BlockPattern
-from .conjugate_gradients import ConjugateGradients, Solution
+from .conjugate_gradients import ConjugateGradients
 from .direct import DirectSolver, NotPositiveDefiniteError, is_available
+from .solution import Solution
 
 # Iterations that take as long as a factorization, c nᵖ of n unknown vertices: measured from 3 K to
 # 40 K vertices. To go on for longer would be slower than to have begun directly.
@@ -42,7 +43,6 @@ class LinearSolver:
         self._pattern, self._points = pattern, points
         self._iterative = ConjugateGradients(pattern, group_starts, dtype)
         self._limit = max(50, int(BREAK_EVEN * pattern.size**GROWTH))
-        self._matrix: BlockMatrix | None = None
         self._is_direct = self._is_factorized = False
         self.factorizations = 0
 
@@ -56,7 +56,8 @@ class LinearSolver:
 
     def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
         """Takes a matrix whose unknowns are at (n, 3) ``positions``."""
-        self._matrix, self._is_factorized = matrix, False
+        self._matrix, self._positions = matrix, positions
+        self._is_factorized = False
         if not self._is_direct:
             self._iterative.prepare(matrix, positions)
 
@@ -68,22 +69,28 @@ class LinearSolver:
             absolute: the same in its own unit; the weaker of the two counts.
         """
         if self._is_direct:
-            return self._solve_directly(rhs)
+            direct = self._solve_directly(rhs)
+            if direct is not None:
+                return direct
+            self._is_direct = False
+            self._iterative.prepare(self._matrix, self._positions)
         limit = self._limit if is_available() else PATIENCE * self._limit
         solution = self._iterative.solve(rhs, relative, absolute, limit)
         if solution.end != "limit" or not is_available():
             return solution
-        self._is_direct = True
         direct = self._solve_directly(rhs)
-        return replace(direct, iterations=direct.iterations + solution.iterations)
+        if direct is None:
+            return replace(solution, end="indefinite")
+        self._is_direct = True
+        return replace(direct, iterations=solution.iterations)
 
-    def _solve_directly(self, rhs: Tensor) -> Solution:
-        assert self._matrix is not None
+    def _solve_directly(self, rhs: Tensor) -> Solution | None:
+        """None where the matrix is not positive definite."""
         if not self._is_factorized:
             try:
                 self._direct.factorize(self._matrix.values.cpu().double().numpy())
             except NotPositiveDefiniteError:
-                return Solution(torch.zeros_like(rhs), 0, "indefinite")
+                return None
             self._is_factorized = True
             self.factorizations += 1
         x = torch.as_tensor(self._direct.solve(rhs.cpu().double().numpy())).to(rhs)

@@ -87,10 +87,10 @@ class RigidModes:
             self.arms,
             self._matrix,
         )
-        return _inverse(torch.from_numpy(self._matrix))
+        return coarse_inverse(torch.from_numpy(self._matrix))
 
 
-def _inverse(matrix: Tensor) -> Tensor:
+def coarse_inverse(matrix: Tensor) -> Tensor:
     """Of a symmetric positive semi-definite matrix; motions without stiffness stay at rest."""
     diagonal = matrix.diagonal()
     # A group of one or two vertices has fewer than six motions.

@@ -207,7 +207,7 @@ def _length(vectors: Tensor) -> Tensor:
 
 def _diagonal(matrices: Tensor) -> Tensor:
     """(3, M) view."""
-    return matrices.view(9, -1)[::4]
+    return matrices.diagonal(dim1=0, dim2=1).T
 
 
 def _off_diagonal(values: Tensor) -> Tensor:

@@ -95,6 +95,32 @@ class IncrementalPotential:
         if self._friction is not None:
             self._friction.begin_step(start, SLIP_RATE * self.system.size * step)
 
+    def begin_settling(self, origin: Tensor, start: Tensor, step: float, slip: float) -> None:
+        """Begins a step without velocity at (3, N) ``start``.
+
+        Args:
+            origin: (3, N) where friction holds to, below ``slip`` metres without sliding.
+            step: in seconds.
+        """
+        self._predicted = start
+        self._weight = self.system.free_mass / (step * step)
+        if self._friction is not None:
+            self._friction.begin_step(origin, slip)
+            self._friction.lag(start)
+
+    def residual_acceleration(self, positions: Tensor) -> float:
+        """The largest force on a vertex that moves, over its mass, in m/s², inertia left out."""
+        inertia = self._weight * (positions - self._predicted)
+        force = (self.gradient(positions) - inertia) * self.system.inverse_mass
+        return float(torch.linalg.vector_norm(force, dim=0).max())
+
+    def acceleration_rounding(self) -> float:
+        """What rounding of positions alone makes of the residual acceleration, in m/s²."""
+        blocks = self.matrix.values[self.pattern.diagonal]
+        stiffness = (blocks[:, 0] + blocks[:, 4] + blocks[:, 8]) / 3.0
+        rate = float((stiffness / self.system.mass[self.pattern.vertices]).max())
+        return rate * self.system.size * torch.finfo(self.system.dtype).eps
+
     def guess(self, positions: Tensor, predicted: Tensor) -> Tensor:
         """(3, N) ``predicted`` positions, but where the ground would let them end."""
         if self._path is None:
@@ -110,7 +136,7 @@ class IncrementalPotential:
         return 0.0 if self._friction is None else self._friction.lag(positions)
 
     def energy(self, positions: Tensor) -> tuple[float, float]:
-        """In joules, and the sum of the sizes of its parts, which its rounding goes with."""
+        """In joules, and the sum of the sizes of its terms, which its rounding goes with."""
         system, away = self.system, positions - self._predicted
         parts = [0.5 * (self._weight * (away * away).sum(0)).sum()]
         parts += [potential.energy(positions) for potential in system.potentials]
@@ -119,7 +145,8 @@ class IncrementalPotential:
         if self._friction is not None:
             parts.append(self._friction.energy(positions))
         values = torch.stack([part.reshape(()) for part in parts]).tolist()
-        return math.fsum(values), math.fsum(abs(value) for value in values)
+        hidden = sum(part.cancelled for part in system.elasticities)
+        return math.fsum(values), hidden + math.fsum(abs(value) for value in values)
 
     def gradient(self, positions: Tensor) -> Tensor:
         """(3, N) in newtons, zero where pinned."""
@@ -168,8 +195,7 @@ class IncrementalPotential:
 
     def _own_stiffness(self, vertices: Tensor) -> Tensor:
         """(2, S) horizontal and vertical, without the ground, in N/m."""
-        unknowns = torch.as_tensor(self.pattern.unknown_of, device=vertices.device)[vertices]
-        blocks = self.matrix.values[self.pattern.diagonal[unknowns]]
+        blocks = self.matrix.values[self.pattern.diagonal_of[vertices]]
         stiffness = torch.stack([0.5 * (blocks[:, 0] + blocks[:, 4]), blocks[:, 8]])
         # A Hessian that is not projected may hold less than inertia alone.
         return torch.maximum(stiffness, self._weight[vertices])

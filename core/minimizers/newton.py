@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..linear_solvers.linear_solver import LinearSolver
+from ..system import Effort
 from .incremental_potential import IncrementalPotential
 
 # Share of the decrease that the gradient promises which a step has to bring (Armijo).
@@ -20,8 +21,10 @@ STRAIGHT = 0.75
 LONGEST_STEP = 64.0
 HALVINGS = 40
 # The energy is known to so many units of rounding of the sum of its parts.
-ROUNDING = 16.0
-# Of the error's energy in the linear solves, in units of the solution's.
+ROUNDING = 4.0
+# Where the energy is the same but for so many times that, the smaller gradient decides.
+WIDE, LOWER = 16.0, 1.0
+# Of the error's energy norm in the linear solves, in units of the solution's.
 FORCING = 0.1
 # Of a step's tolerance: below it, the linear solver need not look.
 LINEAR_SHARE = 0.1
@@ -61,6 +64,17 @@ class Minimum:
     def converged(self) -> bool:
         return self.stopped == CONVERGED
 
+    def added_to(self, effort: Effort, step: float) -> Effort:
+        """The account of a frame so far with this step of ``step`` seconds."""
+        return Effort(
+            iterations=effort.iterations + self.iterations,
+            linear_iterations=effort.linear_iterations + self.linear_iterations,
+            factorizations=effort.factorizations + self.factorizations,
+            converged=effort.converged and self.converged,
+            residual_speed=max(effort.residual_speed or 0.0, self.last_move / step),
+            stopped=self.stopped if effort.converged else effort.stopped,
+        )
+
 
 CONVERGED = "converged"
 
@@ -74,10 +88,11 @@ class Newton:
 
     Args:
         objective: to minimise.
+        forcing: on the error of a Newton step in the energy norm, as a share of the step.
     """
 
-    def __init__(self, objective: IncrementalPotential) -> None:
-        self._objective = objective
+    def __init__(self, objective: IncrementalPotential, forcing: float = FORCING) -> None:
+        self._objective, self._forcing = objective, forcing
         points = objective.unknowns(objective.system.rest_positions())
         self._solver = LinearSolver(
             objective.pattern,
@@ -96,7 +111,7 @@ class Newton:
             step: of the time integration, in seconds.
             max_iterations: Newton steps at most.
         """
-        search = _Search(self._objective, self._solver, positions, tolerance, step)
+        search = _Search(self._objective, self._solver, positions, tolerance, step, self._forcing)
         for _ in range(max_iterations):
             stopped = search.step()
             if stopped:
@@ -114,9 +129,10 @@ class _Search:
         positions: Tensor,
         tolerance: float,
         step: float,
+        forcing: float,
     ) -> None:
         self._objective, self._solver, self._positions = objective, solver, positions
-        self._tolerance = tolerance
+        self._tolerance, self._forcing = tolerance, forcing
         # The error's energy bounds ½ m v² of the error in velocity.
         self._absolute = LINEAR_SHARE * tolerance / step * math.sqrt(objective.free_mass)
         self._iterations = self._linear_iterations = 0
@@ -148,12 +164,15 @@ class _Search:
         self._move = float(torch.linalg.vector_norm(direction, dim=0).max())
         slope = float((gradient * direction).sum())
         if not (math.isfinite(self._move) and math.isfinite(slope)):
+            self._move = math.inf
             return "the energy has no finite derivative"
         path = objective.path(self._positions, direction)
         within = self._move <= self._tolerance
-        fraction = self._search_line(
-            path, objective.max_step(self._positions, direction), slope, 1 if within else HALVINGS
-        )
+        limit = objective.max_step(self._positions, direction)
+        if -slope > self._slack:
+            fraction = self._search_line(path, limit, slope)
+        else:
+            fraction = self._step_blindly(path, limit, gradient)
         if fraction == 0.0 and not within:
             if self._keeps_hessian:
                 self._keeps_hessian = False
@@ -183,13 +202,13 @@ class _Search:
         rhs = objective.unknowns(-gradient)
         if not self._keeps_hessian:
             self._take_hessian()
-        solution = solver.solve(rhs, FORCING, self._absolute)
+        solution = solver.solve(rhs, self._forcing, self._absolute)
         self._linear_iterations += solution.iterations
         if solution.end == "indefinite" and not self._projects:
             self._projects = True
             self._wait, self._patience = self._patience, 2 * self._patience
             self._take_hessian()
-            solution = solver.solve(rhs, FORCING, self._absolute)
+            solution = solver.solve(rhs, self._forcing, self._absolute)
             self._linear_iterations += solution.iterations
         return objective.vectors(solution.x)
 
@@ -204,13 +223,15 @@ class _Search:
         self._projects = fraction < 1.0 or self._wait >= 0
         self._keeps_hessian = fast and self._move <= NEAR * self._tolerance
 
-    def _search_line(
-        self, path: Callable[[float], Tensor], fraction: float, slope: float, tries: int
-    ) -> float:
+    @property
+    def _slack(self) -> float:
+        """By how much the energy may be off."""
+        return ROUNDING * torch.finfo(self._positions.dtype).eps * self._size
+
+    def _search_line(self, path: Callable[[float], Tensor], fraction: float, slope: float) -> float:
         """Moves along a path to where the energy is low enough; returns how far, 0 for nowhere."""
-        slack = ROUNDING * torch.finfo(self._positions.dtype).eps * self._size
-        start = self._energy
-        for _ in range(tries):
+        slack, start = self._slack, self._energy
+        for _ in range(HALVINGS):
             self._try(path, fraction)
             if self._tried_energy <= start + DECREASE * fraction * slope + slack:
                 break
@@ -226,6 +247,18 @@ class _Search:
                 break
             fraction *= 2.0
             self._accept()
+        return fraction
+
+    def _step_blindly(
+        self, path: Callable[[float], Tensor], fraction: float, gradient: Tensor
+    ) -> float:
+        """Takes a step that the energy cannot tell, if the gradient can."""
+        self._try(path, fraction)
+        after = self._objective.gradient(self._tried)
+        lower = float(after.norm()) <= LOWER * float(gradient.norm())
+        if not lower or not self._tried_energy <= self._energy + WIDE * self._slack:
+            return 0.0
+        self._accept()
         return fraction
 
     def _try(self, path: Callable[[float], Tensor], fraction: float) -> None:

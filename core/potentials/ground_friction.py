@@ -78,9 +78,9 @@ class GroundFriction(Potential):
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         curvature = self.curvature(self.way(positions))
-        blocks = curvature.new_zeros(len(self.vertices), 9)
-        blocks[:, [0, 1, 3, 4]] = curvature.view(4, -1).T
-        matrix.add_diagonal_blocks(self.vertices, blocks)
+        blocks = curvature.new_zeros(len(self.vertices), 3, 3)
+        blocks[:, :2, :2] = curvature.permute(2, 0, 1)
+        matrix.add_diagonal_blocks(self.vertices, blocks.view(-1, 9))
 
     def _stiffness(self, way: Tensor) -> tuple[Tensor, Tensor]:
         """k = μ N f₁(s)/s and its derivative by s over s."""

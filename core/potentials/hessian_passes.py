@@ -48,7 +48,7 @@ class HessianPasses:
             hessian = hessian.projected()
         weighted = self._volumes * self._gradients
         for pair, (a, b) in enumerate(CORNER_PAIRS):
-            out[:, pair] = hessian.contract(weighted[a], self._gradients[b]).view(9, -1).T
+            out[:, pair] = hessian.contract(weighted[a], self._gradients[b]).flatten(0, 1).T
 
     def _deformation_gradients(self, positions: Tensor) -> Tensor:
         """(3, 3, M)."""

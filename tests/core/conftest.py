@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -56,6 +56,17 @@ def make_block() -> MakeBlock:
 def _shifted(index: np.ndarray, corner: np.ndarray, cells: tuple[int, int, int]) -> np.ndarray:
     where = tuple(slice(c, c + n) for c, n in zip(corner, cells, strict=True))
     return index[where].ravel()
+
+
+@pytest.fixture
+def without_compiled_loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Makes torch passes serve, as where numba is missing."""
+    monkeypatch.setattr("supple.core.compiled.numba", None)
+    # Tests' arrays are too small to share, and threads that wait for others take long.
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session", params=["rest", *STRETCHES, "anything", "lines without rounding"])

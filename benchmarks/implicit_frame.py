@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Implicit Euler at one step a frame: a monkey falls half a metre and comes to rest.
+
+What a frame takes and how many Newton iterations, converged to 1 mm/s; and where the time goes.
+Each case runs in a process of its own.
+
+    python -m benchmarks.implicit_frame CASE    one of them, as JSON
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+FRAMES = 72
+HEIGHT = 0.5
+# Edge length in metres, Young's modulus in pascal, Poisson's ratio, friction of the ground.
+CASES = {
+    "15 K tets": (0.118, 1e5, 0.45, 0.0),
+    "15 K tets, friction 0.5": (0.118, 1e5, 0.45, 0.5),
+    "2.5 K tets": (0.232, 1e5, 0.45, 0.0),
+    "2.5 K tets, friction 0.5": (0.232, 1e5, 0.45, 0.5),
+    "15 K tets, E = 1e7 Pa, ν = 0.49": (0.118, 1e7, 0.49, 0.0),
+    "15 K tets, E = 1e7 Pa, ν = 0.49, friction 0.5": (0.118, 1e7, 0.49, 0.5),
+}
+
+
+def run() -> dict[str, Any]:
+    results = {}
+    for name in CASES:
+        command = [sys.executable, "-m", "benchmarks.implicit_frame", name]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        results[name] = json.loads(done.stdout)
+    return results
+
+
+def _measure(edge_length: float, young: float, poisson: float, friction: float) -> dict[str, Any]:
+    from supple.core import Ground, Scene, Simulator, SoftBody, TetMesh
+    from supple.core.integrators import ImplicitEuler
+    from supple.core.materials import StableNeoHookean
+
+    from .monkey import tetrahedra
+
+    mesh = tetrahedra(edge_length)
+    lowest = mesh.vertices[:, 2].min()
+    raised = mesh.vertices + np.array([0.0, 0.0, HEIGHT - lowest])
+    body = SoftBody(TetMesh(raised, mesh.tets), StableNeoHookean(young, poisson))
+    scene = Scene([body], ground=Ground(friction=friction))
+
+    def simulator() -> Simulator:
+        return Simulator(scene, ImplicitEuler(), device="cpu")
+
+    next(simulator().run(1))  # loads the compiled loops
+    reports = [frame.report for frame in simulator().run(FRAMES)]
+    seconds = [report.seconds for report in reports]
+    iterations = [report.effort.iterations for report in reports]
+    with _timed_parts() as parts:
+        for _ in simulator().run(FRAMES):
+            pass
+    return {
+        "tets": len(mesh.tets),
+        "frames": FRAMES,
+        "mean_ms": round(1e3 * statistics.mean(seconds), 2),
+        "median_ms": round(1e3 * statistics.median(seconds), 2),
+        "longest_ms": round(1e3 * max(seconds), 2),
+        "newton_iterations": round(statistics.mean(iterations), 2),
+        "most_newton_iterations": max(iterations),
+        "linear_iterations_a_newton_iteration": round(
+            sum(report.effort.linear_iterations for report in reports) / sum(iterations), 1
+        ),
+        "factorizations": sum(report.effort.factorizations for report in reports),
+        "frames_not_converged": sum(not report.effort.converged for report in reports),
+        "frames_with_more_steps": sum(report.substeps > 1 for report in reports),
+        "profile_ms_a_frame": {
+            name: round(1e3 * total / FRAMES, 2) for name, total in parts.items()
+        },
+    }
+
+
+@contextmanager
+def _timed_parts() -> Iterator[dict[str, float]]:
+    """Seconds spent in the parts of a frame, none of which contains another."""
+    from supple.core.integrators.implicit_stepper import ImplicitStepper
+    from supple.core.linear_solvers.block_matrix import BlockMatrix
+    from supple.core.linear_solvers.conjugate_gradients import ConjugateGradients
+    from supple.core.minimizers.incremental_potential import IncrementalPotential
+    from supple.core.potentials.fused_hessian import FusedHessian
+    from supple.core.simulator import Simulator
+
+    parts = {
+        "Hessians of the tets": (FusedHessian, "blocks"),
+        "their sum": (BlockMatrix, "add_elements"),
+        "preconditioner": (ConjugateGradients, "prepare"),
+        "conjugate gradients": (ConjugateGradients, "solve"),
+        "energies": (IncrementalPotential, "energy"),
+        "gradients": (IncrementalPotential, "gradient"),
+        "report": (Simulator, "frame"),
+        "all of the step": (ImplicitStepper, "advance"),
+    }
+    seconds: dict[str, float] = defaultdict(float)
+    originals = {name: getattr(*where) for name, where in parts.items()}
+    for name, (owner, method) in parts.items():
+        setattr(owner, method, _timed(originals[name], name, seconds))
+    yield seconds
+    for name, (owner, method) in parts.items():
+        setattr(owner, method, originals[name])
+    inside = sum(
+        value for name, value in seconds.items() if name not in ("report", "all of the step")
+    )
+    seconds["what is left"] = seconds.pop("all of the step") - inside
+
+
+def _timed(function: Callable[..., Any], name: str, seconds: dict[str, float]) -> Any:
+    def timed(*args: Any, **kwargs: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            seconds[name] += time.perf_counter() - began
+
+    return timed
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure(*CASES[sys.argv[1]])))

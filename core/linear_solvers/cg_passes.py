@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Preconditioned conjugate gradients as torch passes: for CUDA, and where numba is missing.
+
+Vectors are (3, n), component first. All scalars stay on the device; the host looks at them every
+few iterations, because on CUDA each look waits for everything before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .block_matrix import BlockMatrix, BlockPattern
+from .rigid_mode_passes import RigidModePasses
+from .scalar_rows import ScalarRows
+from .solution import End, Solution
+
+#: Iterations between looks on CUDA; those too many only make the solution better.
+LOOK_EVERY = 8
+
+
+class CGPasses:
+    """The torch side of ``ConjugateGradients``, which says what the arguments are."""
+
+    def __init__(
+        self, pattern: BlockPattern, group_starts: NDArray[np.int32], dtype: torch.dtype
+    ) -> None:
+        self._matrix = ScalarRows(pattern, dtype)
+        self._modes = RigidModePasses(pattern, group_starts)
+        self._look_every = LOOK_EVERY if pattern.device.type == "cuda" else 1
+
+    def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
+        self._matrix.take(matrix)
+        self._inverse = _inverses(matrix.diagonal_blocks())
+        self._modes.update(matrix, positions)
+
+    def solve(self, rhs: Tensor, relative: float, absolute: float, limit: int) -> Solution:
+        search = _Search(self._matrix, self._precondition, rhs)
+        account = _Account(relative * relative, absolute * absolute)
+        for first in range(0, limit, self._look_every):
+            scalars = [search.iterate() for _ in range(min(self._look_every, limit - first))]
+            for rho, curvature in torch.stack(scalars).tolist():
+                end = account.end_after(rho, curvature)
+                if end is not None:
+                    return Solution(search.solution(), account.iterations, end)
+        return Solution(search.solution(), limit, "limit")
+
+    def _precondition(self, residual: Tensor) -> Tensor:
+        return (self._inverse * residual).sum(1) + self._modes.correction(residual)
+
+
+class _Search:
+    """The vectors and scalars of one solve."""
+
+    def __init__(
+        self, matrix: ScalarRows, precondition: Callable[[Tensor], Tensor], rhs: Tensor
+    ) -> None:
+        self._matrix, self._precondition = matrix, precondition
+        self._residual = rhs.T.clone(memory_format=torch.contiguous_format)
+        self._x, self._direction = (
+            torch.zeros_like(self._residual),
+            torch.zeros_like(self._residual),
+        )
+        self._rho = self._step = rhs.new_ones((), dtype=torch.float64)
+
+    def solution(self) -> Tensor:
+        """(n, 3)."""
+        return self._x.T.contiguous()
+
+    def iterate(self) -> Tensor:
+        """Takes a step; returns ρ = r·M⁻¹r and the curvature p·Ap that it rests on.
+
+        Where one of them is not positive no step is taken, now and later.
+        """
+        residual = self._residual.double()
+        preconditioned = self._precondition(residual)
+        rho = _dot(residual, preconditioned)
+        self._direction.mul_(rho / self._rho).add_(preconditioned)
+        image = self._matrix.times(self._direction)
+        curvature = _dot(self._direction, image)
+        good = torch.minimum(torch.minimum(rho, curvature), self._step) > 0.0
+        step = torch.where(good, rho / curvature, 0.0)
+        # Not just a step of zero: what came of a breakdown may be infinite.
+        self._x = torch.where(good, self._x.addcmul(self._direction, step), self._x)
+        self._residual.addcmul_(image, step, value=-1.0)
+        self._rho, self._step = rho, step
+        return torch.stack([rho, curvature])
+
+
+class _Account:
+    """What the host knows of a solve, and whether that is enough.
+
+    Args:
+        relative, absolute: tolerances on the error's energy, squared.
+    """
+
+    def __init__(self, relative: float, absolute: float) -> None:
+        self._relative, self._absolute = relative, absolute
+        # The energy norm of the solution after each iteration, squared.
+        self._energies = [0.0]
+
+    @property
+    def iterations(self) -> int:
+        return len(self._energies) - 1
+
+    def end_after(self, rho: float, curvature: float) -> End | None:
+        """How the next iteration ends the search, if it does."""
+        if rho == 0.0:
+            return "converged"
+        if not (rho > 0.0 and curvature > 0.0):
+            return "indefinite"
+        energy = self._energies[-1] + rho * rho / curvature
+        self._energies.append(energy)
+        # What the last quarter of the iterations gained, and three more.
+        before = self.iterations - 3 - self.iterations // 4
+        if before <= 0:
+            return None
+        error = energy - self._energies[before]
+        return "converged" if error <= max(self._relative * energy, self._absolute) else None
+
+
+def _dot(a: Tensor, b: Tensor) -> Tensor:
+    return torch.dot(a.double().view(-1), b.double().view(-1))
+
+
+def _inverses(blocks: Tensor) -> Tensor:
+    """(n, 3, 3) symmetric blocks to their inverses by cofactors, (3, 3, n)."""
+    cofactors = torch.linalg.cross(blocks.roll(-1, 1), blocks.roll(-2, 1), dim=2)
+    determinants = (blocks[:, 0] * cofactors[:, 0]).sum(1)
+    return (cofactors / determinants[:, None, None]).permute(1, 2, 0).contiguous()

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The coarse space of rigid motions as torch passes: for CUDA, and where numba is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .block_matrix import BlockMatrix, BlockPattern
+from .rigid_modes import coarse_inverse
+from .segments import segment_sums
+
+
+class RigidModePasses:
+    """Like ``RigidModes``, and what it does to a residual; all in double precision.
+
+    Args:
+        pattern: of the fine matrix; the unknowns of a group follow one another.
+        starts: (G + 1,) int32, the first unknown of each group.
+    """
+
+    def __init__(self, pattern: BlockPattern, starts: NDArray[np.int32]) -> None:
+        self.count = len(starts) - 1
+        self._device = pattern.device
+        groups = np.repeat(np.arange(self.count), np.diff(starts))
+        self._starts, self._sizes = self._indices(starts), self._indices(np.diff(starts))
+        self._group_of = self._indices(groups)
+        # A vector lies component after component, and each falls into the same groups.
+        component_starts = np.arange(6)[:, None] * pattern.size + starts[:-1]
+        self._component_starts = self._indices(np.append(component_starts, 6 * pattern.size))
+        self._columns = self._indices(pattern.columns)
+        self._locate(pattern, groups)
+
+    def _locate(self, pattern: BlockPattern, groups: NDArray[np.int64]) -> None:
+        """Which blocks are added up: first those of a row with one group, as they lie side by side,
+        then those of a group with another."""
+        runs, starts = _segments(pattern.rows * self.count + groups[pattern.columns])
+        rows, others = np.divmod(runs, self.count)
+        pairs = groups[rows] * self.count + others
+        order = np.argsort(pairs, kind="stable")
+        pairs, pair_starts = _segments(pairs[order])
+        self._run_starts, self._run_rows = self._indices(starts), self._indices(rows)
+        self._order, self._pair_starts = self._indices(order), self._indices(pair_starts)
+        self._pairs = [self._indices(groups) for groups in np.divmod(pairs, self.count)]
+
+    def update(self, matrix: BlockMatrix, positions: Tensor) -> None:
+        """Takes a matrix whose unknowns are at (n, 3) ``positions``."""
+        arms = self._arms_at(positions.double())
+        self._arms = arms.T.contiguous()
+        modes = _modes(arms)
+        blocks = matrix.values.double().view(-1, 3, 3)
+        images = segment_sums(blocks @ modes[self._columns], self._run_starts)
+        terms = modes.mT[self._run_rows] @ images
+        coarse = terms.new_zeros(6, self.count, 6, self.count)
+        by_pair = coarse.permute(1, 3, 0, 2)
+        by_pair[self._pairs[0], self._pairs[1]] = segment_sums(
+            terms[self._order], self._pair_starts
+        )
+        self._inverse = coarse_inverse(coarse.view(6 * self.count, -1))
+
+    def correction(self, residual: Tensor) -> Tensor:
+        """(3, n) Z (Zᵀ A Z)⁻¹ Zᵀ times a (3, n) residual."""
+        torques = torch.linalg.cross(self._arms, residual, dim=0)
+        pull = segment_sums(torch.cat([residual, torques]).view(-1), self._component_starts)
+        motions = (self._inverse @ pull).view(6, -1)[:, self._group_of]
+        return motions[:3] + torch.linalg.cross(motions[3:], self._arms, dim=0)
+
+    def _arms_at(self, positions: Tensor) -> Tensor:
+        """(n, 3) positions about the centre of the group, in units of its size."""
+        centres = segment_sums(positions, self._starts) / self._sizes[:, None]
+        arms = positions - centres[self._group_of]
+        spread = segment_sums((arms * arms).sum(1), self._starts) / self._sizes
+        # A group of one vertex has no arm to turn.
+        size = torch.where(spread > 0.0, spread, 1.0).sqrt()
+        return arms / size[self._group_of, None]
+
+    def _indices(self, values: NDArray[np.integer[Any]]) -> Tensor:
+        return torch.as_tensor(values, dtype=torch.int64, device=self._device)
+
+
+def _segments(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different ones of sorted keys and where each begins, and the end of the last."""
+    different, starts = np.unique(keys, return_index=True)
+    return different, np.append(starts, len(keys))
+
+
+def _modes(arms: Tensor) -> Tensor:
+    """(n, 3, 6): the motion t + w × arm of each unknown by translation t and rotation w."""
+    axes = torch.eye(3, dtype=arms.dtype, device=arms.device)
+    turns = torch.linalg.cross(axes.expand(len(arms), 3, 3), arms[:, None].expand(-1, 3, 3), dim=2)
+    return torch.cat([axes.expand(len(arms), 3, 3), turns.mT], dim=2)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A matrix of 3 × 3 blocks by its scalars, as torch's sparse product wants it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .block_matrix import BlockMatrix, BlockPattern
+
+
+class ScalarRows:
+    """The (3n, 3n) matrix of a block pattern in compressed sparse rows.
+
+    Unknowns lie component after component: number c n + i. Blocks would take fewer indices, but on
+    CUDA torch multiplies them through cuSPARSE's legacy interface.
+
+    Args:
+        pattern: of the blocks.
+        dtype: of the matrix.
+    """
+
+    def __init__(self, pattern: BlockPattern, dtype: torch.dtype) -> None:
+        places, columns = _entries(pattern)
+        order = np.empty(places.size, dtype=np.int32)
+        order[places.ravel()] = np.arange(places.size)
+        starts = 3 * (len(pattern.columns) * _AXES[:, None] + pattern.starts[:-1])
+        # Where each entry lies among (B, 9) blocks.
+        self._order = torch.as_tensor(order, device=pattern.device)
+        self._zero = torch.zeros(3 * pattern.size, dtype=dtype, device=pattern.device)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sparse")
+            self._matrix = torch.sparse_csr_tensor(
+                torch.as_tensor(np.append(starts, places.size).astype(np.int32)),
+                torch.as_tensor(columns.ravel()[order].astype(np.int32)),
+                torch.zeros(places.size, dtype=dtype),
+                size=(3 * pattern.size, 3 * pattern.size),
+            ).to(pattern.device)
+
+    def take(self, matrix: BlockMatrix) -> None:
+        """Takes the values of a matrix on the pattern."""
+        torch.index_select(matrix.values.view(-1), 0, self._order, out=self._matrix.values())
+
+    def times(self, vector: Tensor) -> Tensor:
+        """(3, n) product with a (3, n) vector."""
+        # Added to zero: some builds multiply what was in the memory of a result by zero instead.
+        return torch.addmv(self._zero, self._matrix, vector.view(-1)).view(3, -1)
+
+
+_AXES = np.arange(3)
+
+
+def _entries(pattern: BlockPattern) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(B, 3, 3) where the entries of each block lie in compressed rows, and their columns."""
+    counts, first = np.diff(pattern.starts)[pattern.rows], pattern.starts[pattern.rows]
+    row, column = _AXES[:, None], _AXES
+    within = np.arange(len(counts)) - first
+    places = (
+        3 * (len(counts) * row + first[:, None, None])
+        + column * counts[:, None, None]
+        + within[:, None, None]
+    )
+    columns = np.broadcast_to(pattern.size * column + pattern.columns[:, None, None], places.shape)
+    return places, columns

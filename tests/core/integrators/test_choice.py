@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from supple.core import Ground, Scene, SceneError, Simulator, SoftBody
+from supple.core.integrators import (
+    BDF2,
+    NAMES,
+    Automatic,
+    ImplicitEuler,
+    SymplecticEuler,
+    integrator_named,
+)
+from supple.core.materials import NeoHookean, StableNeoHookean
+
+SOFT, STIFF = 1e3, 1e9
+
+
+def _chosen(
+    make_block, young: float, substeps: int | None = None, ground: Ground | None = None
+) -> str:
+    body = SoftBody(make_block(origin=(0.0, 0.0, 0.1)), StableNeoHookean(young, 0.3))
+    scene = Scene([body], ground=ground)
+    return Simulator(scene, Automatic(), substeps=substeps).stepper.label
+
+
+def test_a_soft_coarse_body_is_stepped_explicitly_and_a_stiff_one_implicitly(make_block) -> None:
+    assert _chosen(make_block, SOFT) == "Symplectic Euler"
+    assert _chosen(make_block, STIFF) == "Implicit Euler"
+
+
+def test_the_finer_a_body_the_sooner_it_is_stepped_implicitly(make_block) -> None:
+    def chosen(size: float) -> str:
+        body = SoftBody(make_block(size=(size, size, size)), StableNeoHookean(1e5, 0.3))
+        return Simulator(Scene([body]), Automatic()).stepper.label
+
+    assert chosen(3.0) == "Symplectic Euler"
+    assert chosen(0.003) == "Implicit Euler"
+
+
+@pytest.mark.parametrize("young", [SOFT, STIFF])
+def test_a_bouncy_ground_is_stepped_explicitly(make_block, young: float) -> None:
+    bouncy = Ground(response="projection", restitution=0.5)
+    assert _chosen(make_block, young, ground=bouncy) == "Symplectic Euler"
+
+
+def test_smooth_contact_leaves_the_choice(make_block) -> None:
+    assert _chosen(make_block, SOFT, ground=Ground()) == "Symplectic Euler"
+    assert _chosen(make_block, STIFF, ground=Ground()) == "Implicit Euler"
+
+
+def test_with_substeps_given_it_is_explicit_where_they_are_enough(make_block) -> None:
+    assert _chosen(make_block, STIFF, substeps=1) == "Implicit Euler"
+    assert _chosen(make_block, STIFF, substeps=1000) == "Symplectic Euler"
+
+
+def test_an_explicit_choice_leaves_a_law_its_continuation_through_no_volume(make_block) -> None:
+    mesh = make_block()
+    mirrored = mesh.vertices * [1.0, 1.0, -1.0]
+    body = SoftBody(mesh, NeoHookean(SOFT, 0.3), initial_positions=mirrored)
+    simulator = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)), Automatic())
+    assert simulator.stepper.label == "Symplectic Euler"
+    assert simulator.system.energies(simulator.state).total < float("inf")
+
+
+@pytest.mark.parametrize("kind", [ImplicitEuler, BDF2])
+def test_implicit_steps_on_a_bouncy_ground_are_refused_with_what_helps(make_block, kind) -> None:
+    scene = Scene([SoftBody(make_block())], ground=Ground(response="projection"))
+    with pytest.raises(SceneError, match=r"bouncy ground needs explicit steps: choose smooth") as e:
+        Simulator(scene, kind())
+    assert "Automatic" in str(e.value) and "Symplectic Euler" in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("automatic", Automatic),
+        ("implicit_euler", ImplicitEuler),
+        ("bdf2", BDF2),
+        ("symplectic_euler", SymplecticEuler),
+    ],
+)
+def test_integrators_go_by_their_names(name: str, kind: type) -> None:
+    assert isinstance(integrator_named(name), kind)
+
+
+def test_every_name_has_an_integrator_and_what_users_call_it_is_its_label(make_block) -> None:
+    for name, label in NAMES.items():
+        simulator = Simulator(Scene([SoftBody(make_block())]), integrator_named(name))
+        (frame,) = simulator.run(1)
+        assert frame.report.integrator in (
+            [label] if name != "automatic" else ["Implicit Euler", "Symplectic Euler"]
+        )
+
+
+def test_an_unknown_name_is_refused_with_those_there_are() -> None:
+    with pytest.raises(SceneError, match=r"one of automatic, implicit_euler, .*not 'leapfrog'"):
+        integrator_named("leapfrog")

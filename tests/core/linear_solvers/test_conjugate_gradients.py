@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core.linear_solvers import cg_passes, rigid_mode_passes, rigid_modes
+from supple.core.linear_solvers.conjugate_gradients import ConjugateGradients
+from supple.core.linear_solvers.solution import Solution
+from supple.tests.core.linear_solvers.implicit_systems import ImplicitSystem, implicit_system
+from supple.tests.core.pretended_cuda import CUDA, PretendedCuda, pretended_cuda
+
+LIMIT = 2000
+
+
+@pytest.fixture(params=["a body", "pinned", "two bodies", "groups of one", "one group"])
+def system(request: pytest.FixtureRequest, make_block, method) -> ImplicitSystem:
+    block = make_block((3, 2, 2))
+    return {
+        "a body": lambda: implicit_system(block),
+        "pinned": lambda: implicit_system(block, pinned=(0, 5, 35)),
+        "two bodies": lambda: implicit_system(block, make_block(origin=(5.0, 0.0, 0.0))),
+        "groups of one": lambda: implicit_system(block, group_size=1),
+        "one group": lambda: implicit_system(block, group_size=1000),
+    }[request.param]()
+
+
+def solver_for(system: ImplicitSystem) -> ConjugateGradients:
+    solver = ConjugateGradients(system.pattern, system.group_starts, system.positions.dtype)
+    solver.prepare(system.matrix, system.positions)
+    return solver
+
+
+def solve(
+    system: ImplicitSystem, relative: float = 1e-9, absolute: float = 0.0, limit: int = LIMIT
+) -> Solution:
+    solution = solver_for(system).solve(system.rhs(), relative, absolute, limit)
+    # The next solution may be written over this one.
+    return Solution(solution.x.clone(), solution.iterations, solution.end)
+
+
+def error_norm(system: ImplicitSystem, x: torch.Tensor) -> tuple[float, float]:
+    """Of the error and of the exact solution, in the energy norm."""
+    dense = system.dense
+    exact = np.linalg.solve(dense, system.rhs().cpu().double().numpy().ravel())
+    error = x.cpu().double().numpy().ravel() - exact
+    return math.sqrt(error @ dense @ error), math.sqrt(exact @ dense @ exact)
+
+
+def indefinite(system: ImplicitSystem, share: float) -> ImplicitSystem:
+    """The system with a negative eigenvalue: that of the mean motion, by a share of the largest."""
+    largest = np.linalg.eigvalsh(system.dense)[-1]
+    values = system.positions.new_zeros(system.pattern.size, 9)
+    values[:, ::4] = -share * largest
+    system.matrix.values[system.pattern.diagonal] += values
+    return system
+
+
+def test_the_solution_is_that_of_the_dense_system(system) -> None:
+    solution = solve(system)
+    error, size = error_norm(system, solution.x)
+    assert solution.end == "converged"
+    assert error < 1e-7 * size
+
+
+@pytest.mark.parametrize("relative", [0.1, 1e-2, 1e-4])
+def test_the_estimate_is_the_error_of_some_iterations_ago(
+    make_block, method, relative: float
+) -> None:
+    system = implicit_system(make_block((8, 2, 2)), young=1e7, group_size=8)
+    count = solve(system, relative).iterations
+
+    def share_left(iterations: int) -> float:
+        solution = solve(system, relative=0.0, limit=iterations)
+        error, size = error_norm(system, solution.x)
+        return error / size
+
+    def judged_at(count: int) -> int:
+        return count - 3 - count // 4
+
+    # It counts what has been gained since, so it is a lower bound: by how much is what can fail.
+    assert share_left(judged_at(count)) < 1.1 * relative
+    assert share_left(judged_at(count - 1)) > relative
+
+
+def test_an_absolute_tolerance_is_in_the_unit_of_the_energy_norm(make_block, method) -> None:
+    system = implicit_system(make_block((8, 2, 2)), young=1e7, group_size=8)
+    _, size = error_norm(system, solve(system).x)
+    by_share = solve(system, relative=1e-3)
+    by_size = solve(system, relative=0.0, absolute=1e-3 * size)
+    assert by_size.iterations == by_share.iterations
+
+
+def test_the_passes_take_the_steps_of_the_compiled_loop(request, make_block) -> None:
+    def both(relative: float) -> Solution:
+        return solve(implicit_system(make_block((6, 2, 2)), young=1e7), relative)
+
+    tolerances = (0.1, 1e-3, 1e-5)
+    compiled = [both(relative) for relative in tolerances]
+    request.getfixturevalue("without_compiled_loops")
+    for expected, relative in zip(compiled, tolerances, strict=True):
+        found = both(relative)
+        assert (found.iterations, found.end) == (expected.iterations, expected.end)
+        torch.testing.assert_close(found.x, expected.x, rtol=1e-9, atol=1e-12)
+
+
+def test_two_solutions_of_one_system_agree_to_the_last_bit(system) -> None:
+    assert torch.equal(solve(system).x, solve(system).x)
+
+
+def test_a_right_hand_side_of_zero_has_the_solution_zero(system) -> None:
+    solution = solver_for(system).solve(torch.zeros_like(system.rhs()), 0.1, 0.0, LIMIT)
+    assert (solution.iterations, solution.end) == (0, "converged")
+    assert not solution.x.any()
+
+
+def test_at_the_limit_of_iterations_it_says_so(make_block, method) -> None:
+    solution = solve(implicit_system(make_block((4, 2, 2)), young=1e7), limit=7)
+    assert (solution.iterations, solution.end) == (7, "limit")
+
+
+@pytest.mark.parametrize("share", [0.01, 2.0])
+def test_an_indefinite_matrix_is_reported_and_the_last_descent_kept(
+    make_block, method, share: float
+) -> None:
+    # With the larger share the blocks on the diagonal are negative too.
+    system = indefinite(implicit_system(make_block((3, 2, 2))), share)
+    solution = solve(system)
+    assert solution.end == "indefinite"
+    x, rhs = solution.x.numpy().ravel(), system.rhs().numpy().ravel()
+    assert 0.5 * x @ system.dense @ x <= rhs @ x
+    assert (solution.iterations > 0) == bool(x.any())
+
+
+def test_a_matrix_that_is_not_finite_is_reported_and_leaves_a_finite_solution(
+    make_block, method
+) -> None:
+    system = implicit_system(make_block((3, 2, 2)))
+    system.matrix.values[1] = torch.nan
+    solution = solve(system)
+    assert solution.end == "indefinite"
+    assert bool(torch.isfinite(solution.x).all())
+
+
+def test_single_precision_solves_to_its_own_rounding(make_block, method) -> None:
+    system = implicit_system(make_block((3, 2, 2)), dtype=torch.float32)
+    solution = solve(system, relative=1e-4)
+    error, size = error_norm(system, solution.x)
+    assert solution.x.dtype == torch.float32
+    assert error < 5e-4 * size
+
+
+def test_rigid_motions_save_a_stiff_bar_most_iterations(make_block, method, monkeypatch) -> None:
+    system = implicit_system(
+        make_block((32, 2, 2), (16.0, 1.0, 1.0)), young=1e7, poisson=0.49, group_size=16
+    )
+    with_modes = solve(system, relative=0.1).iterations
+    for module in (rigid_modes, rigid_mode_passes):
+        monkeypatch.setattr(module, "coarse_inverse", torch.zeros_like)
+    assert with_modes < 0.25 * solve(system, relative=0.1).iterations
+
+
+class TestOnADeviceToWaitFor:
+    """On CUDA the host looks at the scalars every few iterations."""
+
+    @pytest.fixture(autouse=True)
+    def device(self) -> Iterator[PretendedCuda]:
+        with pretended_cuda() as device:
+            yield device
+
+    def test_it_waits_once_for_several_iterations(self, make_block, device) -> None:
+        system = implicit_system(make_block((6, 2, 2)), young=1e7, device=CUDA)
+        solver, rhs = solver_for(system), system.rhs()
+        before = device.waits
+        solution = solver.solve(rhs, 1e-6, 0.0, LIMIT)
+        assert device.waits - before == math.ceil(solution.iterations / cg_passes.LOOK_EVERY)
+        error, size = error_norm(system, solution.x)
+        assert error < 1e-6 * size
+
+    @pytest.mark.parametrize("share", [0.004, 0.012, 2.0])
+    def test_iterations_after_a_breakdown_leave_the_solution_alone(
+        self, make_block, without_compiled_loops, share: float
+    ) -> None:
+        # On this block the direction after a breakdown leads down again for some shares.
+        block = make_block((2, 2, 2))
+        expected = solve(indefinite(implicit_system(block), share))
+        found = solve(indefinite(implicit_system(block, device=CUDA), share))
+        assert (found.iterations, found.end) == (expected.iterations, "indefinite")
+        torch.testing.assert_close(found.x.cpu(), expected.x)
+
+    def test_iterations_that_meet_no_number_leave_a_finite_solution(self, make_block) -> None:
+        system = implicit_system(make_block((3, 2, 2)), device=CUDA)
+        system.matrix.values[1] = torch.nan
+        solution = solve(system)
+        assert solution.end == "indefinite"
+        assert bool(torch.isfinite(solution.x).all())
+
+    def test_iterations_after_an_exact_solution_leave_it_alone(self, make_block) -> None:
+        system = implicit_system(make_block((1, 1, 1)), group_size=1, device=CUDA)
+        # Without neighbours the first step is exact and leaves no residual.
+        system.matrix.set_diagonal(system.positions.new_full((system.pattern.size,), 2.0))
+        solution = solve(system, relative=0.0)
+        assert solution.end == "converged"
+        torch.testing.assert_close(solution.x.cpu(), 0.5 * system.rhs().cpu())

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Ground, InstabilityError, Scene, Simulator, SoftBody
+from supple.core.integrators import SymplecticEuler
+from supple.core.materials import NeoHookean, StableNeoHookean
+
+
+def test_a_hanging_bar_is_as_long_as_the_closed_form_says(make_block) -> None:
+    # ν = 0: u(L) = ρ g L² / 2E at small strain; linear tets are exact at the nodes of a bar.
+    mesh = make_block((1, 1, 8), (0.1, 0.1, 1.0))
+    top = np.flatnonzero(mesh.vertices[:, 2] == 1.0)
+    body = SoftBody(mesh, StableNeoHookean(1e8, 0.0), pinned=top)
+    rest = Simulator(Scene([body])).settle()
+    sag = -float(rest.positions[0][mesh.vertices[:, 2] == 0.0, 2].mean())
+    assert sag == pytest.approx(1000.0 * 9.81 / 2e8, rel=1e-3)
+    assert rest.report.effort.converged
+    assert float(rest.velocities[0].abs().max()) == 0.0
+
+
+def test_a_body_dropped_on_the_ground_settles_on_its_whole_weight(make_block) -> None:
+    body = SoftBody(make_block((3, 3, 3), origin=(0, 0, 0.5)), StableNeoHookean(3e4, 0.45))
+    simulator = Simulator(Scene([body], ground=Ground()))
+    rest = simulator.settle()
+    assert simulator.system.ground_barrier is not None
+    force = float(simulator.system.ground_barrier.normal_force(simulator.state.positions).sum())
+    assert force == pytest.approx(9810.0, rel=1e-6)
+    assert rest.report.minimum_ground_distance > 0.0
+
+
+def test_a_settled_body_stays_where_it_is(make_block) -> None:
+    body = SoftBody(make_block(origin=(0, 0, 0.1)), StableNeoHookean(1e5, 0.3))
+    simulator = Simulator(Scene([body], ground=Ground(friction=0.0)))
+    rest = simulator.settle()
+    *_, after = simulator.run(12)
+    assert float((after.positions[0] - rest.positions[0]).abs().max()) < 1e-6
+
+
+def test_equilibrium_does_not_depend_on_where_it_is_looked_for_from(make_block) -> None:
+    mesh = make_block((4, 1, 1), (1.0, 0.2, 0.2))
+    left = np.flatnonzero(mesh.vertices[:, 0] == 0.0)
+    stretched = mesh.vertices * [1.8, 1.0, 1.0]
+    ends = [
+        Simulator(
+            Scene(
+                [SoftBody(mesh, StableNeoHookean(2e5, 0.4), pinned=left, initial_positions=start)]
+            )
+        ).settle()
+        for start in (None, stretched)
+    ]
+    torch.testing.assert_close(ends[0].positions[0], ends[1].positions[0], rtol=0, atol=1e-7)
+
+
+def test_a_body_that_nothing_holds_is_named_with_the_cure(make_block) -> None:
+    body = SoftBody(make_block(), name="Block")
+    with pytest.raises(
+        InstabilityError, match=r"Block: nothing holds .* Pin vertices, add a ground"
+    ):
+        Simulator(Scene([body])).settle()
+
+
+def test_settling_leaves_an_explicit_run_its_materials(make_block) -> None:
+    # Explicit steps need Neo-Hookean's continuation through J = 0; settling does without.
+    mesh = make_block()
+    pinned = np.flatnonzero(mesh.vertices[:, 2] == 1.0)
+    scene = Scene([SoftBody(mesh, NeoHookean(1e5, 0.3), pinned=pinned)])
+    simulator = Simulator(scene, SymplecticEuler())
+    crushed = simulator.system.rest_positions() * -0.5
+    before = float(simulator.system.elasticities[0].energy(crushed))
+    simulator.settle()
+    assert float(simulator.system.elasticities[0].energy(crushed)) == before

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Ground, Scene, SceneError, SoftBody
+from supple.core.linear_solvers.block_matrix import BlockMatrix
+from supple.core.materials import NeoHookean, StableNeoHookean
+from supple.core.minimizers.incremental_potential import IncrementalPotential
+from supple.core.system import System
+
+STEP = 1.0 / 24.0
+REACH = 0.05
+PINNED = [7, 2]
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def system(make_block) -> System:
+    """Two bodies of different materials, one of them pinned at two vertices, on rough ground."""
+    bodies = [
+        SoftBody(make_block((1, 1, 2)), NeoHookean(1e4, 0.3), pinned=PINNED),
+        SoftBody(make_block((1, 2, 1), origin=(2.0, 0, 0)), StableNeoHookean(1e5, 0.4)),
+    ]
+    return System(Scene(bodies, ground=Ground(distance=REACH)), CPU, torch.float64)
+
+
+@pytest.fixture
+def positions(system: System) -> torch.Tensor:
+    """(3, N) in a step, the lowest vertices within reach of the ground."""
+    moved = _near(system.rest_positions(), 0.05, 52)
+    low = system.rest_positions()[2] == 0.0
+    moved[2, low] = torch.linspace(0.1, 1.3, int(low.sum()), dtype=torch.float64) * REACH
+    return moved
+
+
+@pytest.fixture
+def objective(system: System, positions: torch.Tensor) -> IncrementalPotential:
+    """In a step in which some vertices stick and others slide."""
+    objective = IncrementalPotential(system)
+    sticking = 1e-4 * system.size * STEP
+    ways = torch.logspace(-1, 2, system.vertex_count, dtype=torch.float64)
+    start = positions + sticking * ways * _near(torch.zeros_like(positions), 1.0, 53)
+    start[2] = positions[2]
+    objective.begin(start, _near(positions, 0.1, 54), STEP)
+    return objective
+
+
+def _near(positions: torch.Tensor, spread: float, seed: int) -> torch.Tensor:
+    random = torch.Generator().manual_seed(seed)
+    return positions + spread * torch.randn(positions.shape, generator=random, dtype=torch.float64)
+
+
+def _dense(matrix: BlockMatrix) -> torch.Tensor:
+    """(n, 3, n, 3)."""
+    pattern, size = matrix.pattern, matrix.pattern.size
+    rows = np.repeat(np.arange(size), np.diff(pattern.starts))
+    dense = torch.zeros(size, size, 3, 3, dtype=matrix.values.dtype)
+    dense[rows, pattern.columns] = matrix.values.view(-1, 3, 3)
+    return dense.transpose(1, 2)
+
+
+def test_everything_pushes_at_once(objective, positions) -> None:
+    system = objective.system
+    energies = [float(part.energy(positions)) for part in system.potentials]
+    assert all(energy != 0.0 for energy in energies) and len(energies) == 3
+    barrier = system.ground_barrier
+    assert 0 < int((barrier.normal_force(positions) > 0.0).sum()) < len(barrier.vertices)
+
+
+def test_the_gradient_is_the_finite_difference_of_the_energy(objective, positions) -> None:
+    gradient, h = objective.gradient(positions), 1e-8
+    for seed in range(5):
+        direction = _near(torch.zeros_like(positions), 1.0, seed) * objective.system.free
+        (after, _), (before, _) = (objective.energy(positions + s * direction) for s in (h, -h))
+        slope = float((gradient * direction).sum())
+        assert (after - before) / (2.0 * h) == pytest.approx(slope, rel=1e-5)
+
+
+def test_the_hessian_is_the_finite_difference_of_the_gradient(objective, positions) -> None:
+    hessian, h = _dense(objective.hessian(positions, projected=False)), 1e-9
+    for seed in range(5):
+        direction = _near(torch.zeros_like(positions), 1.0, seed) * objective.system.free
+        rise = objective.gradient(positions + h * direction) - objective.gradient(
+            positions - h * direction
+        )
+        found = torch.einsum("aibj,bj->ai", hessian, objective.unknowns(direction))
+        expected = objective.unknowns(rise) / (2.0 * h)
+        scale = float(expected.abs().max())
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5 * scale)
+
+
+def test_the_projected_hessian_is_positive_definite_where_the_other_is_not(
+    objective, positions
+) -> None:
+    objective.system.free_mass.mul_(1e-6)
+    objective.begin(positions, positions, STEP)
+    squeezed = positions * torch.tensor([[1.0], [1.0], [0.3]], dtype=torch.float64)
+    size = 3 * objective.pattern.size
+    lowest = [
+        float(torch.linalg.eigvalsh(_dense(objective.hessian(squeezed, p)).reshape(size, size))[0])
+        for p in (True, False)
+    ]
+    assert lowest[0] > 0.0 > lowest[1]
+
+
+def test_pinned_vertices_have_no_gradient_and_no_unknown(objective, positions) -> None:
+    gradient = objective.gradient(positions)
+    assert not gradient[:, PINNED].any()
+    assert float(gradient.abs().max()) > 0.0
+    free = set(range(objective.system.vertex_count)) - set(PINNED)
+    assert sorted(objective.pattern.vertices.tolist()) == sorted(free)
+    assert objective.hessian(positions).pattern.size == len(free)
+
+
+def test_unknowns_are_the_vectors_of_the_vertices_that_are_not_pinned(objective, positions) -> None:
+    back = objective.vectors(objective.unknowns(positions))
+    assert torch.equal(back, positions * objective.system.free)
+
+
+def test_groups_of_unknowns_lie_in_one_body_each(objective) -> None:
+    starts = objective.group_starts.tolist()
+    assert starts[0] == 0 and starts[-1] == objective.pattern.size
+    first = objective.system.body_slices()[0].stop
+    for begin, end in pairwise(starts):
+        assert len(set((objective.pattern.vertices[begin:end] < first).tolist())) == 1
+
+
+def test_without_forces_the_energy_is_least_where_the_body_coasts_to(make_block) -> None:
+    system = System(Scene([SoftBody(make_block())], gravity=(0.0, 0.0, 0.0)), CPU, torch.float64)
+    objective = IncrementalPotential(system)
+    coasted = system.rest_positions() + 3.0
+    objective.begin(system.rest_positions(), coasted, STEP)
+    assert objective.energy(coasted)[0] == pytest.approx(0.0, abs=1e-9)
+    assert float(objective.gradient(coasted).abs().max()) < 1e-9
+    # ½ m d² / h².
+    away = coasted + torch.tensor([[0.2], [0.0], [0.0]], dtype=torch.float64)
+    assert objective.energy(away)[0] == pytest.approx(0.5 * 1000.0 * (0.2 / STEP) ** 2)
+
+
+def test_the_size_of_the_energy_is_that_of_its_terms_before_they_cancel(make_block) -> None:
+    material = StableNeoHookean(1e5, 0.25)
+    system = System(Scene([SoftBody(make_block(), material)]), CPU, torch.float64)
+    objective = IncrementalPotential(system)
+    lowered = system.rest_positions() - torch.tensor([[0.0], [0.0], [2.0]], dtype=torch.float64)
+    objective.begin(lowered, lowered, STEP)
+    energy, size = objective.energy(lowered)
+    weight = 1000.0 * 9.81
+    assert energy == pytest.approx(-1.5 * weight)
+    # A cubic metre of elastic terms, each about μ, which are nothing together.
+    assert size == pytest.approx(1.5 * weight + 2.0 * material.mu)
+
+
+def test_the_path_is_straight_without_a_ground(make_block) -> None:
+    system = System(Scene([SoftBody(make_block())]), CPU, torch.float64)
+    objective = IncrementalPotential(system)
+    rest = system.rest_positions()
+    direction = _near(torch.zeros_like(rest), 1.0, 55)
+    assert torch.equal(objective.path(rest, direction)(0.25), rest + 0.25 * direction)
+
+
+def test_the_path_leaves_in_the_direction_of_the_step_and_stays_above_the_ground(
+    objective, positions
+) -> None:
+    objective.hessian(positions)
+    direction = 1e-4 * _near(torch.zeros_like(positions), 1.0, 56) * objective.system.free
+    path, h = objective.path(positions, direction), 1e-4
+    torch.testing.assert_close((path(h) - path(-h)) / (2.0 * h), direction, rtol=1e-4, atol=1e-8)
+    assert float(objective.path(positions, 1e6 * direction)(1.0)[2].min()) > 0.0
+
+
+def test_the_normal_forces_of_friction_follow_when_they_are_taken_anew(
+    objective, positions
+) -> None:
+    pressed = positions.clone()
+    pressed[2] *= 0.9
+    assert objective.lag(pressed) > 0.01
+    assert objective.lag(pressed) == 0.0
+
+
+def test_nothing_lags_without_friction(make_block) -> None:
+    scene = Scene([SoftBody(make_block())], ground=Ground(friction=0.0))
+    objective = IncrementalPotential(System(scene, CPU, torch.float64))
+    assert objective.lag(objective.system.rest_positions()) == 0.0
+
+
+def test_a_bouncy_ground_is_refused(make_block) -> None:
+    scene = Scene([SoftBody(make_block())], ground=Ground(response="projection"))
+    with pytest.raises(SceneError, match="bouncy ground needs explicit steps"):
+        IncrementalPotential(System(scene, CPU, torch.float64))

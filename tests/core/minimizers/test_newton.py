@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+import torch
+
+from supple.core import Ground, Scene, SoftBody, TetMesh
+from supple.core.materials import Material, NeoHookean, StableNeoHookean
+from supple.core.minimizers.incremental_potential import IncrementalPotential
+from supple.core.minimizers.newton import CONVERGED, LAG_CHANGE, Minimum, Newton
+from supple.core.system import Effort, System
+
+STEP = 1.0 / 24.0
+TIGHT = 1e-13
+EXACT = 1e-10
+TOLERANCE = 1e-3 * STEP
+CPU = torch.device("cpu")
+SLIPPERY, ROUGH = Ground(distance=0.01, friction=0.0), Ground(distance=0.01, friction=0.5)
+
+MakeBlock = Callable[..., TetMesh]
+
+
+class Problem:
+    """A step of a block that starts at rest but deformed, or falls askew on a ground."""
+
+    def __init__(
+        self,
+        make_block: MakeBlock,
+        stretch: tuple[float, float, float] = (1.3, 1.0, 1.0),
+        material: Material | None = None,
+        ground: Ground | None = None,
+        forcing: float = EXACT,
+    ) -> None:
+        body = SoftBody(make_block(), material or StableNeoHookean(1e5, 0.4), pinned=[26])
+        system = System(Scene([body], ground=ground), CPU, torch.float64)
+        self.objective = IncrementalPotential(system)
+        self.newton = Newton(self.objective, forcing)
+        self.start = system.rest_positions() * torch.tensor(stretch, dtype=torch.float64)[:, None]
+        self._predicted = self.start
+        if ground is not None:
+            self.start[2] += 0.02
+            way = torch.tensor([[0.05], [0.0], [-0.05]], dtype=torch.float64)
+            self._predicted = self.start + way * system.free
+        self._begin()
+
+    def _begin(self) -> None:
+        self.objective.begin(self.start, self._predicted, STEP)
+
+    def minimize(self, tolerance: float = TOLERANCE, limit: int = 60) -> Minimum:
+        self._begin()
+        return self.newton.minimize(self.start, tolerance, STEP, limit)
+
+    def energy(self, positions: torch.Tensor) -> float:
+        return self.objective.energy(positions)[0]
+
+    def largest_force(self, positions: torch.Tensor) -> float:
+        return float(self.objective.gradient(positions).abs().max())
+
+
+@pytest.mark.parametrize("ground", [None, SLIPPERY], ids=["free", "ground"])
+@pytest.mark.parametrize("model", [StableNeoHookean, NeoHookean])
+def test_at_the_minimum_there_is_no_force(make_block, model, ground: Ground | None) -> None:
+    problem = Problem(make_block, material=model(1e5, 0.4), ground=ground)
+    minimum = problem.minimize(1e-10)
+    assert minimum.converged and minimum.stopped == CONVERGED
+    assert problem.largest_force(minimum.positions) < 1e-6 * problem.largest_force(problem.start)
+    assert problem.energy(minimum.positions) < problem.energy(problem.start)
+
+
+def test_no_position_nearby_has_less_energy(make_block) -> None:
+    problem = Problem(make_block, ground=SLIPPERY)
+    found = problem.minimize(1e-10).positions
+    random = torch.Generator().manual_seed(61)
+    for size in (1e-2, 1e-4):
+        for _ in range(5):
+            noise = size * torch.randn(found.shape, generator=random, dtype=torch.float64)
+            near = found + noise * problem.objective.system.free
+            assert problem.energy(near) > problem.energy(found)
+
+
+def _errors(problem: Problem) -> list[float]:
+    """Farthest vertex from the minimum after each Newton step."""
+    end = problem.minimize(TIGHT).positions
+    iterates = [problem.minimize(TIGHT, limit).positions for limit in range(1, 10)]
+    return [float((iterate - end).abs().max()) for iterate in iterates]
+
+
+def test_near_the_minimum_the_error_squares_with_each_step(make_block) -> None:
+    errors = [error for error in _errors(Problem(make_block)) if 1e-10 < error < 0.1]
+    assert len(errors) >= 3
+    squares = [after / before**2 for before, after in pairwise(errors)]
+    assert max(squares) < 10.0
+
+
+def test_inexact_steps_take_a_tenth_of_the_error_each(make_block) -> None:
+    errors = [error for error in _errors(Problem(make_block, forcing=0.1)) if error > 1e-12]
+    assert len(errors) >= 3
+    assert all(after < 0.1 * before for before, after in pairwise(errors[1:]))
+
+
+@pytest.mark.parametrize("stretch", [(0.3, 1.0, 1.0), (0.2, 0.2, 3.0), (-0.5, 1.0, 1.0)])
+def test_from_an_indefinite_start_it_descends_to_a_minimum(make_block, stretch) -> None:
+    problem = Problem(make_block, stretch, StableNeoHookean(1e6, 0.4))
+    assert _lowest_curvature(problem, problem.start) < 0.0
+    minimum = problem.minimize(1e-10)
+    assert minimum.converged
+    assert problem.largest_force(minimum.positions) < 1e-8 * problem.largest_force(problem.start)
+    assert _lowest_curvature(problem, minimum.positions) > 0.0
+
+
+def _lowest_curvature(problem: Problem, positions: torch.Tensor) -> float:
+    """The lowest eigenvalue of the energy's second derivative, by differences of its gradient."""
+    free, h = problem.objective.system.free.nonzero().flatten(), 1e-7
+    columns = []
+    for vertex in free:
+        for axis in range(3):
+            change = torch.zeros_like(positions)
+            change[axis, vertex] = h
+            rise = problem.objective.gradient(positions + change)
+            rise -= problem.objective.gradient(positions - change)
+            columns.append(rise[:, free].flatten() / (2.0 * h))
+    order = torch.arange(3 * len(free)).view(3, -1).T.flatten()
+    hessian = torch.stack(columns)[:, order]
+    return float(torch.linalg.eigvalsh(0.5 * (hessian + hessian.T))[0])
+
+
+def test_energy_falls_with_every_step(make_block) -> None:
+    problem = Problem(make_block, (0.2, 0.2, 3.0), StableNeoHookean(1e6, 0.4), forcing=0.1)
+    energies = [problem.energy(problem.start)]
+    energies += [problem.energy(problem.minimize(1e-10, n).positions) for n in range(1, 8)]
+    assert all(after < before for before, after in pairwise(energies))
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-7])
+def test_it_converges_when_a_step_is_within_tolerance(make_block, tolerance: float) -> None:
+    problem = Problem(make_block, ground=SLIPPERY, forcing=0.1)
+    minimum = problem.minimize(tolerance)
+    assert minimum.converged
+    assert minimum.last_move <= tolerance
+    reference = problem.minimize(1e-12).positions
+    assert float((minimum.positions - reference).abs().max()) < 2.0 * tolerance
+
+
+def test_too_few_iterations_are_reported_as_such(make_block) -> None:
+    minimum = Problem(make_block).minimize(1e-10, limit=2)
+    assert not minimum.converged
+    assert minimum.stopped == "not converged after 2 iterations"
+    assert minimum.iterations == 2
+    assert minimum.last_move > 1e-10
+
+
+def test_the_last_move_is_that_of_the_vertex_that_moved_most(make_block) -> None:
+    problem = Problem(make_block)
+    before, after = (problem.minimize(TIGHT, limit) for limit in (3, 4))
+    moved = (after.positions - before.positions).norm(dim=0).max()
+    assert after.last_move == pytest.approx(float(moved), rel=1e-6)
+
+
+def test_an_infinite_energy_is_not_taken_for_a_minimum(make_block) -> None:
+    problem = Problem(make_block, (-1.0, 1.0, 1.0), NeoHookean(1e5, 0.4))
+    minimum = problem.minimize()
+    assert not minimum.converged
+    assert minimum.stopped == "the energy has no finite derivative"
+    assert minimum.last_move == float("inf")
+    assert torch.equal(minimum.positions, problem.start)
+
+
+def test_friction_ends_with_the_normal_forces_of_the_minimum(make_block) -> None:
+    problem = Problem(make_block, ground=ROUGH, forcing=0.1)
+    minimum = problem.minimize()
+    assert minimum.converged
+    held = problem.objective.gradient(minimum.positions)
+    assert problem.objective.lag(minimum.positions) <= LAG_CHANGE
+    barrier = problem.objective.system.ground_barrier
+    pushed = float(barrier.normal_force(minimum.positions).sum())
+    assert pushed > 0.0
+    assert float(held.abs().max()) < LAG_CHANGE * pushed
+
+
+def test_pinned_vertices_stay_where_they_are(make_block) -> None:
+    problem = Problem(make_block, ground=ROUGH)
+    minimum = problem.minimize()
+    assert torch.equal(minimum.positions[:, 26], problem.start[:, 26])
+
+
+def test_a_search_does_not_depend_on_those_before_it(make_block) -> None:
+    problem = Problem(make_block, ground=ROUGH)
+    first = problem.minimize()
+    assert torch.equal(first.positions, problem.minimize().positions)
+
+
+def test_the_account_of_a_frame_adds_its_steps_and_keeps_the_worst() -> None:
+    positions = torch.zeros(3, 1, dtype=torch.float64)
+    good = Minimum(positions, 3, 10, 0, 1e-4, CONVERGED)
+    bad = Minimum(positions, 7, 20, 1, 1.0, "no")
+    effort = Effort()
+    for minimum in (good, bad, good):
+        effort = minimum.added_to(effort, 0.1)
+    assert effort == Effort(13, 40, 1, False, 10.0, "no")
+    assert good.added_to(Effort(), 0.1) == Effort(3, 10, 0, True, pytest.approx(1e-3), CONVERGED)

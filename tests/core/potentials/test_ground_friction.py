@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core.linear_solvers.block_matrix import BlockMatrix, BlockPattern
+from supple.core.potentials import GroundBarrier, GroundFriction, Potential
+
+COEFFICIENT = 0.4
+SLIP = 1e-4
+REACH = 0.01
+#: Of all vertices, those that touch the ground; the last of them is out of its reach.
+TOUCHING = torch.tensor([4, 0, 3, 1])
+HEIGHTS = REACH * torch.tensor([0.4, 2.0, 0.2, 0.9, 0.5], dtype=torch.float64)
+#: Ways in units of the one below which a vertex sticks.
+WAYS = [0.0, 1e-3, 0.3, 0.99, 1.01, 3.0, 1e4]
+
+
+@pytest.fixture
+def barrier() -> GroundBarrier:
+    weights = torch.tensor([300.0, 20.0, 1.0, 50.0], dtype=torch.float64)
+    return GroundBarrier(TOUCHING, weights, 0.0, REACH)
+
+
+@pytest.fixture
+def start() -> torch.Tensor:
+    """(3, 5) of a step."""
+    horizontal = torch.randn(2, 5, generator=_random(), dtype=torch.float64)
+    return torch.cat([horizontal, HEIGHTS[None]])
+
+
+@pytest.fixture
+def friction(barrier: GroundBarrier, start: torch.Tensor) -> GroundFriction:
+    friction = GroundFriction(barrier, COEFFICIENT)
+    friction.begin_step(start, SLIP)
+    return friction
+
+
+def _random() -> torch.Generator:
+    return torch.Generator().manual_seed(21)
+
+
+def _moved(start: torch.Tensor, ways: float) -> torch.Tensor:
+    """Every vertex by so many sticking ways, each in its own direction."""
+    angles = torch.linspace(0.3, 5.0, 5, dtype=torch.float64)
+    moved = start.clone()
+    moved[:2] += ways * SLIP * torch.stack([angles.cos(), angles.sin()])
+    return moved
+
+
+def _hessian(potential: Potential, positions: torch.Tensor) -> torch.Tensor:
+    """(5, 3, 3) diagonal blocks; there are no others."""
+    count = positions.shape[1]
+    elements = np.empty((4, 0), dtype=np.int32)
+    pattern = BlockPattern(elements, np.arange(count), count, positions.device)
+    matrix = BlockMatrix(pattern, positions.dtype)
+    potential.add_hessian(positions, matrix)
+    return matrix.diagonal_blocks()
+
+
+def _assert_hessian_matches_gradient(
+    potential: Potential, positions: torch.Tensor, h: float
+) -> None:
+    hessian = _hessian(potential, positions)
+    for axis in range(3):
+        change = torch.zeros_like(positions)
+        change[axis] = h
+        rise = potential.gradient(positions + change) - potential.gradient(positions - change)
+        expected = (rise / (2.0 * h)).T
+        scale = float(hessian.abs().max())
+        torch.testing.assert_close(hessian[:, :, axis], expected, rtol=1e-5, atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize("ways", WAYS)
+def test_the_gradient_is_the_finite_difference_of_the_energy(friction, start, ways: float) -> None:
+    positions, h, random = _moved(start, ways), 1e-5 * SLIP, _random()
+    gradient = friction.gradient(positions)
+    for _ in range(3):
+        direction = torch.randn(3, 5, generator=random, dtype=torch.float64)
+        rise = friction.energy(positions + h * direction) - friction.energy(
+            positions - h * direction
+        )
+        slope = float((gradient * direction).sum())
+        assert float(rise) / (2.0 * h) == pytest.approx(slope, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("ways", WAYS)
+def test_the_hessian_is_the_finite_difference_of_the_gradient(friction, start, ways: float) -> None:
+    # At no way at all the third derivative jumps: a smaller difference there.
+    h = SLIP * (1e-4 if ways else 1e-7)
+    _assert_hessian_matches_gradient(friction, _moved(start, ways), h)
+
+
+@pytest.mark.parametrize("ways", WAYS)
+def test_the_energy_is_convex(friction, start, ways: float) -> None:
+    values = torch.linalg.eigvalsh(_hessian(friction, _moved(start, ways)))
+    assert float(values.min()) > -1e-12 * float(values.max())
+
+
+def test_a_vertex_that_sticks_is_held_by_a_force_that_grows_with_its_way(friction, start) -> None:
+    forces = [friction.gradient(_moved(start, ways)).norm(dim=0)[4] for ways in (0.0, 0.2, 0.8)]
+    assert 0.0 == float(forces[0]) < float(forces[1]) < float(forces[2]) < float(friction.limit[0])
+
+
+def test_no_force_exceeds_the_coefficient_times_the_normal_force(friction, barrier, start) -> None:
+    limit = COEFFICIENT * barrier.normal_force(start)
+    for ways in WAYS:
+        force = friction.gradient(_moved(start, ways))
+        assert float(force[2].abs().max()) == 0.0
+        assert (force[:2, TOUCHING].norm(dim=0) <= limit * (1.0 + 1e-12)).all()
+
+
+def test_a_sliding_vertex_is_held_back_by_just_that_force(friction, barrier, start) -> None:
+    moved = _moved(start, 7.0)
+    way = (moved - start)[:2, TOUCHING]
+    expected = COEFFICIENT * barrier.normal_force(start) * way / way.norm(dim=0)
+    torch.testing.assert_close(friction.gradient(moved)[:2, TOUCHING], expected)
+
+
+def test_the_energy_of_a_sliding_vertex_is_its_force_times_its_way(friction, start) -> None:
+    for ways in (1.0, 1.0 - 1e-9, 7.0):
+        moved = _moved(start, ways)
+        lengths = (moved - start)[:2, TOUCHING].norm(dim=0)
+        # Nor is there a jump where sticking ends.
+        assert float(friction.energy(moved)) == pytest.approx(float(friction.limit @ lengths))
+
+
+def test_what_the_ground_does_not_push_slides_freely(friction, barrier, start) -> None:
+    assert float(barrier.normal_force(start)[3]) == 0.0
+    moved = _moved(start, 7.0)
+    assert friction.gradient(moved)[:, 1].tolist() == [0.0, 0.0, 0.0]
+    assert float(_hessian(friction, moved)[1].abs().max()) == 0.0
+    away = start.clone()
+    away[2] += 2.0 * REACH
+    friction.begin_step(away, SLIP)
+    assert float(friction.energy(moved)) == 0.0
+
+
+def test_the_normal_force_is_that_of_the_last_time_it_was_taken(friction, start) -> None:
+    lower = start.clone()
+    lower[2] *= 0.5
+    before = friction.gradient(_moved(lower, 7.0)).norm(dim=0)
+    torch.testing.assert_close(before, friction.gradient(_moved(start, 7.0)).norm(dim=0))
+    assert friction.lag(lower) > 0.1
+    assert (friction.gradient(_moved(lower, 7.0)).norm(dim=0) >= before).all()
+    assert friction.lag(lower) == 0.0
+
+
+def test_without_contact_no_normal_force_changes(friction, start) -> None:
+    away = start.clone()
+    away[2] += 2.0 * REACH
+    assert friction.lag(away) == 1.0
+    assert friction.lag(away) == 0.0
+
+
+def test_the_hessian_of_the_ground_is_the_finite_difference_of_its_gradient(barrier, start) -> None:
+    assert float(_hessian(barrier, start).abs().max()) > 0.0
+    _assert_hessian_matches_gradient(barrier, start, 1e-6 * REACH)

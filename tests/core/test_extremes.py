@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Scenes at the edge of what anyone asks for: the right answer, never NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Ground, Scene, Simulator, SoftBody
+from supple.core.integrators import BDF2, ImplicitEuler, Integrator
+from supple.core.materials import StableNeoHookean
+
+
+@pytest.fixture(params=[ImplicitEuler, BDF2], ids=lambda kind: kind.__name__)
+def integrator(request: pytest.FixtureRequest) -> Integrator:
+    return request.param()
+
+
+# size, drop, Young's modulus, density, seconds a frame, frames
+SCENES: dict[str, dict[str, Any]] = {
+    "a step of 1 s": {"frame_time": 1.0, "frames": 20},
+    "a drop of 100 m": {"drop": 100.0, "frames": 150},
+    "a body of 1 mm": {"size": 1e-3, "drop": 1e-3},
+    "a body of 100 m": {"size": 100.0, "drop": 10.0, "young": 1e8, "frames": 250},
+    "a density of 1e-3": {"density": 1e-3, "frames": 60},
+    "a density of 1e5": {"density": 1e5, "young": 1e8, "frames": 90},
+    "rubber that keeps its volume": {"young": 1e8, "poisson": 0.499},
+}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_it_comes_to_rest_on_its_whole_weight(make_block, integrator, name: str) -> None:
+    asked = {"size": 1.0, "drop": 1.0, "young": 1e6, "poisson": 0.45, "density": 1000.0}
+    asked |= {"frame_time": 1.0 / 24.0, "frames": 72} | SCENES[name]
+    size, density = asked["size"], asked["density"]
+    body = SoftBody(
+        make_block((2, 2, 2), (size,) * 3, (0.0, 0.0, asked["drop"])),
+        StableNeoHookean(asked["young"], asked["poisson"]),
+        density,
+    )
+    scene = Scene([body], ground=Ground())
+    simulator = Simulator(scene, integrator, frame_time=asked["frame_time"])
+    frames = list(simulator.run(asked["frames"]))
+    assert all(bool(torch.isfinite(frame.positions[0]).all()) for frame in frames)
+    assert all(frame.report.effort.converged for frame in frames)
+    assert all(frame.report.minimum_ground_distance > 0.0 for frame in frames)
+    assert frames[-1].report.minimum_volume_ratio > 0.5
+    simulator.settle()  # what is left of the bounce
+    assert simulator.system.ground_barrier is not None
+    force = float(simulator.system.ground_barrier.normal_force(simulator.state.positions).sum())
+    assert force == pytest.approx(density * size**3 * 9.81, rel=1e-5)
+
+
+def test_a_crushed_body_stays_above_the_ground(make_block, integrator) -> None:
+    body = SoftBody(make_block(origin=(0, 0, 1.0)), StableNeoHookean(1e2, 0.45))
+    for frame in Simulator(Scene([body], ground=Ground()), integrator).run(36):
+        assert frame.report.minimum_ground_distance > 0.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_body_of_random_positions_comes_back_to_its_shape(
+    make_block, integrator, seed: int
+) -> None:
+    mesh = make_block((4, 4, 4))
+    start = np.random.default_rng(seed).random(mesh.vertices.shape)
+    body = SoftBody(mesh, StableNeoHookean(1e5, 0.3), initial_positions=start, damping=4.0)
+    *_, last = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)), integrator).run(72)
+    _assert_congruent(last.positions[0], torch.as_tensor(mesh.vertices))
+    assert last.report.minimum_volume_ratio == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_mirrored_body_turns_itself_right_side_out(make_block) -> None:
+    mesh = make_block((4, 4, 4))
+    noise = np.random.default_rng(0).random(mesh.vertices.shape)
+    start = mesh.vertices * [1.0, 1.0, -1.0] + 1e-3 * noise
+    body = SoftBody(mesh, StableNeoHookean(1e5, 0.3), initial_positions=start, damping=4.0)
+    *_, last = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)), ImplicitEuler()).run(72)
+    _assert_congruent(last.positions[0], torch.as_tensor(mesh.vertices))
+    assert last.report.minimum_volume_ratio == pytest.approx(1.0, abs=1e-3)
+
+
+def _assert_congruent(found: torch.Tensor, expected: torch.Tensor) -> None:
+    torch.testing.assert_close(torch.pdist(found), torch.pdist(expected), rtol=0.0, atol=1e-3)
