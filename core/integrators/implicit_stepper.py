@@ -10,7 +10,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from ..errors import InstabilityError
+from ..errors import InstabilityError, SceneError
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..minimizers.newton import Newton
 from ..system import Effort, State, System
@@ -40,6 +40,9 @@ class ImplicitStepper(Stepper):
         self._newton = Newton(self._objective)
 
     def advance(self, state: State) -> State:
+        inverted = sum(part.inverted(state.positions) for part in self._system.elasticities)
+        if inverted:
+            raise SceneError(_inside_out(self._system, inverted))
         substeps = self.substeps
         for _ in range(RETRIES + 1 if self.adapts else 1):
             # What lies before is a step of this length away, or of no use.
@@ -104,6 +107,14 @@ class ImplicitStepper(Stepper):
         energies = [objective.energy(guess)[0] for guess in guesses]
         finite = [math.inf if math.isnan(energy) else energy for energy in energies]
         return guesses[finite.index(min(finite))]
+
+
+def _inside_out(system: System, count: int) -> str:
+    names = ", ".join(body.name for body in system.bodies)
+    return (
+        f"{names}: {count} tets are flat or inside out, where the Neo-Hookean model has no energy. "
+        "Use Stable Neo-Hookean, explicit steps, or a start shape that is not inverted."
+    )
 
 
 def _lost(system: System, state: State) -> str:

@@ -32,12 +32,9 @@ LINEAR_SHARE = 0.1
 NEAR = 30.0
 # So it does only while steps shrink at least this much.
 FAST = 0.2
-# Normal forces of friction are taken anew where the search arrives, at most so often, and until
-# they change by no more than this share.
-LAGS = 3
-LAG_CHANGE = 0.03
-# While they still may change, arriving within so many tolerances is enough.
-LAG_LOOSENESS = 200.0
+# Normal forces of friction are taken anew after every step, until a step within so many tolerances
+# changes them by no more than this share.
+LAG_NEAR, LAG_CHANGE = 200.0, 0.03
 
 
 @dataclass(frozen=True)
@@ -141,7 +138,7 @@ class _Search:
         self._projects, self._keeps_hessian = True, False
         # Indefinite Hessians come in a row: wait for longer each time before trying again.
         self._wait, self._patience = 0, 1
-        self._lags_left = LAGS
+        self._lags = True
         solver.begin()
         self._energy, self._size = objective.energy(positions)
 
@@ -184,15 +181,13 @@ class _Search:
 
     def _arrived(self) -> bool:
         """Whether the last step is within tolerance, and the normal forces are those of here."""
-        loose = LAG_LOOSENESS if self._lags_left else 1.0
-        if self._move > loose * self._tolerance:
-            return False
-        if self._lags_left:
+        if self._lags:
             change = self._objective.lag(self._positions)
-            self._lags_left = 0 if change <= LAG_CHANGE else self._lags_left - 1
-            if change > LAG_CHANGE or self._move > self._tolerance:
+            self._lags = change > LAG_CHANGE or self._move > LAG_NEAR * self._tolerance
+            if change > 0.0:
                 self._energy, self._size = self._objective.energy(self._positions)
-                self._keeps_hessian = self._keeps_hessian and change <= LAG_CHANGE
+            if change > LAG_CHANGE:
+                self._keeps_hessian = False
                 return False
         return self._move <= self._tolerance
 

@@ -82,6 +82,12 @@ class Elasticity(Potential):
         self._hessian.blocks(positions, self._blocks, projected)
         matrix.add_elements(self._element_map(matrix), self._blocks)
 
+    def inverted(self, positions: Tensor) -> int:
+        """How many tets have no volume left although their model is undefined there."""
+        if self._material.volume_limits()[0] != 0.0:
+            return 0
+        return int((self.volume_ratios(positions) <= 0.0).sum())
+
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
         if self._material.volume_limits()[0] != 0.0:
             return 1.0

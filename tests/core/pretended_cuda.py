@@ -29,15 +29,15 @@ class DeviceTensor(torch.Tensor):
     """A tensor on the pretended device; ``held`` is what it holds."""
 
     held: torch.Tensor
-    device = property(lambda self: CUDA)  # type: ignore[assignment]
-    is_cuda = property(lambda self: True)  # type: ignore[assignment]
+    device = property(lambda self: CUDA)
+    is_cuda = property(lambda self: True)
 
     @staticmethod
     def __new__(cls: type, values: torch.Tensor) -> DeviceTensor:
         layout = {}
         if values.layout == torch.strided:
             layout = {"strides": values.stride(), "storage_offset": values.storage_offset()}
-        tensor = torch.Tensor._make_wrapper_subclass(
+        tensor: DeviceTensor = torch.Tensor._make_wrapper_subclass(
             cls, values.shape, dtype=values.dtype, device=STAND_IN, **layout
         )
         tensor.held = values
@@ -123,7 +123,8 @@ class _Functions(TorchFunctionMode):
         if function in (torch.as_tensor, torch.tensor) and _is_cuda(kwargs.get("device")):
             del kwargs["device"]
             return function(*args, **kwargs).to(STAND_IN)
-        args, kwargs = tree_map(lambda x: STAND_IN if _is_cuda(x) else x, (args, kwargs))
+        if function is not torch.device:
+            args, kwargs = tree_map(lambda x: STAND_IN if _is_cuda(x) else x, (args, kwargs))
         return function(*args, **kwargs)
 
 

@@ -9,8 +9,16 @@ import pytest
 import torch
 
 from supple.core import Ground, Scene, SceneError, Simulator, SoftBody, TetMesh
-from supple.core.integrators import BDF2, ImplicitEuler, Integrator, SymplecticEuler
-from supple.core.materials import StableNeoHookean
+from supple.core import simulator as simulator_module
+from supple.core.integrators import (
+    BDF2,
+    ImplicitEuler,
+    Integrator,
+    SymplecticEuler,
+    symplectic_euler,
+)
+from supple.core.materials import NeoHookean, StableNeoHookean
+from supple.tests.core.pretended_cuda import pretended_cuda
 
 FRAME = 1.0 / 24.0
 MakeBlock = Callable[..., TetMesh]
@@ -175,11 +183,47 @@ def test_asking_for_cuda_where_there_is_none_says_so(make_block) -> None:
         Simulator(Scene([SoftBody(make_block())]), device="cuda")
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
-def test_cuda_agrees_with_the_processor(make_block) -> None:
-    def end(device: str) -> torch.Tensor:
-        body = SoftBody(make_block(origin=(0, 0, 0.3)), StableNeoHookean(3e4, 0.4), damping=1.0)
-        *_, last = Simulator(Scene([body], ground=Ground()), device=device).run(24)
-        return last.positions[0].cpu()
+# Converged far enough for another order of additions not to show.
+EXACT = [SymplecticEuler(), ImplicitEuler(tolerance=1e-6), BDF2(tolerance=1e-6)]
+EXACTLY = pytest.mark.parametrize("exact", EXACT, ids=lambda kind: type(kind).__name__)
 
-    torch.testing.assert_close(end("cuda"), end("cpu"), rtol=0, atol=1e-6)
+
+def _landing(
+    make_block: MakeBlock, integrator: Integrator, device: str, frames: int
+) -> torch.Tensor:
+    """Where a body is that lands on rough ground, and one that is led meanwhile."""
+    led = make_block(origin=(3.0, 0.0, 1.0))
+    left = np.flatnonzero(led.vertices[:, 0] == 3.0)
+    path = led.vertices[left] + np.linspace(0.0, 0.2, 6)[:, None, None]
+    bodies = [
+        SoftBody(make_block(origin=(0, 0, 0.02)), StableNeoHookean(3e4, 0.4), velocity=(1, 0, 0)),
+        SoftBody(led, NeoHookean(1e5, 0.3), pinned=left, pin_path=path, damping=1.0),
+    ]
+    scene = Scene(bodies, ground=Ground(friction=0.5))
+    *_, last = Simulator(scene, integrator, device=device).run(frames)
+    return torch.cat(last.positions).cpu()
+
+
+@EXACTLY
+def test_torch_passes_agree_with_the_compiled_loops(make_block, exact, request) -> None:
+    compiled = _landing(make_block, exact, "cpu", 12)
+    request.getfixturevalue("without_compiled_loops")
+    passes = _landing(make_block, exact, "cpu", 12)
+    torch.testing.assert_close(passes, compiled, rtol=0, atol=1e-8)
+
+
+@EXACTLY
+def test_nothing_on_a_cuda_device_meets_the_host(make_block, exact, monkeypatch) -> None:
+    expected = _landing(make_block, exact, "cpu", 3)
+    monkeypatch.setattr(simulator_module, "find_device", torch.device)
+    monkeypatch.setattr(symplectic_euler, "CapturedSubstep", lambda substep: substep)
+    with pretended_cuda():
+        found = _landing(make_block, exact, "cuda", 3)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+@EXACTLY
+def test_cuda_agrees_with_the_processor(make_block, exact) -> None:
+    on_cuda, on_host = (_landing(make_block, exact, device, 24) for device in ("cuda", "cpu"))
+    torch.testing.assert_close(on_cuda, on_host, rtol=0, atol=1e-6)

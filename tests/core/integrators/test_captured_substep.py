@@ -42,7 +42,7 @@ def _substeps(substep: Substep, system: System, count: int = 20) -> list[torch.T
     for number in range(count):
         substep.lead_pins(0, (number + 1) / count)
         substep.run()
-    return [x.cpu() for x in (substep.positions, substep.velocities, substep.work)]
+    return [x.cpu().clone() for x in (substep.positions, substep.velocities, substep.work)]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Ground, InstabilityError, Scene, Simulator, SoftBody, TetMesh
+from supple.core import (
+    Ground,
+    InstabilityError,
+    Scene,
+    SceneError,
+    Simulator,
+    SoftBody,
+    TetMesh,
+)
 from supple.core.integrators import BDF2, ImplicitEuler, Integrator, implicit_stepper
 from supple.core.materials import NeoHookean, StableNeoHookean
 
@@ -237,3 +245,11 @@ def test_the_state_before_a_frame_is_left_as_it_was(make_block, method) -> None:
     assert torch.equal(state.positions, copy.positions)
     assert torch.equal(state.velocities, copy.velocities)
     assert state.frame == copy.frame
+
+
+def test_a_model_that_cannot_invert_refuses_a_body_inside_out(make_block, method) -> None:
+    mesh = make_block()
+    mirrored = mesh.vertices * [-1.0, 1.0, 1.0]
+    body = SoftBody(mesh, NeoHookean(1e5, 0.3), initial_positions=mirrored, name="Glove")
+    with pytest.raises(SceneError, match=r"Glove: 48 tets .* inside out.* Use Stable Neo-Hookean"):
+        next(Simulator(Scene([body]), method()).run(1))
