@@ -9,6 +9,8 @@ Source: Li et al., "Convergent Incremental Potential Contact", 2023, arXiv:2307.
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor
 
 
@@ -26,6 +28,11 @@ def barrier_slope(u: Tensor) -> Tensor:
 
 def barrier_derivatives(u: Tensor) -> tuple[Tensor, Tensor]:
     """β'(u) and β''(u) for 0 < u ≤ 1."""
-    gap, log = u - 1.0, u.log()
+    return derivatives_from_log(u, u.log())
+
+
+def derivatives_from_log(u: Any, log: Any) -> Any:
+    """The same with ln u given, for tensors and for numbers in compiled loops."""
+    gap = u - 1.0
     ratio = gap / u
     return -gap * (2.0 * log + ratio), ratio * (ratio - 4.0) - 2.0 * log

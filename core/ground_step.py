@@ -8,17 +8,16 @@ while elasticity stays explicit. The ground then never limits the time step, how
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from . import compiled_ground_step as loops
 from .barrier import barrier_derivatives
+from .compiled import is_compiled
 from .potentials import GroundBarrier
-
-# Newton from its start value has converged to the last bit of a float64 after this many steps.
-BARRIER_ITERATIONS = 7
-# A change of the height by less than this share of the barrier's reach; the next is its square.
-CONVERGED = 1e-9
 
 
 class GroundStep(ABC):
@@ -35,19 +34,19 @@ class GroundStep(ABC):
 
     def apply(self, positions: Tensor, velocities: Tensor, step: float) -> None:
         """Changes positions and velocities, both (3, N), at the end of a step of ``step`` s."""
-        # On CUDA, finding out which vertices touch would cost a wait for the device.
+        # On CUDA, finding out whether any vertex touches would cost a wait for the device.
         if positions.is_cuda:
-            self._touch(positions, velocities, slice(None), step)
+            self._apply_passes(positions, velocities, step)
+        elif is_compiled():
+            loops.share(len(self._vertices))
+            self._loop(positions.numpy(), velocities.numpy(), step)
         elif float(positions[2].min()) < self._reach:
-            low = positions[2, self._vertices] < self._reach
-            self._touch(positions, velocities, low.nonzero().squeeze(1), step)
+            self._apply_passes(positions, velocities, step)
 
-    def _touch(
-        self, positions: Tensor, velocities: Tensor, touching: Tensor | slice, step: float
-    ) -> None:
-        vertices = self._vertices[touching]
+    def _apply_passes(self, positions: Tensor, velocities: Tensor, step: float) -> None:
+        vertices = self._vertices
         before = velocities[:, vertices]
-        height, speed = self._respond(positions[2, vertices], before[2], touching, step)
+        height, speed = self._respond(positions[2, vertices], before[2], step)
         positions[2, vertices] = height
         slid = self._slow_down(before, speed - before[2])
         # A vertex moved on by its old tangential velocity; take back what friction stopped.
@@ -56,9 +55,11 @@ class GroundStep(ABC):
         velocities[2, vertices] = speed
 
     @abstractmethod
-    def _respond(
-        self, height: Tensor, speed: Tensor, touching: Tensor | slice, step: float
-    ) -> tuple[Tensor, Tensor]:
+    def _loop(self, positions: NDArray[Any], velocities: NDArray[Any], step: float) -> None:
+        """``apply`` as a compiled loop."""
+
+    @abstractmethod
+    def _respond(self, height: Tensor, speed: Tensor, step: float) -> tuple[Tensor, Tensor]:
         """Heights and vertical speeds after contact."""
 
     def _slow_down(self, velocity: Tensor, normal_change: Tensor) -> Tensor:
@@ -85,13 +86,24 @@ class BarrierStep(GroundStep):
         self._height, self._distance = barrier.height, barrier.distance
         self._stiffness = barrier.weights * inverse_mass / barrier.distance
 
-    def _respond(
-        self, height: Tensor, speed: Tensor, touching: Tensor | slice, step: float
-    ) -> tuple[Tensor, Tensor]:
+    def _respond(self, height: Tensor, speed: Tensor, step: float) -> tuple[Tensor, Tensor]:
         start = (height - self._height) / self._distance
-        ratio = barrier_proximal(start, step * step * self._stiffness[touching])
+        ratio = barrier_proximal(start, step * step * self._stiffness)
         lifted = torch.where(start < 1.0, self._height + ratio * self._distance, height)
         return lifted, speed + (lifted - height) / step
+
+    def _loop(self, positions: NDArray[Any], velocities: NDArray[Any], step: float) -> None:
+        loops.meet_barrier(
+            positions,
+            velocities,
+            self._vertices.numpy(),
+            self._stiffness.numpy(),
+            self._height,
+            self._distance,
+            self._friction,
+            step,
+            _smallest(self._stiffness.dtype),
+        )
 
 
 class ProjectionStep(GroundStep):
@@ -108,12 +120,21 @@ class ProjectionStep(GroundStep):
         super().__init__(vertices, height, friction)
         self._height, self._restitution = height, restitution
 
-    def _respond(
-        self, height: Tensor, speed: Tensor, touching: Tensor | slice, step: float
-    ) -> tuple[Tensor, Tensor]:
+    def _respond(self, height: Tensor, speed: Tensor, step: float) -> tuple[Tensor, Tensor]:
         bounced = torch.where(height < self._height, speed.abs() * self._restitution, speed)
         # A vertex that already rises is not slowed down.
         return height.clamp(min=self._height), torch.maximum(bounced, speed)
+
+    def _loop(self, positions: NDArray[Any], velocities: NDArray[Any], step: float) -> None:
+        loops.meet_plane(
+            positions,
+            velocities,
+            self._vertices.numpy(),
+            self._height,
+            self._restitution,
+            self._friction,
+            step,
+        )
 
 
 def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:
@@ -130,12 +151,14 @@ def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:
         2.0 * stiffness / (half + root),
         (root - half) / (2.0 * (1.0 - stiffness)).clamp(min=0.5),
     )
-    ratio = ratio.clamp(min=torch.finfo(ratio.dtype).tiny ** 0.25, max=1.0)
-    for _ in range(BARRIER_ITERATIONS):
+    ratio = ratio.clamp(min=_smallest(ratio.dtype), max=1.0)
+    for _ in range(loops.ITERATIONS):
         slope, curvature = barrier_derivatives(ratio)
         change = (ratio - start + stiffness * slope) / (1.0 + stiffness * curvature)
         ratio = (ratio - change).clamp(max=1.0)
-        # On CUDA, looking would cost a wait for the device.
-        if not ratio.is_cuda and float(change.abs().max()) < CONVERGED:
-            break
     return ratio
+
+
+def _smallest(dtype: torch.dtype) -> float:
+    """The least ratio that Newton's method starts from: its square still has an inverse."""
+    return float(torch.finfo(dtype).tiny ** 0.25)

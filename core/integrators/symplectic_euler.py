@@ -14,6 +14,7 @@ from ..system import Energies, State, System
 from .captured_substep import CapturedSubstep
 from .damping import decay
 from .integrator import Integrator, Stepper
+from .motion import move
 from .stability import critical_step
 
 # Automatic steps use this fraction of the critical step at rest: compressed tets are stiffer.
@@ -87,7 +88,9 @@ class Substep:
 
     def __init__(self, system: System, step: float) -> None:
         self._system, self.step = system, step
-        self._kick, self._keep = step * system.inverse_mass, decay(system.damping, step)
+        self._kick = step * system.inverse_mass
+        keep = decay(system.damping, step)
+        self._keep = torch.ones_like(self._kick) * (1.0 if keep is None else keep)
         #: (3, N) in metres and m/s.
         self.positions = system.rest_positions()
         self.velocities = torch.zeros_like(self.positions)
@@ -119,10 +122,7 @@ class Substep:
         gradient.zero_()
         system.add_gradient(positions, gradient)
         # Damping acts on the old velocity alone: at rest the ground then carries the whole weight.
-        if self._keep is not None:
-            velocities.mul_(self._keep)
-        velocities.addcmul_(gradient, self._kick, value=-1.0)
-        positions.add_(velocities, alpha=step)
+        move(positions, velocities, gradient, self._kick, self._keep, step)
         if system.ground_step is not None:
             system.ground_step.apply(positions, velocities, step)
         pins = system.moving_pins

@@ -4,9 +4,16 @@ from __future__ import annotations
 import pytest
 import torch
 
+from supple.core import compiled_ground_step as loops
 from supple.core.barrier import barrier_slope
 from supple.core.ground_step import BarrierStep, GroundStep, ProjectionStep, barrier_proximal
 from supple.core.potentials import GroundBarrier
+
+
+@pytest.fixture(autouse=True, params=["compiled loops", "torch passes"])
+def way(request: pytest.FixtureRequest) -> None:
+    if request.param == "torch passes":
+        request.getfixturevalue("without_compiled_loops")
 
 
 def _one_vertex(height: float, velocity: tuple[float, float, float]) -> tuple:
@@ -26,6 +33,8 @@ def test_the_proximal_root_is_exact_from_far_below_to_the_edge(stiffness: float)
     start = torch.cat([-torch.logspace(6, -6, 40), torch.linspace(0.0, 0.999999, 40)]).double()
     weight = torch.full_like(start, stiffness)
     root = barrier_proximal(start, weight)
+    alone = [loops.proximal(each, stiffness, 1e-77) for each in start.tolist()]
+    torch.testing.assert_close(root, torch.tensor(alone, dtype=torch.float64))
     residual = root - start + weight * barrier_slope(root)
     scale = root.abs() + start.abs() + (weight * barrier_slope(root)).abs()
     assert ((root > 0) & (root <= 1)).all()
@@ -69,17 +78,18 @@ def test_friction_stops_a_slow_vertex_and_does_not_turn_it_round() -> None:
 
 
 @pytest.mark.parametrize("response", ["barrier", "projection"])
-def test_taking_all_vertices_as_on_cuda_equals_taking_those_that_touch(response: str) -> None:
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_compiled_loops_and_torch_passes_agree(response: str, dtype: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(5)
-    heights = torch.linspace(-0.02, 0.05, 40, dtype=torch.float64)
+    heights = torch.linspace(-0.02, 0.05, 40, dtype=dtype)
     positions = torch.stack([torch.zeros_like(heights), torch.zeros_like(heights), heights])
-    velocities = torch.randn(3, 40, generator=generator, dtype=torch.float64)
+    velocities = torch.randn(3, 40, generator=generator, dtype=dtype)
     velocities[:, ::7] = 0.0
-    vertices, ones = torch.arange(40), torch.ones(40, dtype=torch.float64)
+    vertices, ones = torch.arange(40), torch.ones(40, dtype=dtype)
     step: GroundStep = ProjectionStep(vertices, 0.0, 0.4, 0.3)
     if response == "barrier":
         step = BarrierStep(GroundBarrier(vertices, 50.0 * ones, 0.0, 0.01), 2.0 * ones, 0.4)
-    touching, everything = (positions.clone(), velocities.clone()), (positions, velocities)
-    step.apply(*touching, 0.01)
-    step._touch(*everything, slice(None), 0.01)
-    torch.testing.assert_close(everything, touching)
+    looped, passed = (positions.clone(), velocities.clone()), (positions, velocities)
+    step.apply(*looped, 0.01)
+    step._apply_passes(*passed, 0.01)
+    torch.testing.assert_close(looped, passed)
