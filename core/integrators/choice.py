@@ -21,9 +21,9 @@ NAMES = {
 }
 
 # Seconds of an explicit step, and of an implicit frame: fixed cost, and cost a tet. Measured on two
-# cores by ``python3 dev.py bench time_stepping``; only their ratio counts.
-EXPLICIT_STEP = (1e-4, 1.5e-8)
-IMPLICIT_FRAME = (3e-3, 2.5e-6)
+# cores by ``python3 dev.py bench implicit_frame time_against_tets``; only their ratio counts.
+EXPLICIT_STEP = (5e-5, 1.3e-8)
+IMPLICIT_FRAME = (5e-3, 3e-6)
 # So much longer a frame may take that keeps its wobble.
 WORTH = 2.0
 

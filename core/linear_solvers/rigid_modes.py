@@ -21,8 +21,8 @@ from ..compiled import compiled, shared_range, use_threads
 from .block_matrix import BLOCKS_PER_THREAD, BlockMatrix, BlockPattern
 
 #: Vertices in a group, and groups at most: what the coarse problem costs grows with their cube.
-GROUP_SIZE = 128
-MAX_GROUPS = 100
+GROUP_SIZE = 160
+MAX_GROUPS = 128
 
 
 def group_size(count: int) -> int:
@@ -98,7 +98,8 @@ def coarse_inverse(matrix: Tensor) -> Tensor:
     factor, failed = torch.linalg.cholesky_ex(matrix)
     if int(failed):
         return torch.zeros_like(matrix)
-    return torch.cholesky_inverse(factor)
+    # Symmetric, and kept column by column: turned round, its rows lie together.
+    return torch.cholesky_inverse(factor).mT.contiguous()
 
 
 @compiled(parallel=True)

@@ -158,7 +158,7 @@ class _Search:
         gradient = objective.gradient(self._positions)
         direction = self._direction(gradient)
         previous = self._move
-        self._move = float(torch.linalg.vector_norm(direction, dim=0).max())
+        self._move = math.sqrt(float((direction * direction).sum(0).max()))
         slope = float((gradient * direction).sum())
         if not (math.isfinite(self._move) and math.isfinite(slope)):
             self._move = math.inf

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""``python -m benchmarks.page``: writes docs/performance.md from the kept figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .machine import describe, file_name
+from .plots import LOOKS
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "performance.md"
+
+HEAD = """# Performance
+
+Written by `python -m benchmarks.page` from figures that `python3 dev.py bench` measured on
+{processor}, {cores} cores, torch {torch}. The pictures are drawn by `python -m benchmarks.plots`.
+
+## A frame of implicit Euler
+Blender's monkey, 2 m tall, falls half a metre and comes to rest: {frames} frames of 1/24 s at one
+step a frame, each converged to 1 mm/s (`implicit_frame`).
+
+"""
+PROFILE = """
+Where the time of a frame goes, in milliseconds:
+
+"""
+ERROR = """
+## Beside other engines
+The same monkey, the same tets, one second without friction (`time_stepping`). Each engine takes the
+fewest steps a frame with which it survives, and then ever twice as many. The error is the root mean
+square distance from Supple's symplectic Euler with many more steps. Materials and contacts differ a
+little from engine to engine (`benchmarks/peers` says how): that part of an error stays however many
+steps are taken.
+
+![Seconds a simulated second against error](pictures/time_against_error.png)
+
+At the fewest steps:
+
+"""
+TETS = """
+## Time against tets
+The same second at E = 1e5 Pa (`time_against_tets`).
+
+![Seconds a frame against tets](pictures/time_against_tets.png)
+
+"""
+
+
+def write() -> None:
+    machine = describe()
+    path = Path(__file__).parent / "results" / f"{file_name(machine)}.json"
+    results = json.loads(path.read_text())
+    implicit = results["implicit_frame"]
+    frames = next(iter(implicit.values()))["frames"]
+    text = HEAD.format(**results["machine"], frames=frames)
+    text += _table(
+        ("", "mean, ms", "longest, ms", "Newton iterations", "most", "linear iterations in each"),
+        [
+            (
+                name,
+                f"{row['mean_ms']:.0f}",
+                f"{row['longest_ms']:.0f}",
+                f"{row['newton_iterations']:.1f}",
+                str(row["most_newton_iterations"]),
+                f"{row['linear_iterations_a_newton_iteration']:.0f}",
+            )
+            for name, row in implicit.items()
+        ],
+    )
+    parts = list(next(iter(implicit.values()))["profile_ms_a_frame"])
+    text += PROFILE + _table(
+        ("", *parts),
+        [
+            (name, *(f"{row['profile_ms_a_frame'][part]:.1f}" for part in parts))
+            for name, row in implicit.items()
+        ],
+    )
+    text += ERROR + _table(
+        ("mesh", "E, Pa", "ν", "engine", "steps a frame", "seconds a simulated second", "error, m"),
+        _fewest_steps(results["time_stepping"]["rows"]),
+    )
+    text += TETS + _growth(results["time_against_tets"])
+    PAGE.write_text(text, encoding="utf-8")
+
+
+def _fewest_steps(rows: Sequence[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
+    seen = set()
+    for row in rows:
+        key = (row["mesh"], row["young"], row["poisson"], row["contender"])
+        if key in seen:
+            continue
+        seen.add(key)
+        case = (row["mesh"], f"{row['young']:.0e}".replace("e+0", "e"), str(row["poisson"]))
+        label = LOOKS[row["contender"]][0]
+        if "rms_error_m" not in row:
+            yield (*case, label, "–", row["note"], "–")
+            continue
+        yield (
+            *case,
+            label,
+            str(row["steps_a_frame"]),
+            f"{row['seconds_a_simulated_second']:.2f}",
+            f"{row['rms_error_m']:.4f}",
+        )
+
+
+def _growth(sizes: dict[str, Any]) -> str:
+    done = [row for row in sizes["rows"] if "seconds_a_frame" in row]
+    table = _table(
+        ("engine", "tets", "steps a frame", "ms a frame", "memory of the body, KB a tet"),
+        [
+            (
+                LOOKS[row["contender"]][0],
+                str(row["tets"]),
+                str(row["steps_a_frame"]),
+                f"{1e3 * row['seconds_a_frame']:.1f}",
+                f"{1024 * row['memory_of_the_body_mb'] / row['tets']:.2f}",
+            )
+            for row in done
+        ],
+    )
+    fits = [
+        f"{LOOKS[name][0]} tets^{fit['seconds_a_frame']:.2f}"
+        for name, fit in sizes["exponents"].items()
+        if fit
+    ]
+    return f"{table}\nFitted, the time of a frame grows as: {'; '.join(fits)}.\n"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    write()
