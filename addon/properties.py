@@ -145,7 +145,11 @@ class SuppleScene(bpy.types.PropertyGroup):
         name="Integrator",
         description="How the solver goes from one frame to the next",
         items=[
-            ("automatic", "Automatic", "Many short steps where they are quick, else Implicit Euler"),
+            (
+                "automatic",
+                "Automatic",
+                "Many short steps where they are quick, else Implicit Euler",
+            ),
             (
                 "implicit_euler",
                 "Implicit Euler",
