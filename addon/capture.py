@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..core.errors import SceneError, SuppleError
 from ..core.job import Settings
-from ..core.materials import StableNeoHookean
+from ..core.materials import MODELS
 from ..core.scene import Ground, Scene, Skin, SoftBody, SurfaceMesh, check_above_ground
 from .captured import Capture, CapturedObject
 from .motion import Matrices, Motion, follow, frame_kept, transform, world_matrix
@@ -146,7 +146,7 @@ def _soft_body(
         )
         return SoftBody(
             mesh,
-            StableNeoHookean(exact(own.young), exact(own.poisson)),
+            MODELS[own.model](exact(own.young), exact(own.poisson)),
             exact(own.density),
             damping=exact(own.damping),
             skin=skin,

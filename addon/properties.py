@@ -22,6 +22,43 @@ class SuppleObject(bpy.types.PropertyGroup):
     """Settings of one soft body."""
 
     enabled: BoolProperty(name="Soft Body", description="Simulate this object as an elastic solid")
+    model: EnumProperty(
+        name="Model",
+        description="How the material answers to large deformations; all agree for small ones",
+        items=[
+            (
+                "stable_neo_hookean",
+                "Stable Neo-Hookean",
+                "Flesh, jelly, rubber: keeps its volume and recovers from being turned inside out",
+            ),
+            (
+                "neo_hookean",
+                "Neo-Hookean",
+                "The rubber of textbooks: resists being crushed without limit; no inside out",
+            ),
+            (
+                "corotated_linear",
+                "Corotated Linear",
+                "Simple and quick to understand, as in game engines; for moderate stretches",
+            ),
+            (
+                "st_venant_kirchhoff",
+                "St. Venant–Kirchhoff",
+                "Large turns and small stretches; gives way when it is pressed hard",
+            ),
+            (
+                "as_rigid_as_possible",
+                "As Rigid As Possible",
+                "Cartoon stretch: holds its shape, but not its volume",
+            ),
+            (
+                "linear",
+                "Linear",
+                "For small deformations only: a body that turns swells. For teaching",
+            ),
+        ],
+        default="stable_neo_hookean",
+    )
     young: FloatProperty(
         name="Stiffness",
         description=(

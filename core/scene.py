@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .embedding import Embedding
 from .errors import SceneError
 from .materials import Material, StableNeoHookean
+from .materials.material import PARAMETERS
 from .tet_mesh import TetMesh
 
 Vector = tuple[float, float, float]
@@ -109,6 +110,7 @@ class SoftBody:
         self.velocity = _vector(self.velocity, f"{self.name}: the velocity")
         if isinstance(self.mesh, TetMesh):
             self._check_vertices(self.mesh)
+            self._check_parameters(len(self.mesh.tets))
         elif self.pinned is not None or self.initial_positions is not None:
             raise SceneError(
                 f"{self.name}: a surface has no tet vertices to pin or place yet; "
@@ -130,6 +132,15 @@ class SoftBody:
                     f"{self.name}: the start shape has {len(start)} vertices, the mesh {count}."
                 )
             self.initial_positions = start
+
+    def _check_parameters(self, tets: int) -> None:
+        for name in PARAMETERS:
+            shape = np.shape(getattr(self.material, name))
+            if shape not in ((), (tets,)):
+                raise SceneError(
+                    f"{self.name}: the material's {name} has the shape {shape}, but there are "
+                    f"{tets} tets; give one number, or one a tet."
+                )
 
 
 @dataclass(eq=False)

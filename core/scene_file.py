@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .embedding import Embedding
 from .errors import JobError, SceneError
 from .files import read_arrays, read_json, write_arrays, write_json
-from .materials import NeoHookean, StableNeoHookean
+from .materials import MODELS
 from .scene import Ground, Scene, Skin, SoftBody, SurfaceMesh
 from .tet_mesh import TetMesh
 
@@ -26,13 +26,12 @@ _TYPES: dict[str, type] = {
     for kind in (
         Embedding,
         Ground,
-        NeoHookean,
         Scene,
         Skin,
         SoftBody,
-        StableNeoHookean,
         SurfaceMesh,
         TetMesh,
+        *MODELS.values(),
     )
 }
 

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from .errors import JobError, SceneError
 from .ground_step import BarrierStep, GroundStep, ProjectionStep
-from .materials import Material
+from .materials import Linear, Material
 from .materials.material import PARAMETERS
 from .pins import MovingPins
-from .potentials import Elasticity, Gravity, GroundBarrier, Potential
+from .potentials import Elasticity, Gravity, GroundBarrier, LinearElasticity, Potential
 from .scene import Ground, Scene, SoftBody, check_above_ground
 from .tet_mesh import TetMesh
 
@@ -267,7 +267,8 @@ class System:
             [(self.bodies[i].material, len(self.meshes[i].tets)) for i in indices]
         )
         meshes = [(self._starts[i], self.meshes[i]) for i in indices]
-        return Elasticity(material, meshes, self.mass)
+        kind = LinearElasticity if isinstance(material, Linear) else Elasticity
+        return kind(material, meshes, self.mass)
 
     def _merged_material(self, materials: list[tuple[Material, int]]) -> Material:
         """One material for the tets of several bodies, its parameters tensors where they differ."""

@@ -16,5 +16,5 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, own = self.layout, context.object.supple
         layout.use_property_split = True
-        for name in ("young", "poisson", "density", "damping"):
+        for name in ("model", "young", "poisson", "density", "damping"):
             layout.prop(own, name)

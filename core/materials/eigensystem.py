@@ -9,8 +9,9 @@ c_i = σ_j σ_k, the stretches have the matrix
     ∂²Ψ/∂σ_i∂σ_j = 4Ψ_II σ_i σ_j + 2Ψ_IJ (σ_i c_j + σ_j c_i) + Ψ_JJ c_i c_j + Ψ_J σ_k
 
 and each pair has two eigenvalues: 2Ψ_I − σ_k Ψ_J of the flip δ_ij = δ_ji, and 2Ψ_I + σ_k Ψ_J of
-the twist δ_ij = −δ_ji. To make the Hessian positive semi-definite, a 3 × 3 matrix is projected and
-six numbers are clamped.
+the twist δ_ij = −δ_ji. Written in the stretches themselves the
+eigenvalues are (Ψ_i − Ψ_j)/(σ_i − σ_j) and (Ψ_i + Ψ_j)/(σ_i + σ_j). To make the Hessian positive
+semi-definite, a 3 × 3 matrix is projected and six numbers are clamped.
 
 Source: Smith, de Goes and Kim, "Analytic Eigensystems for Isotropic Distortion Energies", ACM
 Transactions on Graphics 38(1), 2019.
@@ -27,7 +28,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from .invariant_material import InvariantMaterial
 from .material import Material
+from .stretch_material import StretchMaterial
 
 # Four sweeps bring a 3 × 3 matrix to diagonal form in double precision, and one is to spare.
 SWEEPS = 5
@@ -82,6 +85,18 @@ class Eigensystem:
 def eigensystem(material: Material, deformation_gradient: Tensor) -> Eigensystem:
     """Of (3, 3, M) deformation gradients, as it is: not projected."""
     u, sigma, v = signed_svd(deformation_gradient)
+    if isinstance(material, InvariantMaterial):
+        return Eigensystem(u, v, *_of_invariants(material, sigma))
+    assert isinstance(material, StretchMaterial)
+    a, b, c = sigma
+    numbers = torch.stack(material.curvature(a, b, c, material.mu, material.lam, material.guard))
+    stretch = _off_diagonal(numbers[3:6])
+    _diagonal(stretch).copy_(numbers[:3])
+    return Eigensystem(u, v, stretch, flip=numbers[6:9], twist=numbers[9:])
+
+
+def _of_invariants(material: InvariantMaterial, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Stretch, flip and twist."""
     cofactor = sigma.roll(-1, 0) * sigma.roll(-2, 0)
     i_c, j = sigma.square().sum(0), sigma[0] * cofactor[0]
     inside = j.clamp(*material.volume_limits())
@@ -94,7 +109,7 @@ def eigensystem(material: Material, deformation_gradient: Tensor) -> Eigensystem
     stretch = by_i * (sigma[:, None] * sigma) + cross + cross.transpose(0, 1)
     stretch += by_j * within * (cofactor[:, None] * cofactor) + _off_diagonal(turned)
     _diagonal(stretch).add_(along_f)
-    return Eigensystem(u, v, stretch, flip=along_f - turned, twist=along_f + turned)
+    return stretch, along_f - turned, along_f + turned
 
 
 def signed_svd(f: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .invariant_material import InvariantMaterial
 from .material import Material
 
 
 @dataclass(frozen=True, eq=False)
-class NeoHookean(Material):
+class NeoHookean(InvariantMaterial):
     """Ψ = μ/2 (I_C − 3) − μ ln J + λ/2 (J − 1)².
 
     The terms in J continue along their tangents below ``j_min`` and above ``j_max``: the energy

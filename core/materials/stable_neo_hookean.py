@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .material import Material
+from .invariant_material import InvariantMaterial
 
 
 @dataclass(frozen=True, eq=False)
-class StableNeoHookean(Material):
+class StableNeoHookean(InvariantMaterial):
     """Ψ = μ̄/2 (I_C − 3) − μ̄/2 ln(I_C + 1) + λ̄/2 (J − α)², shifted to zero at rest.
 
     μ̄ = 4μ/3, λ̄ = λ + 5μ/6 and α = 1 + 3μ̄/4λ̄ make it agree with linear elasticity at rest.

@@ -5,6 +5,14 @@ from .elasticity import Elasticity
 from .gravity import Gravity
 from .ground_barrier import GroundBarrier
 from .ground_friction import GroundFriction
+from .linear_elasticity import LinearElasticity
 from .potential import Potential
 
-__all__ = ["Elasticity", "Gravity", "GroundBarrier", "GroundFriction", "Potential"]
+__all__ = [
+    "Elasticity",
+    "Gravity",
+    "GroundBarrier",
+    "GroundFriction",
+    "LinearElasticity",
+    "Potential",
+]

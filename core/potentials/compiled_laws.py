@@ -12,10 +12,27 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, is_compiled
-from ..materials import Material, NeoHookean, StableNeoHookean
+from ..materials import (
+    AsRigidAsPossible,
+    CorotatedLinear,
+    Material,
+    NeoHookean,
+    StableNeoHookean,
+    StretchMaterial,
+    StVenantKirchhoff,
+)
 
 #: The laws that the compiled loops know, by the number they are given.
-LAWS: list[type[Material]] = [StableNeoHookean, NeoHookean]
+LAWS: list[type[Material]] = [
+    StableNeoHookean,
+    NeoHookean,
+    CorotatedLinear,
+    AsRigidAsPossible,
+    StVenantKirchhoff,
+]
+#: From here on they are written in the principal stretches.
+FIRST_STRETCH_LAW = 2
+_ST_VENANT_KIRCHHOFF = 4
 
 
 def has_compiled_law(material: Material, like: Tensor) -> bool:
@@ -35,6 +52,7 @@ class Constants:
         self.law = LAWS.index(type(material))
         precision = volumes.numpy().dtype.type
         self.low, self.high = (precision(limit) for limit in material.volume_limits())
+        self.guard = float(material.guard) if isinstance(material, StretchMaterial) else 0.0
         #: (2, M) Lamé's μ and λ in pascal.
         self.moduli: NDArray[Any] = np.stack(
             [
@@ -55,11 +73,17 @@ _stable_density = compiled()(StableNeoHookean.density)
 _neo_law = compiled()(NeoHookean.law)
 _neo_curvature = compiled()(NeoHookean.curvature)
 _neo_density = compiled()(NeoHookean.density)
+_corotated_law = compiled()(CorotatedLinear.law)
+_corotated_curvature = compiled()(CorotatedLinear.curvature)
+_corotated_density = compiled()(CorotatedLinear.density)
+_green_law = compiled()(StVenantKirchhoff.law)
+_green_curvature = compiled()(StVenantKirchhoff.curvature)
+_green_density = compiled()(StVenantKirchhoff.density)
 
 
 @compiled()
 def law_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
-    """See ``Material.law``."""
+    """See ``InvariantMaterial.law``."""
     if law == 0:
         return _stable_law(i_c, j, mu, lam)
     return _neo_law(i_c, j, mu, lam)
@@ -67,7 +91,7 @@ def law_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
 
 @compiled()
 def curvature_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
-    """See ``Material.curvature``."""
+    """See ``InvariantMaterial.curvature``."""
     if law == 0:
         return _stable_curvature(i_c, j, mu, lam)
     return _neo_curvature(i_c, j, mu, lam)
@@ -75,7 +99,31 @@ def curvature_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
 
 @compiled()
 def density_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
-    """See ``Material.density``."""
+    """See ``InvariantMaterial.density``."""
     if law == 0:
         return _stable_density(i_c, j, mu, lam, _log)
     return _neo_density(i_c, j, mu, lam, _log)
+
+
+@compiled()
+def stretch_law_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+    """See ``StretchMaterial.law``."""
+    if law == _ST_VENANT_KIRCHHOFF:
+        return _green_law(a, b, c, mu, lam, guard)
+    return _corotated_law(a, b, c, mu, lam, guard)
+
+
+@compiled()
+def stretch_curvature_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+    """See ``StretchMaterial.curvature``."""
+    if law == _ST_VENANT_KIRCHHOFF:
+        return _green_curvature(a, b, c, mu, lam, guard)
+    return _corotated_curvature(a, b, c, mu, lam, guard)
+
+
+@compiled()
+def stretch_density_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+    """See ``StretchMaterial.density``."""
+    if law == _ST_VENANT_KIRCHHOFF:
+        return _green_density(a, b, c, mu, lam, guard)
+    return _corotated_density(a, b, c, mu, lam, guard)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..element_maps import edge_divergence
-from ..materials import Material
+from ..materials import InvariantMaterial
 from ..tet_mesh import TetMesh
 
 
@@ -34,7 +34,7 @@ class ElasticPasses:
 
     def __init__(
         self,
-        material: Material,
+        material: InvariantMaterial,
         corners: Tensor,
         metric: Tensor,
         volumes: Tensor,

@@ -9,16 +9,18 @@ import torch
 from torch import Tensor
 
 from ..element_maps import metric
-from ..linear_solvers.block_matrix import CORNER_PAIRS, BlockMatrix, ElementMap
-from ..materials import Material
+from ..linear_solvers.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+from ..materials import InvariantMaterial, Material, StretchMaterial
 from ..tet_mesh import TetMesh
 from .compiled_laws import Constants, has_compiled_law
 from .elastic_passes import ElasticPasses
 from .fused_elasticity import FusedElasticity
 from .fused_hessian import FusedHessian
+from .fused_stretches import FusedStretches
 from .hessian_passes import HessianPasses
 from .inversion_bound import inversion_bound
 from .potential import Potential
+from .stretch_passes import StretchPasses
 
 
 class Elasticity(Potential):
@@ -41,21 +43,32 @@ class Elasticity(Potential):
         self._meshes, self._like = meshes, like
         self._metric, self._volumes = metric(meshes, like)
         #: None where the passes are taken instead.
-        self.fused: FusedElasticity | None = None
+        self.fused: FusedElasticity | FusedStretches | None = None
         self._set_material(material)
 
     def _set_material(self, material: Material) -> None:
         self._material = material
-        self.passes = ElasticPasses(
-            material, self.corners, self._metric, self._volumes, self._meshes, self._like
-        )
+        self.passes = self._passes(material)
         self._hessian: FusedHessian | HessianPasses = HessianPasses(
             material, self.corners, self._meshes, self._volumes
         )
         if has_compiled_law(material, self._like):
             constants = Constants(material, self._volumes)
-            self.fused = FusedElasticity(constants, self.corners, self._metric, self._volumes)
-            self._hessian = FusedHessian(constants, self.corners, self._meshes, self._volumes)
+            tets = (constants, self.corners, self._meshes, self._volumes)
+            self._hessian = FusedHessian(*tets)
+            self.fused = (
+                FusedElasticity(constants, self.corners, self._metric, self._volumes)
+                if isinstance(material, InvariantMaterial)
+                else FusedStretches(*tets)
+            )
+
+    def _passes(self, material: Material) -> ElasticPasses | StretchPasses:
+        if isinstance(material, InvariantMaterial):
+            return ElasticPasses(
+                material, self.corners, self._metric, self._volumes, self._meshes, self._like
+            )
+        assert isinstance(material, StretchMaterial)
+        return StretchPasses(material, self.corners, self._volumes, self._meshes, self._like)
 
     def keep_volumes(self) -> None:
         """Takes a model that holds for J > 0 alone as it stands, for those who mind ``max_step``.
@@ -109,8 +122,9 @@ class Elasticity(Potential):
         return self._like.new_empty(len(self._volumes), len(CORNER_PAIRS), 9)
 
     def _element_map(self, matrix: BlockMatrix) -> ElementMap:
-        if self._located is None:
-            self._located = matrix.pattern.locate(self.corners.cpu().numpy())
-        return self._located
+        if self._located is None or self._located[0] is not matrix.pattern:
+            element_map = matrix.pattern.locate(self.corners.cpu().numpy())
+            self._located = matrix.pattern, element_map
+        return self._located[1]
 
-    _located: ElementMap | None = None
+    _located: tuple[BlockPattern, ElementMap] | None = None

@@ -48,7 +48,7 @@ class FusedElasticity:
         _edge_forces(
             positions.numpy(), self._corners, self._rows, own.law, own.low, own.high, self._forces
         )
-        _sum_at_vertices(self._forces, self._corners, out.numpy())
+        sum_at_vertices(self._forces, self._corners, out.numpy())
 
     def energy(self, positions: Tensor) -> float:
         """In joules; the sum is the same whatever the number of threads."""
@@ -154,7 +154,7 @@ def _energy_sums(
 
 
 @compiled()
-def _sum_at_vertices(forces: Any, corners: Any, out: Any) -> None:
+def sum_at_vertices(forces: Any, corners: Any, out: Any) -> None:
     """Adds edge forces (9, M) to vertices (3, N): in one order, so that the sum is the same."""
     for e in range(corners.shape[1]):
         for i in range(3):

@@ -16,18 +16,12 @@ from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
 from ..tet_mesh import TetMesh
-from .compiled_laws import Constants, curvature_of, law_of
+from .compiled_laws import FIRST_STRETCH_LAW, Constants, curvature_of, law_of, stretch_curvature_of
+from .compiled_svd import diagonalize, multiply, signed_svd
 
 TETS_PER_THREAD = 500
 #: One thread takes so many tets at a time.
 PORTION = 128
-# An off-diagonal entry below this share of the trace, squared, is zero.
-DIAGONAL = 1e-28
-SWEEPS = 10
-# The largest singular value is zero below this, and what is left of the others is rounding below
-# that share of the largest.
-TINY = 1e-150
-ROUNDING = 1e-14
 
 
 class FusedHessian:
@@ -67,6 +61,7 @@ class FusedHessian:
             self._volumes,
             own.moduli,
             own.law,
+            own.guard,
             own.low,
             own.high,
             projected,
@@ -82,6 +77,7 @@ def _blocks(
     volumes: Any,
     moduli: Any,
     law: int,
+    guard: float,
     low: Any,
     high: Any,
     projected: bool,
@@ -99,11 +95,12 @@ def _blocks(
                 for k in range(3):
                     edges[i, k] = positions[i, corners[k + 1, e]] - positions[i, corners[0, e]]
             rest = gradients[e]
-            _multiply(edges, rest, f)
-            _signed_svd(f, u, s, v, scratch)
+            multiply(edges, rest, f)
+            signed_svd(f, u, s, v, scratch)
             _eigensystem(
                 s,
                 law,
+                guard,
                 low,
                 high,
                 moduli[0, e],
@@ -116,7 +113,7 @@ def _blocks(
             )
             if projected:
                 _project(stretch, f, scratch)
-            _multiply(rest, v, g)
+            multiply(rest, v, g)
             _spread(u, g, stretch, shear, cross, scratch, f, out[e])
 
 
@@ -124,6 +121,7 @@ def _blocks(
 def _eigensystem(
     s: Any,
     law: int,
+    guard: float,
     low: Any,
     high: Any,
     mu: Any,
@@ -135,7 +133,16 @@ def _eigensystem(
     cross: Any,
 ) -> None:
     """∂²Ψ/∂σ_i∂σ_j into ``stretch``; half the sum and half the difference of each pair of shear
-    eigenvalues, clamped to zero, into ``shear`` and ``cross``; all times the volume."""
+    eigenvalues, at least ``floor``, into ``shear`` and ``cross``; all times the volume."""
+    if law >= FIRST_STRETCH_LAW:
+        numbers = stretch_curvature_of(law, s[0], s[1], s[2], mu, lam, guard)
+        for k in range(3):
+            a, b = (k + 1) % 3, (k + 2) % 3
+            stretch[k, k] = volume * numbers[k]
+            stretch[a, b], stretch[b, a] = volume * numbers[3 + k], volume * numbers[3 + k]
+            flip, twist = volume * max(numbers[6 + k], floor), volume * max(numbers[9 + k], floor)
+            shear[k], cross[k] = 0.5 * (flip + twist), 0.5 * (flip - twist)
+        return
     i_c = s[0] * s[0] + s[1] * s[1] + s[2] * s[2]
     j = s[0] * s[1] * s[2]
     inside = min(max(j, low), high)
@@ -179,7 +186,7 @@ def _project(a: Any, scratch: Any, vectors: Any) -> None:
     for i in range(3):
         for j in range(3):
             scratch[i, j] = a[i, j]
-    _diagonalize(scratch, vectors)
+    diagonalize(scratch, vectors)
     for i in range(3):
         for j in range(3):
             total = 0.0
@@ -213,7 +220,7 @@ def _spread(
                 ij, ji = g[a, i] * g[b, j], g[a, j] * g[b, i]
                 h[i, j] = stretch[i, j] * ij + cross[k] * ji
                 h[j, i] = stretch[i, j] * ji + cross[k] * ij
-            _multiply(u, h, half)
+            multiply(u, h, half)
             for i in range(3):
                 for j in range(3):
                     value = half[i, 0] * u[j, 0] + half[i, 1] * u[j, 1] + half[i, 2] * u[j, 2]
@@ -225,107 +232,3 @@ def _spread(
     for i in range(3):
         for j in range(3):
             out[0, 3 * i + j] = -(out[1, 3 * j + i] + out[2, 3 * j + i] + out[3, 3 * j + i])
-
-
-@compiled()
-def _multiply(a: Any, b: Any, out: Any) -> None:
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = a[i, 0] * b[0, j] + a[i, 1] * b[1, j] + a[i, 2] * b[2, j]
-
-
-@compiled()
-def _signed_svd(f: Any, u: Any, s: Any, v: Any, scratch: Any) -> None:
-    """f = u diag(s) vᵀ with rotations u and v; the last of s is the smallest and has J's sign."""
-    for i in range(3):
-        for j in range(3):
-            scratch[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]
-    _diagonalize(scratch, v)
-    largest = 0
-    for k in range(1, 3):
-        if scratch[k, k] > scratch[largest, largest]:
-            largest = k
-    second, third = (largest + 1) % 3, (largest + 2) % 3
-    sign = 1.0
-    if scratch[second, second] < scratch[third, third]:
-        second, third, sign = third, second, -1.0
-    for i in range(3):
-        x, y, z = v[i, largest], v[i, second], v[i, third]
-        v[i, 0], v[i, 1], v[i, 2] = x, y, sign * z
-    _multiply(f, v, u)
-    s[0] = math.sqrt(u[0, 0] * u[0, 0] + u[1, 0] * u[1, 0] + u[2, 0] * u[2, 0])
-    _normalize(u, 0, TINY)
-    _orthogonalize(u)
-    s[1] = math.sqrt(u[0, 1] * u[0, 1] + u[1, 1] * u[1, 1] + u[2, 1] * u[2, 1])
-    _normalize(u, 1, TINY + ROUNDING * s[0])
-    x, y, z = u[0, 2], u[1, 2], u[2, 2]
-    u[0, 2] = u[1, 0] * u[2, 1] - u[2, 0] * u[1, 1]
-    u[1, 2] = u[2, 0] * u[0, 1] - u[0, 0] * u[2, 1]
-    u[2, 2] = u[0, 0] * u[1, 1] - u[1, 0] * u[0, 1]
-    s[2] = x * u[0, 2] + y * u[1, 2] + z * u[2, 2]
-
-
-@compiled()
-def _orthogonalize(u: Any) -> None:
-    """Takes what rounding left of column 0 out of column 1."""
-    along = u[0, 0] * u[0, 1] + u[1, 0] * u[1, 1] + u[2, 0] * u[2, 1]
-    for i in range(3):
-        u[i, 1] -= along * u[i, 0]
-
-
-@compiled()
-def _normalize(u: Any, column: int, smallest: Any) -> None:
-    """A tet flattened to a line or a point has no direction here: any perpendicular one does."""
-    length = math.sqrt(u[0, column] ** 2 + u[1, column] ** 2 + u[2, column] ** 2)
-    if length > smallest:
-        for i in range(3):
-            u[i, column] /= length
-        return
-    x, y, z = (0.0, 0.0, 1.0) if column == 0 else (u[0, 0], u[1, 0], u[2, 0])
-    along_xy = math.sqrt(x * x + y * y)
-    if along_xy > 0.5:
-        u[0, column], u[1, column], u[2, column] = -y / along_xy, x / along_xy, 0.0
-    else:
-        along_yz = math.sqrt(y * y + z * z)
-        u[0, column], u[1, column], u[2, column] = 0.0, -z / along_yz, y / along_yz
-
-
-@compiled()
-def _diagonalize(c: Any, v: Any) -> None:
-    """Eigenvalues of the symmetric ``c`` onto its diagonal, eigenvectors into the columns of
-    ``v``, by cyclic Jacobi rotations (Golub and Van Loan, "Matrix Computations", section 8.5)."""
-    for i in range(3):
-        for j in range(3):
-            v[i, j] = 1.0 if i == j else 0.0
-    size = abs(c[0, 0]) + abs(c[1, 1]) + abs(c[2, 2])
-    for _ in range(SWEEPS):
-        off = c[0, 1] * c[0, 1] + c[0, 2] * c[0, 2] + c[1, 2] * c[1, 2]
-        if off <= DIAGONAL * size * size:
-            return
-        _rotate(c, v, 0, 1)
-        _rotate(c, v, 0, 2)
-        _rotate(c, v, 1, 2)
-
-
-@compiled()
-def _rotate(c: Any, v: Any, p: int, q: int) -> None:
-    """Makes c[p, q] zero."""
-    entry = c[p, q]
-    if entry == 0.0:
-        return
-    theta = (c[q, q] - c[p, p]) / (2.0 * entry)
-    tangent = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
-    if theta < 0.0:
-        tangent = -tangent
-    cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
-    sine = tangent * cosine
-    c[p, p] -= tangent * entry
-    c[q, q] += tangent * entry
-    c[p, q], c[q, p] = 0.0, 0.0
-    r = 3 - p - q
-    to_p, to_q = c[r, p], c[r, q]
-    c[r, p] = c[p, r] = cosine * to_p - sine * to_q
-    c[r, q] = c[q, r] = sine * to_p + cosine * to_q
-    for i in range(3):
-        to_p, to_q = v[i, p], v[i, q]
-        v[i, p], v[i, q] = cosine * to_p - sine * to_q, sine * to_p + cosine * to_q

@@ -13,6 +13,7 @@ import pytest
 from supple.addon.bake import shape_keys
 from supple.addon.capture import capture
 from supple.core.integrators.choice import NAMES
+from supple.core.materials import MODELS
 from supple.core.scene import SurfaceMesh
 
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2
@@ -93,6 +94,11 @@ def test_the_menu_offers_every_integrator_by_its_name(scene):
     assert scene.supple.integrator == "automatic"
 
 
+def test_the_menu_offers_every_model(add_body):
+    menu = add_body().supple.bl_rna.properties["model"]
+    assert [item.identifier for item in menu.enum_items] == list(MODELS)
+
+
 def test_an_own_frame_range_replaces_the_scenes(scene, add_body):
     add_body()
     scene.supple.use_scene_range = False
@@ -104,7 +110,9 @@ def test_an_own_frame_range_replaces_the_scenes(scene, add_body):
 def test_material_reaches_the_solver_as_it_was_typed(add_body):
     own = add_body().supple
     own.young, own.poisson, own.density, own.damping = 1.1e5, 0.45, 1234.5, 0.3
+    own.model = "corotated_linear"
     body = captured().scene.bodies[0]
+    assert type(body.material) is MODELS["corotated_linear"]
     assert (body.material.young, body.material.poisson) == (1.1e5, 0.45)
     assert (body.density, body.damping) == (1234.5, 0.3)
 

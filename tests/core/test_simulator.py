@@ -17,7 +17,7 @@ from supple.core.integrators import (
     SymplecticEuler,
     symplectic_euler,
 )
-from supple.core.materials import NeoHookean, StableNeoHookean
+from supple.core.materials import MODELS, NeoHookean, StableNeoHookean
 from supple.tests.core.pretended_cuda import pretended_cuda
 
 FRAME = 1.0 / 24.0
@@ -178,6 +178,23 @@ def test_a_body_put_exactly_on_the_ground_is_not_thrown_up(make_block, integrato
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
+def test_parameters_that_do_not_fit_the_tets_are_refused(make_block) -> None:
+    with pytest.raises(SceneError, match=r"Jelly: the material's young has the shape \(7,\), but"):
+        SoftBody(make_block(), StableNeoHookean(np.full(7, 1e5), 0.4), name="Jelly")
+
+
+@pytest.mark.parametrize("model", MODELS.values())
+def test_every_model_lands_and_comes_to_rest_on_its_weight(make_block, integrator, model) -> None:
+    mesh = make_block((2, 2, 2), (0.5, 0.5, 0.5), (0.0, 0.0, 0.05))
+    body = SoftBody(mesh, model(2e5, 0.35), damping=8.0)
+    simulator = Simulator(Scene([body], ground=Ground()), integrator)
+    *_, last = simulator.run(72)
+    ground = simulator.system.ground_barrier
+    pushed = float(ground.normal_force(simulator.state.positions).sum())
+    assert pushed == pytest.approx(9.81 * 1000.0 * 0.5**3, rel=1e-2)
+    assert last.report.energies.kinetic < 1e-3
+
+
 def test_asking_for_cuda_where_there_is_none_says_so(make_block) -> None:
     with pytest.raises(SceneError, match="no CUDA device"):
         Simulator(Scene([SoftBody(make_block())]), device="cuda")

@@ -5,10 +5,20 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import SceneError
-from supple.core.materials import Material, NeoHookean, StableNeoHookean
+from supple.core import SceneError, materials
+from supple.core.materials import (
+    InvariantMaterial,
+    Linear,
+    Material,
+    NeoHookean,
+    StableNeoHookean,
+    StVenantKirchhoff,
+)
 
-MODELS = [StableNeoHookean, NeoHookean]
+MODELS = list(materials.MODELS.values())
+# Those that a rotation does not strain.
+OBJECTIVE = [model for model in MODELS if model is not Linear]
+DIFFERENTIABLE = [model for model in MODELS if issubclass(model, InvariantMaterial | Linear)]
 
 
 def _gradients(count: int = 20, spread: float = 0.3) -> torch.Tensor:
@@ -36,7 +46,7 @@ def _uniaxial(material: Material, stretch: float) -> tuple[float, float]:
     return low, float(stress(low)[0, 0])
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", DIFFERENTIABLE)
 def test_stress_is_the_derivative_of_the_energy(model) -> None:
     material = model(young=1e4, poisson=0.4)
     f = _gradients().requires_grad_()
@@ -65,12 +75,73 @@ def test_rest_has_neither_energy_nor_stress(model) -> None:
     assert float(material.first_piola(f).abs().max()) == pytest.approx(0.0, abs=1e-8)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", OBJECTIVE)
 def test_energy_does_not_see_a_rotation_before_or_after(model) -> None:
     material, f, r = model(young=1e4, poisson=0.4), _gradients(), _rotation()
     energy = material.energy_density(f)
     torch.testing.assert_close(material.energy_density(r @ f), energy)
     torch.testing.assert_close(material.energy_density(f @ r), energy)
+
+
+def test_linear_elasticity_takes_a_rotation_for_a_deformation() -> None:
+    assert float(Linear(1e4, 0.4).energy_density(_rotation()[None])) > 1e3
+
+
+def test_the_corotated_energy_is_that_of_the_strain_in_the_turned_frame() -> None:
+    material, f = materials.CorotatedLinear(1e4, 0.4), _gradients()
+    u, _, vh = torch.linalg.svd(f)
+    strain = (u @ vh).mT @ f - torch.eye(3, dtype=torch.float64)
+    trace = strain.diagonal(dim1=1, dim2=2).sum(1)
+    energy = material.mu * (strain**2).sum((1, 2)) + 0.5 * material.lam * trace**2
+    # Of an inverted tet, this decomposition gives a reflection.
+    upright = torch.linalg.det(f) > 0
+    torch.testing.assert_close(material.energy_density(f)[upright], energy[upright])
+
+
+def test_the_energy_as_rigid_as_possible_is_the_distance_to_a_rotation() -> None:
+    material, f = materials.AsRigidAsPossible(1e4, 0.4), _gradients()
+    u, _, vh = torch.linalg.svd(f)
+    distance = ((f - u @ vh) ** 2).sum((1, 2))
+    upright = torch.linalg.det(f) > 0
+    torch.testing.assert_close(material.energy_density(f)[upright], material.mu * distance[upright])
+
+
+def test_the_st_venant_kirchhoff_energy_is_quadratic_in_the_green_strain() -> None:
+    material, f = StVenantKirchhoff(1e4, 0.4), _gradients()
+    strain = 0.5 * (f.mT @ f - torch.eye(3, dtype=torch.float64))
+    trace = strain.diagonal(dim1=1, dim2=2).sum(1)
+    energy = material.mu * (strain**2).sum((1, 2)) + 0.5 * material.lam * trace**2
+    torch.testing.assert_close(material.energy_density(f), energy)
+    stress = f @ (
+        2 * material.mu * strain
+        + material.lam * trace[:, None, None] * torch.eye(3, dtype=torch.float64)
+    )
+    torch.testing.assert_close(material.first_piola(f), stress)
+
+
+def test_st_venant_kirchhoff_is_weakest_at_a_third_of_its_squared_length() -> None:
+    # P = E s (s² − 1)/2 at ν = 0, least at s² = 1/3.
+    material = StVenantKirchhoff(1e4, 0.0)
+    stretches = torch.tensor([0.99, 1.0, 1.01], dtype=torch.float64) / np.sqrt(3.0)
+    f = torch.diag_embed(torch.stack([stretches, *torch.ones(2, 3).double()], dim=1))
+    push = material.first_piola(f)[:, 0, 0]
+    assert push[1] < push[0]
+    assert push[1] < push[2]
+    assert float(push[1]) == pytest.approx(-1e4 / (3.0 * np.sqrt(3.0)))
+
+
+def test_the_guard_holds_st_venant_kirchhoff_against_collapse() -> None:
+    flat = torch.diag(torch.tensor([0.05, 1.0, 1.0], dtype=torch.float64))[None]
+    bare, guarded = StVenantKirchhoff(1e4, 0.0), StVenantKirchhoff(1e4, 0.0, guard=1e7)
+    pushes = [float(-m.first_piola(flat)[0, 0, 0]) for m in (bare, guarded)]
+    # κ/864 (1 − J)² more.
+    assert pushes[1] - pushes[0] == pytest.approx(1e7 / 864.0 * 0.95**2)
+    assert pushes[1] > 10.0 * pushes[0]
+
+
+def test_a_negative_guard_is_refused() -> None:
+    with pytest.raises(SceneError, match=r"guard against compression must be 0 Pa or more, not -1"):
+        StVenantKirchhoff(1e4, 0.3, guard=-1.0)
 
 
 @pytest.mark.parametrize("model", MODELS)

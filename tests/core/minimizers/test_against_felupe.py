@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from supple.core import Scene, Simulator, SoftBody
-from supple.core.materials import Material, NeoHookean, StableNeoHookean
+from supple.core.materials import (
+    Linear,
+    Material,
+    NeoHookean,
+    StableNeoHookean,
+    StVenantKirchhoff,
+)
 
 DENSITY, GRAVITY = 1000.0, 9.81
 IDENTITY = np.eye(3)
@@ -18,10 +24,10 @@ PERMUTATION[[0, 2, 1], [2, 1, 0], [1, 0, 2]] = -1.0
 
 
 def _stable(mu, lam):
-    """2 Ψ_I, Ψ_J, 4 Ψ_II and Ψ_JJ of Smith, de Goes and Kim, with α as they write it."""
+    """With α as Smith, de Goes and Kim write it."""
     shear, bulk = 4.0 / 3.0 * mu, lam + 5.0 / 6.0 * mu
     alpha = 1.0 + 0.75 * shear / bulk
-    return (
+    return _in_invariants(
         lambda i, j: shear * (1.0 - 1.0 / (i + 1.0)),
         lambda i, j: bulk * (j - alpha),
         lambda i, j: 2.0 * shear / (i + 1.0) ** 2,
@@ -30,7 +36,7 @@ def _stable(mu, lam):
 
 
 def _neo_hookean(mu, lam):
-    return (
+    return _in_invariants(
         lambda i, j: mu + 0.0 * i,
         lambda i, j: lam * (j - 1.0) - mu / j,
         lambda i, j: 0.0 * i,
@@ -38,31 +44,67 @@ def _neo_hookean(mu, lam):
     )
 
 
-def _felupe_material(along_f, along_cofactor, by_i, by_j):
-    """Stress and elasticity tensor in index notation, without a singular value anywhere."""
+def _in_invariants(along_f, along_cofactor, by_i, by_j):
+    """From 2 Ψ_I, Ψ_J, 4 Ψ_II and Ψ_JJ; in index notation, without a singular value anywhere."""
 
     def invariants(f):
         cofactor = 0.5 * np.einsum("iab,jcd,ac...,bd...->ij...", PERMUTATION, PERMUTATION, f, f)
         return np.einsum("ij...,ij...", f, f), np.linalg.det(f.T).T, cofactor
 
-    def stress(x, **_):
-        f = x[0]
+    def stress(f):
         i, j, cofactor = invariants(f)
-        return [along_f(i, j) * f + along_cofactor(i, j) * cofactor, x[-1]]
+        return along_f(i, j) * f + along_cofactor(i, j) * cofactor
 
-    def elasticity(x, **_):
-        f = x[0]
+    def elasticity(f):
         i, j, cofactor = invariants(f)
         identity = np.einsum("ik,jl->ijkl", IDENTITY, IDENTITY)[..., None, None]
         turned = np.einsum("ika,jlb,ab...->ijkl...", PERMUTATION, PERMUTATION, f)
-        return [
+        return (
             along_f(i, j) * identity
             + by_i(i, j) * np.einsum("ij...,kl...->ijkl...", f, f)
             + by_j(i, j) * np.einsum("ij...,kl...->ijkl...", cofactor, cofactor)
             + along_cofactor(i, j) * turned
-        ]
+        )
 
-    return felupe.Material(stress, elasticity)
+    return stress, elasticity
+
+
+def _st_venant_kirchhoff(mu, lam):
+    identity = IDENTITY[..., None, None]
+
+    def second_piola(f):
+        strain = 0.5 * (np.einsum("ki...,kj...->ij...", f, f) - identity)
+        return 2.0 * mu * strain + lam * np.einsum("kk...->...", strain) * identity
+
+    def stress(f):
+        return np.einsum("ik...,kj...->ij...", f, second_piola(f))
+
+    def elasticity(f):
+        left = np.einsum("ia...,ka...->ik...", f, f)
+        return (
+            np.einsum("ik,lj...->ijkl...", IDENTITY, second_piola(f))
+            + lam * np.einsum("ij...,kl...->ijkl...", f, f)
+            + mu * np.einsum("il...,kj...->ijkl...", f, f)
+            + mu * np.einsum("ik...,jl->ijkl...", left, IDENTITY)
+        )
+
+    return stress, elasticity
+
+
+def _linear(mu, lam):
+    tensor = (
+        lam * np.einsum("ij,kl->ijkl", IDENTITY, IDENTITY)
+        + mu * np.einsum("ik,jl->ijkl", IDENTITY, IDENTITY)
+        + mu * np.einsum("il,jk->ijkl", IDENTITY, IDENTITY)
+    )
+
+    def stress(f):
+        return np.einsum("ijkl,kl...->ij...", tensor, f - IDENTITY[..., None, None])
+
+    def elasticity(f):
+        return tensor[..., None, None] * np.ones_like(f[0, 0])
+
+    return stress, elasticity
 
 
 def _felupe_positions(mesh, pinned, law) -> np.ndarray:
@@ -72,7 +114,11 @@ def _felupe_positions(mesh, pinned, law) -> np.ndarray:
     held[pinned] = True
     bounds = {"held": felupe.Boundary(field[0], mask=held)}
     dof0, dof1 = felupe.dof.partition(field, bounds)
-    solid = felupe.SolidBody(_felupe_material(*law), field)
+    stress, elasticity = law
+    material = felupe.Material(
+        lambda x, **_: [stress(x[0]), x[-1]], lambda x, **_: [elasticity(x[0])]
+    )
+    solid = felupe.SolidBody(material, field)
     for share in (0.25, 0.5, 0.75, 1.0):  # its Newton has no line search
         weight = felupe.SolidBodyForce(field, [0.0, 0.0, -share * DENSITY * GRAVITY])
         felupe.newtonraphson(
@@ -88,7 +134,13 @@ def _felupe_positions(mesh, pinned, law) -> np.ndarray:
 
 @pytest.mark.parametrize("poisson", [0.3, 0.45])
 @pytest.mark.parametrize(
-    ("model", "law"), [(StableNeoHookean, _stable), (NeoHookean, _neo_hookean)]
+    ("model", "law"),
+    [
+        (StableNeoHookean, _stable),
+        (NeoHookean, _neo_hookean),
+        (StVenantKirchhoff, _st_venant_kirchhoff),
+        (Linear, _linear),
+    ],
 )
 def test_a_cantilever_bends_as_it_does_in_an_independent_code(
     make_block, model: type[Material], law, poisson: float
@@ -102,3 +154,14 @@ def test_a_cantilever_bends_as_it_does_in_an_independent_code(
     deflection = float(np.abs(expected - mesh.vertices).max())
     assert deflection > 0.2  # far from small strain
     np.testing.assert_allclose(rest.positions[0].numpy(), expected, atol=1e-6 * deflection)
+
+
+def test_the_linear_cantilever_sinks_as_in_another_independent_code(make_block) -> None:
+    # On this mesh, of its tip on average, in metres.
+    mesh = make_block((8, 2, 2), (0.8, 0.2, 0.2))
+    clamped = np.flatnonzero(mesh.vertices[:, 0] == 0.0)
+    body = SoftBody(mesh, Linear(2e5, 0.3), DENSITY, pinned=clamped)
+    rest = Simulator(Scene([body], gravity=(0.0, 0.0, -GRAVITY))).settle()
+    tip = mesh.vertices[:, 0] == 0.8
+    sunk = (mesh.vertices - rest.positions[0].numpy())[tip, 2]
+    assert sunk.mean() == pytest.approx(0.412614559, rel=1e-6)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Models written in the principal stretches, the singular values of F."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from .material import Material
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class StretchMaterial(Material):
+    """A material whose energy depends on F through its singular values a, b, c.
+
+    They are those of F = U diag(a, b, c) Vᵀ with rotations U and V, so that one of them is negative
+    where a tet is inverted. The three functions are arithmetic alone and serve tensors and the
+    compiled loops over tets.
+
+    Args:
+        guard: κ in pascal of a term κ/12 ((1 − J)/6)³ where J < 1, for models that need it.
+    """
+
+    guard: float = 0.0
+
+    @staticmethod
+    @abstractmethod
+    def density(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+        """Energy density Ψ in J/m³, zero at rest."""
+
+    @staticmethod
+    @abstractmethod
+    def law(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> tuple[Any, Any, Any]:
+        """∂Ψ by each stretch, so that P = U diag(law) Vᵀ."""
+
+    @staticmethod
+    @abstractmethod
+    def curvature(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> tuple[Any, ...]:
+        """Twelve numbers: ∂²Ψ by each stretch twice, by the other two of each axis, and for each
+        axis, of the other two, the flip (Ψ_i − Ψ_j)/(σ_i − σ_j) and twist (Ψ_i + Ψ_j)/(σ_i + σ_j).
+        """
+
+    def energy_density(self, deformation_gradient: Tensor) -> Tensor:
+        _, (a, b, c), _ = _signed_svd(deformation_gradient)
+        density: Tensor = self.density(a, b, c, self.mu, self.lam, self.guard)
+        return density
+
+    def first_piola(self, deformation_gradient: Tensor) -> Tensor:
+        u, (a, b, c), v = _signed_svd(deformation_gradient)
+        slopes = self.law(a, b, c, self.mu, self.lam, self.guard)
+        turned = sum(slopes[k] * u[:, k, None] * v[:, k] for k in range(3))
+        return turned.permute(2, 0, 1)
+
+
+def _signed_svd(deformation_gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    # Materials are described where torch is not loaded.
+    from .eigensystem import signed_svd
+
+    return signed_svd(deformation_gradient.permute(1, 2, 0))

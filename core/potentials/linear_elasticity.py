@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The elastic energy of linear tetrahedra of the linear model: one matrix for all."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..linear_solvers.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern
+from ..linear_solvers.scalar_rows import ScalarRows
+from ..materials import Material
+from .elasticity import Elasticity
+
+
+class LinearElasticity(Elasticity):
+    """½ uᵀ K u with the displacement u from the rest shape."""
+
+    def _set_material(self, material: Material) -> None:
+        self._material = material
+        gradients = np.concatenate([mesh.shape_gradients for _, mesh in self._meshes])
+        blocks = _element_blocks(torch.as_tensor(gradients).to(self._like), material, self._volumes)
+        self._blocks = blocks
+        count = len(self._like)
+        corners = self.corners.cpu().numpy()
+        pattern = BlockPattern(corners, np.arange(count), count, self._like.device)
+        matrix = BlockMatrix(pattern, self._like.dtype)
+        matrix.add_elements(pattern.locate(corners), blocks)
+        self._stiffness = ScalarRows(pattern, self._like.dtype)
+        self._stiffness.take(matrix)
+        self._rest = self._like.new_zeros(3, count)
+        for first, mesh in self._meshes:
+            vertices = torch.as_tensor(mesh.vertices.T).to(self._like)
+            self._rest[:, first : first + vertices.shape[1]] = vertices
+
+    def energy(self, positions: Tensor) -> Tensor:
+        displacement = positions - self._rest
+        return 0.5 * (displacement * self._stiffness.times(displacement)).sum()
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        out += self._stiffness.times(positions - self._rest)
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        matrix.add_elements(self._element_map(matrix), self._blocks)
+
+
+def _element_blocks(gradients: Tensor, material: Material, volumes: Tensor) -> Tensor:
+    """(M, 10, 9) blocks V (λ g_a g_bᵀ + μ g_b g_aᵀ + μ g_a·g_b I) of (M, 4, 3) shape gradients."""
+    mu, lam = (volumes * modulus for modulus in (material.mu, material.lam))
+    blocks = gradients.new_empty(len(gradients), len(CORNER_PAIRS), 3, 3)
+    for pair, (a, b) in enumerate(CORNER_PAIRS):
+        outer = gradients[:, a, :, None] * gradients[:, b, None]
+        blocks[:, pair] = lam[:, None, None] * outer + mu[:, None, None] * outer.mT
+        along = mu * (gradients[:, a] * gradients[:, b]).sum(1)
+        blocks[:, pair].diagonal(dim1=1, dim2=2).add_(along[:, None])
+    return blocks.flatten(2)
