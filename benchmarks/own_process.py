@@ -16,7 +16,7 @@ from .drop import Positions
 from .peers.run import RUNGS
 
 # What one engine may take for one drop, the search for its steps included.
-TIMEOUT = 150.0
+TIMEOUT = 75.0
 
 
 @dataclass(frozen=True)

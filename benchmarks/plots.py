@@ -24,6 +24,7 @@ LOOKS = {
     "supple-symplectic-euler": ("Supple, symplectic Euler", "#56B4E9", "o"),
     "supple-implicit-euler": ("Supple, implicit Euler", "#0072B2", "s"),
     "supple-bdf2": ("Supple, BDF2", "#003A66", "D"),
+    "supple-implicit-euler-loose": ("Supple, implicit Euler, one iteration", "#9AC8E8", "p"),
     "torch-diffsim": ("torch-diffsim", "#E69F00", "^"),
     "newton-semi-implicit": ("Newton, semi-implicit", "#CC79A7", "v"),
     "newton-vbd": ("Newton, VBD", "#D55E00", "P"),

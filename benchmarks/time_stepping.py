@@ -50,7 +50,7 @@ REFERENCE_TIMEOUT = 600.0
 # Its own runs with more than this share of its steps would be measured against themselves.
 FINEST_SHARE = 0.25
 # No case is begun later.
-TIME_LIMIT = 30 * 60.0
+TIME_LIMIT = 24 * 60.0
 
 
 class Case(NamedTuple):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar
@@ -18,6 +19,8 @@ def _find_numba() -> Any:
 
 
 numba = _find_numba()
+
+_last = threading.local()
 
 #: What a compiled loop shares among threads; ``range`` where nothing is compiled.
 shared_range: Any = range if numba is None else numba.prange
@@ -49,4 +52,8 @@ def compiled(parallel: bool = False) -> Callable[[Loop], Loop]:
 
 def use_threads(work: int, work_per_thread: int) -> None:
     """Shares the next loops among as many threads as have enough to do each."""
-    numba.set_num_threads(max(1, min(numba.config.NUMBA_NUM_THREADS, work // work_per_thread)))
+    count = max(1, min(numba.config.NUMBA_NUM_THREADS, work // work_per_thread))
+    # To set it takes as long as a small loop; numba too keeps it for each thread.
+    if getattr(_last, "count", 0) != count:
+        numba.set_num_threads(count)
+        _last.count = count

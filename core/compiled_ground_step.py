@@ -16,7 +16,7 @@ from .compiled import compiled, shared_range, use_threads
 VERTICES_PER_THREAD = 2000
 # Newton from its start value has converged to the last bit of a float64 after so many steps.
 ITERATIONS = 7
-# A change of the height by less than this share of the barrier's reach; the next is its square.
+# A change by less than this share of the height; the next is its square.
 CONVERGED = 1e-9
 
 _derivatives = compiled()(derivatives_from_log)
@@ -89,6 +89,7 @@ def _slow_down(positions: Any, velocities: Any, v: Any, lost: Any, step: float) 
 @compiled()
 def proximal(start: Any, stiffness: Any, smallest: float) -> Any:
     """See ``ground_step.barrier_proximal``."""
+    start = min(start, 1.0)
     half = 2.0 * stiffness - start
     root = math.sqrt(max(0.0, half * half + 4.0 * stiffness * (1.0 - stiffness)))
     if half > 0.0:
@@ -100,6 +101,13 @@ def proximal(start: Any, stiffness: Any, smallest: float) -> Any:
         slope, curvature = _derivatives(ratio, math.log(ratio))
         change = (ratio - start + stiffness * slope) / (1.0 + stiffness * curvature)
         ratio = min(1.0, ratio - change)
-        if abs(change) < CONVERGED:
+        if abs(change) < CONVERGED * ratio:
             break
     return ratio
+
+
+@compiled(parallel=True)
+def proximal_of_each(start: Any, stiffness: Any, smallest: float, out: Any) -> None:
+    """``proximal`` of (S,) vertices."""
+    for i in shared_range(len(out)):
+        out[i] = proximal(start[i], stiffness[i], smallest)

@@ -65,7 +65,7 @@ class GroundStep(ABC):
     def _slow_down(self, velocity: Tensor, normal_change: Tensor) -> Tensor:
         """(2, S) horizontal velocity after Coulomb friction with a normal impulse a mass."""
         horizontal = velocity[:2]
-        speed = torch.linalg.vector_norm(horizontal, dim=0)
+        speed = torch.hypot(*horizontal)
         lost = self._friction * normal_change.clamp(min=0.0)
         # The smallest positive divisor keeps a vertex at rest from becoming 0 / 0.
         tiny = torch.finfo(speed.dtype).tiny
@@ -143,6 +143,13 @@ def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:
     Without its logarithm the equation is quadratic, and its root lies below the true one; the
     function is concave, so Newton's method climbs from there without a safeguard.
     """
+    if is_compiled() and not start.is_cuda:
+        roots = torch.empty_like(start)
+        loops.share(len(start))
+        loops.proximal_of_each(
+            start.numpy(), stiffness.numpy(), _smallest(start.dtype), roots.numpy()
+        )
+        return roots
     start = start.clamp(max=1.0)
     half = 2.0 * stiffness - start
     root = (half * half + 4.0 * stiffness * (1.0 - stiffness)).clamp(min=0.0).sqrt()

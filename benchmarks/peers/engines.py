@@ -36,13 +36,12 @@ def _supple(integrator: str, explicit: bool = False, **settings: Any) -> Engine:
     return Engine("supple_solver", "SuppleSolver", {"integrator": integrator, **settings}, explicit)
 
 
-SUPPLE = {
+ENGINES = {
     "supple-symplectic-euler": _supple("SymplecticEuler", explicit=True),
     "supple-implicit-euler": _supple("ImplicitEuler", tolerance=1e-3),
     "supple-bdf2": _supple("BDF2"),
-}
-ENGINES = {
-    **SUPPLE,
+    # One Newton iteration a step, as engines for games take a few of theirs.
+    "supple-implicit-euler-loose": _supple("ImplicitEuler", tolerance=10.0),
     "torch-diffsim": Engine("torch_diffsim", "TorchDiffsim", explicit=True),
     "newton-semi-implicit": Engine("newton_solvers", "SemiImplicit", explicit=True),
     "newton-vbd": Engine("newton_solvers", "VertexBlockDescent"),

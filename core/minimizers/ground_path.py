@@ -96,7 +96,7 @@ class GroundPath:
         """(2, S) ways with k u + μN f₁(|u|) u/|u| = w, where w is what the step pulls with."""
         stiffness = self._stiffness[0]
         pull = stiffness * self._way + fraction * self._drag + self._hold
-        size = torch.linalg.vector_norm(pull, dim=0)
+        size = torch.hypot(*pull)
         limit, slip = friction.limit, friction.slip
         sliding = (size - limit) / stiffness
         linear = stiffness + 2.0 * limit / slip

@@ -8,11 +8,13 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from ..compiled import is_compiled
 from ..element_maps import metric
 from ..linear_solvers.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from ..tet_mesh import TetMesh
 from .compiled_laws import Constants, has_compiled_law
+from .compiled_volumes import compiled_volume_ratios
 from .elastic_passes import ElasticPasses
 from .fused_elasticity import FusedElasticity
 from .fused_hessian import FusedHessian
@@ -108,6 +110,8 @@ class Elasticity(Potential):
 
     def volume_ratios(self, positions: Tensor) -> Tensor:
         """(M,) J = det F of each tet."""
+        if is_compiled() and not positions.is_cuda:
+            return compiled_volume_ratios(positions, self.corners, self._volumes)
         x, y, z = self._edges(positions)
         return (x * torch.linalg.cross(y, z, dim=0)).sum(0) / (6.0 * self._volumes)
 

@@ -55,7 +55,7 @@ class GroundFriction(Potential):
 
     def energy(self, positions: Tensor) -> Tensor:
         slip = self.slip
-        length = torch.linalg.vector_norm(self.way(positions), dim=0)
+        length = torch.hypot(*self.way(positions))
         share = (length / slip).clamp(max=1.0)
         sticking = slip * (share * share * (1.0 - share / 3.0) + 1.0 / 3.0)
         return torch.dot(self.limit, torch.where(length < slip, sticking, length))
@@ -84,7 +84,7 @@ class GroundFriction(Potential):
 
     def _stiffness(self, way: Tensor) -> tuple[Tensor, Tensor]:
         """k = μ N f₁(s)/s and its derivative by s over s."""
-        length = torch.linalg.vector_norm(way, dim=0)
+        length = torch.hypot(*way)
         safe = length.clamp(min=self.slip)
         slides = length >= self.slip
         sticking = self.limit * (2.0 - length / self.slip) / self.slip
