@@ -90,7 +90,8 @@ def write() -> None:
     text += ERROR.format(
         ratios=_ratios(stepping["rows"]),
         fewest=_table((*head, "error, m"), _fewest_steps(stepping["rows"])),
-        left_out=_left_out(stepping["left_out"]),
+        left_out=_named("There was no time for", stepping["left_out"])
+        + _named("From an earlier run, side by side too", stepping.get("earlier", [])),
     )
     text += TETS + _growth(results["time_against_tets"])
     PAGE.write_text(text, encoding="utf-8")
@@ -125,11 +126,9 @@ def _case(row: dict[str, Any]) -> tuple[str, str, str]:
     return row["mesh"], f"{row['young']:.0e}".replace("e+0", "e"), str(row["poisson"])
 
 
-def _left_out(cases: Sequence[dict[str, Any]]) -> str:
-    if not cases:
-        return ""
+def _named(what: str, cases: Sequence[dict[str, Any]]) -> str:
     names = "; ".join(", ".join(_case(case)) for case in cases)
-    return f"There was no time for: {names}.\n"
+    return f"{what}: {names}.\n" if cases else ""
 
 
 def _fewest_steps(rows: Sequence[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
