@@ -47,7 +47,17 @@ OUTPUT = "output.txt"
 
 Precision = Literal["float32", "float64"]
 # Those of ``integrators.choice``, which loads torch.
-INTEGRATORS = ("automatic", "implicit_euler", "bdf2", "symplectic_euler")
+INTEGRATORS = (
+    "automatic",
+    "implicit_euler",
+    "bdf2",
+    "symplectic_euler",
+    "midpoint",
+    "runge_kutta4",
+    "adaptive_symplectic_euler",
+    "adaptive_midpoint",
+    "adaptive_runge_kutta4",
+)
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,11 @@ class System:
         if scene.ground is not None:
             self._add_ground(scene.ground)
 
+    @property
+    def names(self) -> str:
+        """Of all bodies, as messages call them."""
+        return ", ".join(body.name for body in self.bodies)
+
     def body_slices(self) -> list[slice]:
         """Where the vertices of each body lie among all."""
         return [slice(a, b) for a, b in zip(self._starts, self._starts[1:], strict=False)]
@@ -196,6 +201,29 @@ class System:
         """Adds the gradient of elasticity and gravity, (3, N) in newtons, to ``out``."""
         for potential in self.potentials:
             potential.add_gradient(positions, out)
+
+    @property
+    def is_viscous(self) -> bool:
+        """Whether any body resists the rate of its deformation."""
+        return False
+
+    def add_viscous_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
+        """Adds what viscosity pulls against, (3, N) in newtons, to ``out``."""
+
+    def add_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
+        """Adds all that explicit steps pull against, contact left out, to ``out``."""
+        self.add_gradient(positions, out)
+        self.add_viscous_forces(positions, velocities, out)
+
+    @property
+    def has_obstacles(self) -> bool:
+        """Whether there is anything to meet."""
+        return self.ground_step is not None
+
+    def meet_obstacles(self, positions: Tensor, velocities: Tensor, step: float) -> None:
+        """Changes positions and velocities, both (3, N), at the end of an explicit step."""
+        if self.ground_step is not None:
+            self.ground_step.apply(positions, velocities, step)
 
     def energies(self, state: State) -> Energies:
         """Of a state; kept for the last one asked, since a frame ends where the next begins."""
