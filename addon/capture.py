@@ -16,6 +16,7 @@ from ..core.job import Settings
 from ..core.materials import MODELS
 from ..core.scene import Ground, Scene, Skin, SoftBody, SurfaceMesh, check_above_ground
 from .captured import Capture, CapturedObject
+from .integrators import of_body
 from .motion import Matrices, Motion, follow, frame_kept, transform, world_matrix
 from .surfaces import (
     PIN_WEIGHT,
@@ -67,7 +68,7 @@ def capture(context: bpy.types.Context) -> Capture:
         CapturedObject(obj.session_uid, obj.name, len(shape.points), motion.matrices, unit)
         for obj, shape, motion in zip(objects, shapes, motions, strict=True)
     ]
-    return Capture(described, _settings(scene, frames), captured, frames[0])
+    return Capture(described, _settings(scene, objects, frames, unit), captured, frames[0])
 
 
 def soft_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -173,15 +174,23 @@ def _scene(scene: bpy.types.Scene, bodies: list[SoftBody], unit: float) -> Scene
         raise CaptureError(str(error)) from error
 
 
-def _settings(scene: bpy.types.Scene, frames: range) -> Settings:
+def _settings(
+    scene: bpy.types.Scene, objects: list[bpy.types.Object], frames: range, unit: float
+) -> Settings:
     own = scene.supple
+    taken = tuple(of_body(obj.supple.integrator, own.integrator) for obj in objects)
+    # What no body takes is left out: a run is known by its settings.
+    differ = len(set(taken)) > 1
+    adaptive = any(name.startswith("adaptive") for name in taken)
     return Settings(
         frame_count=len(frames) - 1,
         frame_time=exact(scene.render.fps_base) / scene.render.fps,
         substeps=own.substeps or None,
         device=own.device,
         dtype=own.precision,
-        integrator=own.integrator,
+        integrator=own.integrator if differ else taken[0],
+        body_integrators=taken if differ else (),
+        step_tolerance=unit * exact(own.step_tolerance) if adaptive else Settings.step_tolerance,
     )
 
 

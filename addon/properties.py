@@ -15,6 +15,8 @@ from bpy.props import (
     StringProperty,
 )
 
+from . import integrators
+
 HIDDEN = {"HIDDEN"}
 
 
@@ -131,6 +133,12 @@ class SuppleObject(bpy.types.PropertyGroup):
             "Vertices with a weight above 0.5 are pinned"
         ),
     )
+    integrator: EnumProperty(
+        name="This Body",
+        description="How the solver takes this body from one frame to the next",
+        items=integrators.BODY_ITEMS,
+        default=integrators.SCENE,
+    )
     is_preview: BoolProperty(options=HIDDEN)
     simulated_vertices: IntProperty(options=HIDDEN)
 
@@ -181,29 +189,19 @@ class SuppleScene(bpy.types.PropertyGroup):
     integrator: EnumProperty(
         name="Integrator",
         description="How the solver goes from one frame to the next",
-        items=[
-            (
-                "automatic",
-                "Automatic",
-                "Many short steps where they are quick, else Implicit Euler",
-            ),
-            (
-                "implicit_euler",
-                "Implicit Euler",
-                "Stable at any stiffness with one step a frame; calms motion down",
-            ),
-            (
-                "bdf2",
-                "BDF2",
-                "Stable like Implicit Euler, but livelier: keeps more of the wobble",
-            ),
-            (
-                "symplectic_euler",
-                "Symplectic Euler",
-                "Many small explicit steps: exact wobble, slow for stiff or fine bodies",
-            ),
-        ],
+        items=integrators.ITEMS,
         default="automatic",
+    )
+    step_tolerance: FloatProperty(
+        name="Tolerance",
+        description="How far a vertex may be off after a step, for adaptive integrators",
+        default=1e-4,
+        soft_min=1e-7,
+        soft_max=1e-2,
+        precision=6,
+        step=0.01,
+        subtype="DISTANCE",
+        unit="LENGTH",
     )
     substeps: IntProperty(
         name="Substeps",

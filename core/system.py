@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -50,6 +51,20 @@ class Effort:
     converged: bool = True
     residual_speed: float | None = None
     stopped: str = ""
+
+    @staticmethod
+    def of_all(efforts: Sequence[Effort]) -> Effort:
+        """Of bodies simulated apart; the words are those on the first that did not converge."""
+        speeds = [e.residual_speed for e in efforts if e.residual_speed is not None]
+        worst = min(efforts, key=lambda effort: effort.converged)
+        return Effort(
+            iterations=sum(effort.iterations for effort in efforts),
+            linear_iterations=sum(effort.linear_iterations for effort in efforts),
+            factorizations=sum(effort.factorizations for effort in efforts),
+            converged=worst.converged,
+            residual_speed=max(speeds, default=None),
+            stopped=worst.stopped,
+        )
 
 
 @dataclass(frozen=True)
@@ -110,6 +125,16 @@ class Energies:
     elastic: float
     gravity: float
     ground: float
+
+    @staticmethod
+    def of_all(energies: Sequence[Energies]) -> Energies:
+        """Of bodies simulated apart."""
+        return Energies(
+            kinetic=sum(part.kinetic for part in energies),
+            elastic=sum(part.elastic for part in energies),
+            gravity=sum(part.gravity for part in energies),
+            ground=sum(part.ground for part in energies),
+        )
 
     @property
     def total(self) -> float:

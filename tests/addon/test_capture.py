@@ -13,6 +13,7 @@ import pytest
 from supple.addon.bake import shape_keys
 from supple.addon.capture import capture
 from supple.core.integrators.choice import NAMES
+from supple.core.job import Settings
 from supple.core.materials import MODELS
 from supple.core.scene import SurfaceMesh
 
@@ -92,6 +93,27 @@ def test_the_menu_offers_every_integrator_by_its_name(scene):
     menu = scene.supple.bl_rna.properties["integrator"]
     assert {item.identifier: item.name for item in menu.enum_items} == NAMES
     assert scene.supple.integrator == "automatic"
+
+
+def test_a_body_has_the_integrator_of_the_scene_unless_it_has_its_own(scene, add_body):
+    first, second = add_body(), add_body()
+    menu = first.supple.bl_rna.properties["integrator"]
+    assert [item.identifier for item in menu.enum_items] == ["scene", *NAMES]
+    scene.supple.integrator = "bdf2"
+    assert (captured().settings.integrator, captured().settings.body_integrators) == ("bdf2", ())
+    second.supple.integrator = "midpoint"
+    assert captured().settings.body_integrators == ("bdf2", "midpoint")
+    first.supple.integrator = "midpoint"
+    settings = captured().settings
+    assert (settings.integrator, settings.body_integrators) == ("midpoint", ())
+
+
+def test_the_tolerance_of_adaptive_steps_counts_where_a_body_takes_them(scene, add_body):
+    body = add_body()
+    scene.supple.step_tolerance = 1e-6
+    assert captured().settings.step_tolerance == Settings.step_tolerance
+    body.supple.integrator = "adaptive_midpoint"
+    assert captured().settings.step_tolerance == pytest.approx(1e-6)
 
 
 def test_the_menu_offers_every_model(add_body):
