@@ -150,6 +150,8 @@ def _soft_body(
             MODELS[own.model](exact(own.young), exact(own.poisson)),
             exact(own.density),
             damping=exact(own.damping),
+            stiffness_damping=exact(own.stiffness_damping),
+            viscosity=exact(own.viscosity),
             skin=skin,
             name=obj.name,
         )

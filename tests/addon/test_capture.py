@@ -131,12 +131,14 @@ def test_an_own_frame_range_replaces_the_scenes(scene, add_body):
 
 def test_material_reaches_the_solver_as_it_was_typed(add_body):
     own = add_body().supple
-    own.young, own.poisson, own.density, own.damping = 1.1e5, 0.45, 1234.5, 0.3
+    own.young, own.poisson, own.density = 1.1e5, 0.45, 1234.5
+    own.damping, own.stiffness_damping, own.viscosity = 0.3, 0.0037, 12.3
     own.model = "corotated_linear"
     body = captured().scene.bodies[0]
     assert type(body.material) is MODELS["corotated_linear"]
     assert (body.material.young, body.material.poisson) == (1.1e5, 0.45)
-    assert (body.density, body.damping) == (1234.5, 0.3)
+    assert body.density == 1234.5
+    assert (body.damping, body.stiffness_damping, body.viscosity) == (0.3, 0.0037, 12.3)
 
 
 def test_modifiers_count_for_the_surface_and_not_for_the_skin(add_body):
