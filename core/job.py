@@ -60,7 +60,7 @@ class Settings:
         substeps: time steps a frame; None lets the integrator choose.
         device: ``auto``, ``cpu`` or ``cuda``.
         dtype: ``float64`` or ``float32``.
-        integrator: one of ``INTEGRATORS``; ``automatic`` chooses by stiffness, mesh and device.
+        integrator: one of ``INTEGRATORS``; ``automatic`` chooses by stiffness and mesh.
     """
 
     frame_count: int

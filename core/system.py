@@ -162,6 +162,11 @@ class System:
         if scene.ground is not None:
             self._add_ground(scene.ground)
 
+    @property
+    def names(self) -> str:
+        """Of all bodies, for messages."""
+        return ", ".join(body.name for body in self.bodies)
+
     def body_slices(self) -> list[slice]:
         """Where the vertices of each body lie among all."""
         return [slice(a, b) for a, b in zip(self._starts, self._starts[1:], strict=False)]
