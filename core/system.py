@@ -220,7 +220,7 @@ class System:
 
     def minimum_volume_ratio(self, positions: Tensor) -> float:
         """The smallest J = det F of all tets: below 0, a tet is inside out."""
-        return min(float(part.volume_ratios(positions).min()) for part in self.elasticities)
+        return min(float(part.tets.volume_ratios(positions).min()) for part in self.elasticities)
 
     def minimum_ground_distance(self, positions: Tensor) -> float | None:
         """Height of the lowest vertex above the ground in metres; None without a ground."""
