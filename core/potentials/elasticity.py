@@ -63,7 +63,9 @@ class Elasticity(Potential):
 
         Others get it with a continuation through J = 0.
         """
-        self._set_material(self._material.unlimited())
+        material = self._material.unlimited()
+        if material.model() != self._material.model():
+            self._set_material(material)
 
     def energy(self, positions: Tensor) -> Tensor:
         if self.fused is not None:
