@@ -189,7 +189,7 @@ class System:
 
     @property
     def names(self) -> str:
-        """Of all bodies, as messages call them."""
+        """Of all bodies, for messages."""
         return ", ".join(body.name for body in self.bodies)
 
     def body_slices(self) -> list[slice]:
@@ -268,7 +268,7 @@ class System:
 
     def minimum_volume_ratio(self, positions: Tensor) -> float:
         """The smallest J = det F of all tets: below 0, a tet is inside out."""
-        return min(float(part.volume_ratios(positions).min()) for part in self.elasticities)
+        return min(float(part.tets.volume_ratios(positions).min()) for part in self.elasticities)
 
     def minimum_ground_distance(self, positions: Tensor) -> float | None:
         """Height of the lowest vertex above the ground in metres; None without a ground."""

@@ -23,6 +23,7 @@ from supple.core.potentials import Elasticity, elasticity
 from supple.core.potentials.compiled_laws import Constants, has_compiled_law
 from supple.core.potentials.fused_hessian import FusedHessian
 from supple.core.potentials.hessian_passes import HessianPasses
+from supple.core.potentials.tets import Tets
 from supple.core.system import System
 from supple.tests.core.smoothness import is_smooth
 
@@ -63,13 +64,11 @@ def _both(
     material: Material, mesh: TetMesh, positions: torch.Tensor, projected: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Blocks of the compiled loop and of the passes."""
-    volumes = torch.as_tensor(mesh.rest_volumes).to(positions)
-    corners = torch.as_tensor(np.ascontiguousarray(mesh.tets.T))
-    assert has_compiled_law(material, volumes), "numba is not installed"
-    shared = corners, [(0, mesh)], volumes
+    tets = Tets([(0, mesh)], positions[0])
+    assert has_compiled_law(material, tets.like), "numba is not installed"
     compiled, passes = positions.new_empty(2, len(mesh.tets), len(CORNER_PAIRS), 9)
-    FusedHessian(Constants(material, volumes), *shared).blocks(positions, compiled, projected)
-    HessianPasses(material, *shared).blocks(positions, passes, projected)
+    FusedHessian(Constants(material, tets.volumes), tets).blocks(positions, compiled, projected)
+    HessianPasses(material, tets).blocks(positions, passes, projected)
     return compiled, passes
 
 
