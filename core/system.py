@@ -18,7 +18,7 @@ from .ground_step import BarrierStep, GroundStep, ProjectionStep
 from .materials import Linear, Material
 from .materials.material import PARAMETERS
 from .pins import MovingPins
-from .potentials import Elasticity, Gravity, GroundBarrier, LinearElasticity, Potential
+from .potentials import Elasticity, Gravity, GroundBarrier, LinearElasticity, Potential, Viscosity
 from .scene import Ground, Scene, SoftBody, check_above_ground
 from .tet_mesh import TetMesh
 
@@ -170,7 +170,10 @@ class System:
         if len(set(rates)) > 1:
             self.damping = self._tensor(self._repeat(rates))
         self.moving_pins = self._moving_pins()
-        self.elasticities = self._elasticities()
+        self.elasticities: list[Elasticity] = []
+        #: What resists the rates of deformations.
+        self.viscosities: list[Viscosity] = []
+        self._add_solids()
         self.gravity = Gravity(self.mass, self._tensor(scene.gravity))
         #: (3, N) of a vertex under gravity alone, in m/s².
         self.free_acceleration = self._tensor(scene.gravity)[:, None] * self.free
@@ -230,10 +233,12 @@ class System:
     @property
     def is_viscous(self) -> bool:
         """Whether any body resists the rate of its deformation."""
-        return False
+        return len(self.viscosities) > 0
 
     def add_viscous_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         """Adds what viscosity pulls against, (3, N) in newtons, to ``out``."""
+        for viscosity in self.viscosities:
+            viscosity.add_forces(positions, velocities, out)
 
     def add_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         """Adds all that explicit steps pull against, contact left out, to ``out``."""
@@ -309,11 +314,26 @@ class System:
         path = np.concatenate(paths, axis=1).swapaxes(1, 2)
         return MovingPins(self._indices(vertices), self._tensor(path))
 
-    def _elasticities(self) -> list[Elasticity]:
+    def _add_solids(self) -> None:
         models: dict[Any, list[int]] = {}
         for index, body in enumerate(self.bodies):
             models.setdefault(body.material.model(), []).append(index)
-        return [self._elasticity(indices) for indices in models.values()]
+        for indices in models.values():
+            elasticity = self._elasticity(indices)
+            self.elasticities.append(elasticity)
+            bodies = [self.bodies[index] for index in indices]
+            if any(body.stiffness_damping or body.viscosity for body in bodies):
+                self.viscosities.append(self._viscosity(elasticity, indices))
+
+    def _viscosity(self, elasticity: Elasticity, indices: list[int]) -> Viscosity:
+        """Of the tets of one model, zero where their body has none."""
+        counts = [len(self.meshes[index].tets) for index in indices]
+        rate, shear = (
+            self._tensor(np.repeat([getattr(self.bodies[i], name) for i in indices], counts))
+            for name in ("stiffness_damping", "viscosity")
+        )
+        material = elasticity.material
+        return Viscosity(elasticity.tets, rate * material.mu + shear, rate * material.lam)
 
     def _elasticity(self, indices: list[int]) -> Elasticity:
         material = self._merged_material(

@@ -71,7 +71,8 @@ class ImplicitStepper(Stepper):
             pins = self._system.moving_pins
             inertial[:, pins.vertices] = pins.positions(frame, fraction)
         objective = self._objective
-        objective.begin(start, inertial, span)
+        before = None if state.before is None else state.before[0]
+        objective.begin(start, inertial, span, before)
         minimum = self._newton.minimize(
             self._guess(start, inertial, span), self._tolerance * span, span, MAX_ITERATIONS
         )

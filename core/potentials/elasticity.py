@@ -7,7 +7,7 @@ from functools import cached_property
 
 from torch import Tensor
 
-from ..linear_solvers.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+from ..linear_solvers.block_matrix import BlockMatrix
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from ..tet_mesh import TetMesh
 from .compiled_laws import Constants, has_compiled_law
@@ -43,7 +43,7 @@ class Elasticity(Potential):
         self._set_material(material)
 
     def _set_material(self, material: Material) -> None:
-        self._material = material
+        self.material = material
         self.passes = self._passes(material)
         self._hessian: FusedHessian | HessianPasses = HessianPasses(material, self.tets)
         if has_compiled_law(material, self.tets.like):
@@ -63,8 +63,8 @@ class Elasticity(Potential):
 
         Others get it with a continuation through J = 0.
         """
-        material = self._material.unlimited()
-        if material.model() != self._material.model():
+        material = self.material.unlimited()
+        if material.model() != self.material.model():
             self._set_material(material)
 
     def energy(self, positions: Tensor) -> Tensor:
@@ -76,35 +76,22 @@ class Elasticity(Potential):
     def cancelled(self) -> float:
         """Σ 2μV in joules: about what the terms of the energy at rest add up to before they cancel;
         the energy is known to the rounding of this."""
-        return 2.0 * float((self._material.mu * self.tets.volumes).sum())
+        return 2.0 * float((self.material.mu * self.tets.volumes).sum())
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         (self.fused or self.passes).add_gradient(positions, out)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        self._hessian.blocks(positions, self._blocks, projected)
-        matrix.add_elements(self._element_map(matrix), self._blocks)
+        self._hessian.blocks(positions, self.tets.blocks, projected)
+        matrix.add_elements(self.tets.element_map(matrix), self.tets.blocks)
 
     def inverted(self, positions: Tensor) -> int:
         """How many tets have no volume left although their model is undefined there."""
-        if self._material.volume_limits()[0] != 0.0:
+        if self.material.volume_limits()[0] != 0.0:
             return 0
         return int((self.tets.volume_ratios(positions) <= 0.0).sum())
 
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
-        if self._material.volume_limits()[0] != 0.0:
+        if self.material.volume_limits()[0] != 0.0:
             return 1.0
         return inversion_bound(self.tets.edges(positions), self.tets.edges(direction))
-
-    @cached_property
-    def _blocks(self) -> Tensor:
-        """(M, 10, 9) element matrices: made for the first implicit step."""
-        return self.tets.like.new_empty(len(self.tets), len(CORNER_PAIRS), 9)
-
-    def _element_map(self, matrix: BlockMatrix) -> ElementMap:
-        if self._located is None or self._located[0] is not matrix.pattern:
-            element_map = matrix.pattern.locate(self.corners.cpu().numpy())
-            self._located = matrix.pattern, element_map
-        return self._located[1]
-
-    _located: tuple[BlockPattern, ElementMap] | None = None

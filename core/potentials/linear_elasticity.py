@@ -18,7 +18,7 @@ class LinearElasticity(Elasticity):
     """½ uᵀ K u with the displacement u from the rest shape."""
 
     def _set_material(self, material: Material) -> None:
-        self._material = material
+        self.material = material
         like, count = self.tets.like, len(self.tets.like)
         self._blocks = _element_blocks(self.tets, material)
         corners = self.corners.cpu().numpy()
@@ -40,7 +40,7 @@ class LinearElasticity(Elasticity):
         out += self._stiffness.times(positions - self._rest)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        matrix.add_elements(self._element_map(matrix), self._blocks)
+        matrix.add_elements(self.tets.element_map(matrix), self._blocks)
 
 
 def _element_blocks(tets: Tets, material: Material) -> Tensor:

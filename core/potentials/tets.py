@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled
+from ..linear_solvers.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
 from ..materials.eigensystem import product
 from ..tet_mesh import TetMesh
 from .compiled_volumes import compiled_volume_ratios
@@ -78,6 +79,19 @@ class Tets:
         vertices. The compiled counterpart is ``sum_at_vertices``."""
         for i in range(3):
             torch.addmv(out[i], self._edge_divergence, forces[i].reshape(-1), out=out[i])
+
+    @cached_property
+    def blocks(self) -> Tensor:
+        """(M, 10, 9) for the element matrices of one potential after the other."""
+        return self.like.new_empty(len(self), len(CORNER_PAIRS), 9)
+
+    def element_map(self, matrix: BlockMatrix) -> ElementMap:
+        """Where the blocks of ``CORNER_PAIRS`` go in a matrix; kept for the last pattern."""
+        if self._located is None or self._located[0] is not matrix.pattern:
+            self._located = matrix.pattern, matrix.pattern.locate(self.corners.cpu().numpy())
+        return self._located[1]
+
+    _located: tuple[BlockPattern, ElementMap] | None = None
 
     @cached_property
     def _edge_divergence(self) -> Tensor:
