@@ -64,8 +64,8 @@ class SuppleObject(bpy.types.PropertyGroup):
     young: FloatProperty(
         name="Stiffness",
         description=(
-            "Young's modulus in pascal: how hard the material is to stretch. Jelly 1e4, soft "
-            "tissue 5e4, soft rubber 1e6"
+            "Young's modulus in pascal: how hard the material is to stretch. Jelly 5e3, "
+            "flesh 1e4, soft rubber 1e6"
         ),
         default=1e5,
         soft_min=1e3,
