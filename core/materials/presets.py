@@ -122,6 +122,17 @@ PRESETS: dict[str, Preset] = {
         "E: Bonavia 2025, their power law from 277 kPa at 2:1 to 4.34 kPa at 20:1, taken at 9 "
         f"parts of water to 1 of gelatine (10 %). ν: Nielsen 2001. {_GELATINE}.",
     ),
+    "marshmallow": Preset(
+        "Marshmallow",
+        "corotated_linear",
+        30_000.0,
+        0.33,
+        340.0,
+        0.031,
+        "E: Pestka 2008. ν: Gibson 1997, 1/3 of foams. ρ: USDA 2018, 50 g a cup (237 ml) of small "
+        "ones, of which 0.62 are filled at random packing. tan δ: Gelatin Hydrogels, that of the "
+        "gel between the cells, as E is in proportion to it (Gibson 1997).",
+    ),
     "muscle_tensed": Preset(
         "Muscle, Tensed",
         "stable_neo_hookean",
@@ -232,9 +243,13 @@ REFERENCES: dict[str, str] = {
     "Nielsen 2001": "H. Nielsen, B. U. Marr and S. Hvidt, “Correlation between sagging and shear "
     "elasticity in pectin, gelatin and polyacrylamide gels”, Carbohydrate Polymers 45, 395–401, "
     "2001: incompressible.",
+    "Pestka 2008": "K. A. Pestka, “Young's modulus of a marshmallow”, The Physics Teacher 46(3), "
+    "140–141, 2008.",
     "Polyurethane Foam Association 2016": "Polyurethane Foam Association, “Viscoelastic (memory) "
     "foam”, In•Touch 11(1), revised 2016.",
     "Smooth-On": "Smooth-On, technical bulletin of the Ecoflex series.",
+    "USDA 2018": "U.S. Department of Agriculture, National Nutrient Database for Standard "
+    "Reference, Legacy Release, entry 19116, “Candies, marshmallows”, 2018.",
     "Wells 2011": "P. N. T. Wells and H.-D. Liang, “Medical ultrasound: imaging of soft tissue "
     "strain and elasticity”, Journal of the Royal Society Interface 8, 1521–1549, 2011: nearly "
     "incompressible.",
