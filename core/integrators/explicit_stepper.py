@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 # A frame that diverges is taken again with twice the substeps, at most this often.
 RETRIES = 6
-# The scheme's own energy error within a frame, in units of the energy that moves.
-ENERGY_TOLERANCE = 0.1
+# The scheme's own energy error within a frame, in units of the energy that moves: beyond the first
+# more substeps are taken; where their number is given, only a frame that doubles it ends the run.
+TOLERATED, GIVEN_UP = 0.1, 1.0
 
 
 class ExplicitStepper(Stepper):
@@ -44,6 +45,7 @@ class ExplicitStepper(Stepper):
         super().__init__(substeps, adapts)
         self.label = scheme.label
         self._scheme, self._system, self._frame_time = scheme, system, frame_time
+        self._allowed = TOLERATED if adapts else GIVEN_UP
         self._prepared: tuple[Substep, Callable[[], None]] | None = None
 
     def advance(self, state: State) -> State:
@@ -52,7 +54,7 @@ class ExplicitStepper(Stepper):
         substeps = state.substeps
         for _ in range(RETRIES + 1 if self.adapts else 1):
             after, work = self._frame(replace(state, substeps=substeps))
-            if _is_stable(system, before, system.energies(after), work):
+            if _is_stable(system, before, system.energies(after), work, self._allowed):
                 return after
             substeps *= 2
         tried = substeps // 2
@@ -76,14 +78,16 @@ class ExplicitStepper(Stepper):
         return self._prepared
 
 
-def _is_stable(system: System, before: Energies, after: Energies, work: float) -> bool:
-    """Whether the energy grew by no more than the scheme's own error."""
+def _is_stable(
+    system: System, before: Energies, after: Energies, work: float, allowed: float
+) -> bool:
+    """Whether the energy grew by no more than the share that is allowed of what moves."""
     gained = after.total - before.total - work
     if not math.isfinite(gained):
         return False
     fallen = max(0.0, before.gravity - after.gravity)
     moving = before.kinetic + before.elastic + before.ground + fallen + abs(work)
-    return gained <= ENERGY_TOLERANCE * (moving + system.smallest_energy)
+    return gained <= allowed * (moving + system.smallest_energy)
 
 
 def too_long(system: System, substeps: int, needed: int, frame: int | None = None) -> str:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import SceneError
 from ..tet_mesh import TetMesh
 from .ftetwild import mesh_ftetwild
 from .lattice import mesh_lattice
-from .surface import check_surface, default_edge_length
+from .surface import check_surface, default_edge_length, is_tetrahedron
 from .tetgen import mesh_tetgen
 
 METHODS = {"lattice": mesh_lattice, "ftetwild": mesh_ftetwild, "tetgen": mesh_tetgen}
@@ -30,7 +31,8 @@ def tetrahedralize(
             shells. "ftetwild" follows it more closely and takes seconds to minutes. "tetgen"
             keeps its triangles and needs it closed and free of intersections. The last two are
             optional packages in native code: call them where a crash does no harm.
-        edge_length: of a typical tet, in metres; by default what gives about three thousand.
+        edge_length: of a typical tet, in metres; by default what gives about three thousand. A
+            surface that is a tetrahedron no larger than this stays one.
 
     Raises:
         SceneError: on a surface or a setting that cannot be meshed, in words for the user.
@@ -43,4 +45,6 @@ def tetrahedralize(
         edge_length = default_edge_length(*surface)
     elif not 0.0 < edge_length < float("inf"):
         raise SceneError(f"The edge length is {edge_length} m; it must be more than zero.")
+    if is_tetrahedron(surface[1]) and edge_length >= float(np.ptp(surface[0], axis=0).max()):
+        return TetMesh(surface[0], [[0, 1, 2, 3]])
     return METHODS[method](*surface, float(edge_length))

@@ -75,3 +75,13 @@ def is_closed(triangles: IndexArray) -> bool:
     keys = np.minimum(start, end) * (int(triangles.max()) + 1) + np.maximum(start, end)
     _, edge = np.unique(keys, return_inverse=True)
     return not np.bincount(edge.ravel(), weights=np.sign(end - start)).any()
+
+
+def is_tetrahedron(triangles: IndexArray) -> bool:
+    """Whether the triangles (T, 3) are the four faces of one tetrahedron."""
+    return (
+        len(np.unique(np.sort(triangles, axis=1), axis=0))
+        == len(triangles)
+        == 4
+        == (len(np.unique(triangles)))
+    )
