@@ -123,8 +123,7 @@ class Substep:
         system.add_gradient(positions, gradient)
         # Damping acts on the old velocity alone: at rest the ground then carries the whole weight.
         move(positions, velocities, gradient, self._kick, self._keep, step)
-        if system.ground_step is not None:
-            system.ground_step.apply(positions, velocities, step)
+        system.meet_obstacles(positions, velocities, step)
         pins = system.moving_pins
         if pins is not None and self._target is not None:
             # Pins have no inverse mass: so far they coasted at the velocity of the last step.
