@@ -6,7 +6,8 @@ from __future__ import annotations
 import bpy
 import pytest
 
-from supple.addon.capture import CaptureError, capture
+from supple.addon.capture import capture
+from supple.addon.captured import CaptureError
 
 
 def refusal() -> str:
