@@ -18,6 +18,7 @@ from ..core.overlap import check_above_ground, check_clear_of
 from ..core.scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
 from .captured import Capture, CapturedObject, CaptureError
 from .colliders import capture_colliders
+from .integrators import of_body
 from .motion import NO_PINS, Matrices, Motion, follow, frame_kept, transform, world_matrix
 from .surfaces import (
     PIN_WEIGHT,
@@ -66,7 +67,7 @@ def capture(context: bpy.types.Context) -> Capture:
         CapturedObject(obj.session_uid, obj.name, len(shape.points), motion.matrices, unit)
         for obj, shape, motion in zip(objects, shapes, motions, strict=True)
     ]
-    return Capture(described, _settings(scene, frames), captured, frames[0])
+    return Capture(described, _settings(scene, objects, frames, unit), captured, frames[0])
 
 
 def soft_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -148,6 +149,8 @@ def _soft_body(
             MODELS[own.model](exact(own.young), exact(own.poisson)),
             exact(own.density),
             damping=exact(own.damping),
+            stiffness_damping=exact(own.stiffness_damping),
+            viscosity=exact(own.viscosity),
             skin=skin,
             name=obj.name,
         )
@@ -181,15 +184,23 @@ def _scene(
         raise CaptureError(str(error)) from error
 
 
-def _settings(scene: bpy.types.Scene, frames: range) -> Settings:
+def _settings(
+    scene: bpy.types.Scene, objects: list[bpy.types.Object], frames: range, unit: float
+) -> Settings:
     own = scene.supple
+    taken = tuple(of_body(obj.supple.integrator, own.integrator) for obj in objects)
+    # What no body takes is left out: a run is known by its settings.
+    differ = len(set(taken)) > 1
+    adaptive = any(name.startswith("adaptive") for name in taken)
     return Settings(
         frame_count=len(frames) - 1,
         frame_time=exact(scene.render.fps_base) / scene.render.fps,
         substeps=own.substeps or None,
         device=own.device,
         dtype=own.precision,
-        integrator=own.integrator,
+        integrator=own.integrator if differ else taken[0],
+        body_integrators=taken if differ else (),
+        step_tolerance=unit * exact(own.step_tolerance) if adaptive else Settings.step_tolerance,
     )
 
 

@@ -15,6 +15,7 @@ from bpy.props import (
     StringProperty,
 )
 
+from . import integrators
 from .collider_properties import ColliderSettings
 
 HIDDEN = {"HIDDEN"}
@@ -64,8 +65,8 @@ class SuppleObject(ColliderSettings, bpy.types.PropertyGroup):
     young: FloatProperty(
         name="Stiffness",
         description=(
-            "Young's modulus in pascal: how hard the material is to stretch. Jelly 1e4, soft "
-            "tissue 5e4, soft rubber 1e6"
+            "Young's modulus in pascal: how hard the material is to stretch. Jelly 5e3, "
+            "flesh 1e4, soft rubber 1e6"
         ),
         default=1e5,
         soft_min=1e3,
@@ -98,12 +99,38 @@ class SuppleObject(ColliderSettings, bpy.types.PropertyGroup):
     )
     damping: FloatProperty(
         name="Damping",
-        description="How fast motion dies away, in 1/s. At 0 only the integrator calms it",
+        description=(
+            "How fast all motion dies away, in 1/s, in proportion to mass: it slows falling and "
+            "turning too, like moving in syrup"
+        ),
         default=0.5,
         soft_min=0.0,
         soft_max=10.0,
         precision=2,
         step=10,
+    )
+    stiffness_damping: FloatProperty(
+        name="Inner Damping",
+        description=(
+            "How much the material resists changing its shape quickly, in seconds: calms the "
+            "wobble, fast wobbles most, and leaves falling and turning alone. Rubber 0.002, "
+            "flesh 0.01"
+        ),
+        soft_min=0.0,
+        soft_max=0.1,
+        precision=4,
+        step=0.1,
+    )
+    viscosity: FloatProperty(
+        name="Viscosity",
+        description=(
+            "Thickness of a liquid that fills the material, in Pa s: resists shearing whatever "
+            "the stiffness is. Honey has 10"
+        ),
+        soft_min=0.0,
+        soft_max=1000.0,
+        precision=1,
+        step=100,
     )
     resolution: IntProperty(
         name="Resolution",
@@ -132,6 +159,12 @@ class SuppleObject(ColliderSettings, bpy.types.PropertyGroup):
             "Vertex group that is held in place, or led by the object where that is animated. "
             "Vertices with a weight above 0.5 are pinned"
         ),
+    )
+    integrator: EnumProperty(
+        name="This Body",
+        description="How the solver takes this body from one frame to the next",
+        items=integrators.BODY_ITEMS,
+        default=integrators.SCENE,
     )
     is_preview: BoolProperty(options=HIDDEN)
     simulated_vertices: IntProperty(options=HIDDEN)
@@ -195,29 +228,19 @@ class SuppleScene(bpy.types.PropertyGroup):
     integrator: EnumProperty(
         name="Integrator",
         description="How the solver goes from one frame to the next",
-        items=[
-            (
-                "automatic",
-                "Automatic",
-                "Many short steps where they are quick, else Implicit Euler",
-            ),
-            (
-                "implicit_euler",
-                "Implicit Euler",
-                "Stable at any stiffness with one step a frame; calms motion down",
-            ),
-            (
-                "bdf2",
-                "BDF2",
-                "Stable like Implicit Euler, but livelier: keeps more of the wobble",
-            ),
-            (
-                "symplectic_euler",
-                "Symplectic Euler",
-                "Many small explicit steps: exact wobble, slow for stiff or fine bodies",
-            ),
-        ],
+        items=integrators.ITEMS,
         default="automatic",
+    )
+    step_tolerance: FloatProperty(
+        name="Tolerance",
+        description="How far a vertex may be off after a step, for adaptive integrators",
+        default=1e-4,
+        soft_min=1e-7,
+        soft_max=1e-2,
+        precision=6,
+        step=0.01,
+        subtype="DISTANCE",
+        unit="LENGTH",
     )
     substeps: IntProperty(
         name="Substeps",

@@ -47,7 +47,17 @@ OUTPUT = "output.txt"
 
 Precision = Literal["float32", "float64"]
 # Those of ``integrators.choice``, which loads torch.
-INTEGRATORS = ("automatic", "implicit_euler", "bdf2", "symplectic_euler")
+INTEGRATORS = (
+    "automatic",
+    "implicit_euler",
+    "bdf2",
+    "symplectic_euler",
+    "midpoint",
+    "runge_kutta4",
+    "adaptive_symplectic_euler",
+    "adaptive_midpoint",
+    "adaptive_runge_kutta4",
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,9 @@ class Settings:
         substeps: time steps a frame; None lets the integrator choose.
         device: ``auto``, ``cpu`` or ``cuda``.
         dtype: ``float64`` or ``float32``.
-        integrator: one of ``INTEGRATORS``; ``automatic`` chooses by stiffness, mesh and device.
+        integrator: one of ``INTEGRATORS``; ``automatic`` chooses by stiffness and mesh.
+        body_integrators: one a body, where they differ; bodies then do not touch each other.
+        step_tolerance: of adaptive integrators, in metres.
     """
 
     frame_count: int
@@ -69,8 +81,12 @@ class Settings:
     device: str = "auto"
     dtype: Precision = "float64"
     integrator: str = "automatic"
+    body_integrators: tuple[str, ...] = ()
+    step_tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
+        # A list, where it comes from a file.
+        object.__setattr__(self, "body_integrators", tuple(self.body_integrators))
         if self.frame_count < 1:
             raise SceneError("The end frame must come after the start frame.")
         if not 0.0 < self.frame_time < float("inf"):
@@ -81,9 +97,14 @@ class Settings:
             raise SceneError(f"The device must be auto, cpu or cuda, not {self.device!r}.")
         if self.dtype not in ("float32", "float64"):
             raise SceneError(f"The precision must be float32 or float64, not {self.dtype!r}.")
-        if self.integrator not in INTEGRATORS:
-            known = ", ".join(INTEGRATORS)
-            raise SceneError(f"The integrator must be one of {known}, not {self.integrator!r}.")
+        for name in (self.integrator, *self.body_integrators):
+            if name not in INTEGRATORS:
+                known = ", ".join(INTEGRATORS)
+                raise SceneError(f"The integrator must be one of {known}, not {name!r}.")
+        if not 0.0 < self.step_tolerance < float("inf"):
+            raise SceneError(
+                f"The tolerance of adaptive steps must be above 0 m, not {self.step_tolerance:g}."
+            )
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,3 @@ class MovingPins:
         last = len(self._path) - 1
         before, after = self._path[min(frame, last)], self._path[min(frame + 1, last)]
         return before.lerp(after, fraction)
-
-    def lead(self, positions: Tensor, velocities: Tensor, target: Tensor, step: float) -> Tensor:
-        """Moves the pins to ``target`` in ``step`` seconds; returns their (3, P) displacement."""
-        moved = target - positions[:, self.vertices]
-        positions[:, self.vertices] = target
-        velocities[:, self.vertices] = moved / step
-        return moved

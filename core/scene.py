@@ -77,7 +77,14 @@ class SoftBody:
         pinned: indices of mesh vertices that are held.
         velocity: of every vertex at the start, in m/s.
         initial_positions: (N, 3) start shape in metres, when it is not the rest shape.
-        damping: rate at which velocities decay, in 1/s, whatever the time step.
+        damping: rate at which velocities decay, in 1/s, whatever the time step (Rayleigh's α). It
+            is proportional to mass: a body that falls or turns is slowed like one that wobbles.
+        stiffness_damping: Rayleigh's β in seconds, ≥ 0. Each deformation is resisted by β times its
+            stiffness times its rate, so that a vibration of angular frequency ω has the damping
+            ratio βω/2; rigid motion is untouched.
+        viscosity: shear viscosity η of the solid in Pa s, ≥ 0, beside its elasticity (a
+            Kelvin–Voigt solid). With the Green strain E the two add the second Piola–Kirchhoff
+            stress 2(βμ + η) dE/dt + βλ tr(dE/dt) I.
         pin_path: (T, P, 3) positions of the pinned vertices at the start and after each frame.
         skin: points that follow the body.
         name: what messages call it.
@@ -90,6 +97,8 @@ class SoftBody:
     velocity: Vector = (0.0, 0.0, 0.0)
     initial_positions: NDArray[np.float64] | None = None
     damping: float = 0.0
+    stiffness_damping: float = 0.0
+    viscosity: float = 0.0
     pin_path: NDArray[np.float64] | None = None
     skin: Skin | None = None
     name: str = "Soft body"
@@ -100,10 +109,7 @@ class SoftBody:
                 f"{self.name}: the density must be above 0 kg/m³, not {self.density:g}; "
                 "water has 1000."
             )
-        if not (math.isfinite(self.damping) and self.damping >= 0.0):
-            raise SceneError(
-                f"{self.name}: the damping must be 0 or more per second, not {self.damping:g}."
-            )
+        self._check_damping()
         self.velocity = _vector(self.velocity, f"{self.name}: the velocity")
         if isinstance(self.mesh, TetMesh):
             self._check_vertices(self.mesh)
@@ -112,6 +118,22 @@ class SoftBody:
             raise SceneError(
                 f"{self.name}: a surface has no tet vertices to pin or place yet; "
                 "pin points of its skin, or tetrahedralize first."
+            )
+
+    def _check_damping(self) -> None:
+        if not (math.isfinite(self.damping) and self.damping >= 0.0):
+            raise SceneError(
+                f"{self.name}: the damping must be 0 or more per second, not {self.damping:g}."
+            )
+        if not (math.isfinite(self.stiffness_damping) and self.stiffness_damping >= 0.0):
+            raise SceneError(
+                f"{self.name}: the inner damping must be 0 s or more, not "
+                f"{self.stiffness_damping:g}; soft rubber has about 0.002."
+            )
+        if not (math.isfinite(self.viscosity) and self.viscosity >= 0.0):
+            raise SceneError(
+                f"{self.name}: the viscosity must be 0 Pa s or more, not {self.viscosity:g}; "
+                "honey has about 10."
             )
 
     def _check_vertices(self, mesh: TetMesh) -> None:

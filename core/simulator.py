@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
@@ -31,6 +31,21 @@ class Report:
     energies: Energies
     minimum_volume_ratio: float
     minimum_ground_distance: float | None
+
+    @staticmethod
+    def of_all(reports: Sequence[Report]) -> Report:
+        """Of bodies simulated apart."""
+        names = dict.fromkeys(report.integrator for report in reports)
+        distances = [report.minimum_ground_distance for report in reports]
+        return Report(
+            seconds=sum(report.seconds for report in reports),
+            substeps=max(report.substeps for report in reports),
+            integrator=", ".join(names),
+            effort=Effort.of_all([report.effort for report in reports]),
+            energies=Energies.of_all([report.energies for report in reports]),
+            minimum_volume_ratio=min(report.minimum_volume_ratio for report in reports),
+            minimum_ground_distance=min((d for d in distances if d is not None), default=None),
+        )
 
     def record(self) -> dict[str, float | int | str | None]:
         """As one flat JSON object."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,7 @@ from .materials import Linear, Material
 from .materials.material import PARAMETERS
 from .obstacles import Obstacles
 from .pins import MovingPins
-from .potentials import Elasticity, Gravity, LinearElasticity, Potential
+from .potentials import Elasticity, Gravity, LinearElasticity, Potential, Viscosity
 from .scene import Scene, SoftBody
 from .tet_mesh import TetMesh
 
@@ -44,6 +45,20 @@ class Effort:
     converged: bool = True
     residual_speed: float | None = None
     stopped: str = ""
+
+    @staticmethod
+    def of_all(efforts: Sequence[Effort]) -> Effort:
+        """Of bodies simulated apart; the words are those on the first that did not converge."""
+        speeds = [e.residual_speed for e in efforts if e.residual_speed is not None]
+        worst = min(efforts, key=lambda effort: effort.converged)
+        return Effort(
+            iterations=sum(effort.iterations for effort in efforts),
+            linear_iterations=sum(effort.linear_iterations for effort in efforts),
+            factorizations=sum(effort.factorizations for effort in efforts),
+            converged=worst.converged,
+            residual_speed=max(speeds, default=None),
+            stopped=worst.stopped,
+        )
 
 
 @dataclass(frozen=True)
@@ -105,6 +120,16 @@ class Energies:
     gravity: float
     ground: float
 
+    @staticmethod
+    def of_all(energies: Sequence[Energies]) -> Energies:
+        """Of bodies simulated apart."""
+        return Energies(
+            kinetic=sum(part.kinetic for part in energies),
+            elastic=sum(part.elastic for part in energies),
+            gravity=sum(part.gravity for part in energies),
+            ground=sum(part.ground for part in energies),
+        )
+
     @property
     def total(self) -> float:
         return self.kinetic + self.elastic + self.gravity + self.ground
@@ -139,7 +164,10 @@ class System:
         if len(set(rates)) > 1:
             self.damping = self._tensor(self._repeat(rates))
         self.moving_pins = self._moving_pins()
-        self.elasticities = self._elasticities()
+        self.elasticities: list[Elasticity] = []
+        #: What resists the rates of deformations.
+        self.viscosities: list[Viscosity] = []
+        self._add_solids()
         self.gravity = Gravity(self.mass, self._tensor(scene.gravity))
         #: (3, N) of a vertex under gravity alone, in m/s².
         self.free_acceleration = self._tensor(scene.gravity)[:, None] * self.free
@@ -152,6 +180,11 @@ class System:
         self.friction = 0.0 if scene.ground is None else scene.ground.friction
         self.obstacles = Obstacles(scene, self.meshes, self.size, self.inverse_mass)
         self.ground_barrier = self.obstacles.barrier
+
+    @property
+    def names(self) -> str:
+        """Of all bodies, for messages."""
+        return ", ".join(body.name for body in self.bodies)
 
     def body_slices(self) -> list[slice]:
         """Where the vertices of each body lie among all."""
@@ -189,6 +222,26 @@ class System:
         for potential in self.potentials:
             potential.add_gradient(positions, out)
 
+    @property
+    def is_viscous(self) -> bool:
+        """Whether any body resists the rate of its deformation."""
+        return len(self.viscosities) > 0
+
+    def add_viscous_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
+        """Adds what viscosity pulls against, (3, N) in newtons, to ``out``."""
+        for viscosity in self.viscosities:
+            viscosity.add_forces(positions, velocities, out)
+
+    def add_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
+        """Adds all that explicit steps pull against, contact left out, to ``out``."""
+        self.add_gradient(positions, out)
+        self.add_viscous_forces(positions, velocities, out)
+
+    @property
+    def has_obstacles(self) -> bool:
+        """Whether there is anything to meet."""
+        return len(self.obstacles.steps) > 0
+
     def meet_obstacles(self, positions: Tensor, velocities: Tensor, step: float) -> None:
         """Corrects (3, N) positions and velocities after an explicit step of ``step`` seconds."""
         self.obstacles.meet(positions, velocities, step)
@@ -211,7 +264,7 @@ class System:
 
     def minimum_volume_ratio(self, positions: Tensor) -> float:
         """The smallest J = det F of all tets: below 0, a tet is inside out."""
-        return min(float(part.volume_ratios(positions).min()) for part in self.elasticities)
+        return min(float(part.tets.volume_ratios(positions).min()) for part in self.elasticities)
 
     def minimum_ground_distance(self, positions: Tensor) -> float | None:
         """Height of the lowest vertex above the ground in metres; None without a ground."""
@@ -251,11 +304,26 @@ class System:
         path = np.concatenate(paths, axis=1).swapaxes(1, 2)
         return MovingPins(self._indices(vertices), self._tensor(path))
 
-    def _elasticities(self) -> list[Elasticity]:
+    def _add_solids(self) -> None:
         models: dict[Any, list[int]] = {}
         for index, body in enumerate(self.bodies):
             models.setdefault(body.material.model(), []).append(index)
-        return [self._elasticity(indices) for indices in models.values()]
+        for indices in models.values():
+            elasticity = self._elasticity(indices)
+            self.elasticities.append(elasticity)
+            bodies = [self.bodies[index] for index in indices]
+            if any(body.stiffness_damping or body.viscosity for body in bodies):
+                self.viscosities.append(self._viscosity(elasticity, indices))
+
+    def _viscosity(self, elasticity: Elasticity, indices: list[int]) -> Viscosity:
+        """Of the tets of one model, zero where their body has none."""
+        counts = [len(self.meshes[index].tets) for index in indices]
+        rate, shear = (
+            self._tensor(np.repeat([getattr(self.bodies[i], name) for i in indices], counts))
+            for name in ("stiffness_damping", "viscosity")
+        )
+        material = elasticity.material
+        return Viscosity(elasticity.tets, rate * material.mu + shear, rate * material.lam)
 
     def _elasticity(self, indices: list[int]) -> Elasticity:
         material = self._merged_material(

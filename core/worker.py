@@ -14,7 +14,8 @@ from .discretize import discretize
 from .job import OUTPUT, Job
 
 if TYPE_CHECKING:
-    from .simulator import Frame, Simulator
+    from .ensemble import Ensemble
+    from .simulator import Frame
 
 STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
 
@@ -92,34 +93,18 @@ def _load_solver() -> None:
 
 
 def _simulate(job: Job) -> None:
-    import torch
-
     from .compiled import is_compiled
-    from .integrators.choice import integrator_named
-    from .simulator import Simulator
 
     if not is_compiled():
         print("numba is not installed: simulating with slower kernels", flush=True)
-    settings = job.settings
-    simulator = Simulator(
-        job.solids,
-        integrator_named(settings.integrator),
-        frame_time=settings.frame_time,
-        substeps=settings.substeps,
-        device=settings.device,
-        dtype=torch.float64 if settings.dtype == "float64" else torch.float32,
-    )
-    _restore(job, simulator)
-    stepper = simulator.stepper
-    steps = "1 step" if stepper.substeps == 1 else f"{stepper.substeps} steps"
-    print(f"{stepper.label}, {steps} a frame", flush=True)
-    remaining = settings.frame_count - simulator.state.frame
-    for frame in simulator.run(remaining):
-        _write(job, simulator, frame)
-        print(
-            f"frame {frame.index} of {settings.frame_count}, {frame.report.seconds:.3f} s",
-            flush=True,
-        )
+    ensemble = _ensemble(job)
+    for stepper in (simulator.stepper for simulator in ensemble.simulators):
+        steps = "1 step" if stepper.substeps == 1 else f"{stepper.substeps} steps"
+        print(f"{stepper.label}, {steps} a frame", flush=True)
+    count = job.settings.frame_count
+    for frame in ensemble.run(count - ensemble.index):
+        _write(job, ensemble, frame)
+        print(f"frame {frame.index} of {count}, {frame.report.seconds:.3f} s", flush=True)
         if not frame.report.effort.converged:
             print(
                 f"frame {frame.index} did not reach the tolerance: {frame.report.effort.stopped}",
@@ -127,23 +112,39 @@ def _simulate(job: Job) -> None:
             )
 
 
-def _restore(job: Job, simulator: Simulator) -> None:
-    """Puts the simulator where the last checkpoint left it, or writes the start."""
+def _ensemble(job: Job) -> Ensemble:
+    """The bodies of a job where its last checkpoint left them, or at the start, written down."""
+    import torch
+
+    from .ensemble import Ensemble
+    from .integrators import integrator_named
+
+    settings, bodies = job.settings, job.solids.bodies
+    names = settings.body_integrators or len(bodies) * (settings.integrator,)
+    ensemble = Ensemble(
+        job.solids,
+        [integrator_named(name, settings.step_tolerance) for name in names],
+        frame_time=settings.frame_time,
+        substeps=settings.substeps,
+        device=settings.device,
+        dtype=torch.float64 if settings.dtype == "float64" else torch.float32,
+    )
     checkpoint = job.read_checkpoint()
+    job.forget_after(-1 if checkpoint is None else checkpoint[0])
     if checkpoint is None:
-        job.forget_after(-1)
-        _write(job, simulator, simulator.frame())
-        return
-    frame, arrays = checkpoint
-    simulator.state = simulator.state.restored(frame, arrays)
-    job.forget_after(frame)
+        _write(job, ensemble, ensemble.frame())
+    else:
+        ensemble.restore(*checkpoint)
+    return ensemble
 
 
-def _write(job: Job, simulator: Simulator, frame: Frame) -> None:
+def _write(job: Job, ensemble: Ensemble, frame: Frame) -> None:
+    import torch
+
     # The checkpoint comes last: a frame that has one is whole, and so is its record.
-    job.write_frame(frame.index, simulator.state.positions.T.contiguous().cpu().numpy())
+    job.write_frame(frame.index, torch.cat(frame.positions).cpu().numpy())
     job.append_record({"frame": frame.index, "time": frame.time, **frame.report.record()})
-    job.write_checkpoint(frame.index, simulator.state.to_arrays())
+    job.write_checkpoint(frame.index, ensemble.to_arrays())
 
 
 def _remove_parts(folder: Path) -> None:

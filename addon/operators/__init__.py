@@ -2,6 +2,7 @@
 """Buttons: one operator a file."""
 
 from .add import SUPPLE_OT_add
+from .apply_preset import SUPPLE_OT_apply_preset
 from .bake import SUPPLE_OT_bake
 from .doctor import SUPPLE_OT_doctor
 from .free import SUPPLE_OT_free
@@ -13,6 +14,7 @@ from .tetrahedralize import SUPPLE_OT_tetrahedralize
 CLASSES = [
     SUPPLE_OT_add,
     SUPPLE_OT_remove,
+    SUPPLE_OT_apply_preset,
     SUPPLE_OT_tetrahedralize,
     SUPPLE_OT_simulate,
     SUPPLE_OT_bake,

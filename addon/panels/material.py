@@ -7,6 +7,11 @@ import bpy
 
 from .sidebar import SoftBodySidebar
 
+_SETTINGS = (
+    *("model", "young", "poisson", "density"),
+    *("damping", "stiffness_damping", "viscosity"),
+)
+
 
 class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_material"
@@ -16,5 +21,6 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, own = self.layout, context.object.supple
         layout.use_property_split = True
-        for name in ("model", "young", "poisson", "density", "damping"):
+        layout.operator_menu_enum("supple.apply_preset", "preset", text="Preset", icon="PRESET")
+        for name in _SETTINGS:
             layout.prop(own, name)

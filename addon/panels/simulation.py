@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import bpy
 
+from ..capture import is_soft_body, soft_bodies
+from ..integrators import of_body
 from .sidebar import Sidebar
 
 
@@ -25,8 +27,18 @@ class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
         else:
             column.prop(own, "frame_start")
             column.prop(own, "frame_end")
-        layout.prop(own, "integrator")
+        _draw_integrators(layout, context)
         layout.prop(own, "substeps")
         layout.prop(own, "device")
         layout.prop(own, "precision")
         layout.prop(own, "cache_folder")
+
+
+def _draw_integrators(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+    own = context.scene.supple
+    layout.prop(own, "integrator")
+    if is_soft_body(context.object):
+        layout.prop(context.object.supple, "integrator")
+    taken = [of_body(obj.supple.integrator, own.integrator) for obj in soft_bodies(context)]
+    if any(name.startswith("adaptive") for name in taken):
+        layout.prop(own, "step_tolerance")

@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Ways of stepping a system through time."""
 
+from .adaptive import Adaptive
 from .bdf2 import BDF2
 from .choice import NAMES, Automatic, integrator_named
+from .explicit_scheme import ExplicitScheme
 from .implicit_euler import ImplicitEuler
 from .integrator import Integrator, Stepper
+from .runge_kutta import Midpoint, RungeKutta4
 from .symplectic_euler import SymplecticEuler
 
 __all__ = [
     "BDF2",
     "NAMES",
+    "Adaptive",
     "Automatic",
+    "ExplicitScheme",
     "ImplicitEuler",
     "Integrator",
+    "Midpoint",
+    "RungeKutta4",
     "Stepper",
     "SymplecticEuler",
     "integrator_named",

@@ -38,14 +38,12 @@ class _BDF2Stepper(ImplicitStepper):
 
     def inertial(self, state: State, step: float) -> tuple[Tensor, float]:
         keep = decay(self._system.damping, step)
-        velocities = state.velocities if keep is None else state.velocities * keep
+        velocities = state.velocities * keep
         if state.before is None:
             return state.positions + step * velocities, step
         positions_before, velocities_before = state.before
-        if keep is not None:
-            velocities_before = velocities_before * keep * keep
         span = 2.0 / 3.0 * step
-        coasting = (4.0 * velocities - velocities_before) / 3.0
+        coasting = (4.0 * velocities - velocities_before * keep * keep) / 3.0
         return (4.0 * state.positions - positions_before) / 3.0 + span * coasting, span
 
     def velocities(self, state: State, positions: Tensor, step: float) -> Tensor:

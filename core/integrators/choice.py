@@ -7,17 +7,27 @@ from dataclasses import dataclass
 
 from ..errors import InstabilityError, SceneError
 from ..system import System
+from .adaptive import Adaptive
 from .bdf2 import BDF2
+from .explicit_scheme import ExplicitScheme
 from .implicit_euler import ImplicitEuler
 from .integrator import Integrator, Stepper
+from .runge_kutta import Midpoint, RungeKutta4
 from .symplectic_euler import SymplecticEuler
+
+_EXPLICIT: dict[str, type[ExplicitScheme]] = {
+    "symplectic_euler": SymplecticEuler,
+    "midpoint": Midpoint,
+    "runge_kutta4": RungeKutta4,
+}
 
 #: What a user calls each integrator.
 NAMES = {
     "automatic": "Automatic",
     "implicit_euler": "Implicit Euler",
     "bdf2": "BDF2",
-    "symplectic_euler": "Symplectic Euler",
+    **{name: scheme.label for name, scheme in _EXPLICIT.items()},
+    **{f"adaptive_{name}": f"Adaptive {scheme.label}" for name, scheme in _EXPLICIT.items()},
 }
 
 # Seconds of an explicit step, and of an implicit frame: fixed cost, and cost a tet. Measured on two
@@ -53,18 +63,21 @@ class Automatic(Integrator):
         return substeps * step <= WORTH * frame
 
 
-def integrator_named(name: str) -> Integrator:
-    """One of ``NAMES``.
+def integrator_named(name: str, tolerance: float = Adaptive.tolerance) -> Integrator:
+    """One of ``NAMES``, adaptive ones with a tolerance in metres.
 
     Raises:
         SceneError: when there is none of that name.
     """
-    if name not in NAMES:
-        raise SceneError(f"The integrator must be one of {', '.join(NAMES)}, not {name!r}.")
-    integrators = {
-        "automatic": Automatic(),
-        "implicit_euler": ImplicitEuler(),
-        "bdf2": BDF2(),
-        "symplectic_euler": SymplecticEuler(),
+    whole: dict[str, type[Integrator]] = {
+        "automatic": Automatic,
+        "implicit_euler": ImplicitEuler,
+        "bdf2": BDF2,
+        **_EXPLICIT,
     }
-    return integrators[name]
+    if name in whole:
+        return whole[name]()
+    scheme = _EXPLICIT.get(name.removeprefix("adaptive_"))
+    if scheme is None:
+        raise SceneError(f"The integrator must be one of {', '.join(NAMES)}, not {name!r}.")
+    return Adaptive(scheme(), tolerance)

@@ -8,13 +8,13 @@ import math
 from torch import Tensor
 
 
-def decay(rate: Tensor | float, step: float) -> Tensor | float | None:
-    """The factor on velocities over a step; None where there is no damping.
+def decay(rate: Tensor | float, step: float) -> Tensor | float:
+    """The factor on velocities over a step.
 
     Args:
         rate: in 1/s, a number or (N,).
         step: in seconds.
     """
     if isinstance(rate, float):
-        return math.exp(-rate * step) if rate > 0.0 else None
+        return math.exp(-rate * step)
     return (-step * rate).exp()

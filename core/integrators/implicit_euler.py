@@ -35,8 +35,7 @@ class _EulerStepper(ImplicitStepper):
 
     def inertial(self, state: State, step: float) -> tuple[Tensor, float]:
         # Damping acts on the old velocity alone: at rest the ground carries the whole weight.
-        keep = decay(self._system.damping, step)
-        velocities = state.velocities if keep is None else state.velocities * keep
+        velocities = state.velocities * decay(self._system.damping, step)
         return state.positions + step * velocities, step
 
     def velocities(self, state: State, positions: Tensor, step: float) -> Tensor:

@@ -71,7 +71,8 @@ class ImplicitStepper(Stepper):
             pins = self._system.moving_pins
             inertial[:, pins.vertices] = pins.positions(frame, fraction)
         objective = self._objective
-        objective.begin(start, inertial, span)
+        before = None if state.before is None else state.before[0]
+        objective.begin(start, inertial, span, before)
         minimum = self._newton.minimize(
             self._guess(start, inertial, span), self._tolerance * span, span, MAX_ITERATIONS
         )
@@ -110,16 +111,14 @@ class ImplicitStepper(Stepper):
 
 
 def _inside_out(system: System, count: int) -> str:
-    names = ", ".join(body.name for body in system.bodies)
     return (
-        f"{names}: {count} tets are flat or inside out, where the Neo-Hookean model has no energy. "
-        "Use Stable Neo-Hookean, explicit steps, or a start shape that is not inverted."
+        f"{system.names}: {count} tets are flat or inside out, where the Neo-Hookean model has no "
+        "energy. Use Stable Neo-Hookean, explicit steps, or a start shape that is not inverted."
     )
 
 
 def _lost(system: System, state: State) -> str:
-    names = ", ".join(body.name for body in system.bodies)
     return (
-        f"{names}: frame {state.frame} has no finite positions ({state.effort.stopped}). Use more "
-        "substeps, a lower Young's modulus, or a slower motion of the pins."
+        f"{system.names}: frame {state.frame} has no finite positions ({state.effort.stopped}). "
+        "Use more substeps, a lower Young's modulus, or a slower motion of the pins."
     )

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The longest time step at which an explicit scheme stays bounded."""
+"""How fast the fastest vibration of a system is: what bounds explicit steps."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from ..system import System
 
@@ -15,35 +18,68 @@ POWER_ITERATIONS = 50
 # Of the finite difference, in units of the shortest wave's length: far above rounding, far below
 # where the material's nonlinearity would be felt.
 DIFFERENCE = 1e-4
+# In rad/s: what has no stiffness at all still gets a step of finite length.
+SLOWEST = 1e-12
 
 
-def critical_step(system: System) -> float:
-    """2 / ω in seconds, ω the highest frequency of the elastic system at rest.
+@dataclass(frozen=True)
+class Spectrum:
+    """The extremes of a system at rest.
 
-    Symplectic Euler and the central difference scheme are stable below it (Hairer, Lubich and
-    Wanner, "Geometric Numerical Integration", 2nd edition, section I.5). ω² is the largest
-    eigenvalue of M⁻¹K, found by power iteration on differences of the gradient. In terms of the
-    mesh: the shortest edge over the speed of the fastest wave, √((λ + 2μ)/ρ), times a factor near
-    one that depends on the shape of the tets.
+    Args:
+        frequency: ω in rad/s, its square the largest eigenvalue of M⁻¹K.
+        viscous_rate: κ in 1/s, the largest eigenvalue of M⁻¹C, C the viscous forces by velocity.
+    """
+
+    frequency: float
+    viscous_rate: float
+
+    @property
+    def fastest(self) -> float:
+        """A bound on the roots of x″ + κx′ + ω²x = 0, in 1/s."""
+        return max(self.frequency, self.viscous_rate)
+
+
+def spectrum(system: System) -> Spectrum:
+    """By power iteration on differences of the forces.
+
+    In terms of the mesh, 2/ω is the shortest edge over the speed of the fastest wave,
+    √((λ + 2μ)/ρ), times a factor near one that depends on the shape of the tets.
     """
     rest = system.rest_positions()
     scale = DIFFERENCE * system.shortest_edge()
-    # A fixed start vector, so that the same scene gets the same step; float64 on the CPU
-    # generator, so that every device does.
-    generator = torch.Generator().manual_seed(0)
-    start = torch.randn(rest.shape, generator=generator, dtype=torch.float64)
-    direction = start.to(rest) * (system.inverse_mass > 0.0)
-    eigenvalue = 0.0
-    for _ in range(POWER_ITERATIONS):
-        direction = direction / direction.abs().max()
+
+    def stiffness(direction: Tensor) -> Tensor:
         difference = torch.zeros_like(rest)
         system.add_gradient(rest - scale * direction, difference)
         difference.neg_()
         system.add_gradient(rest + scale * direction, difference)
-        image = system.inverse_mass * difference / (2.0 * scale)
+        return difference / (2.0 * scale)
+
+    def viscosity(direction: Tensor) -> Tensor:
+        forces = torch.zeros_like(rest)
+        system.add_viscous_forces(rest, direction, forces)
+        return forces
+
+    frequency = math.sqrt(_largest_eigenvalue(system, stiffness))
+    rate = _largest_eigenvalue(system, viscosity) if system.is_viscous else 0.0
+    return Spectrum(max(SLOWEST, frequency), rate)
+
+
+def _largest_eigenvalue(system: System, operator: Callable[[Tensor], Tensor]) -> float:
+    """Of M⁻¹ times a symmetric operator on (3, N) directions."""
+    # A fixed start vector, so that the same scene gets the same step; float64 on the CPU
+    # generator, so that every device does.
+    generator = torch.Generator().manual_seed(0)
+    start = torch.randn((3, system.vertex_count), generator=generator, dtype=torch.float64)
+    direction = start.to(system.mass) * system.free
+    eigenvalue = 0.0
+    for _ in range(POWER_ITERATIONS):
+        direction = direction / direction.abs().max()
+        image = system.inverse_mass * operator(direction)
         weighted = system.mass * direction
         eigenvalue = float((weighted * image).sum() / (weighted * direction).sum())
         if not eigenvalue > 0.0:
-            break
+            return 0.0
         direction = image
-    return 2.0 / math.sqrt(eigenvalue) if eigenvalue > 0.0 else math.inf
+    return eigenvalue

@@ -51,11 +51,6 @@ class Material(ABC):
         """Lamé's first parameter, in pascal."""
         return self.young * self.poisson / ((1.0 + self.poisson) * (1.0 - 2.0 * self.poisson))
 
-    @property
-    def p_wave_modulus(self) -> Parameter:
-        """λ + 2μ in pascal: over the density, the square of the fastest wave's speed at rest."""
-        return self.lam + 2.0 * self.mu
-
     def model(self) -> tuple[object, ...]:
         """What bodies must share for their tets to be evaluated together."""
         others = (getattr(self, f.name) for f in fields(self) if f.name not in PARAMETERS)

@@ -71,17 +71,13 @@ def settle(system: System, state: State) -> State:
         if minimum.converged:
             step = min(LONGEST, GROWTH * step)
     raise InstabilityError(
-        f"{_names(system)}: no equilibrium after {effort.iterations} iterations; a force of "
+        f"{system.names}: no equilibrium after {effort.iterations} iterations; a force of "
         f"{residual:.2g} N/kg is left. Run the simulation with damping until it rests instead."
     )
 
 
 def _unheld(system: System) -> str:
     return (
-        f"{_names(system)}: nothing holds what gravity pulls, so there is no equilibrium. Pin "
+        f"{system.names}: nothing holds what gravity pulls, so there is no equilibrium. Pin "
         "vertices, add a ground below, or switch gravity off."
     )
-
-
-def _names(system: System) -> str:
-    return ", ".join(body.name for body in system.bodies)

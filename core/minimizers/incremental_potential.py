@@ -15,7 +15,7 @@ from torch import Tensor
 from ..errors import SceneError
 from ..linear_solvers.block_matrix import BlockMatrix, BlockPattern
 from ..linear_solvers.rigid_modes import bisect, group_size
-from ..potentials import GroundFriction
+from ..potentials import GroundFriction, Viscosity
 from ..system import System
 from .ground_path import GroundPath
 
@@ -38,6 +38,7 @@ class IncrementalPotential:
             elasticity.keep_volumes()
         self._predicted = system.rest_positions()
         self._weight = torch.zeros_like(system.mass)
+        self._dampers: list[Viscosity] = []
         barrier = system.ground_barrier
         self._friction: GroundFriction | None = None
         self._path: GroundPath | None = None
@@ -80,13 +81,20 @@ class IncrementalPotential:
         """Of the vertices that are not pinned, in kg."""
         return float(self.system.free_mass.sum())
 
-    def begin(self, start: Tensor, predicted: Tensor, step: float) -> None:
+    def begin(
+        self, start: Tensor, predicted: Tensor, step: float, before: Tensor | None = None
+    ) -> None:
         """Begins a step of ``step`` seconds.
 
         Args:
             start: (3, N) where it starts.
             predicted: (3, N) x̃, where it would end without forces.
+            before: (3, N) where the step before started, for the second-order difference.
         """
+        past = [(1.0, start)] if before is None else [(4.0 / 3.0, start), (-1.0 / 3.0, before)]
+        self._dampers = self.system.viscosities
+        for damper in self._dampers:
+            damper.begin_step(step, past)
         self._predicted = predicted
         self._weight = self.system.free_mass / (step * step)
         if self._friction is not None:
@@ -99,6 +107,7 @@ class IncrementalPotential:
             origin: (3, N) where friction holds to, below ``slip`` metres without sliding.
             step: in seconds.
         """
+        self._dampers = []
         self._predicted = start
         self._weight = self.system.free_mass / (step * step)
         if self._friction is not None:
@@ -136,7 +145,7 @@ class IncrementalPotential:
         """In joules, and the sum of the sizes of its terms, which its rounding goes with."""
         system, away = self.system, positions - self._predicted
         parts = [0.5 * (self._weight * (away * away).sum(0)).sum()]
-        parts += [potential.energy(positions) for potential in system.potentials]
+        parts += [part.energy(positions) for part in (*system.potentials, *self._dampers)]
         if system.ground_barrier is not None:
             parts.append(system.ground_barrier.energy(positions))
         if self._friction is not None:
@@ -150,6 +159,8 @@ class IncrementalPotential:
         system = self.system
         gradient = self._weight * (positions - self._predicted)
         system.add_gradient(positions, gradient)
+        for damper in self._dampers:
+            damper.add_gradient(positions, gradient)
         if system.ground_barrier is not None:
             system.ground_barrier.add_gradient(positions, gradient)
         if self._friction is not None:
@@ -160,8 +171,8 @@ class IncrementalPotential:
         """Projected to be positive semi-definite, in N/m."""
         system, matrix = self.system, self.matrix
         matrix.set_diagonal(self._weight[self.pattern.vertices])
-        for potential in system.potentials:
-            potential.add_hessian(positions, matrix, projected)
+        for part in (*system.potentials, *self._dampers):
+            part.add_hessian(positions, matrix, projected)
         if system.ground_barrier is not None:
             self._stiffness = self._own_stiffness(system.ground_barrier.vertices)
             system.ground_barrier.add_hessian(positions, matrix)
@@ -203,4 +214,7 @@ def _needs_explicit_steps(system: System) -> str:
     what, cure = "A bouncy ground needs", "choose smooth contact, or"
     if names:
         what, cure = f"Colliders ({names}) need", "remove them, or choose"
-    return f"{what} explicit steps: {cure} the integrator Automatic or Symplectic Euler."
+    return (
+        f"{what} explicit steps: {cure} the integrator Automatic or an explicit one such as "
+        "Symplectic Euler."
+    )

@@ -41,7 +41,7 @@ class Obstacles:
         self.ground, self.colliders = scene.ground, scene.colliders
         self._inverse_mass, self._vertices = inverse_mass, torch.nonzero(inverse_mass).flatten()
         self._balls = [Ball(sphere.center, sphere.radius) for sphere in scene.colliders]
-        self._steps: list[ObstacleStep] = [
+        self.steps: list[ObstacleStep] = [
             ProjectionStep(
                 self._vertices, ball, sphere.friction, sphere.restitution, sphere.penalty
             )
@@ -52,11 +52,11 @@ class Obstacles:
         # The ground comes last: nothing may then push a vertex below it.
         if scene.ground is not None and scene.ground.response == "barrier":
             self.barrier = self._barrier(scene.ground, scene.bodies, meshes, size)
-            self._steps.append(
+            self.steps.append(
                 BarrierStep(self.barrier, inverse_mass[self._vertices], scene.ground.friction)
             )
         elif scene.ground is not None:
-            self._steps.append(_plane_step(self._vertices, scene.ground))
+            self.steps.append(_plane_step(self._vertices, scene.ground))
 
     @property
     def need_explicit_steps(self) -> bool:
@@ -65,7 +65,7 @@ class Obstacles:
 
     def meet(self, positions: Tensor, velocities: Tensor, step: float) -> None:
         """Corrects (3, N) positions and velocities after an explicit step of ``step`` seconds."""
-        for obstacle in self._steps:
+        for obstacle in self.steps:
             obstacle.apply(positions, velocities, step)
 
     def clear(self, body: SoftBody, mesh: TetMesh, where: slice, positions: Tensor) -> None:

@@ -7,6 +7,7 @@ from .ground_barrier import GroundBarrier
 from .ground_friction import GroundFriction
 from .linear_elasticity import LinearElasticity
 from .potential import Potential
+from .viscosity import Viscosity
 
 __all__ = [
     "Elasticity",
@@ -15,4 +16,5 @@ __all__ = [
     "GroundFriction",
     "LinearElasticity",
     "Potential",
+    "Viscosity",
 ]

@@ -31,8 +31,9 @@ LAWS: list[type[Material]] = [
     StVenantKirchhoff,
 ]
 #: From here on they are written in the principal stretches.
-FIRST_STRETCH_LAW = 2
-_ST_VENANT_KIRCHHOFF = 4
+FIRST_STRETCH_LAW = LAWS.index(CorotatedLinear)
+_STABLE_NEO_HOOKEAN = LAWS.index(StableNeoHookean)
+_ST_VENANT_KIRCHHOFF = LAWS.index(StVenantKirchhoff)
 
 
 def has_compiled_law(material: Material, like: Tensor) -> bool:
@@ -84,7 +85,7 @@ _green_density = compiled()(StVenantKirchhoff.density)
 @compiled()
 def law_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
     """See ``InvariantMaterial.law``."""
-    if law == 0:
+    if law == _STABLE_NEO_HOOKEAN:
         return _stable_law(i_c, j, mu, lam)
     return _neo_law(i_c, j, mu, lam)
 
@@ -92,7 +93,7 @@ def law_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
 @compiled()
 def curvature_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
     """See ``InvariantMaterial.curvature``."""
-    if law == 0:
+    if law == _STABLE_NEO_HOOKEAN:
         return _stable_curvature(i_c, j, mu, lam)
     return _neo_curvature(i_c, j, mu, lam)
 
@@ -100,7 +101,7 @@ def curvature_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
 @compiled()
 def density_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
     """See ``InvariantMaterial.density``."""
-    if law == 0:
+    if law == _STABLE_NEO_HOOKEAN:
         return _stable_density(i_c, j, mu, lam, _log)
     return _neo_density(i_c, j, mu, lam, _log)
 

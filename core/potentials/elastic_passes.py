@@ -8,9 +8,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..element_maps import edge_divergence
 from ..materials import InvariantMaterial
-from ..tet_mesh import TetMesh
+from .tets import Tets
 
 
 class ElasticPasses:
@@ -25,41 +24,22 @@ class ElasticPasses:
 
     Args:
         material: with parameters that are numbers or (M,) tensors.
-        corners: (4, M) int32 vertex indices.
-        metric: V D_m⁻¹ D_m⁻ᵀ, (3, 3, M) in m: the volume belongs to every use of it.
-        volumes: (M,) in m³.
-        meshes: (index of its first vertex, mesh) for each body.
-        like: an (N,)-long tensor on the device and of the precision to work in.
     """
 
-    def __init__(
-        self,
-        material: InvariantMaterial,
-        corners: Tensor,
-        metric: Tensor,
-        volumes: Tensor,
-        meshes: list[tuple[int, TetMesh]],
-        like: Tensor,
-    ) -> None:
-        self._material, self._corners = material, corners.view(-1)
-        self._metric, self._volumes = metric, volumes
-        self._meshes, self._like = meshes, like
-        self._inverse_volumes = 1.0 / volumes
+    def __init__(self, material: InvariantMaterial, tets: Tets) -> None:
+        self._material, self._tets = material, tets
+        self._inverse_volumes = 1.0 / tets.volumes
         self._inverse_determinants = self._inverse_volumes / 6.0
-
-    @cached_property
-    def _divergence(self) -> Tensor:
-        return edge_divergence(self._meshes, self._like)
 
     @cached_property
     def _buffers(self) -> _Buffers:
         """Made for the first evaluation: the compiled loops do without."""
-        return _Buffers(len(self._volumes), self._like)
+        return _Buffers(len(self._tets), self._tets.like)
 
     def energy(self, positions: Tensor) -> Tensor:
         """In joules, a tensor of no dimension."""
         own = self._deform(positions)
-        return torch.dot(self._material.energy(own.i_c, own.j), self._volumes)
+        return torch.dot(self._material.energy(own.i_c, own.j), self._tets.volumes)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the (3, N) gradient in newtons to ``out``."""
@@ -67,14 +47,14 @@ class ElasticPasses:
         along_f, along_cofactor = self._material.derivatives(own.i_c, own.j)
         torch.mul(own.weighted, along_f, out=own.stress)
         own.stress.addcmul_(own.cofactor, along_cofactor, value=1.0 / 6.0)
-        for i in range(3):
-            torch.addmv(out[i], self._divergence, own.stress[i].view(-1), out=out[i])
+        self._tets.add_edge_forces(own.stress, out)
 
     def _deform(self, positions: Tensor) -> _Buffers:
         """D, cof D, V D S and the invariants I_C and J of all tets."""
         own, scratch = self._buffers, self._buffers.stress
+        metric = self._tets.metric
         cyclic, edges = own.cyclic, own.edges
-        torch.index_select(positions, 1, self._corners, out=own.gathered.view(3, -1))
+        torch.index_select(positions, 1, self._tets.corners.view(-1), out=own.gathered.view(3, -1))
         torch.sub(own.gathered[:, 1:], own.gathered[:, :1], out=edges)
         cyclic[:3, 3:] = cyclic[:3, :2]
         cyclic[3:] = cyclic[:2]
@@ -83,9 +63,9 @@ class ElasticPasses:
         torch.mul(edges[0], own.cofactor[0], out=scratch[0])
         torch.sum(scratch[0], 0, out=own.j)
         own.j.mul_(self._inverse_determinants)
-        torch.mul(edges[:, :1], self._metric[0], out=own.weighted)
-        own.weighted.addcmul_(edges[:, 1:2], self._metric[1])
-        own.weighted.addcmul_(edges[:, 2:], self._metric[2])
+        torch.mul(edges[:, :1], metric[0], out=own.weighted)
+        own.weighted.addcmul_(edges[:, 1:2], metric[1])
+        own.weighted.addcmul_(edges[:, 2:], metric[2])
         torch.mul(edges, own.weighted, out=scratch)
         torch.sum(scratch.view(9, -1), 0, out=own.i_c)
         own.i_c.mul_(self._inverse_volumes)

@@ -5,16 +5,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
-import torch
 from torch import Tensor
 
-from ..compiled import is_compiled
-from ..element_maps import metric
-from ..linear_solvers.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+from ..linear_solvers.block_matrix import BlockMatrix
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from ..tet_mesh import TetMesh
 from .compiled_laws import Constants, has_compiled_law
-from .compiled_volumes import compiled_volume_ratios
 from .elastic_passes import ElasticPasses
 from .fused_elasticity import FusedElasticity
 from .fused_hessian import FusedHessian
@@ -23,6 +19,7 @@ from .hessian_passes import HessianPasses
 from .inversion_bound import inversion_bound
 from .potential import Potential
 from .stretch_passes import StretchPasses
+from .tets import Tets
 
 
 class Elasticity(Potential):
@@ -38,97 +35,63 @@ class Elasticity(Potential):
     """
 
     def __init__(self, material: Material, meshes: list[tuple[int, TetMesh]], like: Tensor) -> None:
+        self.tets = Tets(meshes, like)
         #: (4, M) int32 vertex indices.
-        self.corners = torch.cat(
-            [torch.as_tensor(mesh.tets.T + first) for first, mesh in meshes], dim=1
-        ).to(like.device, torch.int32)
-        self._meshes, self._like = meshes, like
-        self._metric, self._volumes = metric(meshes, like)
+        self.corners = self.tets.corners
         #: None where the passes are taken instead.
         self.fused: FusedElasticity | FusedStretches | None = None
         self._set_material(material)
 
     def _set_material(self, material: Material) -> None:
-        self._material = material
+        self.material = material
         self.passes = self._passes(material)
-        self._hessian: FusedHessian | HessianPasses = HessianPasses(
-            material, self.corners, self._meshes, self._volumes
-        )
-        if has_compiled_law(material, self._like):
-            constants = Constants(material, self._volumes)
-            tets = (constants, self.corners, self._meshes, self._volumes)
-            self._hessian = FusedHessian(*tets)
-            self.fused = (
-                FusedElasticity(constants, self.corners, self._metric, self._volumes)
-                if isinstance(material, InvariantMaterial)
-                else FusedStretches(*tets)
-            )
+        self._hessian: FusedHessian | HessianPasses = HessianPasses(material, self.tets)
+        if has_compiled_law(material, self.tets.like):
+            constants = Constants(material, self.tets.volumes)
+            invariant = isinstance(material, InvariantMaterial)
+            self._hessian = FusedHessian(constants, self.tets)
+            self.fused = (FusedElasticity if invariant else FusedStretches)(constants, self.tets)
 
     def _passes(self, material: Material) -> ElasticPasses | StretchPasses:
         if isinstance(material, InvariantMaterial):
-            return ElasticPasses(
-                material, self.corners, self._metric, self._volumes, self._meshes, self._like
-            )
+            return ElasticPasses(material, self.tets)
         assert isinstance(material, StretchMaterial)
-        return StretchPasses(material, self.corners, self._volumes, self._meshes, self._like)
+        return StretchPasses(material, self.tets)
 
     def keep_volumes(self) -> None:
         """Takes a model that holds for J > 0 alone as it stands, for those who mind ``max_step``.
 
         Others get it with a continuation through J = 0.
         """
-        self._set_material(self._material.unlimited())
+        material = self.material.unlimited()
+        if material.model() != self.material.model():
+            self._set_material(material)
 
     def energy(self, positions: Tensor) -> Tensor:
         if self.fused is not None:
-            return self._like.new_tensor(self.fused.energy(positions))
+            return self.tets.like.new_tensor(self.fused.energy(positions))
         return self.passes.energy(positions)
 
     @cached_property
     def cancelled(self) -> float:
         """Σ 2μV in joules: about what the terms of the energy at rest add up to before they cancel;
         the energy is known to the rounding of this."""
-        return 2.0 * float((self._material.mu * self._volumes).sum())
+        return 2.0 * float((self.material.mu * self.tets.volumes).sum())
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         (self.fused or self.passes).add_gradient(positions, out)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        self._hessian.blocks(positions, self._blocks, projected)
-        matrix.add_elements(self._element_map(matrix), self._blocks)
+        self._hessian.blocks(positions, self.tets.blocks, projected)
+        matrix.add_elements(self.tets.element_map(matrix), self.tets.blocks)
 
     def inverted(self, positions: Tensor) -> int:
         """How many tets have no volume left although their model is undefined there."""
-        if self._material.volume_limits()[0] != 0.0:
+        if self.material.volume_limits()[0] != 0.0:
             return 0
-        return int((self.volume_ratios(positions) <= 0.0).sum())
+        return int((self.tets.volume_ratios(positions) <= 0.0).sum())
 
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
-        if self._material.volume_limits()[0] != 0.0:
+        if self.material.volume_limits()[0] != 0.0:
             return 1.0
-        return inversion_bound(self._edges(positions), self._edges(direction))
-
-    def volume_ratios(self, positions: Tensor) -> Tensor:
-        """(M,) J = det F of each tet."""
-        if is_compiled() and not positions.is_cuda:
-            return compiled_volume_ratios(positions, self.corners, self._volumes)
-        x, y, z = self._edges(positions)
-        return (x * torch.linalg.cross(y, z, dim=0)).sum(0) / (6.0 * self._volumes)
-
-    def _edges(self, vectors: Tensor) -> Tensor:
-        """(3, 3, M) differences along the edges of each tet: component, edge."""
-        gathered = vectors[:, self.corners.view(-1)].view(3, 4, -1)
-        return gathered[:, 1:] - gathered[:, :1]
-
-    @cached_property
-    def _blocks(self) -> Tensor:
-        """(M, 10, 9) element matrices: made for the first implicit step."""
-        return self._like.new_empty(len(self._volumes), len(CORNER_PAIRS), 9)
-
-    def _element_map(self, matrix: BlockMatrix) -> ElementMap:
-        if self._located is None or self._located[0] is not matrix.pattern:
-            element_map = matrix.pattern.locate(self.corners.cpu().numpy())
-            self._located = matrix.pattern, element_map
-        return self._located[1]
-
-    _located: tuple[BlockPattern, ElementMap] | None = None
+        return inversion_bound(self.tets.edges(positions), self.tets.edges(direction))

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
 from .compiled_laws import Constants, density_of, law_of
+from .tets import Tets
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 6000
@@ -26,20 +27,14 @@ class FusedElasticity:
 
     Args:
         constants: of the tets.
-        corners: (4, M) int32 vertex indices.
-        metric: V D_m⁻¹ D_m⁻ᵀ, (3, 3, M) in m.
-        volumes: (M,) in m³.
     """
 
-    def __init__(
-        self, constants: Constants, corners: Tensor, metric: Tensor, volumes: Tensor
-    ) -> None:
-        self._corners = corners.numpy()
-        self._constants = constants
-        unique = [metric[i, j].numpy() for i in range(3) for j in range(i, 3)]
+    def __init__(self, constants: Constants, tets: Tets) -> None:
+        self._constants, self._corners = constants, tets.corners.numpy()
+        unique = [tets.metric[i, j].numpy() for i in range(3) for j in range(i, 3)]
         # One row each, so that a tet's constants are read in step.
-        self._rows = np.stack([*unique, 1.0 / volumes.numpy(), *constants.moduli])
-        self._forces = np.empty((9, corners.shape[1]), dtype=self._rows.dtype)
+        self._rows = np.stack([*unique, 1.0 / tets.volumes.numpy(), *constants.moduli])
+        self._forces = np.empty((9, len(tets)), dtype=self._rows.dtype)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the (3, N) gradient in newtons to ``out``."""

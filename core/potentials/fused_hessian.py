@@ -7,17 +7,15 @@ Formulas and sources: ``core/materials/eigensystem.py``, which writes the same f
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from ..tet_mesh import TetMesh
+from .compiled_deformation import deform, diagonalize, multiply, signed_svd
 from .compiled_laws import FIRST_STRETCH_LAW, Constants, curvature_of, law_of, stretch_curvature_of
-from .compiled_svd import diagonalize, multiply, signed_svd
+from .tets import Tets
 
 TETS_PER_THREAD = 500
 #: One thread takes so many tets at a time.
@@ -29,36 +27,20 @@ class FusedHessian:
 
     Args:
         constants: of the tets.
-        corners: (4, M) int32 vertex indices.
-        meshes: (index of its first vertex, mesh) for each body.
-        volumes: (M,) in m³.
     """
 
-    def __init__(
-        self,
-        constants: Constants,
-        corners: Tensor,
-        meshes: list[tuple[int, TetMesh]],
-        volumes: Tensor,
-    ) -> None:
-        self._constants, self._corners = constants, corners.numpy()
-        self._volumes, self._meshes = volumes.numpy(), meshes
-
-    @cached_property
-    def _gradients(self) -> NDArray[Any]:
-        """(M, 3, 3) of the shape functions of corners 1 to 3, in 1/m."""
-        gradients = [mesh.shape_gradients[:, 1:] for _, mesh in self._meshes]
-        return np.ascontiguousarray(np.concatenate(gradients), dtype=self._volumes.dtype)
+    def __init__(self, constants: Constants, tets: Tets) -> None:
+        self._constants, self._tets = constants, tets
 
     def blocks(self, positions: Tensor, out: Tensor, projected: bool = True) -> None:
         """Writes the (M, 10, 9) blocks of ``CORNER_PAIRS``, row by row, in N/m."""
-        use_threads(self._corners.shape[1], TETS_PER_THREAD)
-        own = self._constants
+        use_threads(len(self._tets), TETS_PER_THREAD)
+        own, tets = self._constants, self._tets
         _blocks(
             positions.numpy(),
-            self._corners,
-            self._gradients,
-            self._volumes,
+            tets.corners.numpy(),
+            tets.gradients_by_tet,
+            tets.volumes.numpy(),
             own.moduli,
             own.law,
             own.guard,
@@ -91,11 +73,7 @@ def _blocks(
         stretch, shear, cross = np.empty((3, 3)), np.empty(3), np.empty(3)
         g, scratch = np.empty((3, 3)), np.empty((3, 3))
         for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
-            for i in range(3):
-                for k in range(3):
-                    edges[i, k] = positions[i, corners[k + 1, e]] - positions[i, corners[0, e]]
-            rest = gradients[e]
-            multiply(edges, rest, f)
+            deform(positions, corners, gradients, e, edges, f)
             signed_svd(f, u, s, v, scratch)
             _eigensystem(
                 s,
@@ -113,7 +91,7 @@ def _blocks(
             )
             if projected:
                 _project(stretch, f, scratch)
-            multiply(rest, v, g)
+            multiply(gradients[e], v, g)
             _spread(u, g, stretch, shear, cross, scratch, f, out[e])
 
 

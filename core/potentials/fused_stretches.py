@@ -9,10 +9,10 @@ import numpy as np
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from ..tet_mesh import TetMesh
+from .compiled_deformation import deform, signed_svd
 from .compiled_laws import Constants, stretch_density_of, stretch_law_of
-from .compiled_svd import multiply, signed_svd
 from .fused_elasticity import sum_at_vertices
+from .tets import Tets
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 1000
@@ -25,25 +25,13 @@ class FusedStretches:
 
     Args:
         constants: of the tets.
-        corners: (4, M) int32 vertex indices.
-        meshes: (index of its first vertex, mesh) for each body.
-        volumes: (M,) in m³.
     """
 
-    def __init__(
-        self,
-        constants: Constants,
-        corners: Tensor,
-        meshes: list[tuple[int, TetMesh]],
-        volumes: Tensor,
-    ) -> None:
-        self._constants, self._corners = constants, corners.numpy()
-        self._volumes = volumes.numpy()
-        gradients = np.concatenate([mesh.shape_gradients[:, 1:] for _, mesh in meshes])
-        #: (M, 3, 3) of the shape functions of corners 1 to 3, in 1/m.
-        self._gradients = np.ascontiguousarray(gradients, dtype=self._volumes.dtype)
-        self._forces = np.empty((9, len(gradients)), dtype=self._volumes.dtype)
-        self._energies = np.empty(-(-len(gradients) // PORTION))
+    def __init__(self, constants: Constants, tets: Tets) -> None:
+        self._constants, self._corners = constants, tets.corners.numpy()
+        self._volumes, self._gradients = tets.volumes.numpy(), tets.gradients_by_tet
+        self._forces = np.empty((9, len(tets)), dtype=self._volumes.dtype)
+        self._energies = np.empty(-(-len(tets) // PORTION))
 
     def energy(self, positions: Tensor) -> float:
         """In joules; the sum is the same whatever the number of threads."""
@@ -95,7 +83,7 @@ def _edge_forces(
         edges, f, scratch = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
         u, s, v = np.empty((3, 3)), np.empty(3), np.empty((3, 3))
         for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
-            _deform(positions, corners, gradients, e, edges, f)
+            deform(positions, corners, gradients, e, edges, f)
             signed_svd(f, u, s, v, scratch)
             mu, lam = moduli[0, e], moduli[1, e]
             slopes = stretch_law_of(law, s[0], s[1], s[2], mu, lam, guard)
@@ -129,17 +117,8 @@ def _energy_sums(
         u, s, v = np.empty((3, 3)), np.empty(3), np.empty((3, 3))
         total = 0.0
         for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
-            _deform(positions, corners, gradients, e, edges, f)
+            deform(positions, corners, gradients, e, edges, f)
             signed_svd(f, u, s, v, scratch)
             mu, lam = moduli[0, e], moduli[1, e]
             total += volumes[e] * stretch_density_of(law, s[0], s[1], s[2], mu, lam, guard)
         out[portion] = total
-
-
-@compiled()
-def _deform(positions: Any, corners: Any, gradients: Any, e: int, edges: Any, f: Any) -> None:
-    """The deformation gradient of a tet into ``f``."""
-    for i in range(3):
-        for k in range(3):
-            edges[i, k] = positions[i, corners[k + 1, e]] - positions[i, corners[0, e]]
-    multiply(edges, gradients[e], f)

@@ -11,26 +11,25 @@ from ..linear_solvers.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPatter
 from ..linear_solvers.scalar_rows import ScalarRows
 from ..materials import Material
 from .elasticity import Elasticity
+from .tets import Tets
 
 
 class LinearElasticity(Elasticity):
     """½ uᵀ K u with the displacement u from the rest shape."""
 
     def _set_material(self, material: Material) -> None:
-        self._material = material
-        gradients = np.concatenate([mesh.shape_gradients for _, mesh in self._meshes])
-        blocks = _element_blocks(torch.as_tensor(gradients).to(self._like), material, self._volumes)
-        self._blocks = blocks
-        count = len(self._like)
+        self.material = material
+        like, count = self.tets.like, len(self.tets.like)
+        self._blocks = _element_blocks(self.tets, material)
         corners = self.corners.cpu().numpy()
-        pattern = BlockPattern(corners, np.arange(count), count, self._like.device)
-        matrix = BlockMatrix(pattern, self._like.dtype)
-        matrix.add_elements(pattern.locate(corners), blocks)
-        self._stiffness = ScalarRows(pattern, self._like.dtype)
+        pattern = BlockPattern(corners, np.arange(count), count, like.device)
+        matrix = BlockMatrix(pattern, like.dtype)
+        matrix.add_elements(pattern.locate(corners), self._blocks)
+        self._stiffness = ScalarRows(pattern, like.dtype)
         self._stiffness.take(matrix)
-        self._rest = self._like.new_zeros(3, count)
-        for first, mesh in self._meshes:
-            vertices = torch.as_tensor(mesh.vertices.T).to(self._like)
+        self._rest = like.new_zeros(3, count)
+        for first, mesh in self.tets.meshes:
+            vertices = torch.as_tensor(mesh.vertices.T).to(like)
             self._rest[:, first : first + vertices.shape[1]] = vertices
 
     def energy(self, positions: Tensor) -> Tensor:
@@ -41,12 +40,13 @@ class LinearElasticity(Elasticity):
         out += self._stiffness.times(positions - self._rest)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        matrix.add_elements(self._element_map(matrix), self._blocks)
+        matrix.add_elements(self.tets.element_map(matrix), self._blocks)
 
 
-def _element_blocks(gradients: Tensor, material: Material, volumes: Tensor) -> Tensor:
-    """(M, 10, 9) blocks V (λ g_a g_bᵀ + μ g_b g_aᵀ + μ g_a·g_b I) of (M, 4, 3) shape gradients."""
-    mu, lam = (volumes * modulus for modulus in (material.mu, material.lam))
+def _element_blocks(tets: Tets, material: Material) -> Tensor:
+    """(M, 10, 9) blocks V (λ g_a g_bᵀ + μ g_b g_aᵀ + μ g_a·g_b I) of the shape gradients g."""
+    gradients = tets.shape_gradients.permute(2, 0, 1)
+    mu, lam = (tets.volumes * modulus for modulus in (material.mu, material.lam))
     blocks = gradients.new_empty(len(gradients), len(CORNER_PAIRS), 3, 3)
     for pair, (a, b) in enumerate(CORNER_PAIRS):
         outer = gradients[:, a, :, None] * gradients[:, b, None]

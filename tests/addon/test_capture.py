@@ -13,6 +13,7 @@ import pytest
 from supple.addon.bake import shape_keys
 from supple.addon.capture import capture
 from supple.core.integrators.choice import NAMES
+from supple.core.job import Settings
 from supple.core.materials import MODELS
 from supple.core.scene import SurfaceMesh
 
@@ -94,6 +95,27 @@ def test_the_menu_offers_every_integrator_by_its_name(scene):
     assert scene.supple.integrator == "automatic"
 
 
+def test_a_body_has_the_integrator_of_the_scene_unless_it_has_its_own(scene, add_body):
+    first, second = add_body(), add_body()
+    menu = first.supple.bl_rna.properties["integrator"]
+    assert [item.identifier for item in menu.enum_items] == ["scene", *NAMES]
+    scene.supple.integrator = "bdf2"
+    assert (captured().settings.integrator, captured().settings.body_integrators) == ("bdf2", ())
+    second.supple.integrator = "midpoint"
+    assert captured().settings.body_integrators == ("bdf2", "midpoint")
+    first.supple.integrator = "midpoint"
+    settings = captured().settings
+    assert (settings.integrator, settings.body_integrators) == ("midpoint", ())
+
+
+def test_the_tolerance_of_adaptive_steps_counts_where_a_body_takes_them(scene, add_body):
+    body = add_body()
+    scene.supple.step_tolerance = 1e-6
+    assert captured().settings.step_tolerance == Settings.step_tolerance
+    body.supple.integrator = "adaptive_midpoint"
+    assert captured().settings.step_tolerance == pytest.approx(1e-6)
+
+
 def test_the_menu_offers_every_model(add_body):
     menu = add_body().supple.bl_rna.properties["model"]
     assert [item.identifier for item in menu.enum_items] == list(MODELS)
@@ -109,12 +131,14 @@ def test_an_own_frame_range_replaces_the_scenes(scene, add_body):
 
 def test_material_reaches_the_solver_as_it_was_typed(add_body):
     own = add_body().supple
-    own.young, own.poisson, own.density, own.damping = 1.1e5, 0.45, 1234.5, 0.3
+    own.young, own.poisson, own.density = 1.1e5, 0.45, 1234.5
+    own.damping, own.stiffness_damping, own.viscosity = 0.3, 0.0037, 12.3
     own.model = "corotated_linear"
     body = captured().scene.bodies[0]
     assert type(body.material) is MODELS["corotated_linear"]
     assert (body.material.young, body.material.poisson) == (1.1e5, 0.45)
-    assert (body.density, body.damping) == (1234.5, 0.3)
+    assert body.density == 1234.5
+    assert (body.damping, body.stiffness_damping, body.viscosity) == (0.3, 0.0037, 12.3)
 
 
 def test_modifiers_count_for_the_surface_and_not_for_the_skin(add_body):

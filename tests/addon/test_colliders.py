@@ -316,5 +316,5 @@ def test_an_integrator_that_cannot_do_colliders_says_so(scene, add_ball, solver,
     scene.supple.integrator = integrator
     with pytest.raises(SuppleError, match=r"Colliders \(Ball\) need explicit steps: remove them"):
         actions.simulate(bpy.context)
-    with pytest.raises(RuntimeError, match="Automatic or Symplectic Euler"):
+    with pytest.raises(RuntimeError, match="Automatic or an explicit one such as Symplectic Euler"):
         bpy.ops.supple.simulate()

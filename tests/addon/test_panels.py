@@ -12,6 +12,7 @@ import pytest
 
 from supple.addon import actions, playback, runs
 from supple.addon.panels.main import SUPPLE_PT_main
+from supple.addon.panels.material import SUPPLE_PT_material
 from supple.core.job import Job
 
 pytestmark = pytest.mark.usefixtures("solver")
@@ -36,6 +37,13 @@ class Layout:
         return self
 
     row = column
+
+    def prop(self, owner: bpy.types.PropertyGroup, name: str) -> None:
+        self.texts.append(("", owner.bl_rna.properties[name].name))
+
+    def operator_menu_enum(self, operator: str, setting: str, text: str, icon: str) -> None:
+        assert operator == "supple.apply_preset" and setting == "preset"
+        self.texts.append((icon, text))
 
 
 def sidebar(scene: bpy.types.Scene) -> list[tuple[str, str]]:
@@ -80,6 +88,13 @@ def test_another_integrator_is_another_run(scene, add_body):
     assert shown == ["Implicit Euler", "Symplectic Euler"]
 
 
+def test_bodies_with_integrators_of_their_own_are_simulated_together(scene, add_body):
+    first, second = add_body(), add_body()
+    first.supple.integrator, second.supple.integrator = "runge_kutta4", "implicit_euler"
+    assert "Simulated" in actions.simulate(bpy.context)
+    assert sidebar(scene)[0][1].startswith("Runge–Kutta 4, Implicit Euler, ")
+
+
 def test_frames_that_did_not_converge_are_a_warning(scene, add_body):
     add_body()
     actions.simulate(bpy.context)
@@ -104,3 +119,13 @@ def test_while_it_runs_the_steps_of_this_run_are_shown(scene, add_body, monkeypa
         run.step()
     assert [text for _, text in sidebar(scene) if text.startswith("Implicit Euler, 1 step")]
     run.cancel()
+
+
+def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(add_body):
+    layout = Layout()
+    context: Any = SimpleNamespace(object=add_body())
+    SUPPLE_PT_material.draw(SimpleNamespace(layout=layout), context)
+    assert [text for _, text in layout.texts] == [
+        *("Preset", "Model", "Stiffness", "Bulging", "Density"),
+        *("Damping", "Inner Damping", "Viscosity"),
+    ]

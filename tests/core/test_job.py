@@ -28,6 +28,8 @@ def _scene(make_block) -> Scene:
         pin_path=np.zeros((2, 2, 3)),
         initial_positions=make_block().vertices + 1.0,
         damping=0.25,
+        stiffness_damping=0.004,
+        viscosity=7.0,
         name="Blöck",
     )
     surface = SoftBody(
@@ -41,7 +43,14 @@ def _scene(make_block) -> Scene:
 
 
 def test_a_scene_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path) -> None:
-    settings = Settings(12, 1 / 30, 5, device="cpu", dtype="float32", integrator="bdf2")
+    settings = Settings(
+        *(12, 1 / 30, 5),
+        device="cpu",
+        dtype="float32",
+        integrator="bdf2",
+        body_integrators=("midpoint", "adaptive_midpoint"),
+        step_tolerance=1e-5,
+    )
     Job.create(tmp_path / "job", _scene(make_block), settings)
     read = Job(tmp_path / "job")
     assert read.settings == settings
@@ -50,6 +59,7 @@ def test_a_scene_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path
     assert (first.name, second.name) == ("Blöck", "Box")
     assert isinstance(first.material, NeoHookean)
     assert first.material.j_min == 0.2
+    assert (first.damping, first.stiffness_damping, first.viscosity) == (0.25, 0.004, 7.0)
     np.testing.assert_array_equal(first.mesh.tets, make_block().tets)
     assert isinstance(second.mesh, SurfaceMesh)
     assert second.mesh.edge_length == 0.5
@@ -64,14 +74,16 @@ def test_a_change_of_any_number_changes_the_digest(make_block) -> None:
     names = {digest(_scene(make_block), settings), digest(_scene(make_block), slower)}
     moved = _scene(make_block)
     moved.bodies[1].mesh.vertices[0, 0] += 1e-9
-    softer = _scene(make_block)
-    softer.bodies[0].damping = 0.26
-    names |= {digest(moved, settings), digest(softer, settings)}
+    names.add(digest(moved, settings))
+    for setting in ("damping", "stiffness_damping", "viscosity"):
+        calmer = _scene(make_block)
+        setattr(calmer.bodies[0], setting, 0.26)
+        names.add(digest(calmer, settings))
     smoother = _scene(make_block)
     smoother.colliders[0].friction = 0.1
     names.add(digest(smoother, settings))
     names |= {digest(_scene(make_block), Settings(12, integrator=name)) for name in INTEGRATORS}
-    assert len(names) == 4 + len(INTEGRATORS)
+    assert len(names) == 6 + len(INTEGRATORS)
 
 
 def test_a_longer_run_of_the_same_scene_has_the_same_digest(make_block) -> None:
@@ -88,6 +100,17 @@ def test_a_folder_from_before_there_was_a_choice_gets_the_automatic_integrator(
     del content["settings"]["integrator"]
     path.write_text(json.dumps(content))
     assert Job(tmp_path).settings == Settings(3, integrator="automatic")
+
+
+def test_a_folder_from_before_there_was_inner_damping_has_none(make_block, tmp_path: Path) -> None:
+    Job.create(tmp_path, _scene(make_block), Settings(3))
+    path = tmp_path / "scene.json"
+    content = json.loads(path.read_text())
+    for body in content["scene"]["bodies"]:
+        del body["stiffness_damping"], body["viscosity"]
+    path.write_text(json.dumps(content))
+    first = Job(tmp_path).scene.bodies[0]
+    assert (first.damping, first.stiffness_damping, first.viscosity) == (0.25, 0.0, 0.0)
 
 
 def test_every_integrator_there_is_can_be_set() -> None:
@@ -162,6 +185,8 @@ def test_a_folder_that_cannot_be_made_is_named(make_block, tmp_path: Path) -> No
         ({"frame_count": 3, "device": "tpu"}, "auto, cpu or cuda"),
         ({"frame_count": 3, "dtype": "float16"}, "float32 or float64"),
         ({"frame_count": 3, "integrator": "Euler"}, "automatic, implicit_euler, .*not 'Euler'"),
+        ({"frame_count": 3, "body_integrators": ("bdf2", "rk")}, "automatic, .*not 'rk'"),
+        ({"frame_count": 3, "step_tolerance": 0.0}, "adaptive steps must be above 0 m, not 0"),
     ],
 )
 def test_settings_out_of_range_are_refused(values: dict, message: str) -> None:

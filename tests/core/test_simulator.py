@@ -15,7 +15,7 @@ from supple.core.integrators import (
     ImplicitEuler,
     Integrator,
     SymplecticEuler,
-    symplectic_euler,
+    substep,
 )
 from supple.core.materials import MODELS, NeoHookean, StableNeoHookean
 from supple.tests.core.pretended_cuda import pretended_cuda
@@ -233,7 +233,7 @@ def test_torch_passes_agree_with_the_compiled_loops(make_block, exact, request) 
 def test_nothing_on_a_cuda_device_meets_the_host(make_block, exact, monkeypatch) -> None:
     expected = _landing(make_block, exact, "cpu", 3)
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
-    monkeypatch.setattr(symplectic_euler, "CapturedSubstep", lambda substep: substep)
+    monkeypatch.setattr(substep, "CapturedSubstep", lambda substep: substep)
     with pretended_cuda():
         found = _landing(make_block, exact, "cuda", 3)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)

@@ -105,7 +105,9 @@ def test_a_job_killed_at_random_and_resumed_has_the_same_bytes(whole: Job, tmp_p
     assert not list(tmp_path.rglob("*.part"))
 
 
-@pytest.mark.parametrize("integrator", ["implicit_euler", "bdf2", "symplectic_euler"])
+@pytest.mark.parametrize(
+    "integrator", ["implicit_euler", "bdf2", "symplectic_euler", "adaptive_runge_kutta4"]
+)
 def test_a_longer_run_goes_on_from_a_shorter_one_with_the_same_bytes(
     tmp_path: Path, integrator: str
 ) -> None:

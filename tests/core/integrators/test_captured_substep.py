@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from supple.core import Ground, Scene, SoftBody
-from supple.core.integrators import symplectic_euler
-from supple.core.integrators.symplectic_euler import Substep
+from supple.core.integrators import ExplicitScheme, Midpoint, RungeKutta4, SymplecticEuler, substep
+from supple.core.integrators.substep import Substep
 from supple.core.materials import NeoHookean, StableNeoHookean
 from supple.core.system import System
 from supple.tests.core.pretended_cuda import pretended_cuda
@@ -34,42 +34,49 @@ def scene(request: pytest.FixtureRequest, make_block) -> Scene:
 
 @pytest.fixture
 def captures_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(symplectic_euler, "CapturedSubstep", lambda substep: substep)
+    monkeypatch.setattr(substep, "CapturedSubstep", lambda substep: substep)
 
 
-def _substeps(substep: Substep, system: System, count: int = 20) -> list[torch.Tensor]:
-    substep.begin(system.initial_state())
+@pytest.fixture(params=[SymplecticEuler(), Midpoint(), RungeKutta4()], ids=lambda s: s.label)
+def scheme(request: pytest.FixtureRequest) -> ExplicitScheme:
+    return request.param
+
+
+def _results(own: Substep, system: System, count: int = 20) -> list[torch.Tensor]:
+    take = own.recorded()
+    start = system.initial_state()
+    own.begin(start.positions, start.velocities)
     for number in range(count):
-        substep.lead_pins(0, (number + 1) / count)
-        substep.run()
-    return [x.cpu().clone() for x in (substep.positions, substep.velocities, substep.work)]
+        own.lead_pins(0, (number + 1) / count)
+        take()
+    return [x.cpu().clone() for x in (own.positions, own.velocities, own.work)]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
-def test_a_replayed_substep_does_what_the_plain_one_does(scene, request) -> None:
+def test_a_replayed_substep_does_what_the_plain_one_does(scene, scheme, request) -> None:
     system = System(scene, CUDA, torch.float64)
-    captured = _substeps(Substep(system, STEP), system)
+    captured = _results(scheme.substep(system, STEP), system)
     request.getfixturevalue("captures_nothing")
-    plain = _substeps(Substep(system, STEP), system)
+    plain = _results(scheme.substep(system, STEP), system)
     torch.testing.assert_close(captured, plain, rtol=1e-12, atol=1e-12)
 
 
-def test_what_is_captured_never_waits_for_the_device(scene, captures_nothing) -> None:
+def test_what_is_captured_never_waits_for_the_device(scene, scheme, captures_nothing) -> None:
     on_host = System(scene, torch.device("cpu"), torch.float64)
-    expected = _substeps(Substep(on_host, STEP), on_host)
+    expected = _results(scheme.substep(on_host, STEP), on_host)
     with pretended_cuda() as device:
         system = System(scene, CUDA, torch.float64)
-        substep = Substep(system, STEP)
-        substep.run()
+        own = scheme.substep(system, STEP)
+        own.take()
         before = device.waits
-        substep.run()
+        own.take()
         assert device.waits == before
-        found = _substeps(substep, system)
+        found = _results(own, system)
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_a_frame_begun_again_repeats_itself_to_the_last_bit(scene) -> None:
+def test_a_frame_begun_again_repeats_itself_to_the_last_bit(scene, scheme) -> None:
     system = System(scene, torch.device("cpu"), torch.float64)
-    substep = Substep(system, STEP)
-    for first, second in zip(_substeps(substep, system), _substeps(substep, system), strict=True):
+    own = scheme.substep(system, STEP)
+    for first, second in zip(_results(own, system), _results(own, system), strict=True):
         assert torch.equal(first, second)

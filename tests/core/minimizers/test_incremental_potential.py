@@ -3,15 +3,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 import torch
 
 from supple.core import Ground, Scene, SceneError, SoftBody
-from supple.core.linear_solvers.block_matrix import BlockMatrix
 from supple.core.materials import NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.system import System
+from supple.tests.core.dense import dense
 
 STEP = 1.0 / 24.0
 REACH = 0.05
@@ -55,15 +54,6 @@ def _near(positions: torch.Tensor, spread: float, seed: int) -> torch.Tensor:
     return positions + spread * torch.randn(positions.shape, generator=random, dtype=torch.float64)
 
 
-def _dense(matrix: BlockMatrix) -> torch.Tensor:
-    """(n, 3, n, 3)."""
-    pattern, size = matrix.pattern, matrix.pattern.size
-    rows = np.repeat(np.arange(size), np.diff(pattern.starts))
-    dense = torch.zeros(size, size, 3, 3, dtype=matrix.values.dtype)
-    dense[rows, pattern.columns] = matrix.values.view(-1, 3, 3)
-    return dense.transpose(1, 2)
-
-
 def test_everything_pushes_at_once(objective, positions) -> None:
     system = objective.system
     energies = [float(part.energy(positions)) for part in system.potentials]
@@ -82,7 +72,7 @@ def test_the_gradient_is_the_finite_difference_of_the_energy(objective, position
 
 
 def test_the_hessian_is_the_finite_difference_of_the_gradient(objective, positions) -> None:
-    hessian, h = _dense(objective.hessian(positions, projected=False)), 1e-9
+    hessian, h = dense(objective.hessian(positions, projected=False)), 1e-9
     for seed in range(5):
         direction = _near(torch.zeros_like(positions), 1.0, seed) * objective.system.free
         rise = objective.gradient(positions + h * direction) - objective.gradient(
@@ -102,7 +92,7 @@ def test_the_projected_hessian_is_positive_definite_where_the_other_is_not(
     squeezed = positions * torch.tensor([[1.0], [1.0], [0.3]], dtype=torch.float64)
     size = 3 * objective.pattern.size
     lowest = [
-        float(torch.linalg.eigvalsh(_dense(objective.hessian(squeezed, p)).reshape(size, size))[0])
+        float(torch.linalg.eigvalsh(dense(objective.hessian(squeezed, p)).reshape(size, size))[0])
         for p in (True, False)
     ]
     assert lowest[0] > 0.0 > lowest[1]

@@ -23,7 +23,9 @@ from supple.core.potentials import Elasticity, elasticity
 from supple.core.potentials.compiled_laws import Constants, has_compiled_law
 from supple.core.potentials.fused_hessian import FusedHessian
 from supple.core.potentials.hessian_passes import HessianPasses
+from supple.core.potentials.tets import Tets
 from supple.core.system import System
+from supple.tests.core.dense import dense
 from supple.tests.core.smoothness import is_smooth
 
 YOUNG = 1e4
@@ -63,13 +65,11 @@ def _both(
     material: Material, mesh: TetMesh, positions: torch.Tensor, projected: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Blocks of the compiled loop and of the passes."""
-    volumes = torch.as_tensor(mesh.rest_volumes).to(positions)
-    corners = torch.as_tensor(np.ascontiguousarray(mesh.tets.T))
-    assert has_compiled_law(material, volumes), "numba is not installed"
-    shared = corners, [(0, mesh)], volumes
+    tets = Tets([(0, mesh)], positions[0])
+    assert has_compiled_law(material, tets.like), "numba is not installed"
     compiled, passes = positions.new_empty(2, len(mesh.tets), len(CORNER_PAIRS), 9)
-    FusedHessian(Constants(material, volumes), *shared).blocks(positions, compiled, projected)
-    HessianPasses(material, *shared).blocks(positions, passes, projected)
+    FusedHessian(Constants(material, tets.volumes), tets).blocks(positions, compiled, projected)
+    HessianPasses(material, tets).blocks(positions, passes, projected)
     return compiled, passes
 
 
@@ -95,15 +95,7 @@ def _assembled(
     matrix = BlockMatrix(pattern, positions.dtype)
     for _ in range(times):
         potential.add_hessian(positions, matrix, projected)
-    return _dense(matrix)
-
-
-def _dense(matrix: BlockMatrix) -> torch.Tensor:
-    pattern, size = matrix.pattern, matrix.pattern.size
-    rows = np.repeat(np.arange(size), np.diff(pattern.starts))
-    dense = torch.zeros(size, size, 3, 3, dtype=matrix.values.dtype)
-    dense[rows, pattern.columns] = matrix.values.view(-1, 3, 3)
-    return dense.transpose(1, 2).reshape(3 * size, 3 * size)
+    return dense(matrix).reshape(3 * len(vertices), -1)
 
 
 def _stress_differences(material: Material, f: torch.Tensor) -> torch.Tensor:
@@ -193,7 +185,7 @@ def test_the_matrix_of_the_linear_model_is_the_finite_difference_of_its_gradient
     random = torch.Generator().manual_seed(15)
     direction = torch.randn(positions.shape, generator=random, dtype=torch.float64)
     rise = potential.gradient(positions + direction) - potential.gradient(positions - direction)
-    slope = (_dense(matrix) @ direction.T.flatten()).view(-1, 3).T
+    slope = (dense(matrix).reshape(positions.numel(), -1) @ direction.T.flatten()).view(-1, 3).T
     torch.testing.assert_close(slope, rise / 2.0)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Singular values and eigenvalues of 3 × 3 matrices for the compiled loops over tets.
+"""Deformation gradients, their singular values and eigenvalues, for the compiled loops over tets.
 
-The torch counterpart is in ``core/materials/eigensystem.py``.
+The torch counterparts are in ``tets.py`` and ``core/materials/eigensystem.py``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,19 @@ SWEEPS = 10
 # that share of the largest.
 TINY = 1e-150
 ROUNDING = 1e-14
+
+
+@compiled()
+def deform(positions: Any, corners: Any, gradients: Any, e: int, edges: Any, f: Any) -> None:
+    """The deformation gradient of tet ``e`` into ``f``, its edge vectors into ``edges``.
+
+    Args:
+        gradients: (M, 3, 3) of the shape functions of corners 1 to 3, in 1/m.
+    """
+    for i in range(3):
+        for k in range(3):
+            edges[i, k] = positions[i, corners[k + 1, e]] - positions[i, corners[0, e]]
+    multiply(edges, gradients[e], f)
 
 
 @compiled()

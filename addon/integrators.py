@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The integrators as a menu."""
+
+from __future__ import annotations
+
+#: Name, label and description, as Blender wants them.
+ITEMS = [
+    ("automatic", "Automatic", "Many short steps where they are quick, else Implicit Euler"),
+    (
+        "implicit_euler",
+        "Implicit Euler",
+        "Stable at any stiffness with one step a frame; calms motion down",
+    ),
+    ("bdf2", "BDF2", "Stable like Implicit Euler, but livelier: keeps more of the wobble"),
+    (
+        "symplectic_euler",
+        "Symplectic Euler",
+        "Many small explicit steps: exact wobble, slow for stiff or fine bodies",
+    ),
+    (
+        "midpoint",
+        "Midpoint",
+        "Explicit steps of second order: precise when they are short; long ones explode",
+    ),
+    (
+        "runge_kutta4",
+        "Runge–Kutta 4",
+        "Explicit steps of fourth order: four times the work, very precise where motion is smooth",
+    ),
+    (
+        "adaptive_symplectic_euler",
+        "Adaptive Symplectic Euler",
+        "Symplectic Euler whose steps are as long as the tolerance allows",
+    ),
+    (
+        "adaptive_midpoint",
+        "Adaptive Midpoint",
+        "Midpoint whose steps are as long as the tolerance allows",
+    ),
+    (
+        "adaptive_runge_kutta4",
+        "Adaptive Runge–Kutta 4",
+        "Runge–Kutta 4 whose steps are as long as the tolerance allows",
+    ),
+]
+
+SCENE = "scene"
+#: The same for one body.
+BODY_ITEMS = [(SCENE, "As the Scene", "The integrator of the scene"), *ITEMS]
+
+
+def of_body(obj_choice: str, scene_choice: str) -> str:
+    """The name of the integrator that a body with this choice gets."""
+    return scene_choice if obj_choice == SCENE else obj_choice

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Steps as long as an error allows, around any explicit scheme."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+from torch import Tensor
+
+from ..errors import InstabilityError, SceneError
+from ..system import State, System
+from .explicit_scheme import ExplicitScheme
+from .integrator import Integrator, Stepper
+from .stability import spectrum
+from .symplectic_euler import SymplecticEuler
+
+# Of the step that would just meet the tolerance.
+SAFETY = 0.9
+# A step is at most so much longer, or shorter, than the one before.
+LONGER, SHORTER = 2.0, 0.2
+# Of a frame: where steps this short do not meet the tolerance, none will.
+SHORTEST = 1e-6
+
+
+@dataclass(frozen=True)
+class Adaptive(Integrator):
+    """Step doubling: a step counts where it and two of half its length end close together.
+
+    The two half steps are kept. Where the scheme is of order p, their distance grows with the step
+    to the power p + 1, which tells how long the next one may be.
+
+    Args:
+        scheme: takes the steps.
+        tolerance: the largest distance of a vertex, in metres.
+
+    Source: Hairer, Nørsett and Wanner, "Solving Ordinary Differential Equations I", 2nd edition,
+    section II.4.
+
+    Raises:
+        SceneError: when the tolerance is not above 0.
+    """
+
+    scheme: ExplicitScheme = field(default_factory=SymplecticEuler)
+    tolerance: float = 1e-4
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.tolerance < math.inf:
+            raise SceneError(
+                f"The tolerance of adaptive steps must be above 0 m, not {self.tolerance:g}."
+            )
+
+    def stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
+        return _AdaptiveStepper(self, system, frame_time, substeps)
+
+
+class _AdaptiveStepper(Stepper):
+    """Begins a frame with the mean step of the last one, so that a checkpoint needs no more."""
+
+    def __init__(
+        self, settings: Adaptive, system: System, frame_time: float, substeps: int | None
+    ) -> None:
+        scheme, found = settings.scheme, spectrum(system)
+        needed = substeps or max(1, math.ceil(frame_time / scheme.good_step(found)))
+        super().__init__(needed, adapts=True)
+        self.label = f"Adaptive {scheme.label}"
+        self._settings, self._system, self._frame_time = settings, system, frame_time
+        self._longest = min(frame_time, scheme.longest_step(found))
+        self._whole = scheme.substep(system, self._longest)
+        self._half = scheme.substep(system, 0.5 * self._longest)
+
+    def advance(self, state: State) -> State:
+        positions, velocities = state.positions, state.velocities
+        step, elapsed, count = self._frame_time / state.substeps, 0.0, 0
+        while elapsed < 1.0:
+            step = min(step, self._longest)
+            # The rest of a frame is shared among equal steps, not left to a sliver.
+            rest = (1.0 - elapsed) * self._frame_time
+            share = 1.0 / max(1, math.ceil(rest / step * (1.0 - 1e-9)))
+            taken = share * rest
+            until = 1.0 if share == 1.0 else elapsed + taken / self._frame_time
+            error = self._try(positions, velocities, taken, state.frame, elapsed, until)
+            if error <= self._settings.tolerance:
+                positions = self._half.positions.clone()
+                velocities = self._half.velocities.clone()
+                elapsed, count = until, count + 1
+            elif taken < SHORTEST * self._frame_time:
+                raise InstabilityError(self._too_short(state.frame + 1, taken))
+            step = taken * self._change(error)
+        return replace(
+            state, positions=positions, velocities=velocities, frame=state.frame + 1, substeps=count
+        )
+
+    def _try(
+        self,
+        positions: Tensor,
+        velocities: Tensor,
+        step: float,
+        frame: int,
+        since: float,
+        until: float,
+    ) -> float:
+        """The distance in metres between a step and two halves; infinite where one diverges."""
+        for substep, parts in ((self._whole, 1), (self._half, 2)):
+            substep.set_step(step / parts)
+            substep.begin(positions, velocities)
+            for part in range(parts):
+                substep.lead_pins(frame, since + (until - since) * (part + 1) / parts)
+                substep.take()
+        error = float((self._whole.positions - self._half.positions).abs().max())
+        return math.inf if math.isnan(error) else error
+
+    def _change(self, error: float) -> float:
+        """How much longer the next step may be."""
+        if error == 0.0:
+            return LONGER
+        order = self._settings.scheme.order
+        ratio = SAFETY * (self._settings.tolerance / error) ** (1.0 / (order + 1))
+        return min(LONGER, max(SHORTER, ratio))
+
+    def _too_short(self, frame: int, step: float) -> str:
+        return (
+            f"{self._system.names}: frame {frame} needs steps below {step:.1g} s to stay within "
+            f"{self._settings.tolerance:g} m. Raise the tolerance, lower Young's modulus, use a "
+            "coarser resolution, or choose Implicit Euler."
+        )

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What explicit schemes have in common: a step that is not to be too long."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import ClassVar
+
+from ..errors import InstabilityError
+from ..system import System
+from .explicit_stepper import ExplicitStepper, too_long
+from .integrator import Integrator
+from .stability import Spectrum, spectrum
+from .substep import Substep
+
+# Automatic steps use this fraction of the longest one at rest: compressed tets are stiffer.
+SAFETY = 0.5
+
+
+class ExplicitScheme(Integrator):
+    """A scheme that takes its steps from forces alone, without solving anything."""
+
+    #: What users call it.
+    label: ClassVar[str]
+    #: Its error at a given time goes with this power of the step.
+    order: ClassVar[int]
+
+    def stepper(self, system: System, frame_time: float, substeps: int | None) -> ExplicitStepper:
+        found = spectrum(system)
+        if substeps is None:
+            needed = max(1, math.ceil(frame_time / self.good_step(found)))
+            return ExplicitStepper(self, system, frame_time, needed, adapts=True)
+        limit = self.longest_step(found)
+        if frame_time / substeps > limit:
+            raise InstabilityError(too_long(system, substeps, math.ceil(frame_time / limit)))
+        return ExplicitStepper(self, system, frame_time, substeps, adapts=False)
+
+    @abstractmethod
+    def substep(self, system: System, step: float) -> Substep:
+        """A step of ``step`` seconds."""
+
+    @abstractmethod
+    def longest_step(self, spectrum: Spectrum) -> float:
+        """In seconds; longer ones are known to diverge."""
+
+    def good_step(self, spectrum: Spectrum) -> float:
+        """In seconds; what is taken when nobody says."""
+        return SAFETY * self.longest_step(spectrum)

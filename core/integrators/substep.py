@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One explicit time step, on tensors that stay in place."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from ..system import System
+from .captured_substep import CapturedSubstep
+
+
+class Substep(ABC):
+    """What explicit schemes share: the state they change, led pins, obstacles.
+
+    Args:
+        system: to be carried on.
+        step: in seconds.
+    """
+
+    def __init__(self, system: System, step: float) -> None:
+        self._system = system
+        #: (3, N) in metres and m/s.
+        self.positions = system.rest_positions()
+        self.velocities = torch.zeros_like(self.positions)
+        #: (3, N) of the energy where the step began, in newtons.
+        self._gradient = torch.zeros_like(self.positions)
+        #: Done by moving pins since the frame began, in joules.
+        self.work = system.mass.new_zeros(())
+        pins = system.moving_pins
+        self._target = None if pins is None else pins.positions(0, 0.0)
+        self.set_step(step)
+
+    def recorded(self) -> Callable[[], None]:
+        """``take`` at the step that is set now, on CUDA as one launch."""
+        return CapturedSubstep(self.take) if self.positions.is_cuda else self.take
+
+    def set_step(self, step: float) -> None:
+        """Chooses the length of the steps that follow, in seconds."""
+        self.step = step
+
+    def begin(self, positions: Tensor, velocities: Tensor) -> None:
+        """Goes to where a frame starts."""
+        self.positions.copy_(positions)
+        self.velocities.copy_(velocities)
+        self.work.zero_()
+
+    def lead_pins(self, frame: int, fraction: float) -> None:
+        """Says where moving pins are to be after the next step."""
+        if self._system.moving_pins is not None and self._target is not None:
+            self._target.copy_(self._system.moving_pins.positions(frame, fraction))
+
+    def take(self) -> None:
+        """Takes the step. On CUDA this is recorded: nothing in it may look at values."""
+        positions, velocities = self.positions, self.velocities
+        pins = self._system.moving_pins
+        if pins is None or self._target is None:
+            self._move()
+        else:
+            moved = self._target - positions[:, pins.vertices]
+            # No force moves them: the scheme lets them coast to where they are to be.
+            velocities[:, pins.vertices] = moved / self.step
+            self._move()
+            positions[:, pins.vertices] = self._target
+            self.work += (self._gradient[:, pins.vertices] * moved).sum()
+        self._system.meet_obstacles(positions, velocities, self.step)
+
+    @abstractmethod
+    def _move(self) -> None:
+        """Carries positions and velocities on, contact left out; leaves the gradient where it
+        began."""

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Real materials with published values, each with the work it is from.
+
+A source begins with the number it is for. Works are named as in ``REFERENCES``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from . import MODELS
+from .material import Material
+
+#: At which a loss factor is turned into inner damping, in Hz: a wobble that one can see.
+REFERENCE_FREQUENCY = 5.0
+
+#: Poisson's ratio of what keeps its volume. Published ratios of rubbers, gels and soft tissues lie
+#: between 0.49 and 0.5, which makes no visible difference; linear tetrahedra lock towards 0.5.
+KEEPS_VOLUME = 0.49
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A real material.
+
+    Args:
+        label: what an artist calls it.
+        model: a name from ``materials.MODELS``.
+        young: Young's modulus in pascal.
+        poisson: Poisson's ratio.
+        density: in kg/m³.
+        loss_factor: tan δ, loss modulus over storage modulus.
+        source: where each number is from, and which value was taken where a range is given.
+    """
+
+    label: str
+    model: str
+    young: float
+    poisson: float
+    density: float
+    loss_factor: float
+    source: str
+
+    #: Real materials do not brake rigid motion.
+    damping = 0.0
+    #: All of what they lose is in the loss factor.
+    viscosity = 0.0
+
+    @property
+    def stiffness_damping(self) -> float:
+        """Rayleigh's β = tan δ / 2πf in seconds, f the reference frequency.
+
+        A solid with β has the complex modulus E (1 + iωβ), whose loss factor ωβ is the published
+        one at that frequency. At others it grows with frequency; real ones vary less.
+        """
+        return self.loss_factor / (2.0 * math.pi * REFERENCE_FREQUENCY)
+
+    def material(self) -> Material:
+        """Its constitutive model."""
+        return MODELS[self.model](self.young, self.poisson)
+
+
+_TISSUE_DENSITY = "ρ: Kaye and Laby"
+_GELATINE = (
+    "ρ: Kaye and Laby, water and protein (1340 kg/m³) mixed. "
+    "tan δ: Gelatin Hydrogels, π/2 times the slope 0.02 of log G′ over log ω"
+)
+
+#: From soft to stiff.
+PRESETS: dict[str, Preset] = {
+    "liver": Preset(
+        "Liver",
+        "stable_neo_hookean",
+        3560.0,
+        KEEPS_VOLUME,
+        1060.0,
+        0.19,
+        "E, tan δ: Asbach 2008, healthy volunteers, their solid of three parameters (1.16 kPa, "
+        f"1.97 kPa, 7.3 Pa s) at 5 Hz. ν: Wells 2011. {_TISSUE_DENSITY}, middle of 1050…1070.",
+    ),
+    "gelatine_dessert": Preset(
+        "Gelatine Dessert",
+        "stable_neo_hookean",
+        4340.0,
+        KEEPS_VOLUME,
+        1010.0,
+        0.031,
+        "E: Bonavia 2025, 20 parts of water to 1 of gelatine, their softest. ν: Nielsen 2001. "
+        f"{_GELATINE}.",
+    ),
+    "fat": Preset(
+        "Fat",
+        "stable_neo_hookean",
+        4830.0,
+        KEEPS_VOLUME,
+        923.0,
+        0.39,
+        "E: Debernard 2013, 3 × 1.61 kPa of subcutaneous fat. ν: Wells 2011. "
+        f"{_TISSUE_DENSITY}, within 917…939. "
+        "tan δ: Krouskop 1998, breast fat stores more than 93 % of its complex modulus; the upper "
+        "bound that follows.",
+    ),
+    "muscle_relaxed": Preset(
+        "Muscle, Relaxed",
+        "stable_neo_hookean",
+        11_000.0,
+        KEEPS_VOLUME,
+        1047.0,
+        0.42,
+        "E: Debernard 2013, 3 × 3.67 kPa of the resting vastus medialis. ν: Wells 2011. "
+        f"{_TISSUE_DENSITY}, middle of 1038…1056. "
+        "tan δ: Klatt 2010, tan(πα/2) with α = 0.253 of relaxed thigh muscle.",
+    ),
+    "gelatine_ballistic": Preset(
+        "Ballistic Gelatine",
+        "stable_neo_hookean",
+        18_300.0,
+        KEEPS_VOLUME,
+        1020.0,
+        0.031,
+        "E: Bonavia 2025, their power law from 277 kPa at 2:1 to 4.34 kPa at 20:1, taken at 9 "
+        f"parts of water to 1 of gelatine (10 %). ν: Nielsen 2001. {_GELATINE}.",
+    ),
+    "marshmallow": Preset(
+        "Marshmallow",
+        "corotated_linear",
+        30_000.0,
+        0.33,
+        340.0,
+        0.031,
+        "E: Pestka 2008. ν: Gibson 1997, 1/3 of foams. ρ: USDA 2018, 50 g a cup (237 ml) of small "
+        "ones, of which 0.62 are filled at random packing. tan δ: Gelatin Hydrogels, that of the "
+        "gel between the cells, as E is in proportion to it (Gibson 1997).",
+    ),
+    "muscle_tensed": Preset(
+        "Muscle, Tensed",
+        "stable_neo_hookean",
+        33_900.0,
+        KEEPS_VOLUME,
+        1047.0,
+        0.45,
+        "E: Debernard 2013, 3 × 11.29 kPa of the vastus medialis at 20 % of its greatest force. "
+        f"ν: Wells 2011. {_TISSUE_DENSITY}, middle of 1038…1056. "
+        "tan δ: Klatt 2010, tan(πα/2) with α = 0.270 of loaded thigh muscle.",
+    ),
+    "foam": Preset(
+        "Polyurethane Foam",
+        "corotated_linear",
+        71_000.0,
+        0.33,
+        30.0,
+        0.19,
+        "E, ρ: Lakes 1987, the untreated foam. ν: Gibson 1997, 1/3 of open cells. "
+        "tan δ: Polyurethane Foam Association 2016, ball rebound R of 50…60 %, the middle; "
+        "R = exp(−π tan δ) from Gent 2012.",
+    ),
+    "sponge": Preset(
+        "Sponge",
+        "corotated_linear",
+        96_000.0,
+        0.33,
+        328.0,
+        0.05,
+        "E, ρ: Jacobs and Thompson, natural sponge rubber 1040, the middle of 13.7…34.4 kPa at "
+        "25 % compression and of 259…397 kg/m³. ν: Gibson 1997, 1/3 of open cells. "
+        "tan δ: that of natural rubber, since E is in proportion to that of the cell walls (Gibson "
+        "1997).",
+    ),
+    "silicone": Preset(
+        "Soft Silicone",
+        "stable_neo_hookean",
+        118_000.0,
+        KEEPS_VOLUME,
+        1070.0,
+        0.086,
+        "E, ρ: Smooth-On, Ecoflex 00-30, whose 69 kPa at 100 % elongation are 7/12 E of a "
+        "Neo-Hookean solid. ν: Gent 2012. "
+        "tan δ: Lanoy 2020, G ∝ 1 + (iωτ)ⁿ with τ = 260 µs and n = 0.33, at 5 Hz.",
+    ),
+    "rubber": Preset(
+        "Natural Rubber",
+        "stable_neo_hookean",
+        1.5e6,
+        KEEPS_VOLUME,
+        950.0,
+        0.05,
+        "E: Lindley 1974, hardness 40 IRHD of 30…75. ν: Gent 2012. ρ: MatWeb, uncompounded. "
+        "tan δ: Naeim 1999, twice the damping ratio of 2…3 % of low-damping bearings, the middle.",
+    ),
+    "cork": Preset(
+        "Cork",
+        "corotated_linear",
+        13e6,
+        0.05,
+        170.0,
+        0.1,
+        "E, ν, ρ: Gibson 1981, E across the tree's radius (20 MPa along it), ν between the two, "
+        "the middle of 0…0.1. tan δ: Gibson 1997, 0.1…0.3, the value for slow motion.",
+    ),
+}
+
+#: The works that sources name.
+REFERENCES: dict[str, str] = {
+    "Asbach 2008": "P. Asbach, D. Klatt, U. Hamhaber, J. Braun, R. Somasundaram, B. Hamm and "
+    "I. Sack, “Assessment of liver viscoelasticity using multifrequency MR elastography”, "
+    "Magnetic Resonance in Medicine 60(2), 373–379, 2008, abstract.",
+    "Bonavia 2025": "J. E. Bonavia and others, “Viscoelastic material properties of gelatin with "
+    "varying water to collagen mass ratios”, arXiv:2512.20502, 2025, abstract.",
+    "Debernard 2013": "L. Debernard, G. E. Leclerc, L. Robert, F. Charleux and S. F. Bensamoun, "
+    "“In vivo characterization of the muscle viscoelasticity in passive and active conditions "
+    "using multifrequency MR elastography”, Journal of Musculoskeletal Research 16(2), 1350008, "
+    "2013, abstract.",
+    "Gelatin Hydrogels": "Polymer and Biophysics Laboratory, Jawaharlal Nehru University, “Effect "
+    "of salt and temperature on visco-elasticity of gelatin hydrogels”, Journal of Surface Science "
+    "and Technology, abstract; that the loss factor is π/2 times the slope is the local form of "
+    "the Kramers–Kronig relations.",
+    "Gent 2012": "A. N. Gent (editor), “Engineering with Rubber”, 3rd edition, Hanser, 2012, on "
+    "elasticity and on dynamic mechanical properties.",
+    "Gibson 1981": "L. J. Gibson, K. E. Easterling and M. F. Ashby, “The structure and mechanics "
+    "of cork”, Proceedings of the Royal Society A 377, 99–117, 1981.",
+    "Gibson 1997": "L. J. Gibson and M. F. Ashby, “Cellular Solids: Structure and Properties”, 2nd "
+    "edition, Cambridge University Press, 1997, on the mechanics of foams and on cork.",
+    "Jacobs and Thompson": "Jacobs & Thompson Inc., data sheet of the natural sponge rubber 1040, "
+    "after ASTM D1056.",
+    "Kaye and Laby": "G. W. C. Kaye and T. H. Laby, “Tables of Physical and Chemical "
+    "Constants”, section 2.4.6.",
+    "Klatt 2010": "D. Klatt and others, “Viscoelasticity-based MR elastography of skeletal "
+    "muscle”, Physics in Medicine and Biology 55(21), 6445–6459, 2010, abstract.",
+    "Krouskop 1998": "T. A. Krouskop, T. M. Wheeler, F. Kallel, B. S. Garra and T. Hall, “Elastic "
+    "moduli of breast and prostate tissues under compression”, Ultrasonic Imaging 20(4), 260–274, "
+    "1998, abstract.",
+    "Lakes 1987": "R. Lakes, “Foam structures with a negative Poisson's ratio”, Science 235, "
+    "1038–1040, 1987.",
+    "Lanoy 2020": "M. Lanoy, F. Lemoult, A. Eddi and C. Prada, “Dirac cones and chiral selection "
+    "of elastic waves in a soft strip”, Proceedings of the National Academy of Sciences 117(48), "
+    "30186–30190, 2020.",
+    "Lindley 1974": "P. B. Lindley, “Engineering Design with Natural Rubber”, 4th edition, "
+    "Malaysian Rubber Producers' Research Association, 1974, table of hardness and moduli.",
+    "MatWeb": "MatWeb, “Natural Rubber, Vulcanized (NR, IR, Polyisoprene)”.",
+    "Naeim 1999": "F. Naeim and J. M. Kelly, “Design of Seismic Isolated Structures”, Wiley, 1999, "
+    "on low-damping natural rubber bearings.",
+    "Nielsen 2001": "H. Nielsen, B. U. Marr and S. Hvidt, “Correlation between sagging and shear "
+    "elasticity in pectin, gelatin and polyacrylamide gels”, Carbohydrate Polymers 45, 395–401, "
+    "2001: incompressible.",
+    "Pestka 2008": "K. A. Pestka, “Young's modulus of a marshmallow”, The Physics Teacher 46(3), "
+    "140–141, 2008.",
+    "Polyurethane Foam Association 2016": "Polyurethane Foam Association, “Viscoelastic (memory) "
+    "foam”, In•Touch 11(1), revised 2016.",
+    "Smooth-On": "Smooth-On, technical bulletin of the Ecoflex series.",
+    "USDA 2018": "U.S. Department of Agriculture, National Nutrient Database for Standard "
+    "Reference, Legacy Release, entry 19116, “Candies, marshmallows”, 2018.",
+    "Wells 2011": "P. N. T. Wells and H.-D. Liang, “Medical ultrasound: imaging of soft tissue "
+    "strain and elasticity”, Journal of the Royal Society Interface 8, 1521–1549, 2011: nearly "
+    "incompressible.",
+}

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Green strains of tets and the forces of stresses against them, as torch passes.
+
+Symmetric tensors are (6, M): xx, yy, zz, yz, zx, xy.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..linear_solvers.block_matrix import CORNER_PAIRS
+from ..materials.eigensystem import product
+from .tets import Tets
+
+# Row and column of each component.
+ROWS, COLUMNS = [0, 1, 2, 1, 2, 0], [0, 1, 2, 2, 0, 1]
+
+
+class GreenStrainPasses:
+    """For CUDA, and where numba is missing."""
+
+    def __init__(self, tets: Tets) -> None:
+        self._tets = tets
+
+    def strain(self, positions: Tensor) -> Tensor:
+        """(6, M) E = (FᵀF − I)/2."""
+        f = self._tets.deformation_gradients(positions)
+        strain = 0.5 * torch.stack([(f[:, i] * f[:, j]).sum(0) for i, j in _COMPONENTS])
+        strain[:3] -= 0.5
+        return strain
+
+    def rate(self, positions: Tensor, velocities: Tensor) -> Tensor:
+        """(6, M) dE/dt = (Fᵀ dF/dt + dF/dtᵀ F)/2, in 1/s."""
+        f = self._tets.deformation_gradients(positions)
+        change = self._tets.deformation_gradients(velocities)
+        return 0.5 * torch.stack(
+            [(f[:, i] * change[:, j] + change[:, i] * f[:, j]).sum(0) for i, j in _COMPONENTS]
+        )
+
+    def add_forces(self, positions: Tensor, stress: Tensor, out: Tensor) -> None:
+        """Adds V F S times the shape gradients, (3, N) in newtons, to ``out``."""
+        f = self._tets.deformation_gradients(positions)
+        first_piola = product(f, self._tets.volumes * _full(stress))
+        gradients = self._tets.shape_gradients[1:]
+        self._tets.add_edge_forces(product(first_piola, gradients.transpose(0, 1)), out)
+
+    def hessian_blocks(
+        self, positions: Tensor, stress: Tensor, shear: Tensor, bulk: Tensor, out: Tensor
+    ) -> None:
+        """Writes the (M, 10, 9) blocks of ``CORNER_PAIRS``, row by row, in N/m.
+
+        With F g_a for the shape gradient g_a of corner a they are
+        V (g_a·S g_b I + a (F g_b ⊗ F g_a + g_a·g_b F Fᵀ) + b F g_a ⊗ F g_b).
+        """
+        f, volumes = self._tets.deformation_gradients(positions), self._tets.volumes
+        left, gradients = product(f, f.transpose(0, 1)), self._tets.shape_gradients
+        full = _full(stress)
+        along = [(f * g).sum(1) for g in gradients]
+        for pair, (a, b) in enumerate(CORNER_PAIRS):
+            block = shear * (along[b][:, None] * along[a])
+            block += shear * (gradients[a] * gradients[b]).sum(0) * left
+            block += bulk * (along[a][:, None] * along[b])
+            turning = (gradients[a] * (full * gradients[b]).sum(1)).sum(0)
+            block.diagonal(dim1=0, dim2=1).T.add_(turning)
+            out[:, pair] = (volumes * block).flatten(0, 1).T
+
+
+_COMPONENTS = list(zip(ROWS, COLUMNS, strict=True))
+
+
+def _full(symmetric: Tensor) -> Tensor:
+    """(3, 3, M) of (6, M)."""
+    xx, yy, zz, yz, zx, xy = symmetric
+    return torch.stack([xx, xy, zx, xy, yy, yz, zx, yz, zz]).view(3, 3, -1)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What resists the rate of a deformation: the dashpot of a Kelvin–Voigt solid."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..compiled import is_compiled
+from ..linear_solvers.block_matrix import BlockMatrix
+from .fused_green_strain import FusedGreenStrain
+from .green_strain_passes import GreenStrainPasses
+from .potential import Potential
+from .tets import Tets
+
+
+class Viscosity(Potential):
+    """The second Piola–Kirchhoff stress 2a dE/dt + b tr(dE/dt) I in the Green strain E.
+
+    The Green strain does not see rotations, so that bodies turn freely. With a = βμ and b = βλ a
+    body near rest is damped by β times its stiffness.
+
+    Over a step of τ seconds that began at the strain E₀ it is the gradient of the energy
+    Σ V (a ΔE : ΔE + b/2 tr²ΔE) / τ with ΔE = E − E₀: a St. Venant–Kirchhoff solid whose rest shape
+    is where the step began.
+
+    Source: Antman, "Nonlinear Problems of Elasticity", 2nd edition, section XII.2, on strain-rate
+    materials.
+
+    Args:
+        tets: that have it.
+        shear: (M,) a in Pa s.
+        bulk: (M,) b in Pa s.
+    """
+
+    def __init__(self, tets: Tets, shear: Tensor, bulk: Tensor) -> None:
+        self._tets, self._shear, self._bulk = tets, shear, bulk
+        on_cpu = is_compiled() and not shear.is_cuda
+        self._strains: FusedGreenStrain | GreenStrainPasses = (
+            FusedGreenStrain(tets) if on_cpu else GreenStrainPasses(tets)
+        )
+        self._span = 1.0
+        self._before = shear.new_zeros(6, len(shear))
+
+    def add_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
+        """Adds what (3, N) velocities pull against, in newtons, to ``out``."""
+        stress = self._stress(self._strains.rate(positions, velocities))
+        self._strains.add_forces(positions, stress, out)
+
+    def begin_step(self, span: float, past: list[tuple[float, Tensor]]) -> None:
+        """Begins an implicit step.
+
+        Args:
+            span: τ in seconds.
+            past: weights and (3, N) positions whose strains add up to E₀.
+        """
+        self._span = span
+        self._before = sum(
+            (weight * self._strains.strain(positions) for weight, positions in past),
+            start=torch.zeros_like(self._before),
+        )
+
+    def energy(self, positions: Tensor) -> Tensor:
+        change = self._strains.strain(positions).sub_(self._before)
+        work = change * self._stress(change)
+        density = 0.5 * work[:3].sum(0) + work[3:].sum(0)
+        return torch.dot(density, self._tets.volumes) / self._span
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        self._strains.add_forces(positions, self._step_stress(positions), out)
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        """Projected, it leaves out what turns the stress: the rest is positive semi-definite."""
+        stress = self._step_stress(positions)
+        if projected:
+            stress.zero_()
+        blocks = self._tets.blocks
+        shear, bulk = self._moduli_of_step
+        self._strains.hessian_blocks(positions, stress, shear, bulk, blocks)
+        matrix.add_elements(self._tets.element_map(matrix), blocks)
+
+    def _step_stress(self, positions: Tensor) -> Tensor:
+        change = self._strains.strain(positions).sub_(self._before)
+        return self._stress(change).div_(self._span)
+
+    def _stress(self, strain: Tensor) -> Tensor:
+        """(6, M) 2a E + b tr(E) I of symmetric tensors: xx, yy, zz, yz, zx, xy."""
+        stress = 2.0 * self._shear * strain
+        stress[:3] += self._bulk * strain[:3].sum(0)
+        return stress
+
+    @property
+    def _moduli_of_step(self) -> tuple[Tensor, Tensor]:
+        return self._shear / self._span, self._bulk / self._span

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Scene, SoftBody, TetMesh
+from supple.core.integrators.stability import spectrum
+from supple.core.materials import StableNeoHookean
+from supple.core.system import System
+
+CORNER = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+
+
+@pytest.mark.parametrize("poisson", [0.0, 0.3, 0.45])
+def test_the_highest_frequency_is_the_root_of_the_largest_dense_eigenvalue(poisson: float) -> None:
+    material = StableNeoHookean(1e5, poisson)
+    mesh = TetMesh(CORNER, [[0, 1, 2, 3]])
+    system = System(Scene([SoftBody(mesh, material)]), torch.device("cpu"), torch.float64)
+    b = mesh.shape_gradients[0]
+    mu, lam = material.mu, material.lam
+    stiffness = np.zeros((4, 3, 4, 3))
+    for p in range(4):
+        for q in range(4):
+            stiffness[p, :, q, :] = mesh.rest_volumes[0] * (
+                lam * np.outer(b[p], b[q])
+                + mu * np.outer(b[q], b[p])
+                + mu * (b[p] @ b[q]) * np.eye(3)
+            )
+    mass = 1000.0 * mesh.rest_volumes[0] / 4
+    highest = np.linalg.eigvalsh(stiffness.reshape(12, 12))[-1] / mass
+    assert spectrum(system).frequency == pytest.approx(math.sqrt(highest), rel=1e-3)
+
+
+def test_the_longest_wave_period_scales_with_edge_over_wave_speed(make_block) -> None:
+    def period(size: float, young: float) -> float:
+        body = SoftBody(make_block(size=(size, size, size)), StableNeoHookean(young, 0.3))
+        return 1.0 / spectrum(System(Scene([body]), torch.device("cpu"), torch.float64)).frequency
+
+    assert period(2.0, 1e4) / period(1.0, 1e4) == pytest.approx(2.0, rel=1e-3)
+    assert period(1.0, 1e4) / period(1.0, 1e6) == pytest.approx(10.0, rel=1e-3)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Presets are valid, ordered as everybody knows, and what the published numbers lead to."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import SoftBody
+from supple.core.materials import MODELS, StableNeoHookean
+from supple.core.materials.preset_table import render, stiffness
+from supple.core.materials.presets import PRESETS, REFERENCE_FREQUENCY, REFERENCES, Preset
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "materials.md"
+OMEGA = 2.0 * math.pi * REFERENCE_FREQUENCY
+CELLULAR = [name for name, preset in PRESETS.items() if preset.model == "corotated_linear"]
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+def test_a_preset_makes_a_body(make_block, preset: Preset) -> None:
+    body = SoftBody(
+        make_block(),
+        preset.material(),
+        preset.density,
+        damping=preset.damping,
+        stiffness_damping=preset.stiffness_damping,
+        viscosity=preset.viscosity,
+    )
+    assert type(body.material) is MODELS[preset.model]
+    assert (body.material.young, body.material.poisson) == (preset.young, preset.poisson)
+    assert 10.0 < preset.density < 1500.0
+    assert 0.0 < preset.loss_factor < 1.0
+
+
+def test_some_things_are_softer_than_others() -> None:
+    order = ["gelatine_dessert", "fat", "muscle_relaxed", "muscle_tensed"]
+    order += ["silicone", "rubber", "cork"]
+    for softer, stiffer in pairwise(order):
+        assert PRESETS[softer].young < PRESETS[stiffer].young
+    assert PRESETS["gelatine_dessert"].young < PRESETS["gelatine_ballistic"].young
+
+
+def test_the_menu_goes_from_soft_to_stiff() -> None:
+    moduli = [preset.young for preset in PRESETS.values()]
+    assert moduli == sorted(moduli)
+
+
+def test_some_things_are_lighter_than_others() -> None:
+    order = ("foam", "cork", "sponge", "fat", "rubber", "gelatine_dessert", "muscle_relaxed")
+    for lighter, heavier in pairwise(order):
+        assert PRESETS[lighter].density < PRESETS[heavier].density
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+def test_every_number_has_a_source_that_is_a_known_work(preset: Preset) -> None:
+    parts = re.split(r"(?:^|\. )((?:E|ν|ρ|tan δ)(?:, (?:E|ν|ρ|tan δ))*): ", preset.source)[1:]
+    sourced = [symbol for symbols in parts[::2] for symbol in symbols.split(", ")]
+    assert sorted(sourced) == sorted(["E", "ν", "ρ", "tan δ"])
+    for text in parts[1::2]:
+        assert any(work in text for work in (*REFERENCES, "natural rubber")), text
+
+
+def test_no_work_is_listed_for_nothing() -> None:
+    sources = " ".join(preset.source for preset in PRESETS.values())
+    assert [work for work in REFERENCES if work not in sources] == []
+
+
+@pytest.mark.parametrize("loss_factor", [0.031, 0.19, 0.45])
+def test_inner_damping_takes_from_a_wobble_what_the_loss_factor_says(loss_factor: float) -> None:
+    preset = Preset("Test", "linear", 1e4, 0.3, 1000.0, loss_factor, "")
+    # x″ + β ω² x′ + ω² x = 0 at the reference frequency, as a system of first order.
+    resistance = preset.stiffness_damping * OMEGA**2
+    system = np.array([[0.0, 1.0], [-(OMEGA**2), -resistance]])
+    rate = -np.linalg.eigvals(system).real
+    # exp(−ζωt) with the damping ratio ζ = tan δ / 2: a factor exp(−π tan δ) in a period 2π/ω.
+    left = np.exp(-rate * 2.0 * math.pi / OMEGA)
+    np.testing.assert_allclose(left, math.exp(-math.pi * loss_factor), rtol=1e-12)
+
+
+def test_inner_damping_loses_the_share_of_energy_that_defines_the_loss_factor() -> None:
+    preset = PRESETS["foam"]
+    period = 1.0 / REFERENCE_FREQUENCY
+    t = np.linspace(0.0, period, 2000, endpoint=False)
+    strain, rate = np.sin(OMEGA * t), OMEGA * np.cos(OMEGA * t)
+    lost = period * np.mean(preset.young * preset.stiffness_damping * rate * rate)
+    stored = 0.5 * preset.young * np.max(strain) ** 2
+    assert lost / (2.0 * math.pi * stored) == pytest.approx(preset.loss_factor, rel=1e-6)
+
+
+def _three_parameters(elastic: float, spring: float, viscosity: float) -> complex:
+    """Complex shear modulus of a spring beside a spring and a dashpot in a row."""
+    dashpot = 1j * OMEGA * viscosity
+    return elastic + spring * dashpot / (spring + dashpot)
+
+
+def _power_law(ratio: float) -> float:
+    """Between 277 kPa at 2 parts of water to 1 of gelatine and 4.34 kPa at 20."""
+    exponent = math.log(277.0 / 4.34) / math.log(20.0 / 2.0)
+    return 4340.0 * (20.0 / ratio) ** exponent
+
+
+def _mixture(parts_of_water: float) -> float:
+    return (parts_of_water + 1.0) / (parts_of_water / 998.0 + 1.0 / 1340.0)
+
+
+_LIVER = _three_parameters(1160.0, 1970.0, 7.3)
+_SILICONE = 1.0 + (1j * OMEGA * 260e-6) ** 0.33
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "published"),
+    [
+        ("liver", "young", 3.0 * _LIVER.real),
+        ("liver", "loss_factor", _LIVER.imag / _LIVER.real),
+        ("gelatine_dessert", "young", _power_law(20.0)),
+        ("gelatine_dessert", "density", _mixture(20.0)),
+        ("gelatine_dessert", "loss_factor", math.pi / 2.0 * 0.02),
+        ("gelatine_ballistic", "young", _power_law(9.0)),
+        ("gelatine_ballistic", "density", _mixture(9.0)),
+        ("gelatine_ballistic", "loss_factor", math.pi / 2.0 * 0.02),
+        ("fat", "young", 3.0 * 1610.0),
+        ("fat", "loss_factor", math.tan(math.acos(0.93))),
+        ("muscle_relaxed", "young", 3.0 * 3670.0),
+        ("muscle_relaxed", "loss_factor", math.tan(0.253 * math.pi / 2.0)),
+        ("muscle_tensed", "young", 3.0 * 11290.0),
+        ("muscle_tensed", "loss_factor", math.tan(0.270 * math.pi / 2.0)),
+        ("foam", "loss_factor", -math.log(0.55) / math.pi),
+        ("sponge", "young", 0.5 * (13.7e3 + 34.4e3) / 0.25),
+        ("sponge", "density", 0.5 * (259.0 + 397.0)),
+        # A Neo-Hookean solid drawn to twice its length: E/3 (2 − 1/4).
+        ("silicone", "young", 69e3 / ((2.0 - 0.25) / 3.0)),
+        ("silicone", "loss_factor", _SILICONE.imag / _SILICONE.real),
+        ("rubber", "loss_factor", 2.0 * 0.025),
+    ],
+)
+def test_a_derived_number_is_what_the_published_ones_lead_to(
+    name: str, number: str, published: float
+) -> None:
+    assert getattr(PRESETS[name], number) == pytest.approx(published, rel=0.015)
+
+
+def _pressed(preset: Preset, model: type, length: float) -> tuple[float, float]:
+    """Width and nominal stress of a block pressed to a share of its length, its sides free."""
+    material = model(preset.young, preset.poisson)
+
+    def stress(width: float) -> torch.Tensor:
+        f = torch.diag(torch.tensor([length, width, width], dtype=torch.float64))
+        return material.first_piola(f[None])[0]
+
+    low, high = 0.2, 2.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if stress(middle)[1, 1] > 0.0 else (middle, high)
+    return low, -float(stress(low)[0, 0])
+
+
+@pytest.mark.parametrize("name", CELLULAR)
+def test_pressed_hard_foam_and_cork_bulge_a_little_and_do_not_draw_their_sides_in(name) -> None:
+    preset = PRESETS[name]
+    width, stress = _pressed(preset, MODELS[preset.model], 0.3)
+    assert width == pytest.approx(1.0 + 0.7 * preset.poisson)
+    assert stress == pytest.approx(0.7 * preset.young)
+    # Which is why they are not of the default model.
+    assert _pressed(preset, StableNeoHookean, 0.3)[0] < 1.0
+
+
+def test_the_sponge_is_as_soft_at_a_quarter_as_its_data_sheet_says() -> None:
+    preset = PRESETS["sponge"]
+    assert 13.7e3 < _pressed(preset, MODELS[preset.model], 0.75)[1] < 34.4e3
+
+
+def test_the_table_in_the_docs_is_that_of_the_code() -> None:
+    assert render() in DOCS.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("young", "text"), [(4340.0, "4.34 kPa"), (1.5e6, "1.5 MPa")])
+def test_stiffness_is_written_as_people_read_it(young: float, text: str) -> None:
+    assert stiffness(young) == text
