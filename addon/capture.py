@@ -11,13 +11,15 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.errors import SceneError, SuppleError
+from ..core.errors import SceneError
 from ..core.job import Settings
 from ..core.materials import MODELS
-from ..core.scene import Ground, Scene, Skin, SoftBody, SurfaceMesh, check_above_ground
-from .captured import Capture, CapturedObject
+from ..core.overlap import check_above_ground, check_clear_of
+from ..core.scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
+from .captured import Capture, CapturedObject, CaptureError
+from .colliders import capture_colliders
 from .integrators import of_body
-from .motion import Matrices, Motion, follow, frame_kept, transform, world_matrix
+from .motion import NO_PINS, Matrices, Motion, follow, frame_kept, transform, world_matrix
 from .surfaces import (
     PIN_WEIGHT,
     Points,
@@ -31,10 +33,6 @@ from .units import exact, metres_per_unit
 
 # A matrix whose columns span less than this share of their cube is flat.
 FLAT = 1e-9
-
-
-class CaptureError(SuppleError):
-    """The scene cannot be simulated as it is; the message says what to change."""
 
 
 def capture(context: bpy.types.Context) -> Capture:
@@ -58,12 +56,13 @@ def capture(context: bpy.types.Context) -> Capture:
         scene.frame_set(frames[0])
         depsgraph = context.evaluated_depsgraph_get()
         shapes = [_Shape.read(obj, depsgraph, unit) for obj in objects]
+        colliders = capture_colliders(context, frames, unit)
         motions = follow(context, objects, pinned, frames)
     bodies = []
     for obj, shape, pins, motion in zip(objects, shapes, pinned, motions, strict=True):
         _check_matrices(obj, motion)
         bodies.append(_soft_body(obj, shape, pins, motion, unit))
-    described = _scene(scene, bodies, unit)
+    described = _scene(scene, bodies, shapes, colliders, unit)
     captured = [
         CapturedObject(obj.session_uid, obj.name, len(shape.points), motion.matrices, unit)
         for obj, shape, motion in zip(objects, shapes, motions, strict=True)
@@ -157,7 +156,13 @@ def _soft_body(
         )
 
 
-def _scene(scene: bpy.types.Scene, bodies: list[SoftBody], unit: float) -> Scene:
+def _scene(
+    scene: bpy.types.Scene,
+    bodies: list[SoftBody],
+    shapes: list[_Shape],
+    colliders: list[Sphere],
+    unit: float,
+) -> Scene:
     own = scene.supple
     ground = None
     try:
@@ -167,11 +172,14 @@ def _scene(scene: bpy.types.Scene, bodies: list[SoftBody], unit: float) -> Scene
                 exact(own.ground_friction),
                 exact(own.ground_restitution),
                 own.ground_response,
+                penalty=exact(own.ground_penalty),
             )
-            for body in bodies:
-                check_above_ground(body.name, body.mesh.vertices, ground)
+        for body, shape in zip(bodies, shapes, strict=True):
+            if ground is not None:
+                check_above_ground(body.name, shape.vertices, ground)
+            check_clear_of(body.name, shape.vertices, shape.triangles, colliders)
         x, y, z = (unit * exact(part) if scene.use_gravity else 0.0 for part in scene.gravity)
-        return Scene(bodies, ground, (x, y, z))
+        return Scene(bodies, ground, (x, y, z), colliders)
     except SceneError as error:
         raise CaptureError(str(error)) from error
 
@@ -199,7 +207,7 @@ def _settings(
 def _pinned(obj: bpy.types.Object) -> NDArray[np.int32]:
     name = obj.supple.pin_group
     if not name:
-        return np.empty(0, dtype=np.int32)
+        return NO_PINS
     group = obj.vertex_groups.get(name)
     if group is None:
         raise CaptureError(

@@ -8,10 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.errors import SuppleError
 from ..core.job import Settings
 from ..core.scene import Scene
 from .motion import Matrices, transform
 from .surfaces import Points
+
+
+class CaptureError(SuppleError):
+    """The scene cannot be simulated as it is; the message says what to change."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ from .surfaces import Points, own_shape
 
 Matrices = NDArray[np.float64]
 
+#: Of an object without pins.
+NO_PINS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+
 
 @dataclass(frozen=True)
 class Motion:
@@ -68,8 +71,15 @@ def follow(
             if moves[k] or frame == frames[0]:
                 matrices[k].append(world_matrix(obj, depsgraph))
             if bends[k] or frame == frames[0]:
-                pins[k].append(own_shape(obj, depsgraph)[pinned[k]])
+                pins[k].append(_pinned_points(obj, depsgraph, pinned[k]))
     return [Motion(_one_if_still(m), _one_if_still(p)) for m, p in zip(matrices, pins, strict=True)]
+
+
+def _pinned_points(
+    obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, pinned: NDArray[np.int32]
+) -> Points:
+    # Not every object has vertices.
+    return own_shape(obj, depsgraph)[pinned] if len(pinned) else np.empty((0, 3))
 
 
 def world_matrix(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Matrices:

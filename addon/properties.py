@@ -16,12 +16,13 @@ from bpy.props import (
 )
 
 from . import integrators
+from .collider_properties import ColliderSettings
 
 HIDDEN = {"HIDDEN"}
 
 
-class SuppleObject(bpy.types.PropertyGroup):
-    """Settings of one soft body."""
+class SuppleObject(ColliderSettings, bpy.types.PropertyGroup):
+    """Settings of one soft body, or of one object that soft bodies land on."""
 
     enabled: BoolProperty(name="Soft Body", description="Simulate this object as an elastic solid")
     model: EnumProperty(
@@ -202,6 +203,18 @@ class SuppleScene(bpy.types.PropertyGroup):
         min=0.0,
         max=1.0,
         subtype="FACTOR",
+    )
+    ground_penalty: FloatProperty(
+        name="Push",
+        description=(
+            "How hard a vertex is pushed out that fell below, in 1/s: the faster it moves, the "
+            "harder. 0 only puts it back"
+        ),
+        default=0.0,
+        soft_min=0.0,
+        soft_max=1000.0,
+        precision=1,
+        step=100,
     )
     use_scene_range: BoolProperty(
         name="Scene Frame Range",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .embedding import Embedding, embed
     from .errors import InstabilityError, JobError, SceneError, SuppleError
-    from .scene import Ground, Scene, Skin, SoftBody, SurfaceMesh
+    from .scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
     from .simulator import Frame, Simulator
     from .tet_mesh import TetMesh
     from .tetrahedralizers import tetrahedralize
@@ -29,6 +29,7 @@ _HOMES = {
     "Simulator": "simulator",
     "Skin": "scene",
     "SoftBody": "scene",
+    "Sphere": "scene",
     "SuppleError": "errors",
     "SurfaceMesh": "scene",
     "TetMesh": "tet_mesh",
@@ -47,6 +48,7 @@ __all__ = [
     "Simulator",
     "Skin",
     "SoftBody",
+    "Sphere",
     "SuppleError",
     "SurfaceMesh",
     "TetMesh",

@@ -8,8 +8,9 @@ from typing import Any
 
 from .embedding import embed
 from .errors import SceneError
+from .overlap import check_above_ground, check_clear_of
 from .pin_transfer import pinned_tet_vertices, transfer_path
-from .scene import Scene, Skin, SoftBody, SurfaceMesh, check_above_ground
+from .scene import Scene, Skin, SoftBody, SurfaceMesh
 from .tet_mesh import TetMesh
 from .tetrahedralizers import tetrahedralize
 from .tetrahedralizers.report import report as report_mesh
@@ -29,6 +30,7 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         if isinstance(body.mesh, SurfaceMesh):
             if scene.ground is not None:
                 check_above_ground(body.name, body.mesh.vertices, scene.ground)
+            check_clear_of(body.name, body.mesh.vertices, body.mesh.triangles, scene.colliders)
             body, report = _fill(body, body.mesh)
             reports.append(report)
         bodies.append(_embed_skin(body))

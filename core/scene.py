@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from .materials.material import PARAMETERS
 from .tet_mesh import TetMesh
 
 Vector = tuple[float, float, float]
-
-# How far into the ground counts as standing on it, in diagonals of the body.
-STANDING = 1e-3
 
 
 @dataclass(eq=False)
@@ -177,6 +174,7 @@ class Ground:
             ``projection`` puts those that fell below back on the plane.
         distance: at which the barrier begins to push, in metres; None is a thousandth of the
             largest body's diagonal.
+        penalty: k in 1/s of the push k m |v| on a vertex below, for ``projection`` only.
     """
 
     height: float = 0.0
@@ -184,18 +182,43 @@ class Ground:
     restitution: float = 0.0
     response: Literal["barrier", "projection"] = "barrier"
     distance: float | None = None
+    penalty: float = 0.0
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.height):
             raise SceneError(f"Ground: the height must be a finite number, not {self.height}.")
-        if not (math.isfinite(self.friction) and self.friction >= 0.0):
-            raise SceneError(f"Ground: the friction must be 0 or more, not {self.friction:g}.")
-        if not 0.0 <= self.restitution <= 1.0:
-            raise SceneError(f"Ground: restitution must be 0 … 1, not {self.restitution:g}.")
+        _check_contact("Ground", self.friction, self.restitution, self.penalty)
         if self.response not in ("barrier", "projection"):
             raise SceneError(f"Ground: there is no response {self.response!r}.")
         if self.distance is not None and not self.distance > 0.0:
             raise SceneError(f"Ground: the distance must be above 0 m, not {self.distance:g}.")
+
+
+@dataclass(eq=False)
+class Sphere:
+    """A fixed solid sphere that bodies land on, in explicit steps.
+
+    Args:
+        center: in metres.
+        radius: in metres.
+        friction: Coulomb coefficient.
+        restitution: fraction of the normal speed kept at a bounce.
+        penalty: k in 1/s of the push k m |v| on a vertex inside.
+        name: what messages call it.
+    """
+
+    center: Vector
+    radius: float
+    friction: float = 0.5
+    restitution: float = 0.0
+    penalty: float = 0.0
+    name: str = "Sphere"
+
+    def __post_init__(self) -> None:
+        self.center = _vector(self.center, f"{self.name}: the center")
+        if not (math.isfinite(self.radius) and self.radius > 0.0):
+            raise SceneError(f"{self.name}: the radius must be above 0 m, not {self.radius:g}.")
+        _check_contact(self.name, self.friction, self.restitution, self.penalty)
 
 
 @dataclass(eq=False)
@@ -206,11 +229,13 @@ class Scene:
         bodies: at least one.
         ground: or None for free space.
         gravity: acceleration in m/s².
+        colliders: fixed bodies to land on.
     """
 
     bodies: list[SoftBody]
     ground: Ground | None = None
     gravity: Vector = (0.0, 0.0, -9.81)
+    colliders: list[Sphere] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not self.bodies:
@@ -218,22 +243,13 @@ class Scene:
         self.gravity = _vector(self.gravity, "Gravity")
 
 
-def check_above_ground(name: str, points: NDArray[np.floating[Any]], ground: Ground) -> None:
-    """Refuses a body that starts in the ground; one that stands on it may dip in a little.
-
-    Args:
-        name: of the body.
-        points: (N, 3) in metres.
-        ground: of its scene.
-
-    Raises:
-        SceneError: with the depth.
-    """
-    depth = ground.height - float(points[:, 2].min())
-    if depth > STANDING * float(np.linalg.norm(np.ptp(points, axis=0))):
-        raise SceneError(
-            f"{name} starts {depth:.3g} m below the ground; raise it or lower the ground."
-        )
+def _check_contact(name: str, friction: float, restitution: float, penalty: float) -> None:
+    if not (math.isfinite(friction) and friction >= 0.0):
+        raise SceneError(f"{name}: the friction must be 0 or more, not {friction:g}.")
+    if not 0.0 <= restitution <= 1.0:
+        raise SceneError(f"{name}: restitution must be 0 … 1, not {restitution:g}.")
+    if not (math.isfinite(penalty) and penalty >= 0.0):
+        raise SceneError(f"{name}: the penalty must be 0 or more per second, not {penalty:g}.")
 
 
 def _positions(values: object, what: str) -> NDArray[np.float64]:

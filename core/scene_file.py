@@ -14,7 +14,7 @@ from .embedding import Embedding
 from .errors import JobError, SceneError
 from .files import read_arrays, read_json, write_arrays, write_json
 from .materials import MODELS
-from .scene import Ground, Scene, Skin, SoftBody, SurfaceMesh
+from .scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
 from .tet_mesh import TetMesh
 
 Arrays = dict[str, NDArray[Any]]
@@ -29,6 +29,7 @@ _TYPES: dict[str, type] = {
         Scene,
         Skin,
         SoftBody,
+        Sphere,
         SurfaceMesh,
         TetMesh,
         *MODELS.values(),

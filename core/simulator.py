@@ -136,7 +136,7 @@ class Simulator:
 
         Raises:
             InstabilityError: when nothing holds a body, or no equilibrium is found.
-            SceneError: when the ground is bouncy.
+            SceneError: when there are colliders or the ground is bouncy.
         """
         began = time.perf_counter()
         # Another system: an explicit integrator wants its materials as they are.

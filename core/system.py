@@ -14,19 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .errors import JobError, SceneError
-from .ground_step import BarrierStep, GroundStep, ProjectionStep
 from .materials import Linear, Material
 from .materials.material import PARAMETERS
+from .obstacles import Obstacles
 from .pins import MovingPins
-from .potentials import Elasticity, Gravity, GroundBarrier, LinearElasticity, Potential, Viscosity
-from .scene import Ground, Scene, SoftBody, check_above_ground
+from .potentials import Elasticity, Gravity, LinearElasticity, Potential, Viscosity
+from .scene import Scene, SoftBody
 from .tet_mesh import TetMesh
-
-# The ground's stiffness in units of the body's: large enough to stop it within the distance.
-BARRIER_STIFFNESS = 0.1
-# The distance at which the ground begins to act, in units of the largest body's diagonal.
-BARRIER_DISTANCE = 1e-3
-
 
 # What a state of a method that looks back is saved under besides.
 BEFORE = ("positions_before", "velocities_before")
@@ -181,14 +175,11 @@ class System:
         fall = float(np.linalg.norm(scene.gravity)) * 0.01 * self.shortest_edge()
         self.smallest_energy = float(mass.sum()) * fall
         self.potentials: list[Potential] = [*self.elasticities, self.gravity]
-        self.ground_barrier: GroundBarrier | None = None
-        self.ground_step: GroundStep | None = None
         self._measured: tuple[State, Energies] | None = None
         #: Coulomb coefficient of the ground.
         self.friction = 0.0 if scene.ground is None else scene.ground.friction
-        self._ground = scene.ground
-        if scene.ground is not None:
-            self._add_ground(scene.ground)
+        self.obstacles = Obstacles(scene, self.meshes, self.size, self.inverse_mass)
+        self.ground_barrier = self.obstacles.barrier
 
     @property
     def names(self) -> str:
@@ -222,7 +213,8 @@ class System:
         velocities[:, torch.as_tensor(self.is_pinned, device=self.device)] = 0.0
         if self.moving_pins is not None:
             positions[:, self.moving_pins.vertices] = self.moving_pins.positions(0, 0.0)
-        self._clear_ground(positions)
+        for body, mesh, where in zip(self.bodies, self.meshes, self.body_slices(), strict=True):
+            self.obstacles.clear(body, mesh, where, positions)
         return State(positions, velocities, 0, substeps)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
@@ -248,12 +240,11 @@ class System:
     @property
     def has_obstacles(self) -> bool:
         """Whether there is anything to meet."""
-        return self.ground_step is not None
+        return len(self.obstacles.steps) > 0
 
     def meet_obstacles(self, positions: Tensor, velocities: Tensor, step: float) -> None:
-        """Changes positions and velocities, both (3, N), at the end of an explicit step."""
-        if self.ground_step is not None:
-            self.ground_step.apply(positions, velocities, step)
+        """Corrects (3, N) positions and velocities after an explicit step of ``step`` seconds."""
+        self.obstacles.meet(positions, velocities, step)
 
     def energies(self, state: State) -> Energies:
         """Of a state; kept for the last one asked, since a frame ends where the next begins."""
@@ -277,9 +268,8 @@ class System:
 
     def minimum_ground_distance(self, positions: Tensor) -> float | None:
         """Height of the lowest vertex above the ground in metres; None without a ground."""
-        if self._ground is None:
-            return None
-        return float(positions[2].min()) - self._ground.height
+        ground = self.obstacles.ground
+        return None if ground is None else float(positions[2].min()) - ground.height
 
     # Assembly
 
@@ -357,53 +347,6 @@ class System:
                 ]
                 merged[name] = self._tensor(np.concatenate(parts))
         return replace(materials[0][0], **merged)
-
-    # Ground
-
-    def _add_ground(self, ground: Ground) -> None:
-        areas = np.concatenate([_contact_areas(mesh) for mesh in self.meshes])
-        vertices = np.flatnonzero(~self.is_pinned)
-        if ground.response == "projection":
-            self.ground_step = ProjectionStep(
-                self._indices(vertices), ground.height, ground.friction, ground.restitution
-            )
-            return
-        young = self._repeat([np.mean(np.asarray(body.material.young)) for body in self.bodies])
-        barrier = GroundBarrier(
-            self._indices(vertices),
-            self._tensor(BARRIER_STIFFNESS * young[vertices] * areas[vertices]),
-            ground.height,
-            ground.distance or BARRIER_DISTANCE * self.size,
-        )
-        self.ground_barrier = barrier
-        self.ground_step = BarrierStep(
-            barrier, self.inverse_mass[barrier.vertices], ground.friction
-        )
-
-    def _clear_ground(self, positions: Tensor) -> None:
-        """Lifts bodies off the ground that they touch, and refuses those that lie in it.
-
-        The tets of a surface may stand out of it, and into the ground that it stands on.
-        """
-        ground, barrier = self._ground, self.ground_barrier
-        if ground is None:
-            return
-        floor = ground.height + (barrier.distance if barrier else 0.0)
-        for body, where in zip(self.bodies, self.body_slices(), strict=True):
-            free = torch.as_tensor(~self.is_pinned[where], device=self.device)
-            depth = floor - float(positions[2, where][free].min())
-            if depth <= 0.0:
-                continue
-            if body.skin is None:
-                check_above_ground(body.name, positions[:, where].T.cpu().numpy(), ground)
-            positions[2, where] += free * depth
-
-
-def _contact_areas(mesh: TetMesh) -> NDArray[np.float64]:
-    """(N,) of each vertex, in m²: one inside, which only a crushed body brings to the ground, has
-    the face of a cube of its volume."""
-    surface = mesh.surface_areas
-    return np.where(surface > 0.0, surface, mesh.lumped_mass(1.0) ** (2.0 / 3.0))
 
 
 def _tet_mesh(body: SoftBody) -> TetMesh:

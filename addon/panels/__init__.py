@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The tab Supple in the 3D view's sidebar: one panel a file."""
 
+from .collider import SUPPLE_PT_collider
 from .ground import SUPPLE_PT_ground
 from .main import SUPPLE_PT_main
 from .material import SUPPLE_PT_material
@@ -13,6 +14,7 @@ CLASSES = [
     SUPPLE_PT_material,
     SUPPLE_PT_mesh,
     SUPPLE_PT_pins,
+    SUPPLE_PT_collider,
     SUPPLE_PT_ground,
     SUPPLE_PT_simulation,
 ]

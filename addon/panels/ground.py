@@ -26,3 +26,4 @@ class SUPPLE_PT_ground(Sidebar, bpy.types.Panel):
         layout.prop(own, "ground_response")
         if own.ground_response == "projection":
             layout.prop(own, "ground_restitution")
+            layout.prop(own, "ground_penalty")

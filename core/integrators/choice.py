@@ -47,7 +47,7 @@ class Automatic(Integrator):
     """
 
     def stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
-        if system.ground_barrier is None and system.ground_step is not None:
+        if system.obstacles.need_explicit_steps:
             return SymplecticEuler().stepper(system, frame_time, substeps)
         try:
             explicit = SymplecticEuler().stepper(system, frame_time, substeps)

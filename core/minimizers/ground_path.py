@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..ground_step import barrier_proximal
+from ..obstacles.barrier_step import barrier_proximal
 from ..potentials import GroundBarrier, GroundFriction
 
 

@@ -31,11 +31,8 @@ class IncrementalPotential:
     """
 
     def __init__(self, system: System) -> None:
-        if system.ground_step is not None and system.ground_barrier is None:
-            raise SceneError(
-                "A bouncy ground needs explicit steps: choose smooth contact, or the integrator "
-                "Automatic or Symplectic Euler."
-            )
+        if system.obstacles.need_explicit_steps:
+            raise SceneError(_needs_explicit_steps(system))
         self.system = system
         for elasticity in system.elasticities:
             elasticity.keep_volumes()
@@ -210,3 +207,14 @@ class IncrementalPotential:
         stiffness = torch.stack([0.5 * (blocks[:, 0] + blocks[:, 4]), blocks[:, 8]])
         # A Hessian that is not projected may hold less than inertia alone.
         return torch.maximum(stiffness, self._weight[vertices])
+
+
+def _needs_explicit_steps(system: System) -> str:
+    names = ", ".join(collider.name for collider in system.obstacles.colliders)
+    what, cure = "A bouncy ground needs", "choose smooth contact, or"
+    if names:
+        what, cure = f"Colliders ({names}) need", "remove them, or choose"
+    return (
+        f"{what} explicit steps: {cure} the integrator Automatic or an explicit one such as "
+        "Symplectic Euler."
+    )

@@ -8,7 +8,8 @@ import math
 import bpy
 import pytest
 
-from supple.addon.capture import CaptureError, capture
+from supple.addon.capture import capture
+from supple.addon.captured import CaptureError
 
 
 def refusal() -> str:

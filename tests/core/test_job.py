@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from supple.core import Ground, JobError, Scene, SceneError, Skin, SoftBody, SurfaceMesh
+from supple.core import Ground, JobError, Scene, SceneError, Skin, SoftBody, Sphere, SurfaceMesh
 from supple.core.integrators.choice import NAMES
 from supple.core.job import INTEGRATORS, Job, Settings, digest
 from supple.core.materials import NeoHookean, StableNeoHookean
@@ -38,7 +38,8 @@ def _scene(make_block) -> Scene:
         skin=Skin(BOX[0], pinned=[1]),
         name="Box",
     )
-    return Scene([tets, surface], ground=Ground(-2.0, friction=0.1), gravity=(0, 1, -2))
+    ball = Sphere((0.0, 9.0, 0.0), 1.5, friction=0.2, restitution=0.3, penalty=4.0, name="Ball")
+    return Scene([tets, surface], Ground(-2.0, friction=0.1), (0, 1, -2), [ball])
 
 
 def test_a_scene_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path) -> None:
@@ -63,6 +64,8 @@ def test_a_scene_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path
     assert isinstance(second.mesh, SurfaceMesh)
     assert second.mesh.edge_length == 0.5
     assert read.scene.gravity == (0.0, 1.0, -2.0)
+    (ball,) = read.scene.colliders
+    assert (ball.center, ball.radius, ball.penalty, ball.name) == ((0, 9, 0), 1.5, 4.0, "Ball")
 
 
 def test_a_change_of_any_number_changes_the_digest(make_block) -> None:
@@ -76,8 +79,11 @@ def test_a_change_of_any_number_changes_the_digest(make_block) -> None:
         calmer = _scene(make_block)
         setattr(calmer.bodies[0], setting, 0.26)
         names.add(digest(calmer, settings))
+    smoother = _scene(make_block)
+    smoother.colliders[0].friction = 0.1
+    names.add(digest(smoother, settings))
     names |= {digest(_scene(make_block), Settings(12, integrator=name)) for name in INTEGRATORS}
-    assert len(names) == 5 + len(INTEGRATORS)
+    assert len(names) == 6 + len(INTEGRATORS)
 
 
 def test_a_longer_run_of_the_same_scene_has_the_same_digest(make_block) -> None:

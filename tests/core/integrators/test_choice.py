@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from supple.core import Ground, Scene, SceneError, Simulator, SoftBody
+from supple.core import Ground, Scene, SceneError, Simulator, SoftBody, Sphere
 from supple.core.integrators import (
     BDF2,
     NAMES,
@@ -45,6 +45,13 @@ def test_a_bouncy_ground_is_stepped_explicitly(make_block, young: float) -> None
     assert _chosen(make_block, young, ground=bouncy) == "Symplectic Euler"
 
 
+@pytest.mark.parametrize("young", [SOFT, STIFF])
+def test_colliders_are_met_in_explicit_steps(make_block, young: float) -> None:
+    body = SoftBody(make_block(), StableNeoHookean(young, 0.3))
+    scene = Scene([body], Ground(), colliders=[Sphere((0.0, 0.0, -3.0), 1.0)])
+    assert Simulator(scene, Automatic()).stepper.label == "Symplectic Euler"
+
+
 def test_smooth_contact_leaves_the_choice(make_block) -> None:
     assert _chosen(make_block, SOFT, ground=Ground()) == "Symplectic Euler"
     assert _chosen(make_block, STIFF, ground=Ground()) == "Implicit Euler"
@@ -70,6 +77,15 @@ def test_implicit_steps_on_a_bouncy_ground_are_refused_with_what_helps(make_bloc
     with pytest.raises(SceneError, match=r"bouncy ground needs explicit steps: choose smooth") as e:
         Simulator(scene, kind())
     assert "Automatic" in str(e.value) and "Symplectic Euler" in str(e.value)
+
+
+@pytest.mark.parametrize("kind", [ImplicitEuler, BDF2])
+def test_implicit_steps_with_colliders_are_refused_with_their_names(make_block, kind) -> None:
+    spheres = [Sphere((0.0, 0.0, -3.0), 1.0, name="Ball"), Sphere((9.0, 0.0, 0.0), 1.0, name="Egg")]
+    scene = Scene([SoftBody(make_block())], ground=Ground(), colliders=spheres)
+    words = r"Colliders \(Ball, Egg\) need explicit steps: remove them, or choose .* Automatic or"
+    with pytest.raises(SceneError, match=words):
+        Simulator(scene, kind())
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,9 @@ import pytest
 import torch
 
 from supple.core.barrier import barrier_slope
-from supple.core.ground_step import BarrierStep, GroundStep, ProjectionStep, barrier_proximal
+from supple.core.obstacles import BarrierStep
+from supple.core.obstacles.barrier_step import barrier_proximal
 from supple.core.potentials import GroundBarrier
-
-
-@pytest.fixture(autouse=True, params=["compiled loops", "torch passes"])
-def way(request: pytest.FixtureRequest) -> None:
-    if request.param == "torch passes":
-        request.getfixturevalue("without_compiled_loops")
 
 
 def _one_vertex(height: float, velocity: tuple[float, float, float]) -> tuple:
@@ -52,40 +47,23 @@ def test_a_vertex_out_of_reach_is_left_alone() -> None:
     assert velocities.flatten().tolist() == [1.0, 2.0, -3.0]
 
 
-@pytest.mark.parametrize("restitution", [0.0, 0.3, 1.0])
-def test_projection_reverses_the_vertical_speed_by_the_restitution(restitution: float) -> None:
-    positions, velocities = _one_vertex(-0.01, (0.0, 0.0, -2.0))
-    ProjectionStep(torch.tensor([0]), 0.0, 0.0, restitution).apply(positions, velocities, 0.01)
-    assert float(positions[2]) == 0.0
-    assert float(velocities[2]) == pytest.approx(2.0 * restitution)
-
-
-def test_friction_takes_the_coefficient_times_the_normal_impulse() -> None:
+def test_friction_takes_the_coefficient_times_what_the_barrier_gives() -> None:
     positions, velocities = _one_vertex(-0.01, (3.0, 4.0, -2.0))
-    ProjectionStep(torch.tensor([0]), 0.0, 0.5, 0.0).apply(positions, velocities, 0.01)
-    # 5 m/s along the ground, less 0.5 × 2 m/s.
-    assert velocities[:2].flatten().tolist() == pytest.approx([3.0 * 0.8, 4.0 * 0.8])
+    _barrier_step(0.25).apply(positions, velocities, 0.01)
+    lost = 5.0 - float(torch.hypot(*velocities[:2]))
+    assert lost == pytest.approx(0.25 * (float(velocities[2]) + 2.0))
+    assert lost > 0.3
 
 
-def test_friction_stops_a_slow_vertex_and_does_not_turn_it_round() -> None:
-    positions, velocities = _one_vertex(-0.01, (0.3, -0.4, -2.0))
-    ProjectionStep(torch.tensor([0]), 0.0, 0.5, 0.0).apply(positions, velocities, 0.01)
-    assert velocities.flatten().tolist() == [0.0, 0.0, 0.0]
-    assert positions[:2].flatten().tolist() == pytest.approx([-0.003, 0.004])
-
-
-@pytest.mark.parametrize("response", ["barrier", "projection"])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_compiled_loops_and_torch_passes_agree(response: str, dtype: torch.dtype) -> None:
+def test_compiled_loops_and_torch_passes_agree(dtype: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(5)
     heights = torch.linspace(-0.02, 0.05, 40, dtype=dtype)
     positions = torch.stack([torch.zeros_like(heights), torch.zeros_like(heights), heights])
     velocities = torch.randn(3, 40, generator=generator, dtype=dtype)
     velocities[:, ::7] = 0.0
     vertices, ones = torch.arange(40), torch.ones(40, dtype=dtype)
-    step: GroundStep = ProjectionStep(vertices, 0.0, 0.4, 0.3)
-    if response == "barrier":
-        step = BarrierStep(GroundBarrier(vertices, 50.0 * ones, 0.0, 0.01), 2.0 * ones, 0.4)
+    step = BarrierStep(GroundBarrier(vertices, 50.0 * ones, 0.0, 0.01), 2.0 * ones, 0.4)
     looped, passed = (positions.clone(), velocities.clone()), (positions, velocities)
     step.apply(*looped, 0.01)
     step._apply_passes(*passed, 0.01)

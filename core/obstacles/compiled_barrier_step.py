@@ -1,30 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ground's answer to an explicit step on a CPU, as compiled loops over vertices.
-
-What they compute is said in ``ground_step``; passes over whole arrays spend longer on being called.
-"""
+"""``BarrierStep`` on a CPU, as compiled loops over vertices."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from .barrier import derivatives_from_log
-from .compiled import compiled, shared_range, use_threads
+from ..barrier import derivatives_from_log
+from ..compiled import compiled, shared_range
+from .compiled_contact import push_off
 
-#: Fewer vertices than this a thread cost more to hand out than to compute.
-VERTICES_PER_THREAD = 2000
 # Newton from its start value has converged to the last bit of a float64 after so many steps.
 ITERATIONS = 7
 # A change by less than this share of the height; the next is its square.
 CONVERGED = 1e-9
 
 _derivatives = compiled()(derivatives_from_log)
-
-
-def share(vertex_count: int) -> None:
-    """Chooses the threads of the next loop over so many vertices."""
-    use_threads(vertex_count, VERTICES_PER_THREAD)
 
 
 @compiled(parallel=True)
@@ -48,47 +39,12 @@ def meet_barrier(
             lifted = height + ratio * distance
             gained = (lifted - positions[2, v]) / step
             positions[2, v] = lifted
-            _slow_down(positions, velocities, v, friction * gained, step)
-            velocities[2, v] += gained
-
-
-@compiled(parallel=True)
-def meet_plane(
-    positions: Any,
-    velocities: Any,
-    vertices: Any,
-    height: float,
-    restitution: float,
-    friction: float,
-    step: float,
-) -> None:
-    """Changes (3, N) positions and velocities."""
-    for i in shared_range(len(vertices)):
-        v = vertices[i]
-        if positions[2, v] < height:
-            positions[2, v] = height
-            before = velocities[2, v]
-            # A vertex that already rises is not slowed down.
-            after = max(before, abs(before) * restitution)
-            _slow_down(positions, velocities, v, friction * (after - before), step)
-            velocities[2, v] = after
-
-
-@compiled()
-def _slow_down(positions: Any, velocities: Any, v: Any, lost: Any, step: float) -> None:
-    speed = math.hypot(velocities[0, v], velocities[1, v])
-    if lost > 0.0 and speed > 0.0:
-        kept = max(0.0, speed - lost) / speed
-        for axis in range(2):
-            before = velocities[axis, v]
-            velocities[axis, v] = kept * before
-            # A vertex moved on by its old tangential velocity; take back what friction stopped.
-            positions[axis, v] += step * (kept - 1.0) * before
+            push_off(positions, velocities, v, (0.0, 0.0, 1.0), gained, friction, step)
 
 
 @compiled()
 def proximal(start: Any, stiffness: Any, smallest: float) -> Any:
-    """See ``ground_step.barrier_proximal``."""
+    """See ``barrier_step.barrier_proximal``."""
     start = min(start, 1.0)
     half = 2.0 * stiffness - start
     root = math.sqrt(max(0.0, half * half + 4.0 * stiffness * (1.0 - stiffness)))

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether soft bodies land on the active object."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..colliders import can_collide
+from .sidebar import Sidebar
+
+
+class SUPPLE_PT_collider(Sidebar, bpy.types.Panel):
+    bl_idname = "SUPPLE_PT_collider"
+    bl_label = "Collider"
+    bl_parent_id = "SUPPLE_PT_main"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return can_collide(context.object)
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        self.layout.prop(context.object.supple, "collider", text="")
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, own = self.layout, context.object.supple
+        layout.use_property_split = True
+        layout.active = own.collider
+        for name in ("collider_friction", "collider_restitution", "collider_penalty"):
+            layout.prop(own, name)

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What explicit steps collide with: the ground and fixed bodies."""
+
+from .barrier_step import BarrierStep
+from .obstacle_step import ObstacleStep
+from .obstacles import Obstacles
+from .projection_step import ProjectionStep
+from .surfaces import Ball, Plane, Surface
+
+__all__ = ["Ball", "BarrierStep", "ObstacleStep", "Obstacles", "Plane", "ProjectionStep", "Surface"]

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""``ProjectionStep`` on a CPU, as one compiled loop for all surfaces, chosen by number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..compiled import compiled, shared_range
+from .compiled_contact import push_off
+
+PLANE, BALL = 0, 1
+
+
+@compiled(parallel=True)
+def meet_surface(
+    positions: Any,
+    velocities: Any,
+    vertices: Any,
+    kind: int,
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+    restitution: float,
+    share: float,
+    friction: float,
+    step: float,
+) -> None:
+    """Changes (3, N) positions and velocities; the penalty adds ``share`` of the speed."""
+    for i in shared_range(len(vertices)):
+        v = vertices[i]
+        offset = (positions[0, v] - x, positions[1, v] - y, positions[2, v] - z)
+        distance, normal = _nearest(kind, radius, offset)
+        if distance < 0.0:
+            before, squared = 0.0, 0.0
+            for axis in range(3):
+                positions[axis, v] -= distance * normal[axis]
+                before += velocities[axis, v] * normal[axis]
+                squared += velocities[axis, v] ** 2
+            pushed = before + share * math.sqrt(squared)
+            # A vertex that already leaves is not slowed down.
+            after = max(pushed, -restitution * pushed)
+            push_off(positions, velocities, v, normal, after - before, friction, step)
+
+
+@compiled()
+def _nearest(kind: int, radius: float, offset: Any) -> Any:
+    """See ``Surface.nearest``; ``offset`` is from the surface's coordinates to the point."""
+    if kind == PLANE:
+        return offset[2], (0.0, 0.0, 1.0)
+    away = math.sqrt(offset[0] ** 2 + offset[1] ** 2 + offset[2] ** 2)
+    if away == 0.0:
+        return -radius, (0.0, 0.0, 1.0)
+    return away - radius, (offset[0] / away, offset[1] / away, offset[2] / away)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the bodies of a scene can land on: its ground and its colliders."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..overlap import check_above_ground, check_clear_of
+from ..potentials import GroundBarrier
+from ..scene import Ground, Scene, SoftBody
+from ..tet_mesh import TetMesh
+from .barrier_step import BarrierStep
+from .obstacle_step import ObstacleStep
+from .projection_step import ProjectionStep
+from .surfaces import Ball, Plane
+
+# The ground's stiffness in units of the body's: large enough to stop it within the distance.
+BARRIER_STIFFNESS = 0.1
+# The distance at which the ground begins to act, in units of the largest body's diagonal.
+BARRIER_DISTANCE = 1e-3
+# Each takes a body's deepest vertex out of a collider, and its neighbours most of the way.
+CLEARINGS = 50
+
+
+class Obstacles:
+    """The ground and the colliders, as the vertices that move meet them.
+
+    Args:
+        scene: whose obstacles they are.
+        meshes: the tetrahedra of its bodies.
+        size: diagonal of the largest body, in metres.
+        inverse_mass: (N,) of all vertices in 1/kg, zero where pinned.
+    """
+
+    def __init__(
+        self, scene: Scene, meshes: list[TetMesh], size: float, inverse_mass: Tensor
+    ) -> None:
+        self.ground, self.colliders = scene.ground, scene.colliders
+        self._inverse_mass, self._vertices = inverse_mass, torch.nonzero(inverse_mass).flatten()
+        self._balls = [Ball(sphere.center, sphere.radius) for sphere in scene.colliders]
+        self.steps: list[ObstacleStep] = [
+            ProjectionStep(
+                self._vertices, ball, sphere.friction, sphere.restitution, sphere.penalty
+            )
+            for ball, sphere in zip(self._balls, scene.colliders, strict=True)
+        ]
+        #: The ground's energy, where it has one.
+        self.barrier: GroundBarrier | None = None
+        # The ground comes last: nothing may then push a vertex below it.
+        if scene.ground is not None and scene.ground.response == "barrier":
+            self.barrier = self._barrier(scene.ground, scene.bodies, meshes, size)
+            self.steps.append(
+                BarrierStep(self.barrier, inverse_mass[self._vertices], scene.ground.friction)
+            )
+        elif scene.ground is not None:
+            self.steps.append(_plane_step(self._vertices, scene.ground))
+
+    @property
+    def need_explicit_steps(self) -> bool:
+        """Whether there is one without an energy to minimise."""
+        return bool(self.colliders) or (self.ground is not None and self.barrier is None)
+
+    def meet(self, positions: Tensor, velocities: Tensor, step: float) -> None:
+        """Corrects (3, N) positions and velocities after an explicit step of ``step`` seconds."""
+        for obstacle in self.steps:
+            obstacle.apply(positions, velocities, step)
+
+    def clear(self, body: SoftBody, mesh: TetMesh, where: slice, positions: Tensor) -> None:
+        """Moves a body off the obstacles that it touches, and refuses one that lies in them.
+
+        The tets of a surface may stand out of it, and into what it stands on.
+
+        Args:
+            body, mesh: to be moved.
+            where: its vertices lie among all.
+            positions: (3, N) of all vertices at the start.
+
+        Raises:
+            SceneError: when a body that was given as tetrahedra overlaps an obstacle.
+        """
+        points, free = positions[:, where], self._inverse_mass[where] > 0.0
+        if body.skin is None and self.colliders:
+            check_clear_of(body.name, points.T.cpu().numpy(), mesh.surface, self.colliders)
+        for ball in self._balls:
+            _move_off(points, free, ball)
+        if self.ground is None:
+            return
+        floor = self.ground.height + (self.barrier.distance if self.barrier else 0.0)
+        depth = floor - float(points[2, free].min())
+        if depth > 0.0:
+            if body.skin is None:
+                check_above_ground(body.name, points.T.cpu().numpy(), self.ground)
+            points[2] += free * depth
+
+    def _barrier(
+        self, ground: Ground, bodies: list[SoftBody], meshes: list[TetMesh], size: float
+    ) -> GroundBarrier:
+        weights = np.concatenate(
+            [
+                BARRIER_STIFFNESS * np.mean(np.asarray(body.material.young)) * _contact_areas(mesh)
+                for body, mesh in zip(bodies, meshes, strict=True)
+            ]
+        )
+        return GroundBarrier(
+            self._vertices,
+            torch.as_tensor(weights).to(self._inverse_mass)[self._vertices],
+            ground.height,
+            ground.distance or BARRIER_DISTANCE * size,
+        )
+
+
+def _plane_step(vertices: Tensor, ground: Ground) -> ProjectionStep:
+    return ProjectionStep(
+        vertices, Plane(ground.height), ground.friction, ground.restitution, ground.penalty
+    )
+
+
+def _move_off(points: Tensor, free: Tensor, ball: Ball) -> None:
+    """Moves (3, n) points that are free together, until none is in the ball."""
+    for _ in range(CLEARINGS):
+        distance, normal = ball.nearest(points)
+        deepest = int(torch.where(free, distance, torch.inf).argmin())
+        if not distance[deepest] < 0.0:
+            return
+        points -= free * distance[deepest] * normal[:, deepest, None]
+
+
+def _contact_areas(mesh: TetMesh) -> NDArray[np.float64]:
+    """(N,) of each vertex, in m²: one inside, which only a crushed body brings to the ground, has
+    the face of a cube of its volume."""
+    surface = mesh.surface_areas
+    return np.where(surface > 0.0, surface, mesh.lumped_mass(1.0) ** (2.0 / 3.0))

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An obstacle that puts back what fell into it, with a push and a bounce."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from . import compiled_projection_step as loops
+from .obstacle_step import ObstacleStep
+from .surfaces import Surface
+
+
+class ProjectionStep(ObstacleStep):
+    """Puts a vertex inside back on the surface and reverses its speed along the normal.
+
+    Args:
+        vertices: (S,) indices of free vertices.
+        surface: of the obstacle.
+        friction: Coulomb coefficient.
+        restitution: fraction of the normal speed kept.
+        penalty: k in 1/s of the force k m |v| along the normal on a vertex of mass m inside.
+    """
+
+    def __init__(
+        self,
+        vertices: Tensor,
+        surface: Surface,
+        friction: float,
+        restitution: float = 0.0,
+        penalty: float = 0.0,
+    ) -> None:
+        super().__init__(vertices, friction)
+        self._surface, self._restitution, self._penalty = surface, restitution, penalty
+
+    def _share(self, step: float) -> float:
+        """Of a vertex's speed that the penalty adds along the normal in a step: below one."""
+        return -math.expm1(-step * self._penalty)
+
+    def _respond(
+        self, points: Tensor, velocity: Tensor, step: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        distance, normal = self._surface.nearest(points)
+        before = (velocity * normal).sum(0)
+        pushed = before + self._share(step) * torch.linalg.vector_norm(velocity, dim=0)
+        # A vertex that already leaves is not slowed down.
+        after = torch.maximum(pushed, -self._restitution * pushed)
+        inside = distance < 0.0
+        change = torch.where(inside, after - before, torch.zeros_like(before))
+        return points - distance.clamp(max=0.0) * normal, normal, change
+
+    def _loop(self, positions: NDArray[Any], velocities: NDArray[Any], step: float) -> None:
+        loops.meet_surface(
+            positions,
+            velocities,
+            self._vertices.numpy(),
+            *self._surface.numbers(),
+            self._restitution,
+            self._share(step),
+            self._friction,
+            step,
+        )
