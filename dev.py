@@ -2,7 +2,7 @@
 """Everything a developer does here, on any system, with nothing but Python 3.11.
 
 setup    make .venv and install what is needed; the other commands do this first
-demo     simulate, bake and render sample_scenes/jelly_drop.blend
+demo     simulate, bake and render sample_scenes/jelly_drop.blend, or those that are named
 test     pytest; with --blender the tests in a real Blender; further words go to pytest
 lint     ruff and mypy; with --fix it mends what ruff can
 bench    time the solver beside its peers
