@@ -105,7 +105,7 @@ def adaptive_on_and_off(scene: bpy.types.Scene) -> None:
         make_soft(body, young=1e5, poisson=0.3, resolution=4, integrator=integrator)
         label(name, (x, -1.2, 0.15), 0.24)
     scene.supple.substeps, scene.supple.step_tolerance = 8, 1e-3
-    studio(scene, target=(0.0, 0.0, 0.95), distance=7.2, aspect=1.25, size=1.3, aside=0.0)
+    studio(scene, target=(0.1, 0.0, 0.95), distance=8.2, aspect=1.25, size=1.3, aside=0.0)
 
 
 def material_models(scene: bpy.types.Scene) -> None:
@@ -140,14 +140,15 @@ def integrators(scene: bpy.types.Scene) -> None:
         ("Midpoint", "midpoint", LIME),
         ("Runge–Kutta 4", "runge_kutta4", BLUEBERRY),
         ("Adaptive RK 4", "adaptive_runge_kutta4", (0.45, 0.08, 0.6)),
+        ("XPBD", "xpbd", (0.05, 0.55, 0.5)),
     )
     for index, (name, integrator, colour) in enumerate(ways):
         x = 1.5 * (index - (len(ways) - 1) / 2)
-        body = box(name, colour, (x, 0.0, 1.1), (0.8, 0.8, 0.8))
+        body = box(name, colour, (x, 0.0, 0.95), (0.8, 0.8, 0.8))
         body.rotation_euler = [math.radians(angle) for angle in (20.0, 12.0, 8.0)]
         make_soft(body, young=4e4, resolution=6, integrator=integrator)
         label(name, (x, -1.0, 0.15), 0.22)
-    studio(scene, target=(0.0, 0.0, 0.6), distance=16.0, aspect=2.5, size=1.8, aside=0.0)
+    studio(scene, target=(0.0, 0.0, 0.6), distance=18.5, aspect=2.5, size=1.8, aside=0.0)
 
 
 SAMPLES: dict[str, Sample] = {

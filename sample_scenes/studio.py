@@ -41,7 +41,7 @@ def label(text: str, place: tuple[float, float, float], size: float) -> None:
     curve = bpy.data.curves.new(text, "FONT")
     curve.body, curve.size = text, size
     curve.align_x, curve.align_y = "CENTER", "CENTER"
-    curve.materials.append(plain("Label", (0.9, 0.9, 0.85)))
+    curve.materials.append(plain("Label", (0.01, 0.05, 0.06)))
     words = bpy.data.objects.new(text, curve)
     words.location, words.rotation_euler.x = place, math.radians(65.0)
     bpy.context.collection.objects.link(words)
