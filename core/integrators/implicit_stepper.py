@@ -40,9 +40,10 @@ class ImplicitStepper(Stepper):
         self._newton = Newton(self._objective)
 
     def advance(self, state: State) -> State:
-        inverted = sum(part.inverted(state.positions) for part in self._system.elasticities)
-        if inverted:
-            raise SceneError(_inside_out(self._system, inverted))
+        if inverted := self._inverted(state):
+            raise SceneError(
+                f"{_inside_out(self._system, inverted)}, or a start shape that is not inverted."
+            )
         substeps = self.substeps
         for _ in range(RETRIES + 1 if self.adapts else 1):
             # What lies before is a step of this length away, or of no use.
@@ -53,7 +54,16 @@ class ImplicitStepper(Stepper):
             substeps *= 2
         if not bool(torch.isfinite(after.positions).all()):
             raise InstabilityError(_lost(self._system, after))
+        if inverted := self._inverted(after):
+            raise InstabilityError(
+                f"{_inside_out(self._system, inverted, after.frame)}, or a slower motion of the "
+                "pins."
+            )
         return after
+
+    def _inverted(self, state: State) -> int:
+        """How many tets have no volume left although their model is undefined there."""
+        return sum(part.inverted(state.positions) for part in self._system.elasticities)
 
     def _frame(self, state: State) -> State:
         step = self._frame_time / state.substeps
@@ -110,10 +120,12 @@ class ImplicitStepper(Stepper):
         return guesses[finite.index(min(finite))]
 
 
-def _inside_out(system: System, count: int) -> str:
+def _inside_out(system: System, count: int, frame: int | None = None) -> str:
+    when = "" if frame is None else f"at frame {frame} "
+    which = "1 tet is" if count == 1 else f"{count} tets are"
     return (
-        f"{system.names}: {count} tets are flat or inside out, where the Neo-Hookean model has no "
-        "energy. Use Stable Neo-Hookean, explicit steps, or a start shape that is not inverted."
+        f"{system.names}: {when}{which} flat or inside out, where the Neo-Hookean model "
+        "has no energy. Use Stable Neo-Hookean, explicit steps"
     )
 
 
