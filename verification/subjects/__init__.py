@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..check import Subject
-from . import free_fall, patch_test, rotation, stress
+from . import energy, free_fall, momentum, order, patch_test, rotation, stress
 
 #: In the order of the page.
 SUBJECTS: dict[str, Callable[[], Subject]] = {
@@ -14,4 +14,7 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "stress": stress.run,
     "rotation": rotation.run,
     "free_fall": free_fall.run,
+    "order": order.run,
+    "energy": energy.run,
+    "momentum": momentum.run,
 }
