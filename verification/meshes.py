@@ -70,3 +70,47 @@ def _shifted(
 ) -> NDArray[np.int64]:
     where = tuple(slice(c, c + n) for c, n in zip(corner, cells, strict=True))
     return index[where].ravel()
+
+
+def graded_ball(radius: float, shells: int, grading: float) -> TetMesh:
+    """A ball about the origin, finest at its south pole.
+
+    Eight Kuhn simplices make an octahedron, which is blown up to a ball; then a Möbius map of the
+    ball to itself moves everything towards the south pole. It is conformal: tets keep their shapes.
+
+    Args:
+        radius: in metres.
+        shells: of tets between centre and surface.
+        grading: how many times smaller than before the tets at the south pole become.
+    """
+    points, tets = _octahedron(shells)
+    length = np.linalg.norm(points, axis=1)
+    points *= (np.abs(points).sum(axis=1) / np.where(length > 0.0, length, 1.0))[:, None]
+    shift = (grading - 1.0) / (grading + 1.0)
+    return TetMesh(radius * _moebius(points, np.array([0.0, 0.0, shift])), tets)
+
+
+def _moebius(points: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.float64]:
+    """((1 − |a|²)(x − a) − |x − a|² a) / (1 − 2 a·x + |a|²|x|²), of the unit ball (Ahlfors, 1981)."""
+    apart = points - a
+    along = (apart**2).sum(axis=1, keepdims=True)
+    below = 1.0 - 2.0 * points @ a + (a @ a) * (points**2).sum(axis=1)
+    moved: NDArray[np.float64] = ((1.0 - a @ a) * apart - along * a) / below[:, None]
+    return moved
+
+
+def _octahedron(shells: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """|x| + |y| + |z| ≤ 1, the same in every octant."""
+    grid = np.stack(np.meshgrid(*[np.arange(shells + 1)] * 3, indexing="ij"), axis=-1).reshape(
+        -1, 3
+    )
+    tets = _kuhn_tets((shells, shells, shells))
+    p, q, r = grid.T
+    # The simplex p ≥ q ≥ r of the grid of cells is an octant, without a cut through a tet.
+    tets = tets[((p >= q) & (q >= r))[tets].all(axis=1)]
+    octant = np.stack([p - q, q - r, r], axis=1)
+    corners = np.concatenate(
+        [(octant * signs)[tets] for signs in itertools.product((1, -1), repeat=3)]
+    )
+    points, index = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
+    return points / shells, index.reshape(-1, 4)

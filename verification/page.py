@@ -51,7 +51,7 @@ def section(name: str, subject: Subject) -> str:
     rows = [
         (
             check.claim,
-            _number(check.measured),
+            _number(check.measured, check.tolerance),
             _reference(check),
             check.unit,
             _used(check),
@@ -83,11 +83,17 @@ def _sum(subjects: Mapping[str, Subject]) -> str:
 def _reference(check: Check) -> str:
     if check.relation != "=":
         return f"{check.relation} {_number(check.reference)}"
-    return f"{_number(check.reference)} ± {check.tolerance:.1g}"
+    return f"{_number(check.reference, check.tolerance)} ± {check.tolerance:.1g}"
 
 
-def _number(value: float) -> str:
-    return f"{value:.6g}" if abs(value) >= 1e-3 or value == 0.0 else f"{value:.1e}"
+def _number(value: float, tolerance: float = 0.0) -> str:
+    """With a digit more than the tolerance decides on."""
+    if not math.isfinite(value) or value == 0.0:
+        return f"{value:g}"
+    if not tolerance > 0.0:
+        return f"{value:.4g}" if abs(value) >= 1e-3 else f"{value:.1e}"
+    digits = math.floor(math.log10(abs(value))) - math.floor(math.log10(tolerance)) + 3
+    return f"{value:.{min(max(digits, 3), 12)}g}"
 
 
 def _used(check: Check) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..check import Subject
-from . import energy, free_fall, momentum, order, patch_test, rotation, stress
+from . import cantilever, energy, free_fall, hertz, momentum, order, patch_test, rotation, stress
 
 #: In the order of the page.
 SUBJECTS: dict[str, Callable[[], Subject]] = {
@@ -17,4 +17,6 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "order": order.run,
     "energy": energy.run,
     "momentum": momentum.run,
+    "cantilever": cantilever.run,
+    "hertz": hertz.run,
 }

@@ -37,7 +37,7 @@ def run() -> Subject:
         "scheme's recursion for x'' = −ω² x says what energy is left at every frame. *A wobble:* "
         f"Stable Neo-Hookean, stretched by {STRETCH:.0%}, so that all modes take part. There "
         "theory says less: symplectic Euler's error stays bounded, implicit Euler and BDF2 never "
-        "rise above the start, midpoint gains and Runge–Kutta 4 changes no faster than either does in "
+        "rise above the start, midpoint gains and Runge–Kutta 4 changes no faster than they do in "
         f"the fastest mode (hω = {STEP * modes[-1].frequency:.2g}).",
         source="The recursions, stepped in `verification/expected.py`; Hairer, Lubich and Wanner, "
         "“Geometric Numerical Integration”, 2nd edition, chapters I and IX.",
