@@ -37,7 +37,9 @@ class Expectation:
         loose: the share of energy, spin or fall that may be off where no closed form says more, as
             for adaptive ones, whose steps are their own affair.
         ground: the responses of the ground that it can step.
-        recovers: whether a body comes back from an inverted start.
+        creep: of a body that friction holds, in its diagonals a second.
+        recovers_from: inverted starts, ``random`` and ``mirrored``, that a body comes back from.
+        stiffness_damping: whether it damps bodies by their stiffness, where they can ask for it.
     """
 
     kind: Literal["explicit", "implicit", "adaptive"]
@@ -50,7 +52,9 @@ class Expectation:
     error_setting: str = "tolerance"
     loose: float = 1e-2
     ground: tuple[str, ...] = ("barrier", "projection")
-    recovers: bool = True
+    creep: float = 1e-6
+    recovers_from: tuple[str, ...] = ("random", "mirrored")
+    stiffness_damping: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +160,7 @@ INTEGRATORS = {
         _euler_fall,
         exactly={"tolerance": 1e-10},
         ground=("barrier",),
+        creep=1e-4,
     ),
     # Its first step, of implicit Euler, falls h²/2 too far; e' = (4 e − e₋₁)/3 passes that on.
     "bdf2": Expectation(
@@ -166,11 +171,12 @@ INTEGRATORS = {
         lambda h, n: 0.75 * h * h * (1.0 - 3.0**-n),
         exactly={"tolerance": 1e-10},
         ground=("barrier",),
+        creep=1e-4,
     ),
     "adaptive_symplectic_euler": Expectation("adaptive", 1, "kept", keeps_spin=True, loose=0.2),
     "adaptive_midpoint": Expectation("adaptive", 2, "kept"),
     "adaptive_runge_kutta4": Expectation("adaptive", 4, "kept"),
-    "xpbd": Expectation("implicit", 1, "falls", fall=_euler_fall, ground=("barrier",)),
+    "xpbd": Expectation("implicit", 1, "falls", fall=_euler_fall, ground=("barrier",), creep=1e-4),
 }
 
 

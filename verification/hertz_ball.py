@@ -62,7 +62,7 @@ class Ball:
     def _tractions(self) -> Iterator[tuple[int, float, float]]:
         """Coefficients of σ_rr in P_n and of τ_rθ in dP_n/dθ, in pascal."""
         a, radius = self.contact_radius, self.radius
-        nodes, weights = np.polynomial.legendre.leggauss(NODES)
+        nodes, weights = np.polynomial.legendre.leggauss(NODES)  # type: ignore[no-untyped-call]
         turn = 0.25 * math.pi * (nodes + 1.0)
         sine = a / radius * np.sin(turn)
         cosine = np.sqrt(1.0 - sine**2)

@@ -91,7 +91,10 @@ def graded_ball(radius: float, shells: int, grading: float) -> TetMesh:
 
 
 def _moebius(points: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.float64]:
-    """((1 − |a|²)(x − a) − |x − a|² a) / (1 − 2 a·x + |a|²|x|²), of the unit ball (Ahlfors, 1981)."""
+    """((1 − |a|²)(x − a) − |x − a|² a) / (1 − 2 a·x + |a|²|x|²), of the unit ball.
+
+    Source: Ahlfors, "Möbius Transformations in Several Dimensions", 1981.
+    """
     apart = points - a
     along = (apart**2).sum(axis=1, keepdims=True)
     below = 1.0 - 2.0 * points @ a + (a @ a) * (points**2).sum(axis=1)

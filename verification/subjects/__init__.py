@@ -6,7 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..check import Subject
-from . import cantilever, energy, free_fall, hertz, momentum, order, patch_test, rotation, stress
+from . import (
+    bounce,
+    cantilever,
+    damping,
+    energy,
+    free_fall,
+    friction,
+    hertz,
+    inversion,
+    momentum,
+    order,
+    patch_test,
+    rest_force,
+    rotation,
+    stress,
+)
 
 #: In the order of the page.
 SUBJECTS: dict[str, Callable[[], Subject]] = {
@@ -19,4 +34,9 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "momentum": momentum.run,
     "cantilever": cantilever.run,
     "hertz": hertz.run,
+    "bounce": bounce.run,
+    "rest_force": rest_force.run,
+    "friction": friction.run,
+    "inversion": inversion.run,
+    "damping": damping.run,
 }
