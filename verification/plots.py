@@ -14,6 +14,7 @@ COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
     *("#000000", "#777777", "#8B6914"),
 )
+PALETTE = 64
 LOOKS: dict[str, dict[str, Any]] = {
     "dots": {"linestyle": "", "marker": "o"},
     "line": {},
@@ -38,6 +39,7 @@ def _draw(panels: Sequence[Panel], path: Path) -> None:
     # Only here: whoever checks without drawing needs no matplotlib.
     import matplotlib as mpl
     from matplotlib import pyplot as plt
+    from PIL import Image
 
     mpl.use("agg")
     mpl.rcParams.update({"font.size": 8, "lines.linewidth": 1.2, "lines.markersize": 3.5})
@@ -53,6 +55,9 @@ def _draw(panels: Sequence[Panel], path: Path) -> None:
     _add_legend(figure, axes[0])
     figure.savefig(path, dpi=110)
     plt.close(figure)
+    # A palette: a third of the size, and no difference to be seen.
+    with Image.open(path) as drawn:
+        drawn.convert("RGB").quantize(PALETTE).save(path, optimize=True)
 
 
 def _plot(axis: Any, curve: Curve, colour: str) -> None:
@@ -67,6 +72,7 @@ def _dress(axis: Any, panel: Panel) -> None:
         axis.set_xscale("log")
     if "y" in panel.logarithmic:
         axis.set_yscale("log")
+    axis.tick_params(which="both", labelsize=7)
     axis.grid(which="major", color="#e4e4e4", linewidth=0.6)
     axis.spines[["top", "right"]].set_visible(False)
 

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""A beam that bends under its weight, beside felupe and beam theory."""
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -44,7 +46,8 @@ def run() -> Subject:
         text=f"A beam of {LENGTH} × {HEIGHT} × {HEIGHT} m, E = {YOUNG:g} Pa, "
         f"ρ = {DENSITY:g} kg/m³, is clamped at one end and bends under its weight. "
         "*On one mesh* of 8 × 2 × 2 cells, six tets each, every vertex must lie where felupe, an "
-        "independent finite element code, puts it, for every material. *Under refinement,* linear elasticity: the limit that the tip's "
+        "independent finite element code, puts it, for every material. *Under refinement,* linear "
+        "elasticity: the limit that the tip's "
         "sag goes to (Richardson's extrapolation of the two finest, of second order) is held "
         "against beam theory at ν = 0, and at ν = 0.3 against felupe's quadratic tets.",
         source="Timoshenko: q L⁴/8EI + q L²/2κGA with κ = 5/6. felupe "

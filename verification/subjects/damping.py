@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Velocities and vibrations decay at the rate that was asked for."""
+
 from __future__ import annotations
 
 import math

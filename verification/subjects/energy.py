@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""What ten seconds do to the energy of an undamped body."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Every scheme falls as its own recursion says."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""A block sticks, slides and stops as Coulomb has it."""
+
 from __future__ import annotations
 
 import math

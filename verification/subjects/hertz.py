@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""A ball on the ground, beside Hertz."""
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Bodies that start inside out come back, or are refused."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Momentum and angular momentum of a free body."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""The error of every scheme against its step."""
+
 from __future__ import annotations
 
 import numpy as np

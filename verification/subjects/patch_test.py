@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""An affine map of the surface is one of the inside."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""The ground carries what rests on it."""
+
 from __future__ import annotations
 
 from supple.core import Ground, Scene, Simulator, SoftBody

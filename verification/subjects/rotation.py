@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""A rotation costs no energy, but in the linear model."""
+
 from __future__ import annotations
 
 import math

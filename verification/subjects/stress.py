@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""The stress of every material in tension and in shear."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -115,6 +117,13 @@ def _lateral(law: Law, stretch: float) -> float:
     return float(brentq(across, 0.05, 3.0, xtol=1e-15, rtol=1e-14))
 
 
+def _reference(model: Model, poisson: float, stretch: float) -> float:
+    """P₁₁ of a pulled bar in pascal."""
+    law = law_of(model.name, YOUNG, poisson)
+    lateral = _lateral(law, stretch)
+    return float(law.stress(np.diag([stretch, lateral, lateral]))[0, 0])
+
+
 def _shear(model: Model, young: float, poisson: float, shear: float) -> Cube:
     deformation = np.eye(3)
     deformation[0, 1] = shear
@@ -153,10 +162,12 @@ def _panel(poisson: float, pulled: dict[tuple[Model, float], list[Cube]]) -> Pan
     for (model, of), cubes in pulled.items():
         if of != poisson:
             continue
-        stretches = [cube.deformation[0, 0] for cube in cubes]
+        dots = np.array([(cube.deformation[0, 0], cube.solved[0, 0] / YOUNG) for cube in cubes])
+        fine = np.linspace(dots[0, 0], dots[-1, 0], 80)
+        line = [_reference(model, poisson, stretch) / YOUNG for stretch in fine]
         curves += [
-            Curve(model.label, stretches, [c.law[0, 0] / YOUNG for c in cubes], model.label),
-            Curve("", stretches, [c.solved[0, 0] / YOUNG for c in cubes], model.label, "dots"),
+            Curve(model.label, fine, line, model.label),
+            Curve("", dots[:, 0], dots[:, 1], model.label, "dots"),
         ]
     return Panel(
         f"ν = {poisson}: lines the references, dots the cube", "stretch", "P₁₁ / E", curves
