@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
+import torch
 from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
@@ -13,6 +14,7 @@ from ..system import State, System
 from .explicit_scheme import ExplicitScheme
 from .integrator import Integrator, Stepper
 from .stability import spectrum
+from .substep import Substep
 from .symplectic_euler import SymplecticEuler
 
 # Of the step that would just meet the tolerance.
@@ -68,6 +70,8 @@ class _AdaptiveStepper(Stepper):
         self._longest = min(frame_time, scheme.longest_step(found))
         self._whole = scheme.substep(system, self._longest)
         self._half = scheme.substep(system, 0.5 * self._longest)
+        if system.has_obstacles:
+            self._half.pushed = torch.zeros_like(self._half.positions)
 
     def advance(self, state: State) -> State:
         positions, velocities = state.positions, state.velocities
@@ -101,14 +105,25 @@ class _AdaptiveStepper(Stepper):
         until: float,
     ) -> float:
         """The distance in metres between a step and two halves; infinite where one diverges."""
-        for substep, parts in ((self._whole, 1), (self._half, 2)):
-            substep.set_step(step / parts)
+        whole, half, middle = self._whole, self._half, 0.5 * (since + until)
+        whole.set_step(step)
+        half.set_step(0.5 * step)
+        for substep in (whole, half):
             substep.begin(positions, velocities)
-            for part in range(parts):
-                substep.lead_pins(frame, since + (until - since) * (part + 1) / parts)
-                substep.take()
-        error = float((self._whole.positions - self._half.positions).abs().max())
-        return math.inf if math.isnan(error) else error
+        self._take(whole, frame, until)
+        self._take(half, frame, middle)
+        before = None if half.pushed is None else half.pushed.clone()
+        self._take(half, frame, until)
+        error = (whole.positions - half.positions).abs().max()
+        if half.pushed is not None and before is not None:
+            # Landing in the second half, both end alike, but how deep they fell is not known.
+            fallen = 0.5 * step * (half.pushed - before).abs().max()
+            error = torch.maximum(error, fallen)
+        return math.inf if math.isnan(float(error)) else float(error)
+
+    def _take(self, substep: Substep, frame: int, fraction: float) -> None:
+        substep.lead_pins(frame, fraction)
+        substep.take()
 
     def _change(self, error: float) -> float:
         """How much longer the next step may be."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import Tensor
+
+from ..system import System
 
 
 def decay(rate: Tensor | float, step: float) -> Tensor | float:
@@ -18,3 +21,9 @@ def decay(rate: Tensor | float, step: float) -> Tensor | float:
     if isinstance(rate, float):
         return math.exp(-rate * step)
     return (-step * rate).exp()
+
+
+def kept(system: System, step: float) -> Tensor:
+    """(N,) the share of its velocity that each vertex keeps over a step; led pins keep theirs."""
+    whole = torch.ones_like(system.mass)
+    return torch.where(system.free, whole * decay(system.damping, step), whole)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..system import System
+from .damping import kept
 from .explicit_scheme import ExplicitScheme
 from .stability import Spectrum
 from .substep import Substep
@@ -42,7 +43,9 @@ class Midpoint(ExplicitScheme):
         return 2.0 / spectrum.fastest
 
     def good_step(self, spectrum: Spectrum) -> float:
-        calm = (4.0 * GROWTH / spectrum.frequency**4) ** (1.0 / 3.0)
+        # Viscosity may take what the scheme adds.
+        lost = GROWTH + spectrum.viscous_rate
+        calm = (4.0 * lost / spectrum.frequency**4) ** (1.0 / 3.0)
         return min(calm, super().good_step(spectrum))
 
 
@@ -68,7 +71,9 @@ class RungeKutta4(ExplicitScheme):
 
 
 class _RungeKuttaSubstep(Substep):
-    """Schemes whose every stage rests on the one before alone.
+    """Schemes whose every stage rests on the one before alone, applied to x and e^(αt) v: damping
+    in proportion to mass is exact (Lawson, "Generalized Runge-Kutta Processes for Stable Systems
+    with Large Lipschitz Constants", SIAM Journal on Numerical Analysis 4, 1967).
 
     What obstacles push back with is foreseen by a step of symplectic Euler and held through the
     stages, else vertices that carry a body would sink within each step; at its end it is decided
@@ -78,15 +83,19 @@ class _RungeKuttaSubstep(Substep):
     def __init__(
         self, system: System, step: float, nodes: tuple[float, ...], weights: tuple[float, ...]
     ) -> None:
-        super().__init__(system, step)
         self._nodes, self._weights = nodes, weights
-        self._damping = system.free * torch.as_tensor(system.damping).to(system.mass)
+        super().__init__(system, step)
         self._pull = -system.inverse_mass
         self._stage_gradient, self._acceleration, self._reaction = self._buffers(3)
-        self._stage, self._change = self._buffers(2), self._buffers(2)
+        self._stage, self._change = self._buffers(3), self._buffers(2)
 
     def _buffers(self, count: int) -> list[Tensor]:
         return [torch.zeros_like(self.positions) for _ in range(count)]
+
+    def set_step(self, step: float) -> None:
+        super().set_step(step)
+        #: Of each stage, and of the end.
+        self._keep = [kept(self._system, node * step) for node in (*self._nodes, 1.0)]
 
     def _move(self) -> None:
         self._accelerate(self.positions, self.velocities, self._gradient)
@@ -95,42 +104,42 @@ class _RungeKuttaSubstep(Substep):
             return
         self._foresee_reaction()
         self._acceleration.add_(self._reaction)
-        self._take_stages()
+        self._take_stages(self._reaction)
         # Ends as symplectic Euler would, for obstacles to do again what they did to that.
         self.positions.add_(self._reaction, alpha=-self.step * self.step)
         self.velocities.add_(self._reaction, alpha=-self.step)
 
     def _foresee_reaction(self) -> None:
-        at, going = self._go_to_stage(self.velocities, self.step)
-        at.add_(self._acceleration, alpha=self.step * self.step)
-        self._reaction.copy_(going)
-        self._system.meet_obstacles(at, going, self.step)
-        torch.sub(going, self._reaction, out=self._reaction)
+        at, going, met = self._stage
+        torch.mul(self.velocities, self._keep[-1], out=going)
+        going.add_(self._acceleration, alpha=self.step)
+        torch.add(self.positions, going, alpha=self.step, out=at)
+        met.copy_(going)
+        self._system.meet_obstacles(at, met, self.step)
+        torch.sub(met, going, out=self._reaction)
         self._reaction.mul_(1.0 / self.step)
 
-    def _take_stages(self) -> None:
-        step, (moved, gained) = self.step, self._change
+    def _take_stages(self, reaction: Tensor | None = None) -> None:
+        step, (moved, gained), (at, going, _) = self.step, self._change, self._stage
         torch.mul(self.velocities, self._weights[0] * step, out=moved)
         torch.mul(self._acceleration, self._weights[0] * step, out=gained)
         velocities = self.velocities
-        for node, weight in zip(self._nodes[1:], self._weights[1:], strict=True):
-            positions, velocities = self._go_to_stage(velocities, node * step)
-            self._accelerate(positions, velocities, self._stage_gradient)
-            self._acceleration.add_(self._reaction)
+        stages = zip(self._nodes[1:], self._weights[1:], self._keep[1:-1], strict=True)
+        for node, weight, keep in stages:
+            torch.add(self.positions, velocities, alpha=node * step, out=at)
+            # The acceleration is kept as that of e^(αt) v.
+            torch.add(self.velocities, self._acceleration, alpha=node * step, out=going)
+            velocities = going.mul_(keep)
+            self._accelerate(at, velocities, self._stage_gradient)
+            if reaction is not None:
+                self._acceleration.add_(reaction)
+            self._acceleration.div_(keep)
             moved.add_(velocities, alpha=weight * step)
             gained.add_(self._acceleration, alpha=weight * step)
         self.positions.add_(moved)
-        self.velocities.add_(gained)
-
-    def _go_to_stage(self, velocities: Tensor, time: float) -> tuple[Tensor, Tensor]:
-        """Where the derivatives of the last stage lead from the start of the step."""
-        at, going = self._stage
-        torch.add(self.positions, velocities, alpha=time, out=at)
-        torch.add(self.velocities, self._acceleration, alpha=time, out=going)
-        return at, going
+        self.velocities.add_(gained).mul_(self._keep[-1])
 
     def _accelerate(self, positions: Tensor, velocities: Tensor, gradient: Tensor) -> None:
         gradient.zero_()
         self._system.add_forces(positions, velocities, gradient)
         torch.mul(self._pull, gradient, out=self._acceleration)
-        self._acceleration.addcmul_(self._damping, velocities, value=-1.0)

@@ -30,6 +30,8 @@ class Substep(ABC):
         self._gradient = torch.zeros_like(self.positions)
         #: Done by moving pins since the frame began, in joules.
         self.work = system.mass.new_zeros(())
+        #: (3, N) by how much obstacles changed the velocities last, in m/s; None while nobody asks.
+        self.pushed: Tensor | None = None
         pins = system.moving_pins
         self._target = None if pins is None else pins.positions(0, 0.0)
         self.set_step(step)
@@ -66,7 +68,12 @@ class Substep(ABC):
             self._move()
             positions[:, pins.vertices] = self._target
             self.work += (self._gradient[:, pins.vertices] * moved).sum()
+        if self.pushed is None:
+            self._system.meet_obstacles(positions, velocities, self.step)
+            return
+        self.pushed.copy_(velocities)
         self._system.meet_obstacles(positions, velocities, self.step)
+        torch.sub(velocities, self.pushed, out=self.pushed)
 
     @abstractmethod
     def _move(self) -> None:

@@ -6,10 +6,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import torch
-
 from ..system import System
-from .damping import decay
+from .damping import kept
 from .explicit_scheme import ExplicitScheme
 from .motion import move
 from .stability import Spectrum
@@ -40,9 +38,7 @@ class _SymplecticSubstep(Substep):
         super().set_step(step)
         system = self._system
         self._kick = step * system.inverse_mass
-        # Led pins keep the velocity that leads them.
-        whole = torch.ones_like(self._kick)
-        self._keep = torch.where(system.free, whole * decay(system.damping, step), whole)
+        self._keep = kept(system, step)
 
     def _move(self) -> None:
         gradient = self._gradient

@@ -83,7 +83,7 @@ def _restitution(method: Method, restitution: float) -> Check:
     speed = last.velocities[0].numpy()[lowest, 2]
     apex = last.positions[0].numpy()[lowest, 2] + speed**2 / (2.0 * GRAVITY)
     what = f"{method.label}, e = {restitution}: height of the bounce"
-    return near(what, apex.mean(), restitution**2 * HEIGHT, 5e-3, "m")
+    return near(what, apex.mean(), restitution**2 * HEIGHT, method.share(5e-3), "m")
 
 
 def _bounce(

@@ -70,8 +70,8 @@ def _recovery(method: Method, model: Model, start: str) -> list[Check]:
         apart, ratio = max(apart, float(off)), min(ratio, last.report.minimum_volume_ratio)
     what = f"{model.label}, {method.label}, {start} start"
     return [
-        at_most(f"{what}: distances off those at rest", apart, 1e-3, "m"),
-        near(f"{what}: smallest volume ratio", ratio, 1.0, 1e-3),
+        at_most(f"{what}: distances off those at rest", apart, method.share(1e-3), "m"),
+        near(f"{what}: smallest volume ratio", ratio, 1.0, method.share(1e-3)),
     ]
 
 

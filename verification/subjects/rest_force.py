@@ -49,7 +49,7 @@ def _stepped(method: Method) -> Check:
         pass
     seconds = FRAMES / 24
     what = f"{method.label}: force after {seconds:g} s"
-    return within(what, _force(simulator), WEIGHT, 1e-4, "N")
+    return within(what, _force(simulator), WEIGHT, method.share(1e-4), "N")
 
 
 def _settled(model: Model) -> Check:

@@ -100,7 +100,7 @@ def test_momentum_and_damping_of_a_free_body_follow_their_closed_forms(make_bloc
     *_, last = simulator.run(24)
     momentum = (simulator.system.mass @ last.velocities[0]).numpy()
     expected = 1000.0 * math.exp(-0.7) * np.array([1.0, 2.0, 3.0])
-    np.testing.assert_allclose(momentum, expected, rtol=1e-6)
+    np.testing.assert_allclose(momentum, expected, rtol=1e-9)
 
 
 def test_runge_kutta_holds_at_a_step_that_makes_midpoint_explode(make_block) -> None:
