@@ -2,10 +2,11 @@
 """Everything a developer does here, on any system, with nothing but Python 3.11.
 
 setup    make .venv and install what is needed; the other commands do this first
-demo     simulate, bake and render sample_scenes/jelly_drop.blend
+demo     simulate, bake and render sample_scenes/jelly_drop.blend, or those that are named
 test     pytest; with --blender the tests in a real Blender; further words go to pytest
 lint     ruff and mypy; with --fix it mends what ruff can
 bench    time the solver beside its peers
+verify   check the solver against closed forms and write docs/verification.md
 build    pack the extension's zip into dist/
 blender  prepare a real Blender, where that is possible; with further words, run it with those
 """
@@ -147,6 +148,11 @@ def command_bench(args: Sequence[str]) -> int:
     return _in_venv("-m", "benchmarks", *args)
 
 
+def command_verify(args: Sequence[str]) -> int:
+    setup("verify")
+    return _in_venv("-m", "verification", *args)
+
+
 def command_build(_: Sequence[str]) -> int:
     archive = extension_zip.build(ROOT, ROOT / "dist")
     print(f"{archive} ({archive.stat().st_size / 1024:.0f} KB)", flush=True)
@@ -188,6 +194,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "test": command_test,
     "lint": command_lint,
     "bench": command_bench,
+    "verify": command_verify,
     "build": command_build,
     "blender": command_blender,
 }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..core.errors import SceneError
 from ..core.job import Settings
-from ..core.materials import MODELS
+from ..core.materials import MODELS, Material, StVenantKirchhoff
 from ..core.overlap import check_above_ground, check_clear_of
 from ..core.scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
 from .captured import Capture, CapturedObject, CaptureError
@@ -146,7 +146,7 @@ def _soft_body(
         )
         return SoftBody(
             mesh,
-            MODELS[own.model](exact(own.young), exact(own.poisson)),
+            _material(own),
             exact(own.density),
             damping=exact(own.damping),
             stiffness_damping=exact(own.stiffness_damping),
@@ -154,6 +154,13 @@ def _soft_body(
             skin=skin,
             name=obj.name,
         )
+
+
+def _material(own: bpy.types.PropertyGroup) -> Material:
+    model, young, poisson = MODELS[own.model], exact(own.young), exact(own.poisson)
+    if model is StVenantKirchhoff:
+        return StVenantKirchhoff(young, poisson, guard=exact(own.guard) * young)
+    return model(young, poisson)
 
 
 def _scene(

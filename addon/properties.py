@@ -88,6 +88,18 @@ class SuppleObject(ColliderSettings, bpy.types.PropertyGroup):
         precision=3,
         step=1,
     )
+    guard: FloatProperty(
+        name="Guard",
+        description=(
+            "How hard the material holds against being crushed, in units of its stiffness: it "
+            "else gives way. 0 for none, 1000 is a start"
+        ),
+        default=0.0,
+        min=0.0,
+        soft_max=10_000.0,
+        precision=0,
+        step=10_000,
+    )
     density: FloatProperty(
         name="Density",
         description="Mass in kg/m³. Water and jelly 1000, foam 50, rubber 1200",

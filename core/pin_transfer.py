@@ -10,10 +10,12 @@ from .embedding import Embedding
 
 # How many pinned points a tet vertex listens to where they do not move as one.
 NEIGHBOURS = 4
+# Of a point, what a corner carries when the point lies on the face across from it.
+NEGLIGIBLE = 1e-9
 
 
 def pinned_tet_vertices(embedding: Embedding, pinned: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The corners of all tets that hold a pinned point: with them, the point itself stands still.
+    """The tet corners that carry a pinned point: with them, the point itself stands still.
 
     Args:
         embedding: of the skin.
@@ -22,7 +24,8 @@ def pinned_tet_vertices(embedding: Embedding, pinned: NDArray[np.int32]) -> NDAr
     Returns:
         (Q,) sorted indices of tet vertices.
     """
-    return np.unique(embedding.indices[pinned]).astype(np.int32)
+    carried = np.abs(embedding.weights[pinned]) > NEGLIGIBLE
+    return np.unique(embedding.indices[pinned][carried]).astype(np.int32)
 
 
 def transfer_path(

@@ -159,7 +159,7 @@ class System:
         #: (N,) whether a vertex moves by itself, and its mass, else zero.
         self.free = torch.as_tensor(~self.is_pinned, device=self.device)
         self.free_mass = self._tensor(np.where(self.is_pinned, 0.0, mass))
-        rates = [body.damping for body in self.bodies]
+        rates = [float(body.damping) for body in self.bodies]
         self.damping: Tensor | float = rates[0]
         if len(set(rates)) > 1:
             self.damping = self._tensor(self._repeat(rates))

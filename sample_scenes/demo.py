@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulates, bakes and renders a sample scene: ``python3 dev.py demo``.
+"""Simulates, bakes and renders sample scenes: ``python3 dev.py demo [NAME …]``.
 
-Leaves the baked .blend and a contact sheet in build/demo.
+Leaves the baked .blend and a contact sheet of each in build/demo; without a name, of the first.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import bpy
@@ -18,49 +18,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.addon.command_line import run_with_file
+from supple.sample_scenes.scenes import SAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
-SCENE = ROOT / "sample_scenes" / "jelly_drop.blend"
+SCENES = ROOT / "sample_scenes"
 
-# The moments worth seeing, in reading order.
-MOMENTS = (1, 10, 12, 13, 14, 15, 16, 18, 20, 23, 32, 60)
-COLUMNS = 4
-SIDE = 300
-SAMPLES = 32
+#: Of a small picture, in pixels.
+HEIGHT = 300
+SAMPLES_A_PIXEL = 32
 GAP = 6
 STDOUT = 1
 
 Pixels = NDArray[np.float32]
 
 
-def main(folder: Path = ROOT / "build" / "demo") -> int:
+def main(names: Sequence[str], folder: Path = ROOT / "build" / "demo") -> int:
+    unknown = [name for name in names if name not in SAMPLES]
+    if unknown:
+        print(f"There is no scene {unknown[0]}; there are {', '.join(SAMPLES)}.", file=sys.stderr)
+        return 2
+    for name in names or [next(iter(SAMPLES))]:
+        if status := show(name, folder):
+            return status
+    return 0
+
+
+def show(name: str, folder: Path) -> int:
+    """Bakes and renders one scene; returns the exit status."""
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    baked = folder / "jelly_drop_baked.blend"
-    words = ["bake", str(SCENE), "--output", str(baked), "--cache", str(folder / "cache")]
+    baked, cache = folder / f"{name}_baked.blend", folder / "cache"
+    words = ["bake", str(SCENES / f"{name}.blend"), "--output", str(baked), "--cache", str(cache)]
     if status := run_with_file(words):
         return status
-    sheet = folder / "contact_sheet.png"
+    sheet = folder / f"{name}.png"
     bpy.ops.wm.open_mainfile(filepath=str(baked), load_ui=False)
-    write_image(sheet, contact_sheet(render_moments(folder / "frames")))
+    sample = SAMPLES[name]
+    pictures = render_moments(sample.moments, folder / name)
+    write_image(sheet, contact_sheet(pictures, sample.columns))
     print(f"\nBaked scene:   {baked}\nContact sheet: {sheet}\n{time.monotonic() - began:.0f} s")
     return 0
 
 
-def render_moments(folder: Path) -> list[Pixels]:
-    """Small pictures of the open scene, (SIDE, SIDE, 4) each."""
+def render_moments(moments: Sequence[int], folder: Path) -> list[Pixels]:
+    """Small pictures of the open scene, (HEIGHT, width, 4) each."""
     scene = bpy.context.scene
-    scene.render.resolution_x = scene.render.resolution_y = SIDE
-    scene.render.use_persistent_data = True
-    scene.cycles.samples = SAMPLES
+    render = scene.render
+    render.resolution_x = round(HEIGHT * render.resolution_x / render.resolution_y)
+    render.resolution_y = HEIGHT
+    render.use_persistent_data = True
+    scene.cycles.samples = SAMPLES_A_PIXEL
     pictures = []
-    for number, frame in enumerate(MOMENTS, 1):
-        print(f"Rendering frame {frame}, {number} of {len(MOMENTS)}", flush=True)
+    for number, frame in enumerate(moments, 1):
+        print(f"Rendering frame {frame}, {number} of {len(moments)}", flush=True)
         scene.frame_set(frame)
-        scene.render.filepath = str(folder / f"{frame:04d}.png")
+        render.filepath = str(folder / f"{frame:04d}.png")
         with _quiet():
             bpy.ops.render.render(write_still=True)
-        pictures.append(read_image(Path(scene.render.filepath)))
+        pictures.append(read_image(Path(render.filepath)))
     return pictures
 
 
@@ -78,16 +93,17 @@ def _quiet() -> Iterator[None]:
         os.close(kept)
 
 
-def contact_sheet(pictures: list[Pixels]) -> Pixels:
+def contact_sheet(pictures: list[Pixels], columns: int) -> Pixels:
     """The pictures in rows, with a white gap between them."""
-    step = SIDE + GAP
-    rows = -(-len(pictures) // COLUMNS)
-    sheet = np.ones((rows * step + GAP, COLUMNS * step + GAP, 4), dtype=np.float32)
+    height, width, _ = pictures[0].shape
+    rows = -(-len(pictures) // columns)
+    shape = (rows * (height + GAP) + GAP, columns * (width + GAP) + GAP, 4)
+    sheet = np.ones(shape, dtype=np.float32)
     for index, picture in enumerate(pictures):
-        row, column = divmod(index, COLUMNS)
+        row, column = divmod(index, columns)
         # Blender keeps the lowest row of pixels first.
-        bottom, left = (rows - 1 - row) * step + GAP, column * step + GAP
-        sheet[bottom : bottom + SIDE, left : left + SIDE] = picture
+        bottom, left = (rows - 1 - row) * (height + GAP) + GAP, column * (width + GAP) + GAP
+        sheet[bottom : bottom + height, left : left + width] = picture
     return sheet
 
 
@@ -116,4 +132,4 @@ def register() -> None:
 
 if __name__ == "__main__":
     register()
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

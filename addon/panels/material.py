@@ -24,3 +24,5 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
         layout.operator_menu_enum("supple.apply_preset", "preset", text="Preset", icon="PRESET")
         for name in _SETTINGS:
             layout.prop(own, name)
+            if name == "poisson" and own.model == "st_venant_kirchhoff":
+                layout.prop(own, "guard")

@@ -40,9 +40,7 @@ class ImplicitStepper(Stepper):
         self._newton = Newton(self._objective)
 
     def advance(self, state: State) -> State:
-        inverted = sum(part.inverted(state.positions) for part in self._system.elasticities)
-        if inverted:
-            raise SceneError(_inside_out(self._system, inverted))
+        self._objective.check_volumes(state.positions)
         substeps = self.substeps
         for _ in range(RETRIES + 1 if self.adapts else 1):
             # What lies before is a step of this length away, or of no use.
@@ -53,6 +51,12 @@ class ImplicitStepper(Stepper):
             substeps *= 2
         if not bool(torch.isfinite(after.positions).all()):
             raise InstabilityError(_lost(self._system, after))
+        try:
+            self._objective.check_volumes(after.positions)
+        except SceneError as error:
+            raise InstabilityError(
+                f"{error} At frame {after.frame} led pins brought them there; slower ones may not."
+            ) from error
         return after
 
     def _frame(self, state: State) -> State:
@@ -108,13 +112,6 @@ class ImplicitStepper(Stepper):
         energies = [objective.energy(guess)[0] for guess in guesses]
         finite = [math.inf if math.isnan(energy) else energy for energy in energies]
         return guesses[finite.index(min(finite))]
-
-
-def _inside_out(system: System, count: int) -> str:
-    return (
-        f"{system.names}: {count} tets are flat or inside out, where the Neo-Hookean model has no "
-        "energy. Use Stable Neo-Hookean, explicit steps, or a start shape that is not inverted."
-    )
 
 
 def _lost(system: System, state: State) -> str:

@@ -40,6 +40,7 @@ def settle(system: System, state: State) -> State:
 
     Raises:
         InstabilityError: when there is no equilibrium, or it is not found.
+        SceneError: when a body starts inside out although its model is undefined there.
     """
     objective = IncrementalPotential(system)
     newton = Newton(objective, FORCING)
@@ -48,6 +49,7 @@ def settle(system: System, state: State) -> State:
     if system.moving_pins is not None:
         pins = system.moving_pins
         positions[:, pins.vertices] = pins.positions(state.frame, 0.0)
+    objective.check_volumes(positions)
     for _ in range(MAX_STEPS):
         objective.begin_settling(state.positions, positions, step, SLIP_RATE * system.size * FIRST)
         minimum = newton.minimize(positions, tolerance * system.size, step, MAX_ITERATIONS)
@@ -68,8 +70,8 @@ def settle(system: System, state: State) -> State:
         if not moved < FAR * system.size:
             raise InstabilityError(_unheld(system))
         tolerance = max(FINEST, FINER * tolerance)
-        if minimum.converged:
-            step = min(LONGEST, GROWTH * step)
+        # What is neither held nor pulled is left to inertia: a shorter step has more of it.
+        step = min(LONGEST, GROWTH * step) if minimum.converged else step / GROWTH
     raise InstabilityError(
         f"{system.names}: no equilibrium after {effort.iterations} iterations; a force of "
         f"{residual:.2g} N/kg is left. Run the simulation with damping until it rests instead."

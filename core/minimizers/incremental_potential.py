@@ -114,6 +114,21 @@ class IncrementalPotential:
             self._friction.begin_step(origin, slip)
             self._friction.lag(start)
 
+    def check_volumes(self, positions: Tensor) -> None:
+        """
+        Raises:
+            SceneError: when tets have no volume left at (3, N) ``positions`` although their model
+                is undefined there.
+        """
+        count = sum(part.inverted(positions) for part in self.system.elasticities)
+        if count:
+            which = "1 tet is" if count == 1 else f"{count} tets are"
+            raise SceneError(
+                f"{self.system.names}: {which} flat or inside out, where the Neo-Hookean model has "
+                "no energy. Use Stable Neo-Hookean, explicit steps, or a start shape that is not "
+                "inverted."
+            )
+
     def residual_acceleration(self, positions: Tensor) -> float:
         """The largest force on a vertex that moves, over its mass, in m/s², inertia left out."""
         inertia = self._weight * (positions - self._predicted)
@@ -140,6 +155,10 @@ class IncrementalPotential:
             The change, as a share of the whole; 0 where nothing lags.
         """
         return 0.0 if self._friction is None else self._friction.lag(positions)
+
+    def creep(self, before: Tensor, after: Tensor) -> float:
+        """How far what friction holds has moved, as a share of what breaks it loose."""
+        return 0.0 if self._friction is None else self._friction.creep(before, after)
 
     def energy(self, positions: Tensor) -> tuple[float, float]:
         """In joules, and the sum of the sizes of its terms, which its rounding goes with."""

@@ -35,6 +35,8 @@ FAST = 0.2
 # Normal forces of friction are taken anew after every step, until a step within so many tolerances
 # changes them by no more than this share.
 LAG_NEAR, LAG_CHANGE = 200.0, 0.03
+# What friction holds must have come to rest within this share of the way that breaks it loose.
+STILL = 0.1
 
 
 @dataclass(frozen=True)
@@ -154,8 +156,8 @@ class _Search:
 
     def step(self) -> str:
         """Takes a Newton step; returns why it was the last, or nothing."""
-        objective = self._objective
-        gradient = objective.gradient(self._positions)
+        objective, before = self._objective, self._positions
+        gradient = objective.gradient(before)
         direction = self._direction(gradient)
         previous = self._move
         self._move = math.sqrt(float((direction * direction).sum(0).max()))
@@ -163,9 +165,9 @@ class _Search:
         if not (math.isfinite(self._move) and math.isfinite(slope)):
             self._move = math.inf
             return "the energy has no finite derivative"
-        path = objective.path(self._positions, direction)
+        path = objective.path(before, direction)
         within = self._move <= self._tolerance
-        limit = objective.max_step(self._positions, direction)
+        limit = objective.max_step(before, direction)
         if -slope > self._slack:
             fraction = self._search_line(path, limit, slope)
         else:
@@ -177,7 +179,12 @@ class _Search:
             return "rounding hides the descent"
         self._iterations += 1
         self._plan(fraction, self._move <= FAST * previous)
-        return CONVERGED if (within or fraction >= 1.0) and self._arrived() else ""
+        if not (within or fraction >= 1.0) or not self._arrived():
+            return ""
+        if objective.creep(before, self._positions) > STILL:
+            self._keeps_hessian = False
+            return ""
+        return CONVERGED
 
     def _arrived(self) -> bool:
         """Whether the last step is within tolerance, and the normal forces are those of here."""

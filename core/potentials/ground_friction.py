@@ -53,6 +53,15 @@ class GroundFriction(Potential):
         assert self._start is not None
         return positions[:2, self.vertices] - self._start
 
+    def creep(self, before: Tensor, after: Tensor) -> float:
+        """How far vertices that stuck at (3, N) ``before`` have moved since, at most, in slips.
+
+        One slip is enough to break loose: what looks like rest to a tolerance may not be it.
+        """
+        held = (self.limit > 0.0) & (torch.hypot(*self.way(before)) < self.slip)
+        moved = torch.hypot(*(after - before)[:2, self.vertices])
+        return float((held * moved).max()) / self.slip
+
     def energy(self, positions: Tensor) -> Tensor:
         slip = self.slip
         length = torch.hypot(*self.way(positions))

@@ -95,6 +95,14 @@ def test_the_menu_offers_every_integrator_by_its_name(scene):
     assert scene.supple.integrator == "automatic"
 
 
+def test_the_guard_of_st_venant_kirchhoff_is_in_units_of_the_stiffness(add_body):
+    own = add_body().supple
+    own.young, own.guard = 2e4, 1000.0
+    assert not hasattr(captured().scene.bodies[0].material, "guard")
+    own.model = "st_venant_kirchhoff"
+    assert captured().scene.bodies[0].material.guard == pytest.approx(2e7)
+
+
 def test_a_body_has_the_integrator_of_the_scene_unless_it_has_its_own(scene, add_body):
     first, second = add_body(), add_body()
     menu = first.supple.bl_rna.properties["integrator"]

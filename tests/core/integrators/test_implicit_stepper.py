@@ -253,3 +253,17 @@ def test_a_model_that_cannot_invert_refuses_a_body_inside_out(make_block, method
     body = SoftBody(mesh, NeoHookean(1e5, 0.3), initial_positions=mirrored, name="Glove")
     with pytest.raises(SceneError, match=r"Glove: 48 tets .* inside out.* Use Stable Neo-Hookean"):
         next(Simulator(Scene([body]), method()).run(1))
+
+
+@pytest.mark.parametrize("kind", [ImplicitEuler, BDF2])
+def test_pins_that_turn_a_tet_inside_out_end_the_run_where_its_model_is_undefined(kind) -> None:
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])
+    mesh = TetMesh(corners, [[0, 1, 2, 3], [1, 2, 3, 4]])
+    path = np.repeat(mesh.vertices[None, :4], 4, axis=0)
+    path[:, 3, 2] = [1.0, 0.5, -0.1, -0.6]
+    body = SoftBody(mesh, NeoHookean(1e4, 0.3), pinned=[0, 1, 2, 3], pin_path=path, name="Block")
+    simulator = Simulator(Scene([body]), kind())
+    with pytest.raises(InstabilityError, match=r"Block: 1 tet is .* At frame 2 led pins"):
+        list(simulator.run(4))
+    assert simulator.state.frame == 1
+    assert simulator.system.minimum_volume_ratio(simulator.state.positions) > 0.0

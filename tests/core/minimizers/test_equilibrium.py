@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Ground, InstabilityError, Scene, Simulator, SoftBody
+from supple.core import Ground, InstabilityError, Scene, SceneError, Simulator, SoftBody, TetMesh
 from supple.core.integrators import SymplecticEuler
 from supple.core.materials import NeoHookean, StableNeoHookean
+from supple.verification.meshes import graded_ball
 
 
 def test_a_hanging_bar_is_as_long_as_the_closed_form_says(make_block) -> None:
@@ -73,3 +74,23 @@ def test_settling_leaves_an_explicit_run_its_materials(make_block) -> None:
     before = float(simulator.system.elasticities[0].energy(crushed))
     simulator.settle()
     assert float(simulator.system.elasticities[0].energy(crushed)) == before
+
+
+def test_a_ball_that_rolls_freely_on_a_fine_contact_settles() -> None:
+    """Small tets weigh little: their forces have to vanish although nothing holds the ball."""
+    ball = graded_ball(0.1, 8, 6.0)
+    mesh = TetMesh(ball.vertices + np.array([0.0, 0.0, 0.1]), ball.tets)
+    body = SoftBody(mesh, StableNeoHookean(1e6, 0.3), density=250.0)
+    simulator = Simulator(Scene([body], ground=Ground(friction=0.0)))
+    frame = simulator.settle()
+    carried = simulator.system.ground_barrier.normal_force(frame.positions[0].T)
+    assert float(carried.sum()) == pytest.approx(250.0 * mesh.rest_volumes.sum() * 9.81, rel=1e-6)
+
+
+def test_a_start_inside_out_is_refused_where_the_model_is_undefined(make_block) -> None:
+    mesh = make_block()
+    body = SoftBody(
+        mesh, NeoHookean(), initial_positions=mesh.vertices * [1.0, 1.0, -1.0], name="Glove"
+    )
+    with pytest.raises(SceneError, match=r"Glove: 48 tets are .* inside out"):
+        Simulator(Scene([body], gravity=(0.0, 0.0, 0.0))).settle()

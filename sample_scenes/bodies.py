@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bodies of the sample scenes."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+
+from .studio import Colour, jelly
+
+Place = tuple[float, float, float]
+
+
+def monkey(name: str, colour: Colour) -> bpy.types.Object:
+    bpy.ops.mesh.primitive_monkey_add(size=1.3)
+    body = _named(name)
+    # Once into the mesh, for a smooth skin to simulate, and once more for the picture.
+    subdivision = body.modifiers.new("Subdivision", "SUBSURF")
+    subdivision.levels = 1
+    bpy.ops.object.modifier_apply(modifier=subdivision.name)
+    finer = body.modifiers.new("Subdivision", "SUBSURF")
+    finer.levels = finer.render_levels = 1
+    body.data.shade_smooth()
+    body.data.materials.append(jelly(f"{name} Jelly", colour))
+    return body
+
+
+def tetrahedron(name: str, colour: Colour, place: Place) -> bpy.types.Object:
+    """A regular one with edges of 1 m, its tip up, its base at ``place``."""
+    height, out = math.sqrt(2.0 / 3.0), 1.0 / math.sqrt(3.0)
+    turns = [math.radians(90.0 + 120.0 * k) for k in range(3)]
+    base = [(out * math.cos(turn), out * math.sin(turn), 0.0) for turn in turns]
+    faces = [(0, 2, 1), (0, 1, 3), (1, 2, 3), (2, 0, 3)]
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata([*base, (0.0, 0.0, height)], [], faces)
+    body = bpy.data.objects.new(name, mesh)
+    body.location = place
+    body.data.materials.append(jelly(f"{name} Jelly", colour))
+    bpy.context.collection.objects.link(body)
+    return body
+
+
+def box(
+    name: str, colour: Colour, place: Place, size: Place, cuts: int = 12, rounded: float = 0.04
+) -> bpy.types.Object:
+    """A box of ``size`` around ``place``, with edges rounded by so many metres."""
+    bpy.ops.mesh.primitive_cube_add(size=1.0)
+    body = _named(name)
+    body.scale = size
+    bpy.ops.object.transform_apply(location=False, rotation=False, scale=True)
+    bevel = body.modifiers.new("Bevel", "BEVEL")
+    bevel.width, bevel.segments = rounded, 3
+    bpy.ops.object.modifier_apply(modifier=bevel.name)
+    for axis in range(3):
+        _slice(body, axis, cuts)
+    body.location = place
+    body.data.shade_smooth()
+    body.data.materials.append(jelly(f"{name} Jelly", colour))
+    return body
+
+
+def ball(name: str, material: bpy.types.Material, place: Place, size: Place) -> bpy.types.Object:
+    """An ellipsoid with the extents ``size``."""
+    bpy.ops.mesh.primitive_uv_sphere_add(radius=0.5, segments=48, ring_count=24)
+    body = _named(name)
+    body.scale = size
+    bpy.ops.object.transform_apply(location=False, rotation=False, scale=True)
+    body.location = place
+    body.data.shade_smooth()
+    body.data.materials.append(material)
+    return body
+
+
+def make_soft(
+    body: bpy.types.Object,
+    *,
+    young: float,
+    resolution: int,
+    poisson: float = 0.45,
+    damping: float = 0.0,
+    model: str = "stable_neo_hookean",
+    integrator: str = "scene",
+) -> None:
+    soft = body.supple
+    soft.enabled = True
+    soft.model, soft.integrator = model, integrator
+    soft.young, soft.poisson, soft.density = young, poisson, 1000.0
+    soft.damping, soft.resolution = damping, resolution
+
+
+def pin(body: bpy.types.Object, vertices: list[int]) -> None:
+    """Pins them through a vertex group."""
+    group = body.vertex_groups.new(name="Pins")
+    group.add(vertices, 1.0, "REPLACE")
+    body.supple.pin_group = group.name
+
+
+def _named(name: str) -> bpy.types.Object:
+    body = bpy.context.object
+    body.name = body.data.name = name
+    return body
+
+
+def _slice(body: bpy.types.Object, axis: int, cuts: int) -> None:
+    """Cuts a body into ``cuts`` slices along an axis, so that its skin can bend."""
+    import bmesh
+
+    mesh = bmesh.new()
+    mesh.from_mesh(body.data)
+    reach = [vertex.co[axis] for vertex in mesh.verts]
+    low, high = min(reach), max(reach)
+    normal = [float(axis == other) for other in range(3)]
+    for cut in range(1, cuts):
+        point = [part * (low + (high - low) * cut / cuts) for part in normal]
+        everything = [*mesh.verts, *mesh.edges, *mesh.faces]
+        bmesh.ops.bisect_plane(mesh, geom=everything, plane_co=point, plane_no=normal)
+    mesh.to_mesh(body.data)
+    mesh.free()

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sample scenes, one function each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import bpy
+
+from .bodies import ball, box, make_soft, monkey, pin, tetrahedron
+from .studio import BLUEBERRY, LEMON, LIME, ORANGE, RASPBERRY, jelly, label, plain, studio
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A scene and the frames worth seeing.
+
+    Args:
+        build: fills an empty scene, whose range is set.
+        frames: the last one, and so their number.
+        moments: frames of its contact sheet, in reading order.
+        columns: pictures a row.
+    """
+
+    build: Callable[[bpy.types.Scene], None]
+    frames: int
+    moments: tuple[int, ...]
+    columns: int = 4
+
+
+def jelly_drop(scene: bpy.types.Scene) -> None:
+    """The monkey, made of jelly, falls on the ground."""
+    body = monkey("Jelly Monkey", RASPBERRY)
+    body.location = (0.0, 0.0, 1.55)
+    body.rotation_euler = [math.radians(angle) for angle in (-22.0, 9.0, 18.0)]
+    make_soft(body, young=4e4, damping=0.8, resolution=18)
+    studio(scene, target=(0.0, 0.0, 0.93), distance=4.9)
+
+
+def suspended_monkey(scene: bpy.types.Scene) -> None:
+    """The monkey hangs by its ears and wobbles under its own weight."""
+    body = monkey("Suspended Monkey", LIME)
+    body.location = (0.0, 0.0, 1.5)
+    make_soft(body, young=2.5e5, damping=0.4, resolution=18)
+    reach = max(vertex.co.x for vertex in body.data.vertices)
+    # The outer fifth: most of the ears.
+    pin(body, [v.index for v in body.data.vertices if abs(v.co.x) > 0.8 * reach])
+    scene.supple.use_ground = False
+    studio(scene, target=(0.0, 0.0, 1.25), distance=5.2)
+
+
+def falling_tetrahedron(scene: bpy.types.Scene) -> None:
+    """A single tetrahedron, the smallest body there is, falls on the floor."""
+    body = tetrahedron("Tetrahedron", LEMON, (0.0, 0.0, 1.1))
+    body.rotation_euler = [math.radians(angle) for angle in (24.0, 14.0, 10.0)]
+    make_soft(body, young=8e4, poisson=0.3, resolution=1)
+    studio(scene, target=(0.0, 0.0, 0.75), distance=5.0)
+
+
+def falling_cube(scene: bpy.types.Scene) -> None:
+    """A cube falls on its corner."""
+    body = box("Cube", ORANGE, (0.0, 0.0, 1.7), (1.0, 1.0, 1.0))
+    body.rotation_euler = [math.radians(angle) for angle in (38.0, 30.0, 12.0)]
+    make_soft(body, young=6e4, damping=0.3, resolution=10)
+    studio(scene, target=(0.0, 0.0, 0.95), distance=5.6)
+
+
+def ellipsoid_on_sphere(scene: bpy.types.Scene) -> None:
+    """An ellipsoid falls on a fixed sphere, bends over it, and slides off."""
+    body = ball("Ellipsoid", jelly("Plum", BLUEBERRY), (0.12, 0.0, 1.95), (1.7, 0.9, 0.7))
+    make_soft(body, young=4e4, damping=0.3, resolution=14)
+    pole = ball("Sphere", plain("Stone", (0.55, 0.53, 0.5)), (0.0, 0.0, 0.6), (0.8, 0.8, 0.8))
+    pole.supple.collider = True
+    pole.supple.collider_friction = 0.2
+    scene.supple.integrator = "symplectic_euler"
+    studio(scene, target=(0.15, 0.0, 0.95), distance=6.0)
+
+
+def midpoint_and_runge_kutta(scene: bpy.types.Scene) -> None:
+    """Two tetrahedra hang by their tips, with one step a frame: midpoint explodes."""
+    for x, name, colour, integrator in (
+        (-0.9, "Midpoint", RASPBERRY, "midpoint"),
+        (0.9, "Runge–Kutta 4", LIME, "runge_kutta4"),
+    ):
+        body = tetrahedron(name, colour, (x, 0.0, 1.5))
+        make_soft(body, young=1.8e4, poisson=0.3, resolution=1, integrator=integrator)
+        pin(body, [3])
+        label(name, (x, -0.8, 0.15), 0.24)
+    scene.supple.use_ground = False
+    scene.supple.substeps = 1
+    studio(scene, target=(0.0, 0.0, 1.05), distance=7.2, aspect=1.25, size=1.3, aside=0.0)
+
+
+def adaptive_on_and_off(scene: bpy.types.Scene) -> None:
+    """Eight midpoint steps a frame are too long once a cube has hit the ground; as many that are
+    longer in the air and shorter on the ground are not."""
+    for x, name, colour, integrator in (
+        (-1.0, "Fixed steps", RASPBERRY, "midpoint"),
+        (1.0, "Adaptive steps", LIME, "adaptive_midpoint"),
+    ):
+        body = box(name, colour, (x, 0.0, 1.8), (1.0, 1.0, 1.0), cuts=6)
+        body.rotation_euler = [math.radians(angle) for angle in (30.0, 20.0, 0.0)]
+        make_soft(body, young=1e5, poisson=0.3, resolution=4, integrator=integrator)
+        label(name, (x, -1.2, 0.15), 0.24)
+    scene.supple.substeps, scene.supple.step_tolerance = 8, 1e-3
+    studio(scene, target=(0.1, 0.0, 0.95), distance=8.2, aspect=1.25, size=1.3, aside=0.0)
+
+
+def material_models(scene: bpy.types.Scene) -> None:
+    """Columns of four models are twisted, then pressed to half their height."""
+    models = (
+        ("Linear", "linear", LEMON),
+        ("Corotated", "corotated_linear", ORANGE),
+        ("St. Venant–Kirchhoff", "st_venant_kirchhoff", RASPBERRY),
+        ("Stable Neo-Hookean", "stable_neo_hookean", LIME),
+    )
+    for index, (name, model, colour) in enumerate(models):
+        x = 1.6 * (index - 1.5)
+        body = box(name, colour, (x, 0.0, 0.75), (0.7, 0.7, 1.5), cuts=16)
+        make_soft(body, young=1e5, poisson=0.3, resolution=14, model=model)
+        pin(body, [v.index for v in body.data.vertices if v.co.z > 0.68])
+        for frame, turn, height in ((1, 0.0, 0.75), (40, 120.0, 0.75), (72, 120.0, 0.1)):
+            body.rotation_euler.z, body.location.z = math.radians(turn), height
+            body.keyframe_insert("rotation_euler", frame=frame)
+            body.keyframe_insert("location", frame=frame)
+        label(name, (x, -0.95, 0.12), 0.17)
+    scene.supple.integrator = "implicit_euler"
+    scene.supple.ground_friction = 2.0
+    studio(scene, target=(0.0, 0.0, 0.65), distance=11.0, aspect=2.0, size=1.5, aside=0.0)
+
+
+def integrators(scene: bpy.types.Scene) -> None:
+    """One body an integrator: the same jelly, dropped at the same time."""
+    ways = (
+        ("Implicit Euler", "implicit_euler", RASPBERRY),
+        ("BDF2", "bdf2", ORANGE),
+        ("Symplectic Euler", "symplectic_euler", LEMON),
+        ("Midpoint", "midpoint", LIME),
+        ("Runge–Kutta 4", "runge_kutta4", BLUEBERRY),
+        ("Adaptive RK 4", "adaptive_runge_kutta4", (0.45, 0.08, 0.6)),
+        ("XPBD", "xpbd", (0.05, 0.55, 0.5)),
+    )
+    for index, (name, integrator, colour) in enumerate(ways):
+        x = 1.5 * (index - (len(ways) - 1) / 2)
+        body = box(name, colour, (x, 0.0, 0.95), (0.8, 0.8, 0.8))
+        body.rotation_euler = [math.radians(angle) for angle in (20.0, 12.0, 8.0)]
+        make_soft(body, young=4e4, resolution=6, integrator=integrator)
+        label(name, (x, -1.0, 0.15), 0.22)
+    studio(scene, target=(0.0, 0.0, 0.6), distance=18.5, aspect=2.5, size=1.8, aside=0.0)
+
+
+SAMPLES: dict[str, Sample] = {
+    "jelly_drop": Sample(jelly_drop, 60, (1, 10, 12, 13, 14, 15, 16, 18, 20, 23, 32, 60)),
+    "suspended_monkey": Sample(suspended_monkey, 96, (1, 8, 14, 20)),
+    "falling_tetrahedron": Sample(falling_tetrahedron, 60, (1, 11, 14, 30)),
+    "falling_cube": Sample(falling_cube, 60, (1, 11, 14, 24)),
+    "ellipsoid_on_sphere": Sample(ellipsoid_on_sphere, 48, (1, 9, 20, 29)),
+    "midpoint_and_runge_kutta": Sample(midpoint_and_runge_kutta, 72, (1, 14, 45, 67)),
+    "adaptive_on_and_off": Sample(adaptive_on_and_off, 56, (1, 15, 27, 55)),
+    "material_models": Sample(material_models, 72, (1, 40, 56, 72), columns=2),
+    "integrators": Sample(integrators, 60, (1, 11, 17, 25), columns=2),
+}

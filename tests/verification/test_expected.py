@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from supple.core.integrators import NAMES
+from supple.core.materials import MODELS, StableNeoHookean
+from supple.verification.expected import INTEGRATORS, methods, models
+from supple.verification.laws import law_of
+
+
+def test_every_integrator_but_the_choice_of_one_is_verified() -> None:
+    assert {method.name for method in methods()} == set(NAMES) - {"automatic"}
+
+
+def test_every_material_is_verified() -> None:
+    assert {model.name for model in models()} == set(MODELS)
+
+
+def test_an_integrator_of_which_nothing_is_expected_is_an_error() -> None:
+    with pytest.raises(LookupError, match="expects nothing of the integrator 'leapfrog'; add its"):
+        list(methods({"leapfrog": "Leapfrog"}))
+
+
+def test_a_material_of_which_nothing_is_expected_is_an_error() -> None:
+    with pytest.raises(LookupError, match="expects nothing of the material 'putty'"):
+        list(models({"putty": StableNeoHookean}))
+    with pytest.raises(LookupError, match="no law for the material 'putty'"):
+        law_of("putty", 1e5, 0.3)
+
+
+@pytest.mark.parametrize(
+    "expected", [e for e in INTEGRATORS.values() if e.oscillation], ids=lambda e: str(e.order)
+)
+def test_an_expected_oscillation_converges_with_the_expected_order(expected) -> None:
+    def error(steps: int) -> float:
+        end = expected.oscillation(1.0 / steps, steps)[-1]
+        return float(np.abs(end - [np.cos(1.0), -np.sin(1.0)]).max())
+
+    assert np.log2(error(64) / error(128)) == pytest.approx(expected.order, abs=0.1)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_derivative_of_a_law_is_its_finite_difference(name: str) -> None:
+    law, h = law_of(name, 1e4, 0.4), 1e-6
+    f = np.eye(3) + 0.2 * np.random.default_rng(0).normal(size=(3, 3))
+    elasticity = law.elasticity(f)
+    for row, column in np.ndindex(3, 3):
+        shift = np.zeros((3, 3))
+        shift[row, column] = h
+        rise = (law.stress(f + shift) - law.stress(f - shift)) / (2.0 * h)
+        np.testing.assert_allclose(elasticity[:, :, row, column], rise, rtol=1e-6, atol=1e-3)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a subject finds: figures beside their references, and what is drawn of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True)
+class Check:
+    """A figure beside its reference.
+
+    Args:
+        claim: what the figure is, in words.
+        measured: by the solver.
+        reference: what it is held against.
+        tolerance: on the distance between the two, in the same unit; for a bound, 0.
+        unit: of all three.
+        relation: whether the reference is met, or bounds from above or below.
+    """
+
+    claim: str
+    measured: float
+    reference: float
+    tolerance: float
+    unit: str = ""
+    relation: Literal["=", "≤", "≥"] = "="
+
+    @property
+    def used(self) -> float:
+        """The share of the tolerance or bound that is used up; the check holds up to 1."""
+        if not math.isfinite(self.measured):
+            return math.inf
+        if self.relation == "=":
+            return _share(abs(self.measured - self.reference), self.tolerance)
+        if self.relation == "≤":
+            return _share(self.measured, self.reference)
+        return _share(self.reference, self.measured)
+
+    @property
+    def holds(self) -> bool:
+        return self.used <= 1.0
+
+
+def _share(part: float, whole: float) -> float:
+    if not math.isfinite(part) or not whole >= 0.0:
+        return math.inf
+    if part <= 0.0:
+        return 0.0
+    return part / whole if whole > 0.0 else math.inf
+
+
+def within(claim: str, measured: float, reference: float, share: float, unit: str = "") -> Check:
+    """The figure meets the reference within a share of it."""
+    return Check(claim, float(measured), float(reference), share * abs(float(reference)), unit)
+
+
+def near(claim: str, measured: float, reference: float, tolerance: float, unit: str = "") -> Check:
+    """The figure meets the reference within ``tolerance`` units."""
+    return Check(claim, float(measured), float(reference), tolerance, unit)
+
+
+def at_most(claim: str, measured: float, bound: float, unit: str = "") -> Check:
+    return Check(claim, float(measured), bound, 0.0, unit, "≤")
+
+
+def at_least(claim: str, measured: float, bound: float, unit: str = "") -> Check:
+    """For bounds above zero."""
+    return Check(claim, float(measured), bound, 0.0, unit, "≥")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points to be drawn; those of one ``group`` share a colour."""
+
+    label: str
+    x: ArrayLike
+    y: ArrayLike
+    group: str
+    look: Literal["dots", "line", "dashes", "dotted line"] = "line"
+
+
+@dataclass(frozen=True)
+class Panel:
+    title: str
+    x: str
+    y: str
+    curves: Sequence[Curve]
+    logarithmic: Literal["", "x", "y", "xy"] = ""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What was checked of one subject, and how it came out.
+
+    Args:
+        title: a heading.
+        text: what is checked and how, in Markdown.
+        source: of the references.
+        checks: the figures.
+        panels: of its picture; without any there is none.
+        note: what the figures leave open, in Markdown.
+    """
+
+    title: str
+    text: str
+    source: str
+    checks: Sequence[Check]
+    panels: Sequence[Panel] = field(default_factory=list)
+    note: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything does; where nothing was checked, nothing holds."""
+        return bool(self.checks) and all(check.holds for check in self.checks)
+
+    @property
+    def worst(self) -> Check:
+        return max(self.checks, key=lambda check: check.used)
+
+
+def largest_share(measured: ArrayLike, reference: ArrayLike) -> float:
+    """The largest distance between two sets of figures over the largest of the reference."""
+    apart = np.abs(np.asarray(measured) - np.asarray(reference)).max()
+    return float(apart / np.abs(reference).max())

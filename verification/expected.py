@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What theory says of each material and each integrator. Whoever adds one, adds a line here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.core.integrators import NAMES, Integrator, integrator_named
+from supple.core.materials import MODELS, Material
+
+#: (n + 1, 2) position and velocity over ω, from rest at 1, over n steps of hω = z.
+Oscillation = Callable[[float, int], NDArray[np.float64]]
+# The integrators of which none is a method of its own.
+CHOICES = ("automatic",)
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """Of an integrator.
+
+    Args:
+        kind: ``explicit`` and ``implicit`` ones take the substeps they are told, ``adaptive`` ones
+            choose them by the error.
+        order: of the global error in the step.
+        oscillation: what the scheme makes of x'' = −ω² x; None where it cannot be written down.
+        fall: (h, n) → how much farther than t²/2 a body falls in n steps at an acceleration of 1.
+        energy: of an undamped wobble: ``bounded``, ``falls``, ``grows`` or ``kept``.
+        keeps_spin: whether angular momentum is kept to rounding.
+        exactly: settings with which every step is solved to rounding.
+        error_setting: of an adaptive one, the name of its tolerance.
+        loose: the share of energy, spin or fall that may be off where no closed form says more, as
+            for adaptive ones, whose steps are their own affair.
+        ground: the responses of the ground that it can step.
+        creep: of a body that friction holds, in its diagonals a second.
+        recovers_from: inverted starts, ``random`` and ``mirrored``, that a body comes back from.
+        stiffness_damping: whether it damps bodies by their stiffness, where they can ask for it.
+    """
+
+    kind: Literal["explicit", "implicit", "adaptive"]
+    order: int
+    energy: Literal["bounded", "falls", "grows", "kept"]
+    oscillation: Oscillation | None = None
+    fall: Callable[[float, int], float] = lambda h, n: 0.0
+    keeps_spin: bool = False
+    exactly: Mapping[str, Any] = field(default_factory=dict)
+    error_setting: str = "tolerance"
+    loose: float = 1e-2
+    ground: tuple[str, ...] = ("barrier", "projection")
+    creep: float = 1e-6
+    recovers_from: tuple[str, ...] = ("random", "mirrored")
+    stiffness_damping: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """An integrator and what is expected of it."""
+
+    name: str
+    label: str
+    expected: Expectation
+
+    def usual(self) -> Integrator:
+        """As a user gets it."""
+        return integrator_named(self.name)
+
+    def exact(self) -> Integrator:
+        """With every step solved to rounding, so that only the scheme's own error is left."""
+        return replace(self.usual(), **self.expected.exactly)  # type: ignore[type-var]
+
+    def of_error(self, tolerance: float) -> Integrator:
+        """An adaptive one with another tolerance."""
+        setting = {self.expected.error_setting: tolerance}
+        return replace(self.usual(), **setting)  # type: ignore[type-var]
+
+    def substeps(self, count: int | None) -> int | None:
+        """A number of substeps, for those that can be told one."""
+        return None if self.expected.kind == "adaptive" else count
+
+
+def methods(names: Mapping[str, str] = NAMES) -> Iterator[Method]:
+    """Every integrator that is a method of its own.
+
+    Raises:
+        LookupError: when one has been added and nothing is expected of it.
+    """
+    for name, label in names.items():
+        if name in CHOICES:
+            continue
+        if name not in INTEGRATORS:
+            raise LookupError(
+                f"verification/expected.py expects nothing of the integrator {name!r}; add its "
+                "order and what it keeps."
+            )
+        yield Method(name, label, INTEGRATORS[name])
+
+
+def _one_step(matrix: Callable[[float], Any]) -> Oscillation:
+    def oscillate(z: float, n: int) -> NDArray[np.float64]:
+        step, states = np.array(matrix(z)), [np.array([1.0, 0.0])]
+        for _ in range(n):
+            states.append(step @ states[-1])
+        return np.array(states)
+
+    return oscillate
+
+
+def _runge_kutta(order: int) -> Oscillation:
+    """Of an explicit method of as many stages as its order: the exponential series, cut off."""
+    turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
+
+    def matrix(z: float) -> NDArray[np.float64]:
+        powers = (np.linalg.matrix_power(z * turn, k) / math.factorial(k) for k in range(order + 1))
+        return np.sum(list(powers), axis=0)
+
+    return _one_step(matrix)
+
+
+_implicit_euler = _one_step(
+    lambda z: np.array([[1.0, z], [-z, 1.0]]) / (1.0 + z * z),
+)
+
+
+def _bdf2(z: float, n: int) -> NDArray[np.float64]:
+    """3 y' − 4 y + y₋₁ = 2 z A y', after a first step of implicit Euler."""
+    states = list(_implicit_euler(z, 1))
+    solve = np.linalg.inv(3.0 * np.eye(2) - 2.0 * z * np.array([[0.0, 1.0], [-1.0, 0.0]]))
+    for _ in range(n - 1):
+        states.append(solve @ (4.0 * states[-1] - states[-2]))
+    return np.array(states)
+
+
+def _euler_fall(h: float, n: int) -> float:
+    """h² n (n + 1)/2 in all."""
+    return 0.5 * h * h * n
+
+
+#: By the names of ``supple.core.integrators.NAMES``.
+INTEGRATORS = {
+    "symplectic_euler": Expectation(
+        "explicit",
+        1,
+        "bounded",
+        _one_step(lambda z: [[1.0 - z * z, z], [-z, 1.0]]),
+        _euler_fall,
+        keeps_spin=True,
+    ),
+    "midpoint": Expectation("explicit", 2, "grows", _runge_kutta(2)),
+    "runge_kutta4": Expectation("explicit", 4, "kept", _runge_kutta(4)),
+    "implicit_euler": Expectation(
+        "implicit",
+        1,
+        "falls",
+        _implicit_euler,
+        _euler_fall,
+        exactly={"tolerance": 1e-10},
+        ground=("barrier",),
+        creep=1e-4,
+    ),
+    # Its first step, of implicit Euler, falls h²/2 too far; e' = (4 e − e₋₁)/3 passes that on.
+    "bdf2": Expectation(
+        "implicit",
+        2,
+        "falls",
+        _bdf2,
+        lambda h, n: 0.75 * h * h * (1.0 - 3.0**-n),
+        exactly={"tolerance": 1e-10},
+        ground=("barrier",),
+        creep=1e-4,
+    ),
+    "adaptive_symplectic_euler": Expectation("adaptive", 1, "kept", keeps_spin=True, loose=0.2),
+    "adaptive_midpoint": Expectation("adaptive", 2, "kept"),
+    "adaptive_runge_kutta4": Expectation("adaptive", 4, "kept"),
+    "xpbd": Expectation("implicit", 1, "falls", fall=_euler_fall, ground=("barrier",), creep=1e-4),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """Of a material.
+
+    Args:
+        label: what readers call it.
+        stretches: (ν → shortest, longest) between which a bar pulled along its axis has one stable
+            equilibrium.
+        turns_freely: whether a rotation costs no energy.
+        recovers: whether a body comes back from any inverted start.
+        refused: whether implicit steps refuse a body that starts inside out.
+    """
+
+    label: str
+    stretches: Callable[[float], tuple[float, float]] = lambda poisson: (0.5, 3.0)
+    turns_freely: bool = True
+    recovers: bool = False
+    refused: bool = False
+
+
+#: By the names of ``supple.core.materials.MODELS``.
+MATERIALS = {
+    "stable_neo_hookean": Range("Stable Neo-Hookean", recovers=True),
+    "neo_hookean": Range("Neo-Hookean", refused=True),
+    "corotated_linear": Range("Corotated linear"),
+    # Gives way below 1/√3, and its sides meet where s² = 1 + 1/ν.
+    "st_venant_kirchhoff": Range(
+        "St. Venant–Kirchhoff", lambda poisson: (0.7, 0.9 * math.sqrt(1.0 + 1.0 / poisson))
+    ),
+    "as_rigid_as_possible": Range("As rigid as possible"),
+    "linear": Range("Linear", turns_freely=False),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A material and what is expected of it."""
+
+    name: str
+    kind: type[Material]
+    expected: Range
+
+    @property
+    def label(self) -> str:
+        return self.expected.label
+
+
+def models(kinds: Mapping[str, type[Material]] = MODELS) -> Iterator[Model]:
+    """Every material.
+
+    Raises:
+        LookupError: when one has been added and nothing is expected of it.
+    """
+    for name, kind in kinds.items():
+        if name not in MATERIALS:
+            raise LookupError(
+                f"verification/expected.py expects nothing of the material {name!r}; add the "
+                "stretches that it is made for."
+            )
+        yield Model(name, kind, MATERIALS[name])

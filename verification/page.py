@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes docs/verification.md from what was checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from .check import Check, Subject
+from .plots import file_name
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE, PICTURES = DOCS / "verification.md", DOCS / "pictures"
+
+HEAD = """# Verification
+
+Is the solver right? Written by `python3 dev.py verify`, which measures every figure anew and ends
+with an error where one fails; this page is not edited by hand. Each figure stands beside a
+reference that does not come from the solver, with the tolerance that it is held to. *Used* is the
+share of the tolerance, or of the bound, that the figure takes up: above 1, it fails.
+
+{verdict}
+
+"""
+
+
+def write(subjects: Mapping[str, Subject], path: Path = PAGE) -> None:
+    path.write_text(text(subjects), encoding="utf-8")
+
+
+def text(subjects: Mapping[str, Subject]) -> str:
+    """The whole page, in Markdown."""
+    rows = [
+        (
+            f"[{subject.title}](#{_anchor(subject.title)})",
+            str(len(subject.checks)),
+            _used(subject.worst) if subject.checks else "–",
+            subject.worst.claim if subject.checks else "nothing was checked",
+            _verdict(subject.holds),
+        )
+        for subject in subjects.values()
+    ]
+    head = ("subject", "checks", "most used", "by", "")
+    sections = (section(name, subject) for name, subject in subjects.items())
+    return "\n".join([HEAD.format(verdict=_sum(subjects)) + table(head, rows), *sections])
+
+
+def section(name: str, subject: Subject) -> str:
+    """One subject: what, the figures, the picture, the source."""
+    rows = [
+        (
+            check.claim,
+            _number(check.measured, check.tolerance),
+            _reference(check),
+            check.unit,
+            _used(check),
+            _verdict(check.holds),
+        )
+        for check in subject.checks
+    ]
+    parts = [f"## {subject.title}", subject.text]
+    if subject.panels:
+        parts.append(f"![{subject.title}](pictures/{file_name(name)})")
+    parts.append(table(("figure", "measured", "reference", "unit", "used", ""), rows).rstrip())
+    parts += [f"Reference: {subject.source}" if subject.source else "", subject.note]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _sum(subjects: Mapping[str, Subject]) -> str:
+    checks = [check for subject in subjects.values() for check in subject.checks]
+    failing = [check for check in checks if not check.holds]
+    if not failing and all(subject.holds for subject in subjects.values()):
+        return f"All {len(checks)} figures hold."
+    return f"**{len(failing)} of {len(checks)} figures fail.**"
+
+
+def _reference(check: Check) -> str:
+    if check.relation != "=":
+        return f"{check.relation} {_number(check.reference)}"
+    return f"{_number(check.reference, check.tolerance)} ± {check.tolerance:.1g}"
+
+
+def _number(value: float, tolerance: float = 0.0) -> str:
+    """With a digit more than the tolerance decides on."""
+    if not math.isfinite(value) or value == 0.0:
+        return f"{value:g}"
+    if not tolerance > 0.0:
+        return f"{value:.4g}" if abs(value) >= 1e-3 else f"{value:.1e}"
+    digits = math.floor(math.log10(abs(value))) - math.floor(math.log10(tolerance)) + 3
+    return f"{value:.{min(max(digits, 3), 12)}g}"
+
+
+def _used(check: Check) -> str:
+    return f"{check.used:.2g}" if math.isfinite(check.used) else "–"
+
+
+def _verdict(holds: bool) -> str:
+    return "holds" if holds else "**fails**"
+
+
+def _anchor(title: str) -> str:
+    """As Markdown renderers name headings."""
+    kept = "".join(letter for letter in title.lower() if letter.isalnum() or letter in " -_")
+    return kept.replace(" ", "-")

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is verified, one file a subject; each has ``run()``, which answers a ``Subject``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..check import Subject
+from . import (
+    bounce,
+    cantilever,
+    damping,
+    energy,
+    free_fall,
+    friction,
+    hertz,
+    inversion,
+    momentum,
+    order,
+    patch_test,
+    rest_force,
+    rotation,
+    stress,
+)
+
+#: In the order of the page.
+SUBJECTS: dict[str, Callable[[], Subject]] = {
+    "patch_test": patch_test.run,
+    "stress": stress.run,
+    "rotation": rotation.run,
+    "free_fall": free_fall.run,
+    "order": order.run,
+    "energy": energy.run,
+    "momentum": momentum.run,
+    "cantilever": cantilever.run,
+    "hertz": hertz.run,
+    "bounce": bounce.run,
+    "rest_force": rest_force.run,
+    "friction": friction.run,
+    "inversion": inversion.run,
+    "damping": damping.run,
+}
