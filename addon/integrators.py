@@ -42,6 +42,11 @@ ITEMS = [
         "Adaptive Runge–Kutta 4",
         "Runge–Kutta 4 whose steps are as long as the tolerance allows",
     ),
+    (
+        "xpbd",
+        "XPBD",
+        "As games do: quick and calm whatever the stiffness, but softer than Young's modulus says",
+    ),
 ]
 
 SCENE = "scene"

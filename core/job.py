@@ -57,6 +57,7 @@ INTEGRATORS = (
     "adaptive_symplectic_euler",
     "adaptive_midpoint",
     "adaptive_runge_kutta4",
+    "xpbd",
 )
 
 

@@ -8,11 +8,14 @@ from .explicit_scheme import ExplicitScheme
 from .implicit_euler import ImplicitEuler
 from .integrator import Integrator, Stepper
 from .runge_kutta import Midpoint, RungeKutta4
+from .scheme import Scheme
 from .symplectic_euler import SymplecticEuler
+from .xpbd import XPBD
 
 __all__ = [
     "BDF2",
     "NAMES",
+    "XPBD",
     "Adaptive",
     "Automatic",
     "ExplicitScheme",
@@ -20,6 +23,7 @@ __all__ = [
     "Integrator",
     "Midpoint",
     "RungeKutta4",
+    "Scheme",
     "Stepper",
     "SymplecticEuler",
     "integrator_named",

@@ -14,6 +14,7 @@ from .implicit_euler import ImplicitEuler
 from .integrator import Integrator, Stepper
 from .runge_kutta import Midpoint, RungeKutta4
 from .symplectic_euler import SymplecticEuler
+from .xpbd import XPBD
 
 _EXPLICIT: dict[str, type[ExplicitScheme]] = {
     "symplectic_euler": SymplecticEuler,
@@ -28,6 +29,7 @@ NAMES = {
     "bdf2": "BDF2",
     **{name: scheme.label for name, scheme in _EXPLICIT.items()},
     **{f"adaptive_{name}": f"Adaptive {scheme.label}" for name, scheme in _EXPLICIT.items()},
+    "xpbd": XPBD.label,
 }
 
 # Seconds of an explicit step, and of an implicit frame: fixed cost, and cost a tet. Measured on two
@@ -74,6 +76,7 @@ def integrator_named(name: str, tolerance: float = Adaptive.tolerance) -> Integr
         "implicit_euler": ImplicitEuler,
         "bdf2": BDF2,
         **_EXPLICIT,
+        "xpbd": XPBD,
     }
     if name in whole:
         return whole[name]()

@@ -10,19 +10,16 @@ from typing import ClassVar
 from ..errors import InstabilityError
 from ..system import System
 from .explicit_stepper import ExplicitStepper, too_long
-from .integrator import Integrator
+from .scheme import Scheme
 from .stability import Spectrum, spectrum
-from .substep import Substep
 
 # Automatic steps use this fraction of the longest one at rest: compressed tets are stiffer.
 SAFETY = 0.5
 
 
-class ExplicitScheme(Integrator):
+class ExplicitScheme(Scheme):
     """A scheme that takes its steps from forces alone, without solving anything."""
 
-    #: What users call it.
-    label: ClassVar[str]
     #: Its error at a given time goes with this power of the step.
     order: ClassVar[int]
 
@@ -35,10 +32,6 @@ class ExplicitScheme(Integrator):
         if frame_time / substeps > limit:
             raise InstabilityError(too_long(system, substeps, math.ceil(frame_time / limit)))
         return ExplicitStepper(self, system, frame_time, substeps, adapts=False)
-
-    @abstractmethod
-    def substep(self, system: System, step: float) -> Substep:
-        """A step of ``step`` seconds."""
 
     @abstractmethod
     def longest_step(self, spectrum: Spectrum) -> float:

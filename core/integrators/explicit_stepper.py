@@ -6,15 +6,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..errors import InstabilityError
 from ..system import Energies, State, System
 from .integrator import Stepper
+from .scheme import Scheme
 from .substep import Substep
-
-if TYPE_CHECKING:
-    from .explicit_scheme import ExplicitScheme
 
 # A frame that diverges is taken again with twice the substeps, at most this often.
 RETRIES = 6
@@ -24,7 +21,7 @@ TOLERATED, GIVEN_UP = 0.1, 1.0
 
 
 class ExplicitStepper(Stepper):
-    """An explicit scheme at work on a system.
+    """A scheme at work on a system.
 
     Args:
         scheme: takes the steps.
@@ -36,7 +33,7 @@ class ExplicitStepper(Stepper):
 
     def __init__(
         self,
-        scheme: ExplicitScheme,
+        scheme: Scheme,
         system: System,
         frame_time: float,
         substeps: int,
@@ -54,7 +51,7 @@ class ExplicitStepper(Stepper):
         substeps = state.substeps
         for _ in range(RETRIES + 1 if self.adapts else 1):
             after, work = self._frame(replace(state, substeps=substeps))
-            if _is_stable(system, before, system.energies(after), work, self._allowed):
+            if self._is_stable(before, system.energies(after), work):
                 return after
             substeps *= 2
         tried = substeps // 2
@@ -71,23 +68,20 @@ class ExplicitStepper(Stepper):
         after = replace(start, positions=positions, velocities=velocities, frame=start.frame + 1)
         return after, float(substep.work)
 
+    def _is_stable(self, before: Energies, after: Energies, work: float) -> bool:
+        """Whether the energy is a number, and grew by no more than is allowed of what moves."""
+        gained = after.total - before.total - work
+        if not math.isfinite(gained) or not self._scheme.keeps_energy:
+            return math.isfinite(gained)
+        fallen = max(0.0, before.gravity - after.gravity)
+        moving = before.kinetic + before.elastic + before.ground + fallen + abs(work)
+        return gained <= self._allowed * (moving + self._system.smallest_energy)
+
     def _prepare(self, step: float) -> tuple[Substep, Callable[[], None]]:
         if self._prepared is None or self._prepared[0].step != step:
             substep = self._scheme.substep(self._system, step)
             self._prepared = substep, substep.recorded()
         return self._prepared
-
-
-def _is_stable(
-    system: System, before: Energies, after: Energies, work: float, allowed: float
-) -> bool:
-    """Whether the energy grew by no more than the share that is allowed of what moves."""
-    gained = after.total - before.total - work
-    if not math.isfinite(gained):
-        return False
-    fallen = max(0.0, before.gravity - after.gravity)
-    moving = before.kinetic + before.elastic + before.ground + fallen + abs(work)
-    return gained <= allowed * (moving + system.smallest_energy)
 
 
 def too_long(system: System, substeps: int, needed: int, frame: int | None = None) -> str:

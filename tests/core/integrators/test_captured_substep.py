@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from supple.core import Ground, Scene, SoftBody
-from supple.core.integrators import ExplicitScheme, Midpoint, RungeKutta4, SymplecticEuler, substep
+from supple.core.integrators import XPBD, Midpoint, RungeKutta4, Scheme, SymplecticEuler, substep
 from supple.core.integrators.substep import Substep
-from supple.core.materials import NeoHookean, StableNeoHookean
+from supple.core.materials import NeoHookean, StableNeoHookean, StVenantKirchhoff
 from supple.core.system import System
 from supple.tests.core.pretended_cuda import pretended_cuda
 
@@ -17,16 +17,17 @@ CUDA = torch.device("cuda")
 
 
 @pytest.fixture(params=["barrier", "projection", "led pins"])
-def scene(request: pytest.FixtureRequest, make_block) -> Scene:
+def scene(request: pytest.FixtureRequest, make_block, scheme) -> Scene:
     mesh = make_block(origin=(0.0, 0.0, 1e-3))
     if request.param == "led pins":
         top = np.flatnonzero(mesh.vertices[:, 2] > 1.0)
         path = mesh.vertices[top] + np.array([0.0, 0.1, 0.3])[:, None, None]
         body = SoftBody(mesh, StableNeoHookean(1e4, 0.3), pinned=top, pin_path=path, damping=2.0)
         return Scene([body])
+    other = StVenantKirchhoff if isinstance(scheme, XPBD) else NeoHookean
     bodies = [
         SoftBody(mesh, StableNeoHookean(1e4, 0.3), velocity=(1.0, 0.0, -1.0)),
-        SoftBody(make_block(origin=(3.0, 0.0, 0.1)), NeoHookean(1e5, 0.4), damping=2.0),
+        SoftBody(make_block(origin=(3.0, 0.0, 0.1)), other(1e5, 0.4), damping=2.0),
     ]
     response = "barrier" if request.param == "barrier" else "projection"
     return Scene(bodies, ground=Ground(response=response))
@@ -37,8 +38,10 @@ def captures_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(substep, "CapturedSubstep", lambda substep: substep)
 
 
-@pytest.fixture(params=[SymplecticEuler(), Midpoint(), RungeKutta4()], ids=lambda s: s.label)
-def scheme(request: pytest.FixtureRequest) -> ExplicitScheme:
+@pytest.fixture(
+    params=[SymplecticEuler(), Midpoint(), RungeKutta4(), XPBD()], ids=lambda s: s.label
+)
+def scheme(request: pytest.FixtureRequest) -> Scheme:
     return request.param
 
 

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the constraints of all materials share: tets by colour, F from positions, and back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..compiled import is_compiled, use_threads
+from ..materials.eigensystem import product
+from ..potentials import Elasticity
+from .colouring import colour_tets
+
+#: Fewer tets of a colour than this a thread cost more to hand out than to move.
+TETS_PER_THREAD = 500
+
+
+class Constraints(ABC):
+    """The constraints of the tets of one material, solved tet by tet, each once a step.
+
+    A tet moves its corners a by w_a R g_a: w the inverse masses, g the gradients of the shape
+    functions, R a (3, 3) response to its F. F itself changes by R T then, T = Σ w_a g_a g_aᵀ, so
+    that responses know nothing of vertices.
+
+    Args:
+        elasticity: whose tets and moduli they are.
+        inverse_mass: (N,) in 1/kg, zero where a vertex is pinned.
+    """
+
+    def __init__(self, elasticity: Elasticity, inverse_mass: Tensor) -> None:
+        tets, like = elasticity.tets, elasticity.tets.like
+        corners = tets.corners.cpu().numpy()
+        colours = colour_tets(corners, len(inverse_mass))
+        # Tets of one colour follow each other, so that they are read in order.
+        order = np.argsort(colours, kind="stable")
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(colours))])
+        where = torch.as_tensor(order, device=like.device)
+        self._corners = tets.corners[:, where]
+        self._gradients = tets.shape_gradients[:, :, where]
+        self._weights = inverse_mass[self._corners]
+        #: (M,) in m³, and Lamé's moduli in pascal.
+        self._volumes = tets.volumes[where]
+        self._mu, self._lam = (
+            torch.as_tensor(modulus, dtype=like.dtype, device=like.device).expand(len(tets))[where]
+            for modulus in (elasticity.material.mu, elasticity.material.lam)
+        )
+        weighted = self._weights[:, None] * self._gradients
+        #: (3, 3, M) T in 1/(kg m²).
+        self._spread = sum(
+            a[:, None] * b[None] for a, b in zip(weighted, self._gradients, strict=True)
+        )
+
+    def set_step(self, step: float) -> None:
+        """Chooses the length of the steps that follow, in seconds."""
+        law = self._law(step)
+        if is_compiled() and not law.is_cuda:
+            rows = torch.cat([self._gradients[1:].reshape(9, -1), self._weights, law])
+            # All of a tet together: a thread reads one stream.
+            self._rows = rows.T.contiguous().numpy()
+            self._row_corners = self._corners.T.contiguous().numpy()
+            return
+        self._colours = [
+            (
+                self._corners[:, one:end].reshape(-1).long(),
+                self._gradients[:, :, one:end].contiguous(),
+                self._weights[:, one:end].contiguous(),
+                law[:, one:end].contiguous(),
+            )
+            for one, end in zip(self._starts, self._starts[1:], strict=False)
+        ]
+
+    def relax(self, positions: Tensor) -> None:
+        """One Gauss–Seidel pass over all tets: changes (3, N) positions.
+
+        On CUDA it is recorded: nothing in it may look at values.
+        """
+        if is_compiled() and not positions.is_cuda:
+            use_threads(len(self._volumes) // (len(self._starts) - 1), TETS_PER_THREAD)
+            self._loop(positions.numpy(), self._row_corners, self._rows, self._starts)
+            return
+        for corners, gradients, weights, law in self._colours:
+            at = positions.index_select(1, corners).view(3, 4, -1)
+            f = product(at[:, 1:] - at[:, :1], gradients[1:])
+            moved = product(self._response(f, law), gradients.transpose(0, 1))
+            positions.index_add_(1, corners, moved.mul_(weights).view(3, -1))
+
+    @abstractmethod
+    def _law(self, step: float) -> Tensor:
+        """(L, M) numbers that the response needs besides F."""
+
+    @abstractmethod
+    def _response(self, f: Tensor, law: Tensor) -> Tensor:
+        """(3, 3, n) R of the tets of a colour, in kg m²."""
+
+    @abstractmethod
+    def _loop(
+        self, positions: NDArray[Any], corners: NDArray[Any], rows: NDArray[Any], starts: Any
+    ) -> None:
+        """The pass as a compiled loop; ``rows`` are those of ``compiled_tets``."""
+
+
+def upper(matrices: Tensor) -> Tensor:
+    """(6, n) of (3, 3, n) symmetric matrices: xx, xy, xz, yy, yz, zz."""
+    return torch.cat([matrices[0], matrices[1, 1:], matrices[2, 2:]])
+
+
+def full(entries: Tensor) -> Tensor:
+    """(3, 3, n) symmetric matrices of (6, n)."""
+    xx, xy, xz, yy, yz, zz = entries
+    return torch.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz]).view(3, 3, -1)
