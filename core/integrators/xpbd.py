@@ -14,7 +14,7 @@ from ..errors import SceneError
 from ..materials import Material, StableNeoHookean, StVenantKirchhoff
 from ..system import System
 from ..xpbd import Constraints, GreenStrains, NeoHookeanConstraints
-from .damping import decay
+from .damping import kept
 from .explicit_stepper import ExplicitStepper
 from .scheme import Scheme
 from .substep import Substep
@@ -63,10 +63,7 @@ class _XPBDSubstep(Substep):
 
     def set_step(self, step: float) -> None:
         super().set_step(step)
-        system = self._system
-        # Led pins keep the velocity that leads them.
-        whole = torch.ones_like(system.inverse_mass)
-        self._keep = torch.where(system.free, whole * decay(system.damping, step), whole)
+        self._keep = kept(self._system, step)
         for constraints in self._constraints:
             constraints.set_step(step)
 

@@ -48,7 +48,7 @@ def run() -> Subject:
         f"At μ = {SLIDES} it must slide with g (sin θ − μ cos θ) = {_pull(SLIDES):.5f} m/s²: so "
         f"say its ways after 1/4, 5/8 and 1 second. There E = {STIFF:g} Pa, and schemes that damp "
         f"nothing themselves have an inner damping of {INNER_DAMPING:g} s, which does not slow the "
-        f"slide. Steps are {IMPLICIT_STEPS} a frame where they are implicit, and solved to rounding; at "
+        f"slide. Implicit steps are {IMPLICIT_STEPS} a frame, solved to rounding; at "
         f"μ = {CLEAR} it must also slide with the steps and the tolerance that a user gets. "
         f"Undamped and softer (E = {SOFT:g} Pa), it slides at μ = {SLIPPERY}, and on level ground "
         f"at μ = {LEVEL} it stops from {SPEED:g} m/s after v²/2μg.",
@@ -150,7 +150,7 @@ def _acceleration(method: Method, ways: Ways) -> Check:
 
 
 def _found(ways: Ways) -> float:
-    """The acceleration, from the ways after 1/4, 5/8 and 1 second: breaking loose leaves a speed."""
+    """The acceleration, from three ways, since breaking loose leaves a speed."""
     first, second, third = (ways[FRAME_RATE * eighths // 8] for eighths in (2, 5, 8))
     return float((third - 2.0 * second + first) / (3.0 / 8.0) ** 2)
 

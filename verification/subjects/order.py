@@ -19,8 +19,9 @@ Errors = dict[float, float]
 
 def run() -> Subject:
     exact = wobble.exact_end(wobble.floating(wobble.stretched(STRETCH)), SECONDS)
-    fixed = [method for method in methods() if method.expected.kind != "adaptive"]
-    adaptive = [method for method in methods() if method.expected.kind == "adaptive"]
+    found = [method for method in methods() if method.expected.order > 0]
+    fixed = [method for method in found if method.expected.kind != "adaptive"]
+    adaptive = [method for method in found if method.expected.kind == "adaptive"]
     by_step = {m: {SECONDS / n: _error(m, exact, substeps=n) for n in STEPS} for m in fixed}
     by_tolerance = {m: {t: _error(m, exact, tolerance=t) for t in TOLERANCES} for m in adaptive}
     return Subject(
@@ -29,7 +30,8 @@ def run() -> Subject:
         "far is the vertex that is farthest off, for ever shorter steps? The slope of the error in "
         "double logarithms must be the order of the scheme. Adaptive schemes are asked for ever "
         "smaller tolerances instead: their error must fall at least as the tolerance to the power "
-        "p/(p + 1).",
+        "p/(p + 1). XPBD is left out: shorter steps bring it to the motion of a slightly different "
+        "Neo-Hookean energy.",
         source="The same forces integrated by Dormand and Prince's method of order 8 "
         "(`scipy.integrate.solve_ivp`) to 1e-13; Hairer, Nørsett and Wanner, “Solving Ordinary "
         "Differential Equations I”, chapter II.",
