@@ -140,7 +140,7 @@ class _Search:
         self._projects, self._keeps_hessian = True, False
         # Indefinite Hessians come in a row: wait for longer each time before trying again.
         self._wait, self._patience = 0, 1
-        self._lags = True
+        self._lags, self._is_stuck = True, False
         solver.begin()
         self._energy, self._size = objective.energy(positions)
 
@@ -173,11 +173,9 @@ class _Search:
         else:
             fraction = self._step_blindly(path, limit, gradient)
         if fraction == 0.0 and not within:
-            if self._keeps_hessian:
-                self._keeps_hessian = False
-                return ""
-            return "rounding hides the descent"
+            return self._try_another_hessian()
         self._iterations += 1
+        self._is_stuck = False
         self._plan(fraction, self._move <= FAST * previous)
         if not (within or fraction >= 1.0) or not self._arrived():
             return ""
@@ -185,6 +183,15 @@ class _Search:
             self._keeps_hessian = False
             return ""
         return CONVERGED
+
+    def _try_another_hessian(self) -> str:
+        """For a step that led nowhere; why the search ends, where there is no other."""
+        if not self._keeps_hessian:
+            if self._is_stuck or not self._projects:
+                return "rounding hides the descent"
+            self._is_stuck, self._projects = True, False
+        self._keeps_hessian = False
+        return ""
 
     def _arrived(self) -> bool:
         """Whether the last step is within tolerance, and the normal forces are those of here."""
