@@ -125,10 +125,10 @@ def material_models(scene: bpy.types.Scene) -> None:
             body.rotation_euler.z, body.location.z = math.radians(turn), height
             body.keyframe_insert("rotation_euler", frame=frame)
             body.keyframe_insert("location", frame=frame)
-        label(name, (x, -0.95, 0.12), 0.17)
+        label(name, (x, -1.25, 0.1), 0.16)
     scene.supple.integrator = "implicit_euler"
     scene.supple.ground_friction = 2.0
-    studio(scene, target=(0.0, 0.0, 0.65), distance=11.0, aspect=2.0, size=1.5, aside=0.0)
+    studio(scene, target=(0.0, 0.0, 0.6), distance=11.6, aspect=2.0, size=1.5, aside=0.0)
 
 
 def integrators(scene: bpy.types.Scene) -> None:
@@ -147,7 +147,7 @@ def integrators(scene: bpy.types.Scene) -> None:
         body = box(name, colour, (x, 0.0, 0.95), (0.8, 0.8, 0.8))
         body.rotation_euler = [math.radians(angle) for angle in (20.0, 12.0, 8.0)]
         make_soft(body, young=4e4, resolution=6, integrator=integrator)
-        label(name, (x, -1.0, 0.15), 0.22)
+        label(name, (x, -1.5, 0.12), 0.2)
     studio(scene, target=(0.0, 0.0, 0.6), distance=18.5, aspect=2.5, size=1.8, aside=0.0)
 
 

@@ -14,7 +14,7 @@ COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
     *("#000000", "#777777", "#8B6914"),
 )
-PALETTE = 64
+PALETTE = 256
 LOOKS: dict[str, dict[str, Any]] = {
     "dots": {"linestyle": "", "marker": "o"},
     "line": {},
