@@ -17,7 +17,8 @@ from .errors import SceneError
 from .integrators import ImplicitEuler, Integrator, Stepper
 from .minimizers.equilibrium import settle
 from .scene import Scene
-from .system import Effort, Energies, State, System
+from .state import Effort, Energies, State
+from .system import System
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
-from ..system import State, System
+from ..state import State
+from ..system import System
 from .explicit_scheme import ExplicitScheme
 from .integrator import Integrator, Stepper
 from .stability import spectrum

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..errors import InstabilityError
-from ..system import Energies, State, System
+from ..state import Energies, State
+from ..system import System
 from .integrator import Stepper
 from .scheme import Scheme
 from .substep import Substep

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from ..system import State, System
+from ..state import State
+from ..system import System
 from .damping import decay
 from .implicit_stepper import ImplicitStepper
 from .integrator import Integrator

@@ -13,7 +13,8 @@ from torch import Tensor
 from ..errors import InstabilityError, SceneError
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..minimizers.newton import Newton
-from ..system import Effort, State, System
+from ..state import Effort, State
+from ..system import System
 from .integrator import Stepper
 
 # A frame that does not converge is taken again with twice the steps, at most this often.

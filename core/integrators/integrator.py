@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from ..system import State, System
+from ..state import State
+from ..system import System
 
 
 class Stepper(ABC):

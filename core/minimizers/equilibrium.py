@@ -8,7 +8,8 @@ from dataclasses import replace
 import torch
 
 from ..errors import InstabilityError
-from ..system import Effort, State, System
+from ..state import Effort, State
+from ..system import System
 from .incremental_potential import SLIP_RATE, IncrementalPotential
 from .newton import Newton
 

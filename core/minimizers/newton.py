@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..linear_solvers.linear_solver import LinearSolver
-from ..system import Effort
+from ..state import Effort
 from .incremental_potential import IncrementalPotential
 
 # Share of the decrease that the gradient promises which a step has to bring (Armijo).

@@ -11,7 +11,8 @@ from supple.core import Ground, Scene, SoftBody, TetMesh
 from supple.core.materials import Material, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.minimizers.newton import CONVERGED, LAG_CHANGE, Minimum, Newton
-from supple.core.system import Effort, System
+from supple.core.state import Effort
+from supple.core.system import System
 
 STEP = 1.0 / 24.0
 TIGHT = 1e-13

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the bodies are, how they move, and what that cost: what goes from frame to frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .errors import JobError
+
+# What a state of a method that looks back is saved under besides.
+BEFORE = ("positions_before", "velocities_before")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What an implicit frame took; explicit ones leave it as it is.
+
+    Args:
+        iterations: Newton steps, in all time steps.
+        linear_iterations: of the linear solver, in all.
+        factorizations: of the direct solver, where conjugate gradients ran away.
+        converged: whether every time step reached the tolerance.
+        residual_speed: of the fastest vertex in the last Newton step, in m/s.
+        stopped: why the search ended, in words.
+    """
+
+    iterations: int = 0
+    linear_iterations: int = 0
+    factorizations: int = 0
+    converged: bool = True
+    residual_speed: float | None = None
+    stopped: str = ""
+
+    @staticmethod
+    def of_all(efforts: Sequence[Effort]) -> Effort:
+        """Of bodies simulated apart; the words are those on the first that did not converge."""
+        speeds = [e.residual_speed for e in efforts if e.residual_speed is not None]
+        worst = min(efforts, key=lambda effort: effort.converged)
+        return Effort(
+            iterations=sum(effort.iterations for effort in efforts),
+            linear_iterations=sum(effort.linear_iterations for effort in efforts),
+            factorizations=sum(effort.factorizations for effort in efforts),
+            converged=worst.converged,
+            residual_speed=max(speeds, default=None),
+            stopped=worst.stopped,
+        )
+
+
+@dataclass(frozen=True)
+class State:
+    """Where everything is and how it moves.
+
+    Args:
+        positions, velocities: (3, N), component first, in metres and m/s.
+        frame: 0 at the start.
+        substeps: time steps a frame.
+        before: positions and velocities one step earlier, for methods that look back so far.
+        effort: what the frame took.
+    """
+
+    positions: Tensor
+    velocities: Tensor
+    frame: int
+    substeps: int
+    before: tuple[Tensor, Tensor] | None = None
+    effort: Effort = Effort()
+
+    def clone(self) -> State:
+        return replace(self, positions=self.positions.clone(), velocities=self.velocities.clone())
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        arrays = {
+            "positions": self.positions.cpu().numpy(),
+            "velocities": self.velocities.cpu().numpy(),
+            "substeps": np.array(self.substeps),
+        }
+        if self.before is not None:
+            for name, values in zip(BEFORE, self.before, strict=True):
+                arrays[name] = values.cpu().numpy()
+        return arrays
+
+    def restored(self, frame: int, arrays: dict[str, NDArray[Any]]) -> State:
+        """The state that ``to_arrays`` saved, on this state's device.
+
+        Raises:
+            JobError: when the arrays do not fit this scene.
+        """
+        names = ["positions", "velocities", *(name for name in BEFORE if name in arrays)]
+        for name in names:
+            if name not in arrays or arrays[name].shape != tuple(self.positions.shape):
+                raise JobError("The checkpoint does not fit the scene; simulate again.")
+        positions, velocities, *before = (
+            torch.as_tensor(arrays[name]).to(self.positions) for name in names
+        )
+        earlier = (before[0], before[1]) if len(before) == len(BEFORE) else None
+        return State(positions, velocities, frame, int(arrays["substeps"]), earlier)
+
+
+@dataclass(frozen=True)
+class Energies:
+    """In joules; the kinetic energy is that of the vertices that are not pinned."""
+
+    kinetic: float
+    elastic: float
+    gravity: float
+    ground: float
+
+    @staticmethod
+    def of_all(energies: Sequence[Energies]) -> Energies:
+        """Of bodies simulated apart."""
+        return Energies(
+            kinetic=sum(part.kinetic for part in energies),
+            elastic=sum(part.elastic for part in energies),
+            gravity=sum(part.gravity for part in energies),
+            ground=sum(part.ground for part in energies),
+        )
+
+    @property
+    def total(self) -> float:
+        return self.kinetic + self.elastic + self.gravity + self.ground
