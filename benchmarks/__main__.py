@@ -13,6 +13,7 @@ from . import (
     explicit_substep,
     first_frame,
     implicit_frame,
+    integrators,
     shape_keys,
     time_against_tets,
     time_stepping,
@@ -22,6 +23,7 @@ from .machine import describe, file_name
 BENCHMARKS: dict[str, Callable[[], Any]] = {
     "explicit_substep": explicit_substep.run,
     "implicit_frame": implicit_frame.run,
+    "integrators": integrators.run,
     "first_frame": first_frame.run,
     "shape_keys": shape_keys.run,
     "time_stepping": time_stepping.run,

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from .compiled_deformation import deform
+from .compiled_deformation import deform, multiply
 from .fused_elasticity import sum_at_vertices
 from .tets import Tets
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
-TETS_PER_THREAD = 3000
+TETS_PER_THREAD = 1000
 #: One thread takes so many tets at a time.
 PORTION = 128
 
@@ -32,21 +32,26 @@ class FusedGreenStrain:
         self._forces = np.empty((9, len(tets)), dtype=self._volumes.dtype)
 
     def strain(self, positions: Tensor) -> Tensor:
-        x = positions.numpy()
-        strain = self._rate(x, x)
-        # FᵀF is what the rate is where positions are their own velocity.
-        strain *= 0.5
-        strain[:3] -= 0.5
+        strain = torch.empty((6, len(self._tets)), dtype=self._tets.volumes.dtype)
+        use_threads(len(self._tets), TETS_PER_THREAD)
+        _strains(positions.numpy(), self._corners, self._tets.gradients_by_tet, strain.numpy())
         return strain
 
-    def rate(self, positions: Tensor, velocities: Tensor) -> Tensor:
-        return self._rate(positions.numpy(), velocities.numpy())
-
-    def _rate(self, positions: Any, velocities: Any) -> Tensor:
-        rate = torch.empty((6, len(self._tets)), dtype=self._tets.volumes.dtype)
+    def add_viscous_forces(
+        self, positions: Tensor, velocities: Tensor, shear: Tensor, bulk: Tensor, out: Tensor
+    ) -> None:
         use_threads(len(self._tets), TETS_PER_THREAD)
-        _rates(positions, velocities, self._corners, self._tets.gradients_by_tet, rate.numpy())
-        return rate
+        _viscous_edge_forces(
+            positions.numpy(),
+            velocities.numpy(),
+            shear.numpy(),
+            bulk.numpy(),
+            self._corners,
+            self._tets.gradients_by_tet,
+            self._volumes,
+            self._forces,
+        )
+        sum_at_vertices(self._forces, self._corners, out.numpy())
 
     def add_forces(self, positions: Tensor, stress: Tensor, out: Tensor) -> None:
         use_threads(len(self._tets), TETS_PER_THREAD)
@@ -77,20 +82,58 @@ class FusedGreenStrain:
 
 
 @compiled(parallel=True)
-def _rates(positions: Any, velocities: Any, corners: Any, gradients: Any, out: Any) -> None:
+def _strains(positions: Any, corners: Any, gradients: Any, out: Any) -> None:
+    count = corners.shape[1]
+    for portion in shared_range((count + PORTION - 1) // PORTION):
+        edges, f = np.empty((3, 3)), np.empty((3, 3))
+        for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
+            deform(positions, corners, gradients, e, edges, f)
+            for i in range(3):
+                j, k = (i + 1) % 3, (i + 2) % 3
+                out[i, e] = 0.5 * (_dot(f, i, f, i) - 1.0)
+                out[3 + i, e] = 0.5 * _dot(f, j, f, k)
+
+
+@compiled()
+def _dot(a: Any, i: int, b: Any, j: int) -> Any:
+    """Of column ``i`` of one matrix and column ``j`` of another."""
+    return a[0, i] * b[0, j] + a[1, i] * b[1, j] + a[2, i] * b[2, j]
+
+
+@compiled(parallel=True)
+def _viscous_edge_forces(
+    positions: Any,
+    velocities: Any,
+    shear: Any,
+    bulk: Any,
+    corners: Any,
+    gradients: Any,
+    volumes: Any,
+    out: Any,
+) -> None:
+    """V F (2a dE/dt + b tr(dE/dt) I) times the shape gradients of corners 1 to 3, into (9, M)."""
     count = corners.shape[1]
     for portion in shared_range((count + PORTION - 1) // PORTION):
         edges, f, change = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+        stress, first_piola = np.empty((3, 3)), np.empty((3, 3))
         for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
             deform(positions, corners, gradients, e, edges, f)
             deform(velocities, corners, gradients, e, edges, change)
+            trace = _dot(f, 0, change, 0) + _dot(f, 1, change, 1) + _dot(f, 2, change, 2)
             for i in range(3):
-                j, k = (i + 1) % 3, (i + 2) % 3
-                along, across = 0.0, 0.0
-                for row in range(3):
-                    along += f[row, i] * change[row, i]
-                    across += f[row, j] * change[row, k] + change[row, j] * f[row, k]
-                out[i, e], out[3 + i, e] = along, 0.5 * across
+                for j in range(i, 3):
+                    rate = shear[e] * (_dot(f, i, change, j) + _dot(change, i, f, j))
+                    stress[i, j], stress[j, i] = rate, rate
+                stress[i, i] += bulk[e] * trace
+            multiply(f, stress, first_piola)
+            for i in range(3):
+                for k in range(3):
+                    g = gradients[e, k]
+                    out[3 * i + k, e] = volumes[e] * (
+                        first_piola[i, 0] * g[0]
+                        + first_piola[i, 1] * g[1]
+                        + first_piola[i, 2] * g[2]
+                    )
 
 
 @compiled(parallel=True)

@@ -30,13 +30,20 @@ class GreenStrainPasses:
         strain[:3] -= 0.5
         return strain
 
-    def rate(self, positions: Tensor, velocities: Tensor) -> Tensor:
-        """(6, M) dE/dt = (Fᵀ dF/dt + dF/dtᵀ F)/2, in 1/s."""
+    def add_viscous_forces(
+        self, positions: Tensor, velocities: Tensor, shear: Tensor, bulk: Tensor, out: Tensor
+    ) -> None:
+        """Adds V F (2a dE/dt + b tr(dE/dt) I) times the shape gradients, in newtons, to ``out``.
+
+        dE/dt = (Fᵀ dF/dt + dF/dtᵀ F)/2; ``shear`` a and ``bulk`` b are (M,), in Pa s.
+        """
         f = self._tets.deformation_gradients(positions)
         change = self._tets.deformation_gradients(velocities)
-        return 0.5 * torch.stack(
+        stress = shear * torch.stack(
             [(f[:, i] * change[:, j] + change[:, i] * f[:, j]).sum(0) for i, j in _COMPONENTS]
         )
+        stress[:3] += bulk * (f * change).sum((0, 1))
+        self.add_forces(positions, stress, out)
 
     def add_forces(self, positions: Tensor, stress: Tensor, out: Tensor) -> None:
         """Adds V F S times the shape gradients, (3, N) in newtons, to ``out``."""

@@ -44,8 +44,7 @@ class Viscosity(Potential):
 
     def add_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         """Adds what (3, N) velocities pull against, in newtons, to ``out``."""
-        stress = self._stress(self._strains.rate(positions, velocities))
-        self._strains.add_forces(positions, stress, out)
+        self._strains.add_viscous_forces(positions, velocities, self._shear, self._bulk, out)
 
     def begin_step(self, span: float, past: list[tuple[float, Tensor]]) -> None:
         """Begins an implicit step.
