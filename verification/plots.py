@@ -85,6 +85,12 @@ def _add_legend(figure: Any, axes: Sequence[Any]) -> None:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
     }
     if entries:
+        # As many columns as are as wide as the panels.
+        columns = 1 + len(axes)
         figure.legend(
-            entries.values(), entries.keys(), loc="outside lower center", ncols=3, frameon=False
+            entries.values(),
+            entries.keys(),
+            loc="outside lower center",
+            ncols=columns,
+            frameon=False,
         )
