@@ -18,7 +18,7 @@ from ..core.overlap import check_above_ground, check_clear_of
 from ..core.scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
 from .captured import Capture, CapturedObject, CaptureError
 from .colliders import capture_colliders
-from .integrators import of_body
+from .integrators import of_bodies, use_tolerance
 from .motion import NO_PINS, Matrices, Motion, follow, frame_kept, transform, world_matrix
 from .surfaces import (
     PIN_WEIGHT,
@@ -195,10 +195,10 @@ def _settings(
     scene: bpy.types.Scene, objects: list[bpy.types.Object], frames: range, unit: float
 ) -> Settings:
     own = scene.supple
-    taken = tuple(of_body(obj.supple.integrator, own.integrator) for obj in objects)
+    taken = of_bodies(objects, scene)
     # What no body takes is left out: a run is known by its settings.
     differ = len(set(taken)) > 1
-    adaptive = any(name.startswith("adaptive") for name in taken)
+    adaptive = use_tolerance(taken)
     return Settings(
         frame_count=len(frames) - 1,
         frame_time=exact(scene.render.fps_base) / scene.render.fps,

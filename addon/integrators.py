@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import bpy
+
 #: Name, label and description, as Blender wants them.
 ITEMS = [
     ("automatic", "Automatic", "Many short steps where they are quick, else Implicit Euler"),
@@ -54,6 +58,12 @@ SCENE = "scene"
 BODY_ITEMS = [(SCENE, "As the Scene", "The integrator of the scene"), *ITEMS]
 
 
-def of_body(obj_choice: str, scene_choice: str) -> str:
-    """The name of the integrator that a body with this choice gets."""
-    return scene_choice if obj_choice == SCENE else obj_choice
+def of_bodies(objects: Iterable[bpy.types.Object], scene: bpy.types.Scene) -> tuple[str, ...]:
+    """The names of the integrators that soft bodies of a scene get."""
+    choices = (obj.supple.integrator for obj in objects)
+    return tuple(scene.supple.integrator if own == SCENE else own for own in choices)
+
+
+def use_tolerance(names: Iterable[str]) -> bool:
+    """Whether any of these integrators adapts its steps to a tolerance."""
+    return any(name.startswith("adaptive_") for name in names)

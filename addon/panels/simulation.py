@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ..capture import is_soft_body, soft_bodies
-from ..integrators import of_body
+from ..integrators import of_bodies, use_tolerance
 from .sidebar import Sidebar
 
 
@@ -39,6 +39,5 @@ def _draw_integrators(layout: bpy.types.UILayout, context: bpy.types.Context) ->
     layout.prop(own, "integrator")
     if is_soft_body(context.object):
         layout.prop(context.object.supple, "integrator")
-    taken = [of_body(obj.supple.integrator, own.integrator) for obj in soft_bodies(context)]
-    if any(name.startswith("adaptive") for name in taken):
+    if use_tolerance(of_bodies(soft_bodies(context), context.scene)):
         layout.prop(own, "step_tolerance")

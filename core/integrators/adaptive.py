@@ -53,6 +53,11 @@ class Adaptive(Integrator):
                 f"The tolerance of adaptive steps must be above 0 m, not {self.tolerance:g}."
             )
 
+    @property
+    def label(self) -> str:
+        """What users call it."""
+        return f"Adaptive {self.scheme.label}"
+
     def stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
         return _AdaptiveStepper(self, system, frame_time, substeps)
 
@@ -66,7 +71,7 @@ class _AdaptiveStepper(Stepper):
         scheme, found = settings.scheme, spectrum(system)
         needed = substeps or max(1, math.ceil(frame_time / scheme.good_step(found)))
         super().__init__(needed, adapts=True)
-        self.label = f"Adaptive {scheme.label}"
+        self.label = settings.label
         self._settings, self._system, self._frame_time = settings, system, frame_time
         self._longest = min(frame_time, scheme.longest_step(found))
         self._whole = scheme.substep(system, self._longest)

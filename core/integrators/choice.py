@@ -28,7 +28,7 @@ NAMES = {
     "implicit_euler": "Implicit Euler",
     "bdf2": "BDF2",
     **{name: scheme.label for name, scheme in _EXPLICIT.items()},
-    **{f"adaptive_{name}": f"Adaptive {scheme.label}" for name, scheme in _EXPLICIT.items()},
+    **{f"adaptive_{name}": Adaptive(scheme()).label for name, scheme in _EXPLICIT.items()},
     "xpbd": XPBD.label,
 }
 

@@ -13,8 +13,8 @@ from ..linear_solvers.block_matrix import CORNER_PAIRS
 from ..materials.eigensystem import product
 from .tets import Tets
 
-# Row and column of each component.
-ROWS, COLUMNS = [0, 1, 2, 1, 2, 0], [0, 1, 2, 2, 0, 1]
+# Row and column of each.
+_COMPONENTS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 
 
 class GreenStrainPasses:
@@ -43,11 +43,13 @@ class GreenStrainPasses:
             [(f[:, i] * change[:, j] + change[:, i] * f[:, j]).sum(0) for i, j in _COMPONENTS]
         )
         stress[:3] += bulk * (f * change).sum((0, 1))
-        self.add_forces(positions, stress, out)
+        self._pull_back(f, stress, out)
 
     def add_forces(self, positions: Tensor, stress: Tensor, out: Tensor) -> None:
         """Adds V F S times the shape gradients, (3, N) in newtons, to ``out``."""
-        f = self._tets.deformation_gradients(positions)
+        self._pull_back(self._tets.deformation_gradients(positions), stress, out)
+
+    def _pull_back(self, f: Tensor, stress: Tensor, out: Tensor) -> None:
         first_piola = product(f, self._tets.volumes * _full(stress))
         gradients = self._tets.shape_gradients[1:]
         self._tets.add_edge_forces(product(first_piola, gradients.transpose(0, 1)), out)
@@ -71,9 +73,6 @@ class GreenStrainPasses:
             turning = (gradients[a] * (full * gradients[b]).sum(1)).sum(0)
             block.diagonal(dim1=0, dim2=1).T.add_(turning)
             out[:, pair] = (volumes * block).flatten(0, 1).T
-
-
-_COMPONENTS = list(zip(ROWS, COLUMNS, strict=True))
 
 
 def _full(symmetric: Tensor) -> Tensor:

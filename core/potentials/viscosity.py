@@ -74,7 +74,7 @@ class Viscosity(Potential):
         if projected:
             stress.zero_()
         blocks = self._tets.blocks
-        shear, bulk = self._moduli_of_step
+        shear, bulk = self._shear / self._span, self._bulk / self._span
         self._strains.hessian_blocks(positions, stress, shear, bulk, blocks)
         matrix.add_elements(self._tets.element_map(matrix), blocks)
 
@@ -87,7 +87,3 @@ class Viscosity(Potential):
         stress = 2.0 * self._shear * strain
         stress[:3] += self._bulk * strain[:3].sum(0)
         return stress
-
-    @property
-    def _moduli_of_step(self) -> tuple[Tensor, Tensor]:
-        return self._shear / self._span, self._bulk / self._span
