@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.contact_settings import Collider
 from ..core.errors import SceneError
 from ..core.job import Settings
 from ..core.materials import MODELS, Material, StVenantKirchhoff
@@ -167,11 +168,12 @@ def _scene(
     scene: bpy.types.Scene,
     bodies: list[SoftBody],
     shapes: list[_Shape],
-    colliders: list[Sphere],
+    colliders: list[Sphere | Collider],
     unit: float,
 ) -> Scene:
     own = scene.supple
     ground = None
+    spheres = [collider for collider in colliders if isinstance(collider, Sphere)]
     try:
         if own.use_ground:
             ground = Ground(
@@ -184,7 +186,7 @@ def _scene(
         for body, shape in zip(bodies, shapes, strict=True):
             if ground is not None:
                 check_above_ground(body.name, shape.vertices, ground)
-            check_clear_of(body.name, shape.vertices, shape.triangles, colliders)
+            check_clear_of(body.name, shape.vertices, shape.triangles, spheres)
         x, y, z = (unit * exact(part) if scene.use_gravity else 0.0 for part in scene.gravity)
         return Scene(bodies, ground, (x, y, z), colliders)
     except SceneError as error:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
+from ..core.contact_settings import Collider
 from ..core.errors import SceneError
 from ..core.scene import Sphere
 from .captured import CaptureError
@@ -29,7 +30,9 @@ def can_collide(obj: bpy.types.Object | None) -> bool:
     return obj.type == "EMPTY" and obj.empty_display_type == "SPHERE"
 
 
-def capture_colliders(context: bpy.types.Context, frames: range, unit: float) -> list[Sphere]:
+def capture_colliders(
+    context: bpy.types.Context, frames: range, unit: float
+) -> list[Sphere | Collider]:
     """The colliders of the view layer, in the order of their names; hidden ones do not count.
 
     Args:
@@ -43,7 +46,7 @@ def capture_colliders(context: bpy.types.Context, frames: range, unit: float) ->
     found = [obj for obj in context.view_layer.objects if can_collide(obj) and obj.supple.collider]
     shown = sorted((obj for obj in found if obj.visible_get()), key=lambda obj: obj.name)
     depsgraph = context.evaluated_depsgraph_get()
-    spheres = [_sphere(obj, depsgraph, unit) for obj in shown]
+    spheres: list[Sphere | Collider] = [_sphere(obj, depsgraph, unit) for obj in shown]
     for obj, motion in zip(
         shown, follow(context, shown, [NO_PINS] * len(shown), frames), strict=True
     ):

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
     from .embedding import Embedding, embed
     from .errors import InstabilityError, JobError, SceneError, SuppleError
     from .scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
@@ -19,11 +20,16 @@ if TYPE_CHECKING:
     from .tetrahedralizers import tetrahedralize
 
 _HOMES = {
+    "Attachment": "contact_settings",
+    "Collider": "contact_settings",
+    "Contact": "contact_settings",
+    "ContactSurface": "contact_settings",
     "Embedding": "embedding",
     "Frame": "simulator",
     "Ground": "scene",
     "InstabilityError": "errors",
     "JobError": "errors",
+    "PairFriction": "contact_settings",
     "Scene": "scene",
     "SceneError": "errors",
     "Simulator": "simulator",
@@ -38,11 +44,16 @@ _HOMES = {
 }
 
 __all__ = [
+    "Attachment",
+    "Collider",
+    "Contact",
+    "ContactSurface",
     "Embedding",
     "Frame",
     "Ground",
     "InstabilityError",
     "JobError",
+    "PairFriction",
     "Scene",
     "SceneError",
     "Simulator",

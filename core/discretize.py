@@ -30,7 +30,7 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         if isinstance(body.mesh, SurfaceMesh):
             if scene.ground is not None:
                 check_above_ground(body.name, body.mesh.vertices, scene.ground)
-            check_clear_of(body.name, body.mesh.vertices, body.mesh.triangles, scene.colliders)
+            check_clear_of(body.name, body.mesh.vertices, body.mesh.triangles, scene.spheres)
             body, report = _fill(body, body.mesh)
             reports.append(report)
         bodies.append(_embed_skin(body))
@@ -52,6 +52,10 @@ def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any
 
 def _embed_skin(body: SoftBody) -> SoftBody:
     skin, mesh = body.skin, body.mesh
+    surface = body.contact_surface
+    if surface is not None and surface.embedding is None and isinstance(mesh, TetMesh):
+        embedded_surface = replace(surface, embedding=embed(mesh, surface.points))
+        body = replace(body, contact_surface=embedded_surface)
     if skin is None or skin.embedding is not None or not isinstance(mesh, TetMesh):
         return body
     embedding = embed(mesh, skin.points)

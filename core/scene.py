@@ -10,13 +10,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from . import checks
+from .checks import Vector
+from .contact_settings import Attachment, Collider, Contact, ContactSurface, check_friction
 from .embedding import Embedding
 from .errors import SceneError
 from .materials import Material, StableNeoHookean
 from .materials.material import PARAMETERS
 from .tet_mesh import TetMesh
-
-Vector = tuple[float, float, float]
 
 
 @dataclass(eq=False)
@@ -36,12 +37,10 @@ class SurfaceMesh:
     edge_length: float | None = None
 
     def __post_init__(self) -> None:
-        self.vertices = _positions(self.vertices, "the surface")
-        self.triangles = np.asarray(self.triangles, dtype=np.int32).reshape(-1, 3)
+        self.vertices = checks.positions(self.vertices, "the surface")
         if len(self.triangles) == 0:
             raise SceneError("The mesh has no faces; a soft body needs a surface to fill.")
-        if self.triangles.min() < 0 or self.triangles.max() >= len(self.vertices):
-            raise SceneError("The surface has a triangle that names a vertex it does not have.")
+        self.triangles = checks.triangles(self.triangles, len(self.vertices), "The surface")
 
 
 @dataclass(eq=False)
@@ -62,7 +61,7 @@ class Skin:
     embedding: Embedding | None = None
 
     def __post_init__(self) -> None:
-        self.points = _positions(self.points, "the skin")
+        self.points = checks.positions(self.points, "the skin")
         self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, len(self.points))
 
 
@@ -87,6 +86,9 @@ class SoftBody:
             stress 2(βμ + η) dE/dt + βλ tr(dE/dt) I.
         pin_path: (T, P, 3) positions of the pinned vertices at the start and after each frame.
         skin: points that follow the body.
+        friction: static Coulomb coefficient where it touches others; None is the contact's.
+        kinetic_friction: once it slides; None is the static one.
+        contact_surface: what touches; None is the boundary of the tetrahedra.
         name: what messages call it.
     """
 
@@ -101,6 +103,9 @@ class SoftBody:
     viscosity: float = 0.0
     pin_path: NDArray[np.float64] | None = None
     skin: Skin | None = None
+    friction: float | None = None
+    kinetic_friction: float | None = None
+    contact_surface: ContactSurface | None = None
     name: str = "Soft body"
 
     def __post_init__(self) -> None:
@@ -110,7 +115,8 @@ class SoftBody:
                 "water has 1000."
             )
         self._check_damping()
-        self.velocity = _vector(self.velocity, f"{self.name}: the velocity")
+        check_friction(self.name, self.friction, self.kinetic_friction)
+        self.velocity = checks.vector(self.velocity, f"{self.name}: the velocity")
         if isinstance(self.mesh, TetMesh):
             self._check_vertices(self.mesh)
             self._check_parameters(len(self.mesh.tets))
@@ -145,7 +151,7 @@ class SoftBody:
                 "pin fewer, or use a finer resolution."
             )
         if self.initial_positions is not None:
-            start = _positions(self.initial_positions, f"{self.name}: the start shape")
+            start = checks.positions(self.initial_positions, f"{self.name}: the start shape")
             if start.shape != mesh.vertices.shape:
                 raise SceneError(
                     f"{self.name}: the start shape has {len(start)} vertices, the mesh {count}."
@@ -215,7 +221,7 @@ class Sphere:
     name: str = "Sphere"
 
     def __post_init__(self) -> None:
-        self.center = _vector(self.center, f"{self.name}: the center")
+        self.center = checks.vector(self.center, f"{self.name}: the center")
         if not (math.isfinite(self.radius) and self.radius > 0.0):
             raise SceneError(f"{self.name}: the radius must be above 0 m, not {self.radius:g}.")
         _check_contact(self.name, self.friction, self.restitution, self.penalty)
@@ -229,18 +235,47 @@ class Scene:
         bodies: at least one.
         ground: or None for free space.
         gravity: acceleration in m/s².
-        colliders: fixed bodies to land on.
+        colliders: what to land on: spheres for explicit steps, meshes for implicit ones.
+        contact: how bodies touch each other and meshes; None lets bodies pass through each other,
+            and stands for ``Contact()`` where there is a mesh to land on.
+        attachments: of bodies to each other and to meshes.
     """
 
     bodies: list[SoftBody]
     ground: Ground | None = None
     gravity: Vector = (0.0, 0.0, -9.81)
-    colliders: list[Sphere] = field(default_factory=list)
+    colliders: list[Sphere | Collider] = field(default_factory=list)
+    contact: Contact | None = None
+    attachments: list[Attachment] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not self.bodies:
             raise SceneError("The scene has no soft body; add one first.")
-        self.gravity = _vector(self.gravity, "Gravity")
+        self.gravity = checks.vector(self.gravity, "Gravity")
+        if self.contact is None and self.meshes:
+            self.contact = Contact()
+        for attachment in self.attachments:
+            self._check_attachment(attachment)
+
+    @property
+    def spheres(self) -> list[Sphere]:
+        """The colliders of explicit steps."""
+        return [collider for collider in self.colliders if isinstance(collider, Sphere)]
+
+    @property
+    def meshes(self) -> list[Collider]:
+        """The colliders of implicit steps."""
+        return [collider for collider in self.colliders if isinstance(collider, Collider)]
+
+    def _check_attachment(self, attachment: Attachment) -> None:
+        others = self.bodies if attachment.to == "body" else self.meshes
+        if not 0 <= attachment.body < len(self.bodies):
+            raise SceneError(f"Attachment: there is no body {attachment.body}.")
+        name = self.bodies[attachment.body].name
+        if not 0 <= attachment.other < len(others):
+            raise SceneError(f"{name} is attached to a {attachment.to} that is not there.")
+        if attachment.to == "body" and attachment.other == attachment.body:
+            raise SceneError(f"{name} is attached to itself; choose another object.")
 
 
 def _check_contact(name: str, friction: float, restitution: float, penalty: float) -> None:
@@ -252,26 +287,12 @@ def _check_contact(name: str, friction: float, restitution: float, penalty: floa
         raise SceneError(f"{name}: the penalty must be 0 or more per second, not {penalty:g}.")
 
 
-def _positions(values: object, what: str) -> NDArray[np.float64]:
-    array = np.ascontiguousarray(values, dtype=np.float64)
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise SceneError(f"{what} must hold (N, 3) positions, not {array.shape}.")
-    broken = ~np.isfinite(array).all(axis=1)
-    if broken.any():
-        raise SceneError(f"vertex {int(broken.argmax())} of {what} is not a finite position.")
-    return array
-
-
 def _pins(
     pinned: object, path: object, count: int
 ) -> tuple[NDArray[np.int32] | None, NDArray[np.float64] | None]:
     if pinned is None:
         return None, None
-    indices = np.asarray(pinned, dtype=np.int32).ravel()
-    if len(indices) and (indices.min() < 0 or indices.max() >= count):
-        raise SceneError(f"a pinned vertex lies outside 0 … {count - 1}.")
-    if len(np.unique(indices)) != len(indices):
-        raise SceneError("a vertex is pinned twice.")
+    indices = checks.indices(pinned, count, "a pinned vertex")
     if path is None:
         return indices, None
     samples = np.ascontiguousarray(path, dtype=np.float64)
@@ -280,10 +301,3 @@ def _pins(
     if not np.isfinite(samples).all():
         raise SceneError("the pin path holds a position that is not finite.")
     return indices, samples
-
-
-def _vector(values: object, what: str) -> Vector:
-    array = np.asarray(values, dtype=float)
-    if array.shape != (3,) or not np.isfinite(array).all():
-        raise SceneError(f"{what} must be three finite numbers, not {values!r}.")
-    return (float(array[0]), float(array[1]), float(array[2]))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
 from .embedding import Embedding
 from .errors import JobError, SceneError
 from .files import read_arrays, read_json, write_arrays, write_json
@@ -24,8 +25,13 @@ FORMAT = 1
 _TYPES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
+        Attachment,
+        Collider,
+        Contact,
+        ContactSurface,
         Embedding,
         Ground,
+        PairFriction,
         Scene,
         Skin,
         SoftBody,

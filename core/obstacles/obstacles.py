@@ -38,14 +38,14 @@ class Obstacles:
     def __init__(
         self, scene: Scene, meshes: list[TetMesh], size: float, inverse_mass: Tensor
     ) -> None:
-        self.ground, self.colliders = scene.ground, scene.colliders
+        self.ground, self.colliders = scene.ground, scene.spheres
         self._inverse_mass, self._vertices = inverse_mass, torch.nonzero(inverse_mass).flatten()
-        self._balls = [Ball(sphere.center, sphere.radius) for sphere in scene.colliders]
+        self._balls = [Ball(sphere.center, sphere.radius) for sphere in scene.spheres]
         self.steps: list[ObstacleStep] = [
             ProjectionStep(
                 self._vertices, ball, sphere.friction, sphere.restitution, sphere.penalty
             )
-            for ball, sphere in zip(self._balls, scene.colliders, strict=True)
+            for ball, sphere in zip(self._balls, scene.spheres, strict=True)
         ]
         #: The ground's energy, where it has one.
         self.barrier: GroundBarrier | None = None

@@ -52,7 +52,7 @@ def _add_empty(name: str = "Ball", kind: str = "SPHERE", **settings: Any) -> bpy
 
 
 def captured() -> list[Sphere]:
-    return capture(bpy.context).scene.colliders
+    return capture(bpy.context).scene.spheres
 
 
 def refusal() -> str:
