@@ -29,6 +29,10 @@ class Effort:
         converged: whether every time step reached the tolerance.
         residual_speed: of the fastest vertex in the last Newton step, in m/s.
         stopped: why the search ended, in words.
+        contacts: pairs of surface parts that are close, at the end.
+        minimum_distance: the least distance of those, in metres; None where nothing is close.
+        limited_steps: of all searches, those that had to be cut because something would have met.
+        held: what was led to where nothing could make way, in words.
     """
 
     iterations: int = 0
@@ -37,6 +41,10 @@ class Effort:
     converged: bool = True
     residual_speed: float | None = None
     stopped: str = ""
+    contacts: int = 0
+    minimum_distance: float | None = None
+    limited_steps: int = 0
+    held: tuple[str, ...] = ()
 
     @staticmethod
     def of_all(efforts: Sequence[Effort]) -> Effort:
@@ -63,6 +71,7 @@ class State:
         substeps: time steps a frame.
         before: positions and velocities one step earlier, for methods that look back so far.
         effort: what the frame took.
+        colliders: (C, 3) vertices of mesh colliders, where those have been led; None before.
     """
 
     positions: Tensor
@@ -71,6 +80,7 @@ class State:
     substeps: int
     before: tuple[Tensor, Tensor] | None = None
     effort: Effort = Effort()
+    colliders: NDArray[np.float64] | None = None
 
     def clone(self) -> State:
         return replace(self, positions=self.positions.clone(), velocities=self.velocities.clone())
@@ -84,6 +94,8 @@ class State:
         if self.before is not None:
             for name, values in zip(BEFORE, self.before, strict=True):
                 arrays[name] = values.cpu().numpy()
+        if self.colliders is not None:
+            arrays["colliders"] = self.colliders
         return arrays
 
     def restored(self, frame: int, arrays: dict[str, NDArray[Any]]) -> State:
@@ -100,7 +112,9 @@ class State:
             torch.as_tensor(arrays[name]).to(self.positions) for name in names
         )
         earlier = (before[0], before[1]) if len(before) == len(BEFORE) else None
-        return State(positions, velocities, frame, int(arrays["substeps"]), earlier)
+        colliders = arrays.get("colliders")
+        substeps = int(arrays["substeps"])
+        return State(positions, velocities, frame, substeps, earlier, colliders=colliders)
 
 
 @dataclass(frozen=True)

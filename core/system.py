@@ -33,6 +33,7 @@ class System:
 
     def __init__(self, scene: Scene, device: torch.device, dtype: torch.dtype) -> None:
         self.device, self.dtype = device, dtype
+        self.scene = scene
         self.bodies = scene.bodies
         self.meshes = [_tet_mesh(body) for body in scene.bodies]
         self._counts = [len(mesh.vertices) for mesh in self.meshes]

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
 from ..minimizers.incremental_potential import IncrementalPotential
-from ..minimizers.newton import Newton
+from ..minimizers.leading import Leader
+from ..minimizers.newton import Minimum, Newton
 from ..state import Effort, State
 from ..system import System
 from .integrator import Stepper
@@ -39,6 +40,8 @@ class ImplicitStepper(Stepper):
         self._system, self._frame_time, self._tolerance = system, frame_time, tolerance
         self._objective = IncrementalPotential(system)
         self._newton = Newton(self._objective)
+        contact = self._objective.contact
+        self._leader = None if contact is None else Leader(self._objective, self._newton, contact)
 
     def advance(self, state: State) -> State:
         self._objective.check_volumes(state.positions)
@@ -75,12 +78,18 @@ class ImplicitStepper(Stepper):
         if self._system.moving_pins is not None:
             pins = self._system.moving_pins
             inertial[:, pins.vertices] = pins.positions(frame, fraction)
-        objective = self._objective
+        objective, tolerance = self._objective, self._tolerance * span
         before = None if state.before is None else state.before[0]
+        contact = objective.contact
+        if contact is not None:
+            contact.begin(state.colliders)
         objective.begin(start, inertial, span, before)
-        minimum = self._newton.minimize(
-            self._guess(start, inertial, span), self._tolerance * span, span, MAX_ITERATIONS
-        )
+        guess, held = self._guess(start, inertial, span), state.effort.held
+        if contact is not None and self._leader is not None:
+            colliders = contact.surface.colliders_at(frame, fraction)
+            led = self._leader.lead(start, guess, colliders, tolerance, span)
+            guess, held = led.positions, (*held, *led.held)
+        minimum = self._newton.minimize(guess, tolerance, span, MAX_ITERATIONS)
         positions = minimum.positions
         led = (positions - start) / step
         velocities = torch.where(self._system.free, self.velocities(state, positions, step), led)
@@ -89,7 +98,24 @@ class ImplicitStepper(Stepper):
             positions=positions,
             velocities=velocities,
             before=self.history(state),
-            effort=minimum.added_to(state.effort, span),
+            effort=self._effort(minimum, state.effort, span, held),
+            colliders=None if contact is None else contact.colliders,
+        )
+
+    def _effort(
+        self, minimum: Minimum, before: Effort, span: float, held: tuple[str, ...]
+    ) -> Effort:
+        """The account of a frame so far, with a step that ended in ``minimum``."""
+        effort, contact = minimum.added_to(before, span), self._objective.contact
+        if contact is None:
+            return effort
+        gap = contact.gap(minimum.positions)
+        return replace(
+            effort,
+            contacts=contact.count(minimum.positions),
+            minimum_distance=gap if math.isfinite(gap) else None,
+            limited_steps=before.limited_steps + contact.limited_steps,
+            held=tuple(dict.fromkeys(held)),
         )
 
     @abstractmethod
@@ -110,7 +136,8 @@ class ImplicitStepper(Stepper):
         falling = inertial + span * span * system.free_acceleration
         staying = torch.where(system.free, start, inertial)
         guesses = [objective.guess(start, inertial), objective.guess(start, falling), staying]
-        energies = [objective.energy(guess)[0] for guess in guesses]
+        # Whatever touches makes itself felt on the way to the guess.
+        energies = [objective.energy_apart(guess) for guess in guesses]
         finite = [math.inf if math.isnan(energy) else energy for energy in energies]
         return guesses[finite.index(min(finite))]
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, is_compiled, shared_range, use_threads
+from .couplings import Couplings
 from .segments import segment_sums
 
 #: The pairs of a tet's corners whose blocks an element matrix lists; the others are transposes.
@@ -120,15 +121,23 @@ class ElementMap:
 
 
 class BlockMatrix:
-    """A symmetric matrix on a pattern; ``values`` holds (B, 9) blocks, row by row."""
+    """A symmetric matrix on a pattern; ``values`` holds (B, 9) blocks, row by row.
+
+    Beside them it may have ``couplings``, whose pattern changes.
+    """
 
     def __init__(self, pattern: BlockPattern, dtype: torch.dtype) -> None:
         self.pattern = pattern
         self.values = torch.zeros(len(pattern.columns), 9, dtype=dtype, device=pattern.device)
+        #: As numpy knows it.
+        self.dtype = self.values[:0].cpu().numpy().dtype
+        self._no_couplings = Couplings.none(pattern.size, self.dtype)
+        self.couplings = self._no_couplings
 
     def set_diagonal(self, values: Tensor) -> None:
         """Makes this the diagonal matrix of (n,) values, one an unknown vertex."""
         self.values.zero_()
+        self.couplings = self._no_couplings
         self.values[self.pattern.diagonal, ::4] = values[:, None]
 
     def add_diagonal_blocks(self, vertices: Tensor, blocks: Tensor) -> None:
@@ -149,8 +158,11 @@ class BlockMatrix:
             out += segment_sums(gathered, starts).view(-1, 3, 3)
 
     def diagonal_blocks(self) -> Tensor:
-        """(n, 3, 3)."""
-        return self.values[self.pattern.diagonal].view(-1, 3, 3)
+        """(n, 3, 3), couplings included."""
+        blocks = self.values[self.pattern.diagonal]
+        if len(self.couplings):
+            blocks = blocks + torch.as_tensor(self.couplings.diagonal()).to(blocks)
+        return blocks.view(-1, 3, 3)
 
 
 @compiled(parallel=True)

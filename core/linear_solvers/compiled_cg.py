@@ -36,8 +36,8 @@ class CompiledCG:
         self._sums = np.empty(self._modes.count)
 
     def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
-        self._values = matrix.values.numpy()
-        _invert(matrix.values.numpy(), self._pattern.diagonal.numpy(), self._inverse)
+        self._values, self._couplings = matrix.values.numpy(), matrix.couplings
+        _invert(matrix.diagonal_blocks().view(-1, 9).numpy(), self._inverse)
         self._coarse_inverse = self._modes.update(matrix, positions.numpy()).numpy()
 
     def solve(self, rhs: Tensor, relative: float, absolute: float, limit: int) -> Solution:
@@ -45,6 +45,7 @@ class CompiledCG:
         energies = np.zeros(limit + 1)
         iterations, end = _solve(
             (self._pattern.starts, self._pattern.columns, self._values),
+            (self._couplings.starts, self._couplings.columns, self._couplings.values),
             self._inverse,
             (self._modes.starts, self._modes.group_of, self._modes.arms),
             self._coarse_inverse,
@@ -62,6 +63,7 @@ class CompiledCG:
 @compiled(parallel=True)
 def _solve(
     matrix: Any,
+    couplings: Any,
     inverse: Any,
     groups: Any,
     coarse_inverse: Any,
@@ -74,6 +76,7 @@ def _solve(
     absolute: float,
 ) -> tuple[int, int]:
     starts, columns, values = matrix
+    far_starts, far_columns, far_values = couplings
     group_starts, group_of, arms = groups
     x, r, z, p, q = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     pull, answer = coarse[0], coarse[1]
@@ -124,7 +127,11 @@ def _solve(
         for group in shared_range(count):
             total = 0.0
             for i in range(group_starts[group], group_starts[group + 1]):
-                total += _multiply_row(starts, columns, values, p, q, i)
+                for c in range(3):
+                    q[i, c] = 0.0
+                _add_row(starts, columns, values, p, q, i)
+                _add_row(far_starts, far_columns, far_values, p, q, i)
+                total += p[i, 0] * q[i, 0] + p[i, 1] * q[i, 1] + p[i, 2] * q[i, 2]
             sums[group] = total
         curvature = sums.sum()
         if not curvature > 0.0:
@@ -147,10 +154,10 @@ def _multiply_six(rows: Any, vector: Any, out: Any, first: int) -> None:
 
 
 @compiled()
-def _invert(values: Any, diagonal: Any, out: Any) -> None:
+def _invert(blocks: Any, out: Any) -> None:
     """Inverses of symmetric 3 × 3 blocks, by their cofactors."""
-    for i in range(len(diagonal)):
-        a, b = values[diagonal[i]], out[i]
+    for i in range(len(blocks)):
+        a, b = blocks[i], out[i]
         b[0] = a[4] * a[8] - a[5] * a[5]
         b[1] = a[2] * a[5] - a[1] * a[8]
         b[2] = a[1] * a[5] - a[2] * a[4]
@@ -179,9 +186,9 @@ def _precondition(
 
 
 @compiled()
-def _multiply_row(starts: Any, columns: Any, values: Any, p: Any, q: Any, i: int) -> Any:
-    """q = A p in row i; returns its scalar product with p."""
-    q0, q1, q2 = 0.0, 0.0, 0.0
+def _add_row(starts: Any, columns: Any, values: Any, p: Any, q: Any, i: int) -> None:
+    """q += A p in row i."""
+    q0, q1, q2 = q[i, 0], q[i, 1], q[i, 2]
     for block in range(starts[i], starts[i + 1]):
         j = columns[block]
         b = values[block]
@@ -190,4 +197,3 @@ def _multiply_row(starts: Any, columns: Any, values: Any, p: Any, q: Any, i: int
         q1 += b[3] * p0 + b[4] * p1 + b[5] * p2
         q2 += b[6] * p0 + b[7] * p1 + b[8] * p2
     q[i, 0], q[i, 1], q[i, 2] = q0, q1, q2
-    return p[i, 0] * q0 + p[i, 1] * q1 + p[i, 2] * q2

@@ -50,6 +50,19 @@ class LinearSolver:
     def _direct(self) -> DirectSolver:
         return DirectSolver(self._pattern.starts, self._pattern.columns, self._points)
 
+    def _factorize(self) -> DirectSolver:
+        """The direct solver for the present matrix."""
+        pattern, couplings = self._pattern, self._matrix.couplings
+        values = self._matrix.values.cpu().double().numpy()
+        if not len(couplings):
+            self._direct.factorize(values)
+            return self._direct
+        whole = couplings.added_to(pattern.starts, pattern.columns, values)
+        # What is coupled changes all the time, and so does the order to eliminate in.
+        direct = DirectSolver(whole.starts, whole.columns, self._points)
+        direct.factorize(whole.values)
+        return direct
+
     def begin(self) -> None:
         """Forgets what earlier matrices were like, so that a step depends on its own alone."""
         self._is_direct = False
@@ -88,10 +101,10 @@ class LinearSolver:
         """None where the matrix is not positive definite."""
         if not self._is_factorized:
             try:
-                self._direct.factorize(self._matrix.values.cpu().double().numpy())
+                self._factorized = self._factorize()
             except NotPositiveDefiniteError:
                 return None
             self._is_factorized = True
             self.factorizations += 1
-        x = torch.as_tensor(self._direct.solve(rhs.cpu().double().numpy())).to(rhs)
+        x = torch.as_tensor(self._factorized.solve(rhs.cpu().double().numpy())).to(rhs)
         return Solution(x, 0, "converged")

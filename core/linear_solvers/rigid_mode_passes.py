@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .block_matrix import BlockMatrix, BlockPattern
+from .couplings import Couplings
 from .rigid_modes import coarse_inverse
 from .segments import segment_sums
 
@@ -60,7 +61,20 @@ class RigidModePasses:
         by_pair[self._pairs[0], self._pairs[1]] = segment_sums(
             terms[self._order], self._pair_starts
         )
+        if len(matrix.couplings):
+            self._add_couplings(matrix.couplings, modes, by_pair)
         self._inverse = coarse_inverse(coarse.view(6 * self.count, -1))
+
+    def _add_couplings(self, couplings: Couplings, modes: Tensor, by_pair: Tensor) -> None:
+        rows, columns = self._indices(couplings.rows), self._indices(couplings.columns)
+        blocks = torch.as_tensor(couplings.values).to(modes).view(-1, 3, 3)
+        terms = modes.mT[rows] @ (blocks @ modes[columns])
+        pairs = self._group_of[rows] * self.count + self._group_of[columns]
+        order = torch.argsort(pairs, stable=True)
+        different, counts = torch.unique_consecutive(pairs[order], return_counts=True)
+        starts = torch.nn.functional.pad(counts.cumsum(0), (1, 0))
+        first, second = different // self.count, different % self.count
+        by_pair[first, second] += segment_sums(terms[order], starts)
 
     def correction(self, residual: Tensor) -> Tensor:
         """(3, n) Z (Zᵀ A Z)⁻¹ Zᵀ times a (3, n) residual."""

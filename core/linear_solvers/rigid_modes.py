@@ -77,17 +77,18 @@ class RigidModes:
         spread = np.add.reduceat((arms * arms).sum(1), self.starts[:-1]) / size
         # A group of one vertex has no arm to turn.
         arms /= np.sqrt(np.where(spread > 0.0, spread, 1.0))[self.group_of, None]
-        use_threads(len(matrix.values), BLOCKS_PER_THREAD)
-        _coarse_matrix(
-            self._pattern.starts,
-            self._pattern.columns,
-            matrix.values.numpy(),
-            self.starts,
-            self.group_of,
-            self.arms,
-            self._matrix,
-        )
+        self._matrix.fill(0.0)
+        pattern, couplings = self._pattern, matrix.couplings
+        self._add(pattern.starts, pattern.columns, matrix.values.numpy())
+        if len(couplings):
+            self._add(couplings.starts, couplings.columns, couplings.values)
         return coarse_inverse(torch.from_numpy(self._matrix))
+
+    def _add(
+        self, starts: NDArray[np.int32], columns: NDArray[np.int32], values: NDArray[Any]
+    ) -> None:
+        use_threads(len(values), BLOCKS_PER_THREAD)
+        _add_coarse(starts, columns, values, self.starts, self.group_of, self.arms, self._matrix)
 
 
 def coarse_inverse(matrix: Tensor) -> Tensor:
@@ -103,7 +104,7 @@ def coarse_inverse(matrix: Tensor) -> Tensor:
 
 
 @compiled(parallel=True)
-def _coarse_matrix(
+def _add_coarse(
     starts: Any,
     columns: Any,
     values: Any,
@@ -112,13 +113,10 @@ def _coarse_matrix(
     arms: Any,
     out: Any,
 ) -> None:
-    """Zᵀ A Z, where row i of Z moves unknown i by the translation t and rotation w of its group:
+    """Adds Zᵀ A Z, where row i of Z moves unknown i by the translation t and rotation w of its group:
     t + w × arm."""
     for group in shared_range(len(group_starts) - 1):
         rows = out[6 * group : 6 * group + 6]
-        for row in range(6):
-            for column in range(rows.shape[1]):
-                rows[row, column] = 0.0
         image = np.empty((3, 6))
         for i in range(group_starts[group], group_starts[group + 1]):
             for block in range(starts[i], starts[i + 1]):

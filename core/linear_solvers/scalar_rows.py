@@ -6,11 +6,13 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import scipy.sparse as sparse
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from .block_matrix import BlockMatrix, BlockPattern
+from .couplings import Couplings
 
 
 class ScalarRows:
@@ -32,6 +34,7 @@ class ScalarRows:
         # Where each entry lies among (B, 9) blocks.
         self._order = torch.as_tensor(order, device=pattern.device)
         self._zero = torch.zeros(3 * pattern.size, dtype=dtype, device=pattern.device)
+        self._far: Tensor | None = None
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sparse")
             self._matrix = torch.sparse_csr_tensor(
@@ -44,14 +47,37 @@ class ScalarRows:
     def take(self, matrix: BlockMatrix) -> None:
         """Takes the values of a matrix on the pattern."""
         torch.index_select(matrix.values.view(-1), 0, self._order, out=self._matrix.values())
+        self._far = _coupled_rows(matrix.couplings, self._zero) if len(matrix.couplings) else None
 
     def times(self, vector: Tensor) -> Tensor:
         """(3, n) product with a (3, n) vector."""
         # Added to zero: some builds multiply what was in the memory of a result by zero instead.
-        return torch.addmv(self._zero, self._matrix, vector.view(-1)).view(3, -1)
+        product = torch.addmv(self._zero, self._matrix, vector.view(-1))
+        if self._far is not None:
+            product = torch.addmv(product, self._far, vector.view(-1))
+        return product.view(3, -1)
 
 
 _AXES = np.arange(3)
+
+
+def _coupled_rows(couplings: Couplings, like: Tensor) -> Tensor:
+    """Couplings as (3n, 3n) compressed sparse rows."""
+    size = len(couplings.starts) - 1
+    blocks = sparse.bsr_array(
+        (couplings.values.reshape(-1, 3, 3), couplings.columns, couplings.starts),
+        shape=(3 * size, 3 * size),
+    ).tocoo()
+    rows, columns = (size * (index % 3) + index // 3 for index in (blocks.row, blocks.col))
+    matrix = sparse.csr_array((blocks.data, (rows, columns)), shape=(3 * size, 3 * size))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse")
+        return torch.sparse_csr_tensor(
+            torch.as_tensor(matrix.indptr.astype(np.int32)),
+            torch.as_tensor(matrix.indices.astype(np.int32)),
+            torch.as_tensor(matrix.data),
+            size=matrix.shape,
+        ).to(like)
 
 
 def _entries(pattern: BlockPattern) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,8 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..contact.mesh_contact import MeshContact
 from ..errors import SceneError
 from ..linear_solvers.block_matrix import BlockMatrix, BlockPattern
+from ..linear_solvers.couplings import Couplings
 from ..linear_solvers.rigid_modes import bisect, group_size
 from ..potentials import GroundFriction, Viscosity
 from ..system import System
@@ -21,6 +24,29 @@ from .ground_path import GroundPath
 
 # Below this share of the largest body's diagonal a second, a vertex on the ground sticks.
 SLIP_RATE = 1e-4
+# A step that has met less curvature than the model holds may go on for so many times its length.
+LONGEST_STEP = 64.0
+# The straight way to where a bent step leads has to descend by this share of what the step does.
+DESCENT, STRAIGHTENINGS = 0.1, 10
+# Normal forces between surfaces are taken once a search moves by no more tolerances than this.
+SETTLED = 10.0
+
+
+@dataclass(frozen=True)
+class Way:
+    """Where a search may go from a point.
+
+    Args:
+        at: (3, N) positions by the share of the way.
+        slope: of the energy at its start, in joules.
+        limit: the share along which every energy is finite and nothing meets, at most 1.
+        longest: share to try when more promises more.
+    """
+
+    at: Callable[[float], Tensor]
+    slope: float
+    limit: float
+    longest: float
 
 
 class IncrementalPotential:
@@ -42,6 +68,12 @@ class IncrementalPotential:
         barrier = system.ground_barrier
         self._friction: GroundFriction | None = None
         self._path: GroundPath | None = None
+        #: Between surfaces; None where there is none.
+        self.contact: MeshContact | None = None
+        if system.scene.contact is not None:
+            self.contact = MeshContact(
+                system.scene, system.meshes, system.size, float(system.mass.mean())
+            )
         if barrier is not None:
             if system.friction > 0.0:
                 self._friction = GroundFriction(barrier, system.friction)
@@ -97,8 +129,12 @@ class IncrementalPotential:
             damper.begin_step(step, past)
         self._predicted = predicted
         self._weight = self.system.free_mass / (step * step)
+        slip = SLIP_RATE * self.system.size * step
         if self._friction is not None:
-            self._friction.begin_step(start, SLIP_RATE * self.system.size * step)
+            self._friction.begin_step(start, slip)
+        if self.contact is not None:
+            self._adapt_at_start(start, step)
+            self.contact.begin_step(start, slip)
 
     def begin_settling(self, origin: Tensor, start: Tensor, step: float, slip: float) -> None:
         """Begins a step without velocity at (3, N) ``start``.
@@ -113,6 +149,19 @@ class IncrementalPotential:
         if self._friction is not None:
             self._friction.begin_step(origin, slip)
             self._friction.lag(start)
+        if self.contact is not None:
+            self._adapt_at_start(start, step)
+            self.contact.begin_step(origin, slip, start)
+            self.contact.stay(start)
+
+    def _adapt_at_start(self, start: Tensor, step: float) -> None:
+        contact = self.contact
+        if contact is not None and contact.adapts:
+            contact.adapt_at_start(start, step, self.gradient_apart(start))
+
+    def adapt(self, positions: Tensor) -> bool:
+        """Makes contact stiffer where surfaces got too close; whether it did."""
+        return self.contact is not None and self.contact.adapt(positions)
 
     def check_volumes(self, positions: Tensor) -> None:
         """
@@ -154,14 +203,31 @@ class IncrementalPotential:
         Returns:
             The change, as a share of the whole; 0 where nothing lags.
         """
-        return 0.0 if self._friction is None else self._friction.lag(positions)
+        parts = [part for part in (self._friction, self.contact) if part is not None]
+        changes = [part.lag(positions) for part in parts]
+        changed, whole = (math.fsum(values) for values in zip((0.0, 0.0), *changes, strict=True))
+        return changed / whole if whole > 0.0 else float(changed > 0.0)
+
+    @property
+    def settled(self) -> float:
+        """How far a search may still move, in tolerances, for what lags to be taken. The ground's
+        forces are good at once, but those of surfaces on the way would hold them anywhere."""
+        return math.inf if self.contact is None else SETTLED
 
     def creep(self, before: Tensor, after: Tensor) -> float:
         """How far what friction holds has moved, as a share of what breaks it loose."""
-        return 0.0 if self._friction is None else self._friction.creep(before, after)
+        parts = [part for part in (self._friction, self.contact) if part is not None]
+        return max((part.creep(before, after) for part in parts), default=0.0)
 
     def energy(self, positions: Tensor) -> tuple[float, float]:
         """In joules, and the sum of the sizes of its terms, which its rounding goes with."""
+        return self._energy(positions, [] if self.contact is None else [self.contact])
+
+    def energy_apart(self, positions: Tensor) -> float:
+        """In joules, as if surfaces did not touch."""
+        return self._energy(positions, [])[0]
+
+    def _energy(self, positions: Tensor, touching: list[MeshContact]) -> tuple[float, float]:
         system, away = self.system, positions - self._predicted
         parts = [0.5 * (self._weight * (away * away).sum(0)).sum()]
         parts += [part.energy(positions) for part in (*system.potentials, *self._dampers)]
@@ -169,12 +235,20 @@ class IncrementalPotential:
             parts.append(system.ground_barrier.energy(positions))
         if self._friction is not None:
             parts.append(self._friction.energy(positions))
+        parts += [contact.energy(positions) for contact in touching]
         values = torch.stack([part.reshape(()) for part in parts]).tolist()
         hidden = sum(part.cancelled for part in system.elasticities)
         return math.fsum(values), hidden + math.fsum(abs(value) for value in values)
 
     def gradient(self, positions: Tensor) -> Tensor:
         """(3, N) in newtons, zero where pinned."""
+        gradient = self.gradient_apart(positions)
+        if self.contact is not None:
+            self.contact.add_gradient(positions, gradient)
+        return gradient * self.system.free
+
+    def gradient_apart(self, positions: Tensor) -> Tensor:
+        """(3, N) in newtons as if surfaces did not touch, also where pinned."""
         system = self.system
         gradient = self._weight * (positions - self._predicted)
         system.add_gradient(positions, gradient)
@@ -184,7 +258,7 @@ class IncrementalPotential:
             system.ground_barrier.add_gradient(positions, gradient)
         if self._friction is not None:
             self._friction.add_gradient(positions, gradient)
-        return gradient * system.free
+        return gradient
 
     def hessian(self, positions: Tensor, projected: bool = True) -> BlockMatrix:
         """Projected to be positive semi-definite, in N/m."""
@@ -197,7 +271,49 @@ class IncrementalPotential:
             system.ground_barrier.add_hessian(positions, matrix)
         if self._friction is not None:
             self._friction.add_hessian(positions, matrix)
+        if self.contact is not None:
+            matrix.couplings = self._couplings(positions, projected)
         return matrix
+
+    def _couplings(self, positions: Tensor, projected: bool) -> Couplings:
+        assert self.contact is not None
+        pattern, surface = self.pattern, self.contact.surface
+        hessian = self.contact.hessian(positions, projected)
+        unknown_of = pattern.unknown_of
+        if surface.selected is not None:
+            bodies = unknown_of[surface.selected]
+            unknown_of = np.full(len(surface.object_of), -1)
+            unknown_of[: surface.body_count] = bodies
+        else:
+            hessian = surface.pull_back_matrix(hessian)
+        return Couplings.of(hessian, unknown_of, pattern.size, self.matrix.dtype)
+
+    def way(self, positions: Tensor, direction: Tensor, gradient: Tensor) -> Way:
+        """Where a search along a Newton step may go.
+
+        Args:
+            direction: (3, N) the step; the Hessian is the one evaluated last.
+            gradient: (3, N) at ``positions``.
+        """
+        at, slope = self.path(positions, direction), float((gradient * direction).sum())
+        if self.contact is None:
+            return Way(at, slope, self.max_step(positions, direction), LONGEST_STEP)
+        # What meets what is looked for on straight ways alone.
+        share = 1.0
+        for _ in range(STRAIGHTENINGS):
+            chord = at(share) - positions
+            straight_slope = float((gradient * chord).sum())
+            if straight_slope <= DESCENT * share * slope:
+                break
+            share *= 0.5
+        length = float(torch.linalg.vector_norm(chord, dim=0).max())
+        if length > self.contact.longest_way:
+            chord, straight_slope = (
+                part * (self.contact.longest_way / length) for part in (chord, straight_slope)
+            )
+        limit = self.max_step(positions, chord)
+        limit = min(limit, self.contact.sweep(positions, positions + chord))
+        return Way(lambda part: positions + part * chord, straight_slope, limit, 1.0)
 
     def path(self, positions: Tensor, direction: Tensor) -> Callable[[float], Tensor]:
         """The curve along a Newton step; the Hessian is the one evaluated last."""

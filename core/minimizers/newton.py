@@ -4,21 +4,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from ..linear_solvers.linear_solver import LinearSolver
 from ..state import Effort
-from .incremental_potential import IncrementalPotential
+from .incremental_potential import IncrementalPotential, Way
 
 # Share of the decrease that the gradient promises which a step has to bring (Armijo).
 DECREASE = 1e-4
 # A step that brings more than this share has met less curvature than the model holds: go further.
 STRAIGHT = 0.75
-LONGEST_STEP = 64.0
 HALVINGS = 40
 # The energy is known to so many units of rounding of the sum of its parts.
 ROUNDING = 4.0
@@ -65,7 +63,8 @@ class Minimum:
 
     def added_to(self, effort: Effort, step: float) -> Effort:
         """The account of a frame so far with this step of ``step`` seconds."""
-        return Effort(
+        return replace(
+            effort,
             iterations=effort.iterations + self.iterations,
             linear_iterations=effort.linear_iterations + self.linear_iterations,
             factorizations=effort.factorizations + self.factorizations,
@@ -117,6 +116,13 @@ class Newton:
                 return search.minimum(stopped)
         return search.minimum(f"not converged after {max_iterations} iterations")
 
+    def step_against(self, positions: Tensor, gradient: Tensor) -> Tensor:
+        """(3, N) step that takes a gradient away, by the projected Hessian at ``positions``."""
+        objective = self._objective
+        self._solver.prepare(objective.hessian(positions), objective.unknowns(positions))
+        solution = self._solver.solve(objective.unknowns(-gradient), self._forcing, 0.0)
+        return objective.vectors(solution.x)
+
 
 class _Search:
     """One minimisation under way."""
@@ -161,21 +167,21 @@ class _Search:
         direction = self._direction(gradient)
         previous = self._move
         self._move = math.sqrt(float((direction * direction).sum(0).max()))
-        slope = float((gradient * direction).sum())
-        if not (math.isfinite(self._move) and math.isfinite(slope)):
+        if not (math.isfinite(self._move) and bool(torch.isfinite(gradient).all())):
             self._move = math.inf
             return "the energy has no finite derivative"
-        path = objective.path(before, direction)
+        way = objective.way(before, direction, gradient)
         within = self._move <= self._tolerance
-        limit = objective.max_step(before, direction)
-        if -slope > self._slack:
-            fraction = self._search_line(path, limit, slope)
+        if -way.slope > self._slack:
+            fraction = self._search_line(way)
         else:
-            fraction = self._step_blindly(path, limit, gradient)
+            fraction = self._step_blindly(way, gradient)
         if fraction == 0.0 and not within:
             return self._try_another_hessian()
         self._iterations += 1
         self._is_stuck = False
+        if objective.adapt(self._positions):
+            self._energy, self._size = objective.energy(self._positions)
         self._plan(fraction, self._move <= FAST * previous)
         if not (within or fraction >= 1.0) or not self._arrived():
             return ""
@@ -195,6 +201,8 @@ class _Search:
 
     def _arrived(self) -> bool:
         """Whether the last step is within tolerance, and the normal forces are those of here."""
+        if self._lags and self._move > self._objective.settled * self._tolerance:
+            return False
         if self._lags:
             change = self._objective.lag(self._positions)
             self._lags = change > LAG_CHANGE or self._move > LAG_NEAR * self._tolerance
@@ -237,41 +245,39 @@ class _Search:
         """By how much the energy may be off."""
         return ROUNDING * torch.finfo(self._positions.dtype).eps * self._size
 
-    def _search_line(self, path: Callable[[float], Tensor], fraction: float, slope: float) -> float:
-        """Moves along a path to where the energy is low enough; returns how far, 0 for nowhere."""
-        slack, start = self._slack, self._energy
+    def _search_line(self, way: Way) -> float:
+        """Moves along a way to where the energy is low enough; returns how far, 0 for nowhere."""
+        slack, start, fraction = self._slack, self._energy, way.limit
         for _ in range(HALVINGS):
-            self._try(path, fraction)
-            if self._tried_energy <= start + DECREASE * fraction * slope + slack:
+            self._try(way, fraction)
+            if self._tried_energy <= start + DECREASE * fraction * way.slope + slack:
                 break
             fraction *= 0.5
         else:
             return 0.0
         self._accept()
-        while 1.0 <= fraction < LONGEST_STEP and start - self._energy > max(
-            -STRAIGHT * fraction * slope, slack
+        while 1.0 <= fraction < way.longest and start - self._energy > max(
+            -STRAIGHT * fraction * way.slope, slack
         ):
-            self._try(path, 2.0 * fraction)
+            self._try(way, 2.0 * fraction)
             if not self._tried_energy < self._energy:
                 break
             fraction *= 2.0
             self._accept()
         return fraction
 
-    def _step_blindly(
-        self, path: Callable[[float], Tensor], fraction: float, gradient: Tensor
-    ) -> float:
+    def _step_blindly(self, way: Way, gradient: Tensor) -> float:
         """Takes a step that the energy cannot tell, if the gradient can."""
-        self._try(path, fraction)
+        self._try(way, way.limit)
         after = self._objective.gradient(self._tried)
         lower = float(after.norm()) <= LOWER * float(gradient.norm())
         if not lower or not self._tried_energy <= self._energy + WIDE * self._slack:
             return 0.0
         self._accept()
-        return fraction
+        return way.limit
 
-    def _try(self, path: Callable[[float], Tensor], fraction: float) -> None:
-        self._tried = path(fraction)
+    def _try(self, way: Way, fraction: float) -> None:
+        self._tried = way.at(fraction)
         self._tried_energy, self._tried_size = self._objective.energy(self._tried)
 
     def _accept(self) -> None:

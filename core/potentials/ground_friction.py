@@ -41,12 +41,15 @@ class GroundFriction(Potential):
         self._start, self.slip = positions[:2, self.vertices], slip
         self.lag(positions)
 
-    def lag(self, positions: Tensor) -> float:
-        """Takes the normal forces from (3, N) ``positions``; returns by what share they changed."""
+    def lag(self, positions: Tensor) -> tuple[float, float]:
+        """Takes the normal forces from (3, N) ``positions``.
+
+        Returns:
+            By how much they changed, added up, and their sum, in newtons.
+        """
         before = self.limit
         self.limit = self._coefficient * self._barrier.normal_force(positions)
-        changed, whole = float((self.limit - before).abs().sum()), float(self.limit.sum())
-        return changed / whole if whole > 0.0 else float(changed > 0.0)
+        return float((self.limit - before).abs().sum()), float(self.limit.sum())
 
     def way(self, positions: Tensor) -> Tensor:
         """(2, S) horizontal displacement since the start of the step, in metres."""

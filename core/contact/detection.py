@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which parts of a surface are close to each other, and how far they may go."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .surface import CollisionSurface, Points
+from .toolkit import all_threads, toolkit
+
+# How far apart two parts may be to be looked at, in units of the distance at which they push: for
+# what rounding does to boxes.
+MARGIN = 1.01
+
+
+class Detection:
+    """Finds pairs once for a whole way, and what is close anywhere on it from those.
+
+    Args:
+        surface: what touches.
+        distance: d̂ in metres, at which it begins to push.
+        by_area: whether pairs count by the area they stand for, and double ones are cancelled.
+    """
+
+    def __init__(self, surface: CollisionSurface, distance: float, by_area: bool) -> None:
+        kit = toolkit()
+        self._mesh, self._distance, self._by_area = surface.mesh, distance, by_area
+        self._candidates = kit.Candidates()
+        self._broad_phase, self._narrow_phase = kit.LBVH(), kit.AdditiveCCD()
+
+    def sweep(self, before: Points, after: Points) -> None:
+        """Looks for all that may come close on a straight way between two (V, 3) places."""
+        radius = 0.5 * MARGIN * self._distance
+        self._candidates.build(self._mesh, before, after, radius, self._broad_phase)
+
+    def collisions(self, points: Points) -> Any:
+        """What is closer than the distance at (V, 3) points on the way swept last."""
+        kit = toolkit()
+        found = kit.NormalCollisions()
+        found.use_area_weighting = self._by_area
+        kinds = kit.NormalCollisions
+        found.collision_set_type = kinds.IMPROVED_MAX_APPROX if self._by_area else kinds.IPC
+        found.build(self._candidates, self._mesh, points, self._distance)
+        return found
+
+    def free_share(self, before: Points, after: Points) -> float:
+        """The share of the way swept last that can be gone before anything meets."""
+        with all_threads():
+            return float(
+                self._candidates.compute_collision_free_stepsize(
+                    self._mesh, before, after, 0.0, self._narrow_phase
+                )
+            )
+
+    def gap(self, collisions: Any, points: Points) -> float:
+        """The least distance of what is close, in metres; infinite where nothing is."""
+        return math.sqrt(collisions.compute_minimum_distance(self._mesh, points))

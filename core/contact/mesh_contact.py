@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact between the surfaces of a scene, as energies of the vertices of its tetrahedra."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..scene import Scene
+from ..tet_mesh import TetMesh
+from .barrier import ContactBarrier
+from .detection import Detection
+from .friction import ContactFriction
+from .friction_pairs import FrictionPairs
+from .stiffness import AdaptiveStiffness, physical_stiffness
+from .surface import CollisionSurface, Points
+
+# The distance at which surfaces begin to push, in units of the largest body's diagonal.
+DISTANCE = 1e-3
+# No vertex goes further in one step of a search, in mean edges: what is looked at grows with the
+# cube of the way.
+LONGEST_WAY = 4.0
+
+
+class MeshContact:
+    """Barrier and friction at work on the positions of all bodies, (3, N) in metres.
+
+    Colliders are where ``colliders`` says, (C, 3) in metres. Energies are defined on the straight
+    way that was swept last.
+
+    Args:
+        scene: with contact; its bodies have tetrahedra.
+        meshes: those of its bodies.
+        size: diagonal of the largest body, in metres.
+        mean_mass: of the vertices, in kg.
+    """
+
+    def __init__(self, scene: Scene, meshes: list[TetMesh], size: float, mean_mass: float) -> None:
+        contact = scene.contact
+        assert contact is not None
+        by_area = contact.formulation == "convergent"
+        distance = contact.distance or DISTANCE * size
+        self.surface = CollisionSurface(scene, meshes)
+        self._detection = Detection(self.surface, distance, by_area)
+        self._adaptive: AdaptiveStiffness | None = None
+        if by_area:
+            stiffness = physical_stiffness(scene)
+        else:
+            stiffness = contact.stiffness or 1.0
+            if contact.stiffness is None:
+                self._adaptive = AdaptiveStiffness(distance, mean_mass)
+        self.barrier = ContactBarrier(self.surface, distance, stiffness, by_area)
+        pairs = FrictionPairs(scene)
+        self._friction: ContactFriction | None = None
+        if pairs.any:
+            self._friction = ContactFriction(self.surface, self.barrier, pairs)
+        self._updates = contact.friction_updates or math.inf
+        self._updates_left = 0.0
+        self.longest_way = LONGEST_WAY * self.surface.edge_length
+        self.colliders = self.surface.colliders_at(0, 0.0)
+        self._seen: Tensor | None = None
+        #: Steps of a search that had to be cut, in this frame.
+        self.limited_steps = 0
+
+    # Where things are
+
+    @property
+    def colliders(self) -> Points:
+        """(C, 3) where the colliders are, in metres."""
+        return self._colliders
+
+    @colliders.setter
+    def colliders(self, places: Points) -> None:
+        self._colliders, self._seen = places, None
+
+    def points(self, positions: Tensor, colliders: Points | None = None) -> Points:
+        """(V, 3) of the surface; colliders are where they are unless told otherwise."""
+        places = self._colliders if colliders is None else colliders
+        return self.surface.points(positions.cpu().numpy(), places)
+
+    def _look(self, positions: Tensor) -> None:
+        """Finds what is close, unless it was looked for there last."""
+        if positions is self._seen:
+            return
+        self._points = self.points(positions)
+        self._collisions = self._detection.collisions(self._points)
+        self._seen = positions
+
+    # Ways
+
+    def stay(self, positions: Tensor) -> None:
+        """Looks around (3, N) positions alone."""
+        points = self.points(positions)
+        self._detection.sweep(points, points)
+        self._seen = None
+
+    def sweep(self, before: Tensor, after: Tensor, colliders: Points | None = None) -> float:
+        """Looks along the straight way between two (3, N) places.
+
+        Args:
+            colliders: (C, 3) where they go meanwhile; None where they stay.
+
+        Returns:
+            The share of the way that can be gone before anything meets.
+        """
+        start, end = self.points(before), self.points(after, colliders)
+        self._detection.sweep(start, end)
+        share = self._detection.free_share(start, end)
+        self.limited_steps += share < 1.0
+        return share
+
+    # The step
+
+    def begin(self, colliders: Points | None) -> None:
+        """Begins a step with (C, 3) colliders where the last one led them."""
+        self.colliders = self.surface.colliders_at(0, 0.0) if colliders is None else colliders
+        self.limited_steps = 0
+
+    def begin_step(self, start: Tensor, slip: float, lagged: Tensor | None = None) -> None:
+        """Measures ways of friction from (3, N) ``start``, below ``slip`` metres without sliding.
+
+        Args:
+            lagged: (3, N) where normal forces are taken, if not at the start.
+        """
+        self._updates_left = self._updates
+        if self._friction is not None:
+            self._friction.begin_step(self.points(start), slip)
+            self.stay(start if lagged is None else lagged)
+            self.lag(start if lagged is None else lagged)
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the stiffness does."""
+        return self._adaptive is not None
+
+    def adapt_at_start(self, positions: Tensor, step: float, gradient: Tensor) -> None:
+        """Finds the stiffness to begin with, where it adapts.
+
+        Args:
+            gradient: (3, N) of all other energies.
+        """
+        assert self._adaptive is not None
+        self.stay(positions)
+        self._look(positions)
+        self.barrier.stiffness = 1.0
+        own = self.barrier.gradient(self._collisions, self._points)
+        forces = np.zeros_like(self._points)
+        bodies = forces[: self.surface.body_count]
+        bodies[:] = self.surface.follow @ gradient.T.cpu().numpy()
+        self.barrier.stiffness = self._adaptive.begin_step(self._points, step, forces, own)
+
+    def adapt(self, positions: Tensor) -> bool:
+        """Makes the barrier stiffer where surfaces get too close; whether it did."""
+        if self._adaptive is None:
+            return False
+        before = self.barrier.stiffness
+        stiffness = self._adaptive.update(before, self.gap(positions))
+        if stiffness != before:
+            self.barrier.stiffness = stiffness
+        return stiffness != before
+
+    def lag(self, positions: Tensor) -> tuple[float, float]:
+        """Takes the normal forces of friction from (3, N) positions, as often as is allowed.
+
+        Returns:
+            By how much they changed, and their sum, in newtons.
+        """
+        if self._friction is None or self._updates_left <= 0:
+            return 0.0, 0.0
+        self._updates_left -= 1
+        self._look(positions)
+        return self._friction.lag(self._collisions, self._points)
+
+    def creep(self, before: Tensor, after: Tensor) -> float:
+        """How much friction changed between two places, as a share of the whole."""
+        if self._friction is None:
+            return 0.0
+        return self._friction.creep(self.points(before), self.points(after))
+
+    # Energies
+
+    def energy(self, positions: Tensor) -> Tensor:
+        """In joules."""
+        self._look(positions)
+        total = self.barrier.energy(self._collisions, self._points)
+        if self._friction is not None:
+            total += self._friction.energy(self._points)
+        return positions.new_tensor(total)
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        """Adds (3, N) in newtons to ``out``."""
+        self._look(positions)
+        gradient = self.barrier.gradient(self._collisions, self._points)
+        if self._friction is not None:
+            gradient = gradient + self._friction.gradient(self._points)
+        out += torch.as_tensor(self.surface.pull_back(gradient)).to(out)
+
+    def hessian(self, positions: Tensor, projected: bool) -> Any:
+        """(3V, 3V) sparse over the vertices of the surface, in N/m."""
+        self._look(positions)
+        hessian = self.barrier.hessian(self._collisions, self._points, projected)
+        if self._friction is not None:
+            hessian = hessian + self._friction.hessian(self._points, projected)
+        return hessian
+
+    def drag(self, positions: Tensor, way: Tensor, aside: Points) -> Tensor:
+        """(3, N) by how much the gradient changes as vertices go (3, N) ``way`` and colliders
+        (C, 3) ``aside``, in newtons."""
+        moved = self.surface.points(way.cpu().numpy(), aside)
+        change = self.hessian(positions, True) @ np.ascontiguousarray(moved).ravel()
+        return torch.as_tensor(self.surface.pull_back(change.reshape(-1, 3))).to(positions)
+
+    # Account
+
+    def pairs_led(self, positions: Tensor, pinned: Tensor) -> set[tuple[int, int]]:
+        """Objects that are close to each other with parts of which nothing moves freely.
+
+        Args:
+            pinned: (N,) vertices that do not.
+        """
+        self._look(positions)
+        surface = self.surface
+        led = np.ones(len(surface.object_of), dtype=bool)
+        led[: surface.body_count] = surface.follow @ (~pinned.cpu().numpy()).astype(float) == 0.0
+        edges, faces = surface.mesh.edges, surface.mesh.faces
+        pairs = set()
+        for index in range(len(self._collisions)):
+            stencil = self._collisions[index].vertex_ids(edges, faces)
+            vertices = [vertex for vertex in stencil if vertex >= 0]
+            if led[vertices].all():
+                objects = sorted(set(surface.object_of[vertices].tolist()))
+                pairs.add((objects[0], objects[-1]))
+        return pairs
+
+    def gap(self, positions: Tensor) -> float:
+        """The least distance between surfaces that are close, in metres; else infinite."""
+        self._look(positions)
+        return self._detection.gap(self._collisions, self._points)
+
+    def count(self, positions: Tensor) -> int:
+        """Pairs that are close."""
+        self._look(positions)
+        return len(self._collisions)

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All that touches as one surface: of the bodies first, then of the colliders."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+from ..contact_settings import Collider
+from ..scene import Scene
+from ..tet_mesh import TetMesh
+from .attached_pairs import attached_pairs
+from .thickness import compact, thickened, without_degenerate
+from .toolkit import toolkit
+import itertools
+
+Points = NDArray[np.float64]
+Triangles = NDArray[np.int32]
+
+
+class CollisionSurface:
+    """The surfaces of a scene, and how they follow the vertices of the tetrahedra.
+
+    Args:
+        scene: whose bodies all have tetrahedra.
+        meshes: the tetrahedra of its bodies.
+    """
+
+    def __init__(self, scene: Scene, meshes: list[TetMesh]) -> None:
+        parts = [_body_part(scene, index, mesh) for index, mesh in enumerate(meshes)]
+        paths = [_collider_part(collider) for collider in scene.meshes]
+        points = [*(part[0] for part in parts), *(path[0] for path, _ in paths)]
+        faces = [*(part[1] for part in parts), *(triangles for _, triangles in paths)]
+        self._paths = [path for path, _ in paths]
+        self.names = [item.name for item in (*scene.bodies, *scene.meshes)]
+        #: Of the vertices, how many belong to bodies.
+        self.body_count = sum(len(part[0]) for part in parts)
+        #: (V,) the object that each vertex belongs to: bodies first, then colliders.
+        self.object_of = np.repeat(np.arange(len(points)), [len(part) for part in points])
+        first = np.cumsum([0, *(len(part) for part in points)])
+        #: (F, 3) vertices of each triangle.
+        self.triangles: Triangles = np.concatenate(
+            [own + start for own, start in zip(faces, first, strict=False)]
+        ).astype(np.int32)
+        #: (B, N) matrix that takes vertices of tetrahedra to those of the bodies' surfaces.
+        self.follow = sparse.block_diag([part[2] for part in parts], format="csr")
+        #: (B,) the vertex of the tetrahedra at each of the bodies', where every one is such a vertex.
+        self.selected = self._selection()
+        self.mesh = self._collision_mesh(scene, np.concatenate(points))
+
+    @property
+    def has_colliders(self) -> bool:
+        return len(self._paths) > 0
+
+    @property
+    def collider_slices(self) -> list[slice]:
+        """Where the vertices of each collider lie among those of all colliders."""
+        ends = np.cumsum([0, *(path.shape[1] for path in self._paths)])
+        return [slice(a, b) for a, b in itertools.pairwise(ends)]
+
+    def colliders_at(self, frame: int, fraction: float) -> Points:
+        """(C, 3) vertices of the colliders a ``fraction`` of the way from a frame to the next."""
+        if not self._paths:
+            return np.empty((0, 3))
+        return np.concatenate([_sample(path, frame, fraction) for path in self._paths])
+
+    def points(self, positions: NDArray[np.floating[Any]], colliders: Points) -> Points:
+        """(V, 3) of the surface, column by column as the toolkit wants them.
+
+        Args:
+            positions: (3, N) of the vertices of the tetrahedra.
+            colliders: (C, 3) of the colliders.
+        """
+        out = np.empty((3, len(self.object_of)))
+        bodies = out[:, : self.body_count]
+        if self.selected is not None:
+            np.take(positions, self.selected, axis=1, out=bodies)
+        else:
+            bodies[:] = (self.follow @ positions.T).T
+        out[:, self.body_count :] = colliders.T
+        return out.T
+
+    def pull_back(self, forces: Points) -> NDArray[np.float64]:
+        """(3, N) on the vertices of tetrahedra from (V, 3) on those of the surface."""
+        pulled: NDArray[np.float64] = (self._gather @ forces[: self.body_count]).T
+        return pulled
+
+    def pull_back_matrix(self, matrix: Any) -> Any:
+        """(3N, 3N) second derivative from the (3V, 3V) one; rows are 3 × vertex + component."""
+        own = matrix[: 3 * self.body_count, : 3 * self.body_count]
+        return self._gather_components @ own @ self._gather_components.T
+
+    @cached_property
+    def edge_length(self) -> float:
+        """The mean of the bodies' edges at rest, in metres."""
+        edges, rest = self.mesh.edges, self.mesh.rest_positions
+        own = edges[(edges < self.body_count).all(axis=1)]
+        return float(np.linalg.norm(rest[own[:, 0]] - rest[own[:, 1]], axis=1).mean())
+
+    @cached_property
+    def _gather(self) -> Any:
+        return self.follow.T.tocsr()
+
+    @cached_property
+    def _gather_components(self) -> Any:
+        return sparse.kron(self._gather, sparse.identity(3), format="csr")
+
+    def _selection(self) -> NDArray[np.int64] | None:
+        """(B,) where every vertex of the surface is one of the tetrahedra."""
+        single = np.diff(self.follow.indptr) == 1
+        if not (single.all() and (self.follow.data == 1.0).all()):
+            return None
+        selected: NDArray[np.int64] = self.follow.indices.astype(np.int64)
+        return selected
+
+    def _collision_mesh(self, scene: Scene, rest: Points) -> Any:
+        kit = toolkit()
+        faces = np.asfortranarray(self.triangles)
+        edges = np.asfortranarray(kit.edges(faces))
+        mesh = kit.CollisionMesh(np.asfortranarray(rest), edges, faces)
+        assert scene.contact is not None
+        can_meet = kit.make_static_obstacle_filter(self.body_count)
+        if not scene.contact.self_contact:
+            can_meet &= kit.make_vertex_patches_filter(self.object_of.astype(np.int32))
+        for first, second in sorted(attached_pairs(scene)):
+            can_meet &= self._apart(first, second)
+        mesh.can_collide = can_meet
+        return mesh
+
+    def _apart(self, first: int, second: int) -> Any:
+        """Keeps two objects from meeting each other."""
+        kit = toolkit()
+        together = np.arange(len(self.object_of), dtype=np.int32)
+        together[np.isin(self.object_of, (first, second))] = 0
+        same_object = ~kit.make_vertex_patches_filter(self.object_of.astype(np.int32))
+        return kit.make_vertex_patches_filter(together) | same_object
+
+
+def _body_part(scene: Scene, index: int, mesh: TetMesh) -> tuple[Points, Triangles, Any]:
+    """Vertices at rest, triangles, and the matrix from the body's tetrahedra to its surface."""
+    surface, size = scene.bodies[index].contact_surface, len(mesh.vertices)
+    if surface is None:
+        used = np.unique(mesh.surface)
+        triangles = np.searchsorted(used, mesh.surface)
+        follow = sparse.csr_array(
+            (np.ones(len(used)), used, np.arange(len(used) + 1)), shape=(len(used), size)
+        )
+        return mesh.vertices[used], triangles, follow
+    assert surface.embedding is not None
+    triangles = without_degenerate(surface.points, surface.triangles)
+    used = np.unique(triangles)
+    embedding = surface.embedding
+    starts = 4 * np.arange(len(used) + 1)
+    follow = sparse.csr_array(
+        (embedding.weights[used].ravel(), embedding.indices[used].ravel(), starts),
+        shape=(len(used), size),
+    )
+    return follow @ mesh.vertices, np.searchsorted(used, triangles), follow
+
+
+def _collider_part(collider: Collider) -> tuple[Points, Triangles]:
+    """(T, C, 3) path of the vertices that take part, T = 1 where it stands still; triangles."""
+    triangles = without_degenerate(collider.at(0), collider.triangles)
+    vertices, triangles = thickened(collider.vertices, triangles, collider.thickness)
+    vertices, triangles = compact(vertices, triangles)
+    return (vertices if vertices.ndim == 3 else vertices[None]), triangles
+
+
+def _sample(path: Points, frame: int, fraction: float) -> Points:
+    last = len(path) - 1
+    before, after = path[min(frame, last)], path[min(frame + 1, last)]
+    return before + fraction * (after - before)
