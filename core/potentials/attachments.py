@@ -20,8 +20,8 @@ from ..scene import Scene, SoftBody
 from ..start_shape import start_positions, tet_mesh_of
 from ..tet_mesh import TetMesh
 
-# How much stiffer a joint is than the bodies around it: it gives by a twentieth of what they do,
-# and the condition of the system grows by no more than tens.
+# How much stiffer a joint is than the tets around it: it gives by less than a hundredth of what
+# the bodies do, and the condition of the system grows a few times.
 FIRMNESS = 20.0
 
 
