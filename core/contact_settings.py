@@ -162,12 +162,15 @@ class Attachment:
         points: indices of its skin's points, or of its tet vertices where it has no skin.
         other: index of the body or collider that they are attached to.
         to: which of the two that is.
+        is_pinned: whether the body has pins in its place already: those to colliders become pins
+            once the body has tetrahedra, and are kept as what does not collide.
     """
 
     body: int
     points: NDArray[np.int32]
     other: int
     to: Literal["body", "collider"] = "body"
+    is_pinned: bool = False
 
     def __post_init__(self) -> None:
         self.points = np.asarray(self.points, dtype=np.int32).ravel()

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From surfaces to tetrahedra: bodies filled, skins embedded, pins carried over."""
+"""From surfaces to tetrahedra: bodies filled, skins embedded, pins carried over,
+what is attached to colliders pinned to them."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, replace
 from typing import Any
 
+from .collider_pins import pin_to_collider
 from .embedding import embed
 from .errors import SceneError
 from .overlap import check_above_ground, check_clear_of
@@ -18,6 +20,9 @@ from .tetrahedralizers.report import report as report_mesh
 
 def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     """The same scene with a TetMesh in every body and every skin embedded in it.
+
+    What is attached to a collider is pinned to it. A scene that went through this once stays as it
+    is.
 
     Returns:
         The scene, and for each body that was a surface a report on its tetrahedra.
@@ -34,7 +39,7 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
             body, report = _fill(body, body.mesh)
             reports.append(report)
         bodies.append(_embed_skin(body))
-    return replace(scene, bodies=bodies), reports
+    return _pin_attached(replace(scene, bodies=bodies)), reports
 
 
 def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any]]:
@@ -69,3 +74,14 @@ def _embed_skin(body: SoftBody) -> SoftBody:
     if skin.pin_path is not None:
         path = transfer_path(skin.points[skin.pinned], skin.pin_path, mesh.vertices[pinned])
     return replace(body, skin=embedded, pinned=pinned, pin_path=path)
+
+
+def _pin_attached(scene: Scene) -> Scene:
+    bodies, attachments = list(scene.bodies), []
+    for attachment in scene.attachments:
+        if attachment.to == "collider" and not attachment.is_pinned:
+            body, collider = bodies[attachment.body], scene.meshes[attachment.other]
+            bodies[attachment.body] = pin_to_collider(body, attachment.points, collider)
+            attachment = replace(attachment, is_pinned=True)
+        attachments.append(attachment)
+    return replace(scene, bodies=bodies, attachments=attachments)

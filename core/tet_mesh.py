@@ -56,6 +56,12 @@ class TetMesh:
         return float(_edge_lengths(self.vertices, self.tets).min())
 
     @cached_property
+    def mean_edges(self) -> NDArray[np.float64]:
+        """(M,) of the six edges of each tet, in metres."""
+        lengths: NDArray[np.float64] = _edge_lengths(self.vertices, self.tets).mean(axis=1)
+        return lengths
+
+    @cached_property
     def surface(self) -> NDArray[np.int32]:
         """(S, 3) triangles that belong to exactly one tet, seen counter-clockwise from outside."""
         faces = self.tets[:, FACES].reshape(-1, 3)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The closest points of a triangle mesh. No torch here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+_PAIRS_PER_CHUNK = 1 << 20
+_EDGES = ((0, 1), (1, 2), (2, 0))
+
+
+def closest_points(
+    points: FloatArray, vertices: FloatArray, triangles: NDArray[np.integer[Any]]
+) -> tuple[IndexArray, FloatArray]:
+    """For each point (P, 3), where a mesh is closest to it.
+
+    Args:
+        points: (P, 3).
+        vertices, triangles: (V, 3) and (F, 3), at least one; they need not be closed.
+
+    Returns:
+        (P,) the triangle, the first of those equally close, and (P, 3) the barycentric
+        coordinates of the closest point in it.
+    """
+    corners = vertices[triangles]
+    centre = corners.mean(axis=1)
+    radius = np.linalg.norm(corners - centre[:, None], axis=2).max(axis=1)
+    size = max(1, _PAIRS_PER_CHUNK // len(triangles))
+    chunks = [
+        _closest(points[first : first + size], corners, centre, radius)
+        for first in range(0, len(points), size)
+    ]
+    nearest, weights = (np.concatenate(part) for part in zip(*chunks, strict=True))
+    return nearest, weights
+
+
+def _closest(
+    points: FloatArray, corners: FloatArray, centre: FloatArray, radius: FloatArray
+) -> tuple[IndexArray, FloatArray]:
+    to_centre = np.linalg.norm(points[:, None] - centre, axis=2)
+    # A triangle whose bounding sphere is farther than another's far side cannot be the closest.
+    reach = (to_centre + radius).min(axis=1, keepdims=True)
+    point, triangle = np.nonzero(to_centre - radius <= reach)
+    weights, squared = closest_in_triangle(points[point], corners[triangle])
+    order = np.lexsort((triangle, squared, point))
+    first = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
+    return triangle[first], weights[first]
+
+
+def closest_in_triangle(points: FloatArray, corners: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Of each point (K, 3) in its own triangle (K, 3, 3), the closest one.
+
+    Returns:
+        (K, 3) its barycentric coordinates and (K,) its squared distance. Triangles without area
+        count as their edges.
+    """
+    candidates = np.stack([_on_plane(points, corners), *_on_edges(points, corners)])
+    offsets = np.einsum("cka,kai->cki", candidates, corners) - points
+    squared = np.einsum("cki,cki->ck", offsets, offsets)
+    squared[0, (candidates[0] < 0.0).any(axis=1)] = np.inf
+    best = squared.argmin(axis=0)
+    each = np.arange(len(points))
+    return candidates[best, each], squared[best, each]
+
+
+def _on_plane(points: FloatArray, corners: FloatArray) -> FloatArray:
+    """(K, 3) barycentric coordinates of the projections, all negative where there is no plane."""
+    u, v, w = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], points - corners[:, 0]
+    normal = np.cross(u, v)
+    squared = np.einsum("ki,ki->k", normal, normal)
+    flat = squared == 0.0
+    second = np.einsum("ki,ki->k", np.cross(w, v), normal) / np.where(flat, 1.0, squared)
+    third = np.einsum("ki,ki->k", np.cross(u, w), normal) / np.where(flat, 1.0, squared)
+    weights = np.stack([1.0 - second - third, second, third], axis=1)
+    return np.where(flat[:, None], -1.0, weights)
+
+
+def _on_edges(points: FloatArray, corners: FloatArray) -> list[FloatArray]:
+    """(K, 3) barycentric coordinates of the closest point of each edge."""
+    found = []
+    for a, b in _EDGES:
+        edge = corners[:, b] - corners[:, a]
+        squared = np.einsum("ki,ki->k", edge, edge)
+        along = np.einsum("ki,ki->k", points - corners[:, a], edge)
+        weights = np.zeros((len(points), 3))
+        weights[:, b] = np.clip(along / np.where(squared > 0.0, squared, 1.0), 0.0, 1.0)
+        weights[:, a] = 1.0 - weights[:, b]
+        found.append(weights)
+    return found

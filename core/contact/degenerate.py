@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a mesh cannot touch anything: triangles without area, vertices without a triangle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+Triangles = NDArray[np.integer[Any]]
+
+# A triangle of less area, in squares of its longest edge, is a line to rounding.
+NO_AREA = 1e-14
+
+
+def without_degenerate(vertices: FloatArray, triangles: Triangles) -> Triangles:
+    """The triangles (G, 3) that have an area, of (F, 3).
+
+    Contact divides by areas and edge lengths. The edges of a triangle that goes are mostly those
+    of its neighbours too.
+
+    Args:
+        vertices: (V, 3) at the start.
+        triangles: (F, 3) indices of vertices.
+    """
+    repeated = (triangles == np.roll(triangles, 1, axis=1)).any(axis=1)
+    return triangles[have_area(vertices[triangles]) & ~repeated]
+
+
+def have_area(corners: FloatArray) -> NDArray[np.bool_]:
+    """(…, F) whether triangles with corners (…, F, 3, 3) are more than lines."""
+    edges = np.roll(corners, -1, axis=-2) - corners
+    doubled = np.linalg.norm(np.cross(edges[..., 0, :], edges[..., 1, :]), axis=-1)
+    longest_squared = np.einsum("...i,...i->...", edges, edges).max(axis=-1)
+    result: NDArray[np.bool_] = doubled > 2.0 * NO_AREA * longest_squared
+    return result
+
+
+def compact(vertices: FloatArray, triangles: Triangles) -> tuple[FloatArray, NDArray[np.int32]]:
+    """The same triangles (F, 3) over the vertices (…, U, 3) that they use, of (…, V, 3)."""
+    used, renamed = np.unique(triangles, return_inverse=True)
+    return vertices[..., used, :], renamed.reshape(triangles.shape).astype(np.int32)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What holds bodies to each other where they are attached."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from torch import Tensor
+
+from ..attached_vertices import attached_vertices
+from ..contact_settings import Attachment
+from ..embedding import Embedding, embed
+from ..errors import SceneError
+from ..scene import Scene, SoftBody
+from ..start_shape import start_positions, tet_mesh_of
+from ..tet_mesh import TetMesh
+
+# How much stiffer a joint is than the tets around it: it gives by less than a hundredth of what
+# the bodies do, and the condition of the system grows a few times.
+FIRMNESS = 20.0
+
+
+class Attachments:
+    """Σ ½ k |x_a − Σ_j w_j x_j|²: vertices a keep their places among the vertices j of others.
+
+    The weights of a place sum to one and reproduce where the vertex starts. So there is no force
+    at the start, and none of them changes momentum or angular momentum. It is no ``Potential``,
+    because it couples vertices that share no tet: its second derivative is ``couplings``.
+
+    Args:
+        offsets: (A, N) matrix from the positions of all vertices to x_a − Σ_j w_j x_j.
+        stiffness: (A,) k in N/m.
+        like: a tensor on the device and of the precision to work in.
+    """
+
+    def __init__(
+        self, offsets: sparse.csr_array, stiffness: NDArray[np.float64], like: Tensor
+    ) -> None:
+        self._matrix, self._k = offsets, stiffness
+        self._offsets = _tensor(offsets, like)
+        self._sums = _tensor(sparse.csr_array(offsets.T), like)
+        self._stiffness = torch.as_tensor(stiffness).to(like)
+
+    @classmethod
+    def of_scene(
+        cls, scene: Scene, vertex_starts: Sequence[int], like: Tensor
+    ) -> Attachments | None:
+        """What attaches the bodies of a scene to each other; None without any.
+
+        k is twenty times Young's modulus times the length of an edge, the means of the tets around
+        the vertex or of those around its place, whichever is stiffer.
+
+        Args:
+            scene: whose bodies all have tetrahedra.
+            vertex_starts: (B + 1,) where the vertices of each body begin among all, and how many
+                there are.
+            like: a tensor on the device and of the precision to work in.
+
+        Raises:
+            SceneError: when a body has no such point, or starts in a shape without volume.
+        """
+        attachments = [a for a in scene.attachments if a.to == "body"]
+        if not attachments:
+            return None
+        rows, stiffness = zip(*(_rows(scene, a, vertex_starts) for a in attachments), strict=True)
+        return cls(sparse.csr_array(sparse.vstack(rows)), np.concatenate(stiffness), like)
+
+    def energy(self, positions: Tensor) -> Tensor:
+        """In joules at (3, N) ``positions``, a tensor of no dimension on their device."""
+        offsets = (self._offsets @ positions.T).T
+        return 0.5 * (self._stiffness * offsets.square()).sum()
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        """Adds the energy's gradient, (3, N) in newtons, to ``out``."""
+        out += (self._sums @ (self._stiffness[:, None] * (self._offsets @ positions.T))).T
+
+    def couplings(self) -> sparse.csr_array:
+        """The energy's second derivative, (3N, 3N) in N/m, the same everywhere.
+
+        Row 3 v + i belongs to component i of vertex v. Positive semi-definite.
+        """
+        stiffness = self._matrix.T @ sparse.diags_array(self._k) @ self._matrix
+        return sparse.csr_array(sparse.kron(stiffness, sparse.eye_array(3)))
+
+
+def _rows(
+    scene: Scene, attachment: Attachment, vertex_starts: Sequence[int]
+) -> tuple[sparse.csr_array, NDArray[np.float64]]:
+    """The offsets (A, N) of one attachment, and their stiffness (A,) in N/m."""
+    body, other = scene.bodies[attachment.body], scene.bodies[attachment.other]
+    vertices = attached_vertices(body, attachment.points)
+    places = _places(other, start_positions(body)[vertices])
+    count = len(vertices)
+    columns = np.column_stack(
+        [
+            vertices + vertex_starts[attachment.body],
+            places.indices + vertex_starts[attachment.other],
+        ]
+    )
+    values = np.column_stack([np.ones(count), -places.weights])
+    rows = np.repeat(np.arange(count), 5)
+    matrix = sparse.csr_array(
+        (values.ravel(), (rows, columns.ravel())), shape=(count, vertex_starts[-1])
+    )
+    stiffness = np.maximum(
+        _stiffness_around(body)[vertices], _stiffness_around(other)[places.indices].mean(axis=1)
+    )
+    return matrix, FIRMNESS * stiffness
+
+
+def _places(body: SoftBody, points: NDArray[np.float64]) -> Embedding:
+    """Points (A, 3) among the tetrahedra of a body as it starts."""
+    try:
+        return embed(TetMesh(start_positions(body), tet_mesh_of(body).tets), points)
+    except SceneError as error:
+        raise SceneError(
+            f"{body.name}: nothing can be attached to the shape it starts in ({error})"
+        ) from error
+
+
+def _stiffness_around(body: SoftBody) -> NDArray[np.float64]:
+    """(N,) Young's modulus times edge, the mean over the tets at each vertex, in N/m."""
+    mesh = tet_mesh_of(body)
+    corners, values = mesh.tets.ravel(), np.asarray(body.material.young) * mesh.mean_edges
+    means: NDArray[np.float64] = np.bincount(corners, np.repeat(values, 4)) / np.bincount(corners)
+    return means
+
+
+def _tensor(matrix: sparse.csr_array, like: Tensor) -> Tensor:
+    starts, columns, values = (
+        torch.as_tensor(part) for part in (matrix.indptr, matrix.indices, matrix.data)
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse")
+        return torch.sparse_csr_tensor(
+            starts, columns, values.to(like.dtype), size=matrix.shape
+        ).to(like.device)
