@@ -93,13 +93,24 @@ def filled_surface(
     """The surface to fill: vertices and (T, 3) triangles, modifiers included where they can be."""
     active = {modifier.type for modifier in obj.modifiers if modifier.show_viewport}
     if active & CARRYING_MODIFIERS:
-        return shape, _triangles(obj.data)
+        return shape, triangles(obj.data)
+    return seen_surface(obj, depsgraph)
+
+
+def seen_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[Points, Triangles]:
+    """The mesh with all its modifiers: vertices and (T, 3) triangles, in the object's own space."""
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.to_mesh()
     try:
-        return coordinates(mesh.vertices, len(mesh.vertices)), _triangles(mesh)
+        return coordinates(mesh.vertices, len(mesh.vertices)), triangles(mesh)
     finally:
         evaluated.to_mesh_clear()
+
+
+def without_loose_points(points: Points, faces: Triangles) -> tuple[Points, Triangles]:
+    """Leaves out of (..., V, 3) points those in no face; nothing can touch them."""
+    used, renumbered = np.unique(faces, return_inverse=True)
+    return points[..., used, :], renumbered.reshape(-1, 3).astype(np.int32)
 
 
 def group_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> Points:
@@ -115,6 +126,11 @@ def group_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> Points
     )
 
 
+def group_members(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> NDArray[np.int32]:
+    """Indices of the vertices that count as in the group."""
+    return np.flatnonzero(group_weights(obj, group) > PIN_WEIGHT).astype(np.int32)
+
+
 def coordinates(collection: Any, count: int) -> Points:
     """(V, 3) of what has a ``co``: vertices, key points."""
     values = np.empty(count * 3, dtype=np.float32)
@@ -122,7 +138,8 @@ def coordinates(collection: Any, count: int) -> Points:
     return values.reshape(-1, 3).astype(np.float64)
 
 
-def _triangles(mesh: bpy.types.Mesh) -> Triangles:
+def triangles(mesh: bpy.types.Mesh) -> Triangles:
+    """(T, 3) vertex indices."""
     mesh.calc_loop_triangles()
     indices = np.empty(len(mesh.loop_triangles) * 3, dtype=np.int32)
     mesh.loop_triangles.foreach_get("vertices", indices)
