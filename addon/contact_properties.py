@@ -63,7 +63,8 @@ class BodyContactSettings:
     )
 
 
-def _can_hold(own: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
+def can_hold(own: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
+    """Whether what these settings belong to may be attached to an object."""
     return obj != own.id_data and (is_soft_body(obj) or is_collider(obj))
 
 
@@ -74,7 +75,7 @@ class AttachSettings:
         name="Object",
         description="Soft body or collider that some vertices keep their place on",
         type=bpy.types.Object,
-        poll=_can_hold,
+        poll=can_hold,
     )
     attach_group: StringProperty(
         name="Group",
