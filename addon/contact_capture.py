@@ -15,7 +15,7 @@ from . import integrators
 from .body_capture import Shape
 from .captured import CaptureError
 from .decimation import decimated
-from .surfaces import without_loose_points
+from .surfaces import used_points
 from .units import exact
 
 NEVER = "never"
@@ -114,7 +114,8 @@ def _surface(obj: bpy.types.Object, shape: Shape) -> ContactSurface | None:
         vertices, faces = decimated(vertices, faces, share)
     if len(faces) == 0:
         raise CaptureError(f"{obj.name}: nothing is left of its contact surface; raise Detail.")
-    return ContactSurface(*without_loose_points(vertices, faces))
+    used, faces = used_points(faces)
+    return ContactSurface(vertices[used], faces)
 
 
 def kinetic_friction(friction: float, share: float) -> float | None:

@@ -3,17 +3,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import bpy
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.contact_settings import Collider
 from ..core.errors import SceneError
 from .captured import CaptureError
 from .contact_capture import kinetic_friction
 from .motion import Recording, is_animated, may_move, transform, world_matrix
-from .surfaces import Points, Triangles, seen_surface, without_loose_points
+from .surfaces import (
+    Points,
+    Triangles,
+    coordinates,
+    polygons,
+    seen_mesh,
+    triangles,
+    used_points,
+)
 from .units import exact
 
 # Modifiers that shape a mesh by numbers of their own, which change only with the object's
@@ -52,12 +62,13 @@ class MeshCollider:
         self._obj, self._unit = obj, unit
         self._first_frame = depsgraph.scene.frame_current
         self._mirrored = bool(np.linalg.det(world_matrix(obj, depsgraph)[:3, :3]) < 0.0)
-        points, self._triangles = _seen(obj, depsgraph)
-        self._point_count = len(points)
-        if len(self._triangles) == 0:
+        first = _Seen.read(obj, depsgraph)
+        if len(first.triangles) == 0:
             raise CaptureError(
                 f"{obj.name} has no faces to land on; give it some, or untick Collider."
             )
+        self._point_count, self._polygons = len(first.points), first.polygons
+        self._used, self._faces = used_points(first.triangles)
         self.recording = Recording(self._points, _may_change(obj))
 
     def described(self) -> Collider:
@@ -66,14 +77,12 @@ class MeshCollider:
         Raises:
             CaptureError: when its settings make no sense.
         """
-        samples, own = self._unit * self.recording.samples(), self._obj.supple
-        faces = self._triangles[:, ::-1] if self._mirrored else self._triangles
-        points, faces = without_loose_points(samples, faces)
+        samples, own = self.recording.samples(), self._obj.supple
         friction = exact(own.collider_friction)
         try:
             return Collider(
-                points[0] if len(points) == 1 else points,
-                faces,
+                samples[0] if len(samples) == 1 else samples,
+                self._faces[:, ::-1] if self._mirrored else self._faces,
                 friction,
                 kinetic_friction(friction, own.collider_sliding_friction),
                 self._unit * exact(own.collider_thickness),
@@ -83,31 +92,50 @@ class MeshCollider:
             raise CaptureError(str(error)) from error
 
     def _points(self, depsgraph: bpy.types.Depsgraph) -> Points:
-        """(V, 3) in the world in Blender units."""
+        """(V, 3) in the world in metres, without those in no face."""
         name, frame = self._obj.name, depsgraph.scene.frame_current
-        local, faces = _seen(self._obj, depsgraph)
-        if len(local) != self._point_count or not np.array_equal(faces, self._triangles):
+        seen = _Seen.read(self._obj, depsgraph)
+        count = len(seen.points)
+        if count != self._point_count or not np.array_equal(seen.polygons, self._polygons):
             raise CaptureError(
                 f"{name} has other faces at frame {frame} than at frame {self._first_frame}; a "
                 "collider keeps them. Remove the modifier or the animation that changes them, or "
                 "untick Collider."
             )
-        points = transform(world_matrix(self._obj, depsgraph), local)
+        points = transform(world_matrix(self._obj, depsgraph), seen.points)
         broken = ~np.isfinite(points).all(axis=1)
         if broken.any():
             raise CaptureError(
                 f"{name}: vertex {int(broken.argmax())} is not at a finite position at frame "
                 f"{frame}; check its mesh, modifiers and transform."
             )
-        return points
+        used: Points = self._unit * points[self._used]
+        return used
 
 
-def _seen(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[Points, Triangles]:
-    """Points in its own space, and faces."""
-    if obj.type != "EMPTY":
-        return seen_surface(obj, depsgraph)
-    points, faces = _ball()
-    return obj.evaluated_get(depsgraph).empty_display_size * points, faces
+@dataclass(frozen=True)
+class _Seen:
+    """A collider at one frame, in its own space.
+
+    Args:
+        points: (V, 3).
+        triangles: (T, 3). Which way a polygon is split depends on how it is bent.
+        polygons: its faces as numbers, which do not.
+    """
+
+    points: Points
+    triangles: Triangles
+    polygons: NDArray[np.int32]
+
+    @staticmethod
+    def read(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Seen:
+        if obj.type == "EMPTY":
+            points, faces = _ball()
+            size = obj.evaluated_get(depsgraph).empty_display_size
+            return _Seen(size * points, faces, faces)
+        with seen_mesh(obj, depsgraph) as mesh:
+            points = coordinates(mesh.vertices, len(mesh.vertices))
+            return _Seen(points, triangles(mesh), polygons(mesh))
 
 
 def _may_change(obj: bpy.types.Object) -> bool:

@@ -99,18 +99,35 @@ def filled_surface(
 
 def seen_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[Points, Triangles]:
     """The mesh with all its modifiers: vertices and (T, 3) triangles, in the object's own space."""
+    with seen_mesh(obj, depsgraph) as mesh:
+        return coordinates(mesh.vertices, len(mesh.vertices)), triangles(mesh)
+
+
+@contextmanager
+def seen_mesh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Iterator[bpy.types.Mesh]:
+    """The mesh with all its modifiers, for as long as the context lasts."""
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.to_mesh()
     try:
-        return coordinates(mesh.vertices, len(mesh.vertices)), triangles(mesh)
+        yield mesh
     finally:
         evaluated.to_mesh_clear()
 
 
-def without_loose_points(points: Points, faces: Triangles) -> tuple[Points, Triangles]:
-    """Leaves out of (..., V, 3) points those in no face; nothing can touch them."""
+def polygons(mesh: bpy.types.Mesh) -> NDArray[np.int32]:
+    """All faces as one list of numbers: where each begins, then the vertices at their corners."""
+    starts = np.empty(len(mesh.polygons), dtype=np.int32)
+    corners = np.empty(len(mesh.loops), dtype=np.int32)
+    mesh.polygons.foreach_get("loop_start", starts)
+    mesh.loops.foreach_get("vertex_index", corners)
+    return np.concatenate([starts, corners])
+
+
+def used_points(faces: Triangles) -> tuple[NDArray[np.intp], Triangles]:
+    """Indices of the points in faces, and the faces as indices of those: nothing can touch a loose
+    point."""
     used, renumbered = np.unique(faces, return_inverse=True)
-    return points[..., used, :], renumbered.reshape(-1, 3).astype(np.int32)
+    return used, renumbered.reshape(-1, 3).astype(np.int32)
 
 
 def group_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> Points:

@@ -177,6 +177,27 @@ def test_shape_keys(add_plate):
     check_follows(plate)
 
 
+def test_a_face_that_is_bent_so_that_blender_splits_it_the_other_way(add_plate):
+    plate = add_plate()
+    plate.shape_key_add(name="Basis")
+    corners, splits = [0, 1, 3, 2], set()
+    for corner in corners:
+        # Drawn in beyond the middle: a dart.
+        key = plate.shape_key_add(name=f"Dart {corner}", from_mix=False)
+        key.points[corner].co *= -0.5
+    for frame, corner in enumerate(corners, 1):
+        for each in corners:
+            key = plate.data.shape_keys.key_blocks[f"Dart {each}"]
+            key.value = float(each == corner)
+            key.keyframe_insert("value", frame=frame)
+    for frame in (1, 2):
+        bpy.context.scene.frame_set(frame)
+        seen = plate.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+        splits.add(str([tuple(each.vertices) for each in seen.loop_triangles]))
+    assert len(splits) == 2
+    check_follows(plate)
+
+
 def test_an_armature(add_plate):
     plate = add_plate()
     bpy.ops.object.armature_add(location=(0, 0, -2))
