@@ -3,72 +3,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.contact_settings import Collider
+from ..core.contact_settings import Attachment, Collider
 from ..core.errors import SceneError
 from ..core.job import Settings
-from ..core.materials import MODELS, Material, StVenantKirchhoff
 from ..core.overlap import check_above_ground, check_clear_of
-from ..core.scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
+from ..core.scene import Ground, Scene, SoftBody, Sphere
+from . import contact_capture
+from .attachments import capture_attachments
+from .body_capture import Shape, check_object, pinned_vertices, soft_body
 from .captured import Capture, CapturedObject, CaptureError
-from .colliders import capture_colliders
+from .colliders import shown_colliders
 from .integrators import of_bodies, use_tolerance
-from .motion import NO_PINS, Matrices, Motion, follow, frame_kept, transform, world_matrix
-from .surfaces import (
-    PIN_WEIGHT,
-    Points,
-    Triangles,
-    filled_surface,
-    group_weights,
-    own_shape,
-    without_supple,
-)
+from .mesh_colliders import MeshCollider
+from .motion import Motion, MotionRecording, frame_kept, record
+from .sphere_colliders import SphereCollider
+from .surfaces import without_supple
 from .units import exact, metres_per_unit
-
-# A matrix whose columns span less than this share of their cube is flat.
-FLAT = 1e-9
 
 
 def capture(context: bpy.types.Context) -> Capture:
-    """Reads all soft bodies of the scene at its start frame.
+    """Reads all soft bodies of the scene at its start frame, and what moves until its end.
 
     Raises:
         CaptureError: when something in the scene cannot be simulated.
     """
-    scene = context.scene
-    objects = soft_bodies(context)
+    scene, objects = context.scene, soft_bodies(context)
     if not objects:
         raise CaptureError(
             "The scene has no soft body; select a mesh object and press Add Soft Body."
         )
     for obj in objects:
-        _check_object(obj)
+        check_object(obj)
+    contact_capture.check_integrators(scene, objects)
     frames = frame_range(scene)
-    pinned = [_pinned(obj) for obj in objects]
-    unit = metres_per_unit(scene)
-    with frame_kept(scene), without_supple(objects):
-        scene.frame_set(frames[0])
-        depsgraph = context.evaluated_depsgraph_get()
-        shapes = [_Shape.read(obj, depsgraph, unit) for obj in objects]
-        colliders = capture_colliders(context, frames, unit)
-        motions = follow(context, objects, pinned, frames)
-    bodies = []
-    for obj, shape, pins, motion in zip(objects, shapes, pinned, motions, strict=True):
-        _check_matrices(obj, motion)
-        bodies.append(_soft_body(obj, shape, pins, motion, unit))
-    described = _scene(scene, bodies, shapes, colliders, unit)
+    read = _Reading.of(context, objects, frames)
     captured = [
-        CapturedObject(obj.session_uid, obj.name, len(shape.points), motion.matrices, unit)
-        for obj, shape, motion in zip(objects, shapes, motions, strict=True)
+        CapturedObject(obj.session_uid, obj.name, len(shape.points), motion.matrices, read.unit)
+        for obj, shape, motion in zip(objects, read.shapes, read.motions, strict=True)
     ]
-    return Capture(described, _settings(scene, objects, frames, unit), captured, frames[0])
+    settings = _settings(scene, objects, frames, read.unit)
+    return Capture(_scene(scene, read), settings, captured, frames[0])
 
 
 def soft_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -102,95 +82,73 @@ def frame_range(scene: bpy.types.Scene) -> range:
 
 
 @dataclass(frozen=True)
-class _Shape:
-    """One object at the start frame, in metres in the world."""
+class _Reading:
+    """What was read of a scene. Lists go with ``objects``, but for the colliders."""
 
-    points: Points
-    vertices: Points
-    triangles: Triangles
+    objects: list[bpy.types.Object]
+    pinned: list[NDArray[np.int32]]
+    shapes: list[Shape]
+    motions: list[Motion]
+    colliders: list[Sphere | Collider]
+    attachments: list[Attachment]
+    unit: float
+    touching: bool
 
     @staticmethod
-    def read(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, unit: float) -> _Shape:
-        local = own_shape(obj, depsgraph)
-        vertices, triangles = filled_surface(obj, depsgraph, local)
-        _check_shape(obj, local, vertices, triangles)
-        matrix = world_matrix(obj, depsgraph)
-        _check_scale(obj, matrix)
-        if np.linalg.det(matrix[:3, :3]) < 0.0:
-            # A mirrored object would be seen from its inside.
-            triangles = np.ascontiguousarray(triangles[:, ::-1])
-        points = unit * transform(matrix, local)
-        return _Shape(points, unit * transform(matrix, vertices), triangles)
+    def of(context: bpy.types.Context, objects: list[bpy.types.Object], frames: range) -> _Reading:
+        scene, landed_on = context.scene, shown_colliders(context)
+        unit, touching = metres_per_unit(scene), contact_capture.is_possible(scene, objects)
+        if landed_on and not touching:
+            contact_capture.check_spheres(scene, objects, landed_on[0])
+        attachments = capture_attachments(objects, landed_on, touching)
+        pinned = [pinned_vertices(obj) for obj in objects]
+        with frame_kept(scene), without_supple(objects):
+            scene.frame_set(frames[0])
+            depsgraph = context.evaluated_depsgraph_get()
+            shapes = [Shape.read(obj, depsgraph, unit) for obj in objects]
+            leads = [MotionRecording(*both) for both in zip(objects, pinned, strict=True)]
+            kind = MeshCollider if touching else SphereCollider
+            seen = [kind(obj, depsgraph, unit) for obj in landed_on]
+            recordings = [recording for lead in leads for recording in lead.recordings]
+            record(context, [*recordings, *(each.recording for each in seen)], frames)
+        motions = [lead.motion() for lead in leads]
+        colliders = [each.described() for each in seen]
+        return _Reading(objects, pinned, shapes, motions, colliders, attachments, unit, touching)
 
-    def size(self) -> Points:
-        """(3,) extent of the surface along the axes."""
-        extent: Points = np.ptp(self.vertices[np.unique(self.triangles)], axis=0)
-        return extent
-
-
-def _soft_body(
-    obj: bpy.types.Object, shape: _Shape, pinned: NDArray[np.int32], motion: Motion, unit: float
-) -> SoftBody:
-    own = obj.supple
-    path = motion.pin_path()
-    with _naming(obj):
-        mesh = SurfaceMesh(
-            shape.vertices,
-            shape.triangles,
-            own.mesh_method,
-            float(shape.size().max()) / own.resolution,
-        )
-        skin = Skin(
-            shape.points,
-            pinned if len(pinned) else None,
-            None if path is None else unit * path,
-        )
-        return SoftBody(
-            mesh,
-            _material(own),
-            exact(own.density),
-            damping=exact(own.damping),
-            stiffness_damping=exact(own.stiffness_damping),
-            viscosity=exact(own.viscosity),
-            skin=skin,
-            name=obj.name,
-        )
+    def bodies(self) -> list[SoftBody]:
+        each = zip(self.objects, self.shapes, self.pinned, self.motions, strict=True)
+        return [soft_body(*of_one, self.unit) for of_one in each]
 
 
-def _material(own: bpy.types.PropertyGroup) -> Material:
-    model, young, poisson = MODELS[own.model], exact(own.young), exact(own.poisson)
-    if model is StVenantKirchhoff:
-        return StVenantKirchhoff(young, poisson, guard=exact(own.guard) * young)
-    return model(young, poisson)
-
-
-def _scene(
-    scene: bpy.types.Scene,
-    bodies: list[SoftBody],
-    shapes: list[_Shape],
-    colliders: list[Sphere | Collider],
-    unit: float,
-) -> Scene:
-    own = scene.supple
-    ground = None
-    spheres = [collider for collider in colliders if isinstance(collider, Sphere)]
+def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
+    own, unit, bodies = scene.supple, read.unit, read.bodies()
+    contact = None
+    if read.touching and (len(bodies) > 1 or read.colliders or own.contact == "always"):
+        contact = contact_capture.capture_contact(scene, unit)
+        each = zip(read.objects, read.shapes, bodies, strict=True)
+        bodies = [contact_capture.touching_body(*of_one) for of_one in each]
     try:
-        if own.use_ground:
-            ground = Ground(
-                unit * exact(own.ground_height),
-                exact(own.ground_friction),
-                exact(own.ground_restitution),
-                own.ground_response,
-                penalty=exact(own.ground_penalty),
-            )
-        for body, shape in zip(bodies, shapes, strict=True):
+        ground = _ground(scene, unit) if own.use_ground else None
+        x, y, z = (unit * exact(part) if scene.use_gravity else 0.0 for part in scene.gravity)
+        described = Scene(bodies, ground, (x, y, z), read.colliders, contact, read.attachments)
+        for body, shape in zip(bodies, read.shapes, strict=True):
             if ground is not None:
                 check_above_ground(body.name, shape.vertices, ground)
-            check_clear_of(body.name, shape.vertices, shape.triangles, spheres)
-        x, y, z = (unit * exact(part) if scene.use_gravity else 0.0 for part in scene.gravity)
-        return Scene(bodies, ground, (x, y, z), colliders)
+            check_clear_of(body.name, shape.vertices, shape.triangles, described.spheres)
+        return described
     except SceneError as error:
         raise CaptureError(str(error)) from error
+
+
+def _ground(scene: bpy.types.Scene, unit: float) -> Ground:
+    own = scene.supple
+    return Ground(
+        unit * exact(own.ground_height),
+        exact(own.ground_friction),
+        exact(own.ground_restitution),
+        own.ground_response,
+        penalty=exact(own.ground_penalty),
+    )
 
 
 def _settings(
@@ -211,77 +169,3 @@ def _settings(
         body_integrators=taken if differ else (),
         step_tolerance=unit * exact(own.step_tolerance) if adaptive else Settings.step_tolerance,
     )
-
-
-def _pinned(obj: bpy.types.Object) -> NDArray[np.int32]:
-    name = obj.supple.pin_group
-    if not name:
-        return NO_PINS
-    group = obj.vertex_groups.get(name)
-    if group is None:
-        raise CaptureError(
-            f"{obj.name} has no vertex group {name!r} to pin; choose another pin group."
-        )
-    pinned = np.flatnonzero(group_weights(obj, group) > PIN_WEIGHT).astype(np.int32)
-    if len(pinned) == 0:
-        raise CaptureError(
-            f"{obj.name}: no vertex has a weight above {PIN_WEIGHT} in the pin group {name!r}; "
-            "paint some, or clear the pin group."
-        )
-    if len(pinned) == len(obj.data.vertices):
-        raise CaptureError(
-            f"{obj.name}: every vertex is pinned by the group {name!r}, so nothing can move; "
-            "pin fewer."
-        )
-    return pinned
-
-
-# What cannot be simulated
-
-
-@contextmanager
-def _naming(obj: bpy.types.Object) -> Iterator[None]:
-    """Errors of the core, beginning with the object's name."""
-    try:
-        yield
-    except SceneError as error:
-        text = str(error)
-        named = text if text.startswith(obj.name) else f"{obj.name}: {text}"
-        raise CaptureError(named) from error
-
-
-def _check_object(obj: bpy.types.Object) -> None:
-    if obj.mode == "EDIT":
-        raise CaptureError(f"{obj.name} is being edited; go back to Object Mode.")
-    if not obj.visible_get():
-        raise CaptureError(
-            f"{obj.name} is hidden, and Blender does not work out hidden objects; show it, or "
-            "remove its soft body."
-        )
-
-
-def _check_shape(
-    obj: bpy.types.Object, points: Points, vertices: Points, triangles: Triangles
-) -> None:
-    for positions, where in ((points, "vertex"), (vertices, "after its modifiers, vertex")):
-        broken = ~np.isfinite(positions).all(axis=1)
-        if broken.any():
-            raise CaptureError(
-                f"{obj.name}: {where} {int(broken.argmax())} is not at a finite position; move "
-                "or delete it."
-            )
-    if len(triangles) == 0:
-        raise CaptureError(f"{obj.name} has no faces; a soft body needs a surface to fill.")
-
-
-def _check_scale(obj: bpy.types.Object, matrix: Matrices) -> None:
-    axes = matrix[:3, :3]
-    if not np.isfinite(matrix).all():
-        raise CaptureError(f"{obj.name} is not at a finite place; check its transform.")
-    if abs(np.linalg.det(axes)) <= FLAT * np.linalg.norm(axes) ** 3:
-        raise CaptureError(f"{obj.name} has a scale of zero; give it some size on every axis.")
-
-
-def _check_matrices(obj: bpy.types.Object, motion: Motion) -> None:
-    for matrix in motion.matrices:
-        _check_scale(obj, matrix)

@@ -9,7 +9,7 @@ class ColliderSettings:
 
     collider: BoolProperty(
         name="Collider",
-        description="Soft bodies land on this object. It has to be a sphere that stands still",
+        description="Soft bodies land on this object",
     )
     collider_friction: FloatProperty(
         name="Friction",
@@ -18,6 +18,25 @@ class ColliderSettings:
         soft_min=0.0,
         soft_max=2.0,
         precision=2,
+    )
+    collider_sliding_friction: FloatProperty(
+        name="Sliding",
+        description="Share of the friction that is left once something slides",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    collider_thickness: FloatProperty(
+        name="Thickness",
+        description="Of a skin around the mesh, to either side: soft bodies stay outside of it",
+        default=0.0,
+        soft_min=0.0,
+        soft_max=0.1,
+        precision=4,
+        step=0.1,
+        subtype="DISTANCE",
+        unit="LENGTH",
     )
     collider_restitution: FloatProperty(
         name="Bounce",

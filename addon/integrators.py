@@ -53,6 +53,8 @@ ITEMS = [
     ),
 ]
 
+_IMPLICIT = {"implicit_euler", "bdf2"}
+
 SCENE = "scene"
 #: The same for one body.
 BODY_ITEMS = [(SCENE, "As the Scene", "The integrator of the scene"), *ITEMS]
@@ -67,3 +69,18 @@ def of_bodies(objects: Iterable[bpy.types.Object], scene: bpy.types.Scene) -> tu
 def use_tolerance(names: Iterable[str]) -> bool:
     """Whether any of these integrators adapts its steps to a tolerance."""
     return any(name.startswith("adaptive_") for name in names)
+
+
+def is_implicit(name: str) -> bool:
+    """Whether an integrator solves for where a step ends, whatever the scene is like."""
+    return name in _IMPLICIT
+
+
+def know_contact(names: Iterable[str]) -> bool:
+    """Whether any of these integrators lets bodies touch each other and meshes."""
+    return any(name == "automatic" or is_implicit(name) for name in names)
+
+
+def label(name: str) -> str:
+    """What the menu calls an integrator."""
+    return next(shown for identifier, shown, _ in ITEMS if identifier == name)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps a scene through its frames and reads where objects and pinned vertices go."""
+"""Steps a scene through its frames and records where objects and pinned vertices go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .surfaces import Points, own_shape
 
 Matrices = NDArray[np.float64]
+Samples = NDArray[np.float64]
 
 #: Of an object without pins.
 NO_PINS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
@@ -50,36 +51,58 @@ def frame_kept(scene: bpy.types.Scene) -> Iterator[None]:
         scene.frame_set(frame, subframe=subframe)
 
 
-def follow(
-    context: bpy.types.Context,
-    objects: Sequence[bpy.types.Object],
-    pinned: Sequence[NDArray[np.int32]],
-    frames: range,
-) -> list[Motion]:
-    """The motion of each object, and of the vertices of its own mesh that are ``pinned``."""
-    matrices: list[list[Matrices]] = [[] for _ in objects]
-    pins: list[list[Points]] = [[] for _ in objects]
-    moves = [_may_move(obj) for obj in objects]
-    bends = [
-        len(vertices) > 0 and _may_bend(obj) for obj, vertices in zip(objects, pinned, strict=True)
-    ]
-    stepped = frames if any(moves) or any(bends) else frames[:1]
-    for frame in stepped:
+class Recording:
+    """Numbers of the scene over the frames of a simulation.
+
+    Args:
+        read: what they are now, always in the same shape.
+        may_change: whether they could differ from one frame to the next. Generous: what then
+            stays the same is found out.
+    """
+
+    def __init__(self, read: Callable[[bpy.types.Depsgraph], Samples], may_change: bool) -> None:
+        self.may_change = may_change
+        self._read = read
+        self._taken: list[Samples] = []
+
+    def take(self, depsgraph: bpy.types.Depsgraph) -> None:
+        if self.may_change or not self._taken:
+            self._taken.append(self._read(depsgraph))
+
+    def samples(self) -> Samples:
+        """(T, ...) at each frame, T = 1 where they are the same at all."""
+        array = np.stack(self._taken)
+        return array[:1] if (array == array[0]).all() else array
+
+
+class MotionRecording:
+    """Of an object, and of the vertices of its own mesh that are ``pinned``."""
+
+    def __init__(self, obj: bpy.types.Object, pinned: NDArray[np.int32]) -> None:
+        def pins(depsgraph: bpy.types.Depsgraph) -> Points:
+            return own_shape(obj, depsgraph)[pinned]
+
+        self._matrices = matrix_recording(obj)
+        self._pins = Recording(pins, len(pinned) > 0 and _may_bend(obj))
+        self.recordings = [self._matrices, self._pins]
+
+    def motion(self) -> Motion:
+        return Motion(self._matrices.samples(), self._pins.samples())
+
+
+def matrix_recording(obj: bpy.types.Object) -> Recording:
+    """(4, 4) object to world in Blender units."""
+    return Recording(lambda depsgraph: world_matrix(obj, depsgraph), may_move(obj))
+
+
+def record(context: bpy.types.Context, recordings: Sequence[Recording], frames: range) -> None:
+    """Takes all of them in one pass over the frames: stepping is what costs time."""
+    changing = any(recording.may_change for recording in recordings)
+    for frame in frames if changing else frames[:1]:
         context.scene.frame_set(frame)
         depsgraph = context.evaluated_depsgraph_get()
-        for k, obj in enumerate(objects):
-            if moves[k] or frame == frames[0]:
-                matrices[k].append(world_matrix(obj, depsgraph))
-            if bends[k] or frame == frames[0]:
-                pins[k].append(_pinned_points(obj, depsgraph, pinned[k]))
-    return [Motion(_one_if_still(m), _one_if_still(p)) for m, p in zip(matrices, pins, strict=True)]
-
-
-def _pinned_points(
-    obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, pinned: NDArray[np.int32]
-) -> Points:
-    # Not every object has vertices.
-    return own_shape(obj, depsgraph)[pinned] if len(pinned) else np.empty((0, 3))
+        for recording in recordings:
+            recording.take(depsgraph)
 
 
 def world_matrix(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Matrices:
@@ -92,15 +115,10 @@ def transform(matrix: Matrices, points: Points) -> Points:
     return moved
 
 
-def _one_if_still(samples: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    array = np.stack(samples)
-    return array[:1] if (array == array[0]).all() else array
-
-
-def _may_move(obj: bpy.types.Object | None) -> bool:
+def may_move(obj: bpy.types.Object | None) -> bool:
     """Whether anything could move the object. Generous: what then stands still is found out."""
     while obj is not None:
-        if _is_animated(obj) or len(obj.constraints) > 0 or obj.rigid_body is not None:
+        if is_animated(obj) or len(obj.constraints) > 0 or obj.rigid_body is not None:
             return True
         if obj.parent is not None and obj.parent_type != "OBJECT":
             return True
@@ -109,9 +127,9 @@ def _may_move(obj: bpy.types.Object | None) -> bool:
 
 
 def _may_bend(obj: bpy.types.Object) -> bool:
-    return obj.data.shape_keys is not None and _is_animated(obj.data.shape_keys)
+    return obj.data.shape_keys is not None and is_animated(obj.data.shape_keys)
 
 
-def _is_animated(data_block: bpy.types.ID) -> bool:
+def is_animated(data_block: bpy.types.ID) -> bool:
     data = data_block.animation_data
     return data is not None and bool(data.action or len(data.drivers) or len(data.nla_tracks))

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.job import Job
 from ..core.tet_mesh import FACES, TetMesh
 from .captured import Capture
+from .new_mesh import new_mesh
 
 COLLECTION = "Supple Preview"
 SHRINK = 0.85
@@ -48,19 +48,4 @@ def _mesh(solid: TetMesh, unit: float) -> bpy.types.Mesh:
     points = (centres + SHRINK * (corners - centres)).reshape(-1, 3)
     count = len(solid.tets)
     faces = (FACES + 4 * np.arange(count)[:, None, None]).reshape(-1, 3)
-    return _new_mesh("Tetrahedra", points, faces)
-
-
-def _new_mesh(
-    name: str, points: NDArray[np.floating], triangles: NDArray[np.integer]
-) -> bpy.types.Mesh:
-    mesh = bpy.data.meshes.new(name)
-    mesh.vertices.add(len(points))
-    mesh.vertices.foreach_set("co", points.astype(np.float32).ravel())
-    mesh.loops.add(triangles.size)
-    mesh.loops.foreach_set("vertex_index", triangles.astype(np.int32).ravel())
-    mesh.polygons.add(len(triangles))
-    starts = np.arange(0, triangles.size, 3, dtype=np.int32)
-    mesh.polygons.foreach_set("loop_start", starts)
-    mesh.update(calc_edges=True)
-    return mesh
+    return new_mesh("Tetrahedra", points, faces)

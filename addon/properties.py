@@ -17,11 +17,12 @@ from bpy.props import (
 
 from . import integrators
 from .collider_properties import ColliderSettings
+from .contact_properties import AttachSettings, BodyContactSettings, SceneContactSettings
 
 HIDDEN = {"HIDDEN"}
 
 
-class SuppleObject(ColliderSettings, bpy.types.PropertyGroup):
+class SuppleObject(AttachSettings, BodyContactSettings, ColliderSettings, bpy.types.PropertyGroup):
     """Settings of one soft body, or of one object that soft bodies land on."""
 
     enabled: BoolProperty(name="Soft Body", description="Simulate this object as an elastic solid")
@@ -182,7 +183,7 @@ class SuppleObject(ColliderSettings, bpy.types.PropertyGroup):
     simulated_vertices: IntProperty(options=HIDDEN)
 
 
-class SuppleScene(bpy.types.PropertyGroup):
+class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
     """Settings that all soft bodies of a scene share."""
 
     use_ground: BoolProperty(

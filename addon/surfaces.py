@@ -93,13 +93,41 @@ def filled_surface(
     """The surface to fill: vertices and (T, 3) triangles, modifiers included where they can be."""
     active = {modifier.type for modifier in obj.modifiers if modifier.show_viewport}
     if active & CARRYING_MODIFIERS:
-        return shape, _triangles(obj.data)
+        return shape, triangles(obj.data)
+    return seen_surface(obj, depsgraph)
+
+
+def seen_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[Points, Triangles]:
+    """The mesh with all its modifiers: vertices and (T, 3) triangles, in the object's own space."""
+    with seen_mesh(obj, depsgraph) as mesh:
+        return coordinates(mesh.vertices, len(mesh.vertices)), triangles(mesh)
+
+
+@contextmanager
+def seen_mesh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Iterator[bpy.types.Mesh]:
+    """The mesh with all its modifiers, for as long as the context lasts."""
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.to_mesh()
     try:
-        return coordinates(mesh.vertices, len(mesh.vertices)), _triangles(mesh)
+        yield mesh
     finally:
         evaluated.to_mesh_clear()
+
+
+def polygons(mesh: bpy.types.Mesh) -> NDArray[np.int32]:
+    """All faces as one list of numbers: where each begins, then the vertices at their corners."""
+    starts = np.empty(len(mesh.polygons), dtype=np.int32)
+    corners = np.empty(len(mesh.loops), dtype=np.int32)
+    mesh.polygons.foreach_get("loop_start", starts)
+    mesh.loops.foreach_get("vertex_index", corners)
+    return np.concatenate([starts, corners])
+
+
+def used_points(faces: Triangles) -> tuple[NDArray[np.intp], Triangles]:
+    """Indices of the points in faces, and the faces as indices of those: nothing can touch a loose
+    point."""
+    used, renumbered = np.unique(faces, return_inverse=True)
+    return used, renumbered.reshape(-1, 3).astype(np.int32)
 
 
 def group_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> Points:
@@ -115,6 +143,11 @@ def group_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> Points
     )
 
 
+def group_members(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> NDArray[np.int32]:
+    """Indices of the vertices that count as in the group."""
+    return np.flatnonzero(group_weights(obj, group) > PIN_WEIGHT).astype(np.int32)
+
+
 def coordinates(collection: Any, count: int) -> Points:
     """(V, 3) of what has a ``co``: vertices, key points."""
     values = np.empty(count * 3, dtype=np.float32)
@@ -122,7 +155,8 @@ def coordinates(collection: Any, count: int) -> Points:
     return values.reshape(-1, 3).astype(np.float64)
 
 
-def _triangles(mesh: bpy.types.Mesh) -> Triangles:
+def triangles(mesh: bpy.types.Mesh) -> Triangles:
+    """(T, 3) vertex indices."""
     mesh.calc_loop_triangles()
     indices = np.empty(len(mesh.loop_triangles) * 3, dtype=np.int32)
     mesh.loop_triangles.foreach_get("vertices", indices)

@@ -88,7 +88,7 @@ def midpoint_and_runge_kutta(scene: bpy.types.Scene) -> None:
         make_soft(body, young=1.8e4, poisson=0.3, resolution=1, integrator=integrator)
         pin(body, [3])
         label(name, (x, -0.8, 0.15), 0.24)
-    scene.supple.use_ground = False
+    scene.supple.use_ground, scene.supple.contact = False, "never"
     scene.supple.substeps = 1
     studio(scene, target=(0.0, 0.0, 1.05), distance=7.2, aspect=1.25, size=1.3, aside=0.0)
 
@@ -105,6 +105,7 @@ def adaptive_on_and_off(scene: bpy.types.Scene) -> None:
         make_soft(body, young=1e5, poisson=0.3, resolution=4, integrator=integrator)
         label(name, (x, -1.2, 0.15), 0.24)
     scene.supple.substeps, scene.supple.step_tolerance = 8, 1e-3
+    scene.supple.contact = "never"
     studio(scene, target=(0.1, 0.0, 0.95), distance=8.2, aspect=1.25, size=1.3, aside=0.0)
 
 
@@ -126,7 +127,7 @@ def material_models(scene: bpy.types.Scene) -> None:
             body.keyframe_insert("rotation_euler", frame=frame)
             body.keyframe_insert("location", frame=frame)
         label(name, (x, -1.25, 0.1), 0.16)
-    scene.supple.integrator = "implicit_euler"
+    scene.supple.integrator, scene.supple.contact = "implicit_euler", "never"
     scene.supple.ground_friction = 2.0
     studio(scene, target=(0.0, 0.0, 0.6), distance=11.6, aspect=2.0, size=1.5, aside=0.0)
 
@@ -148,6 +149,7 @@ def integrators(scene: bpy.types.Scene) -> None:
         body.rotation_euler = [math.radians(angle) for angle in (20.0, 12.0, 8.0)]
         make_soft(body, young=4e4, resolution=6, integrator=integrator)
         label(name, (x, -1.5, 0.12), 0.2)
+    scene.supple.contact = "never"
     studio(scene, target=(0.0, 0.0, 0.6), distance=18.5, aspect=2.5, size=1.8, aside=0.0)
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The tab Supple in the 3D view's sidebar: one panel a file."""
 
+from .attach import SUPPLE_PT_attach
 from .collider import SUPPLE_PT_collider
+from .contact import SUPPLE_PT_body_contact, SUPPLE_PT_contact
 from .ground import SUPPLE_PT_ground
 from .main import SUPPLE_PT_main
 from .material import SUPPLE_PT_material
@@ -14,7 +16,10 @@ CLASSES = [
     SUPPLE_PT_material,
     SUPPLE_PT_mesh,
     SUPPLE_PT_pins,
+    SUPPLE_PT_attach,
     SUPPLE_PT_collider,
     SUPPLE_PT_ground,
+    SUPPLE_PT_contact,
+    SUPPLE_PT_body_contact,
     SUPPLE_PT_simulation,
 ]

@@ -5,8 +5,13 @@ from __future__ import annotations
 
 import bpy
 
+from ..capture import soft_bodies
 from ..colliders import can_collide
+from ..contact_capture import is_possible
 from .sidebar import Sidebar
+
+_OF_MESHES = ("collider_friction", "collider_sliding_friction", "collider_thickness")
+_OF_SPHERES = ("collider_friction", "collider_restitution", "collider_penalty")
 
 
 class SUPPLE_PT_collider(Sidebar, bpy.types.Panel):
@@ -26,5 +31,6 @@ class SUPPLE_PT_collider(Sidebar, bpy.types.Panel):
         layout, own = self.layout, context.object.supple
         layout.use_property_split = True
         layout.active = own.collider
-        for name in ("collider_friction", "collider_restitution", "collider_penalty"):
+        touching = is_possible(context.scene, soft_bodies(context))
+        for name in _OF_MESHES if touching else _OF_SPHERES:
             layout.prop(own, name)

@@ -114,6 +114,7 @@ def _description(path: Path) -> list[object]:
         *(_of_body(body) for body in captured.scene.bodies),
         repr(captured.scene.ground),
         repr(captured.scene.colliders),
+        repr(captured.scene.contact),
         captured.settings,
         lights,
         place,

@@ -48,6 +48,31 @@ def test_frames_that_did_not_converge_are_counted(job: Job, count: int, frames: 
     assert warning == f"{frames} not reach the tolerance: more substeps help"
 
 
+def test_contacts_are_counted_and_the_closest_is_told(job: Job) -> None:
+    touching = IMPLICIT | {"contacts": 120, "minimum_distance": 0.000312}
+    steps, warning = told(job, touching)
+    assert steps.endswith(", 4 iterations, 120 contacts, closest 0.312 mm")
+    assert not warning
+    assert told(job, IMPLICIT | {"contacts": 1})[0].endswith(", 1 contact")
+
+
+def test_frames_in_which_nothing_touches_tell_no_contacts(job: Job) -> None:
+    apart = IMPLICIT | {"contacts": 0, "minimum_distance": 0.2, "limited_steps": 0, "held": []}
+    assert told(job, apart)[0].endswith("4 iterations")
+
+
+def test_what_was_held_is_named_once_with_its_first_frame(job: Job) -> None:
+    pins, plate = "the pins of Cube: Plate is in their way", "Plate: Cube is in its way"
+    held = [[], [pins], [pins, plate], [plate]]
+    _, warning = told(job, *(IMPLICIT | {"held": each} for each in held))
+    assert warning == f"Held from frame 1 on: {pins}. Held from frame 2 on: {plate}"
+
+
+def test_both_warnings_are_told(job: Job) -> None:
+    _, warning = told(job, IMPLICIT | {"converged": False, "held": ["Plate"]})
+    assert warning.startswith("1 frame did not reach the tolerance: more substeps help. Held from")
+
+
 def test_it_follows_a_log_that_grows(job: Job) -> None:
     assert told(job) == ("", "")
     assert told(job, IMPLICIT)[0].endswith("4 iterations")

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which objects soft bodies land on, and as what."""
+"""Which objects soft bodies land on in explicit steps, and as what."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import bpy
@@ -15,15 +14,17 @@ import pytest
 from supple.addon import actions, playback
 from supple.addon.capture import capture
 from supple.addon.captured import CaptureError
-from supple.addon.panels.collider import SUPPLE_PT_collider
-from supple.addon.panels.ground import SUPPLE_PT_ground
-from supple.core.errors import SuppleError
 from supple.core.job import Job
 from supple.core.scene import Sphere
 
 from .conftest import world_positions
 
 AddBall = Callable[..., bpy.types.Object]
+
+
+@pytest.fixture(autouse=True)
+def explicit_steps(scene: bpy.types.Scene) -> None:
+    scene.supple.integrator = "symplectic_euler"
 
 
 @pytest.fixture
@@ -123,6 +124,19 @@ def test_an_empty_that_shows_a_sphere_is_that_sphere(add_body):
     assert sphere.radius == pytest.approx(1.0)
 
 
+def test_explicit_steps_know_no_contact(add_ball):
+    add_ball()
+    now = capture(bpy.context).scene
+    assert (now.contact, now.bodies[0].friction) == (None, None)
+
+
+def test_automatic_steps_land_on_spheres_where_contact_is_never(scene, add_ball):
+    add_ball()
+    scene.supple.integrator, scene.supple.contact = "automatic", "never"
+    assert [sphere.name for sphere in captured()] == ["Ball"]
+    assert capture(bpy.context).scene.contact is None
+
+
 # Which
 
 
@@ -147,8 +161,9 @@ def test_an_object_hidden_in_the_viewport_does_not_count(add_ball):
     assert [sphere.name for sphere in captured()] == ["Seen"]
 
 
-def test_a_soft_body_is_no_collider(add_ball):
+def test_a_soft_body_is_no_collider(scene, add_ball):
     add_ball().supple.enabled = True
+    scene.supple.contact = "never"
     now = capture(bpy.context).scene
     assert [body.name for body in now.bodies] == ["Ball", "Cube"]
     assert now.colliders == []
@@ -181,7 +196,9 @@ def test_a_ball_that_moves(scene, add_ball, of_parent):
         moving.location.x = x
         moving.keyframe_insert("location", frame=frame)
     scene.frame_set(2)
-    assert "Ball is animated; only still spheres can be colliders so far." in refusal()
+    words = refusal()
+    assert "Ball is animated, and without contact only still spheres can be colliders." in words
+    assert "choose the integrator Automatic or Implicit Euler" in words
     assert scene.frame_current == 2
 
 
@@ -195,7 +212,7 @@ def test_a_motion_outside_of_the_frames_is_none(scene, add_ball):
 
 def test_an_egg(add_ball):
     add_ball("Egg").scale = (1.0, 1.0, 1.3)
-    assert "Egg is not a sphere: its sides measure 2, 2 and 2.6. Only spheres can be" in refusal()
+    assert "Egg is not a sphere: its sides measure 2, 2 and 2.6. Without contact only" in refusal()
 
 
 def test_a_slightly_uneven_ball_is_fine(add_ball):
@@ -246,49 +263,19 @@ def test_a_friction_that_does_not_exist(add_ball):
     assert "Ball: the friction must be 0 or more, not -1." in refusal()
 
 
+@pytest.mark.parametrize(
+    ("integrator", "label"), [("implicit_euler", "Implicit Euler"), ("bdf2", "BDF2")]
+)
+def test_implicit_steps_that_must_not_know_contact(scene, add_ball, integrator, label):
+    add_ball()
+    scene.supple.integrator, scene.supple.contact = integrator, "never"
+    words = f"Ball is a collider, which {label} meets by contact alone; set Contact to Where Things"
+    assert words in refusal()
+
+
 def test_a_body_that_overlaps_a_ball(add_ball):
     add_ball(location=(0.0, 0.0, -1.3))
     assert "Cube starts 0.2 m inside the collider Ball; move them apart." in refusal()
-
-
-# The panel
-
-
-class Layout:
-    """Stands in for Blender's, which exists only in a window."""
-
-    def __init__(self) -> None:
-        self.shown: list[str] = []
-
-    def prop(self, own: Any, name: str, **_: Any) -> None:
-        assert name in own.bl_rna.properties
-        self.shown.append(name)
-
-
-def _drawn(panel: Any, obj: bpy.types.Object) -> list[str]:
-    context: Any = SimpleNamespace(object=obj, scene=bpy.context.scene)
-    layout = Layout()
-    panel.draw_header(SimpleNamespace(layout=layout), context)
-    panel.draw(SimpleNamespace(layout=layout), context)
-    return layout.shown
-
-
-def test_the_panel_is_there_for_meshes_and_spherical_empties_that_are_not_soft(add_ball):
-    def is_shown(obj: bpy.types.Object | None) -> bool:
-        return SUPPLE_PT_collider.poll(SimpleNamespace(object=obj))
-
-    ball, empty, arrows = add_ball(), _add_empty("Empty"), _add_empty("Arrows", "ARROWS")
-    bpy.ops.object.light_add()
-    shown = [ball, empty, arrows, bpy.context.object, bpy.data.objects["Cube"], None]
-    assert [is_shown(obj) for obj in shown] == [True, True, False, False, False, False]
-    expected = ["collider", "collider_friction", "collider_restitution", "collider_penalty"]
-    assert _drawn(SUPPLE_PT_collider, ball) == expected
-
-
-def test_the_push_of_the_ground_is_there_where_it_counts(scene, add_ball):
-    assert "ground_penalty" not in _drawn(SUPPLE_PT_ground, add_ball())
-    scene.supple.ground_response = "projection"
-    assert "ground_penalty" in _drawn(SUPPLE_PT_ground, add_ball())
 
 
 # Simulated
@@ -308,13 +295,3 @@ def test_a_soft_body_comes_down_on_a_ball_and_is_never_inside(scene, add_ball, s
     assert gaps[0] > 0.03 and min(gaps) > -1e-9
     assert min(gaps[6:]) < 1e-3
     assert world_positions(bpy.data.objects["Cube"], 12)[:, 2].max() > 0.2
-
-
-@pytest.mark.parametrize("integrator", ["implicit_euler", "bdf2"])
-def test_an_integrator_that_cannot_do_colliders_says_so(scene, add_ball, solver, integrator):
-    add_ball()
-    scene.supple.integrator = integrator
-    with pytest.raises(SuppleError, match=r"Colliders \(Ball\) need explicit steps: remove them"):
-        actions.simulate(bpy.context)
-    with pytest.raises(RuntimeError, match="Automatic or an explicit one such as Symplectic Euler"):
-        bpy.ops.supple.simulate()

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the bodies of a Blender scene touch each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import bpy
+
+from ..core.contact_settings import Contact, ContactSurface
+from ..core.errors import SceneError
+from ..core.scene import SoftBody
+from . import integrators
+from .body_capture import Shape
+from .captured import CaptureError
+from .decimation import decimated
+from .surfaces import used_points
+from .units import exact
+
+NEVER = "never"
+
+
+def is_possible(scene: bpy.types.Scene, objects: Sequence[bpy.types.Object]) -> bool:
+    """Whether the settings let soft bodies touch each other and meshes; colliders are spheres
+    where they do not."""
+    taken = integrators.of_bodies(objects, scene) or (scene.supple.integrator,)
+    return scene.supple.contact != NEVER and integrators.know_contact(taken)
+
+
+def check_integrators(scene: bpy.types.Scene, objects: Sequence[bpy.types.Object]) -> None:
+    """Refuses bodies that should touch each other and cannot.
+
+    Raises:
+        CaptureError: with the cure.
+    """
+    choice, taken = scene.supple.contact, integrators.of_bodies(objects, scene)
+    if choice == NEVER or (len(objects) == 1 and choice != "always"):
+        return
+    cure = "choose Automatic or Implicit Euler, or set Contact to Never"
+    if not integrators.know_contact(taken):
+        names = " and ".join(dict.fromkeys(map(integrators.label, taken)))
+        does = "do" if len(set(taken)) > 1 else "does"
+        raise CaptureError(f"{names} {does} not know contact between soft bodies; {cure}.")
+    other = next((k for k, name in enumerate(taken) if name != taken[0]), None)
+    if other is not None:
+        raise CaptureError(
+            f"{objects[0].name} takes the integrator {integrators.label(taken[0])} and "
+            f"{objects[other].name} {integrators.label(taken[other])}; soft bodies that touch "
+            f"must share one: {cure}."
+        )
+
+
+def check_spheres(
+    scene: bpy.types.Scene, objects: Sequence[bpy.types.Object], collider: bpy.types.Object
+) -> None:
+    """Refuses implicit steps with the spheres that stand for colliders where nothing touches.
+
+    Raises:
+        CaptureError: with the cure.
+    """
+    for name in integrators.of_bodies(objects, scene):
+        if integrators.is_implicit(name):
+            raise CaptureError(
+                f"{collider.name} is a collider, which {integrators.label(name)} meets by contact "
+                "alone; set Contact to Where Things Meet, or untick Collider."
+            )
+
+
+def capture_contact(scene: bpy.types.Scene, unit: float) -> Contact:
+    """The settings of a scene in which things meet.
+
+    Raises:
+        CaptureError: when they make no sense.
+    """
+    own = scene.supple
+    try:
+        return Contact(
+            distance=unit * exact(own.contact_distance) or None,
+            formulation=own.contact_formulation,
+            friction_updates=own.friction_updates or None,
+            self_contact=own.self_contact,
+        )
+    except SceneError as error:
+        raise CaptureError(str(error)) from error
+
+
+def touching_body(obj: bpy.types.Object, shape: Shape, body: SoftBody) -> SoftBody:
+    """A body with all that matters where it touches others.
+
+    Raises:
+        CaptureError: when its settings make no sense.
+    """
+    friction = exact(obj.supple.friction)
+    kinetic = kinetic_friction(friction, obj.supple.sliding_friction)
+    try:
+        return replace(
+            body,
+            friction=friction,
+            kinetic_friction=kinetic,
+            contact_surface=_surface(obj, shape),
+        )
+    except SceneError as error:
+        raise CaptureError(str(error)) from error
+
+
+def _surface(obj: bpy.types.Object, shape: Shape) -> ContactSurface | None:
+    """What touches; None is the boundary of the tetrahedra."""
+    own = obj.supple
+    if own.contact_surface != "mesh":
+        return None
+    vertices, faces, share = shape.vertices, shape.triangles, exact(own.contact_detail)
+    if share < 1.0:
+        vertices, faces = decimated(vertices, faces, share)
+    if len(faces) == 0:
+        raise CaptureError(f"{obj.name}: nothing is left of its contact surface; raise Detail.")
+    used, faces = used_points(faces)
+    return ContactSurface(vertices[used], faces)
+
+
+def kinetic_friction(friction: float, share: float) -> float | None:
+    """The coefficient of what slides, of which a share is left; None where that is all of it."""
+    share = exact(share)
+    return None if share == 1.0 else share * friction

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an artist sets of how soft bodies touch each other and what they land on."""
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from .capture import is_soft_body
+from .colliders import is_collider
+
+
+class BodyContactSettings:
+    """Belongs to the settings of every soft body."""
+
+    friction: FloatProperty(
+        name="Friction",
+        description=(
+            "Where it touches soft bodies and colliders: 0 is ice, 0.5 wood, 1 rubber. Between "
+            "two objects it is the root of the product of theirs"
+        ),
+        default=0.5,
+        soft_min=0.0,
+        soft_max=2.0,
+        precision=2,
+    )
+    sliding_friction: FloatProperty(
+        name="Sliding",
+        description="Share of the friction that is left once it slides",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    contact_surface: EnumProperty(
+        name="Surface",
+        description="What of the body touches",
+        items=[
+            ("tetrahedra", "Tetrahedra", "Their boundary: robust whatever the mesh is like"),
+            (
+                "mesh",
+                "Mesh",
+                "The surface that is seen, for closer contact; it must not cross itself",
+            ),
+        ],
+        default="tetrahedra",
+    )
+    contact_detail: FloatProperty(
+        name="Detail",
+        description=(
+            "Share of the faces that are kept in a simpler copy of the mesh, which touches in its "
+            "place: quicker"
+        ),
+        default=1.0,
+        min=0.01,
+        max=1.0,
+        subtype="FACTOR",
+    )
+
+
+def can_hold(own: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
+    """Whether what these settings belong to may be attached to an object."""
+    return obj != own.id_data and (is_soft_body(obj) or is_collider(obj))
+
+
+class AttachSettings:
+    """Belongs to the settings of every soft body."""
+
+    attach_to: PointerProperty(
+        name="Object",
+        description="Soft body or collider that some vertices keep their place on",
+        type=bpy.types.Object,
+        poll=can_hold,
+    )
+    attach_group: StringProperty(
+        name="Group",
+        description=(
+            "Vertex group that is attached: its vertices with a weight above 0.5 keep their place "
+            "on the object"
+        ),
+    )
+
+
+class SceneContactSettings:
+    """Belongs to the settings of every scene."""
+
+    contact: EnumProperty(
+        name="Contact",
+        description="Whether soft bodies touch each other, themselves and colliders",
+        items=[
+            (
+                "automatic",
+                "Where Things Meet",
+                "As soon as there are two soft bodies, or a collider. A body alone is kept free of "
+                "it, which is quicker and livelier",
+            ),
+            ("always", "Always", "A soft body alone touches itself, too"),
+            (
+                "never",
+                "Never",
+                "Soft bodies pass through each other, and colliders have to be spheres",
+            ),
+        ],
+        default="automatic",
+    )
+    contact_distance: FloatProperty(
+        name="Distance",
+        description=(
+            "At which surfaces begin to push each other away; 0 chooses. Smaller is closer, and "
+            "slower"
+        ),
+        default=0.0,
+        min=0.0,
+        soft_max=0.1,
+        precision=5,
+        step=0.01,
+        subtype="DISTANCE",
+        unit="LENGTH",
+    )
+    contact_formulation: EnumProperty(
+        name="Method",
+        description="How the push of a contact is worked out",
+        items=[
+            ("convergent", "Convergent", "Weighs by area: forces do not depend on the mesh"),
+            ("original", "Original", "Adds up pairs, and adapts its stiffness as the scene goes"),
+        ],
+        default="convergent",
+    )
+    self_contact: BoolProperty(
+        name="Self Contact", description="A soft body touches itself", default=True
+    )
+    friction_updates: IntProperty(
+        name="Friction Passes",
+        description=(
+            "How often a step works out anew how hard things are pressed together, which friction "
+            "depends on; 0 until that does not change any more"
+        ),
+        default=0,
+        min=0,
+        soft_max=10,
+    )

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When soft bodies touch, with which settings, and with what surface."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+import supple
+from supple.addon.capture import capture
+from supple.addon.captured import CaptureError
+from supple.core.contact_settings import Contact
+from supple.core.scene import Scene
+
+
+def captured() -> Scene:
+    return capture(bpy.context).scene
+
+
+def refusal() -> str:
+    with pytest.raises(CaptureError) as caught:
+        capture(bpy.context)
+    return str(caught.value)
+
+
+def add_ball(detail: float, **settings) -> bpy.types.Object:
+    """A soft ball that touches with its mesh, of 1280 faces."""
+    bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=4, radius=0.5, **settings)
+    obj = bpy.context.object
+    own = obj.supple
+    own.enabled, own.contact_surface, own.contact_detail = True, "mesh", detail
+    return obj
+
+
+# When
+
+
+def test_a_lone_body_touches_nothing_unless_it_always_should(scene, add_body):
+    add_body()
+    assert captured().contact is None
+    scene.supple.contact = "always"
+    assert isinstance(captured().contact, Contact)
+
+
+def test_two_bodies_touch_unless_they_never_should(scene, add_body):
+    add_body()
+    add_body("Other", location=(3, 0, 0))
+    assert isinstance(captured().contact, Contact)
+    scene.supple.contact = "never"
+    now = captured()
+    assert now.contact is None
+    assert {body.friction for body in now.bodies} == {None}
+
+
+def test_a_collider_is_a_reason_to_touch(add_body):
+    add_body()
+    bpy.ops.mesh.primitive_plane_add(location=(0, 0, -2))
+    assert captured().contact is None
+    bpy.context.object.supple.collider = True
+    assert isinstance(captured().contact, Contact)
+
+
+# With which settings
+
+
+def test_settings_reach_the_solver_as_they_were_typed(scene, add_body):
+    own = add_body().supple
+    settings = scene.supple
+    settings.contact = "always"
+    now = captured()
+    assert now.contact is not None
+    assert asdict(now.contact) == asdict(Contact())
+    assert (now.bodies[0].friction, now.bodies[0].kinetic_friction) == (0.5, None)
+    scene.unit_settings.scale_length = 0.1
+    settings.contact_distance, settings.contact_formulation = 0.02, "original"
+    settings.self_contact, settings.friction_updates = False, 3
+    own.friction, own.sliding_friction = 0.8, 0.5
+    now = captured()
+    assert now.contact is not None
+    assert now.contact.distance == pytest.approx(0.002)
+    assert (now.contact.formulation, now.contact.friction_updates) == ("original", 3)
+    assert not now.contact.self_contact
+    assert (now.bodies[0].friction, now.bodies[0].kinetic_friction) == (0.8, 0.4)
+
+
+def test_a_friction_that_does_not_exist(scene, add_body):
+    add_body().supple.friction = -1.0
+    scene.supple.contact = "always"
+    assert refusal() == "Cube: the friction must be 0 or more, not -1."
+
+
+def test_a_file_without_these_settings_has_the_default_ones():
+    bpy.ops.wm.open_mainfile(
+        filepath=str(Path(supple.__file__).parent / "sample_scenes" / "falling_cube.blend")
+    )
+    own, body = bpy.context.scene.supple, bpy.data.objects["Cube"].supple
+    assert not own.is_property_set("contact")
+    assert (own.contact, own.contact_distance, own.self_contact) == ("automatic", 0.0, True)
+    assert (body.friction, body.contact_surface, body.attach_to) == (0.5, "tetrahedra", None)
+    assert captured().contact is None
+
+
+# Integrators
+
+
+@pytest.mark.parametrize("name", ["automatic", "implicit_euler", "bdf2"])
+def test_integrators_that_know_contact(scene, add_body, name):
+    add_body()
+    add_body("Other", location=(3, 0, 0))
+    scene.supple.integrator = name
+    assert captured().contact is not None
+
+
+@pytest.mark.parametrize("name", ["symplectic_euler", "adaptive_midpoint", "xpbd"])
+@pytest.mark.parametrize("choice", ["automatic", "always"])
+def test_integrators_that_do_not_know_contact(scene, add_body, name, choice):
+    add_body()
+    if choice == "automatic":
+        add_body("Other", location=(3, 0, 0))
+    scene.supple.integrator, scene.supple.contact = name, choice
+    words = refusal()
+    assert "does not know contact between soft bodies" in words
+    assert words.endswith("choose Automatic or Implicit Euler, or set Contact to Never.")
+    scene.supple.contact = "never"
+    assert captured().contact is None
+
+
+def test_two_integrators_that_do_not_know_contact_are_named(add_body):
+    for name, x in (("midpoint", 0), ("xpbd", 3)):
+        add_body(location=(x, 0, 0)).supple.integrator = name
+    assert refusal().startswith("Midpoint and XPBD do not know contact between soft bodies;")
+
+
+@pytest.mark.parametrize("second", ["implicit_euler", "midpoint"])
+def test_bodies_that_touch_share_an_integrator(scene, add_body, second):
+    add_body()
+    add_body("Other", location=(3, 0, 0)).supple.integrator = second
+    scene.supple.integrator = "bdf2"
+    assert refusal().startswith("Cube takes the integrator BDF2 and Other ")
+    assert "soft bodies that touch must share one: choose" in refusal()
+    scene.supple.contact = "never"
+    assert captured().contact is None
+
+
+# With what surface
+
+
+def test_tetrahedra_touch_unless_the_mesh_should(scene, add_body):
+    own = add_body().supple
+    scene.supple.contact = "always"
+    assert captured().bodies[0].contact_surface is None
+    own.contact_surface = "mesh"
+    body = captured().bodies[0]
+    assert body.contact_surface is not None
+    np.testing.assert_array_equal(body.contact_surface.points, body.mesh.vertices)
+    np.testing.assert_array_equal(body.contact_surface.triangles, body.mesh.triangles)
+
+
+def test_modifiers_count_for_the_surface(scene, add_body):
+    obj = add_body()
+    obj.modifiers.new("Finer", "SUBSURF").levels = 2
+    obj.supple.contact_surface, scene.supple.contact = "mesh", "always"
+    surface = captured().bodies[0].contact_surface
+    assert surface is not None
+    assert len(surface.points) > 8
+
+
+def test_a_simpler_copy_of_the_mesh_is_about_where_it_is(scene):
+    add_ball(0.25, location=(100.0, 0.0, 3.0))
+    scene.supple.contact = "always"
+    body = captured().bodies[0]
+    surface = body.contact_surface
+    assert surface is not None
+    assert len(body.mesh.triangles) == 1280
+    assert len(surface.triangles) == pytest.approx(320, abs=10)
+    away = np.linalg.norm(surface.points - (100.0, 0.0, 3.0), axis=1)
+    np.testing.assert_allclose(away, 0.5, atol=0.03)
+    a, b, c = surface.points[surface.triangles].swapaxes(0, 1)
+    outward = np.einsum("ij,ij->i", np.cross(b - a, c - a), a - (100.0, 0.0, 3.0))
+    assert (outward > 0).all()
+
+
+def test_a_simpler_copy_leaves_nothing_behind(scene):
+    obj = add_ball(0.25)
+    scene.supple.contact = "always"
+
+    def inventory() -> list[str]:
+        collections = (getattr(bpy.data, name) for name in dir(bpy.data))
+        blocks = (each for each in collections if isinstance(each, bpy.types.bpy_prop_collection))
+        return [repr(block) for each in blocks for block in each]
+
+    before = inventory()
+    captured()
+    assert inventory() == before
+    assert bpy.context.scene == scene
+    assert bpy.context.object == obj
+    assert len(obj.modifiers) == 0
+    assert len(obj.data.polygons) == 1280

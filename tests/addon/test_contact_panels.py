@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which settings of contact, colliders and attachments the sidebar shows, and when."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import bpy
+import pytest
+
+from supple.addon.panels.attach import SUPPLE_PT_attach
+from supple.addon.panels.collider import SUPPLE_PT_collider
+from supple.addon.panels.contact import SUPPLE_PT_body_contact, SUPPLE_PT_contact
+from supple.addon.panels.ground import SUPPLE_PT_ground
+
+
+class Layout:
+    """Stands in for Blender's, which exists only in a window."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def prop(self, own: Any, name: str, **_: Any) -> None:
+        assert name in own.bl_rna.properties
+        self.shown.append(name)
+
+    def prop_search(self, own: Any, name: str, *_: Any, **__: Any) -> None:
+        self.prop(own, name)
+
+    def column(self, **_: Any) -> Layout:
+        return self
+
+
+def around(obj: bpy.types.Object | None) -> Any:
+    view_layer, scene = bpy.context.view_layer, bpy.context.scene
+    return SimpleNamespace(object=obj, scene=scene, view_layer=view_layer)
+
+
+def drawn(panel: Any, obj: bpy.types.Object | None) -> list[str]:
+    layout = Layout()
+    if hasattr(panel, "draw_header"):
+        panel.draw_header(SimpleNamespace(layout=layout), around(obj))
+    panel.draw(SimpleNamespace(layout=layout), around(obj))
+    return layout.shown
+
+
+def add(kind: str) -> bpy.types.Object:
+    """``MESH`` or the shape of an empty."""
+    if kind == "MESH":
+        bpy.ops.mesh.primitive_plane_add()
+    else:
+        bpy.ops.object.empty_add(type=kind)
+    return bpy.context.object
+
+
+def test_meshes_and_spherical_empties_that_are_not_soft_can_be_colliders(add_body):
+    offered = [add("MESH"), add("SPHERE"), add("ARROWS"), add_body(), None]
+    bpy.ops.object.light_add()
+    shown = [SUPPLE_PT_collider.poll(around(obj)) for obj in (*offered, bpy.context.object)]
+    assert shown == [True, True, False, False, False, False]
+
+
+def test_a_collider_shows_what_its_integrator_takes(scene, add_body):
+    add_body()
+    plate = add("MESH")
+    of_meshes = ["collider", "collider_friction", "collider_sliding_friction", "collider_thickness"]
+    of_spheres = ["collider", "collider_friction", "collider_restitution", "collider_penalty"]
+    assert drawn(SUPPLE_PT_collider, plate) == of_meshes
+    scene.supple.integrator = "symplectic_euler"
+    assert drawn(SUPPLE_PT_collider, plate) == of_spheres
+    scene.supple.integrator, scene.supple.contact = "automatic", "never"
+    assert drawn(SUPPLE_PT_collider, plate) == of_spheres
+
+
+def test_the_push_of_the_ground_is_there_where_it_counts(scene, add_body):
+    assert "ground_penalty" not in drawn(SUPPLE_PT_ground, add_body())
+    scene.supple.ground_response = "projection"
+    assert "ground_penalty" in drawn(SUPPLE_PT_ground, None)
+
+
+@pytest.mark.parametrize("setting", [("integrator", "xpbd"), ("contact", "never")])
+def test_settings_of_contact_are_there_where_it_is_possible(scene, add_body, setting):
+    body = add_body()
+    assert len(drawn(SUPPLE_PT_contact, body)) == 5
+    assert SUPPLE_PT_body_contact.poll(around(body))
+    assert not SUPPLE_PT_body_contact.poll(around(add("MESH")))
+    setattr(scene.supple, *setting)
+    assert drawn(SUPPLE_PT_contact, body) == ["contact"]
+    assert not SUPPLE_PT_body_contact.poll(around(body))
+
+
+def test_the_detail_is_there_where_the_mesh_touches(add_body):
+    body = add_body()
+    settings = ["friction", "sliding_friction", "contact_surface"]
+    assert drawn(SUPPLE_PT_body_contact, body) == settings
+    body.supple.contact_surface = "mesh"
+    assert drawn(SUPPLE_PT_body_contact, body) == [*settings, "contact_detail"]
+
+
+def test_an_object_and_a_group_can_be_attached(add_body):
+    assert drawn(SUPPLE_PT_attach, add_body()) == ["attach_to", "attach_group"]
