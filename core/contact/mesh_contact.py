@@ -56,7 +56,7 @@ class MeshContact:
         self.barrier = ContactBarrier(self.surface, distance, stiffness, by_area)
         pairs = FrictionPairs(scene)
         self._friction: ContactFriction | None = None
-        if pairs.any:
+        if pairs.static.any():
             self._friction = ContactFriction(self.surface, self.barrier, pairs)
         self._updates = contact.friction_updates or math.inf
         self._updates_left = 0.0

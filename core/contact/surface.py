@@ -14,7 +14,8 @@ from ..contact_settings import Collider
 from ..scene import Scene
 from ..tet_mesh import TetMesh
 from .attached_pairs import attached_pairs
-from .thickness import compact, thickened, without_degenerate
+from .degenerate import compact, without_degenerate
+from .thickness import thickened
 from .toolkit import toolkit
 import itertools
 
@@ -122,6 +123,7 @@ class CollisionSurface:
         faces = np.asfortranarray(self.triangles)
         edges = np.asfortranarray(kit.edges(faces))
         mesh = kit.CollisionMesh(np.asfortranarray(rest), edges, faces)
+        self._limit_areas(mesh)
         assert scene.contact is not None
         can_meet = kit.make_static_obstacle_filter(self.body_count)
         if not scene.contact.self_contact:
@@ -130,6 +132,18 @@ class CollisionSurface:
             can_meet &= self._apart(first, second)
         mesh.can_collide = can_meet
         return mesh
+
+    def _limit_areas(self, mesh: Any) -> None:
+        """A collider's large triangles touch bodies with a small part of them: their corners and
+        edges count for no more than those of the bodies do on average."""
+        count = self.body_count
+        areas = np.array(mesh.vertex_areas)
+        areas[count:] = np.minimum(areas[count:], areas[:count].mean())
+        mesh.vertex_areas = areas
+        areas = np.array(mesh.edge_areas)
+        own = (np.asarray(mesh.edges) < count).all(axis=1)
+        areas[~own] = np.minimum(areas[~own], areas[own].mean())
+        mesh.edge_areas = areas
 
     def _apart(self, first: int, second: int) -> Any:
         """Keeps two objects from meeting each other."""
@@ -165,8 +179,8 @@ def _body_part(scene: Scene, index: int, mesh: TetMesh) -> tuple[Points, Triangl
 def _collider_part(collider: Collider) -> tuple[Points, Triangles]:
     """(T, C, 3) path of the vertices that take part, T = 1 where it stands still; triangles."""
     triangles = without_degenerate(collider.at(0), collider.triangles)
-    vertices, triangles = thickened(collider.vertices, triangles, collider.thickness)
-    vertices, triangles = compact(vertices, triangles)
+    vertices, triangles = compact(collider.vertices, triangles)
+    vertices, triangles = thickened(vertices, triangles, collider.thickness)
     return (vertices if vertices.ndim == 3 else vertices[None]), triangles
 
 

@@ -24,12 +24,12 @@ from .ground_path import GroundPath
 
 # Below this share of the largest body's diagonal a second, a vertex on the ground sticks.
 SLIP_RATE = 1e-4
+# Between surfaces, which a search cannot bend its steps along, it may be so many times as fast.
+CONTACT_SLIP = 3.0
 # A step that has met less curvature than the model holds may go on for so many times its length.
 LONGEST_STEP = 64.0
 # The straight way to where a bent step leads has to descend by this share of what the step does.
 DESCENT, STRAIGHTENINGS = 0.1, 10
-# Normal forces between surfaces are taken once a search moves by no more tolerances than this.
-SETTLED = 10.0
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class IncrementalPotential:
             self._friction.begin_step(start, slip)
         if self.contact is not None:
             self._adapt_at_start(start, step)
-            self.contact.begin_step(start, slip)
+            self.contact.begin_step(start, CONTACT_SLIP * slip)
 
     def begin_settling(self, origin: Tensor, start: Tensor, step: float, slip: float) -> None:
         """Begins a step without velocity at (3, N) ``start``.
@@ -151,7 +151,7 @@ class IncrementalPotential:
             self._friction.lag(start)
         if self.contact is not None:
             self._adapt_at_start(start, step)
-            self.contact.begin_step(origin, slip, start)
+            self.contact.begin_step(origin, CONTACT_SLIP * slip, start)
             self.contact.stay(start)
 
     def _adapt_at_start(self, start: Tensor, step: float) -> None:
@@ -197,22 +197,20 @@ class IncrementalPotential:
             return predicted
         return self._path.land(positions, predicted, self._weight)
 
-    def lag(self, positions: Tensor) -> float:
+    def lag(self, positions: Tensor, settled: bool) -> float:
         """Takes what lags behind, the normal forces of friction, from ``positions``.
+
+        Args:
+            settled: whether the search has come so near that surfaces are where they will be.
 
         Returns:
             The change, as a share of the whole; 0 where nothing lags.
         """
-        parts = [part for part in (self._friction, self.contact) if part is not None]
+        touching = self.contact if settled else None
+        parts = [part for part in (self._friction, touching) if part is not None]
         changes = [part.lag(positions) for part in parts]
         changed, whole = (math.fsum(values) for values in zip((0.0, 0.0), *changes, strict=True))
         return changed / whole if whole > 0.0 else float(changed > 0.0)
-
-    @property
-    def settled(self) -> float:
-        """How far a search may still move, in tolerances, for what lags to be taken. The ground's
-        forces are good at once, but those of surfaces on the way would hold them anywhere."""
-        return math.inf if self.contact is None else SETTLED
 
     def creep(self, before: Tensor, after: Tensor) -> float:
         """How far what friction holds has moved, as a share of what breaks it loose."""

@@ -82,7 +82,7 @@ class Leader:
             patience, steps = patience - 1, steps - 1
             positions, share = self._push(positions)
             if share < BLOCKED:
-                minimum = self._newton.minimize(positions, tolerance, step, RELAXING)
+                minimum = self._newton.minimize(positions, tolerance, step, RELAXING, lags=False)
                 positions = minimum.positions
         return Led(positions, tuple(dict.fromkeys(held)))
 

@@ -33,6 +33,9 @@ FAST = 0.2
 # Normal forces of friction are taken anew after every step, until a step within so many tolerances
 # changes them by no more than this share.
 LAG_NEAR, LAG_CHANGE = 200.0, 0.03
+# Those between surfaces only when the search moves by no more tolerances than this: on the way,
+# surfaces come as close as steps let them.
+SETTLED = 10.0
 # What friction holds must have come to rest within this share of the way that breaks it loose.
 STILL = 0.1
 
@@ -100,7 +103,12 @@ class Newton:
         )
 
     def minimize(
-        self, positions: Tensor, tolerance: float, step: float, max_iterations: int
+        self,
+        positions: Tensor,
+        tolerance: float,
+        step: float,
+        max_iterations: int,
+        lags: bool = True,
     ) -> Minimum:
         """
         Args:
@@ -108,8 +116,11 @@ class Newton:
             tolerance: in metres, on the largest move of a vertex in a Newton step.
             step: of the time integration, in seconds.
             max_iterations: Newton steps at most.
+            lags: whether what lags behind is taken anew on the way.
         """
-        search = _Search(self._objective, self._solver, positions, tolerance, step, self._forcing)
+        search = _Search(
+            self._objective, self._solver, positions, tolerance, step, self._forcing, lags
+        )
         for _ in range(max_iterations):
             stopped = search.step()
             if stopped:
@@ -135,6 +146,7 @@ class _Search:
         tolerance: float,
         step: float,
         forcing: float,
+        lags: bool,
     ) -> None:
         self._objective, self._solver, self._positions = objective, solver, positions
         self._tolerance, self._forcing = tolerance, forcing
@@ -146,7 +158,7 @@ class _Search:
         self._projects, self._keeps_hessian = True, False
         # Indefinite Hessians come in a row: wait for longer each time before trying again.
         self._wait, self._patience = 0, 1
-        self._lags, self._is_stuck = True, False
+        self._lags, self._is_stuck = lags, False
         solver.begin()
         self._energy, self._size = objective.energy(positions)
 
@@ -201,11 +213,11 @@ class _Search:
 
     def _arrived(self) -> bool:
         """Whether the last step is within tolerance, and the normal forces are those of here."""
-        if self._lags and self._move > self._objective.settled * self._tolerance:
-            return False
         if self._lags:
-            change = self._objective.lag(self._positions)
-            self._lags = change > LAG_CHANGE or self._move > LAG_NEAR * self._tolerance
+            settled = self._move <= SETTLED * self._tolerance
+            change = self._objective.lag(self._positions, settled)
+            near = self._move <= LAG_NEAR * self._tolerance and self._objective.contact is None
+            self._lags = change > LAG_CHANGE or not (near or settled)
             if change > 0.0:
                 self._energy, self._size = self._objective.energy(self._positions)
             if change > LAG_CHANGE:
