@@ -51,7 +51,7 @@ def _distance(a: Corners, b: Corners) -> Distances:
     for i in range(3):
         p, q = a[:, i], a[:, (i + 1) % 3]
         r, s = b[:, i], b[:, (i + 1) % 3]
-        crossing |= _pierces(p, q, b) | _pierces(r, s, a)
+        crossing |= np.isfinite(pierced_at(p, q, b)) | np.isfinite(pierced_at(r, s, a))
         for j in range(3):
             found = _segment_distance(p, q, b[:, j], b[:, (j + 1) % 3])
             np.minimum(result, found, out=result)
@@ -59,8 +59,12 @@ def _distance(a: Corners, b: Corners) -> Distances:
     return result
 
 
-def _pierces(p: Corners, q: Corners, triangle: Corners) -> NDArray[np.bool_]:
-    """Whether the segment from p to q goes through the inside of the triangle."""
+def pierced_at(p: Corners, q: Corners, triangle: Corners) -> Distances:
+    """How far along the segments from p to q (K, 3) they go through triangles (K, 3 corners, 3).
+
+    Returns:
+        (K,) shares of the way from p, not a number where they miss.
+    """
     a, b, c = triangle.swapaxes(0, 1)
     normal = np.cross(b - a, c - a)
     above, below = _dot(p - a, normal), _dot(q - a, normal)
@@ -70,7 +74,7 @@ def _pierces(p: Corners, q: Corners, triangle: Corners) -> NDArray[np.bool_]:
     inside = opposite
     for start, end in ((a, b), (b, c), (c, a)):
         inside = inside & (_dot(np.cross(end - start, point - start), normal) >= 0.0)
-    return inside
+    return np.where(inside, share, np.nan)
 
 
 def _segment_distance(p: Corners, q: Corners, r: Corners, s: Corners) -> Distances:
