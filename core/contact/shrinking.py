@@ -25,11 +25,13 @@ Points = NDArray[np.float64]
 ROUNDS = 30
 #: Farthest a vertex moves, in edges of the tetrahedra. A lattice bulges out of a flat face by up to
 #: three quarters of one.
-LIMIT = 0.85
+LIMIT = 1.0
 #: Least volume of a tet afterwards, in that at the start.
 LEAST_VOLUME = 0.1
 # Moves aim at a somewhat larger gap than is asked for: so they end.
 _AIM = 1.5
+# How many tet vertices tell where most of the body is.
+_AROUND = 64
 # Least cosine between the way a vertex moves and the surface it moves away from, for its gap.
 _SLANT = 0.25
 # How far neighbours are drawn along, in rings of tetrahedra, and how much less in each.
@@ -92,10 +94,14 @@ class _Shrinking:
 
     def positions(self) -> Points:
         """(N, 3) with the neighbours of what had to move drawn along."""
-        asked = (self._need != 0.0).any(axis=1)
+        length = np.linalg.norm(self._need, axis=1, keepdims=True)
+        way = self._need / np.where(length > 0.0, length, 1.0)
         offset = self._need.copy()
         for _ in range(_SWEEPS):
-            offset = np.where(asked[:, None], self._need, _FALLOFF * (self._neighbours @ offset))
+            offset = _FALLOFF * (self._neighbours @ offset)
+            along = np.einsum("ni,ni->n", offset, way)[:, None]
+            # At least what is needed, or more, beside a vertex that goes farther.
+            offset += np.maximum(length - along, 0.0) * way
             offset[self.body.held] = 0.0
         return self.body.positions + offset
 
@@ -109,7 +115,20 @@ class _Shrinking:
         nearest = KDTree(positions[outside]).query(points)[1]
         wrong = np.einsum("vi,vi->v", normals, hull[nearest]) < 0.0
         normals[wrong] *= -1.0
-        return normals
+        # Normals alone lead nowhere on the sides of what sticks into another body.
+        away = points - self.bulk()
+        length = np.linalg.norm(away, axis=1, keepdims=True)
+        mixed = normals + away / np.where(length > 0.0, length, 1.0)
+        length = np.linalg.norm(mixed, axis=1, keepdims=True)
+        return mixed / np.where(length > 0.0, length, 1.0)
+
+    def bulk(self) -> Points:
+        """(V, 3) the middle of the body around each of the points that touch."""
+        positions = self.body.positions
+        count = min(_AROUND, len(positions))
+        nearest = KDTree(positions).query(self.body.points(), count)[1]
+        middle: Points = positions[nearest].mean(axis=1)
+        return middle
 
     def draw_in(self, ways: Points) -> bool:
         """Moves the points that touch by (V, 3) metres; False where nothing can move."""
@@ -153,7 +172,8 @@ def _ways(
     count = shapes.starts[len(bodies)]
     normals = np.concatenate([body.normals() for body in bodies])
     limits = np.concatenate([body.limits for body in bodies])
-    vertex, triangle, way = _hits(surfaces, normals, limits, gap, pairs)
+    bulk = np.concatenate([body.bulk() for body in bodies])
+    vertex, triangle, way = _hits(surfaces, normals, bulk, limits, gap, pairs)
     to_body = surfaces.triangle_objects[triangle] < len(bodies)
     way *= np.where(to_body, 0.5, 1.0)[:, None]
     ways = np.zeros((count, 3))
@@ -174,13 +194,15 @@ def _ways(
 def _hits(
     surfaces: Surfaces,
     normals: Points,
+    bulk: Points,
     limits: NDArray[np.float64],
     gap: float,
     pairs: Collection[tuple[int, int]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Points]:
     """Vertices of bodies with another surface right below their own, or closer above than a gap.
 
-    That does not ask what is inside of the other surface, which may be open.
+    That does not ask what is inside of the other surface, which may be open: vertices go to the
+    side of it that most of their body is on, nearby.
 
     Returns:
         The vertices, the triangles of the other surface, and the ways straight to where there is a
@@ -208,6 +230,7 @@ def _hits(
     faces *= -np.sign(slant)[:, None]
     depth = np.einsum("ki,ki->k", faces, a - surfaces.vertices[ray]) + aim
     deep = (depth > 0.0) & (np.abs(slant) > _SLANT)
+    deep &= np.einsum("ki,ki->k", faces, bulk[ray] - a) > 0.0
     return ray[deep], triangle[deep], depth[deep, None] * faces[deep]
 
 

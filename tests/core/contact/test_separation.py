@@ -94,7 +94,7 @@ def test_the_same_scene_gives_the_same_bits():
 
 
 def test_drawing_in_gives_up_beyond_an_edge():
-    shapes = StartShapes(Scene([box(0, 0, -0.35)], colliders=[table()]))
+    shapes = StartShapes(Scene([box(0, 0, -0.45)], colliders=[table()]))
     assert shrink(shapes, [(0, 1)], GAP) is None
     held = replace(box(0, 0, -0.05), pinned=np.arange(16))
     shapes = StartShapes(Scene([held], colliders=[table()]))
