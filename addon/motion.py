@@ -59,7 +59,7 @@ def follow(
     """The motion of each object, and of the vertices of its own mesh that are ``pinned``."""
     matrices: list[list[Matrices]] = [[] for _ in objects]
     pins: list[list[Points]] = [[] for _ in objects]
-    moves = [_may_move(obj) for obj in objects]
+    moves = [may_move(obj) for obj in objects]
     bends = [
         len(vertices) > 0 and _may_bend(obj) for obj, vertices in zip(objects, pinned, strict=True)
     ]
@@ -97,7 +97,7 @@ def _one_if_still(samples: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return array[:1] if (array == array[0]).all() else array
 
 
-def _may_move(obj: bpy.types.Object | None) -> bool:
+def may_move(obj: bpy.types.Object | None) -> bool:
     """Whether anything could move the object. Generous: what then stands still is found out."""
     while obj is not None:
         if _is_animated(obj) or len(obj.constraints) > 0 or obj.rigid_body is not None:

@@ -260,7 +260,7 @@ def test_bodies_that_intersect_are_told_with_where_and_the_next_attempt_forgets(
     report = job.intersections()
     assert [each.name for each in report.offenders] == ["Jelly", "Cake"]
     assert all(len(each.faces) == len(each.points) > 0 for each in report.offenders)
-    assert report.offsets["Cake"][2] > 0.4
+    assert report.offsets is not None and report.offsets["Cake"][2] > 0.4
     Job.create(job.folder, replace(scene, contact=None), settings)
     assert _run(job.folder, "--mesh-only").returncode == 0
     assert job.intersections() is None
@@ -281,5 +281,6 @@ def test_surfaces_that_touch_begin_apart(tmp_path) -> None:
     job = Job.create(tmp_path / "job", Scene(bodies, contact=Contact()), Settings(1, device="cpu"))
     assert _run(job.folder, "--mesh-only").returncode == 0
     lower, upper = (body.initial_positions for body in job.solids.bodies)
+    assert lower is not None and upper is not None
     assert lower[:, 2].max() < upper[:, 2].min() + 0.05
     assert job.intersections() is None
