@@ -14,7 +14,7 @@ import bpy
 
 from ..core.errors import JobError, SuppleError
 from ..core.job import Job
-from . import cache, preview, session, step_report
+from . import cache, intersections, preview, session, step_report
 from .capture import capture
 from .playback import Playback
 from .session import Session, State
@@ -190,12 +190,17 @@ def complete(
         SuppleError: when the run fails; the frames so far are kept and shown.
     """
     spoken = 0.0
+    intersections.forget()
     try:
         while run.step():
             if say is not None and time.monotonic() - spoken >= 1.0:
                 say(run.describe())
                 spoken = time.monotonic()
             time.sleep(PAUSE_SECONDS)
+    except SuppleError as error:
+        run.cancel()
+        intersections.remember(context.scene, run.job, str(error))
+        raise
     except BaseException:
         run.cancel()
         raise

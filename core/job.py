@@ -6,6 +6,7 @@
     scene.json, scene.npz      what to simulate, and how
     solids.json, solids.npz    the same scene, its surfaces filled with tetrahedra
     meshes.json                one report a body on its tetrahedra
+    intersections.json         what intersects at the start, where that keeps it from beginning
     frames/000000.npy …        (N, 3) vertex positions of all bodies, one after the other
     log.jsonl                  one record a frame
     checkpoint.npz             the state after the last whole frame
@@ -40,6 +41,7 @@ from .files import (
     write_json,
     write_whole,
 )
+from .intersection_report import IntersectionReport
 from .scene import Scene, SoftBody
 from .tet_mesh import TetMesh
 
@@ -160,6 +162,27 @@ class Job:
         """What the tetrahedralizer said of each body; empty when there was nothing to fill."""
         reports: list[dict[str, Any]] = read_json(self.folder / "meshes.json")
         return reports
+
+    def write_intersections(self, report: IntersectionReport | None) -> None:
+        """Of the latest attempt to begin; None where it found none."""
+        if report is None:
+            self._intersections_path.unlink(missing_ok=True)
+        else:
+            write_json(self._intersections_path, report.record())
+
+    def intersections(self) -> IntersectionReport | None:
+        """What kept the latest attempt from beginning, or None."""
+        path = self._intersections_path
+        if not path.exists():
+            return None
+        try:
+            return IntersectionReport.of(read_json(path))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise JobError(f"{path} is damaged ({error}); simulate again.") from error
+
+    @property
+    def _intersections_path(self) -> Path:
+        return self.folder / "intersections.json"
 
     # Frames
 

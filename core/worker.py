@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .discretize import discretize
+from .errors import IntersectionError
 from .job import OUTPUT, Job
 
 if TYPE_CHECKING:
     from .ensemble import Ensemble
+    from .scene import Scene
     from .simulator import Frame
 
 STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
@@ -55,13 +57,28 @@ def work(folder: Path, mesh_only: bool = False) -> None:
     job = Job(folder)
     _remove_parts(folder)
     if not job.has_solids():
-        job.write_solids(*discretize(job.scene))
+        solids, reports = discretize(job.scene)
+        job.write_solids(_with_clear_start(job, solids), reports)
     for report in job.mesh_reports():
         print(f"{report['name']}: {report['summary']}", flush=True)
     if mesh_only:
         return
     loading.join()
     _simulate(job)
+
+
+def _with_clear_start(job: Job, solids: Scene) -> Scene:
+    """The solids where nothing intersects at the start; what does is written down."""
+    job.write_intersections(None)
+    if solids.contact is None:
+        return solids
+    from .contact.start import prepare_start
+
+    try:
+        return prepare_start(solids)
+    except IntersectionError as error:
+        job.write_intersections(error.report)
+        raise
 
 
 def stop_when_input_closes() -> None:

@@ -7,7 +7,9 @@ from .bake import SUPPLE_OT_bake
 from .doctor import SUPPLE_OT_doctor
 from .free import SUPPLE_OT_free
 from .install_solver import SUPPLE_OT_install_solver
+from .push_apart import SUPPLE_OT_push_apart
 from .remove import SUPPLE_OT_remove
+from .select_intersections import SUPPLE_OT_select_intersections
 from .simulate import SUPPLE_OT_simulate
 from .tetrahedralize import SUPPLE_OT_tetrahedralize
 
@@ -17,6 +19,8 @@ CLASSES = [
     SUPPLE_OT_apply_preset,
     SUPPLE_OT_tetrahedralize,
     SUPPLE_OT_simulate,
+    SUPPLE_OT_select_intersections,
+    SUPPLE_OT_push_apart,
     SUPPLE_OT_bake,
     SUPPLE_OT_free,
     SUPPLE_OT_install_solver,

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ...core.errors import SuppleError
-from .. import runs, solver_environment, standby
+from .. import intersections, runs, solver_environment, standby
 from ..runs import Run
 from .action_operator import ActionOperator
 
@@ -50,6 +50,7 @@ class WorkerOperator(ActionOperator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         self._warn(self._run)
+        intersections.forget()
         manager = context.window_manager
         self._timer = manager.event_timer_add(TICK_SECONDS, window=context.window)
         manager.progress_begin(0, 100)
@@ -68,11 +69,22 @@ class WorkerOperator(ActionOperator):
             said = "" if goes_on else self._run.finish(context)
         except SuppleError as error:
             self._run.cancel()
-            return self._conclude(context, {"ERROR"}, str(error))
+            return self._conclude(context, {"ERROR"}, self._explain(context, str(error)))
         if not goes_on:
             return self._conclude(context, {"INFO"}, said)
         self._tell(context)
         return {"PASS_THROUGH"}
+
+    def _explain(self, context: bpy.types.Context, message: str) -> str:
+        """The message of a failure; selects what intersects, where that is it."""
+        intersections.remember(context.scene, self._run.job, message)
+        failure = intersections.latest(context.scene)
+        if failure is None:
+            return message
+        try:
+            return f"{message} {intersections.select(context, failure.report)}"
+        except SuppleError:  # deleted meanwhile, or the frame range was turned around
+            return message
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Blender calls this when it quits or opens another file."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ...core.job import Job
-from .. import playback, runs, solver_environment, step_report
+from .. import intersections, playback, runs, solver_environment, step_report
 from ..capture import is_soft_body
 from .sidebar import Sidebar, write
 
@@ -57,9 +57,20 @@ def _draw_buttons(layout: bpy.types.UILayout, context: bpy.types.Context) -> Non
     row = column.row(align=True)
     row.operator("supple.bake", icon="SHAPEKEY_DATA")
     row.operator("supple.free", icon="TRASH")
+    if (failure := intersections.latest(context.scene)) is not None:
+        _draw_failure(layout, context, failure)
     shown = playback.shown_folder(context.scene)
     if shown is not None:
         _draw_steps(layout, context, Job(shown))
+
+
+def _draw_failure(
+    layout: bpy.types.UILayout, context: bpy.types.Context, failure: intersections.Failure
+) -> None:
+    write(layout, context, failure.message, icon="ERROR")
+    row = layout.row(align=True)
+    row.operator("supple.select_intersections", icon="RESTRICT_SELECT_OFF")
+    row.operator("supple.push_apart", icon="FULLSCREEN_ENTER")
 
 
 def _draw_steps(layout: bpy.types.UILayout, context: bpy.types.Context, job: Job) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import bpy
 import pytest
 
-from supple.addon import actions, playback, runs
+from supple.addon import actions, intersections, playback, runs
 from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.panels.material import SUPPLE_PT_material
+from supple.core.intersection_report import IntersectionReport
 from supple.core.job import Job
 
 pytestmark = pytest.mark.usefixtures("solver")
@@ -23,6 +24,7 @@ class Layout:
 
     def __init__(self) -> None:
         self.texts: list[tuple[str, str]] = []
+        self.buttons: list[str] = []
 
     def label(self, text: str, icon: str) -> None:
         self.texts.append((icon, text))
@@ -31,7 +33,7 @@ class Layout:
         self.texts.append(("", text))
 
     def operator(self, name: str, icon: str) -> None:
-        pass
+        self.buttons.append(name)
 
     def column(self, align: bool) -> Layout:
         return self
@@ -48,6 +50,10 @@ class Layout:
 
 def sidebar(scene: bpy.types.Scene) -> list[tuple[str, str]]:
     """(icon, text) of each label."""
+    return drawn(scene).texts
+
+
+def drawn(scene: bpy.types.Scene) -> Layout:
     layout = Layout()
     context: Any = SimpleNamespace(
         scene=scene,
@@ -56,7 +62,7 @@ def sidebar(scene: bpy.types.Scene) -> list[tuple[str, str]]:
         region=SimpleNamespace(width=2000),
     )
     SUPPLE_PT_main.draw(SimpleNamespace(layout=layout), context)
-    return layout.texts
+    return layout
 
 
 def log(scene: bpy.types.Scene) -> Job:
@@ -130,3 +136,15 @@ def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(a
         *("Preset", "Model", "Stiffness", "Bulging", "Density"),
         *("Damping", "Inner Damping", "Viscosity"),
     ]
+
+
+def test_what_intersects_is_said_with_two_cures(scene, add_body, tmp_path):
+    add_body()
+    assert "supple.push_apart" not in drawn(scene).buttons
+    job = Job(tmp_path)
+    job.write_intersections(IntersectionReport([], {"Cube": (0.0, 0.0, 1.0)}))
+    intersections.remember(scene, job, "Cube intersects Table.")
+    layout = drawn(scene)
+    intersections.forget()
+    assert ("ERROR", "Cube intersects Table.") in layout.texts
+    assert layout.buttons[-2:] == ["supple.select_intersections", "supple.push_apart"]

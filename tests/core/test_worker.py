@@ -11,12 +11,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from supple.core import Ground, Scene, Skin, SoftBody, SurfaceMesh
+from supple.core.contact_settings import Contact
+from supple.core.errors import JobError
 from supple.core.integrators.choice import NAMES
 from supple.core.job import Job, Settings
 from supple.core.materials import StableNeoHookean
@@ -239,3 +242,45 @@ def test_a_full_disk_is_named_and_the_job_resumes_once_there_is_room(
     assert job.frame_path(100).read_bytes() == whole.frame_path(100).read_bytes()
     records = [json.loads(line) for line in (small_disk / "log.jsonl").read_text().splitlines()]
     assert [record["frame"] for record in records] == list(range(101))
+
+
+def test_bodies_that_intersect_are_told_with_where_and_the_next_attempt_forgets(tmp_path) -> None:
+    surface = _box()
+    bodies = [
+        SoftBody(SurfaceMesh(surface.vertices + shift, surface.triangles, edge_length=0.34), name=n)
+        for n, shift in (("Jelly", np.zeros(3)), ("Cake", np.array([0.1, 0.1, 0.5])))
+    ]
+    settings = Settings(1, device="cpu", integrator="implicit_euler")
+    scene = Scene(bodies, contact=Contact())
+    job = Job.create(tmp_path / "job", scene, settings)
+    done = _run(job.folder, "--mesh-only")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: Jelly intersects Cake at the start")
+    assert not job.has_solids()
+    report = job.intersections()
+    assert [each.name for each in report.offenders] == ["Jelly", "Cake"]
+    assert all(len(each.faces) == len(each.points) > 0 for each in report.offenders)
+    assert report.offsets is not None and report.offsets["Cake"][2] > 0.4
+    Job.create(job.folder, replace(scene, contact=None), settings)
+    assert _run(job.folder, "--mesh-only").returncode == 0
+    assert job.intersections() is None
+    (job.folder / "intersections.json").write_text('{"offenders": 3}')
+    with pytest.raises(JobError, match="damaged"):
+        job.intersections()
+
+
+def test_surfaces_that_touch_begin_apart(tmp_path) -> None:
+    surface = _box()
+    bodies = [
+        SoftBody(
+            SurfaceMesh(np.add(surface.vertices, (0, 0, k)), surface.triangles, edge_length=0.34),
+            name=str(k),
+        )
+        for k in range(2)
+    ]
+    job = Job.create(tmp_path / "job", Scene(bodies, contact=Contact()), Settings(1, device="cpu"))
+    assert _run(job.folder, "--mesh-only").returncode == 0
+    lower, upper = (body.initial_positions for body in job.solids.bodies)
+    assert lower is not None and upper is not None
+    assert lower[:, 2].max() < upper[:, 2].min() + 0.05
+    assert job.intersections() is None

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Push Apart."""
+
+from __future__ import annotations
+
+import bpy
+
+from .. import intersections
+from .action_operator import ActionOperator
+
+
+class SUPPLE_OT_push_apart(ActionOperator, bpy.types.Operator):
+    """Move soft bodies that intersect something at the start to where they are free of it"""
+
+    bl_idname = "supple.push_apart"
+    bl_label = "Push Apart"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def obstacle(cls, context: bpy.types.Context) -> str:
+        failure = intersections.latest(context.scene)
+        if failure is None:
+            return "The last simulation found nothing that intersects."
+        if failure.report.offsets is None:
+            return "No way was found to move these objects apart; move them by hand."
+        return ""
+
+    def act(self, context: bpy.types.Context) -> str:
+        failure = intersections.latest(context.scene)
+        assert failure is not None  # asked by poll
+        said = intersections.push_apart(context, failure.report)
+        intersections.forget()
+        return said

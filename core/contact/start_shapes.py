@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where everything is at the start, and what of it touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..embedding import Embedding
+from ..errors import SceneError
+from ..scene import Scene, SoftBody
+from ..tet_mesh import TetMesh
+from .intersections import Surfaces
+
+Points = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class StartBody:
+    """A soft body at the start.
+
+    Args:
+        mesh: its tetrahedra.
+        positions: (N, 3) of their vertices at the start, in metres.
+        carriers: the V points that touch, in the tetrahedra.
+        triangles: (F, 3) indices of these points.
+        held: (N,) whether a vertex is pinned.
+    """
+
+    mesh: TetMesh
+    positions: Points
+    carriers: Embedding
+    triangles: NDArray[np.int32]
+    held: NDArray[np.bool_]
+
+    @staticmethod
+    def of(body: SoftBody) -> StartBody:
+        """Raises SceneError when the body is not filled with tetrahedra yet."""
+        mesh = body.mesh
+        if not isinstance(mesh, TetMesh):
+            raise SceneError(f"{body.name} has no tetrahedra yet; discretize the scene first.")
+        start = mesh.vertices if body.initial_positions is None else body.initial_positions
+        positions, held = start.copy(), np.zeros(len(start), dtype=bool)
+        if body.pinned is not None:
+            held[body.pinned] = True
+            if body.pin_path is not None:
+                positions[body.pinned] = body.pin_path[0]
+        surface = body.contact_surface
+        if surface is not None and surface.embedding is not None:
+            return StartBody(mesh, positions, surface.embedding, surface.triangles, held)
+        vertices, triangles = np.unique(mesh.surface, return_inverse=True)
+        weights = np.zeros((len(vertices), 4))
+        weights[:, 0] = 1.0
+        carriers = Embedding(np.repeat(vertices[:, None], 4, axis=1).astype(np.int32), weights)
+        return StartBody(mesh, positions, carriers, triangles.reshape(-1, 3).astype(np.int32), held)
+
+    @property
+    def edge_length(self) -> float:
+        """Of a regular tet of the mean volume, in metres."""
+        return float((6.0 * np.sqrt(2.0) * self.mesh.rest_volumes.mean()) ** (1 / 3))
+
+    def points(self, positions: Points | None = None) -> Points:
+        """(V, 3) what touches, for tet vertices at ``positions``; at the start without."""
+        return self.carriers.interpolate(self.positions if positions is None else positions)
+
+
+class StartShapes:
+    """The bodies of a scene and then its mesh colliders, counted through as objects.
+
+    Args:
+        scene: all of whose bodies have tetrahedra, with contact.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.bodies = [StartBody.of(body) for body in scene.bodies]
+        self.names = [*(body.name for body in scene.bodies), *(mesh.name for mesh in scene.meshes)]
+        self._triangles = [body.triangles for body in self.bodies]
+        self._triangles += [mesh.triangles for mesh in scene.meshes]
+        self._colliders = [mesh.at(0) for mesh in scene.meshes]
+
+    @cached_property
+    def excluded(self) -> set[tuple[int, int]]:
+        """Pairs of objects that do not collide, the lower one first."""
+        scene, count = self.scene, len(self.bodies)
+        colliders = range(count, len(self.names))
+        pairs = {(i, j) for i in colliders for j in colliders if i <= j}
+        for attachment in scene.attachments:
+            other = attachment.other + (count if attachment.to == "collider" else 0)
+            pairs.add((min(attachment.body, other), max(attachment.body, other)))
+        if scene.contact is not None and not scene.contact.self_contact:
+            pairs |= {(body, body) for body in range(count)}
+        return pairs
+
+    @cached_property
+    def fixed(self) -> set[int]:
+        """Objects that cannot be moved as a whole: colliders, and bodies that something holds."""
+        fixed = set(range(len(self.bodies), len(self.names)))
+        fixed |= {index for index, body in enumerate(self.bodies) if body.held.any()}
+        for attachment in self.scene.attachments:
+            fixed.add(attachment.body)
+            if attachment.to == "body":
+                fixed.add(attachment.other)
+        return fixed
+
+    @property
+    def contact_distance(self) -> float:
+        """Where the barrier begins, in metres."""
+        contact = self.scene.contact
+        if contact is not None and contact.distance is not None:
+            return contact.distance
+        return 1e-3 * max(
+            float(np.linalg.norm(np.ptp(body.mesh.vertices, axis=0))) for body in self.bodies
+        )
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """(O + 1,) index of the first vertex of each object among those of the surfaces."""
+        counts = [len(body.carriers.indices) for body in self.bodies]
+        counts += [len(points) for points in self._colliders]
+        return np.cumsum([0, *counts])
+
+    @cached_property
+    def triangle_starts(self) -> NDArray[np.int64]:
+        """(O + 1,) the same for triangles."""
+        return np.cumsum([0, *(len(triangles) for triangles in self._triangles)])
+
+    def surface_of(self, index: int) -> tuple[Points, NDArray[np.int32]]:
+        """(V, 3) positions and (F, 3) triangles of one object."""
+        count = len(self.bodies)
+        points = self.bodies[index].points() if index < count else self._colliders[index - count]
+        return points, self._triangles[index]
+
+    def surfaces(self, positions: Sequence[Points] | None = None) -> Surfaces:
+        """Everything that touches; ``positions`` has the (N, 3) tet vertices of each body."""
+        points = [
+            body.points(None if positions is None else positions[index])
+            for index, body in enumerate(self.bodies)
+        ]
+        triangles = [own + start for own, start in zip(self._triangles, self.starts, strict=False)]
+        owners = np.repeat(np.arange(len(self.names)), np.diff(self.starts))
+        return Surfaces(
+            np.concatenate([*points, *self._colliders]),
+            np.concatenate(triangles).astype(np.int32),
+            owners.astype(np.int32),
+            self.excluded,
+        )
