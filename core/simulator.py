@@ -110,7 +110,7 @@ class Simulator:
         device: str = "auto",
         dtype: torch.dtype = torch.float64,
     ) -> None:
-        self.scene, _ = discretize(scene)
+        self.scene = _started(discretize(scene)[0])
         self.frame_time = frame_time
         self.system = System(self.scene, find_device(device), dtype)
         self.stepper: Stepper = (integrator or ImplicitEuler()).stepper(
@@ -178,6 +178,16 @@ class Simulator:
             velocities=[state.velocities[:, where].T.contiguous() for where in slices],
             report=report,
         )
+
+
+def _started(scene: Scene) -> Scene:
+    """The scene from where nothing intersects."""
+    if scene.contact is None:
+        return scene
+    # Contact needs packages that other scenes do without.
+    from .contact.start import prepare_start
+
+    return prepare_start(scene)
 
 
 def find_device(name: str) -> torch.device:

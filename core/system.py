@@ -75,6 +75,11 @@ class System:
         """Of all bodies, for messages."""
         return ", ".join(body.name for body in self.bodies)
 
+    @property
+    def starts(self) -> list[int]:
+        """Index of the first vertex of each body among all, and how many there are."""
+        return self._starts
+
     def body_slices(self) -> list[slice]:
         """Where the vertices of each body lie among all."""
         return [slice(a, b) for a, b in zip(self._starts, self._starts[1:], strict=False)]
@@ -90,7 +95,7 @@ class System:
     @cached_property
     def size(self) -> float:
         """The diagonal of the largest body's bounding box, in metres."""
-        return max(float(np.linalg.norm(np.ptp(mesh.vertices, axis=0))) for mesh in self.meshes)
+        return max(mesh.diagonal for mesh in self.meshes)
 
     def initial_state(self, substeps: int = 1) -> State:
         starts = [

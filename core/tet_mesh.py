@@ -51,6 +51,11 @@ class TetMesh:
         return np.concatenate([-inverse.sum(axis=1, keepdims=True), inverse], axis=1)
 
     @cached_property
+    def diagonal(self) -> float:
+        """Of the bounding box at rest, in metres."""
+        return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
+
+    @cached_property
     def shortest_edge(self) -> float:
         """In metres."""
         return float(_edge_lengths(self.vertices, self.tets).min())

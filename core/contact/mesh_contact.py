@@ -14,13 +14,12 @@ from ..scene import Scene
 from ..tet_mesh import TetMesh
 from .barrier import ContactBarrier
 from .detection import Detection
+from .distance import contact_distance
 from .friction import ContactFriction
 from .friction_pairs import FrictionPairs
 from .stiffness import AdaptiveStiffness, physical_stiffness
 from .surface import CollisionSurface, Points
 
-# The distance at which surfaces begin to push, in units of the largest body's diagonal.
-DISTANCE = 1e-3
 # No vertex goes further in one step of a search, in mean edges: what is looked at grows with the
 # cube of the way.
 LONGEST_WAY = 4.0
@@ -43,7 +42,7 @@ class MeshContact:
         contact = scene.contact
         assert contact is not None
         by_area = contact.formulation == "convergent"
-        distance = contact.distance or DISTANCE * size
+        distance = contact_distance(scene, size)
         self.surface = CollisionSurface(scene, meshes)
         self._detection = Detection(self.surface, distance, by_area)
         self._adaptive: AdaptiveStiffness | None = None

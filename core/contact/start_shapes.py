@@ -14,6 +14,9 @@ from ..embedding import Embedding
 from ..errors import SceneError
 from ..scene import Scene, SoftBody
 from ..tet_mesh import TetMesh
+from .attached_pairs import attached_pairs
+from .collider_surface import collider_surface
+from .distance import contact_distance
 from .intersections import Surfaces
 
 Points = NDArray[np.float64]
@@ -80,18 +83,16 @@ class StartShapes:
         self.bodies = [StartBody.of(body) for body in scene.bodies]
         self.names = [*(body.name for body in scene.bodies), *(mesh.name for mesh in scene.meshes)]
         self._triangles = [body.triangles for body in self.bodies]
-        self._triangles += [mesh.triangles for mesh in scene.meshes]
-        self._colliders = [mesh.at(0) for mesh in scene.meshes]
+        colliders = [collider_surface(mesh) for mesh in scene.meshes]
+        self._triangles += [triangles for _, triangles in colliders]
+        self._colliders = [path[0] for path, _ in colliders]
 
     @cached_property
     def excluded(self) -> set[tuple[int, int]]:
         """Pairs of objects that do not collide, the lower one first."""
         scene, count = self.scene, len(self.bodies)
         colliders = range(count, len(self.names))
-        pairs = {(i, j) for i in colliders for j in colliders if i <= j}
-        for attachment in scene.attachments:
-            other = attachment.other + (count if attachment.to == "collider" else 0)
-            pairs.add((min(attachment.body, other), max(attachment.body, other)))
+        pairs = {(i, j) for i in colliders for j in colliders if i <= j} | attached_pairs(scene)
         if scene.contact is not None and not scene.contact.self_contact:
             pairs |= {(body, body) for body in range(count)}
         return pairs
@@ -110,12 +111,7 @@ class StartShapes:
     @property
     def contact_distance(self) -> float:
         """Where the barrier begins, in metres."""
-        contact = self.scene.contact
-        if contact is not None and contact.distance is not None:
-            return contact.distance
-        return 1e-3 * max(
-            float(np.linalg.norm(np.ptp(body.mesh.vertices, axis=0))) for body in self.bodies
-        )
+        return contact_distance(self.scene, max(body.mesh.diagonal for body in self.bodies))
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
 from typing import Any
 
@@ -10,14 +11,12 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from ..contact_settings import Collider
 from ..scene import Scene
 from ..tet_mesh import TetMesh
 from .attached_pairs import attached_pairs
-from .degenerate import compact, without_degenerate
-from .thickness import thickened
+from .collider_surface import collider_surface
+from .degenerate import without_degenerate
 from .toolkit import toolkit
-import itertools
 
 Points = NDArray[np.float64]
 Triangles = NDArray[np.int32]
@@ -33,11 +32,11 @@ class CollisionSurface:
 
     def __init__(self, scene: Scene, meshes: list[TetMesh]) -> None:
         parts = [_body_part(scene, index, mesh) for index, mesh in enumerate(meshes)]
-        paths = [_collider_part(collider) for collider in scene.meshes]
+        paths = [collider_surface(collider) for collider in scene.meshes]
         points = [*(part[0] for part in parts), *(path[0] for path, _ in paths)]
         faces = [*(part[1] for part in parts), *(triangles for _, triangles in paths)]
         self._paths = [path for path, _ in paths]
-        self.names = [item.name for item in (*scene.bodies, *scene.meshes)]
+        self.names = [*(body.name for body in scene.bodies), *(item.name for item in scene.meshes)]
         #: Of the vertices, how many belong to bodies.
         self.body_count = sum(len(part[0]) for part in parts)
         #: (V,) the object that each vertex belongs to: bodies first, then colliders.
@@ -47,9 +46,9 @@ class CollisionSurface:
         self.triangles: Triangles = np.concatenate(
             [own + start for own, start in zip(faces, first, strict=False)]
         ).astype(np.int32)
-        #: (B, N) matrix that takes vertices of tetrahedra to those of the bodies' surfaces.
+        #: (B, N) matrix from vertices of the tetrahedra to those of the bodies' surfaces.
         self.follow = sparse.block_diag([part[2] for part in parts], format="csr")
-        #: (B,) the vertex of the tetrahedra at each of the bodies', where every one is such a vertex.
+        #: (B,) the vertex of the tetrahedra at each of the bodies', where there is one at each.
         self.selected = self._selection()
         self.mesh = self._collision_mesh(scene, np.concatenate(points))
 
@@ -159,29 +158,21 @@ def _body_part(scene: Scene, index: int, mesh: TetMesh) -> tuple[Points, Triangl
     surface, size = scene.bodies[index].contact_surface, len(mesh.vertices)
     if surface is None:
         used = np.unique(mesh.surface)
-        triangles = np.searchsorted(used, mesh.surface)
+        triangles = np.searchsorted(used, mesh.surface).astype(np.int32)
         follow = sparse.csr_array(
             (np.ones(len(used)), used, np.arange(len(used) + 1)), shape=(len(used), size)
         )
         return mesh.vertices[used], triangles, follow
     assert surface.embedding is not None
-    triangles = without_degenerate(surface.points, surface.triangles)
-    used = np.unique(triangles)
-    embedding = surface.embedding
+    kept = without_degenerate(surface.points, surface.triangles)
+    used = np.unique(kept)
+    triangles, embedding = np.searchsorted(used, kept).astype(np.int32), surface.embedding
     starts = 4 * np.arange(len(used) + 1)
     follow = sparse.csr_array(
         (embedding.weights[used].ravel(), embedding.indices[used].ravel(), starts),
         shape=(len(used), size),
     )
-    return follow @ mesh.vertices, np.searchsorted(used, triangles), follow
-
-
-def _collider_part(collider: Collider) -> tuple[Points, Triangles]:
-    """(T, C, 3) path of the vertices that take part, T = 1 where it stands still; triangles."""
-    triangles = without_degenerate(collider.at(0), collider.triangles)
-    vertices, triangles = compact(collider.vertices, triangles)
-    vertices, triangles = thickened(vertices, triangles, collider.thickness)
-    return (vertices if vertices.ndim == 3 else vertices[None]), triangles
+    return follow @ mesh.vertices, triangles, follow
 
 
 def _sample(path: Points, frame: int, fraction: float) -> Points:

@@ -23,8 +23,8 @@ def toolkit() -> Any:
         package = import_module("ipctk")
     except ImportError as error:
         raise SceneError(
-            "Contact needs the package ipctk, which is not installed where the solver runs; install "
-            "it, or set Contact to Never."
+            "Contact needs the package ipctk, which is not installed where the solver runs; "
+            "install it, or set Contact to Never."
         ) from error
     _all_threads.append(package.get_num_threads())
     package.set_num_threads(1)

@@ -13,6 +13,7 @@ from ..errors import InstabilityError, SceneError
 from ..state import State
 from ..system import System
 from .explicit_scheme import ExplicitScheme
+from .explicit_stepper import refuse_contact
 from .integrator import Integrator, Stepper
 from .stability import spectrum
 from .substep import Substep
@@ -68,6 +69,7 @@ class _AdaptiveStepper(Stepper):
     def __init__(
         self, settings: Adaptive, system: System, frame_time: float, substeps: int | None
     ) -> None:
+        refuse_contact(system, settings.label)
         scheme, found = settings.scheme, spectrum(system)
         needed = substeps or max(1, math.ceil(frame_time / scheme.good_step(found)))
         super().__init__(needed, adapts=True)

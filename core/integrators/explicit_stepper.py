@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..errors import InstabilityError
+from ..errors import InstabilityError, SceneError
 from ..state import Energies, State
 from ..system import System
 from .integrator import Stepper
@@ -41,6 +41,7 @@ class ExplicitStepper(Stepper):
         adapts: bool,
     ) -> None:
         super().__init__(substeps, adapts)
+        refuse_contact(system, scheme.label)
         self.label = scheme.label
         self._scheme, self._system, self._frame_time = scheme, system, frame_time
         self._allowed = TOLERATED if adapts else GIVEN_UP
@@ -83,6 +84,21 @@ class ExplicitStepper(Stepper):
             substep = self._scheme.substep(self._system, step)
             self._prepared = substep, substep.recorded()
         return self._prepared
+
+
+def refuse_contact(system: System, label: str) -> None:
+    """
+    Raises:
+        SceneError: when surfaces are to touch or bodies to hold each other: their forces are far
+            too stiff for steps that solve nothing.
+    """
+    scene = system.scene
+    if scene.contact is not None or scene.attachments:
+        what = "attach bodies" if scene.contact is None else "let surfaces touch each other"
+        raise SceneError(
+            f"{system.names}: {label} cannot {what}; choose Automatic or Implicit Euler, or do "
+            "without contact and attachments."
+        )
 
 
 def too_long(system: System, substeps: int, needed: int, frame: int | None = None) -> str:

@@ -87,8 +87,8 @@ class ImplicitStepper(Stepper):
         guess, held = self._guess(start, inertial, span), state.effort.held
         if contact is not None and self._leader is not None:
             colliders = contact.surface.colliders_at(frame, fraction)
-            led = self._leader.lead(start, guess, colliders, tolerance, span)
-            guess, held = led.positions, (*held, *led.held)
+            brought = self._leader.lead(start, guess, colliders, tolerance, span)
+            guess, held = brought.positions, (*held, *brought.held)
         minimum = self._newton.minimize(guess, tolerance, span, MAX_ITERATIONS)
         positions = minimum.positions
         led = (positions - start) / step

@@ -140,6 +140,13 @@ class BlockMatrix:
         self.couplings = self._no_couplings
         self.values[self.pattern.diagonal, ::4] = values[:, None]
 
+    def couple(self, couplings: Couplings) -> None:
+        """Adds blocks that may lie outside the pattern."""
+        if len(self.couplings):
+            present = self.couplings
+            couplings = couplings.added_to(present.starts, present.columns, present.values)
+        self.couplings = couplings
+
     def add_diagonal_blocks(self, vertices: Tensor, blocks: Tensor) -> None:
         """Adds (S, 9) blocks to the diagonal at (S,) different vertices that are not pinned."""
         self.values[self.pattern.diagonal_of[vertices]] += blocks

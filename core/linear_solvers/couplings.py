@@ -63,7 +63,7 @@ class Couplings:
         rows = np.concatenate([np.repeat(np.arange(size), np.diff(starts)), self.rows])
         keys = rows * size + np.concatenate([columns, self.columns])
         different, where = np.unique(keys, return_inverse=True)
-        total = np.zeros((len(different), 9))
+        total = np.zeros((len(different), 9), dtype=self.values.dtype)
         # The blocks of either are different ones.
         total[where[: len(columns)]] = values
         total[where[len(columns) :]] += self.values

@@ -113,8 +113,8 @@ def _add_coarse(
     arms: Any,
     out: Any,
 ) -> None:
-    """Adds Zᵀ A Z, where row i of Z moves unknown i by the translation t and rotation w of its group:
-    t + w × arm."""
+    """Adds Zᵀ A Z, where row i of Z moves unknown i by the translation t and rotation w of its
+    group: t + w × arm."""
     for group in shared_range(len(group_starts) - 1):
         rows = out[6 * group : 6 * group + 6]
         image = np.empty((3, 6))

@@ -19,6 +19,7 @@ from ..linear_solvers.block_matrix import BlockMatrix, BlockPattern
 from ..linear_solvers.couplings import Couplings
 from ..linear_solvers.rigid_modes import bisect, group_size
 from ..potentials import GroundFriction, Viscosity
+from ..potentials.attachments import Attachments
 from ..system import System
 from .ground_path import GroundPath
 
@@ -68,6 +69,7 @@ class IncrementalPotential:
         barrier = system.ground_barrier
         self._friction: GroundFriction | None = None
         self._path: GroundPath | None = None
+        self._attachments = Attachments.of_scene(system.scene, system.starts, system.mass)
         #: Between surfaces; None where there is none.
         self.contact: MeshContact | None = None
         if system.scene.contact is not None:
@@ -197,7 +199,7 @@ class IncrementalPotential:
             return predicted
         return self._path.land(positions, predicted, self._weight)
 
-    def lag(self, positions: Tensor, settled: bool) -> float:
+    def lag(self, positions: Tensor, settled: bool = True) -> float:
         """Takes what lags behind, the normal forces of friction, from ``positions``.
 
         Args:
@@ -233,6 +235,8 @@ class IncrementalPotential:
             parts.append(system.ground_barrier.energy(positions))
         if self._friction is not None:
             parts.append(self._friction.energy(positions))
+        if self._attachments is not None:
+            parts.append(self._attachments.energy(positions))
         parts += [contact.energy(positions) for contact in touching]
         values = torch.stack([part.reshape(()) for part in parts]).tolist()
         hidden = sum(part.cancelled for part in system.elasticities)
@@ -256,6 +260,8 @@ class IncrementalPotential:
             system.ground_barrier.add_gradient(positions, gradient)
         if self._friction is not None:
             self._friction.add_gradient(positions, gradient)
+        if self._attachments is not None:
+            self._attachments.add_gradient(positions, gradient)
         return gradient
 
     def hessian(self, positions: Tensor, projected: bool = True) -> BlockMatrix:
@@ -269,14 +275,21 @@ class IncrementalPotential:
             system.ground_barrier.add_hessian(positions, matrix)
         if self._friction is not None:
             self._friction.add_hessian(positions, matrix)
+        if self._attachments is not None:
+            matrix.couple(self._joints)
         if self.contact is not None:
-            matrix.couplings = self._couplings(positions, projected)
+            matrix.couple(self._touching(self.contact, positions, projected))
         return matrix
 
-    def _couplings(self, positions: Tensor, projected: bool) -> Couplings:
-        assert self.contact is not None
-        pattern, surface = self.pattern, self.contact.surface
-        hessian = self.contact.hessian(positions, projected)
+    @cached_property
+    def _joints(self) -> Couplings:
+        assert self._attachments is not None
+        pattern, joints = self.pattern, self._attachments.couplings()
+        return Couplings.of(joints, pattern.unknown_of, pattern.size, self.matrix.dtype)
+
+    def _touching(self, contact: MeshContact, positions: Tensor, projected: bool) -> Couplings:
+        pattern, surface = self.pattern, contact.surface
+        hessian = contact.hessian(positions, projected)
         unknown_of = pattern.unknown_of
         if surface.selected is not None:
             bodies = unknown_of[surface.selected]
@@ -306,9 +319,8 @@ class IncrementalPotential:
             share *= 0.5
         length = float(torch.linalg.vector_norm(chord, dim=0).max())
         if length > self.contact.longest_way:
-            chord, straight_slope = (
-                part * (self.contact.longest_way / length) for part in (chord, straight_slope)
-            )
+            scale = self.contact.longest_way / length
+            chord, straight_slope = scale * chord, scale * straight_slope
         limit = self.max_step(positions, chord)
         limit = min(limit, self.contact.sweep(positions, positions + chord))
         return Way(lambda part: positions + part * chord, straight_slope, limit, 1.0)
