@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .surface import CollisionSurface, Points
 from .toolkit import toolkit
@@ -44,6 +45,15 @@ class ContactBarrier:
         self._stiffness = value
         self.potential = toolkit().BarrierPotential(self.distance, value, self._by_area)
 
+    def force(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(K,) −b'(d) of pairs of weight one at (K,) distances in metres, in newtons, or for the
+        convergent formulation in newtons a square metre."""
+        squares, reach = distances * distances, self.distance * self.distance
+        gap = np.minimum(squares / reach - 1.0, 0.0)
+        logarithm = np.log(np.minimum(squares / reach, 1.0))
+        slope = gap * (2.0 * logarithm + gap / (gap + 1.0)) * 2.0 * distances / reach
+        return self._stiffness * (self.distance if self._by_area else reach * reach) * slope
+
     def energy(self, collisions: Any, points: Points) -> float:
         """In joules, at (V, 3) points."""
         return float(self.potential(collisions, self._surface.mesh, points))
@@ -53,8 +63,6 @@ class ContactBarrier:
         flat = self.potential.gradient(collisions, self._surface.mesh, points)
         return np.asarray(flat).reshape(-1, 3)
 
-    def hessian(self, collisions: Any, points: Points, projected: bool) -> Any:
+    def hessian(self, collisions: Any, points: Points) -> Any:
         """(3V, 3V) sparse, in N/m; projected pair by pair to be positive semi-definite."""
-        kinds = toolkit().PSDProjectionMethod
-        projection = kinds.CLAMP if projected else kinds.NONE
-        return self.potential.hessian(collisions, self._surface.mesh, points, projection)
+        return self.potential.hessian(collisions, self._surface.mesh, points, toolkit().CLAMP)

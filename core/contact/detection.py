@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .surface import CollisionSurface, Points
 from .toolkit import all_threads, toolkit
 
@@ -52,6 +54,12 @@ class Detection:
                     self._mesh, before, after, 0.0, self._narrow_phase
                 )
             )
+
+    def near(self, points: Points) -> Points:
+        """(V,) the least distance, in metres, of what each vertex is a corner of to what was found
+        for it on the way swept last; infinite where nothing was."""
+        distances = self._candidates.compute_per_vertex_safe_distances(self._mesh, points, math.inf)
+        return np.asarray(distances)
 
     def gap(self, collisions: Any, points: Points) -> float:
         """The least distance of what is close, in metres; infinite where nothing is."""

@@ -6,19 +6,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from .barrier import ContactBarrier
 from .friction_pairs import FrictionPairs
+from .pairs import Pairs
 from .surface import CollisionSurface, Points
-from .toolkit import toolkit
+
+Values = NDArray[np.float64]
 
 
 class ContactFriction:
-    """Σ μ N f₀(|u|), u the way that two surfaces slid along each other since the step began.
+    """Σ N φ(|u|), u the way that two surfaces slid along each other since the step began.
 
-    The normal forces N and the planes to slide in are those where ``lag`` was called last. Below
-    the slip ε pairs stick; f₀ is that of ``GroundFriction``. Where the kinetic coefficient is lower
-    than the static one, μ falls smoothly from one to the other between ε and 2ε.
+    φ' grows as μ (2s/ε − s²/ε²) up to the slip ε, below which pairs stick, and falls smoothly to
+    the kinetic μ between ε and 2ε. The normal forces N, the closest points and the planes to slide
+    in are those where ``lag`` was called last.
 
     Source: Li et al., "Incremental Potential Contact", ACM Transactions on Graphics 39(4), 2020,
     section 5.
@@ -32,17 +36,14 @@ class ContactFriction:
     def __init__(
         self, surface: CollisionSurface, barrier: ContactBarrier, pairs: FrictionPairs
     ) -> None:
-        self._surface, self._barrier, self._pairs = surface, barrier, pairs
-        self._objects = surface.object_of.astype(np.float64)
-        self._sliding = toolkit().TangentialCollisions()
-        self._normal_forces = np.zeros(len(self._objects))
-        self._start: Points = np.zeros((len(self._objects), 3), order="F")
-        self._slip = 1.0
+        self._surface, self._barrier, self._coefficients = surface, barrier, pairs
+        self._normal_forces = np.zeros(len(surface.object_of))
+        self._slide = sparse.csr_array((0, 3 * len(surface.object_of)))
+        self._static = self._kinetic = np.empty(0)
 
     def begin_step(self, start: Points, slip: float) -> None:
         """Measures ways from (V, 3) ``start``; below ``slip`` metres pairs stick."""
         self._start, self._slip = start, slip
-        self._potential = toolkit().FrictionPotential(slip)
 
     def lag(self, collisions: Any, points: Points) -> tuple[float, float]:
         """Takes normal forces and planes at (V, 3) points.
@@ -50,57 +51,113 @@ class ContactFriction:
         Returns:
             By how much the forces on vertices changed, added up, and their sum, in newtons.
         """
-        self._build(collisions, points)
+        pairs = Pairs.of(collisions, self._surface.mesh, points)
+        differences = pairs.differences(points)
+        distances = np.linalg.norm(differences, axis=1)
+        forces = pairs.weights * self._barrier.force(distances)
+        first, second = np.sort(self._surface.object_of[pairs.ends()], axis=1).T
+        forces = _without_negative(forces, first * len(self._coefficients.static) + second)
+        acting = forces > 0.0
+        self._static = (forces * self._coefficients.static[first, second])[acting]
+        self._kinetic = (forces * self._coefficients.kinetic[first, second])[acting]
+        normals = differences[acting] / distances[acting, None]
+        self._slide = _sliding(pairs, acting, normals, len(points))
         before = self._normal_forces
-        gradient = self._barrier.gradient(collisions, points)
-        self._normal_forces = np.linalg.norm(gradient, axis=1)
+        self._normal_forces = np.linalg.norm(self._barrier.gradient(collisions, points), axis=1)
         changed = np.abs(self._normal_forces - before).sum()
         return float(changed), float(self._normal_forces.sum())
 
     def creep(self, before: Points, after: Points) -> float:
-        """How much the friction of pairs changed between two places, as a share of the whole: what
-        has come to rest holds with the force it held with."""
-        first, second = (
-            np.linalg.norm(self.gradient(points), axis=1) for points in (before, after)
-        )
-        change = np.linalg.norm(self.gradient(after) - self.gradient(before), axis=1)
-        whole = float(np.maximum(first, second).sum())
-        return float(change.sum()) / whole if whole > 0.0 else 0.0
+        """How far pairs that stuck at (V, 3) ``before`` have moved since, at most, in slips."""
+        first, second = self._ways(before), self._ways(after)
+        held = np.linalg.norm(first, axis=1) < self._slip
+        moved = np.linalg.norm(second - first, axis=1)
+        return float(moved[held].max(initial=0.0)) / self._slip
 
     def energy(self, points: Points) -> float:
         """In joules, at (V, 3) points."""
-        return float(self._potential(self._sliding, self._surface.mesh, self._way(points)))
+        ratio = self._lengths(self._ways(points)) / self._slip
+        grown = np.minimum(ratio, 1.0)
+        fallen = np.clip(ratio - 1.0, 0.0, 1.0)
+        sticking = grown * grown * (1.0 - grown / 3.0)
+        sliding = np.maximum(ratio - 1.0, 0.0)
+        # What is lost as μ falls: ∫ (3t² − 2t³) dt up to 1, and all of it beyond.
+        lost = fallen**3 - 0.5 * fallen**4 + np.maximum(ratio - 2.0, 0.0)
+        drop = self._static - self._kinetic
+        return float(self._slip * (self._static @ (sticking + sliding) - drop @ lost))
 
     def gradient(self, points: Points) -> Points:
         """(V, 3) in newtons."""
-        flat = self._potential.gradient(self._sliding, self._surface.mesh, self._way(points))
+        ways = self._ways(points)
+        stiffness, _ = self._stiffness(self._lengths(ways))
+        flat = self._slide.T @ (stiffness[:, None] * ways).ravel()
         return np.asarray(flat).reshape(-1, 3)
 
     def hessian(self, points: Points, projected: bool) -> Any:
-        """(3V, 3V) sparse, in N/m."""
-        kinds = toolkit().PSDProjectionMethod
-        projection = kinds.CLAMP if projected else kinds.NONE
-        return self._potential.hessian(
-            self._sliding, self._surface.mesh, self._way(points), projection
+        """(3V, 3V) sparse and positive semi-definite, in N/m.
+
+        Projected, it holds against sliding on as it holds across: a bound from above, with which
+        no step leaps over the place where a pair would stick.
+        """
+        ways = self._ways(points)
+        lengths = self._lengths(ways)
+        across, along = self._stiffness(lengths)
+        blocks = across[:, None, None] * np.eye(2)
+        if not projected:
+            directions = ways / lengths[:, None]
+            change = np.maximum(along, 0.0) - across
+            blocks = blocks + change[:, None, None] * directions[:, :, None] * directions[:, None]
+        count = len(blocks)
+        middle = sparse.bsr_array(
+            (blocks, np.arange(count), np.arange(count + 1)), shape=(2 * count, 2 * count)
         )
+        return self._slide.T @ (middle @ self._slide)
 
-    def _way(self, points: Points) -> Points:
-        return np.asfortranarray(points - self._start)
+    def _stiffness(self, lengths: Values) -> tuple[Values, Values]:
+        """N φ'/s across the way, and N φ'' along it, in N/m."""
+        ratio = lengths / self._slip
+        grown, fallen = np.minimum(ratio, 1.0), np.clip(ratio - 1.0, 0.0, 1.0)
+        drop = self._static - self._kinetic
+        force = self._static * grown * (2.0 - grown)
+        force -= drop * fallen * fallen * (3.0 - 2.0 * fallen)
+        along = 2.0 * self._static * (1.0 - grown) - 6.0 * drop * fallen * (1.0 - fallen)
+        return force / lengths, along / self._slip
 
-    def _build(self, collisions: Any, points: Points) -> None:
-        mesh, potential = self._surface.mesh, self._barrier.potential
-        pairs = self._pairs
-        if pairs.is_uniform:
-            static, kinetic = pairs.static[0, 0], pairs.kinetic[0, 0]
-            self._sliding.build(mesh, points, collisions, potential, static, kinetic)
-            return
-        # The toolkit blends numbers of two vertices: their objects, which a table knows.
-        count = len(pairs.static)
-        objects, shifted = self._objects, self._objects + count
-        table = np.concatenate([pairs.static, pairs.kinetic]).tolist()
+    def _ways(self, points: Points) -> Points:
+        """(K, 2) of the pairs, in their planes."""
+        way = np.ascontiguousarray(points - self._start).ravel()
+        return np.asarray(self._slide @ way).reshape(-1, 2)
 
-        def blend(first: float, second: float) -> float:
-            # Interpolated over a triangle, whose corners belong to one object.
-            return float(table[round(first)][round(second) % count])
+    def _lengths(self, ways: Points) -> Values:
+        """(K,) never quite zero, for the sake of directions."""
+        return np.maximum(np.linalg.norm(ways, axis=1), 1e-9 * self._slip)
 
-        self._sliding.build(mesh, points, collisions, potential, objects, shifted, blend)
+
+def _without_negative(forces: Values, groups: NDArray[np.int64]) -> Values:
+    """(K,) none of which is negative, with the same sum in each group of pairs.
+
+    Pairs of negative weight cancel others beside them; friction of their own would push.
+    """
+    size = int(groups.max(initial=0)) + 1
+    whole = np.bincount(groups, forces, size)
+    positive = np.maximum(forces, 0.0)
+    present = np.bincount(groups, positive, size)
+    share = np.divide(whole, present, out=np.zeros(size), where=present > 0.0)
+    return positive * np.clip(share, 0.0, 1.0)[groups]
+
+
+def _sliding(pairs: Pairs, acting: NDArray[np.bool_], normals: Points, count: int) -> Any:
+    """(2K, 3V) matrix from positions to the ways of pairs in the planes across ``normals``."""
+    vertices, coefficients = pairs.vertices[acting], pairs.coefficients[acting]
+    # The axis that the normal has least of gives a first direction in the plane.
+    axes = np.eye(3)[np.abs(normals).argmin(axis=1)]
+    first = np.cross(normals, axes)
+    first /= np.linalg.norm(first, axis=1)[:, None]
+    basis = np.stack([first, np.cross(normals, first)], axis=1)
+    values = np.einsum("kti,ka->ktai", basis, coefficients).reshape(-1, 12)
+    columns = (3 * vertices[:, :, None] + np.arange(3)).reshape(-1, 12)
+    columns = np.repeat(columns, 2, axis=0)
+    starts = 12 * np.arange(len(values) + 1)
+    return sparse.csr_array(
+        (values.ravel(), columns.ravel(), starts), shape=(len(values), 3 * count)
+    )

@@ -23,6 +23,8 @@ from .surface import CollisionSurface, Points
 # No vertex goes further in one step of a search, in mean edges: what is looked at grows with the
 # cube of the way.
 LONGEST_WAY = 4.0
+# What gets about as narrow as the narrowest place is one with it.
+NARROW = 1.05
 
 
 class MeshContact:
@@ -108,9 +110,16 @@ class MeshContact:
         """
         start, end = self.points(before), self.points(after, colliders)
         self._detection.sweep(start, end)
-        share = self._detection.free_share(start, end)
-        self.limited_steps += share < 1.0
-        return share
+        return self._detection.free_share(start, end)
+
+    def blocked(self, before: Points, after: Points) -> set[int]:
+        """The objects between which the way swept last got narrowest, between two (V, 3) places."""
+        distances = [self._detection.near(points) for points in (before, after)]
+        found = np.isfinite(distances[0])
+        share = np.full(len(found), math.inf)
+        share[found] = distances[1][found] / distances[0][found]
+        narrowest = share <= NARROW * share.min()
+        return set(self.surface.object_of[narrowest].tolist())
 
     # The step
 
@@ -199,9 +208,10 @@ class MeshContact:
         out += torch.as_tensor(self.surface.pull_back(gradient)).to(out)
 
     def hessian(self, positions: Tensor, projected: bool) -> Any:
-        """(3V, 3V) sparse over the vertices of the surface, in N/m."""
+        """(3V, 3V) sparse over the vertices of the surface, in N/m, always positive semi-definite:
+        where surfaces slide and roll over each other, that of the barrier itself rarely is."""
         self._look(positions)
-        hessian = self.barrier.hessian(self._collisions, self._points, projected)
+        hessian = self.barrier.hessian(self._collisions, self._points)
         if self._friction is not None:
             hessian = hessian + self._friction.hessian(self._points, projected)
         return hessian

@@ -21,6 +21,10 @@ from .integrator import Stepper
 # A frame that does not converge is taken again with twice the steps, at most this often.
 RETRIES = 3
 MAX_ITERATIONS = 60
+# With contact, where many surfaces meet one after the other.
+MAX_CONTACT_ITERATIONS = 200
+# Where surfaces hit each other, a step need not be exacter than this share of the fastest way.
+SHARE_OF_WAY = 5e-3
 
 
 class ImplicitStepper(Stepper):
@@ -78,18 +82,20 @@ class ImplicitStepper(Stepper):
         if self._system.moving_pins is not None:
             pins = self._system.moving_pins
             inertial[:, pins.vertices] = pins.positions(frame, fraction)
-        objective, tolerance = self._objective, self._tolerance * span
+        objective = self._objective
         before = None if state.before is None else state.before[0]
         contact = objective.contact
         if contact is not None:
             contact.begin(state.colliders)
         objective.begin(start, inertial, span, before)
+        tolerance = self._tolerance_of(inertial - start, span)
         guess, held = self._guess(start, inertial, span), state.effort.held
         if contact is not None and self._leader is not None:
             colliders = contact.surface.colliders_at(frame, fraction)
             brought = self._leader.lead(start, guess, colliders, tolerance, span)
             guess, held = brought.positions, (*held, *brought.held)
-        minimum = self._newton.minimize(guess, tolerance, span, MAX_ITERATIONS)
+        limit = MAX_ITERATIONS if contact is None else MAX_CONTACT_ITERATIONS
+        minimum = self._newton.minimize(guess, tolerance, span, limit)
         positions = minimum.positions
         led = (positions - start) / step
         velocities = torch.where(self._system.free, self.velocities(state, positions, step), led)
@@ -101,6 +107,13 @@ class ImplicitStepper(Stepper):
             effort=self._effort(minimum, state.effort, span, held),
             colliders=None if contact is None else contact.colliders,
         )
+
+    def _tolerance_of(self, way: Tensor, span: float) -> float:
+        """In metres, of a step in which vertices would go (3, N) ``way`` without forces."""
+        if self._objective.contact is None:
+            return self._tolerance * span
+        fastest = float(torch.linalg.vector_norm(way, dim=0).max())
+        return max(self._tolerance * span, SHARE_OF_WAY * fastest)
 
     def _effort(
         self, minimum: Minimum, before: Effort, span: float, held: tuple[str, ...]

@@ -29,6 +29,8 @@ SLIP_RATE = 1e-4
 CONTACT_SLIP = 3.0
 # A step that has met less curvature than the model holds may go on for so many times its length.
 LONGEST_STEP = 64.0
+# In metres: below it, how far a way could be extended has no meaning.
+SHORTEST_WAY = 1e-12
 # The straight way to where a bent step leads has to descend by this share of what the step does.
 DESCENT, STRAIGHTENINGS = 0.1, 10
 
@@ -318,12 +320,15 @@ class IncrementalPotential:
                 break
             share *= 0.5
         length = float(torch.linalg.vector_norm(chord, dim=0).max())
-        if length > self.contact.longest_way:
-            scale = self.contact.longest_way / length
-            chord, straight_slope = scale * chord, scale * straight_slope
-        limit = self.max_step(positions, chord)
-        limit = min(limit, self.contact.sweep(positions, positions + chord))
-        return Way(lambda part: positions + part * chord, straight_slope, limit, 1.0)
+        # As far as it may be looked along, and a search may want to go.
+        reach = min(LONGEST_STEP, self.contact.longest_way / max(length, SHORTEST_WAY))
+        whole = reach * chord
+        free = self.contact.sweep(positions, positions + whole)
+        longest = reach * min(free, self.max_step(positions, whole))
+        self.contact.limited_steps += longest < 1.0
+        return Way(
+            lambda part: positions + part * chord, straight_slope, min(1.0, longest), longest
+        )
 
     def path(self, positions: Tensor, direction: Tensor) -> Callable[[float], Tensor]:
         """The curve along a Newton step; the Hessian is the one evaluated last."""

@@ -87,14 +87,33 @@ class Leader:
         return Led(positions, tuple(dict.fromkeys(held)))
 
     def _go_straight(self, positions: Tensor) -> Tensor:
-        """Everything towards the goal, until something meets."""
-        self._contact.stay(positions)
-        while True:
-            way, aside = self._goal - positions, self._colliders - self._contact.colliders
+        """Every object towards its goal, until it meets another."""
+        contact = self._contact
+        contact.stay(positions)
+        going = set(range(len(contact.surface.names)))
+        while going:
+            way, aside = self._ways(positions, going)
             is_last = self._scale(way, aside) == 1.0
+            before = contact.points(positions)
             positions, share = self._move(positions, way, aside)
-            if is_last or share < 1.0:
-                return positions
+            if share == 1.0 and is_last:
+                break
+            if share < 1.0:
+                stopped = contact.blocked(before, contact.points(positions)) & going
+                # Nothing seen to be in the way of what goes on: all of it is.
+                going = going - stopped if stopped else set()
+        return positions
+
+    def _ways(self, positions: Tensor, going: set[int]) -> tuple[Tensor, Points]:
+        """What is left of the ways of some objects, and none of those of others."""
+        way, aside = self._goal - positions, self._colliders - self._contact.colliders
+        for item, where in enumerate(self._slices):
+            if item not in going:
+                way[:, where] = 0.0
+        for item, where in enumerate(self._contact.surface.collider_slices, len(self._slices)):
+            if item not in going:
+                aside[where] = 0.0
+        return way, aside
 
     def _push(self, positions: Tensor) -> tuple[Tensor, float]:
         """What is led as far as it can go, and free vertices as Newton's method expects of them."""
@@ -118,11 +137,13 @@ class Leader:
         scale = self._scale(way, aside)
         after, moved = positions + scale * way, contact.colliders + scale * aside
         if scale == 1.0:
-            # Not just nearly, as rounding may have it.
-            after, moved = torch.where(self._pinned, self._goal, after), self._colliders
+            # Exactly there, not just nearly, as rounding may have it.
+            after = torch.where(self._pinned & (way != 0.0), self._goal, after)
+            moved = np.where(aside != 0.0, self._colliders, moved)
         share = min(
             contact.sweep(positions, after, moved), self._objective.max_step(positions, scale * way)
         )
+        contact.limited_steps += share < 1.0
         if share < 1.0:
             after = positions + share * scale * way
             moved = contact.colliders + share * scale * aside

@@ -268,8 +268,10 @@ class _Search:
         else:
             return 0.0
         self._accept()
-        while 1.0 <= fraction < way.longest and start - self._energy > max(
-            -STRAIGHT * fraction * way.slope, slack
+        while (
+            fraction >= 1.0
+            and 2.0 * fraction <= way.longest
+            and start - self._energy > max(-STRAIGHT * fraction * way.slope, slack)
         ):
             self._try(way, 2.0 * fraction)
             if not self._tried_energy < self._energy:
