@@ -152,7 +152,7 @@ def _slide(
 ) -> Slide:
     scene = _scene(kind, friction, kinetic)
     scene.bodies[0].initial_positions = _rest(kind)
-    scene.bodies[0].velocity = speed * _downhill()
+    scene.bodies[0].velocity = tuple(speed * _downhill())
     simulator = Simulator(scene, ImplicitEuler(tolerance), device="cpu")
     weights = (simulator.system.mass / simulator.system.mass.sum()).numpy()
     frames = [simulator.frame(), *simulator.run(round(FRAME_RATE * seconds))]
