@@ -9,18 +9,23 @@ from ..check import Subject
 from . import (
     bounce,
     cantilever,
+    colliding_bodies,
+    contact_slope,
     damping,
     energy,
     free_fall,
     friction,
     hertz,
+    impact,
     inversion,
     momentum,
+    no_intersections,
     order,
     patch_test,
     rest_force,
     rotation,
     stress,
+    two_spheres,
 )
 
 #: In the order of the page.
@@ -39,4 +44,9 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "friction": friction.run,
     "inversion": inversion.run,
     "damping": damping.run,
+    "two_spheres": two_spheres.run,
+    "contact_slope": contact_slope.run,
+    "colliding_bodies": colliding_bodies.run,
+    "impact": impact.run,
+    "no_intersections": no_intersections.run,
 }
