@@ -14,6 +14,9 @@ from .toolkit import all_threads, toolkit
 # How far apart two parts may be to be looked at, in units of the distance at which they push: for
 # what rounding does to boxes.
 MARGIN = 1.01
+# Additive CCD steps through what is closer than rounding can tell: below this share of the distance
+# a method takes its place that bounds its own rounding, and takes some ten times as long.
+NARROW = 1e-3
 
 
 class Detection:
@@ -29,7 +32,8 @@ class Detection:
         kit = toolkit()
         self._mesh, self._distance, self._by_area = surface.mesh, distance, by_area
         self._candidates = kit.Candidates()
-        self._broad_phase, self._narrow_phase = kit.LBVH(), kit.AdditiveCCD()
+        self._broad_phase = kit.LBVH()
+        self._quick, self._exact = kit.AdditiveCCD(), kit.TightInclusionCCD()
 
     def sweep(self, before: Points, after: Points) -> None:
         """Looks for all that may come close on a straight way between two (V, 3) places."""
@@ -48,10 +52,12 @@ class Detection:
 
     def free_share(self, before: Points, after: Points) -> float:
         """The share of the way swept last that can be gone before anything meets."""
+        narrow = float(self.near(before).min()) < NARROW * self._distance
+        method = self._exact if narrow else self._quick
         with all_threads():
             return float(
                 self._candidates.compute_collision_free_stepsize(
-                    self._mesh, before, after, 0.0, self._narrow_phase
+                    self._mesh, before, after, 0.0, method
                 )
             )
 

@@ -17,6 +17,7 @@ from .detection import Detection
 from .distance import contact_distance
 from .friction import ContactFriction
 from .friction_pairs import FrictionPairs
+from .pairs import Pairs
 from .stiffness import AdaptiveStiffness, physical_stiffness
 from .surface import CollisionSurface, Points
 
@@ -64,6 +65,8 @@ class MeshContact:
         self.longest_way = LONGEST_WAY * self.surface.edge_length
         self.colliders = self.surface.colliders_at(0, 0.0)
         self._seen: Tensor | None = None
+        #: Below it pairs stick, in metres.
+        self.slip = 0.0
         #: Steps of a search that had to be cut, in this frame.
         self.limited_steps = 0
 
@@ -134,7 +137,7 @@ class MeshContact:
         Args:
             lagged: (3, N) where normal forces are taken, if not at the start.
         """
-        self._updates_left = self._updates
+        self._updates_left, self.slip = self._updates, slip
         if self._friction is not None:
             self._friction.begin_step(self.points(start), slip)
             self.stay(start if lagged is None else lagged)
@@ -249,6 +252,13 @@ class MeshContact:
         """The least distance between surfaces that are close, in metres; else infinite."""
         self._look(positions)
         return self._detection.gap(self._collisions, self._points)
+
+    def touching(self, positions: Tensor) -> set[int]:
+        """The objects that are close to others or themselves."""
+        self.stay(positions)
+        self._look(positions)
+        pairs = Pairs.of(self._collisions, self.surface.mesh, self._points)
+        return set(self.surface.object_of[pairs.ends()].ravel().tolist())
 
     def count(self, positions: Tensor) -> int:
         """Pairs that are close."""

@@ -22,13 +22,15 @@ class BDF2(Integrator):
     of implicit Euler.
 
     Args:
-        tolerance: a step has converged when a Newton step moves nothing faster than this, in m/s.
+        tolerance: a step has converged when a Newton step moves nothing faster than this, in m/s;
+            None is 0.001, and where surfaces touch a two-hundredth of the fastest motion if that
+            is more.
 
     Source: Hairer and Wanner, "Solving Ordinary Differential Equations II", 2nd edition, chapter
     V.1.
     """
 
-    tolerance: float = 1e-3
+    tolerance: float | None = None
 
     def stepper(self, system: System, frame_time: float, substeps: int | None) -> ImplicitStepper:
         return _BDF2Stepper(system, frame_time, substeps, self.tolerance)

@@ -13,7 +13,7 @@ from torch import Tensor
 from ..errors import InstabilityError, SceneError
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..minimizers.leading import Leader
-from ..minimizers.newton import Minimum, Newton
+from ..minimizers.newton import STILL, Minimum, Newton
 from ..state import Effort, State
 from ..system import System
 from .integrator import Stepper
@@ -21,6 +21,8 @@ from .integrator import Stepper
 # A frame that does not converge is taken again with twice the steps, at most this often.
 RETRIES = 3
 MAX_ITERATIONS = 60
+# In m/s.
+TOLERANCE = 1e-3
 # With contact, where many surfaces meet one after the other.
 MAX_CONTACT_ITERATIONS = 200
 # Where surfaces hit each other, a step need not be exacter than this share of the fastest way.
@@ -34,14 +36,15 @@ class ImplicitStepper(Stepper):
         system: to be carried on.
         frame_time: seconds from one frame to the next.
         substeps: time steps a frame; one where that is None, and more where one does not converge.
-        tolerance: in m/s.
+        tolerance: in m/s; None as ``ImplicitEuler`` says.
     """
 
     def __init__(
-        self, system: System, frame_time: float, substeps: int | None, tolerance: float
+        self, system: System, frame_time: float, substeps: int | None, tolerance: float | None
     ) -> None:
         super().__init__(substeps or 1, adapts=substeps is None)
-        self._system, self._frame_time, self._tolerance = system, frame_time, tolerance
+        self._system, self._frame_time, self._tolerance = system, frame_time, tolerance or TOLERANCE
+        self._relaxes = tolerance is None
         self._objective = IncrementalPotential(system)
         self._newton = Newton(self._objective)
         contact = self._objective.contact
@@ -88,14 +91,15 @@ class ImplicitStepper(Stepper):
         if contact is not None:
             contact.begin(state.colliders)
         objective.begin(start, inertial, span, before)
-        tolerance = self._tolerance_of(inertial - start, span)
+        relaxed = self._relaxation(inertial - start, span)
+        tolerance = relaxed * self._tolerance * span
         guess, held = self._guess(start, inertial, span), state.effort.held
         if contact is not None and self._leader is not None:
             colliders = contact.surface.colliders_at(frame, fraction)
             brought = self._leader.lead(start, guess, colliders, tolerance, span)
             guess, held = brought.positions, (*held, *brought.held)
         limit = MAX_ITERATIONS if contact is None else MAX_CONTACT_ITERATIONS
-        minimum = self._newton.minimize(guess, tolerance, span, limit)
+        minimum = self._newton.minimize(guess, tolerance, span, limit, still=relaxed * STILL)
         positions = minimum.positions
         led = (positions - start) / step
         velocities = torch.where(self._system.free, self.velocities(state, positions, step), led)
@@ -108,12 +112,13 @@ class ImplicitStepper(Stepper):
             colliders=None if contact is None else contact.colliders,
         )
 
-    def _tolerance_of(self, way: Tensor, span: float) -> float:
-        """In metres, of a step in which vertices would go (3, N) ``way`` without forces."""
-        if self._objective.contact is None:
-            return self._tolerance * span
+    def _relaxation(self, way: Tensor, span: float) -> float:
+        """By how much tolerances are relaxed in a step in which vertices would go (3, N) ``way``
+        without forces."""
+        if self._objective.contact is None or not self._relaxes:
+            return 1.0
         fastest = float(torch.linalg.vector_norm(way, dim=0).max())
-        return max(self._tolerance * span, SHARE_OF_WAY * fastest)
+        return max(1.0, SHARE_OF_WAY * fastest / (self._tolerance * span))
 
     def _effort(
         self, minimum: Minimum, before: Effort, span: float, held: tuple[str, ...]
@@ -152,7 +157,11 @@ class ImplicitStepper(Stepper):
         # Whatever touches makes itself felt on the way to the guess.
         energies = [objective.energy_apart(guess) for guess in guesses]
         finite = [math.inf if math.isnan(energy) else energy for energy in energies]
-        return guesses[finite.index(min(finite))]
+        best = guesses[finite.index(min(finite))]
+        # Friction has to be given the chance to hold what rests.
+        for where in objective.resting(start, inertial):
+            best[:, where] = staying[:, where]
+        return best
 
 
 def _lost(system: System, state: State) -> str:

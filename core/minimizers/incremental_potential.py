@@ -201,6 +201,19 @@ class IncrementalPotential:
             return predicted
         return self._path.land(positions, predicted, self._weight)
 
+    def resting(self, start: Tensor, inertial: Tensor) -> list[slice]:
+        """Vertices of the bodies that touch others at (3, N) ``start`` and are slower than friction
+        lets go of, by where they would go without forces."""
+        if self.contact is None:
+            return []
+        way = torch.linalg.vector_norm((inertial - start) * self.system.free, dim=0)
+        touching = self.contact.touching(start)
+        return [
+            where
+            for body, where in enumerate(self.system.body_slices())
+            if body in touching and float(way[where].max()) < self.contact.slip
+        ]
+
     def lag(self, positions: Tensor, settled: bool = True) -> float:
         """Takes what lags behind, the normal forces of friction, from ``positions``.
 

@@ -33,9 +33,9 @@ FAST = 0.2
 # Normal forces of friction are taken anew after every step, until a step within so many tolerances
 # changes them by no more than this share.
 LAG_NEAR, LAG_CHANGE = 200.0, 0.03
-# Those between surfaces only when the search moves by no more tolerances than this: on the way,
-# surfaces come as close as steps let them.
-SETTLED = 10.0
+# Those between surfaces are taken from so many tolerances on, since on the way surfaces come as
+# close as steps let them, and until a step is within the lesser number.
+SETTLING, SETTLED = 50.0, 3.0
 # What friction holds must have come to rest within this share of the way that breaks it loose.
 STILL = 0.1
 
@@ -109,6 +109,7 @@ class Newton:
         step: float,
         max_iterations: int,
         lags: bool = True,
+        still: float = STILL,
     ) -> Minimum:
         """
         Args:
@@ -117,9 +118,10 @@ class Newton:
             step: of the time integration, in seconds.
             max_iterations: Newton steps at most.
             lags: whether what lags behind is taken anew on the way.
+            still: how far what friction holds may move in the last step, in slips.
         """
         search = _Search(
-            self._objective, self._solver, positions, tolerance, step, self._forcing, lags
+            self._objective, self._solver, positions, tolerance, step, self._forcing, lags, still
         )
         for _ in range(max_iterations):
             stopped = search.step()
@@ -147,9 +149,10 @@ class _Search:
         step: float,
         forcing: float,
         lags: bool,
+        still: float,
     ) -> None:
         self._objective, self._solver, self._positions = objective, solver, positions
-        self._tolerance, self._forcing = tolerance, forcing
+        self._tolerance, self._forcing, self._still = tolerance, forcing, still
         # The error's energy bounds ½ m v² of the error in velocity.
         self._absolute = LINEAR_SHARE * tolerance / step * math.sqrt(objective.free_mass)
         self._iterations = self._linear_iterations = 0
@@ -197,7 +200,7 @@ class _Search:
         self._plan(fraction, self._move <= FAST * previous)
         if not (within or fraction >= 1.0) or not self._arrived():
             return ""
-        if objective.creep(before, self._positions) > STILL:
+        if objective.creep(before, self._positions) > self._still:
             self._keeps_hessian = False
             return ""
         return CONVERGED
@@ -214,10 +217,10 @@ class _Search:
     def _arrived(self) -> bool:
         """Whether the last step is within tolerance, and the normal forces are those of here."""
         if self._lags:
-            settled = self._move <= SETTLED * self._tolerance
-            change = self._objective.lag(self._positions, settled)
-            near = self._move <= LAG_NEAR * self._tolerance and self._objective.contact is None
-            self._lags = change > LAG_CHANGE or not (near or settled)
+            touches = self._objective.contact is not None
+            change = self._objective.lag(self._positions, self._move <= SETTLING * self._tolerance)
+            near = self._move <= (SETTLED if touches else LAG_NEAR) * self._tolerance
+            self._lags = change > LAG_CHANGE or not near
             if change > 0.0:
                 self._energy, self._size = self._objective.energy(self._positions)
             if change > LAG_CHANGE:
