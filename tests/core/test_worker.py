@@ -29,7 +29,7 @@ RECORD = {
     "frame", "time", "seconds", "substeps", "kinetic_energy", "elastic_energy",
     "potential_energy", "ground_energy", "minimum_j", "minimum_ground_distance",
     "integrator", "iterations", "linear_iterations", "factorizations", "converged",
-    "residual_speed", "stopped",
+    "residual_speed", "stopped", "contacts", "minimum_distance", "limited_steps", "held",
 }  # fmt: skip
 
 
