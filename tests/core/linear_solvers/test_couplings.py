@@ -32,11 +32,11 @@ def as_dense(couplings: Couplings) -> np.ndarray:
 
 
 def springs(vertex_count: int, pairs: np.ndarray, stiffness: float = 1e6) -> sparse.csr_array:
-    """(3N, 3N) positive semi-definite: between vertices, along directions that differ."""
-    directions = np.random.default_rng(8).normal(size=(len(pairs), 3))
+    """(3N, 3N) positive semi-definite, its blocks not symmetric: each between two vertices, along a
+    direction of either."""
+    directions = np.random.default_rng(8).normal(size=(len(pairs), 2, 3))
     rows = np.zeros((len(pairs), vertex_count, 3))
-    rows[np.arange(len(pairs)), pairs[:, 0]] = directions
-    rows[np.arange(len(pairs)), pairs[:, 1]] = -directions
+    rows[np.arange(len(pairs))[:, None], pairs] = directions
     flat = rows.reshape(len(pairs), -1)
     return sparse.csr_array(stiffness * flat.T @ flat)
 
@@ -81,9 +81,10 @@ def scattered() -> np.ndarray:
 def test_unknowns_in_another_order_keep_their_blocks(scattered) -> None:
     vertices = np.array([5, 0, 4, 1, 2, 3])
     unknown_of = np.argsort(vertices)
-    found = as_dense(Couplings.of(sparse.csr_array(scattered), unknown_of, 6, DOUBLE))
+    couplings = Couplings.of(sparse.csr_array(scattered), unknown_of, 6, DOUBLE)
     places = (3 * vertices[:, None] + np.arange(3)).ravel()
-    np.testing.assert_array_equal(found, scattered[np.ix_(places, places)])
+    np.testing.assert_array_equal(as_dense(couplings), scattered[np.ix_(places, places)])
+    assert (np.diff(couplings.rows * 6 + couplings.columns) > 0).all()
 
 
 def test_what_is_pinned_has_neither_rows_nor_columns(scattered) -> None:
@@ -91,8 +92,6 @@ def test_what_is_pinned_has_neither_rows_nor_columns(scattered) -> None:
     couplings = Couplings.of(sparse.csr_array(scattered), unknown_of, 3, DOUBLE)
     places = (3 * np.array([2, 5, 0])[:, None] + np.arange(3)).ravel()
     np.testing.assert_array_equal(as_dense(couplings), scattered[np.ix_(places, places)])
-    rows = couplings.rows
-    assert (np.diff(rows * 3 + couplings.columns) > 0).all()
 
 
 def test_a_matrix_with_parts_of_blocks_missing_is_read_as_if_they_were_zero() -> None:
