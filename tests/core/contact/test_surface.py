@@ -130,8 +130,6 @@ def test_what_colliders_feel_reaches_no_body(scene) -> None:
 
 
 def test_a_second_derivative_is_pulled_back_as_the_dense_product(scene) -> None:
-    from scipy import sparse
-
     surface = surface_of(scene)
     size = 3 * len(surface.object_of)
     matrix = sparse.random(size, size, 0.1, "csr", random_state=3)
@@ -186,7 +184,7 @@ def test_a_thick_collider_has_a_skin_to_either_side() -> None:
     surface = colliders_of(Collider(SQUARE, HALVES, thickness=0.1))
     heights = surface.colliders_at(0, 0.0)[:, 2]
     np.testing.assert_allclose(np.unique(heights.round(9)), [-0.6, -0.4])
-    path = np.stack([SQUARE, SQUARE + [0.0, 0.0, 2.0]])
+    path = np.stack([SQUARE, np.add(SQUARE, (0.0, 0.0, 2.0))])
     moving = colliders_of(Collider(path, HALVES, thickness=0.1))
     heights = moving.colliders_at(0, 0.5)[:, 2]
     np.testing.assert_allclose(np.unique(heights.round(9)), [0.4, 0.6])

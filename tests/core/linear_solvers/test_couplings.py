@@ -14,7 +14,7 @@ from supple.core.linear_solvers.direct import is_available
 from supple.core.linear_solvers.linear_solver import LinearSolver
 from supple.core.linear_solvers.rigid_mode_passes import RigidModePasses
 from supple.core.linear_solvers.rigid_modes import RigidModes
-from supple.tests.core.linear_solvers.implicit_systems import ImplicitSystem, implicit_system
+from supple.tests.core.linear_solvers.implicit_systems import CPU, ImplicitSystem, implicit_system
 from supple.tests.core.pretended_cuda import CUDA, pretended_cuda
 from supple.verification.meshes import block
 
@@ -41,7 +41,7 @@ def springs(vertex_count: int, pairs: np.ndarray, stiffness: float = 1e6) -> spa
     return sparse.csr_array(stiffness * flat.T @ flat)
 
 
-def coupled(device: torch.device = torch.device("cpu"), **options) -> ImplicitSystem:
+def coupled(device: torch.device = CPU, **options) -> ImplicitSystem:
     """Two blocks of which one is pinned, and springs from one to the other, as contact has them."""
     meshes = block((2, 2, 2)), block((2, 1, 2), origin=(0.0, 0.0, 1.01))
     options.setdefault("pinned", (0, 3, 40))
