@@ -83,7 +83,7 @@ def test_pins_press_a_block_against_a_plate() -> None:
 
 @pytest.mark.parametrize("substeps", [1, 3])
 def test_pins_are_exactly_where_they_are_led(substeps: int) -> None:
-    way = upward(0.0, 0.137, 0.731, 5.1)
+    way = upward(0.0, 0.137, 0.331, 0.9)
     body = led(way)
     scene = Scene([body], colliders=[plate(-0.5)], contact=Contact(distance=REACH))
     simulator = Simulator(scene, substeps=substeps)
