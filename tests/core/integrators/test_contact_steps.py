@@ -270,7 +270,9 @@ def test_colliders_go_on_with_every_step_of_a_frame() -> None:
     simulator = Simulator(scene, substeps=3)
     (frame,) = checked(simulator, 1)
     assert frame.report.substeps == 3
-    np.testing.assert_allclose(simulator.state.colliders[:, 2], 0.2)
+    colliders = simulator.state.colliders
+    assert colliders is not None
+    np.testing.assert_allclose(colliders[:, 2], 0.2)
     assert float(frame.positions[0][:, 2].min()) > 0.2
 
 
