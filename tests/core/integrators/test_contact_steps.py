@@ -276,7 +276,23 @@ def test_colliders_go_on_with_every_step_of_a_frame() -> None:
     assert float(frame.positions[0][:, 2].min()) > 0.2
 
 
-def test_without_a_way_apart_a_collider_alone_brings_contact() -> None:
+def test_two_steps_a_frame_are_two_frames_of_half_its_time() -> None:
+    def end(heights: list[float], **options) -> torch.Tensor:
+        way = np.array([[0.0, 0.0, height] for height in heights])
+        scene = Scene(
+            [SoftBody(block((1, 1, 1)), SOFT)],
+            colliders=[plate(-0.1, frames=way)],
+            contact=Contact(distance=REACH),
+        )
+        *_, last = Simulator(scene, **options).run(len(heights) - 1)
+        return last.positions[0]
+
+    whole = end([0.0, 0.3], substeps=2, frame_time=0.04)
+    halves = end([0.0, 0.15, 0.3], substeps=1, frame_time=0.02)
+    torch.testing.assert_close(whole, halves, rtol=0.0, atol=1e-9)
+
+
+def test_a_collider_alone_brings_contact() -> None:
     scene = Scene([SoftBody(block(origin=(0.0, 0.0, 0.1)), SOFT)], colliders=[plate(0.0, 3.0)])
     simulator = Simulator(scene)
     assert isinstance(scene.colliders[0], Collider)

@@ -91,11 +91,13 @@ def test_pins_press_a_block_against_a_plate() -> None:
 def test_pins_are_exactly_where_they_are_led(substeps: int) -> None:
     way = upward(0.0, 0.137, 0.331, 0.9)
     body = led(way)
+    path = body.pin_path
+    assert path is not None
     scene = Scene([body], colliders=[plate(-0.5)], contact=Contact(distance=REACH))
     simulator = Simulator(scene, substeps=substeps)
     for frame in simulator.run(4):
         check_apart(simulator)
-        expected = body.pin_path[min(frame.index, 3)]
+        expected = path[min(frame.index, 3)]
         np.testing.assert_array_equal(frame.positions[0][body.pinned], expected)
         assert frame.report.effort.held == ()
 
@@ -107,6 +109,14 @@ def test_colliders_go_on_however_far_where_nothing_is_in_the_way() -> None:
         expected = simulator.scene.meshes[0].at(frame.index)
         np.testing.assert_array_equal(simulator.state.colliders, expected)
         np.testing.assert_allclose(frame.positions[0], block((1, 1, 1)).vertices, atol=1e-9)
+
+
+def test_where_a_collider_was_is_free_once_it_has_gone() -> None:
+    body = SoftBody(block((1, 1, 1)), SOFT, velocity=(0.0, 0.0, -12.0))
+    simulator = simulated(body, plate(-0.1, frames=upward(0.0, -3.0, -3.0)))
+    for frame in checked(simulator, 3):
+        assert frame.report.effort.held == ()
+        np.testing.assert_allclose(frame.positions[0][:, 2].min(), -0.5 * frame.index, atol=1e-6)
 
 
 # What cannot make way
