@@ -120,6 +120,9 @@ class _Functions(TorchFunctionMode):
         if function is torch.Tensor.tolist and isinstance(args[0], DeviceTensor):
             self._device.waits += 1
             return args[0].held.tolist()
+        if function is torch.Tensor.new_tensor and isinstance(args[0], DeviceTensor):
+            kwargs.setdefault("dtype", args[0].dtype)
+            return torch.tensor(*args[1:], **kwargs).to(STAND_IN)
         if function in (torch.as_tensor, torch.tensor) and _is_cuda(kwargs.get("device")):
             del kwargs["device"]
             return function(*args, **kwargs).to(STAND_IN)

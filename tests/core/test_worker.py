@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from supple.core import Ground, Scene, Skin, SoftBody, SurfaceMesh
-from supple.core.contact_settings import Contact
+from supple.core.contact_settings import Collider, Contact
 from supple.core.errors import JobError
 from supple.core.integrators.choice import NAMES
 from supple.core.job import Job, Settings
@@ -29,7 +29,7 @@ RECORD = {
     "frame", "time", "seconds", "substeps", "kinetic_energy", "elastic_energy",
     "potential_energy", "ground_energy", "minimum_j", "minimum_ground_distance",
     "integrator", "iterations", "linear_iterations", "factorizations", "converged",
-    "residual_speed", "stopped",
+    "residual_speed", "stopped", "contacts", "minimum_distance", "limited_steps", "held",
 }  # fmt: skip
 
 
@@ -284,3 +284,35 @@ def test_surfaces_that_touch_begin_apart(tmp_path) -> None:
     assert lower is not None and upper is not None
     assert lower[:, 2].max() < upper[:, 2].min() + 0.05
     assert job.intersections() is None
+
+
+def _touching(folder: Path) -> Job:
+    """A box that falls on a plate that rises."""
+    surface = _box()
+    plate = np.array([[-1.0, -1, 0.45], [2, -1, 0.45], [2, 2, 0.45], [-1, 2, 0.45]])
+    rising = plate + np.linspace(0.0, 0.05, 6)[:, None, None] * np.array([0.0, 0.0, 1.0])
+    scene = Scene(
+        [SoftBody(surface, StableNeoHookean(3e4, 0.4), velocity=(0.5, 0.0, -1.0), name="Jelly")],
+        colliders=[Collider(rising, [[0, 1, 2], [0, 2, 3]])],
+        contact=Contact(distance=0.02),
+    )
+    return Job.create(folder, scene, Settings(12, device="cpu"))
+
+
+def test_a_job_with_contact_killed_and_resumed_has_the_same_bytes(tmp_path: Path) -> None:
+    whole, job = _touching(tmp_path / "whole"), _touching(tmp_path / "killed")
+    done = _run(whole.folder)
+    assert done.returncode == 0, done.stderr
+    worker = subprocess.Popen([*COMMAND, str(job.folder)], stdout=subprocess.DEVNULL)
+    while not job.has_frame(4):
+        assert worker.poll() in (None, 0)
+        time.sleep(0.001)
+    worker.kill()
+    worker.wait()
+    assert _run(job.folder).returncode == 0
+    for index in range(13):
+        assert job.frame_path(index).read_bytes() == whole.frame_path(index).read_bytes(), index
+    records = whole.records()
+    assert records[-1]["contacts"] > 0
+    assert 0.0 < records[-1]["minimum_distance"] < 0.02
+    assert [r["contacts"] for r in job.records()] == [r["contacts"] for r in records]
