@@ -13,14 +13,23 @@ Place = tuple[float, float, float]
 
 
 def monkey(name: str, colour: Colour) -> bpy.types.Object:
-    bpy.ops.mesh.primitive_monkey_add(size=1.3)
-    body = _named(name)
+    body = _monkey(name, 1.3)
     # Once into the mesh, for a smooth skin to simulate, and once more for the picture.
     subdivision = body.modifiers.new("Subdivision", "SUBSURF")
     subdivision.levels = 1
     bpy.ops.object.modifier_apply(modifier=subdivision.name)
     finer = body.modifiers.new("Subdivision", "SUBSURF")
     finer.levels = finer.render_levels = 1
+    body.data.shade_smooth()
+    body.data.materials.append(jelly(f"{name} Jelly", colour))
+    return body
+
+
+def small_monkey(name: str, colour: Colour, size: float) -> bpy.types.Object:
+    """One of many: few vertices of its own, and a smooth skin by a modifier alone."""
+    body = _monkey(name, size)
+    finer = body.modifiers.new("Subdivision", "SUBSURF")
+    finer.levels = finer.render_levels = 2
     body.data.shade_smooth()
     body.data.materials.append(jelly(f"{name} Jelly", colour))
     return body
@@ -72,6 +81,29 @@ def ball(name: str, material: bpy.types.Material, place: Place, size: Place) -> 
     return body
 
 
+def voussoir(
+    name: str, colour: Colour, radii: tuple[float, float], turns: tuple[float, float], depth: float
+) -> bpy.types.Object:
+    """A stone of an arch around the y axis: between two radii, and two turns in degrees from x."""
+    cuts = 3
+    angles = [math.radians(turns[0] + (turns[1] - turns[0]) * k / cuts) for k in range(cuts + 1)]
+    outline = [(radii[0], angle) for angle in angles] + [(radii[1], angle) for angle in angles[::-1]]
+    count = len(outline)
+    points = [
+        (radius * math.cos(angle), y, radius * math.sin(angle))
+        for y in (-depth / 2, depth / 2)
+        for radius, angle in outline
+    ]
+    ends = [tuple(range(count)), tuple(range(2 * count - 1, count - 1, -1))]
+    sides = [((k + 1) % count, k, k + count, (k + 1) % count + count) for k in range(count)]
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(points, [], ends + sides)
+    body = bpy.data.objects.new(name, mesh)
+    body.data.materials.append(jelly(f"{name} Jelly", colour))
+    bpy.context.collection.objects.link(body)
+    return body
+
+
 def make_soft(
     body: bpy.types.Object,
     *,
@@ -94,6 +126,11 @@ def pin(body: bpy.types.Object, vertices: list[int]) -> None:
     group = body.vertex_groups.new(name="Pins")
     group.add(vertices, 1.0, "REPLACE")
     body.supple.pin_group = group.name
+
+
+def _monkey(name: str, size: float) -> bpy.types.Object:
+    bpy.ops.mesh.primitive_monkey_add(size=size)
+    return _named(name)
 
 
 def _named(name: str) -> bpy.types.Object:
