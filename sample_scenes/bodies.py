@@ -85,22 +85,15 @@ def voussoir(
     name: str, colour: Colour, radii: tuple[float, float], turns: tuple[float, float], depth: float
 ) -> bpy.types.Object:
     """A stone of an arch around the y axis: between two radii, and two turns in degrees from x."""
-    cuts = 3
-    angles = [math.radians(turns[0] + (turns[1] - turns[0]) * k / cuts) for k in range(cuts + 1)]
-    outline = [(radii[0], angle) for angle in angles] + [(radii[1], angle) for angle in angles[::-1]]
-    count = len(outline)
-    points = [
-        (radius * math.cos(angle), y, radius * math.sin(angle))
-        for y in (-depth / 2, depth / 2)
-        for radius, angle in outline
-    ]
-    ends = [tuple(range(count)), tuple(range(2 * count - 1, count - 1, -1))]
-    sides = [((k + 1) % count, k, k + count, (k + 1) % count + count) for k in range(count)]
-    mesh = bpy.data.meshes.new(name)
-    mesh.from_pydata(points, [], ends + sides)
-    body = bpy.data.objects.new(name, mesh)
-    body.data.materials.append(jelly(f"{name} Jelly", colour))
-    bpy.context.collection.objects.link(body)
+    middle = (radii[0] + radii[1]) / 2
+    width = math.radians(turns[1] - turns[0])
+    height = radii[1] - radii[0]
+    body = box(name, colour, (0.0, 0.0, 0.0), (width * middle, depth, height), 3, 0.02)
+    first = math.radians(turns[0])
+    for vertex in body.data.vertices:
+        x, y, z = vertex.co
+        turn, radius = first + width / 2 - x / middle, middle + z
+        vertex.co = (radius * math.cos(turn), y, radius * math.sin(turn))
     return body
 
 
@@ -110,6 +103,7 @@ def make_soft(
     young: float,
     resolution: int,
     poisson: float = 0.45,
+    density: float = 1000.0,
     damping: float = 0.0,
     model: str = "stable_neo_hookean",
     integrator: str = "scene",
@@ -117,7 +111,7 @@ def make_soft(
     soft = body.supple
     soft.enabled = True
     soft.model, soft.integrator = model, integrator
-    soft.young, soft.poisson, soft.density = young, poisson, 1000.0
+    soft.young, soft.poisson, soft.density = young, poisson, density
     soft.damping, soft.resolution = damping, resolution
 
 

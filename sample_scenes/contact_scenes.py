@@ -43,10 +43,10 @@ def squeezed_body(scene: bpy.types.Scene) -> None:
     """Two plates squeeze a monkey, and let go."""
     body = small_monkey("Monkey", LIME, 1.1)
     body.location = (0.0, 0.0, 0.58)
-    make_soft(body, young=4e4, damping=0.3, resolution=11)
+    make_soft(body, young=1e5, damping=0.3, resolution=11)
     for name, side in (("Left Plate", -1.0), ("Right Plate", 1.0)):
         plate = slab(name, (0.0, 0.0, 0.7), (0.12, 1.1, 1.2))
-        places = ((1, 0.95), (24, 0.5), (34, 0.5), (42, 1.2))
+        places = ((1, 0.95), (26, 0.58), (36, 0.58), (44, 1.2))
         move(plate, [(frame, (side * x, 0.0, 0.7)) for frame, x in places])
     studio(scene, target=(0.0, 0.0, 0.6), distance=5.4)
 
@@ -59,13 +59,14 @@ def twisted_bar(scene: bpy.types.Scene) -> None:
     pin(body, [v.index for v in body.data.vertices if v.co.x < 0.02 - length / 2])
     end = body.vertex_groups.new(name="Held")
     end.add([v.index for v in body.data.vertices if v.co.x > length / 2 - 0.02], 1.0, "REPLACE")
-    plate = slab("Turning Plate", (0.0, 0.0, 0.0), (0.1, 0.5, 0.5))
+    plate = slab("Right Plate", (0.0, 0.0, 0.0), (0.1, 0.5, 0.5))
     body.supple.attach_to, body.supple.attach_group = plate, end.name
+    slab("Left Plate", (-length / 2 - 0.06, 0.0, 0.0), (0.1, 0.5, 0.5)).parent = body
     for thing, side, reach in ((body, -1.0, 0.0), (plate, 1.0, length / 2 + 0.06)):
-        turn(thing, [(1, (0.0, 0.0, 0.0)), (64, (side * 540.0, 0.0, 0.0))])
-        move(thing, [(1, (reach, 0.0, height)), (64, (reach - side * 0.6, 0.0, height))])
+        turn(thing, [(1, (0.0, 0.0, 0.0)), (72, (side * 720.0, 0.0, 0.0))])
+        move(thing, [(1, (reach, 0.0, height)), (72, (reach - side * 0.65, 0.0, height))])
     scene.supple.use_ground = False
-    studio(scene, target=(0.0, 0.0, height), distance=6.2)
+    studio(scene, target=(0.0, 0.0, height - 0.15), distance=6.4)
 
 
 def slope(scene: bpy.types.Scene) -> None:
@@ -90,10 +91,10 @@ def slope(scene: bpy.types.Scene) -> None:
 def limb_collider(scene: bpy.types.Scene) -> None:
     """A leg that an armature bends kicks a ball."""
     limb = leg("Leg", (-0.4, 0.0, 1.9))
-    bend(limb.parent, "Thigh", ((1, 0.0), (12, -10.0), (26, 32.0), (34, 30.0)))
-    bend(limb.parent, "Shin", ((1, -20.0), (12, -75.0), (24, 5.0), (34, -5.0)))
+    bend(limb.parent, "Thigh", ((1, 0.0), (8, -8.0), (30, 32.0), (38, 30.0)))
+    bend(limb.parent, "Shin", ((1, -40.0), (8, -60.0), (28, 5.0), (38, -5.0)))
     body = ball("Ball", jelly("Ball Jelly", BLUEBERRY), (0.25, 0.0, 0.405), (0.8, 0.8, 0.8))
-    make_soft(body, young=4e4, damping=0.1, resolution=9)
+    make_soft(body, young=6e4, density=200.0, damping=0.1, resolution=8)
     studio(scene, target=(0.35, 0.0, 0.95), distance=6.2)
 
 
@@ -101,20 +102,24 @@ def arch(scene: bpy.types.Scene) -> None:
     """Nine stones stand as an arch: what holds them is friction."""
     count, joint = 9, 0.1
     for index in range(count):
+        depth = 0.5 if index % 2 else 0.44
         turns = (180.0 / count * index + joint / 2, 180.0 / count * (index + 1) - joint / 2)
-        body = voussoir(f"Stone {index}", COLOURS[index % 5], (0.8, 1.15), turns, 0.45)
-        body.location.z = 0.001
-        make_soft(body, young=1e6, poisson=0.3, resolution=5)
+        body = voussoir(f"Stone {index}", COLOURS[index % 5], (0.8, 1.15), turns, depth)
+        # Two millimetres above the plinths.
+        body.location.z = 0.302
+        make_soft(body, young=1e6, poisson=0.3, resolution=3)
         body.supple.contact_surface, body.supple.friction = "mesh", 0.8
-    scene.supple.ground_friction = 0.8
-    studio(scene, target=(0.0, 0.0, 0.6), distance=5.4)
+    for name, x in (("Left Plinth", -0.975), ("Right Plinth", 0.975)):
+        slab(name, (x, 0.0, 0.15), (0.6, 0.7, 0.3)).supple.collider_friction = 0.8
+    scene.supple.use_ground = False
+    studio(scene, target=(0.0, 0.0, 0.75), distance=5.6)
 
 
 CONTACT_SAMPLES: dict[str, Sample] = {
     "monkey_pile": Sample(monkey_pile, 66, (1, 14, 24, 66)),
     "ball_through_ring": Sample(ball_through_ring, 48, (1, 12, 18, 24)),
     "squeezed_body": Sample(squeezed_body, 60, (1, 20, 34, 44)),
-    "twisted_bar": Sample(twisted_bar, 66, (1, 20, 40, 60)),
+    "twisted_bar": Sample(twisted_bar, 76, (1, 30, 50, 76)),
     "slope": Sample(slope, 72, (1, 24, 48, 72)),
     "limb_collider": Sample(limb_collider, 48, (1, 16, 20, 28)),
     "arch": Sample(arch, 49, (1, 49)),
