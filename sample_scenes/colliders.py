@@ -163,9 +163,7 @@ def _revolved(
     return _linked(name, mesh, None)
 
 
-def _linked(
-    name: str, mesh: bpy.types.Mesh, existing: bpy.types.Object | None
-) -> bpy.types.Object:
+def _linked(name: str, mesh: bpy.types.Mesh, existing: bpy.types.Object | None) -> bpy.types.Object:
     made = existing or bpy.data.objects.new(name, mesh)
     made.name = mesh.name = name
     if existing is None:

@@ -23,10 +23,11 @@ def monkey_pile(scene: bpy.types.Scene) -> None:
         body = small_monkey(f"Monkey {index}", COLOURS[index % 5], 0.52)
         # Around in the golden angle: those close in height are far apart.
         around = math.radians(137.5 * index)
-        height = 0.75 + 0.36 * index
+        height = 0.65 + 0.33 * index
         body.location = (0.4 * math.cos(around), 0.4 * math.sin(around), height)
         body.rotation_euler = [math.radians(angle * index) for angle in (40.0, 25.0, 70.0)]
-        make_soft(body, young=3e4, damping=0.3, resolution=9)
+        make_soft(body, young=5e4, damping=0.5, resolution=8)
+    scene.supple.contact_distance = 0.004
     studio(scene, target=(0.0, 0.0, 0.95), distance=6.2)
 
 
@@ -72,7 +73,10 @@ def twisted_bar(scene: bpy.types.Scene) -> None:
 def slope(scene: bpy.types.Scene) -> None:
     """Two blocks on a slope of one in two: the friction of one is just enough."""
     tilt = math.atan(0.5)
-    down, out = Vector((0.0, -math.cos(tilt), -math.sin(tilt))), Vector((0.0, -math.sin(tilt), math.cos(tilt)))
+    down, out = (
+        Vector((0.0, -math.cos(tilt), -math.sin(tilt))),
+        Vector((0.0, -math.sin(tilt), math.cos(tilt))),
+    )
     middle = Vector((0.0, 0.0, 0.72))
     for x, friction, colour in ((-0.55, 0.48, RASPBERRY), (0.55, 0.52, LIME)):
         aside = Vector((x, 0.0, 0.0))
@@ -95,11 +99,11 @@ def limb_collider(scene: bpy.types.Scene) -> None:
     bend(limb.parent, "Shin", ((1, -40.0), (8, -60.0), (28, 5.0), (38, -5.0)))
     body = ball("Ball", jelly("Ball Jelly", BLUEBERRY), (0.25, 0.0, 0.405), (0.8, 0.8, 0.8))
     make_soft(body, young=6e4, density=200.0, damping=0.1, resolution=8)
-    studio(scene, target=(0.35, 0.0, 0.95), distance=6.2)
+    studio(scene, target=(0.5, 0.0, 0.95), distance=6.4)
 
 
 def arch(scene: bpy.types.Scene) -> None:
-    """Nine stones stand as an arch: what holds them is friction."""
+    """Nine stones stand as an arch, which friction alone holds."""
     count, joint = 9, 0.1
     for index in range(count):
         depth = 0.5 if index % 2 else 0.44
@@ -112,7 +116,7 @@ def arch(scene: bpy.types.Scene) -> None:
     for name, x in (("Left Plinth", -0.975), ("Right Plinth", 0.975)):
         slab(name, (x, 0.0, 0.15), (0.6, 0.7, 0.3)).supple.collider_friction = 0.8
     scene.supple.use_ground = False
-    studio(scene, target=(0.0, 0.0, 0.75), distance=5.6)
+    studio(scene, target=(0.0, 0.0, 0.85), distance=5.0)
 
 
 CONTACT_SAMPLES: dict[str, Sample] = {
@@ -121,6 +125,6 @@ CONTACT_SAMPLES: dict[str, Sample] = {
     "squeezed_body": Sample(squeezed_body, 60, (1, 20, 34, 44)),
     "twisted_bar": Sample(twisted_bar, 76, (1, 30, 50, 76)),
     "slope": Sample(slope, 72, (1, 24, 48, 72)),
-    "limb_collider": Sample(limb_collider, 48, (1, 16, 20, 28)),
-    "arch": Sample(arch, 49, (1, 49)),
+    "limb_collider": Sample(limb_collider, 40, (1, 10, 22, 30)),
+    "arch": Sample(arch, 49, (1, 49), columns=2),
 }
