@@ -51,9 +51,15 @@ def tetrahedron(name: str, colour: Colour, place: Place) -> bpy.types.Object:
 
 
 def box(
-    name: str, colour: Colour, place: Place, size: Place, cuts: int = 12, rounded: float = 0.04
+    name: str,
+    colour: Colour,
+    place: Place,
+    size: Place,
+    cuts: int | tuple[int, int, int] = 12,
+    rounded: float = 0.04,
 ) -> bpy.types.Object:
-    """A box of ``size`` around ``place``, with edges rounded by so many metres."""
+    """A box of ``size`` around ``place``, with edges rounded by so many metres, cut into
+    ``cuts`` slices along its axes."""
     bpy.ops.mesh.primitive_cube_add(size=1.0)
     body = _named(name)
     body.scale = size
@@ -61,8 +67,8 @@ def box(
     bevel = body.modifiers.new("Bevel", "BEVEL")
     bevel.width, bevel.segments = rounded, 3
     bpy.ops.object.modifier_apply(modifier=bevel.name)
-    for axis in range(3):
-        _slice(body, axis, cuts)
+    for axis, count in enumerate((cuts,) * 3 if isinstance(cuts, int) else cuts):
+        _slice(body, axis, count)
     body.location = place
     body.data.shade_smooth()
     body.data.materials.append(jelly(f"{name} Jelly", colour))

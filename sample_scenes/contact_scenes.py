@@ -8,7 +8,7 @@ import math
 import bpy
 from mathutils import Vector
 
-from .bodies import ball, box, make_soft, monkey, pin, small_monkey, voussoir
+from .bodies import ball, box, make_soft, pin, small_monkey, voussoir
 from .colliders import bend, bowl, leg, move, ring, slab, turn
 from .sample import Sample
 from .studio import BLUEBERRY, LEMON, LIME, ORANGE, RASPBERRY, jelly, label, studio
@@ -55,7 +55,7 @@ def squeezed_body(scene: bpy.types.Scene) -> None:
 def twisted_bar(scene: bpy.types.Scene) -> None:
     """A bar is twisted until it coils: one end is led by the object, the other by a plate."""
     length, height = 2.4, 1.1
-    body = box("Bar", ORANGE, (0.0, 0.0, 0.0), (length, 0.22, 0.22), cuts=40)
+    body = box("Bar", ORANGE, (0.0, 0.0, 0.0), (length, 0.22, 0.22), cuts=(40, 3, 3))
     make_soft(body, young=2e5, damping=2.0, resolution=34)
     pin(body, [v.index for v in body.data.vertices if v.co.x < 0.02 - length / 2])
     end = body.vertex_groups.new(name="Held")
@@ -88,8 +88,8 @@ def slope(scene: bpy.types.Scene) -> None:
         body.supple.contact_surface = "mesh"
         lane.rotation_euler.x = body.rotation_euler.x = tilt
         lane.supple.collider_friction = body.supple.friction = friction
-        label(f"{friction}", (x, -1.45, 0.15), 0.3)
-    studio(scene, target=(0.0, -0.1, 0.75), distance=6.0)
+        label(f"{friction}", (x, -1.7, 0.15), 0.3)
+    studio(scene, target=(0.0, -0.2, 0.72), distance=6.0)
 
 
 def limb_collider(scene: bpy.types.Scene) -> None:
