@@ -121,7 +121,7 @@ def arch(scene: bpy.types.Scene) -> None:
 
 CONTACT_SAMPLES: dict[str, Sample] = {
     "monkey_pile": Sample(monkey_pile, 66, (1, 14, 24, 66)),
-    "ball_through_ring": Sample(ball_through_ring, 48, (1, 12, 18, 24)),
+    "ball_through_ring": Sample(ball_through_ring, 48, (1, 11, 14, 24)),
     "squeezed_body": Sample(squeezed_body, 60, (1, 20, 34, 44)),
     "twisted_bar": Sample(twisted_bar, 76, (1, 30, 50, 76)),
     "slope": Sample(slope, 72, (1, 24, 48, 72)),
