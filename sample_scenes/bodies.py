@@ -13,14 +13,23 @@ Place = tuple[float, float, float]
 
 
 def monkey(name: str, colour: Colour) -> bpy.types.Object:
-    bpy.ops.mesh.primitive_monkey_add(size=1.3)
-    body = _named(name)
+    body = _monkey(name, 1.3)
     # Once into the mesh, for a smooth skin to simulate, and once more for the picture.
     subdivision = body.modifiers.new("Subdivision", "SUBSURF")
     subdivision.levels = 1
     bpy.ops.object.modifier_apply(modifier=subdivision.name)
     finer = body.modifiers.new("Subdivision", "SUBSURF")
     finer.levels = finer.render_levels = 1
+    body.data.shade_smooth()
+    body.data.materials.append(jelly(f"{name} Jelly", colour))
+    return body
+
+
+def small_monkey(name: str, colour: Colour, size: float) -> bpy.types.Object:
+    """One of many: few vertices of its own, and a smooth skin by a modifier alone."""
+    body = _monkey(name, size)
+    finer = body.modifiers.new("Subdivision", "SUBSURF")
+    finer.levels = finer.render_levels = 2
     body.data.shade_smooth()
     body.data.materials.append(jelly(f"{name} Jelly", colour))
     return body
@@ -42,9 +51,15 @@ def tetrahedron(name: str, colour: Colour, place: Place) -> bpy.types.Object:
 
 
 def box(
-    name: str, colour: Colour, place: Place, size: Place, cuts: int = 12, rounded: float = 0.04
+    name: str,
+    colour: Colour,
+    place: Place,
+    size: Place,
+    cuts: int | tuple[int, int, int] = 12,
+    rounded: float = 0.04,
 ) -> bpy.types.Object:
-    """A box of ``size`` around ``place``, with edges rounded by so many metres."""
+    """A box of ``size`` around ``place``, with edges rounded by so many metres, cut into
+    ``cuts`` slices along its axes."""
     bpy.ops.mesh.primitive_cube_add(size=1.0)
     body = _named(name)
     body.scale = size
@@ -52,8 +67,8 @@ def box(
     bevel = body.modifiers.new("Bevel", "BEVEL")
     bevel.width, bevel.segments = rounded, 3
     bpy.ops.object.modifier_apply(modifier=bevel.name)
-    for axis in range(3):
-        _slice(body, axis, cuts)
+    for axis, count in enumerate((cuts,) * 3 if isinstance(cuts, int) else cuts):
+        _slice(body, axis, count)
     body.location = place
     body.data.shade_smooth()
     body.data.materials.append(jelly(f"{name} Jelly", colour))
@@ -72,12 +87,29 @@ def ball(name: str, material: bpy.types.Material, place: Place, size: Place) -> 
     return body
 
 
+def voussoir(
+    name: str, colour: Colour, radii: tuple[float, float], turns: tuple[float, float], depth: float
+) -> bpy.types.Object:
+    """A stone of an arch around the y axis: between two radii, and two turns in degrees from x."""
+    middle = (radii[0] + radii[1]) / 2
+    width = math.radians(turns[1] - turns[0])
+    height = radii[1] - radii[0]
+    body = box(name, colour, (0.0, 0.0, 0.0), (width * middle, depth, height), 3, 0.02)
+    first = math.radians(turns[0])
+    for vertex in body.data.vertices:
+        x, y, z = vertex.co
+        turn, radius = first + width / 2 - x / middle, middle + z
+        vertex.co = (radius * math.cos(turn), y, radius * math.sin(turn))
+    return body
+
+
 def make_soft(
     body: bpy.types.Object,
     *,
     young: float,
     resolution: int,
     poisson: float = 0.45,
+    density: float = 1000.0,
     damping: float = 0.0,
     model: str = "stable_neo_hookean",
     integrator: str = "scene",
@@ -85,7 +117,7 @@ def make_soft(
     soft = body.supple
     soft.enabled = True
     soft.model, soft.integrator = model, integrator
-    soft.young, soft.poisson, soft.density = young, poisson, 1000.0
+    soft.young, soft.poisson, soft.density = young, poisson, density
     soft.damping, soft.resolution = damping, resolution
 
 
@@ -94,6 +126,11 @@ def pin(body: bpy.types.Object, vertices: list[int]) -> None:
     group = body.vertex_groups.new(name="Pins")
     group.add(vertices, 1.0, "REPLACE")
     body.supple.pin_group = group.name
+
+
+def _monkey(name: str, size: float) -> bpy.types.Object:
+    bpy.ops.mesh.primitive_monkey_add(size=size)
+    return _named(name)
 
 
 def _named(name: str) -> bpy.types.Object:

@@ -1,33 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sample scenes, one function each."""
+"""The sample scenes, one function each; those of contact are in ``contact_scenes``."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import bpy
 
 from .bodies import ball, box, make_soft, monkey, pin, tetrahedron
+from .contact_scenes import CONTACT_SAMPLES
+from .sample import Sample
 from .studio import BLUEBERRY, LEMON, LIME, ORANGE, RASPBERRY, jelly, label, plain, studio
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A scene and the frames worth seeing.
-
-    Args:
-        build: fills an empty scene, whose range is set.
-        frames: the last one, and so their number.
-        moments: frames of its contact sheet, in reading order.
-        columns: pictures a row.
-    """
-
-    build: Callable[[bpy.types.Scene], None]
-    frames: int
-    moments: tuple[int, ...]
-    columns: int = 4
 
 
 def jelly_drop(scene: bpy.types.Scene) -> None:
@@ -163,4 +146,5 @@ SAMPLES: dict[str, Sample] = {
     "adaptive_on_and_off": Sample(adaptive_on_and_off, 56, (1, 15, 27, 55)),
     "material_models": Sample(material_models, 72, (1, 40, 56, 72), columns=2),
     "integrators": Sample(integrators, 60, (1, 11, 17, 25), columns=2),
+    **CONTACT_SAMPLES,
 }

@@ -16,6 +16,7 @@ from supple.core.discretize import discretize
 from supple.core.ensemble import Ensemble
 from supple.core.integrators import integrator_named
 from supple.sample_scenes import build, demo
+from supple.sample_scenes.contact_scenes import CONTACT_SAMPLES
 from supple.sample_scenes.scenes import SAMPLES
 
 
@@ -81,6 +82,44 @@ def test_the_suspended_monkey_hangs_by_both_ears() -> None:
     assert (across < 0).any()
     assert (across > 0).any()
     assert len(across) < len(body.skin.points) / 4
+
+
+@pytest.mark.parametrize("name", CONTACT_SAMPLES)
+def test_things_touch_in_a_scene_of_contact(name: str) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(build.FOLDER / f"{name}.blend"))
+    scene = capture(bpy.context).scene
+    assert scene.contact is not None
+    assert len(scene.bodies) + len(scene.meshes) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "mover"),
+    [("squeezed_body", "Left Plate"), ("twisted_bar", "Right Plate"), ("limb_collider", "Leg")],
+)
+def test_a_collider_that_is_keyed_is_captured_frame_by_frame(name: str, mover: str) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(build.FOLDER / f"{name}.blend"))
+    meshes = {mesh.name: mesh for mesh in capture(bpy.context).scene.meshes}
+    path = meshes[mover].vertices
+    assert len(path) == SAMPLES[name].frames
+    assert np.abs(path[-1] - path[0]).max() > 0.2
+
+
+def test_the_leg_bends_at_its_knee() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(build.FOLDER / "limb_collider.blend"))
+    (leg,) = capture(bpy.context).scene.meshes
+    # From tip to tip it is shorter when it is bent.
+    ends = np.linalg.norm(leg.vertices[:, -1] - leg.vertices[:, -2], axis=1)
+    assert ends.min() < 0.95 * ends.max()
+
+
+def test_the_critical_friction_of_the_slope_lies_between_its_blocks() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(build.FOLDER / "slope.blend"))
+    scene = capture(bpy.context).scene
+    assert [body.friction for body in scene.bodies] == pytest.approx([0.48, 0.52])
+    assert [mesh.friction for mesh in scene.meshes] == pytest.approx([0.48, 0.52])
+    first = scene.meshes[0].vertices
+    along = first[first[:, 1].argmin()] - first[first[:, 1].argmax()]
+    assert along[2] / along[1] == pytest.approx(0.5, abs=0.05)
 
 
 def test_the_contact_sheet_reads_from_the_top_left() -> None:

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a sample scene is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import bpy
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A scene and the frames worth seeing.
+
+    Args:
+        build: fills an empty scene, whose range is set.
+        frames: the last one, and so their number.
+        moments: frames of its contact sheet, in reading order.
+        columns: pictures a row.
+    """
+
+    build: Callable[[bpy.types.Scene], None]
+    frames: int
+    moments: tuple[int, ...]
+    columns: int = 4
