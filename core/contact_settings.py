@@ -53,7 +53,8 @@ class Contact:
         kinetic_friction: once they slide; None is the static one.
         formulation: ``convergent`` weighs by area, so that forces do not depend on the mesh;
             ``original`` adds up pairs, and adapts its stiffness.
-        stiffness: κ in Pa for ``convergent``, None being a tenth of the softest Young's modulus;
+        stiffness: κ in Pa for ``convergent``, None being a tenth of Young's modulus,
+            of the softest and the stiffest body the geometric mean;
             in J/m⁴ for ``original``, None being found as the scene goes.
         friction_updates: how often the normal forces of friction are taken anew in a step; None
             until they no longer change.

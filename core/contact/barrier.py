@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InstabilityError
 from .surface import CollisionSurface, Points
 from .toolkit import toolkit
 
@@ -65,4 +66,10 @@ class ContactBarrier:
 
     def hessian(self, collisions: Any, points: Points) -> Any:
         """(3V, 3V) sparse, in N/m; projected pair by pair to be positive semi-definite."""
-        return self.potential.hessian(collisions, self._surface.mesh, points, toolkit().CLAMP)
+        try:
+            return self.potential.hessian(collisions, self._surface.mesh, points, toolkit().CLAMP)
+        except RuntimeError as error:
+            raise InstabilityError(
+                f"{', '.join(self._surface.names)}: surfaces came closer than numbers can tell "
+                "apart. Use more substeps, a larger contact distance, or slower motions."
+            ) from error

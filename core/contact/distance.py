@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
-from ..scene import Scene
+from ..scene import Ground, Scene
 
 # In units of the largest body's diagonal.
 SHARE = 1e-3
+
+
+def ground_distance(ground: Ground, size: float) -> float:
+    """The same of the ground, for bodies whose largest has a diagonal of ``size``."""
+    return ground.distance or SHARE * size
 
 
 def contact_distance(scene: Scene, size: float) -> float:

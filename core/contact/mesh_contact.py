@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..scene import Scene
@@ -17,7 +18,7 @@ from .detection import Detection
 from .distance import contact_distance
 from .friction import ContactFriction
 from .friction_pairs import FrictionPairs
-from .pairs import Pairs
+from .pairs import Pairs, Values
 from .stiffness import AdaptiveStiffness, physical_stiffness
 from .surface import CollisionSurface, Points
 
@@ -102,18 +103,21 @@ class MeshContact:
         self._detection.sweep(points, points)
         self._seen = None
 
-    def sweep(self, before: Tensor, after: Tensor, colliders: Points | None = None) -> float:
+    def sweep(
+        self, before: Tensor, after: Tensor, colliders: Points | None = None, room: float = 0.0
+    ) -> float:
         """Looks along the straight way between two (3, N) places.
 
         Args:
             colliders: (C, 3) where they go meanwhile; None where they stay.
+            room: what has to be left between surfaces, in metres.
 
         Returns:
             The share of the way that can be gone before anything meets.
         """
         start, end = self.points(before), self.points(after, colliders)
         self._detection.sweep(start, end)
-        return self._detection.free_share(start, end)
+        return self._detection.free_share(start, end, room)
 
     def blocked(self, before: Points, after: Points) -> set[int]:
         """The objects between which the way swept last got narrowest, between two (V, 3) places."""
@@ -228,25 +232,23 @@ class MeshContact:
 
     # Account
 
-    def pairs_led(self, positions: Tensor, pinned: Tensor) -> set[tuple[int, int]]:
-        """Objects that are close to each other with parts of which nothing moves freely.
+    def led_pairs(self, positions: Tensor, pinned: Tensor) -> tuple[NDArray[np.int64], Values]:
+        """What is close to each other although nothing of it moves freely.
 
         Args:
             pinned: (N,) vertices that do not.
+
+        Returns:
+            (K, 2) objects, the lower one first, and (K,) distances in metres.
         """
         self._look(positions)
         surface = self.surface
         led = np.ones(len(surface.object_of), dtype=bool)
         led[: surface.body_count] = surface.follow @ (~pinned.cpu().numpy()).astype(float) == 0.0
-        edges, faces = surface.mesh.edges, surface.mesh.faces
-        pairs = set()
-        for index in range(len(self._collisions)):
-            stencil = self._collisions[index].vertex_ids(edges, faces)
-            vertices = [vertex for vertex in stencil if vertex >= 0]
-            if led[vertices].all():
-                objects = sorted(set(surface.object_of[vertices].tolist()))
-                pairs.add((objects[0], objects[-1]))
-        return pairs
+        pairs = Pairs.of(self._collisions, surface.mesh, self._points)
+        kept = led[pairs.vertices].all(axis=1)
+        distances = np.linalg.norm(pairs.differences(self._points), axis=1)
+        return np.sort(surface.object_of[pairs.ends()[kept]], axis=1), distances[kept]
 
     def gap(self, positions: Tensor) -> float:
         """The least distance between surfaces that are close, in metres; else infinite."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import IntersectionError
 from ..intersection_report import IntersectionReport, Offender
 from ..scene import Scene
+from .distance import ground_distance
 from .intersections import Intersections, find_intersections
 from .separation import push_apart
 from .shrinking import shrink
@@ -37,6 +38,7 @@ def prepare_start(scene: Scene) -> Scene:
     """
     if scene.contact is None:
         return scene
+    scene = _above_ground(scene)
     shapes = StartShapes(scene)
     found = find_intersections(shapes.surfaces())
     if len(found) == 0:
@@ -50,6 +52,23 @@ def prepare_start(scene: Scene) -> Scene:
         replace(body, initial_positions=own) if (own != start.positions).any() else body
         for body, start, own in zip(scene.bodies, shapes.bodies, positions, strict=True)
     ]
+    return replace(scene, bodies=bodies)
+
+
+def _above_ground(scene: Scene) -> Scene:
+    """With bodies raised as far as their tetrahedra stand out into the ground: what they would
+    meet there has to be looked at."""
+    if scene.ground is None or scene.ground.response != "barrier":
+        return scene
+    shapes = StartShapes(scene)
+    floor = scene.ground.height + ground_distance(scene.ground, shapes.size)
+    bodies = []
+    for body, shape in zip(scene.bodies, shapes.bodies, strict=True):
+        depth = floor - float(shape.positions[~shape.held, 2].min())
+        if depth > 0.0 and body.skin is not None:
+            raised = shape.positions + depth * np.outer(~shape.held, (0.0, 0.0, 1.0))
+            body = replace(body, initial_positions=raised)
+        bodies.append(body)
     return replace(scene, bodies=bodies)
 
 

@@ -111,7 +111,12 @@ class StartShapes:
     @property
     def contact_distance(self) -> float:
         """Where the barrier begins, in metres."""
-        return contact_distance(self.scene, max(body.mesh.diagonal for body in self.bodies))
+        return contact_distance(self.scene, self.size)
+
+    @property
+    def size(self) -> float:
+        """The diagonal of the largest body, in metres."""
+        return max(body.mesh.diagonal for body in self.bodies)
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:

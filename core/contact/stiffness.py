@@ -11,7 +11,7 @@ from ..scene import Scene
 from .surface import Points
 from .toolkit import toolkit
 
-# The barrier's stiffness in units of the softest body's.
+# The barrier's stiffness in units of the bodies'.
 SHARE_OF_YOUNG = 0.1
 
 
@@ -20,7 +20,9 @@ def physical_stiffness(scene: Scene) -> float:
     assert scene.contact is not None
     if scene.contact.stiffness is not None:
         return scene.contact.stiffness
-    return SHARE_OF_YOUNG * min(float(np.mean(body.material.young)) for body in scene.bodies)
+    stiffness = [float(np.mean(body.material.young)) for body in scene.bodies]
+    # Soft enough for the softest body to answer, stiff enough for the stiffest to be held.
+    return SHARE_OF_YOUNG * math.sqrt(min(stiffness) * max(stiffness))
 
 
 class AdaptiveStiffness:
@@ -69,6 +71,6 @@ class AdaptiveStiffness:
         """κ after a Newton step that left ``gap`` metres at the closest place."""
         before, self._gap = self._gap, gap
         updated = toolkit().update_barrier_stiffness(
-            before, gap, self._most, stiffness, self._diagonal
+            before * before, gap * gap, self._most, stiffness, self._diagonal
         )
         return float(updated)

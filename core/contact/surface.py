@@ -78,7 +78,7 @@ class CollisionSurface:
         out = np.empty((3, len(self.object_of)))
         bodies = out[:, : self.body_count]
         if self.selected is not None:
-            np.take(positions, self.selected, axis=1, out=bodies)
+            bodies[:] = positions[:, self.selected]
         else:
             bodies[:] = (self.follow @ positions.T).T
         out[:, self.body_count :] = colliders.T

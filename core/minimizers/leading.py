@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,8 @@ MAX_STEPS, PATIENCE = 200, 8
 BLOCKED = 0.05
 # Getting on by less than this share of the whole way while it is out of patience is no progress.
 PROGRESS = 1e-3
+# Led parts come no closer than so many distances at which the barrier begins, but for rounding.
+CLOSEST, NEARLY = 1e-2, 0.999
 # Newton steps in which bodies make way.
 RELAXING = 2
 
@@ -141,7 +144,8 @@ class Leader:
             after = torch.where(self._pinned & (way != 0.0), self._goal, after)
             moved = np.where(aside != 0.0, self._colliders, moved)
         share = min(
-            contact.sweep(positions, after, moved), self._objective.max_step(positions, scale * way)
+            contact.sweep(positions, after, moved, self._room(positions)),
+            self._objective.max_step(positions, scale * way),
         )
         contact.limited_steps += share < 1.0
         if share < 1.0:
@@ -149,6 +153,17 @@ class Leader:
             moved = contact.colliders + share * scale * aside
         contact.colliders = moved
         return after, share
+
+    def _room(self, positions: Tensor) -> float:
+        """What has to be left, in metres, between what is led on either side: it feels no barrier,
+        and every blocked step would leave a tenth of what there was."""
+        contact = self._contact
+        closest = CLOSEST * contact.barrier.distance
+        if contact.gap(positions) >= closest:
+            return 0.0
+        _, distances = contact.led_pairs(positions, self._pinned)
+        gap = float(distances.min(initial=math.inf))
+        return NEARLY * gap if gap < closest else 0.0
 
     def _scale(self, way: Tensor, aside: Points) -> float:
         """What makes a way short enough to be looked along."""
@@ -169,7 +184,8 @@ class Leader:
         moving = self._moving(positions)
         names, bodies = self._contact.surface.names, len(self._slices)
         blocked: dict[int, str] = {}
-        for pair in self._contact.pairs_led(positions, self._pinned):
+        pairs, _ = self._contact.led_pairs(positions, self._pinned)
+        for pair in sorted(set(map(tuple, pairs.tolist()))):
             movers = [item for item in pair if item in moving]
             if not movers:
                 continue

@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..contact.distance import ground_distance
 from ..overlap import check_above_ground, check_clear_of
 from ..potentials import GroundBarrier
 from ..scene import Ground, Scene, SoftBody
@@ -19,8 +20,6 @@ from .surfaces import Ball, Plane
 
 # The ground's stiffness in units of the body's: large enough to stop it within the distance.
 BARRIER_STIFFNESS = 0.1
-# The distance at which the ground begins to act, in units of the largest body's diagonal.
-BARRIER_DISTANCE = 1e-3
 # Each takes a body's deepest vertex out of a collider, and its neighbours most of the way.
 CLEARINGS = 50
 
@@ -108,7 +107,7 @@ class Obstacles:
             self._vertices,
             torch.as_tensor(weights).to(self._inverse_mass)[self._vertices],
             ground.height,
-            ground.distance or BARRIER_DISTANCE * size,
+            ground_distance(ground, size),
         )
 
 

@@ -277,7 +277,6 @@ def test_what_slides_is_held_with_the_kinetic_coefficient(ways) -> None:
     assert rubbing(ways, friction=0.8, kinetic_friction=0.2) == pytest.approx(0.2, rel=1e-6)
 
 
-@pytest.mark.xfail(reason="the toolkit falls to the kinetic coefficient before it has held")
 def test_before_it_slides_it_is_held_with_up_to_the_static_coefficient() -> None:
     held = [rubbing(w, friction=0.8, kinetic_friction=0.2) for w in np.linspace(0.05, 2.0, 40)]
     assert max(held) == pytest.approx(0.8, rel=0.01)
@@ -453,7 +452,6 @@ def check_apart(contact: MeshContact, positions: torch.Tensor) -> None:
 # Stiffness
 
 
-@pytest.mark.xfail(reason="the toolkit wants the square of the distance")
 def test_the_original_barrier_stiffens_while_surfaces_come_too_close() -> None:
     scene = stack("original", "boundary", {"friction": 0.0})
     scene.contact.stiffness = None

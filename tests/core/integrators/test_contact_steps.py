@@ -206,8 +206,8 @@ def test_two_bodies_attached_to_each_other_hang_together_from_a_pin() -> None:
 @pytest.mark.parametrize(
     "friction",
     [
-        pytest.param(0.0, marks=pytest.mark.xfail(reason="points in single precision: an error")),
-        pytest.param(0.5, marks=pytest.mark.xfail(reason="and then it does not converge")),
+        0.0,
+        0.5,
     ],
 )
 def test_single_precision_runs_without_intersections(friction) -> None:

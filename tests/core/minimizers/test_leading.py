@@ -121,13 +121,8 @@ def test_where_a_collider_was_is_free_once_it_has_gone() -> None:
 
 # What cannot make way
 
+
 #: And then takes minutes, or ends in an error of the toolkit.
-TOUCHES = pytest.mark.xfail(
-    run=False, reason="what is led and held comes as close as rounding lets it, and then touches"
-)
-
-
-@TOUCHES
 @pytest.mark.parametrize("which", ["a corner", "a side"])
 def test_pins_led_through_a_still_collider_are_held_and_named(which: str) -> None:
     way = upward(0.0, -0.5, -1.0, -1.5)
@@ -142,7 +137,6 @@ def test_pins_led_through_a_still_collider_are_held_and_named(which: str) -> Non
     assert float(frame.positions[0][body.pinned, 2].min()) < -0.5
 
 
-@TOUCHES
 def test_a_collider_that_meets_a_body_pinned_all_around_is_held_and_named() -> None:
     body = SoftBody(block((2, 2, 2)), SOFT, pinned=surface_vertices(), name="Jelly")
     press = plate(1.5, frames=upward(0.0, -1.0, -2.0, 0.0), name="Press")
@@ -160,7 +154,6 @@ def test_a_collider_that_meets_a_body_pinned_all_around_is_held_and_named() -> N
     assert heights[2] == 1.5
 
 
-@TOUCHES
 def test_what_is_held_is_named_in_the_frame_that_holds_it() -> None:
     simulator = simulated(led(upward(0.0, -1.0)), plate(-0.53, name="Table"))
     (frame,) = simulator.run(1)
