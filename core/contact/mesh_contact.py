@@ -191,7 +191,7 @@ class MeshContact:
         return self._friction.lag(self._collisions, self._points)
 
     def creep(self, before: Tensor, after: Tensor) -> float:
-        """How much friction changed between two places, as a share of the whole."""
+        """How far pairs that stuck have moved between two places, at most, in slips."""
         if self._friction is None:
             return 0.0
         return self._friction.creep(self.points(before), self.points(after))

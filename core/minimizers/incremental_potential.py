@@ -314,12 +314,16 @@ class IncrementalPotential:
             hessian = surface.pull_back_matrix(hessian)
         return Couplings.of(hessian, unknown_of, pattern.size, self.matrix.dtype)
 
-    def way(self, positions: Tensor, direction: Tensor, gradient: Tensor) -> Way:
+    def way(
+        self, positions: Tensor, direction: Tensor, gradient: Tensor, eager: bool = False
+    ) -> Way:
         """Where a search along a Newton step may go.
 
         Args:
             direction: (3, N) the step; the Hessian is the one evaluated last.
             gradient: (3, N) at ``positions``.
+            eager: whether the search may want to go further than the step, which takes longer to
+                look for what is met.
         """
         at, slope = self.path(positions, direction), float((gradient * direction).sum())
         if self.contact is None:
@@ -334,7 +338,8 @@ class IncrementalPotential:
             share *= 0.5
         length = float(torch.linalg.vector_norm(chord, dim=0).max())
         # As far as it may be looked along, and a search may want to go.
-        reach = min(LONGEST_STEP, self.contact.longest_way / max(length, SHORTEST_WAY))
+        most = LONGEST_STEP if eager else 1.0
+        reach = min(most, self.contact.longest_way / max(length, SHORTEST_WAY))
         whole = reach * chord
         free = self.contact.sweep(positions, positions + whole)
         longest = reach * min(free, self.max_step(positions, whole))

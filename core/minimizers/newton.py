@@ -161,7 +161,7 @@ class _Search:
         self._projects, self._keeps_hessian = True, False
         # Indefinite Hessians come in a row: wait for longer each time before trying again.
         self._wait, self._patience = 0, 1
-        self._lags, self._is_stuck = lags, False
+        self._lags, self._is_stuck, self._is_eager = lags, False, False
         solver.begin()
         self._energy, self._size = objective.energy(positions)
 
@@ -185,7 +185,7 @@ class _Search:
         if not (math.isfinite(self._move) and bool(torch.isfinite(gradient).all())):
             self._move = math.inf
             return "the energy has no finite derivative"
-        way = objective.way(before, direction, gradient)
+        way = objective.way(before, direction, gradient, self._is_eager)
         within = self._move <= self._tolerance
         if -way.slope > self._slack:
             fraction = self._search_line(way)
@@ -194,7 +194,7 @@ class _Search:
         if fraction == 0.0 and not within:
             return self._try_another_hessian()
         self._iterations += 1
-        self._is_stuck = False
+        self._is_stuck, self._is_eager = False, fraction >= 1.0
         if objective.adapt(self._positions):
             self._energy, self._size = objective.energy(self._positions)
         self._plan(fraction, self._move <= FAST * previous)
