@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -185,7 +184,7 @@ class TestDerivatives:
 def test_against_being_pressed_a_point_over_the_middle_of_a_triangle_is_as_stiff_as_it_seems(
     formulation, projected
 ) -> None:
-    corners = DART.mesh.vertices + [0.0, 0.0, 0.4 * REACH - 1.0]
+    corners = DART.mesh.vertices + np.array([0.0, 0.0, 0.4 * REACH - 1.0])
     scene = Scene(
         [tet(*corners)],
         colliders=[Collider(TRIANGLE - TRIANGLE.mean(axis=0), [[0, 1, 2]])],
@@ -479,7 +478,7 @@ def test_where_nothing_is_in_the_way_all_of_it_is_free() -> None:
 
 def test_a_step_begins_with_no_step_limited_and_colliders_where_they_were_left() -> None:
     scene = Scene([DART], colliders=[Collider(np.stack([TRIANGLE, TRIANGLE - 1.0]), [[0, 1, 2]])])
-    contact, before = contact_of(scene), rest(scene)
+    contact = contact_of(scene)
     contact.limited_steps = 3
     contact.begin(TRIANGLE - 0.3)
     assert contact.limited_steps == 0
@@ -526,20 +525,18 @@ def test_the_convergent_barrier_and_a_chosen_stiffness_stay_as_they_are() -> Non
         assert not contact.adapt(rest(stack(formulation, "boundary", {})))
 
 
-@pytest.mark.parametrize("second", [1e5, 4e4, 2.5e7])
-def test_the_convergent_stiffness_is_a_share_of_the_mean_of_the_softest_and_the_stiffest_bodys(
+@pytest.mark.parametrize("second", [4e4, 2.5e7])
+def test_the_convergent_stiffness_lies_between_the_softest_and_the_stiffest_bodys(
     second,
 ) -> None:
     scene = stack("convergent", "boundary", {})
     scene.contact.stiffness = None
     scene.bodies[1].material = StableNeoHookean(second, 0.3)
+    # What lies between the two does not matter.
+    middle = SoftBody(block(), StableNeoHookean(math.sqrt(1e5 * second) * 1.1, 0.3))
+    scene.bodies.append(middle)
     expected = 0.1 * math.sqrt(1e5 * second)
     assert contact_of(scene).barrier.stiffness == pytest.approx(expected)
-    # The others between them do not matter.
-    between = replace(scene.bodies[1], material=StableNeoHookean(0.7e5, 0.3))
-    scene.bodies.append(between)
-    if second < 0.7e5:
-        assert contact_of(scene).barrier.stiffness == pytest.approx(expected)
 
 
 # What is led

@@ -86,7 +86,7 @@ def tet(corners: Points) -> TetMesh:
     return TetMesh(corners, [[0, 1, 2, 3]])
 
 
-FAR = tet(DART + [0.0, 0.0, 50.0])
+FAR = tet(DART + np.array([0.0, 0.0, 50.0]))
 
 
 @pytest.fixture(params=[False, True], ids=["original", "by area"])
@@ -135,7 +135,7 @@ def test_many_pairs_push_as_the_barrier_says(by_area) -> None:
     # Turned, so that no edges are parallel but those of one body.
     cos, sin = np.cos(0.5), np.sin(0.5)
     turned = upper.vertices @ np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])
-    bodies = [block((3, 3, 1)), TetMesh(turned + [0.2, 0.0, 0.0], upper.tets)]
+    bodies = [block((3, 3, 1)), TetMesh(turned + np.array([0.2, 0.0, 0.0]), upper.tets)]
     found = close(bodies, TRIANGLE - [0.0, 0.0, 9.0], by_area)
     assert len(found.collisions) > 20
     check_gradient(found)
@@ -161,7 +161,7 @@ def test_the_force_is_the_slope_of_the_barrier_and_ends_at_its_distance(by_area)
     step = 1e-6 * REACH
     energies = []
     for gap in (GAP + step, GAP - step):
-        found = close([FAR, tet(DART + [0.0, 0.0, gap - GAP])], TRIANGLE, by_area)
+        found = close([FAR, tet(DART + np.array([0.0, 0.0, gap - GAP]))], TRIANGLE, by_area)
         energies.append(found.barrier.energy(found.collisions, found.points))
     (weight,) = found.pairs().weights
     slope = (energies[1] - energies[0]) / (2.0 * step)
