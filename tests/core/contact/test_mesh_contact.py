@@ -129,7 +129,7 @@ class TestDerivatives:
         self, at_work, friction
     ) -> None:
         if friction == "kinetic, breaking loose":
-            pytest.skip("clamped where it softens")
+            pytest.skip("test_friction looks at what is clamped where it softens")
         contact, positions = at_work
         exact = contact.hessian(positions, False)
         barrier = contact.barrier.hessian(contact._collisions, contact._points)
@@ -434,6 +434,58 @@ def test_nothing_tunnels(body, obstacle, fall) -> None:
     # It goes nearly all the way there.
     assert share > 0.89 / fall
     check_apart(contact, before + share * (after - before))
+
+
+NEAR = Contact(distance=REACH)
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-7])
+@pytest.mark.parametrize(("body", "obstacle"), [(DART, TRIANGLE), (ROOF, FENCE)])
+def test_what_is_very_close_already_does_not_tunnel_but_may_leave(body, obstacle, gap) -> None:
+    scene = Scene([body], colliders=[Collider(obstacle, [[0, 1, 2]])], contact=NEAR)
+    contact, before = contact_of(scene), rest(scene)
+    before[2] -= 1.0 - gap * REACH
+    after = before.clone()
+    after[2] -= 2.0 * gap * REACH
+    share = contact.sweep(before, after)
+    # Less where rounding is bounded.
+    assert 0.3 < share < 0.5
+    check_apart(contact, before + share * (after - before))
+    assert contact.sweep(before, before - 3.0 * (after - before)) == 1.0
+
+
+def test_as_much_room_as_was_asked_for_is_left() -> None:
+    scene = Scene([DART], colliders=[Collider(TRIANGLE, [[0, 1, 2]])], contact=NEAR)
+    contact, before = contact_of(scene), rest(scene)
+    after = before.clone()
+    after[2] -= 3.0
+    share = contact.sweep(before, after, room=0.4 * REACH)
+    end = before + share * (after - before)
+    contact.stay(end)
+    assert 0.4 * REACH <= float(end[2].min()) < 0.15
+    # On from there, there is none.
+    nearer = end.clone()
+    nearer[2] += 0.5 * REACH - end[2].min()
+    assert contact.sweep(nearer, nearer - 0.5, room=0.49 * REACH) < 0.02
+
+
+OWN_PAIRS = pytest.mark.xfail(
+    strict=True, reason="a body's distance to itself hides how much narrower its way to others got"
+)
+
+
+@pytest.mark.parametrize("self_contact", [False, pytest.param(True, marks=OWN_PAIRS)])
+def test_what_got_narrowest_on_a_way_is_what_blocks_it(self_contact) -> None:
+    options = Contact(distance=REACH, self_contact=self_contact)
+    aside = torch.tensor([[0.0, 3.0, -3.0], [0.0, 0.0, 0.0], [0.0, 0.02, 2.0]], dtype=torch.float64)
+    scene = Scene([DART] * 3, colliders=[Collider(TRIANGLE, [[0, 1, 2]])], contact=options)
+    contact, before = contact_of(scene), rest(scene)
+    before += aside.repeat_interleave(4, dim=1)
+    after = before.clone()
+    after[2] -= 1.1
+    after = before + contact.sweep(before, after) * (after - before)
+    places = contact.points(before), contact.points(after)
+    assert contact.blocked(*places) == {0, 3}
 
 
 def test_a_point_of_a_collider_does_not_go_through_the_side_of_a_body() -> None:

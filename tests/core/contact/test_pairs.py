@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ class Close(NamedTuple):
     surface: CollisionSurface
     barrier: ContactBarrier
     points: Points
-    collisions: object
+    collisions: Any
 
     def pairs(self) -> Pairs:
         return Pairs.of(self.collisions, self.surface.mesh, self.points)
