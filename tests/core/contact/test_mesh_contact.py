@@ -125,28 +125,41 @@ class TestDerivatives:
             slope = (after - before) / (2.0 * self.STEP)
             assert float((found * way).sum()) == pytest.approx(slope, rel=1e-5)
 
-    def test_the_second_derivative_is_that_of_the_gradient(self, at_work) -> None:
+    def test_the_second_derivative_of_friction_is_that_of_its_gradient(
+        self, at_work, friction
+    ) -> None:
+        if friction == "kinetic, breaking loose":
+            pytest.skip("test_friction looks at what is clamped where it softens")
         contact, positions = at_work
-        matrix = contact.surface.pull_back_matrix(contact.hessian(positions, False))
+        exact = contact.hessian(positions, False)
+        barrier = contact.barrier.hessian(contact._collisions, contact._points)
+        matrix = contact.surface.pull_back_matrix(exact - barrier)
+
+        def rubbed(at: torch.Tensor) -> torch.Tensor:
+            if contact._friction is None:
+                return torch.zeros_like(at)
+            return torch.as_tensor(
+                contact.surface.pull_back(contact._friction.gradient(contact.points(at)))
+            )
+
         for seed in range(3):
             way = shaken(torch.zeros_like(positions), 1.0, 20 + seed)
-            after, before = (
-                gradient(contact, positions + sign * self.STEP * way) for sign in (1, -1)
-            )
+            after, before = (rubbed(positions + sign * self.STEP * way) for sign in (1, -1))
             change = ((after - before) / (2.0 * self.STEP)).numpy()
             found = (matrix @ way.T.reshape(-1).numpy()).reshape(-1, 3).T
-            np.testing.assert_allclose(found, change, rtol=1e-5, atol=1e-5 * np.abs(change).max())
+            limit = 1e-5 * np.abs(change).max() + 1e-12 * np.abs(barrier).max()
+            np.testing.assert_allclose(found, change, rtol=1e-5, atol=limit)
 
-    def test_the_projected_one_is_positive_semidefinite_and_not_less(self, at_work) -> None:
+    def test_both_second_derivatives_are_positive_semidefinite_and_the_projected_one_not_less(
+        self, at_work
+    ) -> None:
         contact, positions = at_work
         exact, projected = (contact.hessian(positions, flag).toarray() for flag in (False, True))
-        assert np.abs(projected - projected.T).max() <= 1e-9 * np.abs(projected).max()
-        values = np.linalg.eigvalsh(projected)
-        assert values[0] >= -1e-9 * values[-1]
-        if contact._friction is None:
-            # What sticks makes it definite.
-            assert np.linalg.eigvalsh(exact)[0] < -1e-4 * values[-1]
-        assert np.linalg.eigvalsh(projected - exact)[0] >= -1e-9 * values[-1]
+        least = -1e-9 * np.linalg.eigvalsh(projected)[-1]
+        for matrix in (exact, projected):
+            assert np.abs(matrix - matrix.T).max() <= 1e-9 * np.abs(matrix).max()
+            assert np.linalg.eigvalsh(matrix)[0] >= least
+        assert np.linalg.eigvalsh(projected - exact)[0] >= least
 
     def test_what_is_dragged_changes_the_gradient(self, at_work) -> None:
         contact, positions = at_work
@@ -164,6 +177,31 @@ class TestDerivatives:
             contact._detection.collisions(contact.points(positions)), contact.points(positions)
         )
         np.testing.assert_allclose(pressed.sum(axis=0), 0.0, atol=1e-9 * np.abs(pressed).max())
+
+
+@pytest.mark.parametrize("projected", [False, True])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_against_being_pressed_a_point_over_the_middle_of_a_triangle_is_as_stiff_as_it_seems(
+    formulation, projected
+) -> None:
+    corners = DART.mesh.vertices + np.array([0.0, 0.0, 0.4 * REACH - 1.0])
+    scene = Scene(
+        [tet(*corners)],
+        colliders=[Collider(TRIANGLE - TRIANGLE.mean(axis=0), [[0, 1, 2]])],
+        contact=Contact(distance=REACH, friction=0.0, formulation=formulation, stiffness=1e6),
+    )
+    contact, positions = contact_of(scene), rest(scene)
+    contact.stay(positions)
+    assert contact.count(positions) == 1
+    # There, and along this way, the barrier is convex: projected, it is the same.
+    way, step = torch.zeros_like(positions), 1e-6 * REACH
+    way[2] = 1.0
+    after, before = (gradient(contact, positions + sign * step * way) for sign in (1, -1))
+    change = (after - before).numpy() / (2.0 * step)
+    assert change[2, 0] > 0.0
+    matrix = contact.surface.pull_back_matrix(contact.hessian(positions, projected))
+    found = (matrix @ way.T.reshape(-1).numpy()).reshape(-1, 3).T
+    np.testing.assert_allclose(found, change, atol=1e-6 * np.abs(change).max())
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
@@ -304,7 +342,8 @@ def test_friction_holds_with_the_forces_it_was_given_last_and_as_often_as_allowe
     closer, closest = positions.clone(), positions.clone()
     closer[2, levels[2]] -= 0.1 * REACH
     closest[2, levels[2]] -= 0.2 * REACH
-    aside = torch.tensor([[SLIP], [0.0], [0.0]], dtype=torch.float64)
+    aside = torch.zeros_like(positions)
+    aside[0, levels[2]] = SLIP
     contact.begin_step(positions, SLIP)
     contact.sweep(positions, closest + aside)
     held = friction_at(contact, positions + aside)
@@ -336,14 +375,23 @@ def test_forces_taken_where_they_were_taken_before_have_not_changed() -> None:
     assert whole > 0.0
 
 
-def test_friction_creeps_by_as_much_as_its_force_changes() -> None:
-    contact, positions, _ = pyramid(friction=0.5)
+def test_what_stuck_creeps_by_as_many_slips_as_it_moved() -> None:
+    contact, positions, levels = pyramid(friction=0.5)
     contact.begin_step(positions, SLIP)
     aside = torch.tensor([[SLIP], [0.0], [0.0]], dtype=torch.float64)
     assert contact.creep(positions, positions) == 0.0
-    assert contact.creep(positions + 5.0 * aside, positions + 6.0 * aside) < 1e-9
-    assert contact.creep(positions, positions + aside) == pytest.approx(1.0)
-    assert contact.creep(positions + aside, positions - aside) == pytest.approx(2.0)
+    assert contact.creep(positions, positions + 0.25 * aside) == pytest.approx(0.25)
+    assert contact.creep(positions + 0.9 * aside, positions - aside) == pytest.approx(1.9)
+    # What slid already may move on.
+    assert contact.creep(positions + 1.1 * aside, positions + 6.0 * aside) < 1e-9
+    one = positions.clone()
+    one[:, levels[2]] += 0.5 * aside
+    # The farthest counts, whatever slides below.
+    slid = one.clone()
+    slid[:, levels[0]] += 7.0 * aside
+    slid[:, levels[1]] += 7.0 * aside
+    assert contact.creep(positions, one) == pytest.approx(0.5)
+    assert contact.creep(slid, slid + aside) < 1e-9
 
 
 def test_without_friction_nothing_lags_or_creeps() -> None:
@@ -386,7 +434,58 @@ def test_nothing_tunnels(body, obstacle, fall) -> None:
     # It goes nearly all the way there.
     assert share > 0.89 / fall
     check_apart(contact, before + share * (after - before))
-    assert contact.limited_steps == 1
+
+
+NEAR = Contact(distance=REACH)
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-7])
+@pytest.mark.parametrize(("body", "obstacle"), [(DART, TRIANGLE), (ROOF, FENCE)])
+def test_what_is_very_close_already_does_not_tunnel_but_may_leave(body, obstacle, gap) -> None:
+    scene = Scene([body], colliders=[Collider(obstacle, [[0, 1, 2]])], contact=NEAR)
+    contact, before = contact_of(scene), rest(scene)
+    before[2] -= 1.0 - gap * REACH
+    after = before.clone()
+    after[2] -= 2.0 * gap * REACH
+    share = contact.sweep(before, after)
+    # Less where rounding is bounded.
+    assert 0.3 < share < 0.5
+    check_apart(contact, before + share * (after - before))
+    assert contact.sweep(before, before - 3.0 * (after - before)) == 1.0
+
+
+def test_as_much_room_as_was_asked_for_is_left() -> None:
+    scene = Scene([DART], colliders=[Collider(TRIANGLE, [[0, 1, 2]])], contact=NEAR)
+    contact, before = contact_of(scene), rest(scene)
+    after = before.clone()
+    after[2] -= 3.0
+    share = contact.sweep(before, after, room=0.4 * REACH)
+    end = before + share * (after - before)
+    contact.stay(end)
+    assert 0.4 * REACH <= float(end[2].min()) < 0.15
+    # On from there, there is none.
+    nearer = end.clone()
+    nearer[2] += 0.5 * REACH - end[2].min()
+    assert contact.sweep(nearer, nearer - 0.5, room=0.49 * REACH) < 0.02
+
+
+OWN_PAIRS = pytest.mark.xfail(
+    strict=True, reason="a body's distance to itself hides how much narrower its way to others got"
+)
+
+
+@pytest.mark.parametrize("self_contact", [False, pytest.param(True, marks=OWN_PAIRS)])
+def test_what_got_narrowest_on_a_way_is_what_blocks_it(self_contact) -> None:
+    options = Contact(distance=REACH, self_contact=self_contact)
+    aside = torch.tensor([[0.0, 3.0, -3.0], [0.0, 0.0, 0.0], [0.0, 0.02, 2.0]], dtype=torch.float64)
+    scene = Scene([DART] * 3, colliders=[Collider(TRIANGLE, [[0, 1, 2]])], contact=options)
+    contact, before = contact_of(scene), rest(scene)
+    before += aside.repeat_interleave(4, dim=1)
+    after = before.clone()
+    after[2] -= 1.1
+    after = before + contact.sweep(before, after) * (after - before)
+    places = contact.points(before), contact.points(after)
+    assert contact.blocked(*places) == {0, 3}
 
 
 def test_a_point_of_a_collider_does_not_go_through_the_side_of_a_body() -> None:
@@ -427,14 +526,12 @@ def test_where_nothing_is_in_the_way_all_of_it_is_free() -> None:
     assert contact.sweep(before, before) == 1.0
     below = aside - torch.tensor([[0.0], [0.0], [30.0]], dtype=torch.float64)
     assert contact.sweep(aside, below) == 1.0
-    assert contact.limited_steps == 0
 
 
 def test_a_step_begins_with_no_step_limited_and_colliders_where_they_were_left() -> None:
     scene = Scene([DART], colliders=[Collider(np.stack([TRIANGLE, TRIANGLE - 1.0]), [[0, 1, 2]])])
-    contact, before = contact_of(scene), rest(scene)
-    contact.sweep(before, before - 5.0)
-    assert contact.limited_steps == 1
+    contact = contact_of(scene)
+    contact.limited_steps = 3
     contact.begin(TRIANGLE - 0.3)
     assert contact.limited_steps == 0
     np.testing.assert_array_equal(contact.colliders, TRIANGLE - 0.3)
@@ -480,24 +577,40 @@ def test_the_convergent_barrier_and_a_chosen_stiffness_stay_as_they_are() -> Non
         assert not contact.adapt(rest(stack(formulation, "boundary", {})))
 
 
-def test_the_convergent_stiffness_is_a_share_of_the_softest_bodys() -> None:
+@pytest.mark.parametrize("second", [4e4, 2.5e7])
+def test_the_convergent_stiffness_lies_between_the_softest_and_the_stiffest_bodys(
+    second,
+) -> None:
     scene = stack("convergent", "boundary", {})
     scene.contact.stiffness = None
-    scene.bodies[1].material = StableNeoHookean(4e4, 0.3)
-    assert contact_of(scene).barrier.stiffness == pytest.approx(4e3)
+    scene.bodies[1].material = StableNeoHookean(second, 0.3)
+    # What lies between the two does not matter.
+    middle = SoftBody(block(), StableNeoHookean(math.sqrt(1e5 * second) * 1.1, 0.3))
+    scene.bodies.append(middle)
+    expected = 0.1 * math.sqrt(1e5 * second)
+    assert contact_of(scene).barrier.stiffness == pytest.approx(expected)
 
 
 # What is led
 
 
-def test_pairs_of_which_nothing_moves_freely_are_named_by_their_numbers() -> None:
+def test_pairs_of_which_nothing_moves_freely_are_told_with_their_distances() -> None:
     contact, positions, levels = pyramid(friction=0.5)
     contact.stay(positions)
     pinned = torch.zeros(positions.shape[1], dtype=torch.bool)
-    assert contact.pairs_led(positions, pinned) == set()
+    assert led_pairs(contact, positions, pinned) == set()
     pinned[levels[1]] = True
-    assert contact.pairs_led(positions, pinned) == set()
+    assert led_pairs(contact, positions, pinned) == set()
     pinned[levels[2]] = True
-    assert contact.pairs_led(positions, pinned) == {(1, 2)}
+    assert led_pairs(contact, positions, pinned) == {(1, 2)}
     pinned[levels[0]] = True
-    assert contact.pairs_led(positions, pinned) == {(0, 1), (1, 2), (0, 3)}
+    assert led_pairs(contact, positions, pinned) == {(0, 1), (1, 2), (0, 3)}
+
+
+def led_pairs(
+    contact: MeshContact, positions: torch.Tensor, pinned: torch.Tensor
+) -> set[tuple[int, ...]]:
+    """The objects of pairs, which all are half their reach apart."""
+    pairs, distances = contact.led_pairs(positions, pinned)
+    np.testing.assert_allclose(distances, np.full(len(pairs), 0.5 * REACH), rtol=1e-9)
+    return set(map(tuple, pairs.tolist()))

@@ -220,7 +220,9 @@ def test_one_step_that_does_not_converge_marks_the_whole_frame(
     monkeypatch.setattr(
         newton,
         "minimize",
-        lambda start, tolerance, step, _: minimize(start, tolerance, step, next(limits)),
+        lambda start, tolerance, step, _, **options: minimize(
+            start, tolerance, step, next(limits), **options
+        ),
     )
     (frame,) = simulator.run(1)
     assert not frame.report.effort.converged
