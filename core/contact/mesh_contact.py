@@ -125,7 +125,9 @@ class MeshContact:
         found = np.isfinite(distances[0])
         share = np.full(len(found), math.inf)
         share[found] = distances[1][found] / distances[0][found]
-        narrowest = share <= NARROW * share.min()
+        # The other side of the same place may have had something else as near before.
+        left = distances[1][share.argmin()]
+        narrowest = (share <= NARROW * share.min()) | np.isclose(distances[1], left, 1e-6, 0.0)
         return set(self.surface.object_of[narrowest].tolist())
 
     # The step

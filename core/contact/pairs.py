@@ -99,9 +99,10 @@ def _read(found: Any, attributes: Callable[[Any], tuple[float, ...]]) -> Values:
 
 
 def _pairs(vertices: Values | Indices, coefficients: Values, weights: Values) -> Pairs:
-    """With columns up to four."""
+    """With columns up to four, the last one repeated."""
     missing = ((0, 0), (0, 4 - coefficients.shape[1]))
-    return Pairs(np.pad(vertices.astype(np.int64), missing), np.pad(coefficients, missing), weights)
+    filled = np.pad(vertices.astype(np.int64), missing, mode="edge")
+    return Pairs(filled, np.pad(coefficients, missing), weights)
 
 
 def _solve(first: Points, second: Points, target: Points) -> tuple[Values, Values]:

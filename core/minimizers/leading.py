@@ -158,12 +158,12 @@ class Leader:
         """What has to be left, in metres, between what is led on either side: it feels no barrier,
         and every blocked step would leave a tenth of what there was."""
         contact = self._contact
-        closest = CLOSEST * contact.barrier.distance
-        if contact.gap(positions) >= closest:
+        closest, gap = CLOSEST * contact.barrier.distance, contact.gap(positions)
+        if gap >= closest:
             return 0.0
         _, distances = contact.led_pairs(positions, self._pinned)
-        gap = float(distances.min(initial=math.inf))
-        return NEARLY * gap if gap < closest else 0.0
+        # What is closer still must be let go by.
+        return NEARLY * gap if float(distances.min(initial=math.inf)) < closest else 0.0
 
     def _scale(self, way: Tensor, aside: Points) -> float:
         """What makes a way short enough to be looked along."""

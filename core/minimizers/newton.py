@@ -208,9 +208,9 @@ class _Search:
     def _try_another_hessian(self) -> str:
         """For a step that led nowhere; why the search ends, where there is no other."""
         if not self._keeps_hessian:
-            if self._is_stuck or not self._projects:
+            if self._is_stuck:
                 return "rounding hides the descent"
-            self._is_stuck, self._projects = True, False
+            self._is_stuck, self._projects = True, not self._projects
         self._keeps_hessian = False
         return ""
 

@@ -190,11 +190,6 @@ def test_what_lifts_off_rubs_as_before_and_not_at_all_once_it_is_looked_for_anew
 # Pairs that cancel others
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="pairs of fewer than four vertices are taken for ones with vertex 0, and so the sums "
-    "over wrong objects are kept",
-)
 def test_pairs_of_negative_weight_push_nothing_and_the_whole_stays() -> None:
     # Points above points and edges above edges, which would count more than once.
     below = block((2, 2, 1), (1.0, 0.9, 0.3), (0.0, 0.0, -0.3))

@@ -469,12 +469,7 @@ def test_as_much_room_as_was_asked_for_is_left() -> None:
     assert contact.sweep(nearer, nearer - 0.5, room=0.49 * REACH) < 0.02
 
 
-OWN_PAIRS = pytest.mark.xfail(
-    strict=True, reason="a body's distance to itself hides how much narrower its way to others got"
-)
-
-
-@pytest.mark.parametrize("self_contact", [False, pytest.param(True, marks=OWN_PAIRS)])
+@pytest.mark.parametrize("self_contact", [False, True])
 def test_what_got_narrowest_on_a_way_is_what_blocks_it(self_contact) -> None:
     options = Contact(distance=REACH, self_contact=self_contact)
     aside = torch.tensor([[0.0, 3.0, -3.0], [0.0, 0.0, 0.0], [0.0, 0.02, 2.0]], dtype=torch.float64)

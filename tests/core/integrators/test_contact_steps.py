@@ -203,13 +203,7 @@ def test_two_bodies_attached_to_each_other_hang_together_from_a_pin() -> None:
 # Precision and devices
 
 
-STUCK = pytest.mark.xfail(
-    strict=True,
-    reason="where a step by the exact Hessian leads nowhere, the projected one is not tried",
-)
-
-
-@pytest.mark.parametrize("friction", [0.0, pytest.param(0.5, marks=STUCK)])
+@pytest.mark.parametrize("friction", [0.0, 0.5])
 def test_single_precision_runs_without_intersections(friction) -> None:
     scene = stacked(velocity=(0.0, 0.0, -1.0))
     contact = Contact(distance=REACH, friction=friction)

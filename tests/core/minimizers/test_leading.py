@@ -122,13 +122,7 @@ def test_where_a_collider_was_is_free_once_it_has_gone() -> None:
 # What cannot make way
 
 
-CORNER = pytest.mark.xfail(
-    strict=True,
-    reason="pairs of fewer than four vertices are taken for ones with vertex 0, which is of Jelly",
-)
-
-
-@pytest.mark.parametrize("which", [pytest.param("a corner", marks=CORNER), "a side"])
+@pytest.mark.parametrize("which", ["a corner", "a side"])
 def test_pins_led_through_a_still_collider_are_held_and_named(which: str) -> None:
     way = upward(0.0, -0.5, -1.0, -1.5)
     body = led(way, np.array([0]) if which == "a corner" else None)
