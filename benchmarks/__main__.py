@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import (
+    contact,
     explicit_substep,
     first_frame,
     implicit_frame,
@@ -24,6 +25,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "explicit_substep": explicit_substep.run,
     "implicit_frame": implicit_frame.run,
     "integrators": integrators.run,
+    "contact": contact.run,
     "first_frame": first_frame.run,
     "shape_keys": shape_keys.run,
     "time_stepping": time_stepping.run,

@@ -35,6 +35,13 @@ A monkey of {tets} tets falls half a metre: one second at E = 1e5 Pa, ν = 0.45,
 the steps that it chooses (`integrators`).
 
 """
+CONTACT = """
+## Contact
+Ten monkeys fall into a bowl and pile up; a block falls on another, turned a little, face on face:
+{frames} frames of 1/24 s, one step each, E = 1e5 Pa, friction 0.3. “At the height” are the frames
+with at least nine tenths of the most contacts (`contact`).
+
+"""
 ERROR = """
 ## Beside other engines
 The same monkey, the same tets, one second without friction (`time_stepping`). Each engine takes the
@@ -92,6 +99,7 @@ def write() -> None:
         ],
     )
     text += _integrators(results["integrators"])
+    text += _contact(results["contact"])
     stepping = results["time_stepping"]
     head = ("mesh", "E, Pa", "ν", "engine", "steps a frame", "seconds a simulated second")
     text += ERROR.format(
@@ -117,6 +125,38 @@ def _integrators(rows: Sequence[dict[str, Any]]) -> str:
         for row in rows
     ]
     return INTEGRATORS.format(tets=rows[0]["tets"]) + _table(head, lines)
+
+
+def _contact(rows: Sequence[dict[str, Any]]) -> str:
+    head = (
+        "",
+        "tets",
+        "vertices",
+        "most contacts",
+        "seconds a frame: median, most",
+        "at the height: median, most",
+        "Newton iterations: median, most",
+        "frames not converged",
+        "intersections",
+        "least volume ratio",
+        "least gap, mm",
+    )
+    names = ("s_a_frame", "s_a_frame_at_the_height", "iterations")
+    lines = [
+        (
+            row["scene"],
+            str(row["tets"]),
+            str(row["vertices"]),
+            str(row["most_contacts"]),
+            *(f"{row[name]['median']:g}, {row[name]['most']:g}" for name in names),
+            str(row["not_converged"]),
+            str(row["intersections"]),
+            f"{row['least_volume_ratio']:g}",
+            f"{row['least_gap_mm']:g}",
+        )
+        for row in rows
+    ]
+    return CONTACT.format(frames=rows[0]["frames"]) + _table(head, lines)
 
 
 def _ratios(rows: Sequence[dict[str, Any]]) -> str:

@@ -28,7 +28,7 @@ def monkey_pile(scene: bpy.types.Scene) -> None:
         body.rotation_euler = [math.radians(angle * index) for angle in (40.0, 25.0, 70.0)]
         make_soft(body, young=5e4, damping=0.5, resolution=8)
     scene.supple.contact_distance = 0.004
-    studio(scene, target=(0.0, 0.0, 0.95), distance=6.2)
+    studio(scene, target=(0.0, 0.0, 0.75), distance=6.6, above=0.8)
 
 
 def ball_through_ring(scene: bpy.types.Scene) -> None:
@@ -120,7 +120,7 @@ def arch(scene: bpy.types.Scene) -> None:
 
 
 CONTACT_SAMPLES: dict[str, Sample] = {
-    "monkey_pile": Sample(monkey_pile, 66, (1, 14, 24, 66)),
+    "monkey_pile": Sample(monkey_pile, 66, (1, 12, 20, 66)),
     "ball_through_ring": Sample(ball_through_ring, 48, (1, 11, 14, 24)),
     "squeezed_body": Sample(squeezed_body, 60, (1, 20, 34, 44)),
     "twisted_bar": Sample(twisted_bar, 76, (1, 30, 50, 76)),

@@ -72,6 +72,7 @@ def studio(
     aspect: float = 1.0,
     size: float = 1.0,
     aside: float = 0.22,
+    above: float = 0.20,
 ) -> None:
     """Sets a scene up to be rendered.
 
@@ -80,7 +81,7 @@ def studio(
         distance: of the camera from it.
         aspect: width of the picture over its height.
         size: of the studio: how much further away the lights are.
-        aside: how far to the right the camera stands, as a share of the distance.
+        aside, above: how far to the right and above the camera stands, as shares of the distance.
     """
     _backdrop()
     world = bpy.data.worlds.new("Studio")
@@ -91,7 +92,7 @@ def studio(
     scene.world = world
     for name, location, power, side, colour in LIGHTS:
         _softbox(name, size * Vector(location), size * size * power, size * side, colour)
-    _camera(scene, Vector(target), distance, aside)
+    _camera(scene, Vector(target), distance, aside, above)
     _cycles(scene, aspect)
 
 
@@ -119,11 +120,13 @@ def _softbox(name: str, location: Vector, power: float, size: float, colour: Col
     bpy.context.collection.objects.link(lamp)
 
 
-def _camera(scene: bpy.types.Scene, target: Vector, distance: float, aside: float) -> None:
+def _camera(
+    scene: bpy.types.Scene, target: Vector, distance: float, aside: float, above: float
+) -> None:
     data = bpy.data.cameras.new("Camera")
     data.lens = 60.0
     camera = bpy.data.objects.new("Camera", data)
-    camera.location = target + distance * Vector((aside, -0.95, 0.20)).normalized()
+    camera.location = target + distance * Vector((aside, -0.95, above)).normalized()
     camera.rotation_euler = _facing(camera.location, target)
     scene.collection.objects.link(camera)
     scene.camera = camera

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import re
 import shutil
 import signal
@@ -29,8 +30,10 @@ PACKAGES = (
     # what Blender's own extension system imports
     *("python3-requests", "python3-cattr"),
     # what the solver's worker imports
-    *("python3-torch", "python3-numpy", "python3-numba"),
+    *("python3-torch", "python3-numpy", "python3-numba", "python3-scipy"),
 )
+#: What it imports that Debian does not have.
+WHEELS = ("ipctk",)
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # A mount and process namespace that ends with the process which asked for it, however that ends.
@@ -255,11 +258,13 @@ def _debian_blender() -> Blender:
     _demand_debian_root()
     root.parent.mkdir(parents=True, exist_ok=True)
     with _lock(root.with_suffix(".lock")):
-        if _stamp(root).exists() and _stamp(root).read_text() == " ".join(PACKAGES):
+        contents = " ".join([*PACKAGES, *_pinned(WHEELS)])
+        if _stamp(root).exists() and _stamp(root).read_text() == contents:
             return blender
         _bootstrap(root)
         _install(blender)
-        _stamp(root).write_text(" ".join(PACKAGES))
+        _install_wheels(blender, root)
+        _stamp(root).write_text(contents)
     return blender
 
 
@@ -325,3 +330,26 @@ def _install(blender: Blender) -> None:
     install = ["apt-get", *patience, "-qq", "install", "--no-install-recommends", "-y", *PACKAGES]
     debian.call(blender.command(install))
     debian.call(blender.command(["apt-get", "clean"]))
+
+
+def _install_wheels(blender: Blender, root: Path) -> None:
+    """With the pip of this checkout, since the chroot has none."""
+    asked = blender.run(["python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
+    version = asked.stdout.strip()
+    target = root / "usr/local/lib" / f"python{version}" / "dist-packages"
+    kind = ["--only-binary", ":all:", "--python-version", version]
+    kind += ["--platform", f"manylinux_2_28_{platform.machine()}"]
+    options = ["--quiet", "--no-deps", "--upgrade", "--target", str(target)]
+    debian.call([_python(), "-m", "pip", "install", *options, *kind, *_pinned(WHEELS)])
+
+
+def _python() -> str:
+    own = REPOSITORY / ".venv" / "bin" / "python"
+    return str(own) if own.exists() else sys.executable
+
+
+def _pinned(names: Sequence[str]) -> list[str]:
+    """The versions that users get, such as ``numba==1.0``."""
+    text = (REPOSITORY / "requirements" / "solver.txt").read_text(encoding="utf-8")
+    lines = [line.partition(";")[0].strip() for line in text.splitlines()]
+    return [line for line in lines if line.partition("==")[0] in names]

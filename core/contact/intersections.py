@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 
-import ipctk
 import numpy as np
 from numpy.typing import NDArray
 
+from .toolkit import toolkit
 from .triangle_pairs import triangle_distance
 
 #: Of the size of everything: what is closer than that cannot be told from touching.
@@ -117,8 +117,8 @@ def _candidates(surfaces: Surfaces, reach: float) -> NDArray[np.int64]:
     """(K, 2) triangles whose boxes come within ``reach`` of each other, the lower index first."""
     if len(surfaces.triangles) == 0:
         return np.empty((0, 2), dtype=np.int64)
-    broad = ipctk.LBVH()
-    broad.can_vertices_collide = ipctk.make_vertex_patches_filter(_patches(surfaces))
+    broad = toolkit().LBVH()
+    broad.can_vertices_collide = toolkit().make_vertex_patches_filter(_patches(surfaces))
     broad.build(
         np.asfortranarray(surfaces.vertices),
         np.empty((0, 2), dtype=np.int32, order="F"),

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import ipctk
 import numpy as np
 from numpy.typing import NDArray
 
+from .toolkit import toolkit
 from .triangle_pairs import pierced_at
 
 Points = NDArray[np.float64]
@@ -33,10 +33,10 @@ def segment_hits(
     """
     count, total = len(begin), len(vertices)
     segments = total + np.stack([np.arange(count), count + np.arange(count)], axis=1)
-    broad = ipctk.LBVH()
+    broad = toolkit().LBVH()
     if owners is not None and vertex_owners is not None:
         labels = np.concatenate([vertex_owners, owners, owners])
-        broad.can_vertices_collide = ipctk.make_vertex_patches_filter(labels)
+        broad.can_vertices_collide = toolkit().make_vertex_patches_filter(labels)
     broad.build(
         np.asfortranarray(np.concatenate([vertices, begin, end])),
         np.asfortranarray(segments.astype(np.int32)),

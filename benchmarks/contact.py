@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact: ten jelly monkeys pile up in a bowl, and two blocks, the upper one turned, meet with
+whole faces. Implicit Euler, one step a frame, 24 frames a second.
+
+``at_the_height`` are the frames with at least nine tenths of the most contacts. After every frame,
+outside of what is timed, the exact test of the verification looks for intersections.
+"""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from supple.core import Contact, Ground, Scene, Simulator, SoftBody, TetMesh
+from supple.core.integrators import ImplicitEuler
+from supple.core.materials import StableNeoHookean
+from supple.verification.collider_meshes import bowl
+from supple.verification.meshes import block
+from supple.verification.scene_intersections import scene_intersections
+
+from .monkey import tetrahedra
+
+MONKEYS, EDGE_LENGTH, SIZE, LAYER = 10, 0.28, 0.3, 0.62
+YOUNG, POISSON, DAMPING, FRICTION = 1e5, 0.45, 0.5, 0.3
+CELLS, SIDE, TURN = (11, 11, 10), 0.3, 0.3
+FRAMES, HEIGHT = 36, 0.9
+
+
+def run() -> list[dict[str, Any]]:
+    return [_measure("ten monkeys in a bowl", _pile()), _measure("two blocks", _blocks())]
+
+
+def _pile() -> Scene:
+    mesh = tetrahedra(EDGE_LENGTH)
+    bodies = []
+    for index in range(MONKEYS):
+        layer, place = divmod(index, 3)
+        around = 2.0 * np.pi * place / 3.0 + layer
+        centre = (0.38 * np.cos(around), 0.38 * np.sin(around), 0.62 + LAYER * layer)
+        turn = Rotation.random(random_state=index).as_matrix()
+        vertices = SIZE * mesh.vertices @ turn.T + np.array(centre)
+        bodies.append(_body(TetMesh(vertices, mesh.tets), f"Monkey {index}"))
+    return Scene(bodies, colliders=[bowl(1.2, 0.9, 14, 48)], contact=Contact(friction=FRICTION))
+
+
+def _blocks() -> Scene:
+    lower, upper = (block(CELLS, (SIDE, SIDE, SIDE), (-0.5 * SIDE,) * 3) for _ in range(2))
+    low = lower.vertices + np.array([0.0, 0.0, 0.51 * SIDE])
+    turn = Rotation.from_euler("z", TURN).as_matrix()
+    high = upper.vertices @ turn.T + np.array([0.0, 0.0, 1.55 * SIDE])
+    bodies = [
+        _body(TetMesh(low, lower.tets), "Lower"),
+        _body(TetMesh(high, upper.tets), "Upper"),
+    ]
+    return Scene(bodies, ground=Ground(), contact=Contact(friction=FRICTION))
+
+
+def _body(mesh: TetMesh, name: str) -> SoftBody:
+    return SoftBody(mesh, StableNeoHookean(YOUNG, POISSON), damping=DAMPING, name=name)
+
+
+def _measure(name: str, scene: Scene) -> dict[str, Any]:
+    # Loops that are not compiled yet are compiled by a frame that does not count.
+    next(Simulator(scene, ImplicitEuler(), device="cpu").run(1))
+    simulator = Simulator(scene, ImplicitEuler(), device="cpu")
+    reports, intersections = [], 0
+    for frame in simulator.run(FRAMES):
+        reports.append(frame.report)
+        intersections += scene_intersections(simulator)
+    most = max(report.effort.contacts for report in reports)
+    high = [report for report in reports if report.effort.contacts >= HEIGHT * most]
+    meshes = simulator.system.meshes
+    return {
+        "scene": name,
+        "tets": sum(len(mesh.tets) for mesh in meshes),
+        "vertices": sum(len(mesh.vertices) for mesh in meshes),
+        "frames": len(reports),
+        "most_contacts": most,
+        "s_a_frame": _spread([report.seconds for report in reports]),
+        "s_a_frame_at_the_height": _spread([report.seconds for report in high]),
+        "iterations": _spread([report.effort.iterations for report in reports]),
+        "not_converged": sum(not report.effort.converged for report in reports),
+        "intersections": intersections,
+        "least_volume_ratio": round(min(r.minimum_volume_ratio for r in reports), 3),
+        "least_gap_mm": round(1e3 * min(r.effort.minimum_distance or np.inf for r in reports), 4),
+    }
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    return {"median": round(statistics.median(values), 2), "most": round(max(values), 2)}
