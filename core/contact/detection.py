@@ -50,11 +50,10 @@ class Detection:
         found.build(self._candidates, self._mesh, points, self._distance)
         return found
 
-    def free_share(self, before: Points, after: Points, room: float = 0.0) -> float:
+    def free_share(self, before: Points, after: Points, gap: float, room: float = 0.0) -> float:
         """The share of the way swept last that can be gone before anything meets, or comes closer
-        than ``room`` metres."""
-        narrow = float(self.near(before).min()) < NARROW * self._distance
-        method = self._exact if narrow else self._quick
+        than ``room`` metres; ``gap`` is the least distance at its start."""
+        method = self._exact if gap < NARROW * self._distance else self._quick
         with all_threads():
             return float(
                 self._candidates.compute_collision_free_stepsize(

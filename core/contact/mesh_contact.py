@@ -115,9 +115,9 @@ class MeshContact:
         Returns:
             The share of the way that can be gone before anything meets.
         """
-        start, end = self.points(before), self.points(after, colliders)
+        start, end, gap = self.points(before), self.points(after, colliders), self.gap(before)
         self._detection.sweep(start, end)
-        return self._detection.free_share(start, end, room)
+        return self._detection.free_share(start, end, gap, room)
 
     def blocked(self, before: Points, after: Points) -> set[int]:
         """The objects between which the way swept last got narrowest, between two (V, 3) places."""
