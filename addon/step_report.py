@@ -82,7 +82,10 @@ def _held(records: list[Record]) -> list[str]:
     for record in records:
         for what in record.get("held", ()):
             first.setdefault(what, record["frame"])
-    return [f"Held from frame {frame} on: {what}" for what, frame in first.items()]
+    return [
+        f"Held from {_count(frame, 'frame')} after the start on: {what}"
+        for what, frame in first.items()
+    ]
 
 
 def _count(number: int, what: str) -> str:

@@ -38,15 +38,14 @@ class MeshContact:
     Args:
         scene: with contact; its bodies have tetrahedra.
         meshes: those of its bodies.
-        size: diagonal of the largest body, in metres.
         mean_mass: of the vertices, in kg.
     """
 
-    def __init__(self, scene: Scene, meshes: list[TetMesh], size: float, mean_mass: float) -> None:
+    def __init__(self, scene: Scene, meshes: list[TetMesh], mean_mass: float) -> None:
         contact = scene.contact
         assert contact is not None
         by_area = contact.formulation == "convergent"
-        distance = contact_distance(scene, size)
+        distance = contact_distance(scene)
         self.surface = CollisionSurface(scene, meshes)
         self._detection = Detection(self.surface, distance, by_area)
         self._adaptive: AdaptiveStiffness | None = None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import IntersectionError
 from ..intersection_report import IntersectionReport, Offender
 from ..scene import Scene
-from .distance import ground_distance
+from .distance import contact_distance, ground_distance
 from .intersections import Intersections, find_intersections
 from .separation import push_apart
 from .shrinking import shrink
@@ -38,6 +38,8 @@ def prepare_start(scene: Scene) -> Scene:
     """
     if scene.contact is None:
         return scene
+    # Before anything is looked for at such a distance.
+    contact_distance(scene)
     scene = _above_ground(scene)
     shapes = StartShapes(scene)
     found = find_intersections(shapes.surfaces())

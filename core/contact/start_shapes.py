@@ -111,7 +111,7 @@ class StartShapes:
     @property
     def contact_distance(self) -> float:
         """Where the barrier begins, in metres."""
-        return contact_distance(self.scene, self.size)
+        return contact_distance(self.scene)
 
     @property
     def size(self) -> float:

@@ -26,7 +26,7 @@ TOLERANCE = 1e-3
 # With contact, where many surfaces meet one after the other.
 MAX_CONTACT_ITERATIONS = 200
 # Where surfaces hit each other, a step need not be exacter than this share of the fastest way.
-SHARE_OF_WAY = 1e-2
+SHARE_OF_WAY = 2e-2
 
 
 class ImplicitStepper(Stepper):

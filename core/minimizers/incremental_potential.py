@@ -75,9 +75,7 @@ class IncrementalPotential:
         #: Between surfaces; None where there is none.
         self.contact: MeshContact | None = None
         if system.scene.contact is not None:
-            self.contact = MeshContact(
-                system.scene, system.meshes, system.size, float(system.mass.mean())
-            )
+            self.contact = MeshContact(system.scene, system.meshes, float(system.mass.mean()))
         if barrier is not None:
             if system.friction > 0.0:
                 self._friction = GroundFriction(barrier, system.friction)

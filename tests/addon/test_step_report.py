@@ -65,7 +65,10 @@ def test_what_was_held_is_named_once_with_its_first_frame(job: Job) -> None:
     pins, plate = "the pins of Cube: Plate is in their way", "Plate: Cube is in its way"
     held = [[], [pins], [pins, plate], [plate]]
     _, warning = told(job, *(IMPLICIT | {"held": each} for each in held))
-    assert warning == f"Held from frame 1 on: {pins}. Held from frame 2 on: {plate}"
+    assert warning == (
+        f"Held from 1 frame after the start on: {pins}. "
+        f"Held from 2 frames after the start on: {plate}"
+    )
 
 
 def test_both_warnings_are_told(job: Job) -> None:

@@ -136,7 +136,7 @@ def _rigid(shells: int, kind: Formulation) -> float:
         distance=RIGID_DISTANCE, friction=0.0, formulation=kind, stiffness=1e5, self_contact=False
     )
     scene = Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=contact)
-    touching = MeshContact(scene, [_tets(body) for body in bodies], RADIUS, 1.0)
+    touching = MeshContact(scene, [_tets(body) for body in bodies], 1.0)
     positions = torch.as_tensor(np.concatenate(places).T.copy())
     touching.stay(positions)
     gradient = torch.zeros_like(positions)

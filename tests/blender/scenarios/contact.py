@@ -29,6 +29,9 @@ def scenario(ui: Ui) -> Steps:
     assert any(polygon.select for polygon in upper.data.polygons), "and so should its faces"
     yield from ui.wait(0.5)
     yield from ui.screenshot("intersecting")
+    # The report's popup takes the next key.
+    yield from ui.key("ESC")
+    yield from ui.wait(0.3)
     yield from ui.click_button("supple.push_apart")
     yield from ui.wait(0.5)
     yield from ui.click_button("supple.simulate")

@@ -30,9 +30,8 @@ BOX_FACES = block((1, 1, 1)).surface
 def contact_of(scene: Scene) -> MeshContact:
     solids = discretize(scene)[0]
     meshes = [body.mesh for body in solids.bodies]
-    size = max(mesh.diagonal for mesh in meshes)
     mass = np.concatenate([mesh.lumped_mass(1000.0) for mesh in meshes])
-    return MeshContact(solids, meshes, size, float(mass.mean()))
+    return MeshContact(solids, meshes, float(mass.mean()))
 
 
 def rest(scene: Scene) -> torch.Tensor:

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from supple.core import Scene, SoftBody, SurfaceMesh
+from supple.core.contact.distance import contact_distance
 from supple.core.contact.intersections import find_close, find_intersections
 from supple.core.contact.start import GAP, prepare_start
 from supple.core.contact.start_shapes import StartShapes
 from supple.core.contact_settings import Attachment, Collider, Contact, ContactSurface
 from supple.core.discretize import discretize
-from supple.core.errors import IntersectionError
+from supple.core.errors import IntersectionError, SceneError
 from supple.core.tet_mesh import TetMesh, signed_volumes
 from supple.verification.meshes import block, graded_ball
 
@@ -182,3 +183,18 @@ def test_colliders_may_intersect_each_other_and_hold_a_body_inside():
     crossing = replace(hollow, vertices=hollow.vertices + 0.3)
     inside = scene(box(), colliders=[hollow, crossing])
     assert prepare_start(inside) is inside
+
+
+def test_a_distance_longer_than_the_tetrahedra_is_refused_with_one_that_fits() -> None:
+    scene = Scene([SoftBody(block((2, 2, 2)), name="Jelly")], contact=Contact(distance=1.0))
+    with pytest.raises(SceneError, match=r"distance of 1 m is longer .* of Jelly, .* at most"):
+        prepare_start(scene)
+
+
+def test_a_small_body_beside_a_large_one_brings_the_distance_down() -> None:
+    large, small = (
+        SoftBody(block((2, 2, 2), (9.0, 9.0, 9.0))),
+        SoftBody(block((2, 2, 2), (0.01,) * 3)),
+    )
+    alone = contact_distance(Scene([large], contact=Contact()))
+    assert contact_distance(Scene([large, small], contact=Contact())) < 0.1 * alone
