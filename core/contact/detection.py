@@ -17,6 +17,8 @@ MARGIN = 1.01
 # Additive CCD steps through what is closer than rounding can tell: below this share of the distance
 # a method takes its place that bounds its own rounding, and takes some ten times as long.
 NARROW = 1e-3
+# After so many bisections of one pair's way it answers with what it is sure of so far.
+MOST_BISECTIONS = 1_000
 
 
 class Detection:
@@ -33,7 +35,8 @@ class Detection:
         self._mesh, self._distance, self._by_area = surface.mesh, distance, by_area
         self._candidates = kit.Candidates()
         self._broad_phase = kit.LBVH()
-        self._quick, self._exact = kit.AdditiveCCD(), kit.TightInclusionCCD()
+        self._quick = kit.AdditiveCCD()
+        self._exact = kit.TightInclusionCCD(max_iterations=MOST_BISECTIONS)
 
     def sweep(self, before: Points, after: Points) -> None:
         """Looks for all that may come close on a straight way between two (V, 3) places."""
