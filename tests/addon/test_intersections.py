@@ -165,7 +165,7 @@ def test_a_run_that_fails_of_it_is_shown_and_cured(scene, add_body, monkeypatch)
         return replace(captured, scene=replace(captured.scene, contact=Contact()))
 
     monkeypatch.setattr(runs, "capture", with_contact)
-    lower, upper = add_body("Lower"), add_body("Upper", location=(0, 0, 0.5))
+    lower, upper = add_body("Lower"), add_body("Upper", location=(0, 0, 0.2))
     scene.frame_end = 2
     with pytest.raises(SuppleError, match="Lower intersects Upper at the start"):
         actions.tetrahedralize(bpy.context)
