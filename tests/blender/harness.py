@@ -57,7 +57,7 @@ class InstalledBlender:
         assert done.returncode == 0, done.stdout
         return done.stdout
 
-    def play(self, scenario: Path, timeout: float = 180.0, **arguments: Any) -> None:
+    def play(self, scenario: Path, timeout: float = 420.0, **arguments: Any) -> None:
         """Play a scenario in a window; `arguments` are `ui.arguments` there.
 
         Raises:

@@ -31,7 +31,7 @@ def scenario(ui: Ui) -> Steps:
     assert cube.supple.model == "corotated_linear"
     yield from ui.click_button("supple.simulate")
     yield from ui.wait(0.2)
-    yield from ui.wait_for(lambda: not _running(), "the end of the simulation", 90)
+    yield from ui.wait_for(lambda: not _running(), "the end of the simulation", 300)
     assert any(f"Simulated {LAST - 1} frames" in line for line in ui.reports())
     for frame in range(1, LAST + 1):
         scene.frame_set(frame)

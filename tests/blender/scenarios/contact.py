@@ -24,7 +24,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.click_button("supple.add")
     yield from ui.wait_for(lambda: upper.supple.enabled, "the cubes to be soft bodies")
     yield from ui.click_button("supple.simulate")
-    yield from ui.wait_for(lambda: _said(ui, "intersects"), "the word on the intersection", 60)
+    yield from ui.wait_for(lambda: _said(ui, "intersects"), "the word on the intersection", 180)
     assert lower.select_get() and upper.select_get(), "what intersects should be selected"
     assert any(polygon.select for polygon in upper.data.polygons), "and so should its faces"
     yield from ui.wait(0.5)
@@ -36,7 +36,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait(0.5)
     yield from ui.click_button("supple.simulate")
     yield from ui.wait(0.2)
-    yield from ui.wait_for(lambda: not _running(), "the end of the simulation", 120)
+    yield from ui.wait_for(lambda: not _running(), "the end of the simulation", 300)
     assert _said(ui, f"Simulated {LAST - 1} frames")
     scene.frame_set(LAST)
     yield
