@@ -12,15 +12,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .errors import SceneError
 from .materials import Linear, Material
 from .materials.material import PARAMETERS
 from .obstacles import Obstacles
 from .pins import MovingPins
 from .potentials import Elasticity, Gravity, LinearElasticity, Potential, Viscosity
-from .scene import Scene, SoftBody
+from .scene import Scene
+from .start_shape import start_positions, tet_mesh_of
 from .state import Energies, State
-from .tet_mesh import TetMesh
 
 
 class System:
@@ -35,7 +34,7 @@ class System:
         self.device, self.dtype = device, dtype
         self.scene = scene
         self.bodies = scene.bodies
-        self.meshes = [_tet_mesh(body) for body in scene.bodies]
+        self.meshes = [tet_mesh_of(body) for body in scene.bodies]
         self._counts = [len(mesh.vertices) for mesh in self.meshes]
         self._starts = [int(start) for start in np.cumsum([0, *self._counts])]
         self.vertex_count = self._starts[-1]
@@ -98,15 +97,10 @@ class System:
         return max(mesh.diagonal for mesh in self.meshes)
 
     def initial_state(self, substeps: int = 1) -> State:
-        starts = [
-            mesh.vertices if body.initial_positions is None else body.initial_positions
-            for mesh, body in zip(self.meshes, self.bodies, strict=True)
-        ]
-        positions = self._tensor(np.concatenate(starts).T)
+        starts = np.concatenate([start_positions(body) for body in self.bodies])
+        positions = self._tensor(starts.T)
         velocities = self._tensor(self._repeat([body.velocity for body in self.bodies]).T)
         velocities[:, torch.as_tensor(self.is_pinned, device=self.device)] = 0.0
-        if self.moving_pins is not None:
-            positions[:, self.moving_pins.vertices] = self.moving_pins.positions(0, 0.0)
         for body, mesh, where in zip(self.bodies, self.meshes, self.body_slices(), strict=True):
             self.obstacles.clear(body, mesh, where, positions)
         return State(positions, velocities, 0, substeps)
@@ -241,9 +235,3 @@ class System:
                 ]
                 merged[name] = self._tensor(np.concatenate(parts))
         return replace(materials[0][0], **merged)
-
-
-def _tet_mesh(body: SoftBody) -> TetMesh:
-    if not isinstance(body.mesh, TetMesh):
-        raise SceneError(f"{body.name} has no tetrahedra; discretize the scene first.")
-    return body.mesh

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..embedding import Embedding
-from ..errors import SceneError
 from ..scene import Scene, SoftBody
+from ..start_shape import start_positions, tet_mesh_of
 from ..tet_mesh import TetMesh
 from .attached_pairs import attached_pairs
 from .collider_surface import collider_surface
@@ -43,15 +43,10 @@ class StartBody:
     @staticmethod
     def of(body: SoftBody) -> StartBody:
         """Raises SceneError when the body is not filled with tetrahedra yet."""
-        mesh = body.mesh
-        if not isinstance(mesh, TetMesh):
-            raise SceneError(f"{body.name} has no tetrahedra yet; discretize the scene first.")
-        start = mesh.vertices if body.initial_positions is None else body.initial_positions
-        positions, held = start.copy(), np.zeros(len(start), dtype=bool)
+        mesh, positions = tet_mesh_of(body), start_positions(body)
+        held = np.zeros(len(positions), dtype=bool)
         if body.pinned is not None:
             held[body.pinned] = True
-            if body.pin_path is not None:
-                positions[body.pinned] = body.pin_path[0]
         surface = body.contact_surface
         if surface is not None and surface.embedding is not None:
             return StartBody(mesh, positions, surface.embedding, surface.triangles, held)
