@@ -47,7 +47,7 @@ class Ensemble:
         groups: dict[Integrator, list[int]] = {}
         for index, integrator in enumerate(integrators):
             groups.setdefault(integrator, []).append(index)
-        if len(groups) > 1 and (scene.contact is not None or scene.attachments):
+        if len(groups) > 1 and scene.couples_bodies:
             raise SceneError(
                 "Bodies that touch or hold each other have to share an integrator; give all the "
                 "same one, or do without contact and attachments."

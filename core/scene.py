@@ -267,6 +267,12 @@ class Scene:
         """The colliders of implicit steps."""
         return [collider for collider in self.colliders if isinstance(collider, Collider)]
 
+    @property
+    def couples_bodies(self) -> bool:
+        """Whether there is contact or an attachment: forces too stiff for explicit steps, between
+        bodies that only one integrator can carry on together."""
+        return self.contact is not None or bool(self.attachments)
+
     def _check_attachment(self, attachment: Attachment) -> None:
         others = self.bodies if attachment.to == "body" else self.meshes
         if not 0 <= attachment.body < len(self.bodies):

@@ -49,7 +49,7 @@ class Automatic(Integrator):
     """
 
     def stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
-        if system.scene.contact is not None or system.scene.attachments:
+        if system.scene.couples_bodies:
             return ImplicitEuler().stepper(system, frame_time, substeps)
         if system.obstacles.need_explicit_steps:
             return SymplecticEuler().stepper(system, frame_time, substeps)

@@ -92,9 +92,8 @@ def refuse_contact(system: System, label: str) -> None:
         SceneError: when surfaces are to touch or bodies to hold each other: their forces are far
             too stiff for steps that solve nothing.
     """
-    scene = system.scene
-    if scene.contact is not None or scene.attachments:
-        what = "attach bodies" if scene.contact is None else "let surfaces touch each other"
+    if system.scene.couples_bodies:
+        what = "attach bodies" if system.scene.contact is None else "let surfaces touch each other"
         raise SceneError(
             f"{system.names}: {label} cannot {what}; choose Automatic or Implicit Euler, or do "
             "without contact and attachments."
