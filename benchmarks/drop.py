@@ -98,11 +98,6 @@ class Drop:
         mu = self.shear_modulus
         return 4.0 / 3.0 * mu, self.first_lame_parameter + 5.0 / 6.0 * mu
 
-    @cached_property
-    def edge_length(self) -> float:
-        """Of a regular tet as large as the mean one, in metres."""
-        return float(np.cbrt(6.0 * np.sqrt(2.0) * self.mesh.rest_volumes.mean()))
-
     @property
     def contact_stiffness(self) -> float:
         """Of a vertex against the ground in N/m, for engines that leave it to the user.
@@ -111,7 +106,7 @@ class Drop:
         visibly, and twice as much makes contact and not the body's own waves limit explicit steps.
         """
         wave_modulus = self.first_lame_parameter + 2.0 * self.shear_modulus
-        return 2.0 * wave_modulus * self.edge_length
+        return 2.0 * wave_modulus * self.mesh.edge_length
 
     def goes_on_plausibly(self, before: Positions, after: Positions) -> bool:
         """Whether a frame's motion stays within the energy the body began with.

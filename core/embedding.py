@@ -42,7 +42,7 @@ def embed(mesh: TetMesh, points: ArrayLike) -> Embedding:
     """Embed points (V, 3), in metres, in the rest shape of `mesh`.
 
     A point inside a tet follows that tet. A point outside all of them follows one close by: the
-    one with the smallest sum of distance, over the mean edge length, and of extrapolation, its
+    one with the smallest sum of distance, over the mesh's edge length, and of extrapolation, its
     most negative barycentric coordinate. Affine motions of the mesh are reproduced exactly.
 
     Raises:
@@ -64,9 +64,9 @@ def _find_containing(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> No
     if len(points) == 0:
         return
     corners = mesh.vertices[mesh.tets]
-    slack = 1e-9 * _mean_edge(mesh)
+    slack = 1e-9 * mesh.edge_length
     low, high = corners.min(axis=1) - slack, corners.max(axis=1) + slack
-    for tet, point in PointGrid(points, _mean_edge(mesh)).pairs(low, high):
+    for tet, point in PointGrid(points, mesh.edge_length).pairs(low, high):
         least = _barycentric(mesh, tet, points[point]).min(axis=1)
         inside = least >= _INSIDE
         point, tet, _ = _best(point[inside], tet[inside], -least[inside])
@@ -80,7 +80,7 @@ def _find_close(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
     tets = np.flatnonzero(on_surface[mesh.tets].any(axis=1))
     corners = mesh.vertices[mesh.tets[tets]]
     low, high = corners.min(axis=1), corners.max(axis=1)
-    reach = 0.5 * _mean_edge(mesh)
+    reach = 0.5 * mesh.edge_length
     while (owner < 0).any():
         lost = np.flatnonzero(owner < 0)
         grid = PointGrid(points[lost], reach)
@@ -98,7 +98,7 @@ def _closest(
     mesh: TetMesh, points: FloatArray, point: IndexArray, tet: IndexArray, reach: float
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
     """Of the pairs at most `reach` apart, the best for each point, and its score."""
-    edge = _mean_edge(mesh)
+    edge = mesh.edge_length
     coordinates = _barycentric(mesh, tet, points[point])
     altitudes = 1.0 / np.sqrt((mesh.shape_gradients[tet] ** 2).sum(axis=2))
     extrapolation = -coordinates.min(axis=1)
@@ -143,8 +143,3 @@ def _tet_distance(mesh: TetMesh, tet: IndexArray, points: FloatArray) -> FloatAr
     faces = [point_triangle_distance(points, *corners[:, face].swapaxes(0, 1)) for face in FACES]
     distance: FloatArray = np.min(faces, axis=0)
     return distance
-
-
-def _mean_edge(mesh: TetMesh) -> float:
-    """Edge in metres of a regular tet of the mean volume."""
-    return float((6.0 * np.sqrt(2.0) * mesh.rest_volumes.mean()) ** (1 / 3))

@@ -61,6 +61,11 @@ class TetMesh:
         return float(_edge_lengths(self.vertices, self.tets).min())
 
     @cached_property
+    def edge_length(self) -> float:
+        """Of a regular tet of the mean volume, in metres."""
+        return float((6.0 * np.sqrt(2.0) * self.rest_volumes.mean()) ** (1 / 3))
+
+    @cached_property
     def mean_edges(self) -> NDArray[np.float64]:
         """(M,) of the six edges of each tet, in metres."""
         lengths: NDArray[np.float64] = _edge_lengths(self.vertices, self.tets).mean(axis=1)

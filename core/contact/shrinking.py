@@ -52,7 +52,7 @@ def shrink(
         (N, 3) positions of the tet vertices of each body; None where vertices would have to go
         farther than an edge, through the body, or tetrahedra would lose most of their volume.
     """
-    gap = min(gap, *(0.2 * body.edge_length for body in shapes.bodies))
+    gap = min(gap, *(0.2 * body.mesh.edge_length for body in shapes.bodies))
     bodies = [_Shrinking(body) for body in shapes.bodies]
     for _ in range(ROUNDS):
         positions = [body.positions() for body in bodies]
@@ -143,7 +143,7 @@ class _Shrinking:
     def _limits(self) -> NDArray[np.float64]:
         """Two bodies may each go half the way, and no point farther than the middle of its body."""
         points, triangles = self.body.points(), self.body.triangles
-        reach = 2.0 * LIMIT * self.body.edge_length
+        reach = 2.0 * LIMIT * self.body.mesh.edge_length
         end = points - 2.0 * reach * self.normals()
         vertex, triangle, share = segment_hits(points, end, points, triangles)
         other = (triangles[triangle] != vertex[:, None]).all(axis=1)
@@ -152,7 +152,7 @@ class _Shrinking:
         return limits
 
     def is_within_limit(self) -> bool:
-        return bool(np.linalg.norm(self._need, axis=1).max() <= LIMIT * self.body.edge_length)
+        return bool(np.linalg.norm(self._need, axis=1).max() <= LIMIT * self.body.mesh.edge_length)
 
     def is_sound(self) -> bool:
         before = signed_volumes(self.body.positions, self.body.mesh.tets)

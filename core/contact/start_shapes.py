@@ -56,11 +56,6 @@ class StartBody:
         carriers = Embedding(np.repeat(vertices[:, None], 4, axis=1).astype(np.int32), weights)
         return StartBody(mesh, positions, carriers, triangles.reshape(-1, 3).astype(np.int32), held)
 
-    @property
-    def edge_length(self) -> float:
-        """Of a regular tet of the mean volume, in metres."""
-        return float((6.0 * np.sqrt(2.0) * self.mesh.rest_volumes.mean()) ** (1 / 3))
-
     def points(self, positions: Points | None = None) -> Points:
         """(V, 3) what touches, for tet vertices at ``positions``; at the start without."""
         return self.carriers.interpolate(self.positions if positions is None else positions)

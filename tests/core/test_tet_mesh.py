@@ -48,6 +48,12 @@ def test_surface_areas_sum_to_the_area_of_the_box(make_block) -> None:
     assert mesh.surface_areas.sum() == pytest.approx(2 * (2 + 3 + 6))
 
 
+@pytest.mark.parametrize("edge", [1.0, 0.03])
+def test_the_edge_length_of_regular_tets_is_that_of_each_edge(edge: float) -> None:
+    corners = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) * edge / np.sqrt(8.0)
+    assert TetMesh(corners, [[0, 1, 2, 3]]).edge_length == pytest.approx(edge)
+
+
 def test_lumped_masses_sum_to_volume_times_density(make_block) -> None:
     mesh = make_block((2, 3, 2), (1.0, 2.0, 0.5))
     assert mesh.lumped_mass(700.0).sum() == pytest.approx(700.0)
