@@ -39,7 +39,7 @@ class AdaptiveStiffness:
 
     def __init__(self, distance: float, mean_mass: float) -> None:
         self._distance, self._mean_mass = distance, mean_mass
-        self._least = self._most = 0.0
+        self._most = 0.0
         self._gap = math.inf
 
     def begin_step(

@@ -53,10 +53,6 @@ class CollisionSurface:
         self.mesh = self._collision_mesh(scene, np.concatenate(points))
 
     @property
-    def has_colliders(self) -> bool:
-        return len(self._paths) > 0
-
-    @property
     def collider_slices(self) -> list[slice]:
         """Where the vertices of each collider lie among those of all colliders."""
         ends = np.cumsum([0, *(path.shape[1] for path in self._paths)])

@@ -192,7 +192,6 @@ def test_a_thick_collider_has_a_skin_to_either_side() -> None:
 
 def test_without_colliders_there_are_no_vertices_of_them() -> None:
     surface = colliders_of()
-    assert not surface.has_colliders
     assert surface.colliders_at(3, 0.5).shape == (0, 3)
     assert surface.collider_slices == []
 
