@@ -11,11 +11,11 @@ import bpy
 from ..core.contact_settings import Contact, ContactSurface
 from ..core.errors import SceneError
 from ..core.scene import SoftBody
+from ..core.strays import without_strays
 from . import integrators
 from .body_capture import Shape
 from .captured import CaptureError
 from .decimation import decimated
-from .surfaces import used_points
 from .units import exact
 
 NEVER = "never"
@@ -114,8 +114,8 @@ def _surface(obj: bpy.types.Object, shape: Shape) -> ContactSurface | None:
         vertices, faces = decimated(vertices, faces, share)
     if len(faces) == 0:
         raise CaptureError(f"{obj.name}: nothing is left of its contact surface; raise Detail.")
-    used, faces = used_points(faces)
-    return ContactSurface(vertices[used], faces)
+    # Nothing can touch a loose point.
+    return ContactSurface(*without_strays(vertices, faces))
 
 
 def kinetic_friction(friction: float, share: float) -> float | None:

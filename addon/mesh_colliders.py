@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..core.contact_settings import Collider
 from ..core.errors import SceneError
+from ..core.strays import used_points
 from .captured import CaptureError
 from .contact_capture import kinetic_friction
 from .motion import Recording, is_animated, may_move, transform, world_matrix
@@ -22,7 +23,6 @@ from .surfaces import (
     polygons,
     seen_mesh,
     triangles,
-    used_points,
 )
 from .units import exact
 

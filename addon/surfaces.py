@@ -123,13 +123,6 @@ def polygons(mesh: bpy.types.Mesh) -> NDArray[np.int32]:
     return np.concatenate([starts, corners])
 
 
-def used_points(faces: Triangles) -> tuple[NDArray[np.intp], Triangles]:
-    """Indices of the points in faces, and the faces as indices of those: nothing can touch a loose
-    point."""
-    used, renumbered = np.unique(faces, return_inverse=True)
-    return used, renumbered.reshape(-1, 3).astype(np.int32)
-
-
 def group_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> Points:
     """(V,) weights, 0 where a vertex is not in the group."""
     index = group.index

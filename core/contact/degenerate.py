@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a mesh cannot touch anything: triangles without area, vertices without a triangle."""
+"""What of a mesh cannot touch anything: triangles without area."""
 
 from __future__ import annotations
 
@@ -36,9 +36,3 @@ def have_area(corners: FloatArray) -> NDArray[np.bool_]:
     longest_squared = np.einsum("...i,...i->...", edges, edges).max(axis=-1)
     result: NDArray[np.bool_] = doubled > 2.0 * NO_AREA * longest_squared
     return result
-
-
-def compact(vertices: FloatArray, triangles: Triangles) -> tuple[FloatArray, NDArray[np.int32]]:
-    """The same triangles (F, 3) over the vertices (…, U, 3) that they use, of (…, V, 3)."""
-    used, renamed = np.unique(triangles, return_inverse=True)
-    return vertices[..., used, :], renamed.reshape(triangles.shape).astype(np.int32)

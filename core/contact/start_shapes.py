@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..embedding import Embedding
 from ..scene import Scene, SoftBody
 from ..start_shape import start_positions, tet_mesh_of
+from ..strays import used_points
 from ..tet_mesh import TetMesh
 from .attached_pairs import attached_pairs
 from .collider_surface import collider_surface
@@ -50,11 +51,11 @@ class StartBody:
         surface = body.contact_surface
         if surface is not None and surface.embedding is not None:
             return StartBody(mesh, positions, surface.embedding, surface.triangles, held)
-        vertices, triangles = np.unique(mesh.surface, return_inverse=True)
+        vertices, triangles = used_points(mesh.surface)
         weights = np.zeros((len(vertices), 4))
         weights[:, 0] = 1.0
         carriers = Embedding(np.repeat(vertices[:, None], 4, axis=1).astype(np.int32), weights)
-        return StartBody(mesh, positions, carriers, triangles.reshape(-1, 3).astype(np.int32), held)
+        return StartBody(mesh, positions, carriers, triangles.astype(np.int32), held)
 
     def points(self, positions: Points | None = None) -> Points:
         """(V, 3) what touches, for tet vertices at ``positions``; at the start without."""

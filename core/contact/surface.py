@@ -12,6 +12,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from ..scene import Scene
+from ..strays import used_points
 from ..tet_mesh import TetMesh
 from .attached_pairs import attached_pairs
 from .collider_surface import collider_surface
@@ -20,6 +21,7 @@ from .toolkit import toolkit
 
 Points = NDArray[np.float64]
 Triangles = NDArray[np.int32]
+Indices = NDArray[np.intp]
 
 
 class CollisionSurface:
@@ -149,21 +151,18 @@ class CollisionSurface:
         return kit.make_vertex_patches_filter(together) | same_object
 
 
-def _body_part(scene: Scene, index: int, mesh: TetMesh) -> tuple[Points, Triangles, Any]:
+def _body_part(scene: Scene, index: int, mesh: TetMesh) -> tuple[Points, Indices, Any]:
     """Vertices at rest, triangles, and the matrix from the body's tetrahedra to its surface."""
     surface, size = scene.bodies[index].contact_surface, len(mesh.vertices)
     if surface is None:
-        used = np.unique(mesh.surface)
-        triangles = np.searchsorted(used, mesh.surface).astype(np.int32)
+        used, triangles = used_points(mesh.surface)
         follow = sparse.csr_array(
             (np.ones(len(used)), used, np.arange(len(used) + 1)), shape=(len(used), size)
         )
         return mesh.vertices[used], triangles, follow
     assert surface.embedding is not None
-    kept = without_degenerate(surface.points, surface.triangles)
-    used = np.unique(kept)
-    triangles, embedding = np.searchsorted(used, kept).astype(np.int32), surface.embedding
-    starts = 4 * np.arange(len(used) + 1)
+    used, triangles = used_points(without_degenerate(surface.points, surface.triangles))
+    embedding, starts = surface.embedding, 4 * np.arange(len(used) + 1)
     follow = sparse.csr_array(
         (embedding.weights[used].ravel(), embedding.indices[used].ravel(), starts),
         shape=(len(used), size),

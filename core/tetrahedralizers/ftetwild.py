@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from ..strays import without_strays
 from ..tet_mesh import TetMesh
 from .scratch_folder import scratch_folder
-from .strays import without_strays
 from .tet_budget import REGULAR_TETS_PER_CUBE, check_budget
 
 # The envelope sets the time much more than the edge length does. As a fraction of the edge

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..strays import without_strays
 from ..tet_mesh import signed_volumes
 from .bcc_lattice import BccLattice
-from .strays import without_strays
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
-from .strays import without_strays
+from ..strays import without_strays
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from ..strays import without_strays
 from ..tet_mesh import TetMesh
 from .scratch_folder import scratch_folder
-from .strays import without_strays
 from .surface import is_closed
 from .tet_budget import REGULAR_TETS_PER_CUBE, check_budget
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.contact.degenerate import compact, without_degenerate
+from supple.core.contact.degenerate import without_degenerate
 
 POINTS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0.3, 0, 0], [0, 0, 9]])
 
@@ -20,12 +20,3 @@ def test_triangles_without_area_go_and_the_others_stay(flat, scale: float) -> No
 def test_a_sliver_is_not_taken_for_a_line() -> None:
     points = np.array([[0.0, 0, 0], [1, 0, 0], [0.5, 1e-9, 0]])
     assert len(without_degenerate(points, np.array([[0, 1, 2]]))) == 1
-
-
-@pytest.mark.parametrize("moments", [(), (3,)])
-def test_unused_vertices_go_at_all_moments(moments) -> None:
-    points = np.broadcast_to(POINTS, (*moments, 5, 3))
-    triangles = np.array([(4, 1, 2), (1, 2, 4)], dtype=np.int32)
-    used, renamed = compact(points, triangles)
-    assert used.shape == (*moments, 3, 3) and renamed.dtype == np.int32
-    np.testing.assert_array_equal(used[..., renamed, :], points[..., triangles, :])

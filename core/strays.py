@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Drops the points that nothing uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Cells = NDArray[np.integer[Any]]
+
+
+def used_points(cells: Cells) -> tuple[Cells, NDArray[np.intp]]:
+    """Indices (U,) of the points that `cells` (M, corners) use, and the cells as places in them."""
+    used, renumbered = np.unique(cells, return_inverse=True)
+    return used, renumbered.reshape(cells.shape).astype(np.intp)
+
+
+def without_strays(
+    points: NDArray[np.float64], cells: Cells
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Points (…, U, 3) of (…, N, 3) that `cells` (M, corners) use, and the cells renumbered."""
+    used, renumbered = used_points(cells)
+    return points[..., used, :], renumbered
