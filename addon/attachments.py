@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..core.contact_settings import Attachment
 from .captured import CaptureError
 from .colliders import can_collide
-from .surfaces import PIN_WEIGHT, group_members
+from .vertex_groups import group_members
 
 Objects = Sequence[bpy.types.Object]
 
@@ -58,18 +58,7 @@ def _points(obj: bpy.types.Object, target: bpy.types.Object) -> NDArray[np.int32
         raise CaptureError(
             f"{obj.name} is attached to {target.name}, but no vertex group says where; choose one."
         )
-    group = obj.vertex_groups.get(name)
-    if group is None:
-        raise CaptureError(
-            f"{obj.name} has no vertex group {name!r} to attach; choose another group."
-        )
-    points = group_members(obj, group)
-    if len(points) == 0:
-        raise CaptureError(
-            f"{obj.name}: no vertex has a weight above {PIN_WEIGHT} in the group {name!r}, which "
-            "is attached; paint some, or clear the attachment."
-        )
-    return points
+    return group_members(obj, name, "attach", "attachment")
 
 
 def _why_not(obj: bpy.types.Object, target: bpy.types.Object) -> str:

@@ -16,15 +16,9 @@ from ..core.materials import MODELS, Material, StVenantKirchhoff
 from ..core.scene import Skin, SoftBody, SurfaceMesh
 from .captured import CaptureError
 from .motion import NO_PINS, Matrices, Motion, transform, world_matrix
-from .surfaces import (
-    PIN_WEIGHT,
-    Points,
-    Triangles,
-    filled_surface,
-    group_members,
-    own_shape,
-)
+from .surfaces import Points, Triangles, filled_surface, own_shape
 from .units import exact
+from .vertex_groups import group_members
 
 # A matrix whose columns span less than this share of their cube is flat.
 FLAT = 1e-9
@@ -107,17 +101,7 @@ def pinned_vertices(obj: bpy.types.Object) -> NDArray[np.int32]:
     name = obj.supple.pin_group
     if not name:
         return NO_PINS
-    group = obj.vertex_groups.get(name)
-    if group is None:
-        raise CaptureError(
-            f"{obj.name} has no vertex group {name!r} to pin; choose another pin group."
-        )
-    pinned = group_members(obj, group)
-    if len(pinned) == 0:
-        raise CaptureError(
-            f"{obj.name}: no vertex has a weight above {PIN_WEIGHT} in the pin group {name!r}; "
-            "paint some, or clear the pin group."
-        )
+    pinned = group_members(obj, name, "pin", "pin group")
     if len(pinned) == len(obj.data.vertices):
         raise CaptureError(
             f"{obj.name}: every vertex is pinned by the group {name!r}, so nothing can move; "

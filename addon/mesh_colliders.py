@@ -16,14 +16,7 @@ from ..core.strays import used_points
 from .captured import CaptureError
 from .contact_capture import kinetic_friction
 from .motion import Recording, is_animated, may_move, transform, world_matrix
-from .surfaces import (
-    Points,
-    Triangles,
-    coordinates,
-    polygons,
-    seen_mesh,
-    triangles,
-)
+from .surfaces import Points, Triangles, coordinates, polygons, seen_mesh, triangles
 from .units import exact
 
 # Modifiers that shape a mesh by numbers of their own, which change only with the object's

@@ -17,8 +17,6 @@ from .playback_modifier import find_modifier
 Points = NDArray[np.float64]
 Triangles = NDArray[np.int32]
 
-PIN_WEIGHT = 0.5
-
 # Modifiers that carry a mesh away from where it was made. They act on what was simulated, so the
 # body is filled as it is before them.
 CARRYING_MODIFIERS = {
@@ -134,11 +132,6 @@ def group_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> Points
         np.float64,
         len(obj.data.vertices),
     )
-
-
-def group_members(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> NDArray[np.int32]:
-    """Indices of the vertices that count as in the group."""
-    return np.flatnonzero(group_weights(obj, group) > PIN_WEIGHT).astype(np.int32)
 
 
 def coordinates(collection: Any, count: int) -> Points:

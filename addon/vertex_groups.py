@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which vertices a setting that names a vertex group means."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from .captured import CaptureError
+from .surfaces import group_weights
+
+#: Above it, a vertex counts as in the group.
+LEAST_WEIGHT = 0.5
+
+
+def group_members(obj: bpy.types.Object, name: str, use: str, setting: str) -> NDArray[np.int32]:
+    """Indices of the vertices that count as in a group.
+
+    Args:
+        obj: whose group it is.
+        name: of the group.
+        use: what is done to its vertices, and ``setting`` what names it, for messages.
+
+    Raises:
+        CaptureError: when the group does not exist or is empty.
+    """
+    group = obj.vertex_groups.get(name)
+    if group is None:
+        raise CaptureError(
+            f"{obj.name} has no vertex group {name!r} to {use}; choose another group."
+        )
+    members = np.flatnonzero(group_weights(obj, group) > LEAST_WEIGHT).astype(np.int32)
+    if len(members) == 0:
+        raise CaptureError(
+            f"{obj.name}: no vertex has a weight above {LEAST_WEIGHT} in the group {name!r} to "
+            f"{use}; paint some, or clear the {setting}."
+        )
+    return members
