@@ -184,7 +184,7 @@ def _started(scene: Scene) -> Scene:
     """The scene from where nothing intersects."""
     if scene.contact is None:
         return scene
-    # Contact needs packages that other scenes do without.
+    # It loads scipy.spatial, which takes a moment that other scenes need not wait.
     from .contact.start import prepare_start
 
     return prepare_start(scene)
