@@ -75,8 +75,6 @@ def _solve(
     relative: float,
     absolute: float,
 ) -> tuple[int, int]:
-    starts, columns, values = matrix
-    far_starts, far_columns, far_values = couplings
     group_starts, group_of, arms = groups
     x, r, z, p, q = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     pull, answer = coarse[0], coarse[1]
@@ -116,7 +114,7 @@ def _solve(
             for i in range(group_starts[group], group_starts[group + 1]):
                 total += _precondition(inverse, answer, group_of, arms, r, z, i)
             sums[group] = total
-        previous, rho = rho, sums.sum()
+        previous, rho = rho, _total(sums)
         if not rho > 0.0:
             return iteration, 0 if rho == 0.0 else 2
         keep = rho / previous if iteration > 0 else 0.0
@@ -127,13 +125,9 @@ def _solve(
         for group in shared_range(count):
             total = 0.0
             for i in range(group_starts[group], group_starts[group + 1]):
-                for c in range(3):
-                    q[i, c] = 0.0
-                _add_row(starts, columns, values, p, q, i)
-                _add_row(far_starts, far_columns, far_values, p, q, i)
-                total += p[i, 0] * q[i, 0] + p[i, 1] * q[i, 1] + p[i, 2] * q[i, 2]
+                total += _multiply_row(matrix, couplings, p, q, i)
             sums[group] = total
-        curvature = sums.sum()
+        curvature = _total(sums)
         if not curvature > 0.0:
             return iteration, 2
         step = rho / curvature
@@ -186,14 +180,33 @@ def _precondition(
 
 
 @compiled()
-def _add_row(starts: Any, columns: Any, values: Any, p: Any, q: Any, i: int) -> None:
-    """q += A p in row i."""
-    q0, q1, q2 = q[i, 0], q[i, 1], q[i, 2]
+def _multiply_row(matrix: Any, couplings: Any, p: Any, q: Any, i: int) -> Any:
+    """q = A p in row i, A the sum of both; returns its scalar product with p."""
+    q0, q1, q2 = _row_product(matrix, p, i)
+    if couplings[0][i] < couplings[0][i + 1]:
+        f0, f1, f2 = _row_product(couplings, p, i)
+        q0, q1, q2 = q0 + f0, q1 + f1, q2 + f2
+    q[i, 0], q[i, 1], q[i, 2] = q0, q1, q2
+    return p[i, 0] * q0 + p[i, 1] * q1 + p[i, 2] * q2
+
+
+@compiled()
+def _row_product(matrix: Any, p: Any, i: int) -> tuple[Any, Any, Any]:
+    starts, columns, values = matrix
+    q0, q1, q2 = 0.0, 0.0, 0.0
     for block in range(starts[i], starts[i + 1]):
-        j = columns[block]
-        b = values[block]
+        j, b = columns[block], values[block]
         p0, p1, p2 = p[j, 0], p[j, 1], p[j, 2]
         q0 += b[0] * p0 + b[1] * p1 + b[2] * p2
         q1 += b[3] * p0 + b[4] * p1 + b[5] * p2
         q2 += b[6] * p0 + b[7] * p1 + b[8] * p2
-    q[i, 0], q[i, 1], q[i, 2] = q0, q1, q2
+    return q0, q1, q2
+
+
+@compiled()
+def _total(sums: Any) -> float:
+    """In their order: threads that share a sum may take it in any."""
+    total = 0.0
+    for value in sums:
+        total += value
+    return total
