@@ -9,7 +9,7 @@ from ..start_shape import tet_mesh_of
 
 # In units of the largest body's diagonal: of the ground, which steps bend along, and of surfaces,
 # which take the fewer steps to find each other the further they reach.
-GROUND, SURFACES = 1e-3, 2e-3
+GROUND, SURFACES = 1e-3, 3e-3
 # In units of the edges of the smallest tetrahedra, which it must not come near to.
 FINEST = 0.2
 

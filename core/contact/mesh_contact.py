@@ -65,6 +65,7 @@ class MeshContact:
         self.longest_way = LONGEST_WAY * self.surface.edge_length
         self.colliders = self.surface.colliders_at(0, 0.0)
         self._seen: Tensor | None = None
+        self._around: Tensor | None = None
         #: Below it pairs stick, in metres.
         self.slip = 0.0
         #: Steps of a search that had to be cut, in this frame.
@@ -79,7 +80,7 @@ class MeshContact:
 
     @colliders.setter
     def colliders(self, places: Points) -> None:
-        self._colliders, self._seen = places, None
+        self._colliders, self._seen, self._around = places, None, None
 
     def points(self, positions: Tensor, colliders: Points | None = None) -> Points:
         """(V, 3) of the surface; colliders are where they are unless told otherwise."""
@@ -97,10 +98,12 @@ class MeshContact:
     # Ways
 
     def stay(self, positions: Tensor) -> None:
-        """Looks around (3, N) positions alone."""
+        """Looks around (3, N) positions alone, unless that was done last."""
+        if positions is self._around:
+            return
         points = self.points(positions)
         self._detection.sweep(points, points)
-        self._seen = None
+        self._seen, self._around = None, positions
 
     def sweep(
         self, before: Tensor, after: Tensor, colliders: Points | None = None, room: float = 0.0
@@ -116,6 +119,7 @@ class MeshContact:
         """
         start, end, gap = self.points(before), self.points(after, colliders), self.gap(before)
         self._detection.sweep(start, end)
+        self._around = None
         return self._detection.free_share(start, end, gap, room)
 
     def blocked(self, before: Points, after: Points) -> set[int]:
@@ -143,10 +147,11 @@ class MeshContact:
             lagged: (3, N) where normal forces are taken, if not at the start.
         """
         self._updates_left, self.slip = self._updates, slip
+        around = start if lagged is None else lagged
+        self.stay(around)
         if self._friction is not None:
             self._friction.begin_step(self.points(start), slip)
-            self.stay(start if lagged is None else lagged)
-            self.lag(start if lagged is None else lagged)
+            self.lag(around)
 
     @property
     def adapts(self) -> bool:

@@ -13,7 +13,7 @@ from torch import Tensor
 from ..errors import InstabilityError, SceneError
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..minimizers.leading import Leader
-from ..minimizers.newton import STILL, Minimum, Newton
+from ..minimizers.newton import Minimum, Newton
 from ..state import Effort, State
 from ..system import System
 from .integrator import Stepper
@@ -99,7 +99,7 @@ class ImplicitStepper(Stepper):
             brought = self._leader.lead(start, guess, colliders, tolerance, span)
             guess, held = brought.positions, (*held, *brought.held)
         limit = MAX_ITERATIONS if contact is None else MAX_CONTACT_ITERATIONS
-        minimum = self._newton.minimize(guess, tolerance, span, limit, still=relaxed * STILL)
+        minimum = self._newton.minimize(guess, tolerance, span, limit, relaxed=relaxed)
         positions = minimum.positions
         led = (positions - start) / step
         velocities = torch.where(self._system.free, self.velocities(state, positions, step), led)

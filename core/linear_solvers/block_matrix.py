@@ -137,8 +137,11 @@ class BlockMatrix:
     def set_diagonal(self, values: Tensor) -> None:
         """Makes this the diagonal matrix of (n,) values, one an unknown vertex."""
         self.values.zero_()
-        self.couplings = self._no_couplings
         self.values[self.pattern.diagonal, ::4] = values[:, None]
+
+    def uncouple(self) -> None:
+        """Leaves the blocks of the pattern alone."""
+        self.couplings = self._no_couplings
 
     def couple(self, couplings: Couplings) -> None:
         """Adds blocks that may lie outside the pattern."""

@@ -154,7 +154,6 @@ class IncrementalPotential:
         if self.contact is not None:
             self._adapt_at_start(start, step)
             self.contact.begin_step(origin, CONTACT_SLIP * slip, start)
-            self.contact.stay(start)
 
     def _adapt_at_start(self, start: Tensor, step: float) -> None:
         contact = self.contact
@@ -277,15 +276,23 @@ class IncrementalPotential:
             self._attachments.add_gradient(positions, gradient)
         return gradient
 
-    def hessian(self, positions: Tensor, projected: bool = True) -> BlockMatrix:
-        """Projected to be positive semi-definite, in N/m."""
-        system, matrix = self.system, self.matrix
-        matrix.set_diagonal(self._weight[self.pattern.vertices])
-        for part in (*system.potentials, *self._dampers):
-            part.add_hessian(positions, matrix, projected)
-        if system.ground_barrier is not None:
-            self._stiffness = self._own_stiffness(system.ground_barrier.vertices)
-            system.ground_barrier.add_hessian(positions, matrix)
+    def hessian(self, positions: Tensor, projected: bool = True, anew: bool = True) -> BlockMatrix:
+        """Projected to be positive semi-definite, in N/m.
+
+        Args:
+            anew: whether inertia, elasticity and damping are, or as they were evaluated last.
+        """
+        matrix, barrier = self.matrix, self.system.ground_barrier
+        matrix.uncouple()
+        if anew:
+            self._evaluate(positions, projected)
+        if barrier is not None:
+            blocks = self.pattern.diagonal_of[barrier.vertices]
+            if anew:
+                self._without_ground = matrix.values[blocks]
+            else:
+                matrix.values[blocks] = self._without_ground
+            barrier.add_hessian(positions, matrix)
         if self._friction is not None:
             self._friction.add_hessian(positions, matrix)
         if self._attachments is not None:
@@ -293,6 +300,13 @@ class IncrementalPotential:
         if self.contact is not None:
             matrix.couple(self._touching(self.contact, positions, projected))
         return matrix
+
+    def _evaluate(self, positions: Tensor, projected: bool) -> None:
+        """What vertices have from their mass and their tets alone."""
+        matrix = self.matrix
+        matrix.set_diagonal(self._weight[self.pattern.vertices])
+        for part in (*self.system.potentials, *self._dampers):
+            part.add_hessian(positions, matrix, projected)
 
     @cached_property
     def _joints(self) -> Couplings:
@@ -350,7 +364,7 @@ class IncrementalPotential:
         """The curve along a Newton step; the Hessian is the one evaluated last."""
         if self._path is None:
             return lambda fraction: positions + fraction * direction
-        self._path.start(positions, direction, self._stiffness)
+        self._path.start(positions, direction, self._own_stiffness())
         return self._path.at
 
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
@@ -367,12 +381,13 @@ class IncrementalPotential:
         vectors[:, self.pattern.vertices] = unknowns.T
         return vectors
 
-    def _own_stiffness(self, vertices: Tensor) -> Tensor:
-        """(2, S) horizontal and vertical, without the ground, in N/m."""
-        blocks = self.matrix.values[self.pattern.diagonal_of[vertices]]
+    def _own_stiffness(self) -> Tensor:
+        """(2, S) horizontal and vertical, of the vertices that may touch the ground, in N/m."""
+        barrier, blocks = self.system.ground_barrier, self._without_ground
+        assert barrier is not None
         stiffness = torch.stack([0.5 * (blocks[:, 0] + blocks[:, 4]), blocks[:, 8]])
         # A Hessian that is not projected may hold less than inertia alone.
-        return torch.maximum(stiffness, self._weight[vertices])
+        return torch.maximum(stiffness, self._weight[barrier.vertices])
 
 
 def _needs_explicit_steps(system: System) -> str:

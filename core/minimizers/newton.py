@@ -24,6 +24,10 @@ ROUNDING = 4.0
 WIDE, LOWER = 16.0, 1.0
 # Of the error's energy norm in the linear solves, in units of the solution's.
 FORCING = 0.1
+# The direction of a step that follows one that surfaces cut short need not be as exact.
+CUT, CUT_FORCING = 0.9, 0.5
+# While steps have gone no further than this share in all, elasticity is what it was.
+SHORT = 0.6
 # Of a step's tolerance: below it, the linear solver need not look.
 LINEAR_SHARE = 0.1
 # Below this many tolerances the next step is one of verification: the last Hessian serves again.
@@ -33,6 +37,8 @@ FAST = 0.2
 # Normal forces of friction are taken anew after every step, until a step within so many tolerances
 # changes them by no more than this share.
 LAG_NEAR, LAG_CHANGE = 200.0, 0.03
+# In a step whose tolerances are relaxed, the share may be so large.
+MOST_LAG_CHANGE = 0.1
 # Those between surfaces are taken from so many tolerances on, since on the way surfaces come as
 # close as steps let them, and until a step is within the lesser number.
 SETTLING, SETTLED = 50.0, 3.0
@@ -109,7 +115,7 @@ class Newton:
         step: float,
         max_iterations: int,
         lags: bool = True,
-        still: float = STILL,
+        relaxed: float = 1.0,
     ) -> Minimum:
         """
         Args:
@@ -118,10 +124,10 @@ class Newton:
             step: of the time integration, in seconds.
             max_iterations: Newton steps at most.
             lags: whether what lags behind is taken anew on the way.
-            still: how far what friction holds may move in the last step, in slips.
+            relaxed: by how much tolerances of friction are.
         """
         search = _Search(
-            self._objective, self._solver, positions, tolerance, step, self._forcing, lags, still
+            self._objective, self._solver, positions, tolerance, step, self._forcing, lags, relaxed
         )
         for _ in range(max_iterations):
             stopped = search.step()
@@ -149,10 +155,12 @@ class _Search:
         step: float,
         forcing: float,
         lags: bool,
-        still: float,
+        relaxed: float,
     ) -> None:
         self._objective, self._solver, self._positions = objective, solver, positions
-        self._tolerance, self._forcing, self._still = tolerance, forcing, still
+        self._tolerance, self._forcing = tolerance, forcing
+        self._still = relaxed * STILL
+        self._lag_change = min(relaxed * LAG_CHANGE, MOST_LAG_CHANGE)
         # The error's energy bounds ½ m v² of the error in velocity.
         self._absolute = LINEAR_SHARE * tolerance / step * math.sqrt(objective.free_mass)
         self._iterations = self._linear_iterations = 0
@@ -162,6 +170,9 @@ class _Search:
         # Indefinite Hessians come in a row: wait for longer each time before trying again.
         self._wait, self._patience = 0, 1
         self._lags, self._is_stuck, self._is_eager = lags, False, False
+        self._inexactness = forcing
+        # Shares of steps since elasticity was evaluated, and whether it was projected.
+        self._gone, self._is_projected = math.inf, True
         solver.begin()
         self._energy, self._size = objective.energy(positions)
 
@@ -220,10 +231,10 @@ class _Search:
             touches = self._objective.contact is not None
             change = self._objective.lag(self._positions, self._move <= SETTLING * self._tolerance)
             near = self._move <= (SETTLED if touches else LAG_NEAR) * self._tolerance
-            self._lags = change > LAG_CHANGE or not near
+            self._lags = change > self._lag_change or not near
             if change > 0.0:
                 self._energy, self._size = self._objective.energy(self._positions)
-            if change > LAG_CHANGE:
+            if change > self._lag_change:
                 self._keeps_hessian = False
                 return False
         return self._move <= self._tolerance
@@ -234,25 +245,31 @@ class _Search:
         rhs = objective.unknowns(-gradient)
         if not self._keeps_hessian:
             self._take_hessian()
-        solution = solver.solve(rhs, self._forcing, self._absolute)
+        solution = solver.solve(rhs, self._inexactness, self._absolute)
         self._linear_iterations += solution.iterations
         if solution.end == "indefinite" and not self._projects:
             self._projects = True
             self._wait, self._patience = self._patience, 2 * self._patience
             self._take_hessian()
-            solution = solver.solve(rhs, self._forcing, self._absolute)
+            solution = solver.solve(rhs, self._inexactness, self._absolute)
             self._linear_iterations += solution.iterations
         return objective.vectors(solution.x)
 
     def _take_hessian(self) -> None:
         objective = self._objective
-        matrix = objective.hessian(self._positions, self._projects)
+        anew = self._gone > SHORT or self._projects != self._is_projected
+        matrix = objective.hessian(self._positions, self._projects, anew)
+        if anew:
+            self._gone, self._is_projected = 0.0, self._projects
         self._solver.prepare(matrix, objective.unknowns(self._positions))
 
     def _plan(self, fraction: float, fast: bool) -> None:
         """Which Hessian the next step takes."""
         self._wait -= 1
         self._projects = fraction < 1.0 or self._wait >= 0
+        touches = self._objective.contact is not None
+        self._inexactness = CUT_FORCING if touches and fraction < CUT else self._forcing
+        self._gone += fraction if touches else math.inf
         self._keeps_hessian = fast and self._move <= NEAR * self._tolerance
 
     @property

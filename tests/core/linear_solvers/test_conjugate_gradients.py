@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core.linear_solvers import cg_passes, rigid_mode_passes, rigid_modes
+from supple.core.compiled import is_compiled
+from supple.core.linear_solvers import cg_passes, compiled_cg, rigid_mode_passes, rigid_modes
 from supple.core.linear_solvers.conjugate_gradients import ConjugateGradients
 from supple.core.linear_solvers.solution import Solution
 from supple.tests.core.linear_solvers.implicit_systems import ImplicitSystem, implicit_system
@@ -65,6 +66,15 @@ def test_the_solution_is_that_of_the_dense_system(system) -> None:
     error, size = error_norm(system, solution.x)
     assert solution.end == "converged"
     assert error < 1e-7 * size
+
+
+@pytest.mark.skipif(not is_compiled(), reason="only compiled loops share rows among threads")
+def test_however_many_threads_share_the_rows_the_bits_are_the_same(make_block, monkeypatch) -> None:
+    system = implicit_system(make_block((12, 10, 9)))
+    solver, rhs = solver_for(system), system.rhs()
+    shared = solver.solve(rhs, 1e-9, 0.0, LIMIT).x.clone()
+    monkeypatch.setattr(compiled_cg, "ROWS_PER_THREAD", 10**9)
+    assert torch.equal(solver.solve(rhs, 1e-9, 0.0, LIMIT).x, shared)
 
 
 @pytest.mark.parametrize("relative", [0.1, 1e-2, 1e-4])

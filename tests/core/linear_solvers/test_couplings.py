@@ -141,12 +141,12 @@ def test_blocks_have_the_precision_asked_for(scattered) -> None:
 # In a matrix
 
 
-def test_what_is_coupled_twice_adds_up_and_a_new_diagonal_forgets_it() -> None:
+def test_what_is_coupled_twice_adds_up_until_it_is_uncoupled() -> None:
     system = coupled()
     once = system.matrix.couplings
     system.matrix.couple(once)
     np.testing.assert_allclose(as_dense(system.matrix.couplings), 2.0 * as_dense(once))
-    system.matrix.set_diagonal(torch.ones(system.pattern.size, dtype=torch.float64))
+    system.matrix.uncouple()
     assert len(system.matrix.couplings) == 0
 
 

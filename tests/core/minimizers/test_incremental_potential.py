@@ -98,6 +98,24 @@ def test_the_projected_hessian_is_positive_definite_where_the_other_is_not(
     assert lowest[0] > 0.0 > lowest[1]
 
 
+def test_what_tets_hold_can_be_kept_while_the_ground_is_taken_anew(objective, positions) -> None:
+    ground = objective.system.ground_barrier.vertices
+    first = objective.hessian(positions).values.clone()
+    moved = positions.clone()
+    moved[2, ground] = 0.9 * moved[2, ground]
+    kept = objective.hessian(moved, anew=False).values.clone()
+    on_ground = torch.zeros(len(kept), dtype=torch.bool)
+    on_ground[objective.pattern.diagonal_of[ground]] = True
+    assert torch.equal(kept[~on_ground], first[~on_ground])
+    assert not torch.equal(kept[on_ground], first[on_ground])
+    anew = objective.hessian(moved).values
+    assert not torch.equal(anew[~on_ground], first[~on_ground])
+    # From here back to there: what the ground adds is as it was, to the bit.
+    objective.hessian(positions)
+    objective.hessian(moved, anew=False)
+    assert torch.equal(objective.hessian(positions, anew=False).values, first)
+
+
 def test_pinned_vertices_have_no_gradient_and_no_unknown(objective, positions) -> None:
     gradient = objective.gradient(positions)
     assert not gradient[:, PINNED].any()
