@@ -46,8 +46,8 @@ class Contact:
     Li et al., "Convergent Incremental Potential Contact", 2023, arXiv:2307.15908.
 
     Args:
-        distance: d̂ at which surfaces begin to push, in metres; None is a five-hundredth of the
-            largest body's diagonal.
+        distance: d̂ at which surfaces begin to push, in metres; None is three thousandths of the
+            largest body's diagonal, or less where tets are small.
         friction: static Coulomb coefficient of objects that have none of their own. Between two
             objects it is the geometric mean of theirs.
         kinetic_friction: once they slide; None is the static one.
