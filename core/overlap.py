@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import SceneError
-from .scene import Ground, Sphere
+from .scene import Ground, SoftBody, Sphere
 from .tetrahedralizers.triangle_distance import point_triangle_distance
 from .tetrahedralizers.winding_number import solid_angle_fraction
 
@@ -37,6 +37,20 @@ def check_above_ground(name: str, points: Points, ground: Ground) -> None:
         raise SceneError(
             f"{name} starts {depth:.3g} m below the ground; raise it or lower the ground."
         )
+
+
+def raise_needed(body: SoftBody, points: Points, ground: Ground, floor: float) -> float:
+    """By how much a body has to rise for its free points (N, 3) to reach ``floor``, in metres.
+
+    The tets of a surface may stand out of it, and into what it stands on.
+
+    Raises:
+        SceneError: when a body that was given as tetrahedra starts in the ground.
+    """
+    depth = max(0.0, floor - float(points[:, 2].min()))
+    if depth > 0.0 and body.skin is None:
+        check_above_ground(body.name, points, ground)
+    return depth
 
 
 def check_clear_of(

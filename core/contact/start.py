@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from ..errors import IntersectionError
 from ..intersection_report import IntersectionReport, Offender
+from ..overlap import raise_needed
 from ..scene import Scene
 from .distance import contact_distance, ground_distance
 from .intersections import Intersections, find_intersections
 from .separation import push_apart
 from .shrinking import shrink
-from .start_shapes import StartShapes
+from .start_shapes import StartBody, StartShapes
 
 #: Left between surfaces that were parted, in distances at which the barrier begins.
 GAP = 0.5
@@ -47,7 +48,7 @@ def prepare_start(scene: Scene) -> Scene:
         return scene
     gap = GAP * shapes.contact_distance
     pairs = [pair for pair, _ in found.by_objects()]
-    positions = _repaired(shapes, pairs, gap)
+    positions = _repaired(scene, shapes, pairs, gap)
     if positions is None:
         raise _error(shapes, found, pairs, gap)
     bodies = [
@@ -63,24 +64,42 @@ def _above_ground(scene: Scene) -> Scene:
     if scene.ground is None or scene.ground.response != "barrier":
         return scene
     shapes = StartShapes(scene)
-    floor = scene.ground.height + ground_distance(scene.ground, shapes.size)
+    floor = _floor(scene, shapes)
     bodies = []
     for body, shape in zip(scene.bodies, shapes.bodies, strict=True):
-        depth = floor - float(shape.positions[~shape.held, 2].min())
-        if depth > 0.0 and body.skin is not None:
-            raised = shape.positions + depth * np.outer(~shape.held, (0.0, 0.0, 1.0))
-            body = replace(body, initial_positions=raised)
+        depth = raise_needed(body, shape.positions[~shape.held], scene.ground, floor)
+        if depth > 0.0:
+            body = replace(body, initial_positions=_raised(shape, shape.positions, depth))
         bodies.append(body)
     return replace(scene, bodies=bodies)
 
 
 def _repaired(
-    shapes: StartShapes, pairs: Sequence[Pair], gap: float
+    scene: Scene, shapes: StartShapes, pairs: Sequence[Pair], gap: float
 ) -> list[NDArray[np.float64]] | None:
     positions = shrink(shapes, pairs, gap)
-    if positions is None or len(find_intersections(shapes.surfaces(positions))) > 0:
+    if positions is None:
         return None
-    return positions
+    # What is drawn in from above may be drawn into the ground.
+    floor = _floor(scene, shapes)
+    positions = [
+        _raised(shape, own, floor - own[~shape.held, 2].min(initial=np.inf))
+        for shape, own in zip(shapes.bodies, positions, strict=True)
+    ]
+    return None if len(find_intersections(shapes.surfaces(positions))) > 0 else positions
+
+
+def _floor(scene: Scene, shapes: StartShapes) -> float:
+    """Above which bodies do not feel the ground yet, in metres."""
+    ground = scene.ground
+    if ground is None or ground.response != "barrier":
+        return -np.inf
+    return ground.height + ground_distance(ground, shapes.size)
+
+
+def _raised(shape: StartBody, positions: NDArray[np.float64], height: float) -> NDArray[np.float64]:
+    """(N, 3) what is not held by ``height`` metres, if that is up."""
+    return positions + max(height, 0.0) * np.outer(~shape.held, (0.0, 0.0, 1.0))
 
 
 def _error(

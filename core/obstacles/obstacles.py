@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..contact.distance import ground_distance
-from ..overlap import check_above_ground, check_clear_of
+from ..overlap import check_clear_of, raise_needed
 from ..potentials import GroundBarrier
 from ..scene import Ground, Scene, SoftBody
 from ..tet_mesh import TetMesh
@@ -88,11 +88,7 @@ class Obstacles:
         if self.ground is None:
             return
         floor = self.ground.height + (self.barrier.distance if self.barrier else 0.0)
-        depth = floor - float(points[2, free].min())
-        if depth > 0.0:
-            if body.skin is None:
-                check_above_ground(body.name, points.T.cpu().numpy(), self.ground)
-            points[2] += free * depth
+        points[2] += free * raise_needed(body, points[:, free].T.cpu().numpy(), self.ground, floor)
 
     def _barrier(
         self, ground: Ground, bodies: list[SoftBody], meshes: list[TetMesh], size: float

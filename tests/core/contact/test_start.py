@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from supple.core import Scene, SoftBody, SurfaceMesh
-from supple.core.contact.distance import contact_distance
+from supple.core import Ground, Scene, Simulator, SoftBody, SurfaceMesh
+from supple.core.contact.distance import contact_distance, ground_distance
 from supple.core.contact.intersections import find_close, find_intersections
 from supple.core.contact.start import GAP, prepare_start
 from supple.core.contact.start_shapes import StartShapes
@@ -79,6 +79,27 @@ def test_a_box_that_stands_in_a_table_a_little_is_drawn_up():
     (body,) = StartShapes(after).bodies
     lowest = body.positions[:, 2].min()
     assert 0.0 < lowest < 0.01
+
+
+def test_what_the_ground_raises_is_parted_from_what_lies_on_it() -> None:
+    bodies = box(name="Lower"), box((0.1, 0.1, 1.001), name="Upper")
+    simulator = Simulator(scene(*bodies, ground=Ground()))
+    shapes = StartShapes(simulator.scene)
+    positions = [part.numpy() for part in simulator.frame().positions]
+    assert positions[0][:, 2].min() >= 0.99 * ground_distance(Ground(), shapes.size)
+    assert len(find_intersections(shapes.surfaces(positions))) == 0
+
+
+@pytest.mark.parametrize("thick", [0.3, 0.6])
+def test_a_plate_whose_top_is_drawn_in_is_not_drawn_into_the_ground(thick: float) -> None:
+    cells = round(thick / 0.3)
+    mesh = block((8, 8, cells), (2.0, 2.0, thick), (-0.5, -0.5, 0.01))
+    plate = SoftBody(mesh, name="Plate")
+    simulator = Simulator(scene(plate, box((0, 0, thick - 0.02)), ground=Ground()))
+    shapes = StartShapes(simulator.scene)
+    positions = [part.numpy() for part in simulator.frame().positions]
+    assert positions[0][:, 2].min() >= 0.99 * ground_distance(Ground(), shapes.size)
+    assert len(find_intersections(shapes.surfaces(positions))) == 0
 
 
 def test_what_is_pinned_stays_where_it_is_led():
