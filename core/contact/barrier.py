@@ -6,11 +6,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InstabilityError
+from .curvature import distance_squares
+from .pairs import Pairs, Values
+from .squares import Squares
 from .surface import CollisionSurface, Points
 from .toolkit import toolkit
+
+# The curvature at a smaller share of the distance at which surfaces push is no number any more.
+NOTHING = 1e-75
 
 
 class ContactBarrier:
@@ -46,14 +51,29 @@ class ContactBarrier:
         self._stiffness = value
         self.potential = toolkit().BarrierPotential(self.distance, value, self._by_area)
 
-    def force(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def force(self, distances: Values) -> Values:
         """(K,) −b'(d) of pairs of weight one at (K,) distances in metres, in newtons, or for the
         convergent formulation in newtons a square metre."""
-        squares, reach = distances * distances, self.distance * self.distance
-        gap = np.minimum(squares / reach - 1.0, 0.0)
-        logarithm = np.log(np.minimum(squares / reach, 1.0))
-        slope = gap * (2.0 * logarithm + gap / (gap + 1.0)) * 2.0 * distances / reach
-        return self._stiffness * (self.distance if self._by_area else reach * reach) * slope
+        logarithm, ratio, gap = self._terms(distances)
+        slope = gap * (2.0 * logarithm + ratio)
+        return self._scale() * slope * 2.0 * distances / self.distance**2
+
+    def curvature(self, distances: Values) -> Values:
+        """(K,) b''(d) of the same, in N/m, or in N/m a square metre; nowhere negative."""
+        logarithm, ratio, gap = self._terms(distances)
+        bent = 2.0 * logarithm + ratio * (4.0 - ratio)
+        total = -2.0 * gap * (2.0 * logarithm + ratio) - 4.0 * (gap + 1.0) * bent
+        return self._scale() * np.maximum(total, 0.0) / self.distance**2
+
+    def _terms(self, distances: Values) -> tuple[Values, Values, Values]:
+        """(K,) ln q, (q − 1) / q and q − 1 for q = d²/d̂², at most 1."""
+        squares = np.minimum((distances / self.distance) ** 2, 1.0)
+        gap = squares - 1.0
+        return np.log(squares), gap / squares, gap
+
+    def _scale(self) -> float:
+        """Of the energy in its formula."""
+        return self._stiffness * (self.distance if self._by_area else self.distance**4)
 
     def energy(self, collisions: Any, points: Points) -> float:
         """In joules, at (V, 3) points."""
@@ -64,12 +84,17 @@ class ContactBarrier:
         flat = self.potential.gradient(collisions, self._surface.mesh, points)
         return np.asarray(flat).reshape(-1, 3)
 
-    def hessian(self, collisions: Any, points: Points) -> Any:
-        """(3V, 3V) sparse, in N/m; projected pair by pair to be positive semi-definite."""
-        try:
-            return self.potential.hessian(collisions, self._surface.mesh, points, toolkit().CLAMP)
-        except RuntimeError as error:
+    def squares(self, pairs: Pairs, points: Points) -> Squares:
+        """A second derivative at (V, 3) points that is positive semi-definite, and not less than
+        that of each pair; how edges fade out as they become parallel is not in it."""
+        distances = np.linalg.norm(pairs.differences(points), axis=1)
+        if not (distances > NOTHING * self.distance).all():
             raise InstabilityError(
                 f"{', '.join(self._surface.names)}: surfaces came closer than numbers can tell "
                 "apart. Use more substeps, a larger contact distance, or slower motions."
-            ) from error
+            )
+        # Where the weight is negative, that of the pair is not positive anywhere.
+        acting = pairs.weights > 0.0
+        pairs, distances = pairs.where(acting), distances[acting]
+        forces = pairs.weights * self.force(distances)
+        return distance_squares(pairs, points, forces, pairs.weights * self.curvature(distances))

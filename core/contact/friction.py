@@ -11,10 +11,9 @@ from scipy import sparse
 
 from .barrier import ContactBarrier
 from .friction_pairs import FrictionPairs
-from .pairs import Pairs
+from .pairs import Pairs, Values
+from .squares import Squares
 from .surface import CollisionSurface, Points
-
-Values = NDArray[np.float64]
 
 
 class ContactFriction:
@@ -38,20 +37,25 @@ class ContactFriction:
     ) -> None:
         self._surface, self._barrier, self._coefficients = surface, barrier, pairs
         self._normal_forces = np.zeros(len(surface.object_of))
-        self._slide = sparse.csr_array((0, 3 * len(surface.object_of)))
+        self._vertices, self._slides = np.empty((0, 4), dtype=np.int64), np.empty((0, 2, 4, 3))
+        self._slide = _matrix(self._vertices, self._slides, len(surface.object_of))
         self._static = self._kinetic = np.empty(0)
 
     def begin_step(self, start: Points, slip: float) -> None:
         """Measures ways from (V, 3) ``start``; below ``slip`` metres pairs stick."""
         self._start, self._slip = start, slip
 
-    def lag(self, collisions: Any, points: Points) -> tuple[float, float]:
+    def lag(self, collisions: Any, pairs: Pairs, points: Points) -> tuple[float, float]:
         """Takes normal forces and planes at (V, 3) points.
+
+        Args:
+            pairs: of the collisions.
 
         Returns:
             By how much the forces on vertices changed, added up, and their sum, in newtons.
         """
-        pairs = Pairs.of(collisions, self._surface.mesh, points)
+        # The closest points of almost parallel edges could be anywhere.
+        pairs = pairs.where(pairs.skew == 1.0)
         differences = pairs.differences(points)
         distances = np.linalg.norm(differences, axis=1)
         forces = pairs.weights * self._barrier.force(distances)
@@ -61,7 +65,9 @@ class ContactFriction:
         self._static = (forces * self._coefficients.static[first, second])[acting]
         self._kinetic = (forces * self._coefficients.kinetic[first, second])[acting]
         normals = differences[acting] / distances[acting, None]
-        self._slide = _sliding(pairs, acting, normals, len(points))
+        self._vertices = pairs.vertices[acting]
+        self._slides = _slides(pairs.coefficients[acting], normals)
+        self._slide = _matrix(self._vertices, self._slides, len(points))
         before = self._normal_forces
         self._normal_forces = np.linalg.norm(self._barrier.gradient(collisions, points), axis=1)
         changed = np.abs(self._normal_forces - before).sum()
@@ -93,25 +99,22 @@ class ContactFriction:
         flat = self._slide.T @ (stiffness[:, None] * ways).ravel()
         return np.asarray(flat).reshape(-1, 3)
 
-    def hessian(self, points: Points, projected: bool) -> Any:
-        """(3V, 3V) sparse and positive semi-definite, in N/m.
+    def squares(self, points: Points, projected: bool) -> Squares:
+        """The second derivative at (V, 3) points, positive semi-definite.
 
         Projected, it holds against sliding on as it holds across: a bound from above, with which
         no step leaps over the place where a pair would stick.
         """
         ways = self._ways(points)
-        lengths = self._lengths(ways)
-        across, along = self._stiffness(lengths)
-        blocks = across[:, None, None] * np.eye(2)
-        if not projected:
-            directions = ways / lengths[:, None]
-            change = np.maximum(along, 0.0) - across
-            blocks = blocks + change[:, None, None] * directions[:, :, None] * directions[:, None]
-        count = len(blocks)
-        middle = sparse.bsr_array(
-            (blocks, np.arange(count), np.arange(count + 1)), shape=(2 * count, 2 * count)
-        )
-        return self._slide.T @ (middle @ self._slide)
+        across, along = self._stiffness(self._lengths(ways))
+        if projected:
+            return Squares(self._vertices, self._slides, np.stack([across, across], axis=1))
+        angles = np.arctan2(ways[:, 1], ways[:, 0])
+        cos, sin = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
+        first, second = self._slides.swapaxes(0, 1)
+        rows = np.stack([cos * first + sin * second, cos * second - sin * first], axis=1)
+        weights = np.stack([np.maximum(along, 0.0), across], axis=1)
+        return Squares(self._vertices, rows, weights)
 
     def _stiffness(self, lengths: Values) -> tuple[Values, Values]:
         """N φ'/s across the way, and N φ'' along it, in N/m."""
@@ -146,18 +149,21 @@ def _without_negative(forces: Values, groups: NDArray[np.int64]) -> Values:
     return positive * np.clip(share, 0.0, 1.0)[groups]
 
 
-def _sliding(pairs: Pairs, acting: NDArray[np.bool_], normals: Points, count: int) -> Any:
-    """(2K, 3V) matrix from positions to the ways of pairs in the planes across ``normals``."""
-    vertices, coefficients = pairs.vertices[acting], pairs.coefficients[acting]
+def _slides(coefficients: Values, normals: Points) -> Values:
+    """(K, 2, 4, 3) how far pairs slide in two directions across (K, 3) normals."""
     # The axis that the normal has least of gives a first direction in the plane.
     axes = np.eye(3)[np.abs(normals).argmin(axis=1)]
     first = np.cross(normals, axes)
     first /= np.linalg.norm(first, axis=1)[:, None]
     basis = np.stack([first, np.cross(normals, first)], axis=1)
-    values = np.einsum("kti,ka->ktai", basis, coefficients).reshape(-1, 12)
+    return coefficients[:, None, :, None] * basis[:, :, None]
+
+
+def _matrix(vertices: NDArray[np.int64], slides: Values, count: int) -> Any:
+    """(2K, 3V) from positions to the ways of pairs."""
     columns = (3 * vertices[:, :, None] + np.arange(3)).reshape(-1, 12)
     columns = np.repeat(columns, 2, axis=0)
-    starts = 12 * np.arange(len(values) + 1)
+    starts = 12 * np.arange(len(columns) + 1)
     return sparse.csr_array(
-        (values.ravel(), columns.ravel(), starts), shape=(len(values), 3 * count)
+        (slides.ravel(), columns.ravel(), starts), shape=(len(columns), 3 * count)
     )

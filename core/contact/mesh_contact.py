@@ -19,6 +19,7 @@ from .distance import contact_distance
 from .friction import ContactFriction
 from .friction_pairs import FrictionPairs
 from .pairs import Pairs, Values
+from .squares import assembled
 from .stiffness import AdaptiveStiffness, physical_stiffness
 from .surface import CollisionSurface, Points
 
@@ -93,7 +94,15 @@ class MeshContact:
             return
         self._points = self.points(positions)
         self._collisions = self._detection.collisions(self._points)
+        self._near: Pairs | None = None
         self._seen = positions
+
+    @property
+    def _pairs(self) -> Pairs:
+        """What was found where it was looked last."""
+        if self._near is None:
+            self._near = Pairs.of(self._collisions, self.surface.mesh, self._points)
+        return self._near
 
     # Ways
 
@@ -194,7 +203,7 @@ class MeshContact:
             return 0.0, 0.0
         self._updates_left -= 1
         self._look(positions)
-        return self._friction.lag(self._collisions, self._points)
+        return self._friction.lag(self._collisions, self._pairs, self._points)
 
     def creep(self, before: Tensor, after: Tensor) -> float:
         """How far pairs that stuck have moved between two places, at most, in slips."""
@@ -224,10 +233,10 @@ class MeshContact:
         """(3V, 3V) sparse over the vertices of the surface, in N/m, always positive semi-definite:
         where surfaces slide and roll over each other, that of the barrier itself rarely is."""
         self._look(positions)
-        hessian = self.barrier.hessian(self._collisions, self._points)
+        parts = [self.barrier.squares(self._pairs, self._points)]
         if self._friction is not None:
-            hessian = hessian + self._friction.hessian(self._points, projected)
-        return hessian
+            parts.append(self._friction.squares(self._points, projected))
+        return assembled(parts, len(self._points))
 
     def drag(self, positions: Tensor, way: Tensor, aside: Points) -> Tensor:
         """(3, N) by how much the gradient changes as vertices go (3, N) ``way`` and colliders
@@ -251,7 +260,7 @@ class MeshContact:
         surface = self.surface
         led = np.ones(len(surface.object_of), dtype=bool)
         led[: surface.body_count] = surface.follow @ (~pinned.cpu().numpy()).astype(float) == 0.0
-        pairs = Pairs.of(self._collisions, surface.mesh, self._points)
+        pairs = self._pairs
         kept = led[pairs.vertices].all(axis=1)
         distances = np.linalg.norm(pairs.differences(self._points), axis=1)
         return np.sort(surface.object_of[pairs.ends()[kept]], axis=1), distances[kept]
@@ -265,8 +274,7 @@ class MeshContact:
         """The objects that are close to others or themselves."""
         self.stay(positions)
         self._look(positions)
-        pairs = Pairs.of(self._collisions, self.surface.mesh, self._points)
-        return set(self.surface.object_of[pairs.ends()].ravel().tolist())
+        return set(self.surface.object_of[self._pairs.ends()].ravel().tolist())
 
     def count(self, positions: Tensor) -> int:
         """Pairs that are close."""

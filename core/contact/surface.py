@@ -89,7 +89,7 @@ class CollisionSurface:
 
     def pull_back_matrix(self, matrix: Any) -> Any:
         """(3N, 3N) second derivative from the (3V, 3V) one; rows are 3 × vertex + component."""
-        own = matrix[: 3 * self.body_count, : 3 * self.body_count]
+        own = matrix.tocsr()[: 3 * self.body_count, : 3 * self.body_count]
         return self._gather_components @ own @ self._gather_components.T
 
     @cached_property

@@ -36,11 +36,12 @@ class Couplings:
         """The rows and columns of unknowns in a sparse matrix over all vertices.
 
         Args:
-            matrix: (3N, 3N) symmetric; rows are 3 × vertex + component.
+            matrix: (3N, 3N) symmetric; rows are 3 × vertex + component. Of block rows, no block may
+                be there twice.
             unknown_of: (N,) the unknown of each vertex, -1 where it is none.
             size: of unknowns.
         """
-        blocks = matrix.tocsr().tobsr((3, 3))
+        blocks = matrix if matrix.format == "bsr" else matrix.tocsr().tobsr((3, 3))
         rows = unknown_of[np.repeat(np.arange(len(unknown_of)), np.diff(blocks.indptr))]
         columns = unknown_of[blocks.indices]
         kept = np.flatnonzero((rows >= 0) & (columns >= 0))

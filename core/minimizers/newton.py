@@ -196,6 +196,8 @@ class _Search:
         if not (math.isfinite(self._move) and bool(torch.isfinite(gradient).all())):
             self._move = math.inf
             return "the energy has no finite derivative"
+        if self._move == 0.0 and self._is_lost:
+            return self._try_another_hessian()
         way = objective.way(before, direction, gradient, self._is_eager)
         within = self._move <= self._tolerance
         if -way.slope > self._slack:
@@ -240,7 +242,7 @@ class _Search:
         return self._move <= self._tolerance
 
     def _direction(self, gradient: Tensor) -> Tensor:
-        """(3, N) Newton step."""
+        """(3, N) Newton step; zero where it is at its end, or the solver is lost at its start."""
         objective, solver = self._objective, self._solver
         rhs = objective.unknowns(-gradient)
         if not self._keeps_hessian:
@@ -253,6 +255,7 @@ class _Search:
             self._take_hessian()
             solution = solver.solve(rhs, self._inexactness, self._absolute)
             self._linear_iterations += solution.iterations
+        self._is_lost = solution.end == "indefinite"
         return objective.vectors(solution.x)
 
     def _take_hessian(self) -> None:

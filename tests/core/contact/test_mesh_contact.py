@@ -9,6 +9,7 @@ import torch
 
 from supple.core import Collider, Contact, Scene, SoftBody
 from supple.core.contact.mesh_contact import MeshContact
+from supple.core.contact.squares import assembled
 from supple.tests.core.contact.close_bodies import (
     DART,
     FORMULATIONS,
@@ -92,7 +93,8 @@ class TestDerivatives:
             pytest.skip("test_friction looks at what is clamped where it softens")
         contact, positions = at_work
         exact = contact.hessian(positions, False)
-        barrier = contact.barrier.hessian(contact._collisions, contact._points)
+        squares = contact.barrier.squares(contact._pairs, contact._points)
+        barrier = assembled([squares], len(contact._points))
         matrix = contact.surface.pull_back_matrix(exact - barrier)
 
         def rubbed(at: torch.Tensor) -> torch.Tensor:

@@ -134,7 +134,59 @@ def test_many_pairs_push_as_the_barrier_says(by_area) -> None:
     check_gradient(found)
 
 
-def test_edges_that_are_almost_parallel_are_left_out(by_area) -> None:
+def test_normals_turn_as_pairs_say(kind, by_area) -> None:
+    corners, collider, _ = KINDS[kind]
+    found = close([FAR, tet(corners)], collider, by_area)
+    pairs, step = found.pairs(), 1e-6 * REACH
+    ways = np.random.default_rng(2).normal(size=found.points.shape)
+    normal, after, before = (
+        normals(found._replace(points=found.points + sign * step * ways)) for sign in (0, 1, -1)
+    )
+    across = np.einsum("ki,kai->ka", normal, ways[pairs.vertices])
+    turned = np.einsum("ka,kai->ki", across, pairs.turning)
+    change = (after - before) / (2.0 * step)
+    # Where only an edge turns it, or nothing, it turns freely in other directions.
+    sizes = np.linalg.norm(turned, axis=1)[:, None]
+    told = turned / np.maximum(sizes, 1e-300)
+    if kind in ("two edges", "a point and a triangle"):
+        np.testing.assert_allclose(turned, change, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose((change * told).sum(axis=1), sizes[:, 0], rtol=1e-5)
+    assert (sizes > 0.0).all() == (kind != "two points")
+
+
+def normals(found: Close) -> Points:
+    """(K, 3)."""
+    ways = found.pairs().differences(found.points)
+    return np.asarray(ways / np.linalg.norm(ways, axis=1)[:, None])
+
+
+def test_edges_that_are_almost_parallel_push_less_and_are_told(by_area) -> None:
+    shares = []
+    for slant in (1e-3, 0.02, 0.3):
+        along = np.array([[-0.4, -0.4 * slant, GAP], [0.4, 0.4 * slant, GAP]])
+        corners = np.concatenate([along, [[0.1, 0.4, 2.0], [0.1, -0.4, 2.0]]])
+        found = close([FAR, tet(corners)], FENCE, by_area)
+        pairs = found.pairs()
+        first = len(found.collisions.vv_collisions) + len(found.collisions.ev_collisions)
+        shares.append(pairs.skew[first])
+        weight = found.collisions.ee_collisions[0].weight
+        assert pairs.weights[first] == weight * shares[-1] * (2.0 - shares[-1])
+    assert 0.0 < shares[0] < shares[1] <= shares[2] == 1.0
+
+
+def test_edges_that_are_almost_parallel_are_as_near_as_their_nearest_points(by_area) -> None:
+    # Their lines cross far beyond the end of one.
+    along = np.array([[-0.4, 0.012, GAP], [0.4, 0.004, GAP], [0.1, 0.4, 2], [0.1, -0.4, 2]])
+    found = close([FAR, tet(along)], FENCE, by_area)
+    pairs = found.pairs()
+    assert (pairs.skew < 1.0).any()
+    distances = np.linalg.norm(pairs.differences(found.points), axis=1)
+    np.testing.assert_allclose(distances[pairs.skew < 1.0], np.hypot(GAP, 0.004), rtol=1e-12)
+    ends = pairs.coefficients[pairs.skew < 1.0]
+    assert (np.abs(ends) <= 1.0).all()
+
+
+def test_edges_that_are_parallel_are_left_out(by_area) -> None:
     along = np.array([[-0.4, 0.0, GAP], [0.4, 1e-9, GAP], [0.1, 0.4, 2], [0.1, -0.4, 2]])
     found = close([FAR, tet(along)], FENCE, by_area)
     parallel = len(found.collisions.ee_collisions)

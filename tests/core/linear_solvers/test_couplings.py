@@ -102,6 +102,16 @@ def test_a_matrix_with_parts_of_blocks_missing_is_read_as_if_they_were_zero() ->
     assert len(couplings) == 2
 
 
+def test_a_matrix_of_blocks_is_taken_as_it_is(scattered) -> None:
+    unknown_of = np.array([2, -1, 0, 3, 4, 1])
+    compressed = sparse.csr_array(scattered)
+    single, blocks = (
+        Couplings.of(m, unknown_of, 5, DOUBLE) for m in (compressed, compressed.tobsr((3, 3)))
+    )
+    np.testing.assert_array_equal(as_dense(blocks), as_dense(single))
+    assert len(blocks) == len(single) > 0
+
+
 def test_of_nothing_there_are_none() -> None:
     couplings = Couplings.of(sparse.csr_array((6, 6)), np.array([0, 1]), 2, DOUBLE)
     assert len(couplings) == 0
