@@ -197,6 +197,7 @@ class _Search:
             self._move = math.inf
             return "the energy has no finite derivative"
         if self._move == 0.0 and self._is_lost:
+            self._move = math.inf
             return self._try_another_hessian()
         way = objective.way(before, direction, gradient, self._is_eager)
         within = self._move <= self._tolerance

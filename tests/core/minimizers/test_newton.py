@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
 
 from supple.core import Ground, Scene, SoftBody, TetMesh
+from supple.core.linear_solvers.block_matrix import BlockMatrix
 from supple.core.materials import Material, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.minimizers.newton import CONVERGED, LAG_CHANGE, Minimum, Newton
@@ -166,6 +169,21 @@ def test_an_infinite_energy_is_not_taken_for_a_minimum(make_block) -> None:
     assert not minimum.converged
     assert minimum.stopped == "the energy has no finite derivative"
     assert minimum.last_move == float("inf")
+    assert torch.equal(minimum.positions, problem.start)
+
+
+def test_a_hessian_without_numbers_is_not_taken_for_a_minimum(make_block, monkeypatch) -> None:
+    problem = Problem(make_block)
+    hessian = problem.objective.hessian
+
+    def without_numbers(*args: Any) -> BlockMatrix:
+        matrix = hessian(*args)
+        matrix.values[0, 0] = math.nan
+        return matrix
+
+    monkeypatch.setattr(problem.objective, "hessian", without_numbers)
+    minimum = problem.minimize()
+    assert not minimum.converged
     assert torch.equal(minimum.positions, problem.start)
 
 
