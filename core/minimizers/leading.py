@@ -58,6 +58,7 @@ class Leader:
     ) -> None:
         self._objective, self._newton, self._contact = objective, newton, contact
         self._pinned = ~objective.system.free
+        self._has_pins = bool(self._pinned.any())
         self._slices = objective.system.body_slices()
 
     def lead(
@@ -157,6 +158,9 @@ class Leader:
     def _room(self, positions: Tensor) -> float:
         """What has to be left, in metres, between what is led on either side: it feels no barrier,
         and every blocked step would leave a tenth of what there was."""
+        if not self._has_pins:
+            # Colliders may go through each other.
+            return 0.0
         contact = self._contact
         closest, gap = CLOSEST * contact.barrier.distance, contact.gap(positions)
         if gap >= closest:
