@@ -56,13 +56,17 @@ class Detection:
     def free_share(self, before: Points, after: Points, gap: float, room: float = 0.0) -> float:
         """The share of the way swept last that can be gone before anything meets, or comes closer
         than ``room`` metres; ``gap`` is the least distance at its start."""
-        method = self._exact if gap < NARROW * self._distance else self._quick
+        if gap < NARROW * self._distance:
+            # How far this bisects goes by the pairs that were looked at before.
+            return self._free_share(before, after, room, self._exact)
         with all_threads():
-            return float(
-                self._candidates.compute_collision_free_stepsize(
-                    self._mesh, before, after, room, method
-                )
-            )
+            return self._free_share(before, after, room, self._quick)
+
+    def _free_share(self, before: Points, after: Points, room: float, method: Any) -> float:
+        candidates = self._candidates
+        return float(
+            candidates.compute_collision_free_stepsize(self._mesh, before, after, room, method)
+        )
 
     def near(self, points: Points) -> Points:
         """(V,) the least distance, in metres, of what each vertex is a corner of to what was found

@@ -25,9 +25,9 @@ WIDE, LOWER = 16.0, 1.0
 # Of the error's energy norm in the linear solves, in units of the solution's.
 FORCING = 0.1
 # The direction of a step that follows one that surfaces cut short need not be as exact.
-CUT, CUT_FORCING = 0.9, 0.5
-# While steps have gone no further than this share in all, elasticity is what it was.
-SHORT = 0.6
+CUT, CUT_FORCING = 0.9, 0.7
+# While steps have gone no further than this share in all, elasticity is taken as it was.
+SHORT = 1.0
 # Of a step's tolerance: below it, the linear solver need not look.
 LINEAR_SHARE = 0.1
 # Below this many tolerances the next step is one of verification: the last Hessian serves again.

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 
 from supple.core import Collider, Contact, Scene, SoftBody
 from supple.core.contact.mesh_contact import MeshContact
+from supple.core.contact.toolkit import _all_threads, toolkit
 from supple.tests.core.contact.close_bodies import DART, REACH, TRIANGLE, contact_of, rest, tet
 from supple.verification.exact_intersections import count_intersections
 from supple.verification.meshes import block
@@ -132,3 +134,22 @@ def check_apart(contact: MeshContact, positions: torch.Tensor) -> None:
     assert count_intersections(points, contact.surface.triangles) == 0
     contact.stay(positions)
     assert contact.gap(positions) > 0.0
+
+
+def test_what_depends_on_the_order_of_pairs_is_asked_on_one_thread(monkeypatch) -> None:
+    """The exact method does: two threads came to differ in one answer out of some fifty."""
+    scene = Scene([DART], colliders=[Collider(TRIANGLE, [[0, 1, 2]])], contact=NEAR)
+    contact, before = contact_of(scene), rest(scene)
+    detection, asked = contact._detection, []
+
+    class Candidates:
+        def compute_collision_free_stepsize(self, *_: Any) -> float:
+            asked.append(toolkit().get_num_threads())
+            return 1.0
+
+    for gap in (1e-2, 1e-4):
+        points = contact.points(before)
+        monkeypatch.setattr(detection, "_candidates", Candidates())
+        detection.free_share(points, points, gap * REACH)
+    assert asked == [_all_threads[0], 1]
+    assert toolkit().get_num_threads() == 1
