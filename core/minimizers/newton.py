@@ -24,8 +24,6 @@ ROUNDING = 4.0
 WIDE, LOWER = 16.0, 1.0
 # Of the error's energy norm in the linear solves, in units of the solution's.
 FORCING = 0.1
-# The direction of a step that follows one that surfaces cut short need not be as exact.
-CUT, CUT_FORCING = 0.9, 0.7
 # While steps have gone no further than this share in all, elasticity is taken as it was.
 SHORT = 1.0
 # Of a step's tolerance: below it, the linear solver need not look.
@@ -170,7 +168,6 @@ class _Search:
         # Indefinite Hessians come in a row: wait for longer each time before trying again.
         self._wait, self._patience = 0, 1
         self._lags, self._is_stuck, self._is_eager = lags, False, False
-        self._inexactness = forcing
         # Shares of steps since elasticity was evaluated, and whether it was projected.
         self._gone, self._is_projected = math.inf, True
         solver.begin()
@@ -248,13 +245,13 @@ class _Search:
         rhs = objective.unknowns(-gradient)
         if not self._keeps_hessian:
             self._take_hessian()
-        solution = solver.solve(rhs, self._inexactness, self._absolute)
+        solution = solver.solve(rhs, self._forcing, self._absolute)
         self._linear_iterations += solution.iterations
         if solution.end == "indefinite" and not self._projects:
             self._projects = True
             self._wait, self._patience = self._patience, 2 * self._patience
             self._take_hessian()
-            solution = solver.solve(rhs, self._inexactness, self._absolute)
+            solution = solver.solve(rhs, self._forcing, self._absolute)
             self._linear_iterations += solution.iterations
         self._is_lost = solution.end == "indefinite"
         return objective.vectors(solution.x)
@@ -271,9 +268,7 @@ class _Search:
         """Which Hessian the next step takes."""
         self._wait -= 1
         self._projects = fraction < 1.0 or self._wait >= 0
-        touches = self._objective.contact is not None
-        self._inexactness = CUT_FORCING if touches and fraction < CUT else self._forcing
-        self._gone += fraction if touches else math.inf
+        self._gone += math.inf if self._objective.contact is None else fraction
         self._keeps_hessian = fast and self._move <= NEAR * self._tolerance
 
     @property
