@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Values = NDArray[np.float64]
+from .pairs import Indices, Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class Squares:
         weights: (K, R) w, none of them negative, in N/m for rows without units.
     """
 
-    vertices: NDArray[np.int64]
+    vertices: Indices
     rows: Values
     weights: Values
 
@@ -60,7 +60,7 @@ def assembled(parts: list[Squares], count: int) -> Any:
     )
 
 
-def _sorted(indices: NDArray[np.int64], count: int) -> NDArray[np.int32]:
+def _sorted(indices: Indices, count: int) -> NDArray[np.int32]:
     """The order of indices below ``count``, of equal ones that in which they are: by counting, as
     columns of a sparse matrix are, which takes a third of the time of sorting."""
     size = len(indices)
