@@ -6,14 +6,12 @@ It also names the sentences of other pages that quote them and no longer say wha
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from . import quotes, side_by_side
 from .looks import LOOKS
-from .store import QUOTED, ROOT, Store
+from .store import ROOT, quoted
 from .tables import table, when
 from .time_against_tets import exponents
 from .time_stepping import CASES
@@ -22,11 +20,10 @@ PAGE = ROOT / "docs" / "performance.md"
 
 HEAD = """# Performance
 
-Written by `python -m benchmarks.page` from figures that `python3 dev.py bench` measured on
-{processor}, {cores} cores, torch {torch}, and kept in [results](../benchmarks/results); this page
-is not edited by hand. Everything has the settings that nobody changed, double precision among them,
-unless it says otherwise. Each section says when it was measured and at which commit: what has changed
-since is not in it.
+Written by `python -m benchmarks.page` from figures that `python3 dev.py bench` measured and kept in
+[results](../benchmarks/results); this page is not edited by hand. Everything has the settings that
+nobody changed, double precision among them, unless it says otherwise. Each section says when it was
+measured, at which commit and on which machine: what has changed since is not in it.
 
 ## A frame of implicit Euler
 Blender's monkey, 2 m tall, falls half a metre and comes to rest: {frames} frames of 1/24 s at one
@@ -72,8 +69,8 @@ The same second at E = 1e5 Pa (`time_against_tets`). {when}
 """
 
 
-def write(path: Path = QUOTED) -> None:
-    figures = Store.open(path).figures
+def write() -> None:
+    figures = quoted()
     PAGE.write_text(text(figures), encoding="utf-8")
     for file, sentence in quotes.missing(figures, ROOT):
         print(f"{file} should say:\n  {sentence}")
@@ -93,7 +90,6 @@ def _implicit(figures: dict[str, Any]) -> str:
     implicit = figures["implicit_frame"]
     first = next(iter(implicit.values()))
     head = HEAD.format(
-        **figures["machine"],
         frames=first["frames"],
         friction=first["friction"],
         when=when(figures, "implicit_frame"),
@@ -223,6 +219,4 @@ def _growth_line(row: dict[str, Any]) -> Sequence[str]:
 
 
 if __name__ == "__main__":
-    asked = argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__)
-    asked.add_argument("results", nargs="?", type=Path, default=QUOTED)
-    write(asked.parse_args().results)
+    write()

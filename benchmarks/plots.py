@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``python -m benchmarks.plots [RESULTS]``: draws the kept figures of the time stepping."""
+"""``python -m benchmarks.plots``: draws the kept figures of the time stepping."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from .looks import LOOKS
-from .store import QUOTED
+from .store import quoted
 from .time_against_tets import exponents
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
@@ -96,10 +95,9 @@ def _finish(figure: Any, panels: Sequence[Axes], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.plots", description=__doc__)
-    parser.add_argument("results", nargs="?", type=Path, default=QUOTED)
     parser.add_argument("--into", type=Path, default=PICTURES, help="folder (%(default)s)")
     asked = parser.parse_args()
-    results = json.loads(asked.results.read_text())
+    results = quoted()
     mpl.rcParams.update({"font.size": 9, "lines.linewidth": 1.4, "lines.markersize": 5})
     mpl.use("agg")
     if "time_stepping" in results:

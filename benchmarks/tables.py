@@ -27,4 +27,4 @@ def when(figures: dict[str, Any], name: str) -> str:
 
 
 def stamp(record: dict[str, Any]) -> str:
-    return f"{record['date']} at {record['version']}"
+    return f"{record['date']} at {record['version']} on {record['machine']}"

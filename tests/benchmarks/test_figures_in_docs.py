@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from supple.benchmarks import page, quotes
-from supple.benchmarks.store import QUOTED, ROOT, Store
+from supple.benchmarks.store import ROOT, quoted
 
 
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Any]:
-    return Store.open(QUOTED).figures
+    return quoted()
 
 
 def test_the_page_is_what_the_kept_figures_give(figures: dict[str, Any]) -> None:

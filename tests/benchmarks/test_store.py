@@ -44,6 +44,32 @@ def test_a_benchmark_without_parts_is_kept_whole(tmp_path: Path) -> None:
     assert kept.record("contact")["version"] == "abc"
 
 
+def _machine(path: Path, name: str, **parts: list[str]) -> Path:
+    kept = Store.open(path)
+    kept.figures["machine"] = {"processor": name, "cores": 2}
+    for benchmark, names in parts.items():
+        for part in names:
+            kept.measure(benchmark, part, lambda: name, "abc")
+    return path
+
+
+def test_no_table_mixes_the_figures_of_two_machines(tmp_path: Path) -> None:
+    new = _machine(tmp_path / "new.json", "New", drop=["small"], pile=[""])
+    old = _machine(tmp_path / "old.json", "Old", drop=["small", "large"], pile=[""], key=[""])
+    found = store.quoted([new, old])
+    assert found["drop"] == {"small": "Old", "large": "Old"}
+    assert (found["pile"], found["key"]) == ("New", "Old")
+    assert found["measured"]["drop"]["small"]["machine"] == "Old, 2 cores"
+    assert found["measured"]["pile"][""]["machine"] == "New, 2 cores"
+
+
+def test_cases_that_stand_for_themselves_are_taken_one_by_one(tmp_path: Path) -> None:
+    new = _machine(tmp_path / "new.json", "New", time_stepping=["small"])
+    old = _machine(tmp_path / "old.json", "Old", time_stepping=["small", "large"])
+    assert store.quoted([new, old])["time_stepping"] == {"small": "New", "large": "Old"}
+    assert store.quoted([tmp_path / "none.json", old])["time_stepping"]["small"] == "Old"
+
+
 def _git(folder: Path, *words: str) -> None:
     who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
     subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
