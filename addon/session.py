@@ -13,6 +13,7 @@ import subprocess
 import sys
 from enum import Enum
 
+from ..core import warm_up
 from ..core.errors import SuppleError
 from ..core.job import OUTPUT, Job
 from . import solver_environment, standby
@@ -53,6 +54,10 @@ class Session:
         self._output = job.folder / OUTPUT
         self._process = self._start(mesh_only)
 
+    def preparing(self) -> float | None:
+        """How far the worker is with compiling its loops, 0 … 1; None when it compiles none."""
+        return warm_up.progress(self._output) if self.state.runs else None
+
     def poll(self) -> State:
         """Looks what the worker has done since the last time; costs next to nothing."""
         if not self.state.runs:
@@ -74,7 +79,8 @@ class Session:
 
     def _start(self, mesh_only: bool) -> subprocess.Popen[bytes]:
         self._output.unlink(missing_ok=True)
-        if (waiting := standby.take(self.job.folder, mesh_only)) is not None:
+        # One that only fills meshes needs no solver, and is there as quickly.
+        if not mesh_only and (waiting := standby.take(self.job.folder)) is not None:
             return waiting
         extra = ["--mesh-only"] if mesh_only else []
         command = solver_environment.worker_command(self.job.folder, "--stop-with-parent", *extra)

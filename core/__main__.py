@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -28,15 +29,15 @@ def main() -> int:
         help="load the solver, then wait for the job on standard input",
     )
     arguments = parser.parse_args()
-    job, mesh_only = arguments.job, arguments.mesh_only
-    if arguments.standby:
-        job, mesh_only = wait_for_job()
-    elif job is None:
+    job = arguments.job
+    if job is None and not arguments.standby:
         parser.error("which job folder?")
+    if arguments.standby:
+        job = wait_for_job()
     if arguments.stop_with_parent or arguments.standby:
         stop_when_input_closes()
     try:
-        work(job, mesh_only)
+        work(job, arguments.mesh_only)
     except SuppleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -44,4 +45,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    # Not through the interpreter's own end: a thread may still be compiling in native code.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
