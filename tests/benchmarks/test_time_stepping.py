@@ -49,10 +49,7 @@ def _measured(drop: Drop, off: float, seconds: float, frames: int = FRAMES) -> M
 def test_shorter_steps_lead_the_reference_to_a_limit_with_the_first_order(drop: Drop) -> None:
     peer = ENGINES[time_stepping.REFERENCE].hold(drop)
     runs = [np.array(simulate(peer, drop, steps).positions) for steps in (64, 128, 256, 512)]
-    apart = [
-        time_stepping._root_mean_square(fine - coarse)
-        for coarse, fine in pairwise(runs)
-    ]
+    apart = [time_stepping._root_mean_square(fine - coarse) for coarse, fine in pairwise(runs)]
     ratios = np.array(apart[:-1]) / apart[1:]
     np.testing.assert_allclose(ratios, 2.0, rtol=0.3)
 

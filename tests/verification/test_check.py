@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from supple.verification.check import Subject, at_least, at_most, near, within
+from supple.verification.check import Subject, at_least, at_most, largest_share, near, within
 
 
 def test_a_figure_within_its_tolerance_holds() -> None:
@@ -84,3 +84,7 @@ def test_a_reference_of_the_solvers_own_has_to_say_why() -> None:
 def test_a_lower_bound_that_everything_is_above_is_refused(bound: float) -> None:
     with pytest.raises(ValueError, match="everything is above"):
         at_least("power", 1.0, bound)
+
+
+def test_a_largest_share_is_of_the_largest_reference() -> None:
+    assert largest_share([1.1, -4.0], [1.0, -4.0]) == pytest.approx(0.025)
