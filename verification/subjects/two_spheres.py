@@ -121,8 +121,9 @@ def _note(found: Sequence[Pressing], compared: dict[str, Pair]) -> str:
     return (
         "Hertz takes the balls for half-spaces. A whole ball under its weight "
         f"(`verification/hertz_ball.py`) would push harder by {_beyond_half_space():.1%} at "
-        f"{1e6 * DEPTHS[-1]:g} µm; the rest of the difference is the mesh's and that of halves which "
-        "do not give way. That elastic balls hardly know the formulation is their own doing, since their gap gives way. "
+        f"{1e6 * DEPTHS[-1]:g} µm; the rest of the difference is the mesh's and that of halves "
+        "which do not give way. That elastic balls hardly know the formulation is their own doing, "
+        "since their gap gives way. "
         f"Where they are held rigidly with {RIGID_GAP:g} of a contact distance of "
         f"{1e6 * RIGID_DISTANCE:g} µm between them, tets half as large make the force "
         f"{' and '.join(grows)} times as large. Of the {steps} steps above, {unsolved} ended "
