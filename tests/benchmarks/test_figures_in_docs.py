@@ -38,7 +38,7 @@ def test_what_automatic_takes_is_quoted_as_soon_as_it_is_measured(figures: dict[
     ((file, sentence),) = quotes.missing(changed, ROOT)
     assert file == "README.md"
     assert sentence.endswith("Symplectic Euler in 33 steps for such a body alone: 77 ms.")
-    assert "15 K tets: Symplectic Euler, 33 steps a frame, 77 ms." in page.text(changed)
+    assert "15 K tets: Symplectic Euler, 33 steps a frame, 77 ms" in page.text(changed)
 
 
 def test_line_breaks_do_not_make_a_sentence_wrong(figures: dict[str, Any], tmp_path: Path) -> None:
