@@ -17,6 +17,7 @@ import os
 import re
 import stat
 import struct
+import tokenize
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,7 +36,7 @@ _WRONG = "its checksum does not match"
 # What numpy's and Python's readers raise where bytes are not what they should be.
 _MALFORMED = (
     *(ValueError, TypeError, KeyError, EOFError, OverflowError, RecursionError, MemoryError),
-    *(SyntaxError, RuntimeError, zipfile.BadZipFile, struct.error),
+    *(SyntaxError, RuntimeError, tokenize.TokenError, zipfile.BadZipFile, struct.error),
 )
 
 

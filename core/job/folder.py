@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -82,7 +83,8 @@ class Job:
 
     def write_solids(self, solids: Scene, reports: list[dict[str, Any]]) -> None:
         origin = {"run": digest(self.scene, self.settings), "version": version()}
-        self.__dict__.pop("_solids_file", None)
+        for cached in ("_solids_file", "_solids_checksum"):
+            self.__dict__.pop(cached, None)
         scene_file.save_scene(self._solids_path, solids, {**origin, "reports": reports})
 
     @property
@@ -298,11 +300,10 @@ class Job:
     def _checkpoint_path(self, frame: int) -> Path:
         return self.folder / f"checkpoint_{frame % 2}.npz"
 
-    @property
+    @cached_property
     def _solids_checksum(self) -> NDArray[np.uint8]:
-        content = self._solids_file[1]
-        origin = files.checksum(content["run"], content["arrays"].encode())
-        return np.frombuffer(origin, np.uint8)
+        content = json.dumps(self._solids_file[1], sort_keys=True)
+        return np.frombuffer(files.checksum(self._solids_path.name, content.encode()), np.uint8)
 
     def remove_checkpoints(self, after: int = -1) -> None:
         """Those of later frames, and those that cannot be used."""
