@@ -315,7 +315,7 @@ def test_a_folder_that_is_no_job_is_refused_in_one_line(tmp_path: Path) -> None:
     done = _run(tmp_path)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "scene.json cannot be read" in done.stderr
+    assert "scene.json is missing" in done.stderr
 
 
 def test_a_body_that_cannot_be_simulated_is_named(tmp_path: Path) -> None:
