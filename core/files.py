@@ -31,6 +31,7 @@ from .errors import DamageError, JobError
 CHECKSUM_BYTES = 16
 _CHECKSUM_MEMBER = re.compile(rb'\{"checksum": "([0-9a-f]{32})",')
 _TEMPORARY_NAME = re.compile(r".+\.\d+\.part")
+_npy: Any = np.lib.format  # it has no types
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _WRONG = "its checksum does not match"
 # What numpy's and Python's readers raise where bytes are not what they should be.
@@ -124,7 +125,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
             with archive.open(entry, "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
+                _npy.write_array(file, np.asanyarray(array), allow_pickle=False)
     return _write_checked(path, content)
 
 
@@ -255,11 +256,9 @@ def _parse_array(content: memoryview) -> NDArray[Any]:
 
 
 def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(file)
+    version = _npy.read_magic(file)
     if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(file)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(file)
+        return _npy.read_array_header_1_0(file)
     raise ValueError(f"an array file of version {version}")
 
 

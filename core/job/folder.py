@@ -118,7 +118,7 @@ class Job:
     @cached_property
     def _solids_file(self) -> tuple[Scene, dict[str, Any]]:
         solids, content = scene_file.load_scene(self._solids_path)
-        for name, hint in (("run", str), ("version", str), ("reports", list[dict])):
+        for name, hint in (("run", str), ("version", str), ("reports", list[dict[str, Any]])):
             if not conforms(content.get(name), hint):
                 raise DamageError(self._solids_path, f"{name} cannot be {content.get(name)!r}")
         for report in content["reports"]:
