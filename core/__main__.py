@@ -57,12 +57,12 @@ def _work(arguments: argparse.Namespace) -> None:
     # Loaded here, as Ctrl-C may come meanwhile.
     from .worker import stop_when_input_closes, wait_for_job, work
 
-    job, mesh_only = arguments.job, arguments.mesh_only
+    job = arguments.job
     if arguments.standby:
-        job, mesh_only = wait_for_job()
+        job = wait_for_job()
     if arguments.stop_with_parent or arguments.standby:
         stop_when_input_closes()
-    work(job, mesh_only)
+    work(job, arguments.mesh_only)
 
 
 def _stop_at_once(*_: object) -> NoReturn:
@@ -79,4 +79,9 @@ if __name__ == "__main__":
     # Who starts a program that shall not hear Ctrl-C has it ignored.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _stop_at_once)
-    sys.exit(main())
+    status = main()
+    # Not through the interpreter's own end: a thread may still be compiling in native code.
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(status)
