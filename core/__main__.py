@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from .errors import SuppleError
+from .files import why_not_written
 
 INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 STOPPED = "stopped; the frames so far are kept, and the same command goes on\n"
@@ -24,11 +25,19 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         _work(_parsed(words))
     except SuppleError as error:
-        # A full disk may hold standard error, too; the status says it then.
-        with contextlib.suppress(OSError):
-            print(f"error: {error}", file=sys.stderr, flush=True)
-        return 1
+        return _failed(str(error))
+    except OSError as error:
+        # Of a file that is not the job's: a compiled loop. Not all errors say which.
+        path = error.filename or os.environ.get("NUMBA_CACHE_DIR", "a compiled loop")
+        return _failed(why_not_written(Path(path), error))
     return 0
+
+
+def _failed(why: str) -> int:
+    # A full disk may hold standard error, too; the status says it then.
+    with contextlib.suppress(OSError):
+        print(f"error: {why}", file=sys.stderr, flush=True)
+    return 1
 
 
 def _parsed(words: Sequence[str] | None) -> argparse.Namespace:

@@ -140,8 +140,8 @@ def why_not_written(path: Path, error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk is full: {path} was not written. Free some space, then simulate again."
     return (
-        f"{path} cannot be written: {error.strerror}. Choose another cache folder, then simulate "
-        "again."
+        f"{path} cannot be written: {error.strerror or error}. Choose another cache folder, then "
+        "simulate again."
     )
 
 

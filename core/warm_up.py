@@ -7,6 +7,7 @@ It says so in lines such as ``preparing 0.42`` on standard output, for Blender t
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -49,8 +50,9 @@ def prepare_everything(wanted: threading.Event) -> None:
             return
         _prepare(piece)
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / _MARK).write_text(_fingerprint())
+        with contextlib.suppress(OSError):  # the next worker looks through all again, then
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            (Path(folder) / _MARK).write_text(_fingerprint())
     say("prepared")
 
 
@@ -95,8 +97,10 @@ def _prepare(piece: Piece) -> None:
     """Once a process; waits where another thread is at it."""
     with _lock:
         if piece not in _prepared:
-            piece()
-            _prepared.add(piece)
+            # Where loops cannot be kept, the simulation comes to the same and says so.
+            with contextlib.suppress(OSError):
+                piece()
+                _prepared.add(piece)
 
 
 def _say_when_compiling() -> None:

@@ -255,9 +255,11 @@ class Job:
         lost = found.lost(last)
         if not lost and (last_frame is not None or not found.damaged_lines):
             return ""
-        frames = "frame " if len(lost) == 1 else "frames "
-        frames += ", ".join(map(str, lost[:5])) + (" …" if len(lost) > 5 else "")
-        return f"{self.log_path} is damaged: how {frames if lost else 'its end'} went is lost"
+        which = "its end is"
+        if lost:
+            count = "the record of" if len(lost) == 1 else f"the records of {len(lost)} frames from"
+            which = f"{count} frame {lost[0]}" + (" is" if len(lost) == 1 else " on are")
+        return f"{self.log_path} is damaged: {which} lost"
 
     def append_record(self, record: log.Record) -> None:
         log.append(self.log_path, record)

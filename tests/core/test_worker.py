@@ -244,7 +244,7 @@ def test_a_damaged_log_is_named_and_costs_no_frame(whole: Job, tmp_path: Path) -
     job.log_path.write_bytes(b"\n".join(lines))
     done = _run(job.folder)
     assert done.returncode == 0
-    assert "log.jsonl is damaged: how frames 3, 7 went is lost" in done.stdout
+    assert "log.jsonl is damaged: the records of 2 frames from frame 3 on are lost" in done.stdout
     assert [r["frame"] for r in job.records()] == [n for n in range(101) if n not in (3, 7)]
 
 
@@ -417,6 +417,23 @@ def test_a_finished_job_on_a_full_disk_is_fine(small_disk: Path) -> None:
         (small_disk / "much").write_bytes(bytes(1 << 20))
     done = _run(small_disk)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs mount")
+def test_a_full_disk_for_compiled_loops_is_named(small_disk: Path, tmp_path: Path) -> None:
+    _job(tmp_path / "job", 2)
+    with contextlib.suppress(OSError):
+        (small_disk / "much").write_bytes(bytes(1 << 20))
+    done = subprocess.run(
+        [*COMMAND, str(tmp_path / "job")],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(small_disk)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: The disk is full: {small_disk}")
+    assert done.stderr.count("\n") == 1
 
 
 @contextlib.contextmanager
