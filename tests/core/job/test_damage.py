@@ -216,3 +216,36 @@ def _mark(name: str, body: bytes) -> bytes:
     from supple.core.files import checksum
 
     return checksum(name, body).hex().encode()
+
+
+KILLED_AT = (
+    "import os, sys; from pathlib import Path\n"
+    "folder, left = sys.argv[1], int(sys.argv[2])\n"
+    "def count(event, arguments):\n"
+    "    global left\n"
+    "    writes = event in ('os.rename', 'os.remove') or (\n"
+    "        event == 'open' and isinstance(arguments[2], int) and arguments[2] & os.O_WRONLY)\n"
+    "    if writes and str(arguments[0]).startswith(folder):\n"
+    "        left -= 1\n"
+    "        if left < 0: os._exit(9)\n"
+    "from supple.core.worker import work\n"
+    "sys.addaudithook(count)\n"
+    "work(Path(folder))\n"
+)
+
+
+@pytest.mark.parametrize("changes", (1, 6, 11, 16))
+def test_killed_before_any_change_to_a_file_it_goes_on_with_the_same_bits(
+    changes: int, begun: Path, finished: Finished, tmp_path: Path
+) -> None:
+    """While it drops what lies beyond a checkpoint, makes a frame again, and adds two."""
+    folder = tmp_path / "job"
+    shutil.copytree(begun, folder)
+    (folder / "checkpoint_1.npz").write_bytes(b"")
+    (folder / "frames" / "000001.npy").unlink()
+    command = [sys.executable, "-c", KILLED_AT, str(folder), str(changes)]
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 9
+    status, _, error = simulated(folder)
+    assert (status, error) == (0, "")
+    assert _frames(contents(folder)) == _frames(finished.files)
+    assert _records(folder) == finished.records
