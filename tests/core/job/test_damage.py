@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from supple.core.errors import JobError
+from supple.core.files import checksum, read_json, write_json
 from supple.core.job import Job
 
 from .damages import FILES, all_damages, forged_solids
@@ -129,6 +130,22 @@ def test_forged_tetrahedra_are_simulated_or_named(what: str, begun: Path, tmp_pa
         _check_error(error, folder)
 
 
+def test_what_was_simulated_of_other_tetrahedra_is_not_gone_on_from(
+    begun: Path, finished: Finished, tmp_path: Path
+) -> None:
+    folder = tmp_path / "job"
+    shutil.copytree(begun, folder)
+    content = read_json(folder / "solids.json")
+    content["reports"][0]["summary"] = "filled on another day"
+    write_json(folder / "solids.json", content)
+    status, said, _ = simulated(folder)
+    assert status == 0
+    for number in (0, 1):
+        name = f"checkpoint_{number}.npz"
+        assert f"{name} is damaged (it is of other tetrahedra): going on from the start" in said
+    assert _frames(contents(folder)) == _frames(finished.files)
+
+
 def _read_all(job: Job) -> None:
     """As Blender does; it shows errors of this kind and no others."""
     readers = (
@@ -206,16 +223,10 @@ def test_a_damaged_report_on_intersections_is_named(
     path.write_bytes(text)
     if is_forged:
         body = text[1:]
-        mark = _mark(path.name, body)
+        mark = checksum(path.name, body).hex().encode()
         path.write_bytes(b'{"checksum": "%s",' % mark + body)
     with pytest.raises(JobError, match=r"intersections\.json is damaged"):
         Job(tmp_path).intersections()
-
-
-def _mark(name: str, body: bytes) -> bytes:
-    from supple.core.files import checksum
-
-    return checksum(name, body).hex().encode()
 
 
 KILLED_AT = (
