@@ -245,7 +245,7 @@ KILLED_AT = (
 )
 
 
-@pytest.mark.parametrize("changes", (1, 6, 11, 16))
+@pytest.mark.parametrize("changes", [1, 6, 11, 16])
 def test_killed_before_any_change_to_a_file_it_goes_on_with_the_same_bits(
     changes: int, begun: Path, finished: Finished, tmp_path: Path
 ) -> None:
