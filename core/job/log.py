@@ -31,6 +31,8 @@ _MEMBERS: dict[str, Any] = {
     "minimum_distance": float | None,
     "limited_steps": int,
     "held": list[str],
+    "unfolding": list[str],
+    "caught": list[str],
     "kinetic_energy": float | None,
     "elastic_energy": float | None,
     "potential_energy": float | None,
