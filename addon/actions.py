@@ -35,10 +35,13 @@ def bake(context: bpy.types.Context) -> str:
         raise SuppleError("The scene has no soft body to bake.")
     # All are read before the first is changed: either every body is baked or none.
     frames = [(obj, *playback.read(obj)) for obj in objects]
+    for obj, positions, _ in frames:
+        shape_keys.check(obj, positions)
     done: list[bpy.types.Object] = []
+    notes: list[str] = []
     try:
         for obj, positions, start in frames:
-            shape_keys.bake(obj, positions, start)
+            notes += shape_keys.bake(obj, positions, start)
             done.append(obj)
     except SuppleError:
         for obj in done:
@@ -47,7 +50,7 @@ def bake(context: bpy.types.Context) -> str:
     for obj in objects:
         playback.detach(obj)
     names = ", ".join(obj.name for obj in objects)
-    return f"Baked {len(frames[0][1])} frames to shape keys: {names}."
+    return " ".join([f"Baked {len(frames[0][1])} frames to shape keys: {names}.", *notes])
 
 
 def can_bake(context: bpy.types.Context) -> bool:

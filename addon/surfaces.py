@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import bpy
@@ -45,31 +45,17 @@ def without_supple(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
     """Switches off Supple's own playback and bakes, so that only the user's work is seen."""
     modifiers = [modifier for obj in objects if (modifier := find_modifier(obj))]
     shown = [modifier.show_viewport for modifier in modifiers]
-    baked = [obj for obj in objects if shape_keys.has_bake(obj)]
-    pinned = [(obj.show_only_shape_key, obj.active_shape_key_index) for obj in baked]
-    relative = [obj.data.shape_keys for obj in baked if obj.data.shape_keys.use_relative]
-    muted = [
-        (block, block.mute)
-        for keys in relative
-        for block in keys.key_blocks
-        if shape_keys.is_supple_key(block)
-    ]
-    try:
-        for modifier in modifiers:
-            modifier.show_viewport = False
-        for block, _ in muted:
-            block.mute = True
-        for obj in baked:
-            if not obj.data.shape_keys.use_relative:
-                obj.show_only_shape_key, obj.active_shape_key_index = True, 0
-        yield
-    finally:
-        for modifier, value in zip(modifiers, shown, strict=True):
-            modifier.show_viewport = value
-        for block, value in muted:
-            block.mute = value
-        for obj, (only, active) in zip(baked, pinned, strict=True):
-            obj.show_only_shape_key, obj.active_shape_key_index = only, active
+    with ExitStack() as bakes:
+        for obj in objects:
+            if shape_keys.has_bake(obj):
+                bakes.enter_context(shape_keys.suspended(obj))
+        try:
+            for modifier in modifiers:
+                modifier.show_viewport = False
+            yield
+        finally:
+            for modifier, value in zip(modifiers, shown, strict=True):
+                modifier.show_viewport = value
 
 
 def own_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
@@ -77,8 +63,6 @@ def own_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
     keys = obj.data.shape_keys
     if keys is None:
         return coordinates(obj.data.vertices, len(obj.data.vertices))
-    if shape_keys.has_bake(obj) and not keys.use_relative:
-        return _key_shape(keys.key_blocks[0])
     if obj.show_only_shape_key:
         return _key_shape(obj.active_shape_key)
     current = keys.evaluated_get(depsgraph)
@@ -166,7 +150,8 @@ def _relative_mix(obj: bpy.types.Object, keys: bpy.types.Key) -> Points:
 
 def _absolute_mix(keys: bpy.types.Key) -> Points:
     """Straight lines between the keys around the current time."""
-    blocks = sorted(keys.key_blocks, key=lambda block: block.frame)
+    own = [block for block in keys.key_blocks if not shape_keys.is_supple_key(block)]
+    blocks = sorted(own, key=lambda block: block.frame)
     after = next((k for k, block in enumerate(blocks) if block.frame >= keys.eval_time), -1)
     if after <= 0:
         return _key_shape(blocks[after])
