@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import atexit
+from pathlib import Path
 
 import bpy
 
-from . import command_line, operators, panels, preferences, properties, session, standby
+from . import cache_moves, command_line, operators, panels, preferences, properties, session, standby
 from .capture import is_soft_body
 
 CLASSES = [
@@ -24,8 +25,8 @@ def register() -> None:
         bpy.utils.register_class(cls)
     properties.attach()
     command_line.register()
-    bpy.app.handlers.load_pre.append(_before_load)
-    bpy.app.handlers.load_post.append(_after_load)
+    for handlers, handler in _HANDLERS:
+        handlers.append(handler)
     # Blender unregisters when it quits, the bpy module does not, and crashes over what is left.
     if bpy.app.module:
         atexit.register(unregister)
@@ -34,8 +35,8 @@ def register() -> None:
 def unregister() -> None:
     session.stop()
     atexit.unregister(unregister)
-    bpy.app.handlers.load_pre.remove(_before_load)
-    bpy.app.handlers.load_post.remove(_after_load)
+    for handlers, handler in _HANDLERS:
+        handlers.remove(handler)
     command_line.unregister()
     properties.detach()
     for cls in reversed(CLASSES):
@@ -49,5 +50,32 @@ def _before_load(*_: object) -> None:
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_load(*_: object) -> None:
+    cache_moves.reconnect()
     if not bpy.app.background and any(is_soft_body(obj) for obj in bpy.data.objects):
         standby.prepare()
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _before_save(file: str, *_: object) -> None:
+    cache_moves.before_saving(Path(file))
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _after_save(file: str, *_: object) -> None:
+    cache_moves.after_saving(Path(file))
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _after_undo(*_: object) -> None:
+    cache_moves.reconnect()
+
+
+_HANDLERS = [
+    (bpy.app.handlers.load_pre, _before_load),
+    (bpy.app.handlers.load_post, _after_load),
+    (bpy.app.handlers.save_pre, _before_save),
+    (bpy.app.handlers.save_post, _after_save),
+    (bpy.app.handlers.save_post_fail, _after_save),
+    (bpy.app.handlers.undo_post, _after_undo),
+    (bpy.app.handlers.redo_post, _after_undo),
+]

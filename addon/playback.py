@@ -7,6 +7,7 @@ The object's own mesh, keys and modifiers stay as they are.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +75,24 @@ class Playback:
         return [own.name for own in self._captured.objects if _soft_body(own) is None]
 
 
+def playing(objects: Iterable[bpy.types.Object]) -> Iterator[tuple[bpy.types.Modifier, Path]]:
+    """The playback modifiers of those that can be changed, and the files they play."""
+    for obj in objects:
+        modifier = find_modifier(obj)
+        if modifier is not None and obj.is_editable:
+            yield modifier, absolute(modifier.filepath)
+
+
+def folder_of(path: Path) -> Path:
+    """The job folder that a playback file lies in."""
+    return path.parent.parent
+
+
 def shown_folder(scene: bpy.types.Scene) -> Path | None:
     """The job folder that the scene plays; None when it plays none."""
     modifiers = (find_modifier(obj) for obj in scene.objects)
     path = next((modifier.filepath for modifier in modifiers if modifier), "")
-    return absolute(path).parent.parent if path else None
+    return folder_of(absolute(path)) if path else None
 
 
 def detach(obj: bpy.types.Object) -> bool:
@@ -135,7 +149,9 @@ def _attach(obj: bpy.types.Object, path: Path, start_frame: int, own: CapturedOb
         modifier.deform_mode = "OVERWRITE"
         modifier.show_in_editmode = False
         modifier.show_expanded = False
-        obj.modifiers.move(len(obj.modifiers) - 1, 0)
+    if obj.modifiers[0] != modifier:
+        # The user's own act on what was simulated, as they do on a bake.
+        obj.modifiers.move(obj.modifiers.find(modifier.name), 0)
     wanted = portable(path)
     if modifier.filepath != wanted or modifier.frame_start != start_frame:
         modifier.filepath, modifier.frame_start = wanted, start_frame

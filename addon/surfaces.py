@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.errors import SuppleError
 from .bake import shape_keys
 from .playback_modifier import find_modifier
 
@@ -76,6 +77,7 @@ def filled_surface(
     active = {modifier.type for modifier in obj.modifiers if modifier.show_viewport}
     if active & CARRYING_MODIFIERS:
         return shape, triangles(obj.data)
+    _check_time(obj, depsgraph)
     return seen_surface(obj, depsgraph)
 
 
@@ -131,6 +133,19 @@ def triangles(mesh: bpy.types.Mesh) -> Triangles:
     indices = np.empty(len(mesh.loop_triangles) * 3, dtype=np.int32)
     mesh.loop_triangles.foreach_get("vertices", indices)
     return indices.reshape(-1, 3)
+
+
+def _check_time(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
+    """Refuses absolute keys of the user's whose time is among the baked ones, which come last."""
+    keys = obj.data.shape_keys
+    if not shape_keys.has_bake(obj) or keys.use_relative or obj.show_only_shape_key:
+        return
+    last = max(block.frame for block in keys.key_blocks if not shape_keys.is_supple_key(block))
+    if keys.evaluated_get(depsgraph).eval_time > last:
+        raise SuppleError(
+            f"The time of {obj.name}'s absolute shape keys is after the last of them, where its "
+            "bake begins. Press Free, then simulate."
+        )
 
 
 def _key_shape(block: bpy.types.ShapeKey) -> Points:

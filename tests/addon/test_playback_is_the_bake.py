@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from supple.addon import playback, playback_modifier
 from supple.addon.bake import shape_keys
+from supple.addon.capture import capture
+from supple.core.errors import SuppleError
+from supple.core.job import digest
 
 from .conftest import set_linear
 
@@ -61,6 +64,8 @@ def seen(obj: bpy.types.Object, frame: float) -> Points:
 def rendered(obj: bpy.types.Object, frame: float) -> Points:
     scene = bpy.context.scene
     scene.render.engine, ProbeEngine.name = ProbeEngine.bl_idname, obj.name
+    if scene.camera is None:
+        scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     scene.render.resolution_x = scene.render.resolution_y = 4
     scene.frame_set(int(frame // 1), subframe=frame % 1)
     bpy.ops.render.render()
@@ -229,9 +234,16 @@ def test_a_bake_changes_nothing_of_what_is_simulated_next(scene, add_body, play,
     assert digest_now() == before
 
 
-def digest_now() -> str:
-    from supple.addon.capture import capture
-    from supple.core.job import digest
+def test_absolute_keys_that_have_run_out_are_not_mixed_with_their_bake(scene, add_body):
+    obj = add_body()
+    absolute(obj)
+    obj.data.shape_keys.eval_time = 25.0
+    digest_now()
+    shape_keys.bake(obj, np.zeros((4, 8, 3), dtype=np.float32), 1)
+    with pytest.raises(SuppleError, match="time of Cube's absolute shape keys.*Press Free"):
+        digest_now()
 
+
+def digest_now() -> str:
     captured = capture(bpy.context)
     return digest(captured.scene, captured.settings)
