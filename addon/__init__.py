@@ -8,7 +8,17 @@ from pathlib import Path
 
 import bpy
 
-from . import cache_moves, command_line, operators, panels, preferences, properties, session, standby
+from . import (
+    cache_moves,
+    changes,
+    command_line,
+    operators,
+    panels,
+    preferences,
+    properties,
+    session,
+    standby,
+)
 from .capture import is_soft_body
 
 CLASSES = [
@@ -50,6 +60,7 @@ def _before_load(*_: object) -> None:
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_load(*_: object) -> None:
+    changes.forget_meshes()
     cache_moves.reconnect()
     if not bpy.app.background and any(is_soft_body(obj) for obj in bpy.data.objects):
         standby.prepare()
@@ -67,7 +78,14 @@ def _after_save(file: str, *_: object) -> None:
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_undo(*_: object) -> None:
+    changes.forget_meshes()
     cache_moves.reconnect()
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _after_edit(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    if any(update.is_updated_geometry for update in depsgraph.updates):
+        changes.forget_meshes()
 
 
 _HANDLERS = [
@@ -78,4 +96,5 @@ _HANDLERS = [
     (bpy.app.handlers.save_post_fail, _after_save),
     (bpy.app.handlers.undo_post, _after_undo),
     (bpy.app.handlers.redo_post, _after_undo),
+    (bpy.app.handlers.depsgraph_update_post, _after_edit),
 ]

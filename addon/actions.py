@@ -11,7 +11,7 @@ from collections.abc import Callable
 import bpy
 
 from ..core.errors import SuppleError
-from . import cache, playback, playback_modifier, preview, runs, session
+from . import cache, pc2, playback, playback_modifier, preview, runs, session
 from .bake import shape_keys
 from .capture import soft_bodies
 
@@ -20,7 +20,10 @@ Say = Callable[[str], object]
 
 def simulate(context: bpy.types.Context, say: Say | None = None) -> str:
     """Simulates all soft bodies of the scene, or goes on where a simulation was broken off."""
-    return runs.complete(runs.Simulation(context), context, say)
+    run = runs.Simulation(context)
+    if run.warning and say is not None:
+        say(run.warning)
+    return runs.complete(run, context, say)
 
 
 def tetrahedralize(context: bpy.types.Context, say: Say | None = None) -> str:
@@ -53,9 +56,12 @@ def bake(context: bpy.types.Context) -> str:
     return " ".join([f"Baked {len(frames[0][1])} frames to shape keys: {names}.", *notes])
 
 
-def can_bake(context: bpy.types.Context) -> bool:
-    """Whether any soft body has simulated frames."""
-    return any(playback_modifier.find_modifier(obj) for obj in soft_bodies(context))
+def why_no_bake(context: bpy.types.Context) -> str:
+    """What keeps the soft bodies from being baked, at a glance; empty when nothing does."""
+    playing = dict(playback.playing(soft_bodies(context)))
+    if not playing:
+        return "Nothing is simulated yet; press Simulate first."
+    return next(filter(None, map(pc2.why_unreadable, playing.values())), "")
 
 
 def free(context: bpy.types.Context) -> str:

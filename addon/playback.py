@@ -69,6 +69,9 @@ class Playback:
             obj = _soft_body(own)
             if obj is not None:
                 _attach(obj, path, self._captured.start_frame, own)
+                for scene in obj.users_scene:
+                    if scene.supple.simulated_as != self._captured.mark:
+                        scene.supple.simulated_as = self._captured.mark
 
     def missing(self) -> list[str]:
         """Names of the objects that were deleted, or are no soft bodies any more."""
@@ -104,6 +107,15 @@ def detach(obj: bpy.types.Object) -> bool:
     return True
 
 
+def play_first(obj: bpy.types.Object) -> bool:
+    """Moves playback before the user's modifiers, which act on a bake as well; False if it is."""
+    modifier = find_modifier(obj)
+    if modifier is None or obj.modifiers[0] == modifier:
+        return False
+    obj.modifiers.move(obj.modifiers.find(modifier.name), 0)
+    return True
+
+
 def read(obj: bpy.types.Object) -> tuple[NDArray[Any], int]:
     """(F, V, 3) simulated positions in the object's own space, and the frame of the first.
 
@@ -125,7 +137,8 @@ def why_not_playing(obj: bpy.types.Object) -> str:
     if find_modifier(obj) is None:
         return ""
     before, now = obj.supple.simulated_vertices, len(obj.data.vertices)
-    if before != now:
+    # An object that is appended or overridden may not know.
+    if before and before != now:
         return (
             f"{obj.name} has {now} vertices and had {before} when it was simulated; simulate "
             "again, or undo the change to the mesh."
@@ -149,11 +162,11 @@ def _attach(obj: bpy.types.Object, path: Path, start_frame: int, own: CapturedOb
         modifier.deform_mode = "OVERWRITE"
         modifier.show_in_editmode = False
         modifier.show_expanded = False
-    if obj.modifiers[0] != modifier:
-        # The user's own act on what was simulated, as they do on a bake.
-        obj.modifiers.move(obj.modifiers.find(modifier.name), 0)
+    play_first(obj)
     wanted = portable(path)
     if modifier.filepath != wanted or modifier.frame_start != start_frame:
         modifier.filepath, modifier.frame_start = wanted, start_frame
     if obj.supple.simulated_vertices != own.vertex_count:
         obj.supple.simulated_vertices = own.vertex_count
+    if obj.supple.simulated_as != own.marks:
+        obj.supple.simulated_as = own.marks

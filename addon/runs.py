@@ -14,7 +14,7 @@ import bpy
 
 from ..core.errors import JobError, SuppleError
 from ..core.job import Job
-from . import cache, intersections, preview, session, step_report
+from . import cache, intersections, notices, preview, session, step_report
 from .capture import capture
 from .playback import Playback
 from .session import Session, State
@@ -67,7 +67,7 @@ class Simulation:
     def __init__(self, context: bpy.types.Context) -> None:
         captured = capture(context)
         opened = cache.open_job(context.scene, captured.scene, captured.settings)
-        self.warning = opened.warning
+        self.warning = " ".join(filter(None, [opened.warning, *notices.before_a_run(context)]))
         self.playback = Playback(opened.job, captured)
         self.job = opened.job
         self._frame_count = captured.settings.frame_count

@@ -75,25 +75,25 @@ def free(obj: bpy.types.Object) -> bool:
         return False
     _check_editable(obj)
     keys = obj.data.shape_keys
-    record = keys[RECORD].to_dict()
+    before = record(obj)
     baked = [block for block in keys.key_blocks if is_supple_key(block)]
     active = obj.active_shape_key
     kept = "" if active is None or active in baked else active.name
     key_curves.remove(keys, [block.name for block in baked])
     for block in reversed(baked):
         obj.shape_key_remove(block)
-    if record["made_basis"] and len(keys.key_blocks) == 1:
+    if before["made_basis"] and len(keys.key_blocks) == 1:
         obj.shape_key_clear()
     else:
-        for name in record["muted"]:
+        for name in before["muted"]:
             if (block := keys.key_blocks.get(name)) is not None:
                 block.mute = False
         del keys[RECORD]
         if not keys.use_relative:
-            keys.eval_time = record["eval_time"]
-        keys.use_relative = record["relative"]
+            keys.eval_time = before["eval_time"]
+        keys.use_relative = before["relative"]
         obj.active_shape_key_index = max(keys.key_blocks.find(kept), 0)
-    obj.show_only_shape_key = record["show_only"]
+    obj.show_only_shape_key = before["show_only"]
     obj.data.update_tag()
     return True
 
@@ -103,10 +103,16 @@ def has_bake(obj: bpy.types.Object) -> bool:
     return obj.type == "MESH" and obj.data.shape_keys is not None and RECORD in obj.data.shape_keys
 
 
+def record(obj: bpy.types.Object) -> dict[str, Any]:
+    """What the bake of ``obj`` wrote down of how its keys were; empty without a bake."""
+    found: dict[str, Any] = obj.data.shape_keys[RECORD].to_dict() if has_bake(obj) else {}
+    return found
+
+
 def is_supple_key(key_block: bpy.types.ShapeKey) -> bool:
     """Whether ``bake`` made this key."""
-    record = key_block.id_data.get(RECORD)
-    return record is not None and key_block.name.startswith(record["prefix"])
+    kept = key_block.id_data.get(RECORD)
+    return kept is not None and key_block.name.startswith(kept["prefix"])
 
 
 def has_idle_keys(obj: bpy.types.Object) -> bool:
@@ -136,17 +142,17 @@ def make_relative(obj: bpy.types.Object) -> None:
 def suspended(obj: bpy.types.Object) -> Iterator[None]:
     """The mesh with its own keys as they act without the bake."""
     keys = obj.data.shape_keys
-    record = keys[RECORD].to_dict()
+    before = record(obj)
     relative, pinned = keys.use_relative, (obj.show_only_shape_key, obj.active_shape_key_index)
     muted = [(block, block.mute) for block in keys.key_blocks]
     for block, _ in muted:
         if is_supple_key(block):
             block.mute = True
-        elif block.name in record["muted"]:
+        elif block.name in before["muted"]:
             block.mute = False
     if relative:
-        keys.use_relative = record["relative"]
-        obj.show_only_shape_key, obj.active_shape_key_index = record["show_only"], record["active"]
+        keys.use_relative = before["relative"]
+        obj.show_only_shape_key, obj.active_shape_key_index = before["show_only"], before["active"]
     else:
         obj.show_only_shape_key, obj.active_shape_key_index = True, 0
     try:

@@ -8,6 +8,7 @@ import bpy
 from ...core.job import Job
 from .. import intersections, playback, runs, solver_environment, step_report
 from ..capture import is_soft_body
+from .notices import draw_notices
 from .sidebar import Sidebar, write
 
 
@@ -24,6 +25,7 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
             _draw_progress(layout, context, runs.current)
         else:
             _draw_buttons(layout, context)
+            draw_notices(layout, context)
 
 
 def _draw_installation(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
@@ -38,8 +40,6 @@ def _draw_selection(layout: bpy.types.UILayout, context: bpy.types.Context) -> N
     obj = context.object
     if is_soft_body(obj):
         layout.operator("supple.remove", icon="REMOVE")
-        if problem := playback.why_not_playing(obj):
-            write(layout, context, problem, icon="ERROR")
     elif obj is None or obj.type != "MESH":
         write(layout, context, "Select a mesh object to make it a soft body.", icon="INFO")
 

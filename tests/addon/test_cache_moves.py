@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -18,6 +17,8 @@ from supple.addon.playback_modifier import find_modifier
 from supple.core.discretize import discretize
 
 from .conftest import evaluated_positions, write_frames
+
+FRAME = Path("frames") / "000002.npy"
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def test_frames_of_a_second_file_share_the_disk_but_not_what_is_appended(cube, t
     first = simulate()
     save(tmp_path / "second.blend")
     second = playback.shown_folder(bpy.context.scene)
-    assert os.path.samefile(first / "frames" / "000002.npy", second / "frames" / "000002.npy")
+    assert (first / FRAME).samefile(second / FRAME)
     shown = (second / "playback" / "0.pc2").read_bytes()
     (first / "playback" / "0.pc2").write_bytes(b"")
     assert (second / "playback" / "0.pc2").read_bytes() == shown
@@ -194,9 +195,7 @@ def test_an_undo_past_the_first_save_finds_the_frames(cube, tmp_path):
     assert_moves(cube)
 
 
-def test_frames_in_a_folder_that_was_chosen_stay_there_under_the_files_name(
-    cube, scene, tmp_path
-):
+def test_frames_in_a_folder_that_was_chosen_stay_there_under_the_files_name(cube, scene, tmp_path):
     scene.supple.cache_folder = str(tmp_path / "chosen")
     run = simulate().name[-12:]
     save(tmp_path / "project" / "drop.blend")

@@ -13,6 +13,7 @@ from supple.core.errors import SuppleError
 
 from .conftest import STEP, evaluated_positions, world_positions, write_frames
 
+
 def test_each_scene_frame_shows_its_simulated_frame(scene, add_body, play):
     scene.frame_start, scene.frame_end = 11, 14
     obj = add_body(location=(1, 2, 3), rotation=(0.1, 0.2, 0.3), scale=(1, 2, 0.5))

@@ -240,7 +240,7 @@ def test_absolute_keys_that_have_run_out_are_not_mixed_with_their_bake(scene, ad
     obj.data.shape_keys.eval_time = 25.0
     digest_now()
     shape_keys.bake(obj, np.zeros((4, 8, 3), dtype=np.float32), 1)
-    with pytest.raises(SuppleError, match="time of Cube's absolute shape keys.*Press Free"):
+    with pytest.raises(SuppleError, match=r"time of Cube's absolute shape keys.*Press Free"):
         digest_now()
 
 
