@@ -11,6 +11,7 @@ from pathlib import Path
 import bpy
 
 from ..core.errors import SuppleError
+from ..core.job import lock
 from . import cache, session
 from .paths import absolute, portable
 from .playback import folder_of, playing
@@ -88,6 +89,7 @@ def _bring(scene: bpy.types.Scene, file: Path, brought: set[Path]) -> None:
 
 def _take(folder: Path, target: Path, is_moved: bool) -> None:
     """Leaves a whole folder at ``target``, or what was there."""
+    lock.check_free(folder)
     part = target.with_name(f"{target.name}.part")
     part.parent.mkdir(parents=True, exist_ok=True)
     if part.exists():
@@ -95,7 +97,7 @@ def _take(folder: Path, target: Path, is_moved: bool) -> None:
     if is_moved:
         shutil.move(folder, part)
     else:
-        shutil.copytree(folder, part, copy_function=_link, ignore=shutil.ignore_patterns("*lock*"))
+        shutil.copytree(folder, part, copy_function=_link, ignore=shutil.ignore_patterns(lock.LOCK))
     if target.exists():
         cache.remove(target)
     part.rename(target)

@@ -45,18 +45,20 @@ def read(job: Job) -> StepReport:
 @lru_cache(maxsize=1)
 def _read(folder: Path, *_version: int) -> StepReport:
     try:
-        records = Job(folder).records()
+        records, lost = Job(folder).records(), Job(folder).lost_records()
     except JobError as error:
         return StepReport(warning=str(error))
     # Frames of a version that knew one integrator alone do not name it.
     if not records or "integrator" not in records[-1]:
-        return StepReport()
+        return StepReport(warning=lost)
     last = records[-1]
-    parts = [last["integrator"], f"{_count(last['substeps'], 'step')} a frame"]
-    if last["iterations"]:
+    parts = [last["integrator"], f"{_count(last.get('substeps', 1), 'step')} a frame"]
+    if last.get("iterations"):
         parts.append(_count(last["iterations"], "iteration"))
     parts += _contacts(last)
-    return StepReport(", ".join(parts), ". ".join(_missed(records) + _held(records)))
+    return StepReport(
+        ", ".join(parts), ". ".join([*_missed(records), *_held(records), *([lost] if lost else [])])
+    )
 
 
 def _contacts(last: Record) -> list[str]:
