@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import uuid
@@ -22,6 +23,8 @@ from .playback import shown_folder
 
 BESIDE_THE_FILE = "//supple_cache"
 UNSAVED = "unsaved-"
+#: Comes after the name of a file that does not lie above its cache; in no clean name.
+ELSEWHERE = "@"
 JOB_NAME = re.compile(r".+-([0-9a-f]{12})")
 
 
@@ -66,7 +69,7 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
 
 def free(scene: bpy.types.Scene) -> bool:
     """Removes the job folders of the scene; False when there were none."""
-    folders = _own_folders(scene)
+    folders = own_folders(scene)
     for folder in folders:
         remove(folder)
     return bool(folders)
@@ -163,11 +166,15 @@ def root(scene: bpy.types.Scene, file: Path | None = None) -> Path:
 def prefix(scene: bpy.types.Scene, file: Path | None = None) -> str:
     """Begins the names of this scene's folders, and of no other's in the same cache."""
     file = file or open_file()
-    if file is not None:
-        return _joined(file.stem, scene)
-    own = scene.supple
-    own.unsaved_name = own.unsaved_name or f"{UNSAVED}{uuid.uuid4().hex[:8]}"
-    return _joined(own.unsaved_name, scene)
+    if file is None:
+        own = scene.supple
+        own.unsaved_name = own.unsaved_name or f"{UNSAVED}{uuid.uuid4().hex[:8]}"
+        return _joined(own.unsaved_name, scene)
+    begin = bpy.path.clean_name(file.stem)
+    if file.parent not in root(scene, file).parents:
+        # Files of one name in several folders may share this cache.
+        begin += f"{ELSEWHERE}{hashlib.sha256(str(file.parent).encode()).hexdigest()[:8]}"
+    return _joined(begin, scene)
 
 
 def unsaved_folders(scene: bpy.types.Scene) -> list[Path]:
@@ -175,7 +182,7 @@ def unsaved_folders(scene: bpy.types.Scene) -> list[Path]:
     if not scene.supple.unsaved_name:
         return []
     begin = _joined(scene.supple.unsaved_name, scene)
-    return [folder for folder in _own_folders(scene) if folder.name.startswith(begin)]
+    return [folder for folder in own_folders(scene) if folder.name.startswith(begin)]
 
 
 def job_folders(parent: Path) -> list[Path]:
@@ -196,10 +203,10 @@ def run_name(folder: Path) -> str:
 
 
 def _joined(file: str, scene: bpy.types.Scene) -> str:
-    return f"{bpy.path.clean_name(file)}-{bpy.path.clean_name(scene.name)}-"
+    return f"{file}-{bpy.path.clean_name(scene.name)}-"
 
 
-def _own_folders(scene: bpy.types.Scene) -> list[Path]:
+def own_folders(scene: bpy.types.Scene) -> list[Path]:
     """The scene's job folders, newest first."""
     unsaved = scene.supple.unsaved_name
     prefixes = {prefix(scene)} | ({_joined(unsaved, scene)} if unsaved else set())
@@ -217,7 +224,7 @@ def _own_folders(scene: bpy.types.Scene) -> list[Path]:
 
 
 def _remove_older(scene: bpy.types.Scene, keep: Path) -> None:
-    older = [folder for folder in _own_folders(scene) if folder != keep]
+    older = [folder for folder in own_folders(scene) if folder != keep]
     shown = shown_folder(scene)
     previous = shown if shown is not None and shown != keep else next(iter(older), None)
     for folder in older:

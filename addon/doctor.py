@@ -15,7 +15,7 @@ from typing import Any
 import bpy
 
 from ..core.errors import SuppleError
-from . import cache, solver_environment
+from . import cache, solver_environment, unused_caches
 from .solver_environment import Environment
 
 _PROBE = """
@@ -35,6 +35,7 @@ found["cuda"] = torch.cuda.get_device_name() if torch.cuda.is_available() else "
 print(json.dumps(found))
 """
 _PROBE_SECONDS = 120.0
+_LISTED_CACHES = 10
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def examine() -> list[Finding]:
         *_solver(),
         Finding("Online access", "allowed" if bpy.app.online_access else "not allowed"),
         _cache(),
+        *_unused_caches(),
     ]
 
 
@@ -146,6 +148,16 @@ def _facts(found: dict[str, Any], environment: Environment) -> list[Finding]:
         Finding("Threads", str(found["threads"])),
         Finding("Graphics card", found["cuda"] or "none that PyTorch can use; the CPU computes"),
     ]
+
+
+def _unused_caches() -> list[Finding]:
+    found = unused_caches.find()
+    if not found:
+        return [Finding("Unused caches", "none")]
+    size = unused_caches.in_words(sum(each.size for each in found))
+    summary = f"{len(found)}, {size}; Remove Unused Caches in Supple's preferences deletes them"
+    largest = [Finding("Unused cache", str(each)) for each in found[:_LISTED_CACHES]]
+    return [Finding("Unused caches", summary), *largest]
 
 
 def _cache() -> Finding:

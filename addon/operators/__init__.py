@@ -12,6 +12,7 @@ from .make_override import SUPPLE_OT_make_override
 from .play_first import SUPPLE_OT_play_first
 from .push_apart import SUPPLE_OT_push_apart
 from .remove import SUPPLE_OT_remove
+from .remove_caches import SUPPLE_OT_remove_caches
 from .select_intersections import SUPPLE_OT_select_intersections
 from .simulate import SUPPLE_OT_simulate
 from .tetrahedralize import SUPPLE_OT_tetrahedralize
@@ -31,4 +32,5 @@ CLASSES = [
     SUPPLE_OT_play_first,
     SUPPLE_OT_install_solver,
     SUPPLE_OT_doctor,
+    SUPPLE_OT_remove_caches,
 ]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -199,8 +200,22 @@ def test_frames_in_a_folder_that_was_chosen_stay_there_under_the_files_name(cube
     scene.supple.cache_folder = str(tmp_path / "chosen")
     run = simulate().name[-12:]
     save(tmp_path / "project" / "drop.blend")
-    assert [each.name for each in (tmp_path / "chosen").iterdir()] == [f"drop-Scene-{run}"]
+    (folder,) = (tmp_path / "chosen").iterdir()
+    assert re.fullmatch(rf"drop@[0-9a-f]{{8}}-Scene-{run}", folder.name)
     assert_moves(cube)
+
+
+def test_files_of_one_name_do_not_remove_each_others_frames(cube, scene, tmp_path):
+    scene.supple.cache_folder = str(tmp_path / "chosen")
+    save(tmp_path / "first" / "shot.blend")
+    kept = simulate()
+    bpy.ops.wm.save_mainfile()
+    save(tmp_path / "second" / "shot.blend")
+    for density in (900.0, 800.0, 700.0):
+        cube.supple.density = density
+        simulate()
+    assert kept.exists()
+    assert_moves(opened(tmp_path / "first" / "shot.blend"))
 
 
 def test_what_cannot_be_moved_is_told_and_plays_on(cube, tmp_path, capsys):
