@@ -29,10 +29,14 @@ def take_back(obj: bpy.types.Object, shared: bpy.types.Mesh | None) -> None:
 
 
 def sharing_objects(obj: bpy.types.Object) -> list[bpy.types.Object]:
-    """The other objects of the file that have the mesh of ``obj``."""
+    """The other objects that have the mesh of ``obj``, but for the one it overrides."""
     if obj.data.users < 2:
         return []
-    return [other for other in bpy.data.objects if other.data == obj.data and other != obj]
+    return [
+        other
+        for other in bpy.data.objects
+        if other.data == obj.data and other != obj and other.is_editable
+    ]
 
 
 def _is_linked(mesh: bpy.types.Mesh) -> bool:

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from .. import standby
+from ..body_capture import linked_reason
 from ..capture import is_soft_body
 from ..motion import transform, world_matrix
 from ..surfaces import coordinates
@@ -25,7 +26,12 @@ class SUPPLE_OT_add(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not _candidates(context):
-            cls.poll_message_set("Select a mesh object that is not a soft body yet.")
+            linked = next((obj for obj in context.selected_objects if linked_reason(obj)), None)
+            cls.poll_message_set(
+                linked_reason(linked)
+                if linked
+                else "Select a mesh object that is not a soft body yet."
+            )
             return False
         return True
 
@@ -49,7 +55,10 @@ def _candidates(context: bpy.types.Context) -> list[bpy.types.Object]:
     return [
         obj
         for obj in context.selected_objects
-        if obj.type == "MESH" and not is_soft_body(obj) and not obj.supple.is_preview
+        if obj.type == "MESH"
+        and obj.is_editable
+        and not is_soft_body(obj)
+        and not obj.supple.is_preview
     ]
 
 

@@ -20,9 +20,27 @@ class SUPPLE_OT_make_override(NamedObjectOperator, bpy.types.Operator):
         name = obj.name
         if obj.library is None:
             raise SuppleError(f"{name} is not linked from another file.")
-        if obj.override_hierarchy_create(context.scene, context.view_layer) is None:
+        collection = next(iter(obj.users_collection))
+        made = (
+            obj.override_create(remap_local_usages=True)
+            if collection.library is None
+            else _override_of_collection(context, collection)
+        )
+        if made is None:
             raise SuppleError(
-                f"Blender makes no override of {name}; make the collection that it is linked "
-                "with an override first: Object > Library Override > Make."
+                f"Blender makes no override of {name}; choose Object > Library Override > Make, or "
+                "append it instead of linking it."
             )
         return f"{name} is an override now and can be simulated."
+
+
+def _override_of_collection(
+    context: bpy.types.Context, linked: bpy.types.Collection
+) -> bpy.types.ID | None:
+    """Puts an override of a linked collection, with all in it, in its place in the scene."""
+    made = linked.override_hierarchy_create(context.scene, context.view_layer)
+    if made is not None:
+        for parent in (context.scene.collection, *context.scene.collection.children_recursive):
+            if parent.library is None and linked in parent.children.values():
+                parent.children.unlink(linked)
+    return made
