@@ -12,6 +12,7 @@ from . import (
     cache_moves,
     changes,
     command_line,
+    ground_overlay,
     operators,
     panels,
     preferences,
@@ -37,6 +38,12 @@ def register() -> None:
     command_line.register()
     for handlers, handler in _HANDLERS:
         handlers.append(handler)
+    ground_overlay.register()
+    if not bpy.app.background:
+        # Not at once: Blender is still starting.
+        bpy.app.timers.register(
+            standby.prepare_unless_compiled, first_interval=2.0, persistent=True
+        )
     # Blender unregisters when it quits, the bpy module does not, and crashes over what is left.
     if bpy.app.module:
         atexit.register(unregister)
@@ -44,6 +51,9 @@ def register() -> None:
 
 def unregister() -> None:
     session.stop()
+    if bpy.app.timers.is_registered(standby.prepare_unless_compiled):
+        bpy.app.timers.unregister(standby.prepare_unless_compiled)
+    ground_overlay.unregister()
     atexit.unregister(unregister)
     for handlers, handler in _HANDLERS:
         handlers.remove(handler)

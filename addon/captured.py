@@ -61,3 +61,7 @@ class Capture:
     objects: list[CapturedObject]
     start_frame: int
     mark: str = ""
+
+    @property
+    def end_frame(self) -> int:
+        return self.start_frame + self.settings.frame_count

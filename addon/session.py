@@ -13,6 +13,7 @@ import subprocess
 import sys
 from enum import Enum
 
+from ..core import warm_up
 from ..core.errors import SuppleError
 from ..core.files import remove, why_not_written
 from ..core.job import OUTPUT, Job
@@ -54,6 +55,10 @@ class Session:
         self._output = job.folder / OUTPUT
         self._process = self._start(mesh_only)
 
+    def preparing(self) -> float | None:
+        """How far the worker is with compiling its loops, 0 … 1; None when it compiles none."""
+        return warm_up.progress(self._output) if self.state.runs else None
+
     def poll(self) -> State:
         """Looks what the worker has done since the last time; costs next to nothing."""
         if not self.state.runs:
@@ -76,7 +81,8 @@ class Session:
 
     def _start(self, mesh_only: bool) -> subprocess.Popen[bytes]:
         remove(self._output)
-        if (waiting := standby.take(self.job.folder, mesh_only)) is not None:
+        # One that only fills meshes needs no solver, and is there as quickly.
+        if not mesh_only and (waiting := standby.take(self.job.folder)) is not None:
             return waiting
         extra = ["--mesh-only"] if mesh_only else []
         command = solver_environment.worker_command(self.job.folder, "--stop-with-parent", *extra)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,12 +54,12 @@ def _work(arguments: argparse.Namespace) -> None:
     # Here, as Ctrl-C may come while they load.
     from .worker import stop_when_input_closes, wait_for_job, work
 
-    job, mesh_only = arguments.job, arguments.mesh_only
+    job = arguments.job
     if arguments.standby:
-        job, mesh_only = wait_for_job()
+        job = wait_for_job()
     if arguments.stop_with_parent or arguments.standby:
         stop_when_input_closes()
-    work(job, mesh_only)
+    work(job, arguments.mesh_only)
 
 
 def _ended(text: str, status: int) -> int:
@@ -69,4 +70,8 @@ def _ended(text: str, status: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    # Not through the interpreter's own end: a thread may still be compiling in native code.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)

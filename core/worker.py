@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import sys
@@ -16,6 +15,7 @@ from .discretize import discretize
 from .errors import DamageError, IntersectionError, JobError
 from .job import OUTPUT, Job, lock
 from .version import version
+from .warm_up import prepare_everything, prepare_for, say_compiling
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -23,21 +23,22 @@ if TYPE_CHECKING:
 STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
 
 
-def wait_for_job() -> tuple[Path, bool]:
-    """Loads the solver, then waits until standard input says what to do with it.
+def wait_for_job() -> Path:
+    """Loads and compiles the solver until standard input says what to simulate with it.
 
-    The line is JSON, ``{"job": folder, "mesh_only": bool}``; output goes to the folder from then
-    on. Ends this process when standard input closes instead.
+    The line is JSON, ``{"job": folder}``; output goes to the folder from then on. Ends this
+    process when standard input closes instead.
     """
-    _load_solver()
+    wanted = threading.Event()
+    threading.Thread(target=prepare_everything, args=(wanted,), daemon=True).start()
     line = b""
     while not line.endswith(b"\n"):
         byte = os.read(STANDARD_INPUT, 1)
         if not byte:
             os._exit(0)
         line += byte
-    order = json.loads(line)
-    folder = Path(order["job"])
+    wanted.set()
+    folder = Path(json.loads(line)["job"])
     try:
         output = os.open(folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     except OSError as error:
@@ -45,7 +46,8 @@ def wait_for_job() -> tuple[Path, bool]:
     for stream in (STANDARD_OUTPUT, STANDARD_ERROR):
         os.dup2(output, stream)
     os.chdir(folder)
-    return folder, bool(order["mesh_only"])
+    say_compiling()
+    return folder
 
 
 def work(folder: Path, mesh_only: bool = False) -> None:
@@ -64,7 +66,7 @@ def work(folder: Path, mesh_only: bool = False) -> None:
         return
     with lock.hold(folder):
         # Loading the solver takes longer than filling a mesh: do both at once.
-        loading = threading.Thread(target=_load_solver, daemon=True)
+        loading = threading.Thread(target=prepare_for, args=(job.scene,), daemon=True)
         if not mesh_only:
             loading.start()
         job.make_folders()
@@ -169,19 +171,3 @@ def stop_when_input_closes() -> None:
         os._exit(3)
 
     threading.Thread(target=wait, daemon=True).start()
-
-
-@functools.cache
-def _load_solver() -> None:
-    """Loads torch and the compiled loops, by simulating one tet with each kind of step."""
-    import numpy as np
-
-    from .integrators import ImplicitEuler, SymplecticEuler
-    from .scene import Ground, Scene, SoftBody
-    from .simulator import Simulator
-    from .tet_mesh import TetMesh
-
-    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    tet = Scene([SoftBody(TetMesh(corners, [[0, 1, 2, 3]]))], ground=Ground())
-    for integrator in (SymplecticEuler(), ImplicitEuler()):
-        next(Simulator(tet, integrator, device="cpu").run(1))

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import bpy
 
 from ...core.errors import SuppleError
+from ..animated import animated_paths
 
 _VALUE, _MUTE = ".value", ".mute"
 
@@ -25,7 +24,7 @@ def moving_keys(keys: bpy.types.Key, name: str) -> list[bpy.types.ShapeKey]:
     if not keys.use_relative:
         return [block for block in keys.key_blocks if block != keys.reference_key]
     moving = []
-    for path in _animated_paths(keys):
+    for path in sorted(animated_paths(keys)):
         block = _block(keys, path)
         if block is None:
             continue
@@ -49,30 +48,3 @@ def _block(keys: bpy.types.Key, path: str) -> bpy.types.ShapeKey | None:
     except ValueError:  # a curve whose key was deleted
         return None
     return found if isinstance(found, bpy.types.ShapeKey) else None
-
-
-def _animated_paths(keys: bpy.types.Key) -> Iterator[str]:
-    data = keys.animation_data
-    if data is None:
-        return
-    yield from (driver.data_path for driver in data.drivers)
-    yield from _paths(data.action, data.action_slot)
-    for track in data.nla_tracks:
-        for strip in track.strips:
-            yield from _strip_paths(strip)
-
-
-def _strip_paths(strip: bpy.types.NlaStrip) -> Iterator[str]:
-    yield from _paths(strip.action, strip.action_slot)
-    for inner in strip.strips:
-        yield from _strip_paths(inner)
-
-
-def _paths(action: bpy.types.Action | None, slot: bpy.types.ActionSlot | None) -> Iterator[str]:
-    if action is None or slot is None:
-        return
-    for layer in action.layers:
-        for strip in layer.strips:
-            channels = strip.channelbag(slot)
-            if channels is not None:
-                yield from (curve.data_path for curve in channels.fcurves)
