@@ -155,9 +155,8 @@ class Simulation:
         try:
             return self.playback.extend(self._reached, STEP_SECONDS)
         except JobError:
-            # Without its damaged frames, the next run sees that it has to start over.
+            # The next run sees what is damaged, and makes it again.
             self.cancel()
-            self.job.forget_after(self.playback.last_frame)
             raise
 
     def _poll(self) -> State:

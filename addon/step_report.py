@@ -51,18 +51,19 @@ def read(job: Job, start_frame: int) -> StepReport:
 @lru_cache(maxsize=1)
 def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
     try:
-        records = Job(folder).records()
+        records, lost = Job(folder).records(), Job(folder).lost_records()
     except JobError as error:
         return StepReport(warning=on_timeline(str(error), start_frame))
     # Frames of a version that knew one integrator alone do not name it.
     if not records or "integrator" not in records[-1]:
-        return StepReport()
+        return StepReport(warning=lost)
     last = records[-1]
-    parts = [last["integrator"], f"{_count(last['substeps'], 'step')} a frame"]
-    if last["iterations"]:
+    parts = [last["integrator"], f"{_count(last.get('substeps', 1), 'step')} a frame"]
+    if last.get("iterations"):
         parts.append(_count(last["iterations"], "iteration"))
     parts += _contacts(last)
-    return StepReport(", ".join(parts), ". ".join(_missed(records) + _held(records, start_frame)))
+    warnings = [*_missed(records), *_held(records, start_frame), *([lost] if lost else [])]
+    return StepReport(", ".join(parts), ". ".join(warnings))
 
 
 def _contacts(last: Record) -> list[str]:

@@ -178,8 +178,8 @@ class Ground:
         restitution: fraction of the normal speed kept at a bounce, for ``projection`` only.
         response: ``barrier`` keeps every vertex strictly above by a smooth energy,
             ``projection`` puts those that fell below back on the plane.
-        distance: at which the barrier begins to push, in metres; None is a thousandth of the
-            largest body's diagonal.
+        distance: at which the barrier begins to push, in metres; None is a thousandth of each
+            body's own diagonal.
         penalty: k in 1/s of the push k m |v| on a vertex below, for ``projection`` only.
     """
 

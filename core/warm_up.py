@@ -46,10 +46,12 @@ def prepare_everything(wanted: threading.Event) -> None:
         if wanted.is_set():
             return
         _prepare(piece)
+    from .worker import say
+
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
         Path(folder).mkdir(parents=True, exist_ok=True)
         (Path(folder) / _MARK).write_text(_fingerprint())
-    print("prepared", flush=True)
+    say("prepared")
 
 
 def is_prepared(folder: Path) -> bool:
@@ -77,8 +79,10 @@ def progress(output: Path) -> float | None:
 
 def say_compiling() -> None:
     """Prints how far this process is if it compiles a loop right now."""
+    from .worker import say
+
     if _compiled is not None:
-        print(f"{_PREPARING}{_compiled:.2f}", flush=True)
+        say(f"{_PREPARING}{_compiled:.2f}")
 
 
 _lock = threading.Lock()

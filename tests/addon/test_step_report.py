@@ -87,3 +87,7 @@ def test_a_log_from_before_there_was_a_choice_tells_nothing(job: Job) -> None:
 def test_a_damaged_log_is_named(job: Job) -> None:
     job.log_path.write_text("{oops}\n")
     assert "log.jsonl is damaged" in told(job)[1]
+    steps, warning = told(job, IMPLICIT, IMPLICIT | {"converged": False})
+    assert steps.startswith("Implicit Euler, 1 step")
+    assert "1 frame did not reach" in warning
+    assert warning.endswith("log.jsonl is damaged: how its end went is lost")
