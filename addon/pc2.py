@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import struct
 from collections.abc import Sequence
+from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +51,34 @@ def read(path: Path) -> NDArray[np.float32]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise SuppleError(f"{path} cannot be read: {error.strerror}. Simulate again.") from error
+        raise SuppleError(_not_read(path, error)) from error
     points, count = _parse(path, content[: _HEADER.size])
     if len(content) < _HEADER.size + count * points * 12:
-        raise SuppleError(f"{path} is cut off. Simulate again.")
+        raise SuppleError(_cut_off(path))
     values = np.frombuffer(content, "<f4", count * points * 3, _HEADER.size)
     return values.reshape(count, points, 3)
+
+
+def why_unreadable(path: Path) -> str:
+    """What is wrong with a cache, at a glance; empty when nothing is."""
+    try:
+        with path.open("rb") as file:
+            points, count = _parse(path, file.read(_HEADER.size))
+            if file.seek(0, SEEK_END) >= _HEADER.size + count * points * 12:
+                return ""
+    except OSError as error:
+        return _not_read(path, error)
+    except SuppleError as error:
+        return str(error)
+    return _cut_off(path)
+
+
+def _not_read(path: Path, error: OSError) -> str:
+    return f"{path} cannot be read: {error.strerror}. Simulate again."
+
+
+def _cut_off(path: Path) -> str:
+    return f"{path} is cut off. Simulate again."
 
 
 def _header(points: int, samples: int) -> bytes:

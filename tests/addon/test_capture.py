@@ -17,6 +17,8 @@ from supple.core.job import Settings
 from supple.core.materials import MODELS
 from supple.core.scene import SurfaceMesh
 
+from .conftest import set_linear
+
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2
 
 
@@ -250,11 +252,3 @@ def test_every_soft_body_is_captured_and_no_other_object(add_body):
     add_body("A", location=(3, 0, 0))
     add_body("C", location=(6, 0, 0)).supple.enabled = False
     assert [body.name for body in captured().scene.bodies] == ["A", "B"]
-
-
-def set_linear(obj):
-    action = obj.animation_data.action
-    bag = action.layers[0].strips[0].channelbags[0]
-    for curve in bag.fcurves:
-        for point in curve.keyframe_points:
-            point.interpolation = "LINEAR"

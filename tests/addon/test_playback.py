@@ -3,46 +3,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
 import numpy as np
 import pytest
 
 from supple.addon import pc2, playback
 from supple.addon.capture import capture
-from supple.addon.playback import Playback
-from supple.core.discretize import discretize
 from supple.core.errors import SuppleError
-from supple.core.job import Job
 
-from .conftest import evaluated_positions, world_positions
-
-STEP = np.array([0.1, 0.2, 0.3])
-
-
-def write_frames(job: Job, last: int) -> None:
-    """Frames in which everything drifts by ``STEP`` metres a frame."""
-    vertices = np.concatenate([body.mesh.vertices for body in job.solids.bodies])
-    for index in range(last + 1):
-        job.write_frame(index, vertices + index * STEP)
-
-
-@pytest.fixture
-def play(tmp_path: Path):
-    """Plays a scene as if it had been simulated up to a frame."""
-
-    def begin(last: int) -> tuple[Job, Playback]:
-        captured = capture(bpy.context)
-        job = Job.create(tmp_path / "job", captured.scene, captured.settings)
-        job.write_solids(*discretize(captured.scene))
-        write_frames(job, last)
-        shown = Playback(job, captured)
-        while shown.extend(last, 1.0):
-            shown.attach()
-        return job, shown
-
-    return begin
+from .conftest import STEP, evaluated_positions, world_positions, write_frames
 
 
 def test_each_scene_frame_shows_its_simulated_frame(scene, add_body, play):
