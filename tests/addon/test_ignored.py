@@ -99,7 +99,22 @@ def test_weights_are_counted_anew_after_a_while(add_body, monkeypatch):
     assert only()
     body.vertex_groups["Top"].add([1], 1.0, "REPLACE")
     clock[0] += 1.0
-    assert ignored.messages(bpy.context) == []
+    assert ignored.messages(bpy.context, is_redraw=True) == []
+
+
+def test_a_redraw_leaves_fine_meshes_to_the_next_simulation(add_body, monkeypatch):
+    body = add_body()
+    body.vertex_groups.new(name="Top").add([1], 0.3, "REPLACE")
+    body.supple.pin_group = "Top"
+    monkeypatch.setattr(ignored, "_FEW_VERTICES", 7)
+    ignored._counts.clear()
+    assert ignored.messages(bpy.context, is_redraw=True) == []
+    assert len(ignored.messages(bpy.context)) == 1
+    assert len(ignored.messages(bpy.context, is_redraw=True)) == 1
+    monkeypatch.setattr(ignored, "_FEW_VERTICES", 8)
+    monkeypatch.setattr(ignored, "_REDRAW_SECONDS", -1.0)
+    ignored._counts.clear()
+    assert ignored.messages(bpy.context, is_redraw=True) == []
 
 
 def test_animated_settings_of_a_body_and_of_the_scene_are_named(scene, add_body):

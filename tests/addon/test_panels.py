@@ -146,14 +146,12 @@ def test_the_cache_shows_where_it_is(scene, tmp_path):
 def test_panels_of_a_body_and_of_the_scene_are_apart(scene, add_body):
     body = add_body("Jelly")
     assert drawn(SUPPLE_PT_body, body).texts == [("NONE", "Body: Jelly")]
-    parents = {panel.bl_idname: getattr(panel, "bl_parent_id", "") for panel in panels.CLASSES}
-    of_body = {name for name, parent in parents.items() if parent == "SUPPLE_PT_body"}
-    of_scene = {name for name, parent in parents.items() if parent == "SUPPLE_PT_scene"}
     for panel in panels.CLASSES:
         settings = set(drawn(panel, body).settings) - {"frame_start", "frame_end"}
-        if panel.bl_idname in of_body:
+        parent = getattr(panel, "bl_parent_id", "")
+        if parent == "SUPPLE_PT_body":
             assert settings <= set(dir(body.supple)) and settings
-        if panel.bl_idname in of_scene:
+        if parent == "SUPPLE_PT_scene":
             assert settings <= set(dir(scene.supple)) and settings
 
 

@@ -104,14 +104,14 @@ def test_it_compiles_everything_and_marks_that(monkeypatch, tmp_path: Path) -> N
     assert standby._ready is None
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     standby.prepare_unless_compiled()
-    assert standby._ready is not None
+    anew: standby._Standby | None = standby._ready
+    assert anew is not None
     while standby.progress() is None and time.monotonic() < end:
         time.sleep(0.05)
     assert 0.0 <= standby.progress() < 1.0
-    output = standby._ready.output
     standby.stop()
     assert standby.progress() is None
-    assert not output.exists()
+    assert not anew.output.exists()
 
 
 def test_it_ends_with_blender() -> None:
