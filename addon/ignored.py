@@ -117,7 +117,7 @@ def _of_others(context: bpy.types.Context) -> Iterator[str]:
                 "in the tab Supple."
             )
     for obj in context.scene.objects:
-        if is_soft_body(obj) and obj.name not in layer:
+        if is_soft_body(obj) and layer.get(obj.name) != obj:
             yield (
                 f"{obj.name} is a soft body of a collection that this view layer leaves out. "
                 "Include it, or remove its soft body."

@@ -252,3 +252,42 @@ def test_every_soft_body_is_captured_and_no_other_object(add_body):
     add_body("A", location=(3, 0, 0))
     add_body("C", location=(6, 0, 0)).supple.enabled = False
     assert [body.name for body in captured().scene.bodies] == ["A", "B"]
+
+
+def test_pins_on_a_turning_object_go_round_with_it(scene, add_body):
+    obj = add_body(location=(2, 0, 0))
+    pin(obj, [7])
+    for frame, angle in ((1, 0.0), (4, math.pi / 2)):
+        obj.rotation_euler = (0.0, 0.0, angle)
+        obj.keyframe_insert("rotation_euler", frame=frame)
+    set_linear(obj)
+    x, y, z = obj.data.vertices[7].co
+    path = captured().scene.bodies[0].skin.pin_path[:, 0]
+    for index, angle in enumerate(np.linspace(0.0, math.pi / 2, 4)):
+        cos, sin = math.cos(angle), math.sin(angle)
+        expected = (2 + cos * x - sin * y, sin * x + cos * y, z)
+        np.testing.assert_allclose(path[index], expected, atol=1e-5)
+
+
+def test_unit_scale_reaches_the_path_of_pins(scene, add_body):
+    scene.unit_settings.scale_length = 0.1
+    obj = add_body()
+    pin(obj, [0])
+    for frame, x in ((1, 0.0), (4, 3.0)):
+        obj.location.x = x
+        obj.keyframe_insert("location", frame=frame)
+    skin = captured().scene.bodies[0].skin
+    np.testing.assert_allclose(skin.pin_path[0, 0], skin.points[0], atol=1e-6)
+    np.testing.assert_allclose(skin.pin_path[3, 0] - skin.points[0], [0.3, 0, 0], atol=1e-6)
+
+
+def test_the_resolution_counts_cells_along_the_longest_side(add_body):
+    add_body(scale=(1, 5, 2)).supple.resolution = 10
+    assert captured().scene.bodies[0].mesh.edge_length == pytest.approx(0.5)
+
+
+def test_unit_scale_reaches_the_tolerance(scene, add_body):
+    scene.unit_settings.scale_length = 0.01
+    add_body()
+    scene.supple.integrator, scene.supple.step_tolerance = "adaptive_midpoint", 1e-3
+    assert captured().settings.step_tolerance == pytest.approx(1e-5)

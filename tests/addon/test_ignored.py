@@ -194,6 +194,7 @@ def test_a_body_that_the_view_layer_leaves_out_is_named(scene, add_body):
     collection.objects.link(left_out)
     scene.collection.objects.unlink(left_out)
     bpy.context.view_layer.layer_collection.children["Away"].exclude = True
+    bpy.context.view_layer.update()
     assert only().startswith("Left Out is a soft body of a collection that this view layer")
 
 

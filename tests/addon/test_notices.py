@@ -253,7 +253,7 @@ def test_what_two_share_is_told_to_scripts_and_on_the_command_line(scene, add_bo
     actions.simulate(bpy.context, told.append)
     assert "First shares its mesh with Second" in told[0]
     assert command_line.run(["simulate"]) == 0
-    assert "Supple: First shares its mesh with Second" in capsys.readouterr().out
+    assert "Warning: First shares its mesh with Second" in capsys.readouterr().out
 
 
 # What is linked from another file

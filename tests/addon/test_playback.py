@@ -147,3 +147,30 @@ def test_a_playback_file_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "playback").write_text("a file where a folder should be")
     with pytest.raises(SuppleError, match="cannot be written"):
         pc2.create(tmp_path / "playback" / "0.pc2", 8)
+
+
+def test_the_frame_that_was_shown_last_counts_from_the_start(scene, add_body, play):
+    scene.frame_start, scene.frame_end = 11, 14
+    add_body()
+    _, shown = play(2)
+    assert (shown.last_frame, shown.last_shown) == (2, 13)
+
+
+def test_a_run_that_starts_elsewhere_is_shown_from_there(scene, add_body, play):
+    obj = add_body()
+    rest = world_positions(obj, 1)
+    play(3)
+    scene.frame_start, scene.frame_end = 21, 24
+    play(3)
+    for index in range(4):
+        np.testing.assert_allclose(world_positions(obj, 21 + index), rest + index * STEP, atol=1e-5)
+    assert playback.read(obj)[1] == 21
+
+
+def test_no_frame_is_taken_over_twice(add_body, play):
+    add_body()
+    job, shown = play(2)
+    assert not shown.extend(2, 1.0)
+    write_frames(job, 3)
+    assert shown.extend(3, 1.0)
+    assert len(pc2.read(job.folder / "playback" / "0.pc2")) == 4

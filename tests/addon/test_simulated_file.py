@@ -89,7 +89,7 @@ def test_simulating_again_has_nothing_to_do(file, monkeypatch):
 
 def test_its_time_steps_are_still_told(file):
     folder = playback.shown_folder(bpy.context.scene)
-    assert "50 steps a frame" in step_report.read(Job(folder)).steps
+    assert "50 steps a frame" in step_report.read(Job(folder), 1).steps
 
 
 def test_baked_keys_show_what_was_simulated(file):
@@ -197,7 +197,7 @@ def test_a_frame_that_is_gone_is_made_again_with_a_warning(file, folder):
     opened = reopened()
     assert "000001.npy is missing: what is damaged is made again" in opened.warning
     assert opened.reached == 0
-    assert "Simulated 3 frames" in actions.simulate(bpy.context)
+    assert "Simulated frames 1 to 4" in actions.simulate(bpy.context)
 
 
 def test_a_folder_that_holds_another_simulation_starts_over(file, folder):
@@ -207,13 +207,13 @@ def test_a_folder_that_holds_another_simulation_starts_over(file, folder):
     assert "holds another simulation" in opened.warning
     assert opened.reached == -1
     assert not opened.job.has_frame(0)
-    assert "Simulated 3 frames" in actions.simulate(bpy.context)
+    assert "Simulated frames 1 to 4" in actions.simulate(bpy.context)
 
 
 def test_a_damaged_log_is_told_beside_the_steps(file, folder):
     path = folder / "log.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"frame": 1', b'"frame": 2'))
-    report = step_report.read(Job(folder))
+    report = step_report.read(Job(folder), 1)
     assert "50 steps a frame" in report.steps
     assert report.warning.endswith("log.jsonl is damaged: how frame 1 went is lost")
 
