@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .candidates import Candidates
 from .surface import CollisionSurface, Points
 from .toolkit import all_threads, toolkit
 
@@ -27,12 +28,11 @@ class Detection:
     Args:
         surface: what touches.
         distance: d̂ in metres, at which it begins to push.
-        by_area: whether pairs count by the area they stand for, and double ones are cancelled.
     """
 
-    def __init__(self, surface: CollisionSurface, distance: float, by_area: bool) -> None:
+    def __init__(self, surface: CollisionSurface, distance: float) -> None:
         kit = toolkit()
-        self._mesh, self._distance, self._by_area = surface.mesh, distance, by_area
+        self._mesh, self._distance = surface.mesh, distance
         self._candidates = kit.Candidates()
         self._broad_phase = kit.LBVH()
         self._quick = kit.AdditiveCCD()
@@ -43,15 +43,18 @@ class Detection:
         radius = 0.5 * MARGIN * self._distance
         self._candidates.build(self._mesh, before, after, radius, self._broad_phase)
 
-    def collisions(self, points: Points) -> Any:
-        """What is closer than the distance at (V, 3) points on the way swept last."""
-        kit = toolkit()
-        found = kit.NormalCollisions()
-        found.use_area_weighting = self._by_area
-        kinds = kit.NormalCollisions
-        found.collision_set_type = kinds.IMPROVED_MAX_APPROX if self._by_area else kinds.IPC
-        found.build(self._candidates, self._mesh, points, self._distance)
-        return found
+    @property
+    def candidates(self) -> Candidates:
+        """What was found, as arrays."""
+        found = self._candidates
+        edges = [(pair.edge0_id, pair.edge1_id) for pair in found.ee_candidates]
+        faces = [(pair.face_id, pair.vertex_id) for pair in found.fv_candidates]
+        edge_edges = np.sort(np.array(edges, dtype=np.int32).reshape(-1, 2), axis=1)
+        face_vertices = np.array(faces, dtype=np.int32).reshape(-1, 2)
+        return Candidates(
+            edge_edges[np.lexsort(edge_edges.T[::-1])],
+            face_vertices[np.lexsort(face_vertices.T[::-1])],
+        )
 
     def free_share(self, before: Points, after: Points, gap: float, room: float = 0.0) -> float:
         """The share of the way swept last that can be gone before anything meets, or comes closer
@@ -73,7 +76,3 @@ class Detection:
         for it on the way swept last; infinite where nothing was."""
         distances = self._candidates.compute_per_vertex_safe_distances(self._mesh, points, math.inf)
         return np.asarray(distances)
-
-    def gap(self, collisions: Any, points: Points) -> float:
-        """The least distance of what is close, in metres; infinite where nothing is."""
-        return math.sqrt(collisions.compute_minimum_distance(self._mesh, points))

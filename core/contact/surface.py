@@ -18,6 +18,7 @@ from .attached_pairs import attached_pairs
 from .collider_surface import collider_surface
 from .degenerate import without_degenerate
 from .toolkit import toolkit
+from .topology import Topology, topology
 
 Points = NDArray[np.float64]
 Triangles = NDArray[np.int32]
@@ -53,6 +54,13 @@ class CollisionSurface:
         #: (B,) the vertex of the tetrahedra at each of the bodies', where there is one at each.
         self.selected = self._selection()
         self.mesh = self._collision_mesh(scene, np.concatenate(points))
+        self.topology: Topology = topology(
+            np.concatenate(points),
+            self.mesh.edges,
+            self.triangles,
+            self.object_of,
+            len(scene.bodies),
+        )
 
     @property
     def collider_slices(self) -> list[slice]:

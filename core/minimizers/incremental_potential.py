@@ -131,12 +131,11 @@ class IncrementalPotential:
             damper.begin_step(step, past)
         self._predicted = predicted
         self._weight = self.system.free_mass / (step * step)
-        slip = SLIP_RATE * self.system.size * step
         if self._friction is not None:
-            self._friction.begin_step(start, slip)
+            self._friction.begin_step(start, SLIP_RATE * self.system.size * step)
         if self.contact is not None:
             self._adapt_at_start(start, step)
-            self.contact.begin_step(start, CONTACT_SLIP * slip)
+            self.contact.begin_step(start, CONTACT_SLIP * SLIP_RATE * step)
 
     def begin_settling(self, origin: Tensor, start: Tensor, step: float, slip: float) -> None:
         """Begins a step without velocity at (3, N) ``start``.
@@ -153,7 +152,7 @@ class IncrementalPotential:
             self._friction.lag(start)
         if self.contact is not None:
             self._adapt_at_start(start, step)
-            self.contact.begin_step(origin, CONTACT_SLIP * slip, start)
+            self.contact.begin_step(origin, CONTACT_SLIP * slip / self.system.size, start)
 
     def _adapt_at_start(self, start: Tensor, step: float) -> None:
         contact = self.contact
@@ -208,7 +207,7 @@ class IncrementalPotential:
         return [
             where
             for body, where in enumerate(self.system.body_slices())
-            if body in touching and float(way[where].max()) < self.contact.slip
+            if body in touching and float(way[where].max()) < self.contact.slips[body, body]
         ]
 
     def lag(self, positions: Tensor, settled: bool = True) -> float:
