@@ -126,10 +126,11 @@ class MeshContact:
         Returns:
             The share of the way that can be gone before anything meets.
         """
-        start, end, gap = self.points(before), self.points(after, colliders), self.gap(before)
+        start, end = self.points(before), self.points(after, colliders)
         self._detection.sweep(start, end)
         self._around = None
-        return self._detection.free_share(start, end, gap, room)
+        rounding = torch.finfo(before.dtype).eps * max(abs(start).max(), abs(end).max())
+        return self._detection.free_share(start, end, room, rounding)
 
     def blocked(self, before: Points, after: Points) -> set[int]:
         """The objects between which the way swept last got narrowest, between two (V, 3) places."""

@@ -52,7 +52,11 @@ class CollisionSurface:
         self.follow = sparse.block_diag([part[2] for part in parts], format="csr")
         #: (B,) the vertex of the tetrahedra at each of the bodies', where there is one at each.
         self.selected = self._selection()
-        self.mesh = self._collision_mesh(scene, np.concatenate(points))
+        self.mesh = self._collision_mesh(np.concatenate(points))
+        #: (E, 2) vertices of each edge.
+        self.edges: Triangles = np.ascontiguousarray(self.mesh.edges, dtype=np.int32)
+        #: (O, O) whether two objects may meet, on the diagonal whether one may itself.
+        self.may_meet = _may_meet(scene)
 
     @property
     def collider_slices(self) -> list[slice]:
@@ -115,19 +119,12 @@ class CollisionSurface:
         selected: NDArray[np.int64] = self.follow.indices.astype(np.int64)
         return selected
 
-    def _collision_mesh(self, scene: Scene, rest: Points) -> Any:
+    def _collision_mesh(self, rest: Points) -> Any:
         kit = toolkit()
         faces = np.asfortranarray(self.triangles)
         edges = np.asfortranarray(kit.edges(faces))
         mesh = kit.CollisionMesh(np.asfortranarray(rest), edges, faces)
         self._limit_areas(mesh)
-        assert scene.contact is not None
-        can_meet = kit.make_static_obstacle_filter(self.body_count)
-        if not scene.contact.self_contact:
-            can_meet &= kit.make_vertex_patches_filter(self.object_of.astype(np.int32))
-        for first, second in sorted(attached_pairs(scene)):
-            can_meet &= self._apart(first, second)
-        mesh.can_collide = can_meet
         return mesh
 
     def _limit_areas(self, mesh: Any) -> None:
@@ -142,13 +139,18 @@ class CollisionSurface:
         areas[~own] = np.minimum(areas[~own], areas[own].mean())
         mesh.edge_areas = areas
 
-    def _apart(self, first: int, second: int) -> Any:
-        """Keeps two objects from meeting each other."""
-        kit = toolkit()
-        together = np.arange(len(self.object_of), dtype=np.int32)
-        together[np.isin(self.object_of, (first, second))] = 0
-        same_object = ~kit.make_vertex_patches_filter(self.object_of.astype(np.int32))
-        return kit.make_vertex_patches_filter(together) | same_object
+
+def _may_meet(scene: Scene) -> NDArray[np.bool_]:
+    """(O, O) bodies first: colliders do not meet each other, nor does what is attached."""
+    assert scene.contact is not None
+    bodies, count = len(scene.bodies), len(scene.bodies) + len(scene.meshes)
+    may = np.zeros((count, count), dtype=bool)
+    may[:bodies] = may[:, :bodies] = True
+    if not scene.contact.self_contact:
+        np.fill_diagonal(may, False)
+    for first, second in attached_pairs(scene):
+        may[first, second] = may[second, first] = False
+    return may
 
 
 def _body_part(scene: Scene, index: int, mesh: TetMesh) -> tuple[Points, Indices, Any]:

@@ -220,21 +220,10 @@ def test_the_mean_edge_is_that_of_bodies_alone() -> None:
 
 
 def meetings(scene: Scene) -> set[tuple[int, int]]:
-    """Pairs of objects of which every vertex may meet every one of the other, if any may."""
-    surface = surface_of(scene)
-    met = set()
-    for first in range(len(surface.names)):
-        for second in range(first, len(surface.names)):
-            may = {
-                bool(surface.mesh.can_collide(int(i), int(j)))
-                for i in np.flatnonzero(surface.object_of == first)
-                for j in np.flatnonzero(surface.object_of == second)
-                if i != j
-            }
-            assert len(may) == 1
-            if may.pop():
-                met.add((first, second))
-    return met
+    """Pairs of objects that may meet."""
+    may = surface_of(scene).may_meet
+    np.testing.assert_array_equal(may, may.T)
+    return {(i, j) for i, j in np.argwhere(may).tolist() if i <= j}
 
 
 def crowd(**options) -> Scene:
