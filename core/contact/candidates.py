@@ -23,5 +23,10 @@ class Candidates:
     edge_edges: IndexPairs
     face_vertices: IndexPairs
 
+    @staticmethod
+    def none() -> Candidates:
+        nothing = np.empty((0, 2), dtype=np.int32)
+        return Candidates(nothing, nothing)
+
     def __len__(self) -> int:
         return len(self.edge_edges) + len(self.face_vertices)

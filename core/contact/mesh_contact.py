@@ -51,7 +51,7 @@ class MeshContact:
         #: (O, O) d̂ of every two objects, in metres.
         self.distances = contact_distances(scene)
         self.surface = CollisionSurface(scene, meshes)
-        self._detection = Detection(self.surface, float(self.distances.max()))
+        self._detection = Detection(self.surface, self.distances)
         self._adaptive: AdaptiveStiffness | None = None
         stiffness: float | Values = contact.stiffness or 1.0
         if self._by_area:
@@ -65,13 +65,14 @@ class MeshContact:
             self._friction = ContactFriction(self.surface, self.barrier, pairs)
         self._updates = contact.friction_updates or math.inf
         self._updates_left = 0.0
-        self._sizes = of_pairs([mesh.diagonal for mesh in meshes], len(scene.meshes))
+        #: (O, O) diagonal of the smaller one of two objects, in metres.
+        self.sizes = of_pairs([mesh.diagonal for mesh in meshes], len(scene.meshes))
         self.longest_way = LONGEST_WAY * self.surface.edge_length
         self.colliders = self.surface.colliders_at(0, 0.0)
         self._seen: Tensor | None = None
         self._around: Tensor | None = None
         #: (O, O) below which two objects stick, in metres.
-        self.slips = np.zeros_like(self._sizes)
+        self.slips = np.zeros_like(self.sizes)
         #: Steps of a search that had to be cut, in this frame.
         self.limited_steps = 0
 
@@ -124,10 +125,11 @@ class MeshContact:
         Returns:
             The share of the way that can be gone before anything meets.
         """
-        start, end, gap = self.points(before), self.points(after, colliders), self.gap(before)
+        start, end = self.points(before), self.points(after, colliders)
         self._detection.sweep(start, end)
         self._around = None
-        return self._detection.free_share(start, end, gap, room)
+        rounding = torch.finfo(before.dtype).eps * max(abs(start).max(), abs(end).max())
+        return self._detection.free_share(start, end, room, rounding)
 
     def blocked(self, before: Points, after: Points) -> set[int]:
         """The objects between which the way swept last got narrowest, between two (V, 3) places."""
@@ -147,14 +149,17 @@ class MeshContact:
         self.colliders = self.surface.colliders_at(0, 0.0) if colliders is None else colliders
         self.limited_steps = 0
 
-    def begin_step(self, start: Tensor, slip: float, lagged: Tensor | None = None) -> None:
+    def begin_step(
+        self, start: Tensor, slips: float | Values, lagged: Tensor | None = None
+    ) -> None:
         """Measures ways of friction from (3, N) ``start``.
 
         Args:
-            slip: below which two objects stick, in diagonals of the smaller one.
+            slips: below which two objects stick, in metres: of all, or (O, O) of every two.
             lagged: (3, N) where normal forces are taken, if not at the start.
         """
-        self._updates_left, self.slips = self._updates, slip * self._sizes
+        self._updates_left = self._updates
+        self.slips = np.broadcast_to(slips, self.sizes.shape)
         around = start if lagged is None else lagged
         self.stay(around)
         if self._friction is not None:

@@ -52,7 +52,6 @@ class Topology(NamedTuple):
 
 def topology(
     rest: Points,
-    edges: NDArray[np.integer[Any]],
     faces: NDArray[np.integer[Any]],
     object_of: NDArray[np.integer[Any]],
     body_objects: int,
@@ -61,14 +60,13 @@ def topology(
 
     Args:
         rest: (V, 3) positions in metres.
-        edges: (E, 2) vertices of every edge of a face, each once.
         faces: (F, 3) vertices, all different, of triangles with an area.
         object_of: (V,) objects.
         body_objects: how many of them are bodies.
     """
-    edges, faces, object_of = (_contiguous(array) for array in (edges, faces, object_of))
+    faces, object_of = _contiguous(faces), _contiguous(object_of)
     sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
-    face_edges = _find(edges, sides, len(rest)).reshape(-1, 3)
+    edges, face_edges = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True)
     corners = np.roll(faces, 1, axis=1)
     vertex_starts, order = _grouped(edges.ravel(), len(rest))
     edge_starts, at_edges = _grouped(face_edges.ravel(), len(edges))
@@ -81,7 +79,7 @@ def topology(
     return Topology(
         edges=edges,
         faces=faces,
-        face_edges=_contiguous(face_edges),
+        face_edges=_contiguous(face_edges.reshape(-1, 3)),
         object_of=object_of,
         body_objects=body_objects,
         vertex_starts=vertex_starts,
@@ -99,16 +97,6 @@ def topology(
 
 def _contiguous(indices: NDArray[np.integer[Any]]) -> Indices:
     return np.ascontiguousarray(indices, dtype=np.int64)
-
-
-def _find(edges: Indices, sides: Indices, count: int) -> NDArray[np.int64]:
-    """(S,) the edge that each side is."""
-    keys, wanted = (
-        np.minimum(*pair.T).astype(np.int64) * count + np.maximum(*pair.T)
-        for pair in (edges, sides)
-    )
-    order = np.argsort(keys)
-    return np.asarray(order[np.searchsorted(keys[order], wanted)])
 
 
 def _grouped(groups: NDArray[np.integer[Any]], count: int) -> tuple[Indices, NDArray[np.int64]]:

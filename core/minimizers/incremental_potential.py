@@ -135,7 +135,7 @@ class IncrementalPotential:
             self._friction.begin_step(start, SLIP_RATE * self.system.size * step)
         if self.contact is not None:
             self._adapt_at_start(start, step)
-            self.contact.begin_step(start, CONTACT_SLIP * SLIP_RATE * step)
+            self.contact.begin_step(start, CONTACT_SLIP * SLIP_RATE * step * self.contact.sizes)
 
     def begin_settling(self, origin: Tensor, start: Tensor, step: float, slip: float) -> None:
         """Begins a step without velocity at (3, N) ``start``.
@@ -152,7 +152,8 @@ class IncrementalPotential:
             self._friction.lag(start)
         if self.contact is not None:
             self._adapt_at_start(start, step)
-            self.contact.begin_step(origin, CONTACT_SLIP * slip / self.system.size, start)
+            slips = CONTACT_SLIP * slip / self.system.size * self.contact.sizes
+            self.contact.begin_step(origin, slips, start)
 
     def _adapt_at_start(self, start: Tensor, step: float) -> None:
         contact = self.contact
