@@ -140,7 +140,9 @@ class BroadPhase:
             near(*arguments, found, counts)
             most = int(counts.max())
             if most <= self._places[kind]:
-                return np.concatenate([own[:count] for own, count in zip(found, counts)])
+                return np.concatenate(
+                    [own[:count] for own, count in zip(found, counts, strict=True)]
+                )
             self._places[kind] = 2 * most
 
 

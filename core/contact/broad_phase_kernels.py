@@ -253,7 +253,7 @@ def _add_faces(
 def _edges_are_near(edges: Any, i: int, j: int, ways: Any) -> bool:
     """Whether two edges without a common vertex come within the sum of their radii."""
     a, b, c, d = edges.corners[i, 0], edges.corners[i, 1], edges.corners[j, 0], edges.corners[j, 1]
-    if a == c or a == d or b == c or b == d:
+    if a in (c, d) or b in (c, d):
         return False
     reach = max(ways.radii[a], ways.radii[b]) + max(ways.radii[c], ways.radii[d])
     start, end = four_points(ways.before, a, b, c, d), four_points(ways.after, a, b, c, d)
@@ -264,7 +264,7 @@ def _edges_are_near(edges: Any, i: int, j: int, ways: Any) -> bool:
 def _face_is_near(a: int, faces: Any, j: int, ways: Any) -> bool:
     """Whether a vertex and a face do that it is no corner of."""
     b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
-    if a == b or a == c or a == d:
+    if a in (b, c, d):
         return False
     reach = ways.radii[a] + max(ways.radii[b], ways.radii[c], ways.radii[d])
     start, end = four_points(ways.before, a, b, c, d), four_points(ways.after, a, b, c, d)

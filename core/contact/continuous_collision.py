@@ -2,11 +2,11 @@
 """Continuous collision detection: how far a pair may go for certain.
 
 Additive (Li, Kaufman and Jiang, "Codimensional incremental potential contact", ACM Transactions on
-Graphics 40(4), 2021, section 6): from a lower bound of the distance follows a time for which nothing
-can meet; what is left of the way is looked at from there. To their bound, the distance over the
-fastest relative motion, that along a fixed normal comes: all that two convex parts with straight
-ways do along it is linear in time. So what slides along or leaves is seen to be free at once,
-however near it is.
+Graphics 40(4), 2021): from a lower bound of the distance follows a time in which nothing can meet;
+what is left of the way is looked at from there. That time is the distance over the largest relative
+speed, or that along a normal, if longer: the parts are convex and their corners go
+straight, so that how far they are apart along a fixed normal is the least of linear functions of
+time. What slides along or leaves is seen to be free at once, however near it is.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def step_sizes(
 
 @compiled(parallel=True)
 def distances(stencils: Any, points: Any, out: Any) -> None:
-    """(E + F,) lower bounds of the distances of pairs, in metres, equal to them but for rounding."""
+    """(E + F,) of pairs in metres, or less by what rounding may do."""
     for k in shared_range(len(out)):
         a, b, c, d, are_edges = stencil(stencils, k)
         corners = four_points(points, a, b, c, d)
