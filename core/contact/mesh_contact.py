@@ -15,6 +15,7 @@ from ..scene import Scene
 from ..tet_mesh import TetMesh
 from .barrier import ContactBarrier
 from .detection import Detection
+from .displacement_limit import DisplacementLimit
 from .distance import contact_distances, of_pairs
 from .friction import ContactFriction
 from .friction_pairs import FrictionPairs
@@ -25,9 +26,6 @@ from .stiffness import AdaptiveStiffness, physical_stiffness
 from .surface import CollisionSurface
 from .topology import Points, Values
 
-# No vertex goes further in one step of a search, in mean edges: what is looked at grows with the
-# cube of the way.
-LONGEST_WAY = 4.0
 # What gets about as narrow as the narrowest place is one with it.
 NARROW = 1.05
 
@@ -67,7 +65,7 @@ class MeshContact:
         self._updates_left = 0.0
         #: (O, O) diagonal of the smaller one of two objects, in metres.
         self.sizes = of_pairs([mesh.diagonal for mesh in meshes], len(scene.meshes))
-        self.longest_way = LONGEST_WAY * self.surface.edge_length
+        self._limit = DisplacementLimit(self.surface)
         self.colliders = self.surface.colliders_at(0, 0.0)
         self._seen: Tensor | None = None
         self._around: Tensor | None = None
@@ -104,6 +102,12 @@ class MeshContact:
         self._seen = positions
 
     # Ways
+
+    def max_step_size(self, positions: Tensor, way: Tensor, aside: Points, most: float) -> float:
+        """How many times vertices may go (3, N) ``way`` and colliders (C, 3) ``aside`` from (3, N)
+        positions, at most ``most``, so that not too much has to be looked at."""
+        ways = self.surface.points(way.cpu().numpy(), aside)
+        return self._limit.step_size(self.points(positions), ways, most)
 
     def stay(self, positions: Tensor) -> None:
         """Looks around (3, N) positions alone, unless that was done last."""

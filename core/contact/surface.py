@@ -101,12 +101,6 @@ class CollisionSurface:
         return self._gather_components @ own @ self._gather_components.T
 
     @cached_property
-    def edge_length(self) -> float:
-        """The mean of the bodies' edges at rest, in metres."""
-        own = (self.edges < self.body_count).all(axis=1)
-        return float(np.sqrt(self.topology.squared_lengths[own]).mean())
-
-    @cached_property
     def _gather(self) -> Any:
         return self.follow.T.tocsr()
 

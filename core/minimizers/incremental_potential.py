@@ -29,8 +29,6 @@ SLIP_RATE = 1e-4
 CONTACT_SLIP = 3.0
 # A step that has met less curvature than the model holds may go on for so many times its length.
 LONGEST_STEP = 64.0
-# In metres: below it, how far a way could be extended has no meaning.
-SHORTEST_WAY = 1e-12
 # The straight way to where a bent step leads has to descend by this share of what the step does.
 DESCENT, STRAIGHTENINGS = 0.1, 10
 
@@ -348,10 +346,10 @@ class IncrementalPotential:
             if straight_slope <= DESCENT * share * slope:
                 break
             share *= 0.5
-        length = float(torch.linalg.vector_norm(chord, dim=0).max())
         # As far as it may be looked along, and a search may want to go.
         most = LONGEST_STEP if eager else 1.0
-        reach = min(most, self.contact.longest_way / max(length, SHORTEST_WAY))
+        still = np.zeros_like(self.contact.colliders)
+        reach = self.contact.max_step_size(positions, chord, still, most)
         whole = reach * chord
         free = self.contact.sweep(positions, positions + whole)
         longest = reach * min(free, self.max_step(positions, whole))

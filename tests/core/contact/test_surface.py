@@ -8,7 +8,6 @@ from scipy import sparse
 from supple.core import Attachment, Collider, Contact, ContactSurface, Scene, SoftBody
 from supple.core.contact.surface import CollisionSurface
 from supple.core.discretize import discretize
-from supple.core.tet_mesh import TetMesh
 from supple.verification.meshes import block
 
 pytest.importorskip("ipctk")
@@ -192,12 +191,6 @@ def test_without_colliders_there_are_no_vertices_of_them() -> None:
     surface = colliders_of()
     assert surface.colliders_at(3, 0.5).shape == (0, 3)
     assert surface.collider_slices == []
-
-
-def test_the_mean_edge_is_that_of_bodies_alone() -> None:
-    tet = TetMesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2, 3]])
-    scene = Scene([SoftBody(tet)], colliders=[Collider(100.0 * SQUARE, HALVES)])
-    assert surface_of(scene).edge_length == pytest.approx((3.0 + 3.0 * 2.0**0.5) / 6.0)
 
 
 # Who meets whom
