@@ -133,7 +133,7 @@ class SoftBody:
             )
         if not (math.isfinite(self.stiffness_damping) and self.stiffness_damping >= 0.0):
             raise SceneError(
-                f"{self.name}: the inner damping must be 0 s or more, not "
+                f"{self.name}: the stiffness damping must be 0 s or more, not "
                 f"{self.stiffness_damping:g}; soft rubber has about 0.002."
             )
         if not (math.isfinite(self.viscosity) and self.viscosity >= 0.0):
@@ -178,8 +178,8 @@ class Ground:
         restitution: fraction of the normal speed kept at a bounce, for ``projection`` only.
         response: ``barrier`` keeps every vertex strictly above by a smooth energy,
             ``projection`` puts those that fell below back on the plane.
-        distance: at which the barrier begins to push, in metres; None is a thousandth of the
-            largest body's diagonal.
+        distance: at which the barrier begins to push, in metres; None is a thousandth of each
+            body's own diagonal.
         penalty: k in 1/s of the push k m |v| on a vertex below, for ``projection`` only.
     """
 

@@ -66,7 +66,7 @@ class System:
         self._measured: tuple[State, Energies] | None = None
         #: Coulomb coefficient of the ground.
         self.friction = 0.0 if scene.ground is None else scene.ground.friction
-        self.obstacles = Obstacles(scene, self.meshes, self.size, self.inverse_mass)
+        self.obstacles = Obstacles(scene, self.meshes, self.inverse_mass)
         self.ground_barrier = self.obstacles.barrier
 
     @property
@@ -95,6 +95,11 @@ class System:
     def size(self) -> float:
         """The diagonal of the largest body's bounding box, in metres."""
         return max(mesh.diagonal for mesh in self.meshes)
+
+    @cached_property
+    def diagonals(self) -> Tensor:
+        """(N,) of the bounding box of each vertex's body at rest, in metres."""
+        return self._tensor(self._repeat([mesh.diagonal for mesh in self.meshes]))
 
     def initial_state(self, substeps: int = 1) -> State:
         starts = np.concatenate([start_positions(body) for body in self.bodies])
@@ -130,9 +135,12 @@ class System:
         """Whether there is anything to meet."""
         return len(self.obstacles.steps) > 0
 
-    def meet_obstacles(self, positions: Tensor, velocities: Tensor, step: float) -> None:
-        """Corrects (3, N) positions and velocities after an explicit step of ``step`` seconds."""
-        self.obstacles.meet(positions, velocities, step)
+    def meet_obstacles(
+        self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
+    ) -> None:
+        """Corrects (3, N) positions and velocities after an explicit step of ``step`` seconds, in
+        which forces over mass change velocities over (N,) ``impulse_times``."""
+        self.obstacles.meet(positions, velocities, step, impulse_times)
 
     def energies(self, state: State) -> Energies:
         """Of a state; kept for the last one asked, since a frame ends where the next begins."""

@@ -7,15 +7,15 @@ from ..errors import SceneError
 from ..scene import Ground, Scene
 from ..start_shape import tet_mesh_of
 
-# In units of the largest body's diagonal: of the ground, which steps bend along, and of surfaces,
-# which take the fewer steps to find each other the further they reach.
+# In units of the body's diagonal of the ground, which steps bend along, and of the largest body's
+# of surfaces, which take the fewer steps to find each other the further they reach.
 GROUND, SURFACES = 1e-3, 3e-3
 # In units of the edges of the smallest tetrahedra, which it must not come near to.
 FINEST = 0.2
 
 
 def ground_distance(ground: Ground, size: float) -> float:
-    """The same of the ground, for bodies whose largest has a diagonal of ``size``."""
+    """From how far the ground pushes a body with a diagonal of ``size``, all in metres."""
     return ground.distance or GROUND * size
 
 

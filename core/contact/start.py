@@ -64,10 +64,10 @@ def _above_ground(scene: Scene) -> Scene:
     if scene.ground is None or scene.ground.response != "barrier":
         return scene
     shapes = StartShapes(scene)
-    floor = _floor(scene, shapes)
     bodies = []
     for body, shape in zip(scene.bodies, shapes.bodies, strict=True):
-        depth = raise_needed(body, shape.positions[~shape.held], scene.ground, floor)
+        floor, free = _floor(scene, shape), shape.positions[~shape.held]
+        depth = raise_needed(body, free, scene.ground, floor)
         if depth > 0.0:
             body = replace(body, initial_positions=_raised(shape, shape.positions, depth))
         bodies.append(body)
@@ -81,20 +81,19 @@ def _repaired(
     if positions is None:
         return None
     # What is drawn in from above may be drawn into the ground.
-    floor = _floor(scene, shapes)
     positions = [
-        _raised(shape, own, floor - own[~shape.held, 2].min(initial=np.inf))
+        _raised(shape, own, _floor(scene, shape) - own[~shape.held, 2].min(initial=np.inf))
         for shape, own in zip(shapes.bodies, positions, strict=True)
     ]
     return None if len(find_intersections(shapes.surfaces(positions))) > 0 else positions
 
 
-def _floor(scene: Scene, shapes: StartShapes) -> float:
-    """Above which bodies do not feel the ground yet, in metres."""
+def _floor(scene: Scene, shape: StartBody) -> float:
+    """Above which a body does not feel the ground yet, in metres."""
     ground = scene.ground
     if ground is None or ground.response != "barrier":
         return -np.inf
-    return ground.height + ground_distance(ground, shapes.size)
+    return ground.height + ground_distance(ground, shape.mesh.diagonal)
 
 
 def _raised(shape: StartBody, positions: NDArray[np.float64], height: float) -> NDArray[np.float64]:

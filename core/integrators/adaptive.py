@@ -13,7 +13,7 @@ from ..errors import InstabilityError, SceneError
 from ..state import State
 from ..system import System
 from .explicit_scheme import ExplicitScheme
-from .explicit_stepper import refuse_contact
+from .explicit_stepper import MOST_SUBSTEPS, refuse_contact, refuse_too_many
 from .integrator import Integrator, Stepper
 from .stability import spectrum
 from .substep import Substep
@@ -72,6 +72,7 @@ class _AdaptiveStepper(Stepper):
         refuse_contact(system, settings.label)
         scheme, found = settings.scheme, spectrum(system)
         needed = substeps or max(1, math.ceil(frame_time / scheme.good_step(found)))
+        refuse_too_many(system, settings.label, needed)
         super().__init__(needed, adapts=True)
         self.label = settings.label
         self._settings, self._system, self._frame_time = settings, system, frame_time
@@ -83,8 +84,9 @@ class _AdaptiveStepper(Stepper):
 
     def advance(self, state: State) -> State:
         positions, velocities = state.positions, state.velocities
-        step, elapsed, count = self._frame_time / state.substeps, 0.0, 0
+        step, elapsed, count, tries = self._frame_time / state.substeps, 0.0, 0, 0
         while elapsed < 1.0:
+            tries += 1
             step = min(step, self._longest)
             # The rest of a frame is shared among equal steps, not left to a sliver.
             rest = (1.0 - elapsed) * self._frame_time
@@ -97,6 +99,8 @@ class _AdaptiveStepper(Stepper):
                 velocities = self._half.velocities.clone()
                 elapsed, count = until, count + 1
             elif taken < SHORTEST * self._frame_time:
+                tries = MOST_SUBSTEPS
+            if tries == MOST_SUBSTEPS and elapsed < 1.0:
                 raise InstabilityError(self._too_short(state.frame + 1, taken))
             step = taken * self._change(error)
         return replace(

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ..errors import InstabilityError
 from ..system import System
-from .explicit_stepper import ExplicitStepper, too_long
+from .explicit_stepper import ExplicitStepper, refuse_too_many, too_long
 from .scheme import Scheme
 from .stability import Spectrum, spectrum
 
@@ -27,6 +27,7 @@ class ExplicitScheme(Scheme):
         found = spectrum(system)
         if substeps is None:
             needed = max(1, math.ceil(frame_time / self.good_step(found)))
+            refuse_too_many(system, self.label, needed)
             return ExplicitStepper(self, system, frame_time, needed, adapts=True)
         limit = self.longest_step(found)
         if frame_time / substeps > limit:

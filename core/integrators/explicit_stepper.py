@@ -10,12 +10,15 @@ from dataclasses import replace
 from ..errors import InstabilityError, SceneError
 from ..state import Energies, State
 from ..system import System
+from .energy_rounding import EnergyRounding
 from .integrator import Stepper
 from .scheme import Scheme
 from .substep import Substep
 
-# A frame that diverges is taken again with twice the substeps, at most this often.
+# What diverges is taken again with twice the substeps, at most this often in a run.
 RETRIES = 6
+# Of a frame, for which nobody asked: what needs more is for implicit steps.
+MOST_SUBSTEPS = 100_000
 # The scheme's own energy error within a frame, in units of the energy that moves: beyond the first
 # more substeps are taken; where their number is given, only a frame that doubles it ends the run.
 TOLERATED, GIVEN_UP = 0.1, 1.0
@@ -45,19 +48,22 @@ class ExplicitStepper(Stepper):
         self.label = scheme.label
         self._scheme, self._system, self._frame_time = scheme, system, frame_time
         self._allowed = TOLERATED if adapts else GIVEN_UP
+        self._rounding = EnergyRounding(system)
         self._prepared: tuple[Substep, Callable[[], None]] | None = None
 
     def advance(self, state: State) -> State:
         system = self._system
         before = system.energies(state)
         substeps = state.substeps
-        for _ in range(RETRIES + 1 if self.adapts else 1):
+        most = self.substeps << RETRIES if self.adapts else substeps
+        while True:
             after, work = self._frame(replace(state, substeps=substeps))
-            if self._is_stable(before, system.energies(after), work):
+            if self._is_stable(before, after, work):
                 return after
+            if 2 * substeps > most:
+                break
             substeps *= 2
-        tried = substeps // 2
-        raise InstabilityError(too_long(system, tried, 2 * tried, frame=state.frame + 1))
+        raise InstabilityError(too_long(system, substeps, 2 * substeps, frame=state.frame + 1))
 
     def _frame(self, start: State) -> tuple[State, float]:
         """The state a frame later and the work that moving pins did."""
@@ -70,14 +76,17 @@ class ExplicitStepper(Stepper):
         after = replace(start, positions=positions, velocities=velocities, frame=start.frame + 1)
         return after, float(substep.work)
 
-    def _is_stable(self, before: Energies, after: Energies, work: float) -> bool:
-        """Whether the energy is a number, and grew by no more than is allowed of what moves."""
+    def _is_stable(self, before: Energies, state: State, work: float) -> bool:
+        """Whether the energy is a number, and grew by no more than is allowed of what moves and
+        what rounding makes."""
+        after = self._system.energies(state)
         gained = after.total - before.total - work
         if not math.isfinite(gained) or not self._scheme.keeps_energy:
             return math.isfinite(gained)
         fallen = max(0.0, before.gravity - after.gravity)
         moving = before.kinetic + before.elastic + before.ground + fallen + abs(work)
-        return gained <= self._allowed * (moving + self._system.smallest_energy)
+        rounding = self._rounding.joules(after, state.positions, state.substeps)
+        return gained <= self._allowed * (moving + self._system.smallest_energy) + rounding
 
     def _prepare(self, step: float) -> tuple[Substep, Callable[[], None]]:
         if self._prepared is None or self._prepared[0].step != step:
@@ -97,6 +106,19 @@ def refuse_contact(system: System, label: str) -> None:
         raise SceneError(
             f"{system.names}: {label} cannot {what}; choose Automatic or Implicit Euler, or do "
             "without contact and attachments."
+        )
+
+
+def refuse_too_many(system: System, label: str, substeps: int) -> None:
+    """
+    Raises:
+        InstabilityError: when frames would take longer than anyone waits.
+    """
+    if substeps > MOST_SUBSTEPS:
+        raise InstabilityError(
+            f"{system.names}: {label} needs {substeps} substeps a frame, more than "
+            f"{MOST_SUBSTEPS}. Choose Automatic or Implicit Euler, lower Young's modulus, or use a "
+            "coarser resolution."
         )
 
 

@@ -9,14 +9,14 @@ from torch import Tensor
 
 from ..state import State
 from ..system import System
-from .damping import decay
-from .implicit_stepper import ImplicitStepper
+from .damping import decay, impulse_time
+from .implicit_stepper import ImplicitStepper, Inertia
 from .integrator import Integrator
 
 
 @dataclass(frozen=True)
 class ImplicitEuler(Integrator):
-    """M (v' − e^(−damping h) v) = −h ∇E(x'), x' = x + h v'.
+    """M (v' − e^(−αh) v) = −∇E(x') (1 − e^(−αh))/α, x' = x + h v', α the damping.
 
     Args:
         tolerance: a step has converged when a Newton step moves nothing faster than this, in m/s;
@@ -36,10 +36,10 @@ class ImplicitEuler(Integrator):
 class _EulerStepper(ImplicitStepper):
     label = "Implicit Euler"
 
-    def inertial(self, state: State, step: float) -> tuple[Tensor, float]:
-        # Damping acts on the old velocity alone: at rest the ground carries the whole weight.
-        velocities = state.velocities * decay(self._system.damping, step)
-        return state.positions + step * velocities, step
+    def inertia(self, state: State, step: float) -> Inertia:
+        rate = self._system.damping
+        velocities = state.velocities * decay(rate, step)
+        return Inertia(state.positions + step * velocities, step, impulse_time(rate, step))
 
     def velocities(self, state: State, positions: Tensor, step: float) -> Tensor:
         return (positions - state.positions) / step

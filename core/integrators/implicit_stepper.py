@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -27,6 +27,22 @@ TOLERANCE = 1e-3
 MAX_CONTACT_ITERATIONS = 200
 # Where surfaces hit each other, a step need not be exacter than this share of the fastest way.
 SHARE_OF_WAY = 2e-2
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """How vertices would go on without forces.
+
+    Args:
+        positions: (3, N) where the step would end, in metres.
+        span: the seconds from velocities to positions.
+        impulse_time: the seconds from forces over mass to velocities, a number or (N,): the span,
+            or less with damping.
+    """
+
+    positions: Tensor
+    span: float
+    impulse_time: Tensor | float
 
 
 class ImplicitStepper(Stepper):
@@ -79,9 +95,10 @@ class ImplicitStepper(Stepper):
 
     def _step(self, state: State, step: float, frame: int, fraction: float) -> State:
         start = state.positions
-        inertial, span = self.inertial(state, step)
+        inertia = self.inertia(state, step)
+        span, impulse = inertia.span, inertia.impulse_time
         # Pinned vertices stay, or go where they are led.
-        inertial = torch.where(self._system.free, inertial, start)
+        inertial = torch.where(self._system.free, inertia.positions, start)
         if self._system.moving_pins is not None:
             pins = self._system.moving_pins
             inertial[:, pins.vertices] = pins.positions(frame, fraction)
@@ -90,10 +107,11 @@ class ImplicitStepper(Stepper):
         contact = objective.contact
         if contact is not None:
             contact.begin(state.colliders)
-        objective.begin(start, inertial, span, before)
+        objective.begin(start, inertial, span, before, impulse)
         relaxed = self._relaxation(inertial - start, span)
         tolerance = relaxed * self._tolerance * span
-        guess, held = self._guess(start, inertial, span), state.effort.held
+        falling = inertial + span * impulse * self._system.free_acceleration
+        guess, held = self._guess(start, inertial, falling), state.effort.held
         if contact is not None and self._leader is not None:
             colliders = contact.surface.colliders_at(frame, fraction)
             brought = self._leader.lead(start, guess, colliders, tolerance, span)
@@ -137,8 +155,8 @@ class ImplicitStepper(Stepper):
         )
 
     @abstractmethod
-    def inertial(self, state: State, step: float) -> tuple[Tensor, float]:
-        """(3, N) where the step would end without forces, and the time that forces act over."""
+    def inertia(self, state: State, step: float) -> Inertia:
+        """How a step of ``step`` seconds would go without forces."""
 
     @abstractmethod
     def velocities(self, state: State, positions: Tensor, step: float) -> Tensor:
@@ -148,10 +166,9 @@ class ImplicitStepper(Stepper):
         """What the next step has to know of this one's start."""
         return None
 
-    def _guess(self, start: Tensor, inertial: Tensor, span: float) -> Tensor:
+    def _guess(self, start: Tensor, inertial: Tensor, falling: Tensor) -> Tensor:
         """The best of three: coasting, falling, staying."""
         objective, system = self._objective, self._system
-        falling = inertial + span * span * system.free_acceleration
         staying = torch.where(system.free, start, inertial)
         guesses = [objective.guess(start, inertial), objective.guess(start, falling), staying]
         # Whatever touches makes itself felt on the way to the guess.

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from ..system import System
-from .damping import kept
+from .damping import impulse_times, velocity_retention
 from .explicit_scheme import ExplicitScheme
 from .stability import Spectrum
 from .substep import Substep
@@ -71,9 +72,10 @@ class RungeKutta4(ExplicitScheme):
 
 
 class _RungeKuttaSubstep(Substep):
-    """Schemes whose every stage rests on the one before alone, applied to x and e^(αt) v: damping
-    in proportion to mass is exact (Lawson, "Generalized Runge-Kutta Processes for Stable Systems
-    with Large Lipschitz Constants", SIAM Journal on Numerical Analysis 4, 1967).
+    """Schemes whose every stage rests on the one before alone, applied to x and e^(αt) (v − ṽ), ṽ
+    the velocity that decays under the acceleration at the start of the step: damping in proportion
+    to mass and terminal speeds are exact (Krogstad, "Generalized Integrating Factor Methods for
+    Stiff PDEs", Journal of Computational Physics 203, 2005).
 
     What obstacles push back with is foreseen by a step of symplectic Euler and held through the
     stages, else vertices that carry a body would sink within each step; at its end it is decided
@@ -87,15 +89,27 @@ class _RungeKuttaSubstep(Substep):
         super().__init__(system, step)
         self._pull = -system.inverse_mass
         self._stage_gradient, self._acceleration, self._reaction = self._buffers(3)
-        self._stage, self._change = self._buffers(3), self._buffers(2)
+        self._stage, self._change = self._buffers(4), self._buffers(2)
 
     def _buffers(self, count: int) -> list[Tensor]:
         return [torch.zeros_like(self.positions) for _ in range(count)]
 
     def set_step(self, step: float) -> None:
         super().set_step(step)
-        #: Of each stage, and of the end.
-        self._keep = [kept(self._system, node * step) for node in (*self._nodes, 1.0)]
+        system, nodes = self._system, self._nodes
+        between = [after - before for before, after in pairwise(nodes)]
+        #: Of each stage but the first: what is left of velocities, the seconds that the first
+        #: acceleration acts over, those that the surplus of the stage before over it does, and
+        #: those that its own does by the end.
+        self._stages = [
+            (
+                velocity_retention(system, node * step),
+                impulse_times(system, node * step),
+                node * step * velocity_retention(system, since * step),
+                weight * step * velocity_retention(system, (1.0 - node) * step),
+            )
+            for node, since, weight in zip(nodes[1:], between, self._weights[1:], strict=True)
+        ]
 
     def _move(self) -> None:
         self._accelerate(self.positions, self.velocities, self._gradient)
@@ -106,38 +120,42 @@ class _RungeKuttaSubstep(Substep):
         self._acceleration.add_(self._reaction)
         self._take_stages(self._reaction)
         # Ends as symplectic Euler would, for obstacles to do again what they did to that.
-        self.positions.add_(self._reaction, alpha=-self.step * self.step)
-        self.velocities.add_(self._reaction, alpha=-self.step)
+        self._reaction.mul_(self._impulse_times)
+        self.positions.add_(self._reaction, alpha=-self.step)
+        self.velocities.sub_(self._reaction)
 
     def _foresee_reaction(self) -> None:
-        at, going, met = self._stage
-        torch.mul(self.velocities, self._keep[-1], out=going)
-        going.add_(self._acceleration, alpha=self.step)
+        at, going, met, _ = self._stage
+        torch.mul(self.velocities, self._retention, out=going)
+        going.addcmul_(self._acceleration, self._impulse_times)
         torch.add(self.positions, going, alpha=self.step, out=at)
         met.copy_(going)
-        self._system.meet_obstacles(at, met, self.step)
+        self._meet_obstacles(at, met)
         torch.sub(met, going, out=self._reaction)
-        self._reaction.mul_(1.0 / self.step)
+        self._reaction.div_(self._impulse_times)
 
     def _take_stages(self, reaction: Tensor | None = None) -> None:
-        step, (moved, gained), (at, going, _) = self.step, self._change, self._stage
+        step, (moved, gained) = self.step, self._change
+        at, going, surplus, first = self._stage
+        first.copy_(self._acceleration)
         torch.mul(self.velocities, self._weights[0] * step, out=moved)
-        torch.mul(self._acceleration, self._weights[0] * step, out=gained)
+        torch.mul(self.velocities, self._retention, out=gained)
+        gained.addcmul_(first, self._impulse_times)
         velocities = self.velocities
-        stages = zip(self._nodes[1:], self._weights[1:], self._keep[1:-1], strict=True)
-        for node, weight, keep in stages:
+        surplus.zero_()
+        stages = zip(self._nodes[1:], self._weights[1:], self._stages, strict=True)
+        for node, weight, (retention, impulse, before, after) in stages:
             torch.add(self.positions, velocities, alpha=node * step, out=at)
-            # The acceleration is kept as that of e^(αt) v.
-            torch.add(self.velocities, self._acceleration, alpha=node * step, out=going)
-            velocities = going.mul_(keep)
+            torch.mul(self.velocities, retention, out=going)
+            velocities = going.addcmul_(first, impulse).addcmul_(surplus, before)
             self._accelerate(at, velocities, self._stage_gradient)
             if reaction is not None:
                 self._acceleration.add_(reaction)
-            self._acceleration.div_(keep)
+            torch.sub(self._acceleration, first, out=surplus)
             moved.add_(velocities, alpha=weight * step)
-            gained.add_(self._acceleration, alpha=weight * step)
+            gained.addcmul_(surplus, after)
         self.positions.add_(moved)
-        self.velocities.add_(gained).mul_(self._keep[-1])
+        self.velocities.copy_(gained)
 
     def _accelerate(self, positions: Tensor, velocities: Tensor, gradient: Tensor) -> None:
         gradient.zero_()

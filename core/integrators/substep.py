@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..system import System
 from .captured_substep import CapturedSubstep
+from .damping import impulse_times, velocity_retention
 
 
 class Substep(ABC):
@@ -43,6 +44,10 @@ class Substep(ABC):
     def set_step(self, step: float) -> None:
         """Chooses the length of the steps that follow, in seconds."""
         self.step = step
+        #: (N,) what is left of velocities after the step, and the seconds from forces over mass to
+        #: what they add to them.
+        self._retention = velocity_retention(self._system, step)
+        self._impulse_times = impulse_times(self._system, step)
 
     def begin(self, positions: Tensor, velocities: Tensor) -> None:
         """Goes to where a frame starts."""
@@ -69,11 +74,14 @@ class Substep(ABC):
             positions[:, pins.vertices] = self._target
             self.work += (self._gradient[:, pins.vertices] * moved).sum()
         if self.pushed is None:
-            self._system.meet_obstacles(positions, velocities, self.step)
+            self._meet_obstacles(positions, velocities)
             return
         self.pushed.copy_(velocities)
-        self._system.meet_obstacles(positions, velocities, self.step)
+        self._meet_obstacles(positions, velocities)
         torch.sub(velocities, self.pushed, out=self.pushed)
+
+    def _meet_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
+        self._system.meet_obstacles(positions, velocities, self.step, self._impulse_times)
 
     @abstractmethod
     def _move(self) -> None:

@@ -7,7 +7,6 @@ import math
 from dataclasses import dataclass
 
 from ..system import System
-from .damping import kept
 from .explicit_scheme import ExplicitScheme
 from .motion import move
 from .stability import Spectrum
@@ -16,7 +15,7 @@ from .substep import Substep
 
 @dataclass(frozen=True)
 class SymplecticEuler(ExplicitScheme):
-    """v ← e^(−damping h) v − h M⁻¹ ∇E(x), x ← x + h v, then contact.
+    """v ← e^(−αh) v − M⁻¹ ∇E(x) (1 − e^(−αh))/α, x ← x + h v, α the damping; then contact.
 
     Source: Hairer, Lubich and Wanner, "Geometric Numerical Integration", 2nd edition, section I.5.
     """
@@ -36,13 +35,10 @@ class SymplecticEuler(ExplicitScheme):
 class _SymplecticSubstep(Substep):
     def set_step(self, step: float) -> None:
         super().set_step(step)
-        system = self._system
-        self._kick = step * system.inverse_mass
-        self._keep = kept(system, step)
+        self._kick = self._impulse_times * self._system.inverse_mass
 
     def _move(self) -> None:
         gradient = self._gradient
         gradient.zero_()
         self._system.add_forces(self.positions, self.velocities, gradient)
-        # Damping acts on the old velocity alone: at rest the ground then carries the whole weight.
-        move(self.positions, self.velocities, gradient, self._kick, self._keep, self.step)
+        move(self.positions, self.velocities, gradient, self._kick, self._retention, self.step)

@@ -14,7 +14,6 @@ from ..errors import SceneError
 from ..materials import Material, StableNeoHookean, StVenantKirchhoff
 from ..system import System
 from ..xpbd import Constraints, GreenStrains, NeoHookeanConstraints
-from .damping import kept
 from .explicit_stepper import ExplicitStepper
 from .scheme import Scheme
 from .substep import Substep
@@ -30,8 +29,8 @@ _CONSTRAINTS: dict[type[Material], type[Constraints]] = {
 
 @dataclass(frozen=True)
 class XPBD(Scheme):
-    """x̃ = x + h e^(−damping h) v + h² g, one Gauss–Seidel pass over the constraints from there,
-    v' = (x' − x)/h, then contact.
+    """x̃ = x + h (e^(−αh) v + σ g) with σ = (1 − e^(−αh))/α, one Gauss–Seidel pass over the
+    constraints of a step of √(hσ) from there, v' = (x' − x)/h, then contact. α is the damping.
 
     No step is too long for it. A body is the softer the longer they are, until its stiffness has
     little to do with Young's modulus.
@@ -63,9 +62,10 @@ class _XPBDSubstep(Substep):
 
     def set_step(self, step: float) -> None:
         super().set_step(step)
-        self._keep = kept(self._system, step)
+        impulse_times = self._impulse_times
+        self._fall = impulse_times * self._system.free_acceleration
         for constraints in self._constraints:
-            constraints.set_step(step)
+            constraints.set_step(step * impulse_times)
 
     def _move(self) -> None:
         system, positions, velocities = self._system, self.positions, self.velocities
@@ -74,7 +74,7 @@ class _XPBDSubstep(Substep):
             self._gradient.zero_()
             system.add_gradient(positions, self._gradient)
         self._start.copy_(positions)
-        velocities.mul_(self._keep).add_(system.free_acceleration, alpha=self.step)
+        velocities.mul_(self._retention).add_(self._fall)
         positions.add_(velocities, alpha=self.step)
         for constraints in self._constraints:
             constraints.relax(positions)
@@ -92,11 +92,11 @@ def _check(system: System) -> None:
             )
         if isinstance(material, StVenantKirchhoff) and material.guard > 0.0:
             raise SceneError(
-                f"{body.name}: XPBD has no constraint for St. Venant–Kirchhoff's guard against "
-                "compression. Set the guard to 0, or choose another integrator."
+                f"{body.name}: XPBD has no constraint for St. Venant–Kirchhoff's compression "
+                "resistance. Set it to 0, or choose another integrator."
             )
         if body.stiffness_damping > 0.0 or body.viscosity > 0.0:
             raise SceneError(
-                f"{body.name}: XPBD knows no inner damping and no viscosity. Set both to 0, or "
+                f"{body.name}: XPBD knows no stiffness damping and no viscosity. Set both to 0, or "
                 "choose another integrator."
             )

@@ -10,7 +10,7 @@ import torch
 from ..errors import InstabilityError
 from ..state import Effort, State
 from ..system import System
-from .incremental_potential import SLIP_RATE, IncrementalPotential
+from .incremental_potential import IncrementalPotential
 from .newton import Newton
 
 # The residual force on every vertex, over its mass, in m/s²: a ten-millionth of the weight.
@@ -52,7 +52,7 @@ def settle(system: System, state: State) -> State:
         positions[:, pins.vertices] = pins.positions(state.frame, 0.0)
     objective.check_volumes(positions)
     for _ in range(MAX_STEPS):
-        objective.begin_settling(state.positions, positions, step, SLIP_RATE * system.size * FIRST)
+        objective.begin_settling(state.positions, positions, step, FIRST)
         minimum = newton.minimize(positions, tolerance * system.size, step, MAX_ITERATIONS)
         positions = minimum.positions
         effort = minimum.added_to(replace(effort, converged=True), step)

@@ -58,10 +58,10 @@ class GroundPath:
         stiffness = self._stiffness[1]
         before = self._positions[2, vertices]
         target = before + (fraction * self._pull + self._push) / stiffness
-        ratio = (target - barrier.height) / barrier.distance
+        ratio = (target - barrier.height) / barrier.distances
         touching = ratio < 1.0
-        solved = barrier_proximal(ratio, barrier.weights / (stiffness * barrier.distance))
-        lowered = torch.where(touching, barrier.height + solved * barrier.distance, target)
+        solved = barrier_proximal(ratio, barrier.weights / (stiffness * barrier.distances))
+        lowered = torch.where(touching, barrier.height + solved * barrier.distances, target)
         positions[2, vertices] = lowered
         if self._friction is not None:
             way = self._slide(self._friction, fraction)
@@ -83,8 +83,8 @@ class GroundPath:
         ratio = barrier.ratio(predicted)
         falls = ratio < 1.0
         stays = falls & (barrier.ratio(start) < 1.0)
-        alone = barrier.weights / (stiffness[vertices] * barrier.distance)
-        landed = barrier.height + barrier_proximal(ratio, alone) * barrier.distance
+        alone = barrier.weights / (stiffness[vertices] * barrier.distances)
+        landed = barrier.height + barrier_proximal(ratio, alone) * barrier.distances
         guess = predicted.clone()
         heights = torch.where(falls, landed, predicted[2, vertices])
         guess[2, vertices] = torch.where(stays, start[2, vertices], heights)

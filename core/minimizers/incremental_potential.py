@@ -23,7 +23,8 @@ from ..potentials.attachments import Attachments
 from ..system import System
 from .ground_path import GroundPath
 
-# Below this share of the largest body's diagonal a second, a vertex on the ground sticks.
+# Below this share of its body's diagonal a second, a vertex on the ground sticks; between surfaces,
+# of the largest body's.
 SLIP_RATE = 1e-4
 # Between surfaces, which a search cannot bend its steps along, it may be so many times as fast.
 CONTACT_SLIP = 3.0
@@ -53,7 +54,9 @@ class Way:
 
 
 class IncrementalPotential:
-    """½ ‖x − x̃‖²_M / τ² + Σ potentials(x), over the vertices that are not pinned.
+    """½ ‖x − x̃‖²_M / τσ + Σ potentials(x), over the vertices that are not pinned.
+
+    τ is the step, and σ the time that forces change velocities over, which damping makes shorter.
 
     Args:
         system: a scene as tensors.
@@ -116,7 +119,12 @@ class IncrementalPotential:
         return float(self.system.free_mass.sum())
 
     def begin(
-        self, start: Tensor, predicted: Tensor, step: float, before: Tensor | None = None
+        self,
+        start: Tensor,
+        predicted: Tensor,
+        step: float,
+        before: Tensor | None = None,
+        impulse_time: Tensor | float | None = None,
     ) -> None:
         """Begins a step of ``step`` seconds.
 
@@ -124,36 +132,47 @@ class IncrementalPotential:
             start: (3, N) where it starts.
             predicted: (3, N) x̃, where it would end without forces.
             before: (3, N) where the step before started, for the second-order difference.
+            impulse_time: the seconds that forces change velocities over, a number or (N,);
+                None is ``step``.
         """
         past = [(1.0, start)] if before is None else [(4.0 / 3.0, start), (-1.0 / 3.0, before)]
         self._dampers = self.system.viscosities
         for damper in self._dampers:
             damper.begin_step(step, past)
         self._predicted = predicted
-        self._weight = self.system.free_mass / (step * step)
-        slip = SLIP_RATE * self.system.size * step
+        impulse_time = step if impulse_time is None else impulse_time
+        self._weight = self.system.free_mass / (step * impulse_time)
         if self._friction is not None:
-            self._friction.begin_step(start, slip)
+            self._friction.begin_step(start, self._ground_slip(step))
         if self.contact is not None:
             self._adapt_at_start(start, step)
-            self.contact.begin_step(start, CONTACT_SLIP * slip)
+            self.contact.begin_step(start, CONTACT_SLIP * SLIP_RATE * self.system.size * step)
 
-    def begin_settling(self, origin: Tensor, start: Tensor, step: float, slip: float) -> None:
+    def _ground_slip(self, step: float) -> Tensor:
+        """(S,) below how many metres in ``step`` seconds vertices on the ground stick."""
+        assert self.system.ground_barrier is not None
+        return SLIP_RATE * step * self.system.diagonals[self.system.ground_barrier.vertices]
+
+    def begin_settling(
+        self, origin: Tensor, start: Tensor, step: float, friction_step: float
+    ) -> None:
         """Begins a step without velocity at (3, N) ``start``.
 
         Args:
-            origin: (3, N) where friction holds to, below ``slip`` metres without sliding.
+            origin: (3, N) where friction holds to.
             step: in seconds.
+            friction_step: of friction, which lets slip as much as in a step of so many seconds.
         """
         self._dampers = []
         self._predicted = start
         self._weight = self.system.free_mass / (step * step)
         if self._friction is not None:
-            self._friction.begin_step(origin, slip)
+            self._friction.begin_step(origin, self._ground_slip(friction_step))
             self._friction.lag(start)
         if self.contact is not None:
             self._adapt_at_start(start, step)
-            self.contact.begin_step(origin, CONTACT_SLIP * slip, start)
+            slip = CONTACT_SLIP * SLIP_RATE * self.system.size * friction_step
+            self.contact.begin_step(origin, slip, start)
 
     def _adapt_at_start(self, start: Tensor, step: float) -> None:
         contact = self.contact

@@ -22,7 +22,8 @@ from .surfaces import up
 
 
 class BarrierStep(ObstacleStep):
-    """Minimises ½ m (z − z̃)² / h² + b(z): the barrier acts implicitly, all else explicitly.
+    """Minimises ½ m (z − z̃)² / hσ + b(z), σ the time that forces change velocities over: the
+    barrier acts implicitly, all else explicitly.
 
     Args:
         barrier: whose energy holds the vertices up.
@@ -32,29 +33,36 @@ class BarrierStep(ObstacleStep):
 
     def __init__(self, barrier: GroundBarrier, inverse_mass: Tensor, friction: float) -> None:
         super().__init__(barrier.vertices, friction)
-        self._height, self._distance = barrier.height, barrier.distance
-        self._stiffness = barrier.weights * inverse_mass / barrier.distance
+        self._height, self._distances = barrier.height, barrier.distances
+        self._stiffness = barrier.weights * inverse_mass / barrier.distances
 
     def _respond(
-        self, points: Tensor, velocity: Tensor, step: float
+        self, points: Tensor, velocity: Tensor, step: float, impulse_times: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         height = points[2]
-        start = (height - self._height) / self._distance
-        ratio = barrier_proximal(start, step * step * self._stiffness)
-        lifted = torch.where(start < 1.0, self._height + ratio * self._distance, height)
+        start = (height - self._height) / self._distances
+        ratio = barrier_proximal(start, step * impulse_times * self._stiffness)
+        lifted = torch.where(start < 1.0, self._height + ratio * self._distances, height)
         placed = torch.stack([points[0], points[1], lifted])
         return placed, up(points), (lifted - height) / step
 
-    def _loop(self, positions: NDArray[Any], velocities: NDArray[Any], step: float) -> None:
+    def _loop(
+        self,
+        positions: NDArray[Any],
+        velocities: NDArray[Any],
+        step: float,
+        impulse_times: NDArray[Any],
+    ) -> None:
         loops.meet_barrier(
             positions,
             velocities,
             self._vertices.numpy(),
             self._stiffness.numpy(),
             self._height,
-            self._distance,
+            self._distances.numpy(),
             self._friction,
             step,
+            impulse_times,
             _smallest(self._stiffness.dtype),
         )
 

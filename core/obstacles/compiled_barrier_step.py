@@ -25,17 +25,24 @@ def meet_barrier(
     vertices: Any,
     stiffness: Any,
     height: float,
-    distance: float,
+    distances: Any,
     friction: float,
     step: float,
+    impulse_times: Any,
     smallest: float,
 ) -> None:
-    """Changes (3, N) positions and velocities; ``stiffness`` (S,) over mass, in 1/s²."""
+    """Changes (3, N) positions and velocities.
+
+    Args:
+        stiffness: (S,) of the barrier over mass, in 1/s².
+        distances: (S,) at which it begins to act, in metres.
+        impulse_times: (N,) over which forces change velocities, in seconds.
+    """
     for i in shared_range(len(vertices)):
-        v = vertices[i]
+        v, distance = vertices[i], distances[i]
         start = (positions[2, v] - height) / distance
         if start < 1.0:
-            ratio = proximal(start, step * step * stiffness[i], smallest)
+            ratio = proximal(start, step * impulse_times[v] * stiffness[i], smallest)
             lifted = height + ratio * distance
             gained = (lifted - positions[2, v]) / step
             positions[2, v] = lifted

@@ -29,19 +29,26 @@ class ObstacleStep(ABC):
     def __init__(self, vertices: Tensor, friction: float) -> None:
         self._vertices, self._friction = vertices, friction
 
-    def apply(self, positions: Tensor, velocities: Tensor, step: float) -> None:
-        """Changes positions and velocities, both (3, N), at the end of a step of ``step`` s."""
+    def apply(
+        self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
+    ) -> None:
+        """Changes positions and velocities, both (3, N), at the end of a step of ``step`` s.
+
+        A force over mass changes a velocity over the (N,) ``impulse_times``, in seconds.
+        """
         # On CUDA, finding out whether any vertex touches would cost a wait for the device.
         if positions.is_cuda or not is_compiled():
-            self._apply_passes(positions, velocities, step)
+            self._apply_passes(positions, velocities, step, impulse_times)
         else:
             contact.share(len(self._vertices))
-            self._loop(positions.numpy(), velocities.numpy(), step)
+            self._loop(positions.numpy(), velocities.numpy(), step, impulse_times.numpy())
 
-    def _apply_passes(self, positions: Tensor, velocities: Tensor, step: float) -> None:
+    def _apply_passes(
+        self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
+    ) -> None:
         vertices = self._vertices
-        before = velocities[:, vertices]
-        placed, normal, change = self._respond(positions[:, vertices], before, step)
+        before, times = velocities[:, vertices], impulse_times[vertices]
+        placed, normal, change = self._respond(positions[:, vertices], before, step, times)
         sliding = before - (before * normal).sum(0) * normal
         speed = torch.linalg.vector_norm(sliding, dim=0)
         # The smallest positive divisor keeps a vertex at rest from becoming 0 / 0.
@@ -53,18 +60,25 @@ class ObstacleStep(ABC):
         positions[:, vertices] = placed - step * stopped
 
     @abstractmethod
-    def _loop(self, positions: NDArray[Any], velocities: NDArray[Any], step: float) -> None:
+    def _loop(
+        self,
+        positions: NDArray[Any],
+        velocities: NDArray[Any],
+        step: float,
+        impulse_times: NDArray[Any],
+    ) -> None:
         """``apply`` as a compiled loop."""
 
     @abstractmethod
     def _respond(
-        self, points: Tensor, velocity: Tensor, step: float
+        self, points: Tensor, velocity: Tensor, step: float, impulse_times: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """What contact without friction does.
 
         Args:
             points, velocity: (3, S) at the end of the step.
             step: in seconds.
+            impulse_times: (S,) in seconds.
 
         Returns:
             (3, S) points after contact, (3, S) outward normals of the obstacle, and the (S,)

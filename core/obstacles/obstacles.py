@@ -30,13 +30,10 @@ class Obstacles:
     Args:
         scene: whose obstacles they are.
         meshes: the tetrahedra of its bodies.
-        size: diagonal of the largest body, in metres.
         inverse_mass: (N,) of all vertices in 1/kg, zero where pinned.
     """
 
-    def __init__(
-        self, scene: Scene, meshes: list[TetMesh], size: float, inverse_mass: Tensor
-    ) -> None:
+    def __init__(self, scene: Scene, meshes: list[TetMesh], inverse_mass: Tensor) -> None:
         self.ground, self.colliders = scene.ground, scene.spheres
         self._inverse_mass, self._vertices = inverse_mass, torch.nonzero(inverse_mass).flatten()
         self._balls = [Ball(sphere.center, sphere.radius) for sphere in scene.spheres]
@@ -50,7 +47,7 @@ class Obstacles:
         self.barrier: GroundBarrier | None = None
         # The ground comes last: nothing may then push a vertex below it.
         if scene.ground is not None and scene.ground.response == "barrier":
-            self.barrier = self._barrier(scene.ground, scene.bodies, meshes, size)
+            self.barrier = self._barrier(scene.ground, scene.bodies, meshes)
             self.steps.append(
                 BarrierStep(self.barrier, inverse_mass[self._vertices], scene.ground.friction)
             )
@@ -62,10 +59,13 @@ class Obstacles:
         """Whether there is one without an energy to minimise."""
         return bool(self.colliders) or (self.ground is not None and self.barrier is None)
 
-    def meet(self, positions: Tensor, velocities: Tensor, step: float) -> None:
-        """Corrects (3, N) positions and velocities after an explicit step of ``step`` seconds."""
+    def meet(
+        self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
+    ) -> None:
+        """Corrects (3, N) positions and velocities after an explicit step of ``step`` seconds, in
+        which forces over mass change velocities over (N,) ``impulse_times``."""
         for obstacle in self.steps:
-            obstacle.apply(positions, velocities, step)
+            obstacle.apply(positions, velocities, step, impulse_times)
 
     def clear(self, body: SoftBody, mesh: TetMesh, where: slice, positions: Tensor) -> None:
         """Moves a body off the obstacles that it touches, and refuses one that lies in them.
@@ -87,24 +87,28 @@ class Obstacles:
             _move_off(points, free, ball)
         if self.ground is None:
             return
-        floor = self.ground.height + (self.barrier.distance if self.barrier else 0.0)
+        floor = self.ground.height
+        if self.barrier is not None:
+            floor += ground_distance(self.ground, mesh.diagonal)
         points[2] += free * raise_needed(body, points[:, free].T.cpu().numpy(), self.ground, floor)
 
     def _barrier(
-        self, ground: Ground, bodies: list[SoftBody], meshes: list[TetMesh], size: float
+        self, ground: Ground, bodies: list[SoftBody], meshes: list[TetMesh]
     ) -> GroundBarrier:
+        distances = np.concatenate(
+            [np.full(len(m.vertices), ground_distance(ground, m.diagonal)) for m in meshes]
+        )
         weights = np.concatenate(
             [
                 BARRIER_STIFFNESS * np.mean(np.asarray(body.material.young)) * _contact_areas(mesh)
                 for body, mesh in zip(bodies, meshes, strict=True)
             ]
         )
-        return GroundBarrier(
-            self._vertices,
-            torch.as_tensor(weights).to(self._inverse_mass)[self._vertices],
-            ground.height,
-            ground_distance(ground, size),
+        own_weights, own_distances = (
+            torch.as_tensor(values).to(self._inverse_mass)[self._vertices]
+            for values in (weights, distances)
         )
+        return GroundBarrier(self._vertices, own_weights, ground.height, own_distances)
 
 
 def _plane_step(vertices: Tensor, ground: Ground) -> ProjectionStep:

@@ -42,7 +42,7 @@ class ProjectionStep(ObstacleStep):
         return -math.expm1(-step * self._penalty)
 
     def _respond(
-        self, points: Tensor, velocity: Tensor, step: float
+        self, points: Tensor, velocity: Tensor, step: float, impulse_times: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         distance, normal = self._surface.nearest(points)
         before = (velocity * normal).sum(0)
@@ -53,7 +53,13 @@ class ProjectionStep(ObstacleStep):
         change = torch.where(inside, after - before, torch.zeros_like(before))
         return points - distance.clamp(max=0.0) * normal, normal, change
 
-    def _loop(self, positions: NDArray[Any], velocities: NDArray[Any], step: float) -> None:
+    def _loop(
+        self,
+        positions: NDArray[Any],
+        velocities: NDArray[Any],
+        step: float,
+        impulse_times: NDArray[Any],
+    ) -> None:
         loops.meet_surface(
             positions,
             velocities,

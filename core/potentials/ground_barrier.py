@@ -17,15 +17,15 @@ class GroundBarrier(Potential):
         vertices: (S,) indices of the vertices that touch the ground.
         weights: (S,) barrier stiffness in Pa times vertex area in m², so in newtons.
         height: of the ground, in metres.
-        distance: d̂ in metres, at which the barrier begins to act.
+        distances: (S,) d̂ in metres, at which the barrier begins to act.
     """
 
-    def __init__(self, vertices: Tensor, weights: Tensor, height: float, distance: float) -> None:
+    def __init__(self, vertices: Tensor, weights: Tensor, height: float, distances: Tensor) -> None:
         self.vertices, self.weights = vertices, weights
-        self.height, self.distance = height, distance
+        self.height, self.distances = height, distances
 
     def energy(self, positions: Tensor) -> Tensor:
-        return (self.weights * barrier(self.ratio(positions))).sum() * self.distance
+        return (self.weights * self.distances * barrier(self.ratio(positions))).sum()
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         out[2].index_add_(0, self.vertices, -self.normal_force(positions))
@@ -37,7 +37,7 @@ class GroundBarrier(Potential):
     def curvature(self, positions: Tensor) -> Tensor:
         """(S,) second derivative by the height, in N/m."""
         _, curvature = barrier_derivatives(self.ratio(positions).clamp(max=1.0))
-        return self.weights / self.distance * curvature
+        return self.weights / self.distances * curvature
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         blocks = self.weights.new_zeros(len(self.vertices), 9)
@@ -45,5 +45,5 @@ class GroundBarrier(Potential):
         matrix.add_diagonal_blocks(self.vertices, blocks)
 
     def ratio(self, positions: Tensor) -> Tensor:
-        """(S,) heights above the ground over the distance at which it begins to act."""
-        return (positions[2, self.vertices] - self.height) / self.distance
+        """(S,) heights above the ground over the distances at which it begins to act."""
+        return (positions[2, self.vertices] - self.height) / self.distances

@@ -31,12 +31,13 @@ class GroundFriction(Potential):
         self.vertices = barrier.vertices
         self.limit = torch.zeros_like(barrier.weights)
         self._start: Tensor | None = None
-        self.slip = 1.0
+        #: (S,) in metres.
+        self.slip = torch.ones_like(barrier.weights)
 
-    def begin_step(self, positions: Tensor, slip: float) -> None:
+    def begin_step(self, positions: Tensor, slip: Tensor) -> None:
         """Measures ways and takes normal forces from (3, N) ``positions``.
 
-        Below ``slip`` metres a vertex sticks.
+        Below (S,) ``slip`` metres a vertex sticks.
         """
         self._start, self.slip = positions[:2, self.vertices], slip
         self.lag(positions)
@@ -63,7 +64,7 @@ class GroundFriction(Potential):
         """
         held = (self.limit > 0.0) & (torch.hypot(*self.way(before)) < self.slip)
         moved = torch.hypot(*(after - before)[:2, self.vertices])
-        return float((held * moved).max()) / self.slip
+        return float((held * moved / self.slip).max())
 
     def energy(self, positions: Tensor) -> Tensor:
         slip = self.slip
@@ -97,11 +98,11 @@ class GroundFriction(Potential):
     def _stiffness(self, way: Tensor) -> tuple[Tensor, Tensor]:
         """k = μ N f₁(s)/s and its derivative by s over s."""
         length = torch.hypot(*way)
-        safe = length.clamp(min=self.slip)
+        safe = torch.maximum(length, self.slip)
         slides = length >= self.slip
         sticking = self.limit * (2.0 - length / self.slip) / self.slip
         stiffness = torch.where(slides, self.limit / safe, sticking)
-        small = length.clamp(min=1e-6 * self.slip)
+        small = torch.maximum(length, 1e-6 * self.slip)
         change = torch.where(
             slides, -self.limit / safe**3, -self.limit / (self.slip * self.slip * small)
         )

@@ -55,9 +55,9 @@ class Constraints(ABC):
             a[:, None] * b[None] for a, b in zip(weighted, self._gradients, strict=True)
         )
 
-    def set_step(self, step: float) -> None:
-        """Chooses the length of the steps that follow, in seconds."""
-        law = self._law(step)
+    def set_step(self, squared_steps: Tensor) -> None:
+        """Chooses the squared length of the steps that follow, (N,) in s², alike in a body."""
+        law = self._law(squared_steps[self._corners[0].long()])
         if is_compiled() and not law.is_cuda:
             rows = torch.cat([self._gradients[1:].reshape(9, -1), self._weights, law])
             # All of a tet together: a thread reads one stream.
@@ -90,8 +90,8 @@ class Constraints(ABC):
             positions.index_add_(1, corners, moved.mul_(weights).view(3, -1))
 
     @abstractmethod
-    def _law(self, step: float) -> Tensor:
-        """(L, M) numbers that the response needs besides F."""
+    def _law(self, squared_steps: Tensor) -> Tensor:
+        """(L, M) numbers that the response needs besides F, from the (M,) squared steps."""
 
     @abstractmethod
     def _response(self, f: Tensor, law: Tensor) -> Tensor:

@@ -51,10 +51,10 @@ class GreenStrains(Constraints):
         basis = torch.tensor(BASIS, dtype=like.dtype, device=like.device)
         self._basis = basis.view(6, 3, 3, 1)
 
-    def _law(self, step: float) -> Tensor:
+    def _law(self, squared_steps: Tensor) -> Tensor:
         bulk = self._lam + 2.0 / 3.0 * self._mu
         shear_compliance, bulk_compliance = (
-            1.0 / (step * step * modulus * self._volumes) for modulus in (self._mu, bulk)
+            1.0 / (squared_steps * modulus * self._volumes) for modulus in (self._mu, bulk)
         )
         return torch.cat([upper(self._spread), shear_compliance[None], bulk_compliance[None]])
 

@@ -49,8 +49,8 @@ class NeoHookeanConstraints(Constraints):
     μV F : ΔF + μVτ Σ mΔx² + λ'V/2 (C_H + cof F : ΔF)². At rest κ = −1 and R = 0.
     """
 
-    def _law(self, step: float) -> Tensor:
-        compliance = 1.0 / (step * step * self._mu * self._volumes)
+    def _law(self, squared_steps: Tensor) -> Tensor:
+        compliance = 1.0 / (squared_steps * self._mu * self._volumes)
         largest = torch.linalg.eigvalsh(self._spread.permute(2, 0, 1))[:, 2]
         gain = 1.0 / (compliance + SHEAR * largest)
         ratio = self._mu / (self._lam + self._mu)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Scene, Simulator, SoftBody, TetMesh
+from supple.core import Ground, Scene, Simulator, SoftBody, TetMesh
 from supple.core.integrators import (
     BDF2,
+    NAMES,
     Adaptive,
     Automatic,
     ImplicitEuler,
@@ -19,10 +20,12 @@ from supple.core.integrators import (
     Midpoint,
     RungeKutta4,
     SymplecticEuler,
+    integrator_named,
 )
 from supple.core.materials import MODELS, StableNeoHookean
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
+GRAVITY = 9.81
 SINGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 EXACT = [
     (SymplecticEuler(), 400),
@@ -158,3 +161,36 @@ def test_explicit_steps_are_as_short_as_the_viscosity_wants_them(make_block) -> 
 def test_a_very_viscous_body_is_stepped_implicitly_when_nobody_says(make_block) -> None:
     body = SoftBody(make_block(), StableNeoHookean(1e3, 0.3), viscosity=1e7)
     assert Simulator(Scene([body]), Automatic()).stepper.label == "Implicit Euler"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_falls_comes_to_the_speed_of_gravity_over_the_rate(make_block, name: str) -> None:
+    """v = g/α (1 − e^(−αt)) at steps of 1/24 s: 100/s is far faster than that."""
+    rates = (0.0, 0.5, 24.0, 100.0)
+    mesh, material = make_block((1, 1, 1)), StableNeoHookean(10.0, 0.3)
+    bodies = [SoftBody(mesh, material, damping=rate) for rate in rates]
+    for frame in Simulator(Scene(bodies), integrator_named(name)).run(12):
+        expected = [
+            GRAVITY * (-math.expm1(-rate * frame.time) / rate if rate else frame.time)
+            for rate in rates
+        ]
+        found = [-float(velocities[:, 2].mean()) for velocities in frame.velocities]
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_damped_body_rests_on_a_slope_with_its_whole_weight(make_block, name: str) -> None:
+    """The slope is below the angle of friction; steps are long beside 1/α."""
+    mesh = make_block(origin=(0.0, 0.0, 0.002))
+    body = SoftBody(mesh, StableNeoHookean(1e5, 0.3), damping=100.0)
+    scene = Scene([body], Ground(friction=0.5), gravity=(0.3 * GRAVITY, 0.0, -GRAVITY))
+    simulator = Simulator(scene, integrator_named(name))
+    simulator.settle()
+    start = simulator.state.positions.clone()
+    list(simulator.run(24))
+    barrier = simulator.system.ground_barrier
+    assert barrier is not None
+    weight = barrier.normal_force(simulator.state.positions).sum()
+    assert float(weight) == pytest.approx(1000.0 * GRAVITY, rel=1e-3)
+    stands = start[2] < 0.01
+    assert float((simulator.state.positions - start)[:, stands].abs().max()) < 3e-4

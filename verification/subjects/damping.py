@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from supple.core import SoftBody
+from supple.core import Scene, Simulator, SoftBody
 
 from .. import wobble
 from ..check import Check, Curve, Panel, Subject, within
@@ -17,6 +17,9 @@ from ..expected import Method, methods
 from ..meshes import block
 
 RATE, SECONDS, SUBSTEPS = 0.7, 1.0, (1, 10)
+# Far slower and far faster than a step of a frame, and after so many frames.
+FALL_RATES, FALL_FRAMES = (0.7, 24.0, 100.0), 12
+GRAVITY = 9.81
 # Of the slowest mode, and over so many of its periods.
 RATIO, PERIODS, FRAMES_A_PERIOD, STEPS_A_FRAME = 0.02, 2, 24, 8
 #: The field of SoftBody, where this version has one.
@@ -25,6 +28,7 @@ FIELD = "stiffness_damping"
 
 def run() -> Subject:
     checks = [check for method in methods() for check in _mass_checks(method)]
+    checks += [_fall_check(method, rate) for method in methods() for rate in FALL_RATES]
     offered = FIELD in {f.name for f in fields(SoftBody)}
     damped = [m for m in methods() if m.expected.stiffness_damping] if offered else []
     decays = {method: _decay(method) for method in damped}
@@ -32,14 +36,15 @@ def run() -> Subject:
     return Subject(
         title="Damping",
         text=f"*By mass:* a free body with a damping of {RATE}/s must have e^(−{RATE}) of its "
-        "velocity after a second, whatever the step."
+        "velocity after a second, whatever the step. One that falls must have the speed "
+        f"g/α (1 − e^(−αt)) after {FALL_FRAMES} frames: with much damping, the terminal speed g/α."
         + (
             f" *By stiffness:* the slowest mode of a linear cube, with β for a damping ratio of "
             f"{RATIO}, must lose energy at the rate βω² beyond what the scheme loses without β."
             if offered
             else ""
         ),
-        source="v' = −α v; for x'' = −ω² x − βω² x', the ratio is βω/2.",
+        source="v' = g − α v; for x'' = −ω² x − βω² x', the ratio is βω/2.",
         checks=checks,
         panels=[_panel(decays)] if decays else [],
     )
@@ -57,6 +62,16 @@ def _mass_checks(method: Method) -> list[Check]:
         what = f"{method.label}, {substeps or 'adaptive'} steps a frame: velocity after 1 s"
         found.append(within(what, left, math.exp(-RATE * SECONDS), 1e-9, "m/s"))
     return found
+
+
+def _fall_check(method: Method, rate: float) -> Check:
+    body = replace(wobble.stretched(0.0), damping=rate)
+    simulator = Simulator(Scene([body]), method.usual(), device="cpu")
+    *_, last = simulator.run(FALL_FRAMES)
+    speed = -float(last.velocities[0][:, 2].mean())
+    exact = -GRAVITY / rate * math.expm1(-rate * last.time)
+    what = f"{method.label}, α = {rate:g}/s: speed after falling for {FALL_FRAMES} frames"
+    return within(what, speed, exact, 1e-9, "m/s")
 
 
 def _decay(method: Method) -> tuple[wobble.Vectors, wobble.Vectors, float]:

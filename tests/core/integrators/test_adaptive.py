@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from supple.core import Ground, InstabilityError, Scene, SceneError, Simulator, SoftBody
-from supple.core.integrators import Adaptive, Midpoint, RungeKutta4, SymplecticEuler
+from supple.core.integrators import Adaptive, Midpoint, RungeKutta4, SymplecticEuler, adaptive
 from supple.core.materials import NeoHookean, StableNeoHookean
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -83,6 +83,13 @@ def test_steps_that_shrink_without_end_are_given_up_and_the_frames_are_kept(make
         list(simulator.run(2))
     assert simulator.state.frame == 0
     assert torch.isfinite(simulator.state.positions).all()
+
+
+def test_a_frame_of_steps_without_number_is_given_up(make_block, monkeypatch) -> None:
+    monkeypatch.setattr(adaptive, "MOST_SUBSTEPS", 20)
+    simulator = Simulator(_stretched(make_block), Adaptive(SymplecticEuler(), 1e-9))
+    with pytest.raises(InstabilityError, match=r"frame 1 needs steps below"):
+        list(simulator.run(1))
 
 
 def test_an_inverted_body_comes_back_without_a_frame_taken_twice(make_block) -> None:

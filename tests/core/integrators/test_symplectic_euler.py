@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from supple.core import Ground, InstabilityError, Scene, Simulator, SoftBody
-from supple.core.integrators import SymplecticEuler
+from supple.core.integrators import Adaptive, SymplecticEuler
 from supple.core.integrators.stability import spectrum
-from supple.core.materials import NeoHookean, StableNeoHookean
+from supple.core.materials import NeoHookean, StableNeoHookean, StVenantKirchhoff
 from supple.core.system import System
 
 FRAME = 1.0 / 24.0
@@ -128,3 +128,23 @@ def test_a_fixed_number_of_substeps_that_diverges_says_so_and_keeps_the_frames(m
         list(simulator.run(5))
     assert simulator.state.frame == 0
     assert torch.isfinite(simulator.state.positions).all()
+
+
+@pytest.mark.parametrize("integrator", [SymplecticEuler(), Adaptive()], ids=repr)
+def test_more_steps_than_anyone_waits_for_are_refused(make_block, integrator) -> None:
+    body = SoftBody(make_block(size=(1e-3,) * 3), StableNeoHookean(1e12, 0.3), name="Grain")
+    with pytest.raises(InstabilityError, match=r"Grain: .*Symplectic Euler needs \d+ substeps"):
+        Simulator(Scene([body]), integrator)
+
+
+def test_substeps_do_not_double_without_end_from_frame_to_frame(make_block) -> None:
+    """Stretched to twice its length in every frame, this solid gets four times as stiff."""
+    mesh = make_block((1, 1, 2))
+    ends = np.flatnonzero(np.abs(mesh.vertices[:, 2] - 0.5) > 0.4)
+    path = np.array([mesh.vertices[ends] * [1.0, 1.0, 2.0**frame] for frame in range(12)])
+    body = SoftBody(mesh, StVenantKirchhoff(1e4, 0.3), pinned=ends, pin_path=path)
+    simulator = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)), SymplecticEuler())
+    most, taken = 64 * simulator.stepper.substeps, []
+    with pytest.raises(InstabilityError, match="substeps a frame are too few at frame"):
+        taken.extend(frame.report.substeps for frame in simulator.run(12))
+    assert simulator.stepper.substeps < max(taken, default=0) <= most

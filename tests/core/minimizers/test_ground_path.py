@@ -19,9 +19,15 @@ def _random(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
+def _reach(count: int) -> torch.Tensor:
+    return torch.full((count,), REACH, dtype=torch.float64)
+
+
 def _barrier(height: float = 0.0) -> GroundBarrier:
     weights = torch.logspace(-2, 4, COUNT, dtype=torch.float64)
-    return GroundBarrier(torch.randperm(COUNT, generator=_random(41)), weights, height, REACH)
+    return GroundBarrier(
+        torch.randperm(COUNT, generator=_random(41)), weights, height, _reach(COUNT)
+    )
 
 
 def _positions(height: float = 0.0) -> torch.Tensor:
@@ -44,7 +50,7 @@ def _direction(speed: float) -> torch.Tensor:
 
 def _friction(barrier: GroundBarrier, start: torch.Tensor) -> GroundFriction:
     friction = GroundFriction(barrier, 0.5)
-    friction.begin_step(start, SLIP)
+    friction.begin_step(start, torch.full_like(barrier.weights, SLIP))
     return friction
 
 
@@ -107,7 +113,9 @@ def test_it_is_the_straight_line_away_from_the_ground() -> None:
 def test_vertices_that_cannot_touch_go_straight() -> None:
     inner = torch.arange(COUNT // 2)
     outer = torch.arange(COUNT // 2, COUNT)
-    barrier = GroundBarrier(outer, torch.ones(len(outer), dtype=torch.float64), 0.0, REACH)
+    barrier = GroundBarrier(
+        outer, torch.ones(len(outer), dtype=torch.float64), 0.0, _reach(len(outer))
+    )
     positions, direction = _positions(), _direction(1.0)
     path = GroundPath(barrier, None)
     path.start(positions, direction, _stiffness()[:, outer])

@@ -9,6 +9,8 @@ from supple.core.obstacles import BarrierStep
 from supple.core.obstacles.barrier_step import barrier_proximal
 from supple.core.potentials import GroundBarrier
 
+TIME = torch.tensor([0.01], dtype=torch.float64)
+
 
 def _one_vertex(height: float, velocity: tuple[float, float, float]) -> tuple:
     positions = torch.tensor([[0.0], [0.0], [height]], dtype=torch.float64)
@@ -17,7 +19,10 @@ def _one_vertex(height: float, velocity: tuple[float, float, float]) -> tuple:
 
 def _barrier_step(friction: float = 0.0) -> BarrierStep:
     barrier = GroundBarrier(
-        torch.tensor([0]), torch.tensor([100.0], dtype=torch.float64), 0.0, 0.01
+        torch.tensor([0]),
+        torch.tensor([100.0], dtype=torch.float64),
+        0.0,
+        torch.tensor([0.01], dtype=torch.float64),
     )
     return BarrierStep(barrier, torch.tensor([2.0], dtype=torch.float64), friction)
 
@@ -36,20 +41,20 @@ def test_the_proximal_root_is_exact_from_far_below_to_the_edge(stiffness: float)
 @pytest.mark.parametrize("speed", [-0.1, -10.0, -1000.0])
 def test_no_speed_brings_a_vertex_through_the_barrier(speed: float) -> None:
     positions, velocities = _one_vertex(0.02 + 0.01 * speed, (0.0, 0.0, speed))
-    _barrier_step().apply(positions, velocities, 0.01)
+    _barrier_step().apply(positions, velocities, 0.01, TIME)
     assert float(positions[2]) > 0.0
 
 
 def test_a_vertex_out_of_reach_is_left_alone() -> None:
     positions, velocities = _one_vertex(0.02, (1.0, 2.0, -3.0))
-    _barrier_step(0.5).apply(positions, velocities, 0.01)
+    _barrier_step(0.5).apply(positions, velocities, 0.01, TIME)
     assert positions.flatten().tolist() == [0.0, 0.0, 0.02]
     assert velocities.flatten().tolist() == [1.0, 2.0, -3.0]
 
 
 def test_friction_takes_the_coefficient_times_what_the_barrier_gives() -> None:
     positions, velocities = _one_vertex(-0.01, (3.0, 4.0, -2.0))
-    _barrier_step(0.25).apply(positions, velocities, 0.01)
+    _barrier_step(0.25).apply(positions, velocities, 0.01, TIME)
     lost = 5.0 - float(torch.hypot(*velocities[:2]))
     assert lost == pytest.approx(0.25 * (float(velocities[2]) + 2.0))
     assert lost > 0.3
@@ -63,8 +68,10 @@ def test_compiled_loops_and_torch_passes_agree(dtype: torch.dtype) -> None:
     velocities = torch.randn(3, 40, generator=generator, dtype=dtype)
     velocities[:, ::7] = 0.0
     vertices, ones = torch.arange(40), torch.ones(40, dtype=dtype)
-    step = BarrierStep(GroundBarrier(vertices, 50.0 * ones, 0.0, 0.01), 2.0 * ones, 0.4)
+    distances = torch.linspace(0.005, 0.03, 40, dtype=dtype)
+    times = torch.linspace(0.004, 0.01, 40, dtype=dtype)
+    step = BarrierStep(GroundBarrier(vertices, 50.0 * ones, 0.0, distances), 2.0 * ones, 0.4)
     looped, passed = (positions.clone(), velocities.clone()), (positions, velocities)
-    step.apply(*looped, 0.01)
-    step._apply_passes(*passed, 0.01)
+    step.apply(*looped, 0.01, times)
+    step._apply_passes(*passed, 0.01, times)
     torch.testing.assert_close(looped, passed)

@@ -34,6 +34,11 @@ def _meeting(surface: Surface, *settings: float) -> ProjectionStep:
     return ProjectionStep(torch.tensor([0]), surface, *settings)
 
 
+def _times(positions: Tensor) -> Tensor:
+    """(N,) which springs and pushes that are no energy do not ask for."""
+    return torch.full_like(positions[0], STEP)
+
+
 def _swarm(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
     """Points in and about the ball and the plane, some of them at rest."""
     generator = torch.Generator().manual_seed(8)
@@ -50,7 +55,7 @@ def test_a_vertex_inside_is_put_on_the_surface_and_bounces(surface, restitution:
     positions, normal, along = _on(surface, 0.01)
     velocities = -2.0 * normal + 3.0 * along
     expected = positions + 0.01 * normal
-    _meeting(surface, 0.0, restitution).apply(positions, velocities, STEP)
+    _meeting(surface, 0.0, restitution).apply(positions, velocities, STEP, _times(positions))
     torch.testing.assert_close(positions, expected)
     torch.testing.assert_close(velocities, 2.0 * restitution * normal + 3.0 * along)
 
@@ -60,7 +65,7 @@ def test_a_vertex_outside_is_left_alone(surface) -> None:
     positions, normal, along = _on(surface, -0.01)
     velocities = -2.0 * normal + 3.0 * along
     before = positions.clone(), velocities.clone()
-    _meeting(surface, 0.5, 0.5, 3.0).apply(positions, velocities, STEP)
+    _meeting(surface, 0.5, 0.5, 3.0).apply(positions, velocities, STEP, _times(positions))
     assert torch.equal(positions, before[0]) and torch.equal(velocities, before[1])
 
 
@@ -69,7 +74,7 @@ def test_a_vertex_that_already_leaves_keeps_its_speed(surface) -> None:
     positions, normal, along = _on(surface, 0.01)
     velocities = 2.0 * normal + 3.0 * along
     before = velocities.clone()
-    _meeting(surface, 0.5, 0.3).apply(positions, velocities, STEP)
+    _meeting(surface, 0.5, 0.3).apply(positions, velocities, STEP, _times(positions))
     torch.testing.assert_close(velocities, before)
 
 
@@ -79,7 +84,7 @@ def test_friction_takes_the_coefficient_times_the_normal_impulse(surface) -> Non
     velocities = -2.0 * normal + 5.0 * along
     # Two thirds of the way back on the surface: what friction stopped was moved on by too.
     expected = positions + 0.01 * normal - STEP * 0.5 * 3.0 * along
-    _meeting(surface, 0.5, 0.5).apply(positions, velocities, STEP)
+    _meeting(surface, 0.5, 0.5).apply(positions, velocities, STEP, _times(positions))
     torch.testing.assert_close(velocities, normal + (5.0 - 0.5 * 3.0) * along)
     torch.testing.assert_close(positions, expected)
 
@@ -89,7 +94,7 @@ def test_friction_stops_a_slow_vertex_and_does_not_turn_it_round(surface) -> Non
     positions, normal, along = _on(surface, 0.01)
     velocities = -2.0 * normal + 0.5 * along
     expected = positions + 0.01 * normal - STEP * 0.5 * along
-    _meeting(surface, 0.5).apply(positions, velocities, STEP)
+    _meeting(surface, 0.5).apply(positions, velocities, STEP, _times(positions))
     assert float(velocities.abs().max()) < 1e-15
     torch.testing.assert_close(positions, expected)
 
@@ -98,7 +103,7 @@ def test_friction_stops_a_slow_vertex_and_does_not_turn_it_round(surface) -> Non
 def test_the_penalty_is_a_force_along_the_normal_by_speed_and_mass(surface) -> None:
     positions, normal, along = _on(surface, 0.01)
     velocities = 3.0 * normal + 4.0 * along
-    _meeting(surface, 0.0, 0.0, 20.0).apply(positions, velocities, 1e-6)
+    _meeting(surface, 0.0, 0.0, 20.0).apply(positions, velocities, 1e-6, _times(positions))
     # k |v| in m/s², over a step far shorter than 1 / k.
     torch.testing.assert_close(velocities, (3.0 + 1e-6 * 20.0 * 5.0) * normal + 4.0 * along)
 
@@ -107,7 +112,7 @@ def test_the_penalty_is_a_force_along_the_normal_by_speed_and_mass(surface) -> N
 def test_the_penalty_pushes_before_the_vertex_bounces_and_slides(surface) -> None:
     positions, normal, along = _on(surface, 0.01)
     velocities = -3.0 * normal + 4.0 * along
-    _meeting(surface, 0.2, 0.5, 20.0).apply(positions, velocities, STEP)
+    _meeting(surface, 0.2, 0.5, 20.0).apply(positions, velocities, STEP, _times(positions))
     pushed = -3.0 + (1.0 - math.exp(-20.0 * STEP)) * 5.0
     bounced = -0.5 * pushed
     slowed = 4.0 - 0.2 * (bounced + 3.0)
@@ -118,7 +123,7 @@ def test_the_penalty_pushes_before_the_vertex_bounces_and_slides(surface) -> Non
 def test_no_penalty_adds_more_than_the_speed_there_was(surface) -> None:
     positions, normal, _ = _on(surface, 0.01)
     velocities = -2.0 * normal
-    _meeting(surface, 0.0, 0.0, 1e9).apply(positions, velocities, STEP)
+    _meeting(surface, 0.0, 0.0, 1e9).apply(positions, velocities, STEP, _times(positions))
     assert float(velocities.abs().max()) < 1e-12
 
 
@@ -127,21 +132,23 @@ def test_nothing_ends_in_the_ball_however_fast_it_slides_along_it(friction: floa
     positions, velocities = _swarm()
     step = ProjectionStep(torch.arange(300), BALL, friction, 0.3, 10.0)
     inside = int((BALL.nearest(positions)[0] < 0.0).sum())
-    step.apply(positions, velocities, 0.1)
+    step.apply(positions, velocities, 0.1, _times(positions))
     assert inside > 50
     assert float(BALL.nearest(positions)[0].min()) > -1e-15
 
 
 def test_a_vertex_at_the_center_of_the_ball_leaves_upwards() -> None:
     positions, velocities = _column(*BALL.center), _column(0.0, 0.0, 0.0)
-    _meeting(BALL, 0.5).apply(positions, velocities, STEP)
+    _meeting(BALL, 0.5).apply(positions, velocities, STEP, _times(positions))
     torch.testing.assert_close(positions, _column(0.3, -0.2, 0.9))
 
 
 def test_only_the_vertices_it_was_given_are_met() -> None:
     positions, velocities = _swarm()
     before = positions.clone()
-    ProjectionStep(torch.arange(0, 300, 2), BALL, 0.4).apply(positions, velocities, STEP)
+    ProjectionStep(torch.arange(0, 300, 2), BALL, 0.4).apply(
+        positions, velocities, STEP, _times(positions)
+    )
     moved = (positions != before).any(0)
     assert moved[::2].any() and not moved[1::2].any()
 
@@ -151,8 +158,8 @@ def test_only_the_vertices_it_was_given_are_met() -> None:
 def test_compiled_loops_and_torch_passes_agree(surface, dtype: torch.dtype) -> None:
     looped, passed = _swarm(dtype), _swarm(dtype)
     step = ProjectionStep(torch.arange(300), surface, 0.4, 0.3, 5.0)
-    step.apply(*looped, STEP)
-    step._apply_passes(*passed, STEP)
+    step.apply(*looped, STEP, _times(looped[0]))
+    step._apply_passes(*passed, STEP, _times(passed[0]))
     exact = {"rtol": 1e-13, "atol": 1e-14} if dtype == torch.float64 else {}
     torch.testing.assert_close(looped, passed, **exact)
 
@@ -160,12 +167,14 @@ def test_compiled_loops_and_torch_passes_agree(surface, dtype: torch.dtype) -> N
 @SURFACES
 def test_on_a_cuda_device_nothing_waits_for_the_host(surface) -> None:
     expected = _swarm()
-    ProjectionStep(torch.arange(300), surface, 0.4, 0.3, 5.0).apply(*expected, STEP)
+    ProjectionStep(torch.arange(300), surface, 0.4, 0.3, 5.0).apply(
+        *expected, STEP, _times(expected[0])
+    )
     with pretended_cuda() as device:
         positions, velocities = (values.to("cuda") for values in _swarm())
         step = ProjectionStep(torch.arange(300).to("cuda"), surface, 0.4, 0.3, 5.0)
         before = device.waits
-        step.apply(positions, velocities, STEP)
+        step.apply(positions, velocities, STEP, _times(positions))
         assert device.waits == before
         found = positions.cpu(), velocities.cpu()
     torch.testing.assert_close(found, expected, rtol=1e-13, atol=1e-14)

@@ -21,7 +21,7 @@ WAYS = [0.0, 1e-3, 0.3, 0.99, 1.01, 3.0, 1e4]
 @pytest.fixture
 def barrier() -> GroundBarrier:
     weights = torch.tensor([300.0, 20.0, 1.0, 50.0], dtype=torch.float64)
-    return GroundBarrier(TOUCHING, weights, 0.0, REACH)
+    return GroundBarrier(TOUCHING, weights, 0.0, torch.full_like(weights, REACH))
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def start() -> torch.Tensor:
 @pytest.fixture
 def friction(barrier: GroundBarrier, start: torch.Tensor) -> GroundFriction:
     friction = GroundFriction(barrier, COEFFICIENT)
-    friction.begin_step(start, SLIP)
+    friction.begin_step(start, torch.full_like(barrier.weights, SLIP))
     return friction
 
 
@@ -134,7 +134,7 @@ def test_what_the_ground_does_not_push_slides_freely(friction, barrier, start) -
     assert float(_hessian(friction, moved)[1].abs().max()) == 0.0
     away = start.clone()
     away[2] += 2.0 * REACH
-    friction.begin_step(away, SLIP)
+    friction.begin_step(away, torch.full_like(barrier.weights, SLIP))
     assert float(friction.energy(moved)) == 0.0
 
 

@@ -29,7 +29,7 @@ def _one(model: type[Material], poisson: float = 0.3, pinned=None) -> System:
 
 def _constraints(system: System, kind: type[Constraints], step: float) -> Constraints:
     made = kind(system.elasticities[0], system.inverse_mass)
-    made.set_step(step)
+    made.set_step(torch.full_like(system.mass, step * step))
     return made
 
 
