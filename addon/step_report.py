@@ -56,7 +56,8 @@ def _read(folder: Path, *_version: int) -> StepReport:
     if last["iterations"]:
         parts.append(_count(last["iterations"], "iteration"))
     parts += _contacts(last)
-    return StepReport(", ".join(parts), ". ".join(_missed(records) + _held(records)))
+    warnings = [*_missed(records), *_held(records), *_caught(last)]
+    return StepReport(", ".join(parts), ". ".join(warnings))
 
 
 def _contacts(last: Record) -> list[str]:
@@ -85,6 +86,15 @@ def _held(records: list[Record]) -> list[str]:
     return [
         f"Held from {_count(frame, 'frame')} after the start on: {what}"
         for what, frame in first.items()
+    ]
+
+
+def _caught(last: Record) -> list[str]:
+    """Which bodies lie folded over themselves at the end."""
+    return [
+        f"{name} is caught in a folded shape that it does not come out of: begin from a shape that "
+        "is less crumpled, or lower Poisson's ratio until it is out"
+        for name in last.get("caught", ())
     ]
 
 
