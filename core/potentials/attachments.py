@@ -52,8 +52,8 @@ class Attachments:
     ) -> Attachments | None:
         """What attaches the bodies of a scene to each other; None without any.
 
-        k is twenty-five times Young's modulus times the length of an edge, the means of the tets around
-        the vertex or of those around its place, whichever is stiffer.
+        k is twenty-five times Young's modulus times the length of an edge, the means of the tets
+        around the vertex or of those around its place, whichever is stiffer.
 
         Args:
             scene: whose bodies all have tetrahedra.
