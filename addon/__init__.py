@@ -7,7 +7,16 @@ import atexit
 
 import bpy
 
-from . import command_line, operators, panels, preferences, properties, session, standby
+from . import (
+    command_line,
+    ground_overlay,
+    operators,
+    panels,
+    preferences,
+    properties,
+    session,
+    standby,
+)
 from .capture import is_soft_body
 
 CLASSES = [
@@ -26,6 +35,12 @@ def register() -> None:
     command_line.register()
     bpy.app.handlers.load_pre.append(_before_load)
     bpy.app.handlers.load_post.append(_after_load)
+    ground_overlay.register()
+    if not bpy.app.background:
+        # Not at once: Blender is still starting.
+        bpy.app.timers.register(
+            standby.prepare_unless_compiled, first_interval=2.0, persistent=True
+        )
     # Blender unregisters when it quits, the bpy module does not, and crashes over what is left.
     if bpy.app.module:
         atexit.register(unregister)
@@ -33,6 +48,9 @@ def register() -> None:
 
 def unregister() -> None:
     session.stop()
+    if bpy.app.timers.is_registered(standby.prepare_unless_compiled):
+        bpy.app.timers.unregister(standby.prepare_unless_compiled)
+    ground_overlay.unregister()
     atexit.unregister(unregister)
     bpy.app.handlers.load_pre.remove(_before_load)
     bpy.app.handlers.load_post.remove(_after_load)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import bpy
 
 from ..core.errors import SuppleError
-from . import cache, playback, playback_modifier, preview, runs, session
+from . import cache, mesh_reports, playback, playback_modifier, preview, runs, session
 from .bake import shape_keys
 from .capture import soft_bodies
 
@@ -20,12 +20,18 @@ Say = Callable[[str], object]
 
 def simulate(context: bpy.types.Context, say: Say | None = None) -> str:
     """Simulates all soft bodies of the scene, or goes on where a simulation was broken off."""
-    return runs.complete(runs.Simulation(context), context, say)
+    return _complete(runs.Simulation(context), context, say)
 
 
 def tetrahedralize(context: bpy.types.Context, say: Say | None = None) -> str:
     """Fills all soft bodies of the scene and shows their tetrahedra."""
-    return runs.complete(runs.Tetrahedralization(context), context, say)
+    return _complete(runs.Tetrahedralization(context), context, say)
+
+
+def _complete(run: runs.Run, context: bpy.types.Context, say: Say | None) -> str:
+    for warning in run.warnings if say is not None else ():
+        say(f"Warning: {warning}")
+    return runs.complete(run, context, say)
 
 
 def bake(context: bpy.types.Context) -> str:
@@ -66,7 +72,7 @@ def free(context: bpy.types.Context) -> str:
             removed |= playback.detach(obj)
             removed |= shape_keys.free(obj)
     removed |= preview.remove(scene)
-    scene.supple.mesh_report = ""
+    mesh_reports.forget(scene)
     return "Removed all simulated frames." if removed else "There was nothing to remove."
 
 

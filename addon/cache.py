@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import uuid
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import bpy
 
-from ..core.errors import JobError, SuppleError
-from ..core.job import Job, Settings, digest
+from ..core.errors import DamageError, JobError, JobInUseError, SuppleError
+from ..core.job import Job, Settings, digest, lock
 from ..core.scene import Scene
+from ..core.version import version
 from . import preferences
 from .paths import absolute, users_cache
 from .playback import shown_folder
@@ -29,7 +31,7 @@ class OpenedJob:
         job: the folder.
         reached: the last whole frame of those asked for, -1 for none.
         is_complete: whether that is all of them.
-        warning: what was wrong with the folder and made it start over; empty when nothing was.
+        warning: what was wrong with the folder and is made again; empty when nothing was.
     """
 
     job: Job
@@ -42,20 +44,19 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
     """The folder for this run: a new one, or the one in which it was begun.
 
     Raises:
-        SuppleError: when the cache folder cannot be written.
+        SuppleError: when the cache folder cannot be written, or another process simulates there.
     """
     name = digest(described, settings)
     folder = _folder(scene, name)
+    lock.check_free(folder)
     _remove_older(scene, keep=folder)
-    reached, warning = -1, ""
-    if (folder / "scene.json").exists():
-        try:
-            reached = _reached(Job(folder), name)
-        except JobError as error:
-            warning = f"{error} Started over."
-            _remove(folder)
-    reached = min(reached, settings.frame_count)
-    if reached < settings.frame_count:
+    reached, findings = -1, []
+    if folder.exists():
+        reached, findings = _survey(Job(folder), name, settings.frame_count)
+        warning = "; ".join(findings) + ": what is damaged is made again." if findings else ""
+    else:
+        warning = _other_version(scene)
+    if findings or reached < settings.frame_count:
         # Anew even where it was begun: then it may have asked for another number of frames.
         Job.create(folder, described, settings)
     return OpenedJob(Job(folder), reached, reached >= settings.frame_count, warning)
@@ -69,24 +70,57 @@ def free(scene: bpy.types.Scene) -> bool:
     return bool(folders)
 
 
-def _reached(job: Job, name: str) -> int:
-    """The last frame with a checkpoint.
+def _survey(job: Job, name: str, last: int) -> tuple[int, list[str]]:
+    """How many frames of a run can be shown, and what is damaged.
 
-    Raises:
-        JobError: when the folder is not what a worker left there.
+    What the worker will make again is removed: Blender must not show it meanwhile.
+
+    Returns:
+        The last frame, at most ``last``, of the unbroken row of whole ones; what was found.
     """
-    if digest(job.scene, job.settings) != name:
-        raise JobError(f"{job.folder / 'scene.json'} was changed.")
-    checkpoint = job.read_checkpoint()
+    findings = []
+    try:
+        if digest(job.scene, job.settings) != name:
+            findings.append(f"{job.folder / 'scene.json'} was changed")
+    except DamageError as error:
+        findings.append(error.finding)
+    try:
+        if not job.has_solids():
+            return -1, findings
+        if job.run != name:
+            job.truncate_after(-1)
+            job.remove_solids()
+            return -1, [*findings, f"{job.folder} holds another simulation"]
+    except DamageError as error:
+        job.remove_solids()
+        return -1, [*findings, error.finding]
+    damaged = job.damaged_frames(last)
+    if not damaged:
+        return last, findings
+    checkpoint, unusable = job.read_checkpoint()
     frame = -1 if checkpoint is None else checkpoint[0]
-    # The worker forgets these too; Blender must not show them meanwhile.
-    job.forget_after(frame)
-    sizes = {job.frame_path(index).stat().st_size for index in range(frame + 1)}
-    if len(sizes) > 1:
-        raise JobError(f"{job.folder / 'frames'} holds a frame that is cut off.")
-    if frame >= 0 or job.has_solids():
-        job.solids  # noqa: B018 - reading it is the check
-    return frame
+    job.truncate_after(frame)
+    damaged = {index: finding for index, finding in damaged.items() if index <= frame}
+    for index in damaged:
+        job.remove_frame(index)
+    return min(damaged, default=frame + 1) - 1, [*findings, *unusable, *damaged.values()]
+
+
+def _other_version(scene: bpy.types.Scene) -> str:
+    """What to tell of frames on screen that another version simulated; empty where none did."""
+    shown = shown_folder(scene)
+    if shown is None or not shown.is_dir():
+        return ""
+    try:
+        of_version = Job(shown).version
+    except JobError:  # of what is shown, its playback alone is left
+        return ""
+    if of_version == version():
+        return ""
+    return (
+        f"The frames shown were simulated by Supple {of_version}; this is {version()}, which "
+        "simulates them anew and leaves those where they are."
+    )
 
 
 def _folder(scene: bpy.types.Scene, name: str) -> Path:
@@ -147,10 +181,13 @@ def _remove_older(scene: bpy.types.Scene, keep: Path) -> None:
     previous = shown if shown is not None and shown != keep else next(iter(older), None)
     for folder in older:
         if folder != previous:
-            _remove(folder)
+            # Another Blender may have opened the same file.
+            with contextlib.suppress(JobInUseError):
+                _remove(folder)
 
 
 def _remove(folder: Path) -> None:
+    lock.check_free(folder)
     try:
         shutil.rmtree(folder)
     except OSError as error:

@@ -83,16 +83,16 @@ def frame_range(scene: bpy.types.Scene) -> range:
 
 @dataclass(frozen=True)
 class _Reading:
-    """What was read of a scene. Lists go with ``objects``, but for the colliders."""
+    """What was read of a scene. Lists go with ``objects``, but for what they land on."""
 
     objects: list[bpy.types.Object]
     pinned: list[NDArray[np.int32]]
+    landed_on: list[bpy.types.Object]
     shapes: list[Shape]
     motions: list[Motion]
     colliders: list[Sphere | Collider]
     attachments: list[Attachment]
     unit: float
-    touching: bool
 
     @staticmethod
     def of(context: bpy.types.Context, objects: list[bpy.types.Object], frames: range) -> _Reading:
@@ -113,7 +113,7 @@ class _Reading:
             record(context, [*recordings, *(each.recording for each in seen)], frames)
         motions = [lead.motion() for lead in leads]
         colliders = [each.described() for each in seen]
-        return _Reading(objects, pinned, shapes, motions, colliders, attachments, unit, touching)
+        return _Reading(objects, pinned, landed_on, shapes, motions, colliders, attachments, unit)
 
     def bodies(self) -> list[SoftBody]:
         each = zip(self.objects, self.shapes, self.pinned, self.motions, strict=True)
@@ -123,7 +123,7 @@ class _Reading:
 def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
     own, unit, bodies = scene.supple, read.unit, read.bodies()
     contact = None
-    if read.touching and (len(bodies) > 1 or read.colliders or own.contact == "always"):
+    if contact_capture.is_wanted(scene, read.objects, read.landed_on):
         contact = contact_capture.capture_contact(scene, unit)
         each = zip(read.objects, read.shapes, bodies, strict=True)
         bodies = [contact_capture.touching_body(*of_one) for of_one in each]

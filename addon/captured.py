@@ -51,3 +51,7 @@ class Capture:
     settings: Settings
     objects: list[CapturedObject]
     start_frame: int
+
+    @property
+    def end_frame(self) -> int:
+        return self.start_frame + self.settings.frame_count

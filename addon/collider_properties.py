@@ -3,6 +3,8 @@
 
 from bpy.props import BoolProperty, FloatProperty
 
+from .property_options import NOT_KEYED
+
 
 class ColliderSettings:
     """Belongs to the settings of every object."""
@@ -10,6 +12,7 @@ class ColliderSettings:
     collider: BoolProperty(
         name="Collider",
         description="Soft bodies land on this object",
+        options=NOT_KEYED,
     )
     collider_friction: FloatProperty(
         name="Friction",
@@ -18,14 +21,19 @@ class ColliderSettings:
         soft_min=0.0,
         soft_max=2.0,
         precision=2,
+        options=NOT_KEYED,
     )
     collider_sliding_friction: FloatProperty(
-        name="Sliding",
-        description="Share of the friction that is left once something slides",
+        name="Kinetic Friction",
+        description=(
+            "Share of the friction that is left once something slides: a crate is harder to set "
+            "going than to keep going. 1 is all of it"
+        ),
         default=1.0,
         min=0.0,
         max=1.0,
         subtype="FACTOR",
+        options=NOT_KEYED,
     )
     collider_thickness: FloatProperty(
         name="Thickness",
@@ -37,6 +45,7 @@ class ColliderSettings:
         step=0.1,
         subtype="DISTANCE",
         unit="LENGTH",
+        options=NOT_KEYED,
     )
     collider_restitution: FloatProperty(
         name="Bounce",
@@ -45,16 +54,18 @@ class ColliderSettings:
         min=0.0,
         max=1.0,
         subtype="FACTOR",
+        options=NOT_KEYED,
     )
     collider_penalty: FloatProperty(
-        name="Push",
+        name="Penalty (1/s)",
         description=(
-            "How hard a vertex is pushed out that got inside, in 1/s: the faster it moves, the "
-            "harder. 0 only puts it back"
+            "How hard a vertex is pushed out that got inside: the faster it moves, the harder, "
+            "like a mat that gives and throws back. 0 only puts it back"
         ),
         default=0.0,
         soft_min=0.0,
         soft_max=1000.0,
         precision=1,
         step=100,
+        options=NOT_KEYED,
     )

@@ -20,15 +20,24 @@ from .units import exact
 
 NEVER = "never"
 
+Objects = Sequence[bpy.types.Object]
 
-def is_possible(scene: bpy.types.Scene, objects: Sequence[bpy.types.Object]) -> bool:
+
+def is_possible(scene: bpy.types.Scene, objects: Objects) -> bool:
     """Whether the settings let soft bodies touch each other and meshes; colliders are spheres
     where they do not."""
     taken = integrators.of_bodies(objects, scene) or (scene.supple.integrator,)
     return scene.supple.contact != NEVER and integrators.know_contact(taken)
 
 
-def check_integrators(scene: bpy.types.Scene, objects: Sequence[bpy.types.Object]) -> None:
+def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bool:
+    """Whether soft bodies get contact: where it is possible, and there is something to meet."""
+    if not is_possible(scene, bodies):
+        return False
+    return len(bodies) > 1 or bool(colliders) or scene.supple.contact == "always"
+
+
+def check_integrators(scene: bpy.types.Scene, objects: Objects) -> None:
     """Refuses bodies that should touch each other and cannot.
 
     Raises:
@@ -51,9 +60,7 @@ def check_integrators(scene: bpy.types.Scene, objects: Sequence[bpy.types.Object
         )
 
 
-def check_spheres(
-    scene: bpy.types.Scene, objects: Sequence[bpy.types.Object], collider: bpy.types.Object
-) -> None:
+def check_spheres(scene: bpy.types.Scene, objects: Objects, collider: bpy.types.Object) -> None:
     """Refuses implicit steps with the spheres that stand for colliders where nothing touches.
 
     Raises:
@@ -113,7 +120,9 @@ def _surface(obj: bpy.types.Object, shape: Shape) -> ContactSurface | None:
     if share < 1.0:
         vertices, faces = decimated(vertices, faces, share)
     if len(faces) == 0:
-        raise CaptureError(f"{obj.name}: nothing is left of its contact surface; raise Detail.")
+        raise CaptureError(
+            f"{obj.name}: nothing is left of its contact surface; raise its Decimate Ratio."
+        )
     # Nothing can touch a loose point.
     return ContactSurface(*without_strays(vertices, faces))
 

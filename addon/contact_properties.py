@@ -13,6 +13,7 @@ from bpy.props import (
 
 from .capture import is_soft_body
 from .colliders import is_collider
+from .property_options import NOT_KEYED
 
 
 class BodyContactSettings:
@@ -28,14 +29,19 @@ class BodyContactSettings:
         soft_min=0.0,
         soft_max=2.0,
         precision=2,
+        options=NOT_KEYED,
     )
     sliding_friction: FloatProperty(
-        name="Sliding",
-        description="Share of the friction that is left once it slides",
+        name="Kinetic Friction",
+        description=(
+            "Share of the friction that is left once it slides: a crate is harder to set going "
+            "than to keep going. 1 is all of it"
+        ),
         default=1.0,
         min=0.0,
         max=1.0,
         subtype="FACTOR",
+        options=NOT_KEYED,
     )
     contact_surface: EnumProperty(
         name="Surface",
@@ -49,17 +55,19 @@ class BodyContactSettings:
             ),
         ],
         default="tetrahedra",
+        options=NOT_KEYED,
     )
     contact_detail: FloatProperty(
-        name="Detail",
+        name="Decimate Ratio",
         description=(
             "Share of the faces that are kept in a simpler copy of the mesh, which touches in its "
-            "place: quicker"
+            "place: quicker, and coarser where things lie on each other. Your mesh stays as it is"
         ),
         default=1.0,
         min=0.01,
         max=1.0,
         subtype="FACTOR",
+        options=NOT_KEYED,
     )
 
 
@@ -83,6 +91,7 @@ class AttachSettings:
             "Vertex group that is attached: its vertices with a weight above 0.5 keep their place "
             "on the object"
         ),
+        options=NOT_KEYED,
     )
 
 
@@ -107,6 +116,7 @@ class SceneContactSettings:
             ),
         ],
         default="automatic",
+        options=NOT_KEYED,
     )
     contact_distance: FloatProperty(
         name="Distance",
@@ -121,6 +131,7 @@ class SceneContactSettings:
         step=0.01,
         subtype="DISTANCE",
         unit="LENGTH",
+        options=NOT_KEYED,
     )
     contact_formulation: EnumProperty(
         name="Method",
@@ -130,9 +141,13 @@ class SceneContactSettings:
             ("original", "Original", "Adds up pairs, and adapts its stiffness as the scene goes"),
         ],
         default="convergent",
+        options=NOT_KEYED,
     )
     self_contact: BoolProperty(
-        name="Self Contact", description="A soft body touches itself", default=True
+        name="Self Contact",
+        description="A soft body touches itself",
+        default=True,
+        options=NOT_KEYED,
     )
     friction_updates: IntProperty(
         name="Friction Passes",
@@ -143,4 +158,5 @@ class SceneContactSettings:
         default=0,
         min=0,
         soft_max=10,
+        options=NOT_KEYED,
     )

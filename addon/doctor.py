@@ -15,23 +15,27 @@ from typing import Any
 import bpy
 
 from ..core.errors import SuppleError
-from . import cache, solver_environment
+from . import cache, solver_environment, solver_packages
 from .solver_environment import Environment
+from .solver_packages import PACKAGES, Package
 
 _PROBE = """
-import json, platform, sys
-found = {"python": platform.python_version(), "machine": platform.machine(), "path": sys.path}
-import numpy
-found["numpy"] = numpy.__version__
-import torch
-found["torch"] = torch.__version__
-found["threads"] = torch.get_num_threads()
-try:
-    import numba
-    found["numba"] = numba.__version__
-except ImportError:
-    found["numba"] = ""
-found["cuda"] = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+import importlib, importlib.metadata, json, platform, sys
+found = {"python": platform.python_version(), "machine": platform.machine()}
+found["packages"], found["errors"] = packages, errors = {}, {}
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+        packages[name] = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        packages[name] = "of an unknown version"
+    except (ImportError, OSError) as error:
+        packages[name], errors[name] = None, str(error)
+found["threads"], found["cuda"] = None, ""
+if packages.get("torch"):
+    import torch
+    found["threads"] = torch.get_num_threads()
+    found["cuda"] = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
 print(json.dumps(found))
 """
 _PROBE_SECONDS = 120.0
@@ -44,6 +48,7 @@ class Finding:
     what: str
     value: str
     cure: str = ""
+    is_lacking: bool = False
 
     def __str__(self) -> str:
         line = f"{self.what + ':':<16} {self.value}"
@@ -58,7 +63,12 @@ def report() -> str:
 def in_words(findings: list[Finding]) -> str:
     """One line each, with the cure below every problem."""
     problems = sum(bool(finding.cure) for finding in findings)
-    end = f"{problems} problem(s) found." if problems else "All is well."
+    lacking = sum(finding.is_lacking for finding in findings)
+    end = "All is well."
+    if problems:
+        end = f"{problems} problem(s) found."
+    elif lacking:
+        end = f"All that is needed is there; {lacking} optional package(s) are missing."
     return "\n".join([*map(str, findings), end])
 
 
@@ -95,7 +105,8 @@ def _folder_state(folder: Path | None) -> str:
 
 
 def _probe(environment: Environment) -> list[Finding]:
-    command = [str(environment.python), "-s", "-P", "-c", _PROBE]
+    names = [package.name for package in PACKAGES]
+    command = [str(environment.python), "-s", "-P", "-c", _PROBE, *names]
     try:
         done = subprocess.run(
             command,
@@ -111,10 +122,10 @@ def _probe(environment: Environment) -> list[Finding]:
         )
     except subprocess.TimeoutExpired:
         cure = "Look for a virus scanner or a slow network drive, then try again."
-        return [Finding("PyTorch", f"no answer within {_PROBE_SECONDS:.0f} s", cure)]
+        return [Finding("Solver", f"no answer within {_PROBE_SECONDS:.0f} s", cure)]
     except OSError as error:
         cure = "Name another Python in Supple's preferences, or empty that field."
-        return [Finding("PyTorch", f"this Python does not start: {error.strerror}", cure)]
+        return [Finding("Solver", f"this Python does not start: {error.strerror}", cure)]
     if done.returncode != 0:
         return [_failure(done, environment)]
     return _facts(json.loads(done.stdout.splitlines()[-1]), environment)
@@ -123,7 +134,7 @@ def _probe(environment: Environment) -> list[Finding]:
 def _failure(done: subprocess.CompletedProcess[str], environment: Environment) -> Finding:
     words = done.stderr.strip().splitlines()
     why = words[-1] if words else f"exit status {done.returncode}"
-    return Finding("PyTorch", f"cannot be imported: {why}", _cure(environment))
+    return Finding("Solver", f"its packages cannot be imported: {why}", _cure(environment))
 
 
 def _cure(environment: Environment) -> str:
@@ -136,16 +147,29 @@ def _cure(environment: Environment) -> str:
 
 
 def _facts(found: dict[str, Any], environment: Environment) -> list[Finding]:
-    numba = Finding("numba", found["numba"])
-    if not found["numba"]:
-        numba = Finding("numba", "missing: the CPU runs slower kernels", _cure(environment))
+    wanted = solver_packages.required_names()
+    python = Finding("Solver runs on", f"Python {found['python']}, {found['machine']}")
+    packages = [_package(package, found, wanted[package.name], environment) for package in PACKAGES]
     return [
-        Finding("PyTorch", f"{found['torch']} on Python {found['python']}, {found['machine']}"),
-        Finding("NumPy", found["numpy"]),
-        numba,
+        python,
+        *packages,
         Finding("Threads", str(found["threads"])),
         Finding("Graphics card", found["cuda"] or "none that PyTorch can use; the CPU computes"),
     ]
+
+
+def _package(
+    package: Package, found: dict[str, Any], is_made: bool, environment: Environment
+) -> Finding:
+    version: str | None = found["packages"][package.name]
+    if version is not None:
+        return Finding(package.label, version)
+    if not is_made:
+        return Finding(package.label, f"not made for this machine: {package.loss}")
+    why = f"{found['errors'][package.name]}: {package.loss}"
+    if package.is_optional:
+        return Finding(package.label, f"optional, {why}", is_lacking=True)
+    return Finding(package.label, why, _cure(environment), is_lacking=True)
 
 
 def _cache() -> Finding:

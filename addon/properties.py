@@ -18,132 +18,21 @@ from bpy.props import (
 from . import integrators
 from .collider_properties import ColliderSettings
 from .contact_properties import AttachSettings, BodyContactSettings, SceneContactSettings
+from .material_properties import MaterialSettings
+from .property_options import HIDDEN, NOT_KEYED
 
-HIDDEN = {"HIDDEN"}
 
-
-class SuppleObject(AttachSettings, BodyContactSettings, ColliderSettings, bpy.types.PropertyGroup):
+class SuppleObject(
+    MaterialSettings,
+    AttachSettings,
+    BodyContactSettings,
+    ColliderSettings,
+    bpy.types.PropertyGroup,
+):
     """Settings of one soft body, or of one object that soft bodies land on."""
 
-    enabled: BoolProperty(name="Soft Body", description="Simulate this object as an elastic solid")
-    model: EnumProperty(
-        name="Model",
-        description="How the material answers to large deformations; all agree for small ones",
-        items=[
-            (
-                "stable_neo_hookean",
-                "Stable Neo-Hookean",
-                "Flesh, jelly, rubber: keeps its volume and recovers from being turned inside out",
-            ),
-            (
-                "neo_hookean",
-                "Neo-Hookean",
-                "The rubber of textbooks: resists being crushed without limit; no inside out",
-            ),
-            (
-                "corotated_linear",
-                "Corotated Linear",
-                "Simple and quick to understand, as in game engines; for moderate stretches",
-            ),
-            (
-                "st_venant_kirchhoff",
-                "St. Venant–Kirchhoff",
-                "Large turns and small stretches; gives way when it is pressed hard",
-            ),
-            (
-                "as_rigid_as_possible",
-                "As Rigid As Possible",
-                "Cartoon stretch: holds its shape, but not its volume",
-            ),
-            (
-                "linear",
-                "Linear",
-                "For small deformations only: a body that turns swells. For teaching",
-            ),
-        ],
-        default="stable_neo_hookean",
-    )
-    young: FloatProperty(
-        name="Stiffness",
-        description=(
-            "Young's modulus in pascal: how hard the material is to stretch. Jelly 5e3, "
-            "flesh 1e4, soft rubber 1e6"
-        ),
-        default=1e5,
-        soft_min=1e3,
-        soft_max=1e7,
-        precision=0,
-        step=100_000,
-    )
-    poisson: FloatProperty(
-        name="Bulging",
-        description=(
-            "Poisson's ratio: how much it bulges at the sides when pressed. 0 not at all, 0.49 "
-            "nearly keeps its volume; it must stay below 0.5"
-        ),
-        default=0.45,
-        min=-1.0,
-        max=0.5,
-        soft_min=0.0,
-        soft_max=0.49,
-        precision=3,
-        step=1,
-    )
-    guard: FloatProperty(
-        name="Guard",
-        description=(
-            "How hard the material holds against being crushed, in units of its stiffness: it "
-            "else gives way. 0 for none, 1000 is a start"
-        ),
-        default=0.0,
-        min=0.0,
-        soft_max=10_000.0,
-        precision=0,
-        step=10_000,
-    )
-    density: FloatProperty(
-        name="Density",
-        description="Mass in kg/m³. Water and jelly 1000, foam 50, rubber 1200",
-        default=1000.0,
-        soft_min=10.0,
-        soft_max=10_000.0,
-        precision=0,
-        step=1000,
-    )
-    damping: FloatProperty(
-        name="Damping",
-        description=(
-            "How fast all motion dies away, in 1/s, in proportion to mass: it slows falling and "
-            "turning too, like moving in syrup"
-        ),
-        default=0.5,
-        soft_min=0.0,
-        soft_max=10.0,
-        precision=2,
-        step=10,
-    )
-    stiffness_damping: FloatProperty(
-        name="Inner Damping",
-        description=(
-            "How much the material resists changing its shape quickly, in seconds: calms the "
-            "wobble, fast wobbles most, and leaves falling and turning alone. Rubber 0.002, "
-            "flesh 0.01"
-        ),
-        soft_min=0.0,
-        soft_max=0.1,
-        precision=4,
-        step=0.1,
-    )
-    viscosity: FloatProperty(
-        name="Viscosity",
-        description=(
-            "Thickness of a liquid that fills the material, in Pa s: resists shearing whatever "
-            "the stiffness is. Honey has 10"
-        ),
-        soft_min=0.0,
-        soft_max=1000.0,
-        precision=1,
-        step=100,
+    enabled: BoolProperty(
+        name="Soft Body", description="Simulate this object as an elastic solid", options=NOT_KEYED
     )
     resolution: IntProperty(
         name="Resolution",
@@ -155,6 +44,7 @@ class SuppleObject(AttachSettings, BodyContactSettings, ColliderSettings, bpy.ty
         min=1,
         soft_min=4,
         soft_max=64,
+        options=NOT_KEYED,
     )
     mesh_method: EnumProperty(
         name="Method",
@@ -165,6 +55,7 @@ class SuppleObject(AttachSettings, BodyContactSettings, ColliderSettings, bpy.ty
             ("tetgen", "TetGen", "Keeps the surface exactly; closed clean meshes; needs tetgen"),
         ],
         default="lattice",
+        options=NOT_KEYED,
     )
     pin_group: StringProperty(
         name="Pin Group",
@@ -172,25 +63,35 @@ class SuppleObject(AttachSettings, BodyContactSettings, ColliderSettings, bpy.ty
             "Vertex group that is held in place, or led by the object where that is animated. "
             "Vertices with a weight above 0.5 are pinned"
         ),
+        options=NOT_KEYED,
     )
     integrator: EnumProperty(
-        name="This Body",
+        name="Integrator",
         description="How the solver takes this body from one frame to the next",
         items=integrators.BODY_ITEMS,
         default=integrators.SCENE,
+        options=NOT_KEYED,
     )
     is_preview: BoolProperty(options=HIDDEN)
     simulated_vertices: IntProperty(options=HIDDEN)
+    mesh_report: StringProperty(options=HIDDEN)
 
 
 class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
     """Settings that all soft bodies of a scene share."""
 
     use_ground: BoolProperty(
-        name="Ground", description="Soft bodies land on a level ground", default=True
+        name="Ground",
+        description="Soft bodies land on a level ground",
+        default=True,
+        options=NOT_KEYED,
     )
     ground_height: FloatProperty(
-        name="Height", description="Height of the ground", subtype="DISTANCE", unit="LENGTH"
+        name="Height",
+        description="Height of the ground",
+        subtype="DISTANCE",
+        unit="LENGTH",
+        options=NOT_KEYED,
     )
     ground_friction: FloatProperty(
         name="Friction",
@@ -199,15 +100,17 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         soft_min=0.0,
         soft_max=2.0,
         precision=2,
+        options=NOT_KEYED,
     )
     ground_response: EnumProperty(
-        name="Contact",
+        name="Response",
         description="How the ground holds soft bodies up",
         items=[
             ("barrier", "Smooth", "Pushes harder the closer a body comes, which never touches it"),
             ("projection", "Bouncy", "Puts back what falls below, with a bounce of its own"),
         ],
         default="barrier",
+        options=NOT_KEYED,
     )
     ground_restitution: FloatProperty(
         name="Bounce",
@@ -216,33 +119,42 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         min=0.0,
         max=1.0,
         subtype="FACTOR",
+        options=NOT_KEYED,
     )
     ground_penalty: FloatProperty(
-        name="Push",
+        name="Penalty (1/s)",
         description=(
-            "How hard a vertex is pushed out that fell below, in 1/s: the faster it moves, the "
-            "harder. 0 only puts it back"
+            "How hard a vertex is pushed out that fell below: the faster it moves, the harder, "
+            "like a mat that gives and throws back. 0 only puts it back"
         ),
         default=0.0,
         soft_min=0.0,
         soft_max=1000.0,
         precision=1,
         step=100,
+        options=NOT_KEYED,
     )
     use_scene_range: BoolProperty(
         name="Scene Frame Range",
         description="Simulate from the scene's first frame to its last",
         default=True,
+        options=NOT_KEYED,
     )
     frame_start: IntProperty(
-        name="Start", description="Frame that shows the bodies before they move", default=1
+        name="Start",
+        description="Frame that shows the bodies before they move",
+        default=1,
+        options=NOT_KEYED,
     )
-    frame_end: IntProperty(name="End", description="Last frame to simulate", default=100)
+    frame_end: IntProperty(
+        name="End", description="Last frame to simulate", default=100, options=NOT_KEYED
+    )
     integrator: EnumProperty(
         name="Integrator",
         description="How the solver goes from one frame to the next",
         items=integrators.ITEMS,
         default="automatic",
+        options=NOT_KEYED,
     )
     step_tolerance: FloatProperty(
         name="Tolerance",
@@ -254,6 +166,7 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         step=0.01,
         subtype="DISTANCE",
         unit="LENGTH",
+        options=NOT_KEYED,
     )
     substeps: IntProperty(
         name="Substeps",
@@ -261,16 +174,18 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         default=0,
         min=0,
         soft_max=1000,
+        options=NOT_KEYED,
     )
     device: EnumProperty(
         name="Device",
-        description="What computes",
+        description="What computes: the processor or the graphics card",
         items=[
             ("auto", "Automatic", "The graphics card where it helps and there is one"),
             ("cpu", "CPU", "The processor"),
             ("cuda", "GPU (CUDA)", "An NVIDIA graphics card"),
         ],
         default="auto",
+        options=NOT_KEYED,
     )
     precision: EnumProperty(
         name="Precision",
@@ -280,6 +195,7 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
             ("float32", "Single", "7 digits; faster, most of all on graphics cards"),
         ],
         default="float64",
+        options=NOT_KEYED,
     )
     cache_folder: StringProperty(
         name="Cache",
@@ -291,7 +207,6 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         options={"PATH_SUPPORTS_BLEND_RELATIVE"},
     )
     unsaved_name: StringProperty(options=HIDDEN)
-    mesh_report: StringProperty(options=HIDDEN)
 
 
 def attach() -> None:

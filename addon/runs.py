@@ -14,25 +14,44 @@ import bpy
 
 from ..core.errors import JobError, SuppleError
 from ..core.job import Job
-from . import cache, intersections, preview, session, step_report
+from . import (
+    cache,
+    ignored,
+    intersections,
+    mesh_reports,
+    preview,
+    session,
+    solver_environment,
+    step_report,
+)
 from .capture import capture
+from .captured import Capture
 from .playback import Playback
 from .session import Session, State
+from .timeline import on_timeline
 
 # Long enough to show many frames at once, short enough to keep the window at hand.
 STEP_SECONDS = 0.05
 PAUSE_SECONDS = 0.02
+# Between lines of a log that somebody reads.
+SAY_SECONDS = 1.0
+
+PREPARING = "Preparing the solver for first use …"
 
 
 class Run(Protocol):
     """Work that goes on in the worker while Blender does something else.
 
-    ``warning`` is what the user should know before it begins, or empty; ``job`` is what the
-    worker works on.
+    ``warnings`` are what the user should know before it begins; ``job`` is what the worker works
+    on.
     """
 
-    warning: str
+    warnings: list[str]
     job: Job
+
+    @property
+    def start_frame(self) -> int:
+        """The timeline's number of the job's frame 0."""
 
     def step(self) -> bool:
         """Takes over what is new. True while there is more to come; raises SuppleError."""
@@ -65,19 +84,31 @@ class Simulation:
     """
 
     def __init__(self, context: bpy.types.Context) -> None:
-        captured = capture(context)
+        self._captured = captured = capture(context)
+        if captured.scene.contact is not None:
+            solver_environment.check_contact()
         opened = cache.open_job(context.scene, captured.scene, captured.settings)
-        self.warning = opened.warning
+        self.warnings = _warnings(context, opened, captured)
         self.playback = Playback(opened.job, captured)
         self.job = opened.job
-        self._frame_count = captured.settings.frame_count
         self._reached = opened.reached
+        self._preparing: float | None = None
         self._session: Session | None = None
         if not opened.is_complete:
             self._session = session.start(opened.job, opened.reached)
         preview.remove(context.scene)
 
+    @property
+    def start_frame(self) -> int:
+        return self._captured.start_frame
+
     def step(self) -> bool:
+        try:
+            return self._step()
+        except SuppleError as error:
+            raise SuppleError(on_timeline(str(error), self.start_frame)) from error
+
+    def _step(self) -> bool:
         state = self._poll()
         if self._take_over():
             self.playback.attach()
@@ -88,30 +119,34 @@ class Simulation:
         return False
 
     def progress(self) -> float:
-        return max(self.playback.last_frame, 0) / self._frame_count
+        if self._preparing is not None:
+            return self._preparing
+        return max(self.playback.last_frame, 0) / self._captured.settings.frame_count
 
     def describe(self) -> str:
+        if self._preparing is not None:
+            return PREPARING
         if self._session is not None and self._session.state is State.MESHING:
             return "Filling with tetrahedra"
-        shown = max(self.playback.last_frame, 0)
-        return f"Simulating frame {shown} of {self._frame_count}"
+        return f"Simulating frame {self._shown_of_all()}"
 
     def cancel(self) -> str:
         if self._session is not None:
             self._session.cancel()
-        return (
-            f"Cancelled after frame {max(self.playback.last_frame, 0)} of {self._frame_count}; "
-            "Simulate goes on from there."
-        )
+        return f"Cancelled after frame {self._shown_of_all()}; Simulate goes on from there."
+
+    def _shown_of_all(self) -> str:
+        shown = self.start_frame + max(self.playback.last_frame, 0)
+        return f"{shown} of {self._captured.end_frame}"
 
     def finish(self, context: bpy.types.Context) -> str:
         # Once more, for what an undo took away meanwhile.
         self.playback.attach()
-        context.scene.supple.mesh_report = _lines(self.job)
-        parts = [f"Simulated {self._frame_count} frames."]
+        mesh_reports.keep(self.job, self._captured)
+        parts = [f"Simulated frames {self.start_frame} to {self._captured.end_frame}."]
         if self._session is None:
             parts = ["Nothing has changed since the last simulation; its frames are shown."]
-        parts += step_report.read(self.job).sentences()
+        parts += step_report.read(self.job, self.start_frame).sentences()
         if missing := self.playback.missing():
             parts.append(f"No soft body any more: {', '.join(missing)}.")
         return " ".join(parts)
@@ -120,9 +155,8 @@ class Simulation:
         try:
             return self.playback.extend(self._reached, STEP_SECONDS)
         except JobError:
-            # Without its damaged frames, the next run sees that it has to start over.
+            # The next run sees what is damaged, and makes it again.
             self.cancel()
-            self.job.forget_after(self.playback.last_frame)
             raise
 
     def _poll(self) -> State:
@@ -130,6 +164,7 @@ class Simulation:
             return State.FINISHED
         state = self._session.poll()
         self._reached = self._session.last_frame
+        self._preparing = self._session.preparing()
         return state
 
 
@@ -146,11 +181,15 @@ class Tetrahedralization:
     def __init__(self, context: bpy.types.Context) -> None:
         self._captured = capture(context)
         opened = cache.open_job(context.scene, self._captured.scene, self._captured.settings)
-        self.warning = opened.warning
+        self.warnings = _warnings(context, opened, self._captured)
         self.job = opened.job
         self._session: Session | None = None
         if not self.job.has_solids():
             self._session = session.start(self.job, mesh_only=True)
+
+    @property
+    def start_frame(self) -> int:
+        return self._captured.start_frame
 
     def step(self) -> bool:
         if self._session is None:
@@ -173,15 +212,17 @@ class Tetrahedralization:
 
     def finish(self, context: bpy.types.Context) -> str:
         preview.show(context.scene, self.job, self._captured)
-        context.scene.supple.mesh_report = _lines(self.job)
-        count = sum(report["tets"] for report in self.job.mesh_reports())
-        return f"Made {count} tetrahedra; the preview lies in the collection {preview.COLLECTION}."
+        mesh_reports.keep(self.job, self._captured)
+        return (
+            f"{mesh_reports.in_words(self.job)} "
+            f"The preview lies in the collection {preview.COLLECTION}."
+        )
 
 
 def complete(
     run: Run, context: bpy.types.Context, say: Callable[[str], object] | None = None
 ) -> str:
-    """Takes all steps at once, telling ``say`` how far it is about once a second.
+    """Takes all steps at once, telling ``say`` what is new, at most once a second.
 
     Returns:
         What to tell the user.
@@ -189,13 +230,14 @@ def complete(
     Raises:
         SuppleError: when the run fails; the frames so far are kept and shown.
     """
-    spoken = 0.0
+    spoken, said = 0.0, ""
     intersections.forget()
     try:
         while run.step():
-            if say is not None and time.monotonic() - spoken >= 1.0:
-                say(run.describe())
-                spoken = time.monotonic()
+            words = run.describe()
+            if say is not None and words != said and time.monotonic() - spoken >= SAY_SECONDS:
+                say(words)
+                spoken, said = time.monotonic(), words
             time.sleep(PAUSE_SECONDS)
     except SuppleError as error:
         run.cancel()
@@ -207,5 +249,6 @@ def complete(
     return run.finish(context)
 
 
-def _lines(job: Job) -> str:
-    return "\n".join(f"{report['name']}: {report['summary']}" for report in job.mesh_reports())
+def _warnings(context: bpy.types.Context, opened: cache.OpenedJob, captured: Capture) -> list[str]:
+    damage = [on_timeline(opened.warning, captured.start_frame)] if opened.warning else []
+    return damage + ignored.messages(context)

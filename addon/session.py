@@ -13,7 +13,9 @@ import subprocess
 import sys
 from enum import Enum
 
+from ..core import warm_up
 from ..core.errors import SuppleError
+from ..core.files import remove, why_not_written
 from ..core.job import OUTPUT, Job
 from . import solver_environment, standby
 
@@ -53,6 +55,10 @@ class Session:
         self._output = job.folder / OUTPUT
         self._process = self._start(mesh_only)
 
+    def preparing(self) -> float | None:
+        """How far the worker is with compiling its loops, 0 … 1; None when it compiles none."""
+        return warm_up.progress(self._output) if self.state.runs else None
+
     def poll(self) -> State:
         """Looks what the worker has done since the last time; costs next to nothing."""
         if not self.state.runs:
@@ -60,7 +66,8 @@ class Session:
         status = self._process.poll()
         if self.state is State.MESHING and self.job.has_solids():
             self.state = State.SIMULATING
-        while self.job.has_frame(self.last_frame + 1):
+        # Frames can be read only with their tetrahedra, which may have to be made again.
+        while self.state is State.SIMULATING and self.job.has_frame(self.last_frame + 1):
             self.last_frame += 1
         if status is not None:
             self._end(State.FINISHED if status == 0 else State.FAILED)
@@ -73,12 +80,17 @@ class Session:
             self._end(State.CANCELLED)
 
     def _start(self, mesh_only: bool) -> subprocess.Popen[bytes]:
-        self._output.unlink(missing_ok=True)
-        if (waiting := standby.take(self.job.folder, mesh_only)) is not None:
+        remove(self._output)
+        # One that only fills meshes needs no solver, and is there as quickly.
+        if not mesh_only and (waiting := standby.take(self.job.folder)) is not None:
             return waiting
         extra = ["--mesh-only"] if mesh_only else []
         command = solver_environment.worker_command(self.job.folder, "--stop-with-parent", *extra)
-        with self._output.open("wb") as output:
+        try:
+            output = self._output.open("wb")
+        except OSError as error:
+            raise SuppleError(why_not_written(self._output, error)) from error
+        with output:
             return solver_environment.start_worker(command, output.fileno(), self.job.folder)
 
     def _end(self, state: State) -> None:

@@ -8,6 +8,7 @@ worker itself will see them, which is not where Blender's process does.
 from __future__ import annotations
 
 import os
+import platform
 import site
 import subprocess
 import sys
@@ -18,8 +19,9 @@ from pathlib import Path
 import bpy
 
 from ..core.errors import SuppleError
-from . import preferences
+from . import preferences, solver_packages
 from .paths import users_cache
+from .solver_packages import REQUIREMENTS
 
 ROOT = Path(__file__).resolve().parent.parent
 # Windows opens a console for a program that is not told otherwise.
@@ -102,12 +104,50 @@ def why_not_found() -> str:
     if solver_folder() is None:
         return (
             f"The solver needs PyTorch, which {sys.executable or 'this Python'} does not have. "
-            f"Install {ROOT / 'requirements' / 'solver.txt'} there with pip."
+            f"Install {REQUIREMENTS} there with pip."
         )
     return (
         "The solver needs PyTorch, which is not installed yet. Choose Install Solver in Supple's "
         "preferences, or name a Python there that has it."
     )
+
+
+def check_contact() -> None:
+    """Refuses contact where its package is known to be missing.
+
+    Raises:
+        SuppleError: with the cure.
+    """
+    if obstacle := why_no_contact():
+        raise SuppleError(obstacle)
+
+
+def why_no_contact() -> str:
+    """Why soft bodies cannot touch each other here, and the cure; empty where they can.
+
+    A Python named in the preferences is not looked into: its worker says what it lacks.
+    """
+    environment = find()
+    if environment is None or named_python() is not None:
+        return ""
+    own = [] if environment.site is None else [str(environment.site)]
+    if PathFinder.find_spec("ipctk", [*own, *site.getsitepackages()]) is not None:
+        return ""
+    if not solver_packages.required_names()["ipctk"]:
+        return (
+            "Contact needs the package ipctk, which is not made for this machine "
+            f"({platform.machine()}). Set Contact to Never."
+        )
+    cure = "Choose Install Solver" if can_install() else f"Install {REQUIREMENTS} there with pip"
+    return (
+        f"Contact needs the package ipctk, which the solver does not have. {cure}, or set Contact "
+        "to Never."
+    )
+
+
+def can_install() -> bool:
+    """Whether what Supple installs is what runs: not with a Python of the user's."""
+    return named_python() is None and solver_folder() is not None
 
 
 def variables(environment: Environment) -> dict[str, str]:

@@ -22,8 +22,7 @@ import bpy
 
 from ..core.errors import SuppleError
 from . import solver_environment
-
-REQUIREMENTS = solver_environment.ROOT / "requirements" / "solver.txt"
+from .solver_packages import REQUIREMENTS
 
 _LAST_LINES = 3
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.errors import JobError
 from ..core.job import Job
+from .timeline import on_timeline
 
 Record = dict[str, Any]
 
@@ -33,30 +34,36 @@ class StepReport:
         return [f"{text}." for text in (self.steps, self.warning) if text]
 
 
-def read(job: Job) -> StepReport:
-    """The report on the frames so far. Panels ask at every redraw: an unchanged log is not read."""
+def read(job: Job, start_frame: int) -> StepReport:
+    """The report on the frames so far. Panels ask at every redraw: an unchanged log is not read.
+
+    Args:
+        job: that is simulated.
+        start_frame: the timeline's number of its frame 0.
+    """
     try:
         status = job.log_path.stat()
     except OSError:  # not begun yet, or the cache is not there any more
         return StepReport()
-    return _read(job.folder, status.st_mtime_ns, status.st_size)
+    return _read(job.folder, start_frame, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=1)
-def _read(folder: Path, *_version: int) -> StepReport:
+def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
     try:
-        records = Job(folder).records()
+        records, lost = Job(folder).records(), Job(folder).lost_records()
     except JobError as error:
-        return StepReport(warning=str(error))
+        return StepReport(warning=on_timeline(str(error), start_frame))
     # Frames of a version that knew one integrator alone do not name it.
     if not records or "integrator" not in records[-1]:
-        return StepReport()
+        return StepReport(warning=lost)
     last = records[-1]
-    parts = [last["integrator"], f"{_count(last['substeps'], 'step')} a frame"]
-    if last["iterations"]:
+    parts = [last["integrator"], f"{_count(last.get('substeps', 1), 'step')} a frame"]
+    if last.get("iterations"):
         parts.append(_count(last["iterations"], "iteration"))
     parts += _contacts(last)
-    warnings = [*_missed(records), *_held(records), *_caught(last)]
+    warnings = [*_missed(records), *_held(records, start_frame), *_caught(last)]
+    warnings += [lost] if lost else []
     return StepReport(", ".join(parts), ". ".join(warnings))
 
 
@@ -77,16 +84,13 @@ def _missed(records: list[Record]) -> list[str]:
     return [f"{_count(missed, 'frame')} did not reach the tolerance: more substeps help"]
 
 
-def _held(records: list[Record]) -> list[str]:
+def _held(records: list[Record], start_frame: int) -> list[str]:
     """What did not follow its animation because something is in the way."""
     first: dict[str, int] = {}
     for record in records:
         for what in record.get("held", ()):
-            first.setdefault(what, record["frame"])
-    return [
-        f"Held from {_count(frame, 'frame')} after the start on: {what}"
-        for what, frame in first.items()
-    ]
+            first.setdefault(what, start_frame + record["frame"])
+    return [f"Held from frame {frame} on: {what}" for what, frame in first.items()]
 
 
 def _caught(last: Record) -> list[str]:

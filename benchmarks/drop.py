@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scene the solvers are compared on: a body falls half a metre on to a frictionless ground."""
+"""The scene the solvers are compared on: a body falls half a metre on to the ground."""
 
 from __future__ import annotations
 
@@ -42,11 +42,13 @@ class Drop:
         mesh: whose vertices (N, 3), in metres, are where the body starts.
         young: Young's modulus in Pa.
         poisson: Poisson's ratio.
+        friction: of the ground; engines are compared without any, Supple alone knows others here.
     """
 
     mesh: TetMesh
     young: float
     poisson: float
+    friction: float = 0.0
 
     @classmethod
     def of(cls, mesh: TetMesh, young: float, poisson: float, height: float = HEIGHT) -> Self:
@@ -62,7 +64,8 @@ class Drop:
         arrays = np.load(path)
         kind = EqualMasses if arrays["equal_masses"] else TetMesh
         mesh = kind(arrays["vertices"], arrays["tets"])
-        return cls(mesh, float(arrays["young"]), float(arrays["poisson"]))
+        numbers = (float(arrays[name]) for name in ("young", "poisson", "friction"))
+        return cls(mesh, *numbers)
 
     def save(self, path: Path) -> None:
         np.savez(
@@ -72,6 +75,7 @@ class Drop:
             equal_masses=isinstance(self.mesh, EqualMasses),
             young=self.young,
             poisson=self.poisson,
+            friction=self.friction,
         )
 
     @cached_property

@@ -1,68 +1,68 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``python -m benchmarks.page``: writes docs/performance.md from the kept figures."""
+"""``python -m benchmarks.page``: writes docs/performance.md from the kept figures.
+
+It also names the sentences of other pages that quote them and no longer say what they say.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from .machine import describe, file_name
-from .plots import LOOKS
+from . import quotes, side_by_side
+from .looks import LOOKS
+from .store import ROOT, quoted
+from .tables import table, when
+from .time_against_tets import exponents
+from .time_stepping import CASES
 
-ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"
-SECONDS = "seconds_a_simulated_second"
 
 HEAD = """# Performance
 
-Written by `python -m benchmarks.page` from figures that `python3 dev.py bench` measured on
-{processor}, {cores} cores, torch {torch}. The pictures are drawn by `python -m benchmarks.plots`.
+Written by `python -m benchmarks.page` from figures that `python3 dev.py bench` measured and kept in
+[results](../benchmarks/results); this page is not edited by hand. Everything has the settings that
+nobody changed, double precision among them, unless it says otherwise. Each section says when it was
+measured, at which commit and on which machine: what has changed since is not in it.
 
 ## A frame of implicit Euler
 Blender's monkey, 2 m tall, falls half a metre and comes to rest: {frames} frames of 1/24 s at one
-step a frame, each converged to 1 mm/s (`implicit_frame`).
+step a frame, each converged to 1 mm/s, E = 1e5 Pa and ν = 0.45 where nothing else is said. The
+ground has its default friction of {friction:g}, or none (`implicit_frame`). {when}
 
 """
+IMPLICIT_HEAD = (
+    *("", "friction", "mean, ms", "longest, ms", "Newton iterations", "most"),
+    *("linear iterations in each", "frames not converged"),
+)
 PROFILE = """
 Where the time of a frame goes, in milliseconds:
 
 """
+SUBSTEP = """
+## An explicit step
+Symplectic Euler, one step of the same monkey in free fall, beside torch-diffsim and beside Supple's
+own passes over whole arrays, which CUDA takes (`explicit_substep`). Double precision is Supple's
+default, single precision torch-diffsim's. {when}
+
+"""
 INTEGRATORS = """
 ## The integrators side by side
-A monkey of {tets} tets falls half a metre: one second at E = 1e5 Pa, ν = 0.45, each integrator in
-the steps that it chooses (`integrators`).
+A monkey of {tets} tets falls half a metre: one second at E = 1e5 Pa, ν = 0.45, on a ground of
+friction {friction:g}, each integrator in the steps that it chooses (`integrators`). {when}
 
 """
 CONTACT = """
 ## Contact
 Ten monkeys fall into a bowl and pile up; a block falls on another, turned a little, face on face:
-{frames} frames of 1/24 s, one step each, E = 1e5 Pa, friction 0.3. “At the height” are the frames
-with at least nine tenths of the most contacts (`contact`).
+{frames} frames of 1/24 s, one step each, E = 1e5 Pa, a damping of 0.5/s, friction 0.3 instead of
+the default 0.5. “At the height” are the frames with at least nine tenths of the most contacts
+(`contact`). {when}
 
 """
-ERROR = """
-## Beside other engines
-The same monkey, the same tets, one second without friction (`time_stepping`). Each engine takes the
-fewest steps a frame with which it survives, and then ever twice as many. The error is the root mean
-square distance from Supple's symplectic Euler with many more steps. Materials and contacts differ a
-little from engine to engine (`benchmarks/peers` says how): that part of an error stays however many
-steps are taken.
-
-![Seconds a simulated second against error](pictures/time_against_error.png)
-
-How many times as long each takes as the quickest run of Supple whose error is no larger, the least
-over all its numbers of steps:
-
-{ratios}
-At the fewest steps a frame:
-
-{fewest}
-{left_out}"""
 TETS = """
 ## Time against tets
-The same second at E = 1e5 Pa (`time_against_tets`).
+The same second at E = 1e5 Pa (`time_against_tets`). {when}
 
 ![Seconds a frame against tets](pictures/time_against_tets.png)
 
@@ -70,49 +70,77 @@ The same second at E = 1e5 Pa (`time_against_tets`).
 
 
 def write() -> None:
-    machine = describe()
-    path = Path(__file__).parent / "results" / f"{file_name(machine)}.json"
-    results = json.loads(path.read_text())
-    implicit = results["implicit_frame"]
-    frames = next(iter(implicit.values()))["frames"]
-    text = HEAD.format(**results["machine"], frames=frames)
-    text += _table(
-        ("", "mean, ms", "longest, ms", "Newton iterations", "most", "linear iterations in each"),
+    figures = quoted()
+    PAGE.write_text(text(figures), encoding="utf-8")
+    for file, sentence in quotes.missing(figures, ROOT):
+        print(f"{file} should say:\n  {sentence}")
+
+
+def text(figures: dict[str, Any]) -> str:
+    """The whole page, in Markdown."""
+    parts = (_implicit, _substep, _integrators, _contact)
+    return (
+        "".join(part(figures) for part in parts)
+        + side_by_side.section(figures, [case.name for case in CASES])
+        + _growth(figures)
+    )
+
+
+def _implicit(figures: dict[str, Any]) -> str:
+    implicit = figures["implicit_frame"]
+    first = next(iter(implicit.values()))
+    head = HEAD.format(
+        frames=first["frames"],
+        friction=first["friction"],
+        when=when(figures, "implicit_frame"),
+    )
+    times = table(
+        IMPLICIT_HEAD,
         [
             (
                 name,
+                f"{row['friction']:g}",
                 f"{row['mean_ms']:.0f}",
                 f"{row['longest_ms']:.0f}",
                 f"{row['newton_iterations']:.1f}",
                 str(row["most_newton_iterations"]),
                 f"{row['linear_iterations_a_newton_iteration']:.0f}",
+                str(row["frames_not_converged"]),
             )
             for name, row in implicit.items()
         ],
     )
-    parts = list(next(iter(implicit.values()))["profile_ms_a_frame"])
-    text += PROFILE + _table(
+    parts = list(first["profile_ms_a_frame"])
+    profile = table(
         ("", *parts),
         [
             (name, *(f"{row['profile_ms_a_frame'][part]:.1f}" for part in parts))
             for name, row in implicit.items()
         ],
     )
-    text += _integrators(results["integrators"])
-    text += _contact(results["contact"])
-    stepping = results["time_stepping"]
-    head = ("mesh", "E, Pa", "ν", "engine", "steps a frame", "seconds a simulated second")
-    text += ERROR.format(
-        ratios=_ratios(stepping["rows"]),
-        fewest=_table((*head, "error, m"), _fewest_steps(stepping["rows"])),
-        left_out=_named("There was no time for", stepping["left_out"])
-        + _named("From an earlier run, side by side too", stepping.get("earlier", [])),
-    )
-    text += TETS + _growth(results["time_against_tets"])
-    PAGE.write_text(text, encoding="utf-8")
+    return head + times + PROFILE + profile
 
 
-def _integrators(rows: Sequence[dict[str, Any]]) -> str:
+def _substep(figures: dict[str, Any]) -> str:
+    head = ("tets", "precision", "Supple, ms", "torch-diffsim, ms", "times as long")
+    lines = [
+        (
+            str(row["tets"]),
+            {"float64": "double", "float32": "single"}[row["precision"]],
+            f"{row['supple_ms']:.2f}",
+            f"{row['torch_diffsim_ms']:.2f}",
+            f"{row['ratio']:.1f}",
+            f"{row['supple_torch_passes_ms']:.2f}",
+            f"{row['largest_difference_m']:.0e}",
+        )
+        for row in figures["explicit_substep"].values()
+    ]
+    words = (*head, "Supple's passes, ms", "farthest from torch-diffsim's vertices, m")
+    return SUBSTEP.format(when=when(figures, "explicit_substep")) + table(words, lines)
+
+
+def _integrators(figures: dict[str, Any]) -> str:
+    rows = figures["integrators"]
     head = ("", "inner damping, s", "steps a frame", "ms a frame", "beside symplectic Euler")
     lines = [
         (
@@ -124,10 +152,13 @@ def _integrators(rows: Sequence[dict[str, Any]]) -> str:
         )
         for row in rows
     ]
-    return INTEGRATORS.format(tets=rows[0]["tets"]) + _table(head, lines)
+    first, at = rows[0], when(figures, "integrators")
+    words = INTEGRATORS.format(tets=first["tets"], friction=first["friction"], when=at)
+    return words + table(head, lines)
 
 
-def _contact(rows: Sequence[dict[str, Any]]) -> str:
+def _contact(figures: dict[str, Any]) -> str:
+    rows = figures["contact"]
     head = (
         "",
         "tets",
@@ -156,89 +187,35 @@ def _contact(rows: Sequence[dict[str, Any]]) -> str:
         )
         for row in rows
     ]
-    return CONTACT.format(frames=rows[0]["frames"]) + _table(head, lines)
+    words = CONTACT.format(frames=rows[0]["frames"], when=when(figures, "contact"))
+    return words + table(head, lines)
 
 
-def _ratios(rows: Sequence[dict[str, Any]]) -> str:
-    """A row a case, a column a peer."""
-    done = [row for row in rows if "rms_error_m" in row]
-    peers = [name for name in LOOKS if not name.startswith("supple")]
-    cases = list(dict.fromkeys(_case(row) for row in rows))
-    lines = []
-    for case in cases:
-        own = [row for row in done if _case(row) == case and row["contender"].startswith("supple")]
-        ratios = []
-        for peer in peers:
-            theirs = [row for row in done if _case(row) == case and row["contender"] == peer]
-            ratios.append(_least_ratio(own, theirs))
-        lines.append((*case, *ratios))
-    return _table(("mesh", "E, Pa", "ν", *(LOOKS[peer][0] for peer in peers)), lines)
-
-
-def _least_ratio(own: Sequence[dict[str, Any]], theirs: Sequence[dict[str, Any]]) -> str:
-    ratios = []
-    for row in theirs:
-        as_good = [o[SECONDS] for o in own if o["rms_error_m"] <= row["rms_error_m"]]
-        if as_good:
-            ratios.append(row[SECONDS] / min(as_good))
-    return f"{min(ratios):.1f}" if ratios else "–"
-
-
-def _case(row: dict[str, Any]) -> tuple[str, str, str]:
-    return row["mesh"], f"{row['young']:.0e}".replace("e+0", "e"), str(row["poisson"])
-
-
-def _named(what: str, cases: Sequence[dict[str, Any]]) -> str:
-    names = "; ".join(", ".join(_case(case)) for case in cases)
-    return f"{what}: {names}.\n" if cases else ""
-
-
-def _fewest_steps(rows: Sequence[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
-    seen = set()
-    for row in rows:
-        case = _case(row)
-        if (case, row["contender"]) in seen:
-            continue
-        seen.add((case, row["contender"]))
-        label = LOOKS[row["contender"]][0]
-        if "rms_error_m" not in row:
-            yield (*case, label, "–", row["note"], "–")
-            continue
-        yield (
-            *case,
-            label,
-            str(row["steps_a_frame"]),
-            f"{row[SECONDS]:.2f}",
-            f"{row['rms_error_m']:.4f}",
-        )
-
-
-def _growth(sizes: dict[str, Any]) -> str:
-    done = [row for row in sizes["rows"] if "seconds_a_frame" in row]
-    table = _table(
-        ("engine", "tets", "steps a frame", "ms a frame", "memory of the body, KB a tet"),
-        [
-            (
-                LOOKS[row["contender"]][0],
-                str(row["tets"]),
-                str(row["steps_a_frame"]),
-                f"{1e3 * row['seconds_a_frame']:.1f}",
-                f"{1024 * row['memory_of_the_body_mb'] / row['tets']:.2f}",
-            )
-            for row in done
-        ],
+def _growth(figures: dict[str, Any]) -> str:
+    rows = [row for part in figures["time_against_tets"].values() for row in part]
+    rows.sort(key=lambda row: row["tets"])
+    words = table(
+        ("engine", "tets", "friction", "steps a frame", "ms a frame", "KB of the body a tet"),
+        [_growth_line(row) for row in rows],
     )
     fits = [
         f"{LOOKS[name][0]} tets^{fit['seconds_a_frame']:.2f}"
-        for name, fit in sizes["exponents"].items()
-        if fit
+        for name, fit in exponents(rows).items()
     ]
-    return f"{table}\nFitted, the time of a frame grows as: {'; '.join(fits)}.\n"
+    fitted = f"\nFitted, the time of a frame grows as: {'; '.join(fits)}.\n"
+    return TETS.format(when=when(figures, "time_against_tets")) + words + fitted
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+def _growth_line(row: dict[str, Any]) -> Sequence[str]:
+    first = (LOOKS[row["contender"]][0], str(row["tets"]), f"{row['friction']:g}")
+    if "seconds_a_frame" not in row:
+        return (*first, "failed", row["note"], "none")
+    return (
+        *first,
+        str(row["steps_a_frame"]),
+        f"{1e3 * row['seconds_a_frame']:.1f}",
+        f"{1024 * row['memory_of_the_body_mb'] / row['tets']:.2f}",
+    )
 
 
 if __name__ == "__main__":

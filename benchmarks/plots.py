@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``python -m benchmarks.plots [RESULTS]``: draws the kept figures of the time stepping."""
+"""``python -m benchmarks.plots``: draws the kept figures of the time stepping."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,24 +12,13 @@ import matplotlib as mpl
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from .machine import describe, file_name
+from .looks import LOOKS
+from .store import quoted
+from .time_against_tets import exponents
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 POISSON = 0.45
 MESHES = ("lattice 2.5 K", "lattice 15 K")
-# Label, colour and marker; ours in blues and filled, peers in the other colours that the
-# colour-blind tell apart (Okabe and Ito, "Color Universal Design", 2008).
-LOOKS = {
-    "supple-symplectic-euler": ("Supple, symplectic Euler", "#56B4E9", "o"),
-    "supple-implicit-euler": ("Supple, implicit Euler", "#0072B2", "s"),
-    "supple-bdf2": ("Supple, BDF2", "#003A66", "D"),
-    "supple-implicit-euler-loose": ("Supple, implicit Euler, one iteration", "#9AC8E8", "p"),
-    "torch-diffsim": ("torch-diffsim", "#E69F00", "^"),
-    "newton-semi-implicit": ("Newton, semi-implicit", "#CC79A7", "v"),
-    "newton-vbd": ("Newton, VBD", "#D55E00", "P"),
-    "bullet": ("Bullet deformable", "#009E73", "X"),
-    "mujoco": ("MuJoCo flex", "#777777", "*"),
-}
 Rows = Sequence[dict[str, Any]]
 
 
@@ -107,20 +95,17 @@ def _finish(figure: Any, panels: Sequence[Axes], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.plots", description=__doc__)
-    kept = Path(__file__).parent / "results" / f"{file_name(describe())}.json"
-    parser.add_argument("results", nargs="?", type=Path, default=kept)
     parser.add_argument("--into", type=Path, default=PICTURES, help="folder (%(default)s)")
     asked = parser.parse_args()
-    results = json.loads(asked.results.read_text())
+    results = quoted()
     mpl.rcParams.update({"font.size": 9, "lines.linewidth": 1.4, "lines.markersize": 5})
     mpl.use("agg")
     if "time_stepping" in results:
-        rows = results["time_stepping"]["rows"]
+        rows = [row for case in results["time_stepping"].values() for row in case["rows"]]
         draw_time_against_error(rows, asked.into / "time_against_error.png")
     if "time_against_tets" in results:
-        sizes = results["time_against_tets"]
-        path = asked.into / "time_against_tets.png"
-        draw_time_against_tets(sizes["rows"], sizes["exponents"], path)
+        rows = [row for rows in results["time_against_tets"].values() for row in rows]
+        draw_time_against_tets(rows, exponents(rows), asked.into / "time_against_tets.png")
 
 
 if __name__ == "__main__":

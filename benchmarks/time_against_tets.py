@@ -4,42 +4,55 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from supple.core import tetrahedralize
+from supple.core import Ground, tetrahedralize
 
 from .drop import FRAMES, Drop
 from .own_process import measure
 
 YOUNG, POISSON = 1e5, 0.45
 ENGINES = ("supple-symplectic-euler", "supple-implicit-euler", "supple-bdf2")
-# In metres: 1, 2.5, 5, 15, 50, 100 and 200 thousand tets.
-EDGE_LENGTHS = (0.345, 0.232, 0.175, 0.118, 0.0785, 0.062, 0.049)
+# In metres.
+EDGE_LENGTHS = {
+    "1 K tets": 0.345,
+    "2.5 K tets": 0.232,
+    "5 K tets": 0.175,
+    "15 K tets": 0.118,
+    "50 K tets": 0.0785,
+    "100 K tets": 0.062,
+    "200 K tets": 0.049,
+}
 
 
-def run(
-    engines: Sequence[str] = ENGINES, edge_lengths: Sequence[float] = EDGE_LENGTHS
-) -> dict[str, Any]:
-    """One row an engine and mesh; for each engine the exponents of tets in time and in memory."""
+def parts() -> dict[str, Callable[[], list[dict[str, Any]]]]:
+    return {name: partial(_rows, edge_length) for name, edge_length in EDGE_LENGTHS.items()}
+
+
+def _rows(edge_length: float, engines: Sequence[str] = ENGINES) -> list[dict[str, Any]]:
+    """One an engine, with the friction that the ground has by default."""
     from .monkey import triangles
 
-    rows: list[dict[str, Any]] = []
-    for edge_length in edge_lengths:
-        drop = Drop.of(tetrahedralize(*triangles(), edge_length=edge_length), YOUNG, POISSON)
-        print(f"{len(drop.mesh.tets)} tets", flush=True)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "drop.npz"
-            drop.save(path)
-            rows += [{"contender": name, **_row(name, path, drop)} for name in engines]
-    return {"rows": rows, "exponents": {name: _exponents(rows, name) for name in engines}}
+    drop = Drop.of(tetrahedralize(*triangles(), edge_length=edge_length), YOUNG, POISSON)
+    drop = replace(drop, friction=Ground().friction)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "drop.npz"
+        drop.save(path)
+        return [{"contender": name, **_row(name, path, drop)} for name in engines]
 
 
 def _row(engine: str, path: Path, drop: Drop) -> dict[str, Any]:
-    sizes = {"tets": len(drop.mesh.tets), "vertices": len(drop.mesh.vertices)}
+    sizes = {
+        "tets": len(drop.mesh.tets),
+        "vertices": len(drop.mesh.vertices),
+        "friction": drop.friction,
+    }
     runs, note = measure(engine, path, rungs=1)
     if not runs:
         return {**sizes, "note": note or "unstable with every number of steps"}
@@ -57,14 +70,16 @@ def _row(engine: str, path: Path, drop: Drop) -> dict[str, Any]:
     }
 
 
-def _exponents(rows: Sequence[dict[str, Any]], engine: str) -> dict[str, float]:
-    """p in tets^p, by least squares of the logarithms."""
-    done = [row for row in rows if row["contender"] == engine and "seconds_a_frame" in row]
-    if len(done) < 2:
-        return {}
-    tets = np.log([row["tets"] for row in done])
-    exponents = {}
-    for quantity in ("seconds_a_frame", "memory_of_the_body_mb"):
-        values = np.log([row[quantity] for row in done])
-        exponents[quantity] = float(np.polyfit(tets, values, 1)[0])
-    return exponents
+def exponents(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """p in tets^p, of time and memory, by least squares of the logarithms; by engine."""
+    found = {}
+    for engine in dict.fromkeys(row["contender"] for row in rows):
+        done = [r for r in rows if r["contender"] == engine and "seconds_a_frame" in r]
+        if len(done) < 2:
+            continue
+        tets = np.log([row["tets"] for row in done])
+        found[engine] = {
+            quantity: float(np.polyfit(tets, np.log([row[quantity] for row in done]), 1)[0])
+            for quantity in ("seconds_a_frame", "memory_of_the_body_mb")
+        }
+    return found

@@ -4,14 +4,31 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import SuppleError
-from .worker import stop_when_input_closes, wait_for_job, work
+
+INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 
 
-def main() -> int:
+def main(words: Sequence[str] | None = None) -> int:
+    """Simulates what the command line says; its exit status."""
+    try:
+        _work(_parsed(words))
+    except SuppleError as error:
+        return _ended(f"error: {error}", 1)
+    except KeyboardInterrupt:
+        return _ended(
+            "stopped; the frames so far are kept, and the same command goes on", INTERRUPTED
+        )
+    return 0
+
+
+def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m supple.core", description=__doc__)
     parser.add_argument("job", type=Path, nargs="?", help="the job folder")
     parser.add_argument(
@@ -27,21 +44,34 @@ def main() -> int:
         action="store_true",
         help="load the solver, then wait for the job on standard input",
     )
-    arguments = parser.parse_args()
-    job, mesh_only = arguments.job, arguments.mesh_only
-    if arguments.standby:
-        job, mesh_only = wait_for_job()
-    elif job is None:
+    arguments = parser.parse_args(words)
+    if arguments.job is None and not arguments.standby:
         parser.error("which job folder?")
+    return arguments
+
+
+def _work(arguments: argparse.Namespace) -> None:
+    # Here, as Ctrl-C may come while they load.
+    from .worker import stop_when_input_closes, wait_for_job, work
+
+    job = arguments.job
+    if arguments.standby:
+        job = wait_for_job()
     if arguments.stop_with_parent or arguments.standby:
         stop_when_input_closes()
-    try:
-        work(job, mesh_only)
-    except SuppleError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    work(job, arguments.mesh_only)
+
+
+def _ended(text: str, status: int) -> int:
+    # A full disk may hold standard error, too; the status says it then.
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+    return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    # Not through the interpreter's own end: a thread may still be compiling in native code.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)

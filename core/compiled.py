@@ -23,6 +23,9 @@ numba = _find_numba()
 
 _last = threading.local()
 
+#: Every compiled loop there is; none without numba.
+loops: list[Any] = []
+
 #: What a compiled loop shares among threads; ``range`` where nothing is compiled.
 shared_range: Any = range if numba is None else numba.prange
 
@@ -46,6 +49,7 @@ def compiled(parallel: bool = False) -> Callable[[Loop], Loop]:
             loop: Loop = numba.njit(cache=True, **options)(function)
         except RuntimeError:  # nowhere to keep it: compile each time
             loop = numba.njit(**options)(function)
+        loops.append(loop)
         return loop
 
     return decorate

@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .intersection_report import IntersectionReport
 
 
@@ -27,6 +29,24 @@ class IntersectionError(SceneError):
 
 class JobError(SuppleError):
     """A job folder is missing, damaged or cannot be written."""
+
+
+class DamageError(JobError):
+    """A file of a job folder is not as it was written.
+
+    Args:
+        path: of the file.
+        reason: how that is known; empty where it is not there at all.
+    """
+
+    def __init__(self, path: Path, reason: str = "") -> None:
+        #: What is wrong, without the cure.
+        self.finding = f"{path} is damaged ({reason})" if reason else f"{path} is missing"
+        super().__init__(f"{self.finding}; simulate again.")
+
+
+class JobInUseError(JobError):
+    """Another process is at work in a job folder."""
 
 
 class InstabilityError(SuppleError):

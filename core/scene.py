@@ -133,7 +133,7 @@ class SoftBody:
             )
         if not (math.isfinite(self.stiffness_damping) and self.stiffness_damping >= 0.0):
             raise SceneError(
-                f"{self.name}: the inner damping must be 0 s or more, not "
+                f"{self.name}: the stiffness damping must be 0 s or more, not "
                 f"{self.stiffness_damping:g}; soft rubber has about 0.002."
             )
         if not (math.isfinite(self.viscosity) and self.viscosity >= 0.0):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,19 @@ from numpy.typing import NDArray
 
 from .contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
 from .embedding import Embedding
-from .errors import JobError, SceneError
+from .errors import DamageError, JobError
 from .files import read_arrays, read_json, write_arrays, write_json
 from .materials import MODELS
 from .scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
+from .schema import check_members
 from .tet_mesh import TetMesh
 
 Arrays = dict[str, NDArray[Any]]
 
-FORMAT = 1
+FORMAT = 2
+
+# What making a scene of something else raises; a SceneError is a ValueError.
+_NO_SCENE = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 _TYPES: dict[str, type] = {
     kind.__name__: kind
@@ -43,38 +48,36 @@ _TYPES: dict[str, type] = {
 }
 
 
-def save_scene(json_path: Path, scene: Scene, settings: dict[str, Any]) -> None:
-    """Writes ``scene`` and the numbers of a run to a JSON file and the .npz beside it."""
+def save_scene(json_path: Path, scene: Scene, more: Mapping[str, object]) -> None:
+    """Writes ``scene``, and ``more`` of it, to a JSON file, its arrays to the .npz beside that."""
     arrays: Arrays = {}
-    content = {"format": FORMAT, "settings": settings, "scene": encode(scene, "scene", arrays)}
+    encoded = encode(scene, "scene", arrays)
     # The JSON comes last: a folder that has it has all of it.
-    write_arrays(json_path.with_suffix(".npz"), arrays)
-    write_json(json_path, content)
+    written = write_arrays(json_path.with_suffix(".npz"), arrays)
+    write_json(json_path, {"format": FORMAT, **more, "arrays": written, "scene": encoded})
 
 
 def load_scene(json_path: Path) -> tuple[Scene, dict[str, Any]]:
-    """Reads what ``save_scene`` wrote.
+    """Reads what ``save_scene`` wrote: the scene, and all that the JSON file says.
 
     Raises:
-        JobError: when a file is missing, damaged, or does not describe a valid scene.
+        DamageError: when a file is not what was written, or does not describe a valid scene.
+        JobError: when it cannot be read, or another version of Supple wrote it otherwise.
     """
     content = read_json(json_path)
-    arrays = read_arrays(json_path.with_suffix(".npz"))
-    try:
-        if content["format"] != FORMAT:
-            raise JobError(
-                f"{json_path} has format {content['format']}, this version of Supple reads "
-                f"{FORMAT}; simulate again."
-            )
-        scene = decode(content["scene"], arrays)
-        settings = dict(content["settings"])
-    except (KeyError, TypeError, AttributeError, SceneError, ValueError) as error:
+    if content.get("format") != FORMAT:
         raise JobError(
-            f"{json_path} does not describe a scene ({_reason(error)}); simulate again."
-        ) from error
+            f"{json_path} has format {content.get('format')}, this version of Supple reads "
+            f"{FORMAT}; simulate again."
+        )
+    arrays = read_arrays(json_path.with_suffix(".npz"), content.get("arrays"))
+    try:
+        scene = decode(content["scene"], arrays)
+    except _NO_SCENE as error:
+        raise DamageError(json_path, f"it does not describe a scene: {_reason(error)}") from error
     if not isinstance(scene, Scene):
-        raise JobError(f"{json_path} does not describe a scene; simulate again.")
-    return scene, settings
+        raise DamageError(json_path, "it does not describe a scene")
+    return scene, content
 
 
 def encode(value: Any, key: str, arrays: Arrays) -> Any:
@@ -103,7 +106,9 @@ def decode(value: Any, arrays: Arrays) -> Any:
     if "array" in value:
         return arrays[value["array"]]
     members = {name: decode(item, arrays) for name, item in value.items() if name != "type"}
-    return _TYPES[value["type"]](**members)
+    kind = _TYPES[value["type"]]
+    check_members(kind, members)
+    return kind(**members)
 
 
 def _reason(error: Exception) -> str:

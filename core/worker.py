@@ -3,68 +3,148 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from . import files
 from .discretize import discretize
-from .errors import IntersectionError
-from .job import OUTPUT, Job
+from .errors import DamageError, IntersectionError, JobError
+from .job import OUTPUT, Job, lock
+from .version import version
+from .warm_up import prepare_everything, prepare_for, say_compiling
 
 if TYPE_CHECKING:
-    from .ensemble import Ensemble
     from .scene import Scene
-    from .simulator import Frame
 
 STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
 
 
-def wait_for_job() -> tuple[Path, bool]:
-    """Loads the solver, then waits until standard input says what to do with it.
+def wait_for_job() -> Path:
+    """Loads and compiles the solver until standard input says what to simulate with it.
 
-    The line is JSON, ``{"job": folder, "mesh_only": bool}``; output goes to the folder from then
-    on. Ends this process when standard input closes instead.
+    The line is JSON, ``{"job": folder}``; output goes to the folder from then on. Ends this
+    process when standard input closes instead.
     """
-    _load_solver()
+    wanted = threading.Event()
+    threading.Thread(target=prepare_everything, args=(wanted,), daemon=True).start()
     line = b""
     while not line.endswith(b"\n"):
         byte = os.read(STANDARD_INPUT, 1)
         if not byte:
             os._exit(0)
         line += byte
-    order = json.loads(line)
-    folder = Path(order["job"])
-    output = os.open(folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    wanted.set()
+    folder = Path(json.loads(line)["job"])
+    try:
+        output = os.open(folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    except OSError as error:
+        raise JobError(files.why_not_written(folder / OUTPUT, error)) from error
     for stream in (STANDARD_OUTPUT, STANDARD_ERROR):
         os.dup2(output, stream)
     os.chdir(folder)
-    return folder, bool(order["mesh_only"])
+    say_compiling()
+    return folder
 
 
 def work(folder: Path, mesh_only: bool = False) -> None:
     """Makes the tetrahedra of a job unless it has them, then all frames it still lacks.
 
+    What is damaged is said, and made again where the rest allows. A folder that has everything is
+    only read.
+
     Raises:
+        JobInUseError: when another process is at work on the job.
         SuppleError: when the job is damaged or cannot be simulated; the frames so far are kept.
     """
-    # Loading the solver takes longer than filling a mesh: do both at once.
-    loading = threading.Thread(target=_load_solver, daemon=True)
-    if not mesh_only:
-        loading.start()
     job = Job(folder)
-    _remove_parts(folder)
-    if not job.has_solids():
-        solids, reports = discretize(job.scene)
-        job.write_solids(_with_clear_start(job, solids), reports)
-    for report in job.mesh_reports():
-        print(f"{report['name']}: {report['summary']}", flush=True)
-    if mesh_only:
+    if _has_solids(job) and (mesh_only or _has_frames(job)):
+        _say_reports(job)
         return
-    loading.join()
-    _simulate(job)
+    with lock.hold(folder):
+        # Loading the solver takes longer than filling a mesh: do both at once.
+        loading = threading.Thread(target=prepare_for, args=(job.scene,), daemon=True)
+        if not mesh_only:
+            loading.start()
+        job.make_folders()
+        for place in (folder, folder / "frames"):
+            files.remove_unfinished(place)
+        if not _has_solids(job):
+            solids, reports = discretize(job.scene)
+            job.write_solids(_with_clear_start(job, solids), reports)
+        _say_reports(job)
+        if mesh_only:
+            return
+        loading.join()
+        from .job_run import simulate
+
+        simulate(job, say)
+
+
+def say(text: str) -> None:
+    """Prints a line at once. Nobody to read it, or a full disk, must not cost a frame."""
+    try:
+        print(text, flush=True)
+    except OSError:
+        # What is left in the buffer would fail once more at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _has_solids(job: Job) -> bool:
+    """Whether there are whole tetrahedra of this scene.
+
+    Raises:
+        JobError: when there are frames of other ones.
+    """
+    job.scene  # noqa: B018 - a damaged scene is said before all else
+    if not job.has_solids():
+        return False
+    try:
+        is_of_scene, of_version = job.is_of_scene(), job.version
+    except DamageError as error:
+        say(f"{error.finding}: filling again")
+        return False
+    if is_of_scene or not job.has_frame(0):
+        return is_of_scene
+    if not job.is_of_scene(of_version):
+        raise JobError(
+            f"{job.folder} holds frames of another scene; simulate into another folder, or remove "
+            "this one."
+        )
+    if _is_complete(job):
+        return True
+    raise JobError(
+        f"The frames in {job.folder} were simulated by Supple {of_version}; this is {version()}, "
+        "whose frames may differ. Simulate into another folder, or go on with that version."
+    )
+
+
+def _has_frames(job: Job) -> bool:
+    """Whether all frames are there and whole; says what else is damaged then."""
+    if not _is_complete(job):
+        return False
+    count = job.settings.frame_count
+    _, damage = job.read_checkpoint()
+    for finding in damage:
+        say(f"{finding}: more frames cannot go on from there")
+    if lost := job.lost_records(count):
+        say(lost)
+    by = "" if job.version == version() else f", simulated by Supple {job.version}"
+    say(f"all frames up to {count} are there{by}")
+    return True
+
+
+def _is_complete(job: Job) -> bool:
+    count = job.settings.frame_count
+    return job.has_frame(count) and not job.damaged_frames(count)
+
+
+def _say_reports(job: Job) -> None:
+    for report in job.mesh_reports():
+        say(f"{report['name']}: {report['summary']}")
 
 
 def _with_clear_start(job: Job, solids: Scene) -> Scene:
@@ -91,80 +171,3 @@ def stop_when_input_closes() -> None:
         os._exit(3)
 
     threading.Thread(target=wait, daemon=True).start()
-
-
-@functools.cache
-def _load_solver() -> None:
-    """Loads torch and the compiled loops, by simulating one tet with each kind of step."""
-    import numpy as np
-
-    from .integrators import ImplicitEuler, SymplecticEuler
-    from .scene import Ground, Scene, SoftBody
-    from .simulator import Simulator
-    from .tet_mesh import TetMesh
-
-    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    tet = Scene([SoftBody(TetMesh(corners, [[0, 1, 2, 3]]))], ground=Ground())
-    for integrator in (SymplecticEuler(), ImplicitEuler()):
-        next(Simulator(tet, integrator, device="cpu").run(1))
-
-
-def _simulate(job: Job) -> None:
-    from .compiled import is_compiled
-
-    if not is_compiled():
-        print("numba is not installed: simulating with slower kernels", flush=True)
-    ensemble = _ensemble(job)
-    for stepper in (simulator.stepper for simulator in ensemble.simulators):
-        steps = "1 step" if stepper.substeps == 1 else f"{stepper.substeps} steps"
-        print(f"{stepper.label}, {steps} a frame", flush=True)
-    count = job.settings.frame_count
-    for frame in ensemble.run(count - ensemble.index):
-        _write(job, ensemble, frame)
-        print(f"frame {frame.index} of {count}, {frame.report.seconds:.3f} s", flush=True)
-        if not frame.report.effort.converged:
-            print(
-                f"frame {frame.index} did not reach the tolerance: {frame.report.effort.stopped}",
-                flush=True,
-            )
-
-
-def _ensemble(job: Job) -> Ensemble:
-    """The bodies of a job where its last checkpoint left them, or at the start, written down."""
-    import torch
-
-    from .ensemble import Ensemble
-    from .integrators import integrator_named
-
-    settings, bodies = job.settings, job.solids.bodies
-    names = settings.body_integrators or len(bodies) * (settings.integrator,)
-    ensemble = Ensemble(
-        job.solids,
-        [integrator_named(name, settings.step_tolerance) for name in names],
-        frame_time=settings.frame_time,
-        substeps=settings.substeps,
-        device=settings.device,
-        dtype=torch.float64 if settings.dtype == "float64" else torch.float32,
-    )
-    checkpoint = job.read_checkpoint()
-    job.forget_after(-1 if checkpoint is None else checkpoint[0])
-    if checkpoint is None:
-        _write(job, ensemble, ensemble.frame())
-    else:
-        ensemble.restore(*checkpoint)
-    return ensemble
-
-
-def _write(job: Job, ensemble: Ensemble, frame: Frame) -> None:
-    import torch
-
-    # The checkpoint comes last: a frame that has one is whole, and so is its record.
-    job.write_frame(frame.index, torch.cat(frame.positions).cpu().numpy())
-    job.append_record({"frame": frame.index, "time": frame.time, **frame.report.record()})
-    job.write_checkpoint(frame.index, ensemble.to_arrays())
-
-
-def _remove_parts(folder: Path) -> None:
-    """Removes what a killed worker had begun to write."""
-    for part in (*folder.glob("*.part"), *folder.glob("frames/*.part")):
-        part.unlink(missing_ok=True)

@@ -3,23 +3,64 @@
 
 from __future__ import annotations
 
-import bpy
+from typing import Any
 
+import bpy
+from bpy.props import EnumProperty
+
+from .. import selection
+from ..capture import soft_bodies
 from ..runs import Simulation
 from .worker_operator import WorkerOperator
 
+ASK, SOFT, COLLIDER, LEAVE = "ask", "soft", "collider", "leave"
+# Objects that the user wants left out, until Blender is closed.
+_left_out: set[int] = set()
+
 
 class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
-    """Simulate all soft bodies of the scene. Goes on where a cancelled simulation stopped"""
+    """Simulate all soft bodies of the scene, and selected meshes that are to become some. Goes on
+    where a cancelled simulation stopped"""
 
     bl_idname = "supple.simulate"
     bl_label = "Simulate"
     bl_options = {"REGISTER", "UNDO"}
 
+    newcomers: EnumProperty(
+        name="Selected Meshes",
+        description="What becomes of selected meshes that are not soft bodies yet",
+        items=[
+            (ASK, "Ask", "Soft bodies where the scene has none; else ask"),
+            (SOFT, "Make Soft Bodies", "Simulate them, too"),
+            (COLLIDER, "Make Colliders", "Let soft bodies land on them"),
+            (LEAVE, "Leave Out", "Simulate without them"),
+        ],
+        default=ASK,
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
+
     _run: Simulation
     _shown = -1
 
-    def begin(self, context: bpy.types.Context) -> Simulation:
+    @classmethod
+    def obstacle(cls, context: bpy.types.Context) -> str:
+        if obstacle := super().obstacle(context):
+            return obstacle
+        if soft_bodies(context) or selection.newcomers(context):
+            return ""
+        return selection.why_none(context)
+
+    def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        if self.newcomers == ASK and soft_bodies(context) and not bpy.app.background:
+            undecided = [obj.name for obj in _undecided(context)]
+            if undecided:
+                _ask(context, undecided)
+                return {"CANCELLED"}
+        result: set[str] = super().invoke(context, event)
+        return result
+
+    def begin(self: Any, context: bpy.types.Context) -> Simulation:
+        self._take_in(context)
         return Simulation(context)
 
     def show(self, context: bpy.types.Context) -> None:
@@ -28,3 +69,37 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
         if newest != self._shown and not context.screen.is_animation_playing:
             context.scene.frame_set(newest)
             self._shown = newest
+
+    def _take_in(self: Any, context: bpy.types.Context) -> None:
+        new = selection.newcomers(context)
+        if self.newcomers == LEAVE:
+            _left_out.update(obj.session_uid for obj in new)
+        elif self.newcomers == COLLIDER:
+            for obj in new:
+                obj.supple.collider = True
+        elif new and (self.newcomers == SOFT or not soft_bodies(context)):
+            self.report({"INFO"}, selection.make_soft(context, new))
+            if not bpy.app.background:
+                # A step of its own: undoing the simulation leaves the soft body.
+                bpy.ops.ed.undo_push(message="Add Soft Body")
+
+
+def _undecided(context: bpy.types.Context) -> list[bpy.types.Object]:
+    return [obj for obj in selection.newcomers(context) if obj.session_uid not in _left_out]
+
+
+def _ask(context: bpy.types.Context, names: list[str]) -> None:
+    several = len(names) > 1
+    choices = (
+        (SOFT, "Make Them Soft Bodies" if several else "Make It a Soft Body", "ADD"),
+        (COLLIDER, "Make Them Colliders" if several else "Make It a Collider", "MOD_PHYSICS"),
+        (LEAVE, "Simulate Without Them" if several else "Simulate Without It", "PLAY"),
+    )
+
+    def draw(popup: bpy.types.Menu, _context: bpy.types.Context) -> None:
+        popup.layout.operator_context = "INVOKE_DEFAULT"
+        for choice, text, icon in choices:
+            popup.layout.operator("supple.simulate", text=text, icon=icon).newcomers = choice
+
+    is_none = "are no soft bodies" if several else "is no soft body"
+    context.window_manager.popup_menu(draw, title=f"{', '.join(names)} {is_none} yet")

@@ -9,6 +9,7 @@ import bpy
 
 from ...core.errors import SuppleError
 from .. import intersections, runs, solver_environment, standby
+from ..redraw import redraw_sidebars
 from ..runs import Run
 from .action_operator import ActionOperator
 
@@ -99,7 +100,7 @@ class WorkerOperator(ActionOperator):
         self._told = told
         context.window_manager.progress_update(100.0 * self._run.progress())
         context.workspace.status_text_set(f"{told}, Esc cancels")
-        redraw_sidebars(context)
+        redraw_sidebars()
 
     def _conclude(self: Any, context: bpy.types.Context, kind: set[str], said: str) -> set[str]:
         self._clear(context)
@@ -117,17 +118,8 @@ class WorkerOperator(ActionOperator):
         manager.progress_end()
         if context.workspace is not None:
             context.workspace.status_text_set(None)
-        redraw_sidebars(context)
+        redraw_sidebars()
 
     def _warn(self: Any, run: Run) -> None:
-        if run.warning:
-            self.report({"WARNING"}, run.warning)
-
-
-def redraw_sidebars(context: bpy.types.Context) -> None:
-    for window in context.window_manager.windows:
-        for area in window.screen.areas:
-            if area.type == "VIEW_3D":
-                for region in area.regions:
-                    if region.type == "UI":
-                        region.tag_redraw()
+        for warning in run.warnings:
+            self.report({"WARNING"}, warning)

@@ -2,24 +2,31 @@
 """The tab Supple in the 3D view's sidebar: one panel a file."""
 
 from .attach import SUPPLE_PT_attach
+from .body import SUPPLE_PT_body
 from .collider import SUPPLE_PT_collider
-from .contact import SUPPLE_PT_body_contact, SUPPLE_PT_contact
+from .contact import SUPPLE_PT_contact
 from .ground import SUPPLE_PT_ground
 from .main import SUPPLE_PT_main
 from .material import SUPPLE_PT_material
 from .mesh import SUPPLE_PT_mesh
 from .pins import SUPPLE_PT_pins
+from .scene import SUPPLE_PT_scene
 from .simulation import SUPPLE_PT_simulation
+from .solver import SUPPLE_PT_solver
+from .surface import SUPPLE_PT_surface
 
 CLASSES = [
     SUPPLE_PT_main,
+    SUPPLE_PT_body,
     SUPPLE_PT_material,
     SUPPLE_PT_mesh,
     SUPPLE_PT_pins,
     SUPPLE_PT_attach,
+    SUPPLE_PT_surface,
+    SUPPLE_PT_solver,
     SUPPLE_PT_collider,
+    SUPPLE_PT_scene,
     SUPPLE_PT_ground,
     SUPPLE_PT_contact,
-    SUPPLE_PT_body_contact,
     SUPPLE_PT_simulation,
 ]

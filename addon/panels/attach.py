@@ -11,12 +11,12 @@ from .sidebar import SoftBodySidebar
 class SUPPLE_PT_attach(SoftBodySidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_attach"
     bl_label = "Attach"
-    bl_parent_id = "SUPPLE_PT_main"
+    bl_parent_id = "SUPPLE_PT_body"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, obj = self.layout, context.object
-        layout.use_property_split = True
+        layout.use_property_split, layout.use_property_decorate = True, False
         layout.prop(obj.supple, "attach_to")
         column = layout.column(align=True)
         column.active = obj.supple.attach_to is not None

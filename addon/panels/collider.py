@@ -8,7 +8,7 @@ import bpy
 from ..capture import soft_bodies
 from ..colliders import can_collide
 from ..contact_capture import is_possible
-from .sidebar import Sidebar
+from .sidebar import Sidebar, draw_settings
 
 _OF_MESHES = ("collider_friction", "collider_sliding_friction", "collider_thickness")
 _OF_SPHERES = ("collider_friction", "collider_restitution", "collider_penalty")
@@ -16,21 +16,18 @@ _OF_SPHERES = ("collider_friction", "collider_restitution", "collider_penalty")
 
 class SUPPLE_PT_collider(Sidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_collider"
-    bl_label = "Collider"
-    bl_parent_id = "SUPPLE_PT_main"
-    bl_options = {"DEFAULT_CLOSED"}
+    bl_label = ""  # the header names the object
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         return can_collide(context.object)
 
     def draw_header(self, context: bpy.types.Context) -> None:
-        self.layout.prop(context.object.supple, "collider", text="")
+        obj = context.object
+        self.layout.prop(obj.supple, "collider", text=f"Collider: {obj.name}")
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, own = self.layout, context.object.supple
-        layout.use_property_split = True
         layout.active = own.collider
         touching = is_possible(context.scene, soft_bodies(context))
-        for name in _OF_MESHES if touching else _OF_SPHERES:
-            layout.prop(own, name)
+        draw_settings(layout, own, *(_OF_MESHES if touching else _OF_SPHERES))

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What soft bodies land on."""
+"""The level ground that soft bodies land on."""
 
 from __future__ import annotations
 
 import bpy
 
-from .sidebar import Sidebar
+from .sidebar import Sidebar, draw_settings
 
 
 class SUPPLE_PT_ground(Sidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_ground"
     bl_label = "Ground"
-    bl_parent_id = "SUPPLE_PT_main"
+    bl_parent_id = "SUPPLE_PT_scene"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: bpy.types.Context) -> None:
@@ -19,11 +19,7 @@ class SUPPLE_PT_ground(Sidebar, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, own = self.layout, context.scene.supple
-        layout.use_property_split = True
         layout.active = own.use_ground
-        layout.prop(own, "ground_height")
-        layout.prop(own, "ground_friction")
-        layout.prop(own, "ground_response")
+        draw_settings(layout, own, "ground_height", "ground_friction", "ground_response")
         if own.ground_response == "projection":
-            layout.prop(own, "ground_restitution")
-            layout.prop(own, "ground_penalty")
+            draw_settings(layout, own, "ground_restitution", "ground_penalty")

@@ -6,8 +6,20 @@ from __future__ import annotations
 import bpy
 
 from ...core.job import Job
-from .. import intersections, playback, runs, solver_environment, step_report
-from ..capture import is_soft_body
+from .. import (
+    ignored,
+    intersections,
+    playback,
+    playback_modifier,
+    runs,
+    selection,
+    solver_environment,
+    standby,
+    step_report,
+)
+from ..capture import is_soft_body, soft_bodies
+from ..colliders import shown_colliders
+from ..contact_capture import is_wanted
 from .sidebar import Sidebar, write
 
 
@@ -17,18 +29,32 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        if solver_environment.find() is None:
-            _draw_installation(layout, context)
+        if problem := _what_is_missing(context):
+            _draw_installation(layout, context, problem)
         _draw_selection(layout, context)
         if runs.current is not None:
             _draw_progress(layout, context, runs.current)
         else:
+            _draw_preparation(layout)
             _draw_buttons(layout, context)
+        for message in ignored.messages(context):
+            write(layout, context, message, icon="ERROR")
 
 
-def _draw_installation(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+def _what_is_missing(context: bpy.types.Context) -> str:
+    """What the solver lacks for this scene, and the cure; empty when it is all there."""
+    if solver_environment.find() is None:
+        return solver_environment.why_not_found()
+    if is_wanted(context.scene, soft_bodies(context), shown_colliders(context)):
+        return solver_environment.why_no_contact()
+    return ""
+
+
+def _draw_installation(
+    layout: bpy.types.UILayout, context: bpy.types.Context, problem: str
+) -> None:
     box = layout.box()
-    write(box, context, solver_environment.why_not_found(), icon="ERROR")
+    write(box, context, problem, icon="ERROR")
     box.operator("supple.install_solver", icon="IMPORT")
     box.operator("supple.doctor", icon="INFO")
 
@@ -40,14 +66,22 @@ def _draw_selection(layout: bpy.types.UILayout, context: bpy.types.Context) -> N
         layout.operator("supple.remove", icon="REMOVE")
         if problem := playback.why_not_playing(obj):
             write(layout, context, problem, icon="ERROR")
+    elif selection.is_convertible(obj):
+        write(layout, context, selection.why_none(context), icon="INFO")
     elif obj is None or obj.type != "MESH":
         write(layout, context, "Select a mesh object to make it a soft body.", icon="INFO")
 
 
 def _draw_progress(layout: bpy.types.UILayout, context: bpy.types.Context, run: runs.Run) -> None:
     layout.progress(factor=run.progress(), text=run.describe())
-    _draw_steps(layout, context, run.job)
+    _draw_steps(layout, context, run.job, run.start_frame)
     write(layout, context, "Esc cancels and keeps the frames so far.", icon="INFO")
+
+
+def _draw_preparation(layout: bpy.types.UILayout) -> None:
+    """What the waiting worker compiles, once an installation; everything works meanwhile."""
+    if (progress := standby.progress()) is not None:
+        layout.progress(factor=progress, text=runs.PREPARING)
 
 
 def _draw_buttons(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
@@ -61,7 +95,8 @@ def _draw_buttons(layout: bpy.types.UILayout, context: bpy.types.Context) -> Non
         _draw_failure(layout, context, failure)
     shown = playback.shown_folder(context.scene)
     if shown is not None:
-        _draw_steps(layout, context, Job(shown))
+        start = playback_modifier.shown_start(context.scene)
+        _draw_steps(layout, context, Job(shown), start)
 
 
 def _draw_failure(
@@ -73,8 +108,10 @@ def _draw_failure(
     row.operator("supple.push_apart", icon="FULLSCREEN_ENTER")
 
 
-def _draw_steps(layout: bpy.types.UILayout, context: bpy.types.Context, job: Job) -> None:
-    report = step_report.read(job)
+def _draw_steps(
+    layout: bpy.types.UILayout, context: bpy.types.Context, job: Job, start_frame: int
+) -> None:
+    report = step_report.read(job, start_frame)
     if report.steps:
         write(layout, context, report.steps, icon="INFO")
     if report.warning:

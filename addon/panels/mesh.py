@@ -5,19 +5,17 @@ from __future__ import annotations
 
 import bpy
 
-from .sidebar import SoftBodySidebar, write
+from .sidebar import SoftBodySidebar, draw_settings
 
 
 class SUPPLE_PT_mesh(SoftBodySidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_mesh"
     bl_label = "Tetrahedra"
-    bl_parent_id = "SUPPLE_PT_main"
+    bl_parent_id = "SUPPLE_PT_body"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, own = self.layout, context.object.supple
-        layout.use_property_split = True
-        layout.prop(own, "resolution")
-        layout.prop(own, "mesh_method")
+        draw_settings(layout, own, "resolution", "mesh_method")
         layout.operator("supple.tetrahedralize", icon="MESH_ICOSPHERE")
-        for line in context.scene.supple.mesh_report.splitlines():
-            write(layout, context, line)
+        if own.mesh_report:
+            layout.label(text=own.mesh_report)

@@ -11,11 +11,11 @@ from .sidebar import SoftBodySidebar, write
 class SUPPLE_PT_pins(SoftBodySidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_pins"
     bl_label = "Pins"
-    bl_parent_id = "SUPPLE_PT_main"
+    bl_parent_id = "SUPPLE_PT_body"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, obj = self.layout, context.object
-        layout.use_property_split = True
+        layout.use_property_split, layout.use_property_decorate = True, False
         layout.prop_search(obj.supple, "pin_group", obj, "vertex_groups", text="Group")
         if len(obj.vertex_groups) == 0:
             write(layout, context, "To pin, assign vertices to a vertex group.", icon="INFO")

@@ -26,6 +26,16 @@ class SoftBodySidebar(Sidebar):
         return is_soft_body(context.object)
 
 
+def draw_settings(layout: bpy.types.UILayout, own: bpy.types.PropertyGroup, *names: str) -> None:
+    """Settings one below the other. None can be keyed, so none has a dot."""
+    column = layout.column()
+    column.use_property_decorate = False
+    for name in names:
+        # A number has its name inside, which leaves room for the unit; a menu needs its room.
+        column.use_property_split = own.bl_rna.properties[name].type != "FLOAT"
+        column.prop(own, name)
+
+
 def write(
     layout: bpy.types.UILayout, context: bpy.types.Context, text: str, icon: str = "NONE"
 ) -> None:

@@ -5,39 +5,37 @@ from __future__ import annotations
 
 import bpy
 
-from ..capture import is_soft_body, soft_bodies
+from ...core.errors import SuppleError
+from .. import cache
+from ..capture import soft_bodies
 from ..integrators import of_bodies, use_tolerance
-from .sidebar import Sidebar
+from .sidebar import Sidebar, draw_settings, write
 
 
 class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_simulation"
     bl_label = "Simulation"
-    bl_parent_id = "SUPPLE_PT_main"
+    bl_parent_id = "SUPPLE_PT_scene"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, scene, own = self.layout, context.scene, context.scene.supple
-        layout.use_property_split = True
-        layout.prop(own, "use_scene_range")
-        column = layout.column(align=True)
+        draw_settings(layout, own, "use_scene_range")
         if own.use_scene_range:
+            column = layout.column(align=True)
             column.prop(scene, "frame_start", text="Start")
             column.prop(scene, "frame_end", text="End")
         else:
-            column.prop(own, "frame_start")
-            column.prop(own, "frame_end")
-        _draw_integrators(layout, context)
-        layout.prop(own, "substeps")
-        layout.prop(own, "device")
-        layout.prop(own, "precision")
-        layout.prop(own, "cache_folder")
+            draw_settings(layout, own, "frame_start", "frame_end")
+        draw_settings(layout, own, "integrator")
+        if use_tolerance(of_bodies(soft_bodies(context), scene)):
+            draw_settings(layout, own, "step_tolerance")
+        draw_settings(layout, own, "substeps", "device", "precision", "cache_folder")
+        write(layout, context, _cache_path(scene))
 
 
-def _draw_integrators(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
-    own = context.scene.supple
-    layout.prop(own, "integrator")
-    if is_soft_body(context.object):
-        layout.prop(context.object.supple, "integrator")
-    if use_tolerance(of_bodies(soft_bodies(context), context.scene)):
-        layout.prop(own, "step_tolerance")
+def _cache_path(scene: bpy.types.Scene) -> str:
+    try:
+        return str(cache.root(scene))
+    except SuppleError as error:
+        return str(error)

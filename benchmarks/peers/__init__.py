@@ -6,6 +6,7 @@ All get the same tets, masses, moduli, gravity and ground; what they make of the
 | engine | elasticity | time | ground |
 |---|---|---|---|
 | Supple | stable Neo-Hookean | as named | barrier, a thousandth of the body thick |
+| Supple, bouncy ground | the same | symplectic Euler | vertices put back on the plane, inelastic |
 | torch-diffsim | the same | symplectic Euler | vertices put back on the plane, inelastic |
 | Newton, semi-implicit | the same | symplectic Euler | penalty springs |
 | Newton, VBD | the same without the logarithm | implicit Euler, ten sweeps | penalty springs |

@@ -38,6 +38,8 @@ def _supple(integrator: str, explicit: bool = False, **settings: Any) -> Engine:
 
 ENGINES = {
     "supple-symplectic-euler": _supple("SymplecticEuler", explicit=True),
+    # Puts vertices back on the ground, without any bounce, as torch-diffsim and Bullet do.
+    "supple-projecting": _supple("SymplecticEuler", explicit=True, response="projection"),
     "supple-implicit-euler": _supple("ImplicitEuler", tolerance=1e-3),
     "supple-bdf2": _supple("BDF2"),
     # One Newton iteration a step, as engines for games take a few of theirs.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Supple, with the integrator that is asked for."""
+"""Supple, with the integrator and the response of the ground that are asked for."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -15,13 +15,19 @@ from .peer import PeerInstabilityError
 
 
 class SuppleSolver:
-    def __init__(self, drop: Drop, integrator: str, **settings: Any) -> None:
+    def __init__(
+        self,
+        drop: Drop,
+        integrator: str,
+        response: Literal["barrier", "projection"] = "barrier",
+        **settings: Any,
+    ) -> None:
         torch.set_num_threads(1)  # as in the worker: the compiled loops bring their own
         self._integrator = getattr(integrators, integrator)(**settings)
         material = StableNeoHookean(drop.young, drop.poisson)
         self._scene = Scene(
             [SoftBody(drop.mesh, material, density=DENSITY)],
-            ground=Ground(friction=0.0),
+            ground=Ground(friction=drop.friction, response=response),
             gravity=(0.0, 0.0, -GRAVITY),
         )
 

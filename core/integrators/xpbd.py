@@ -92,11 +92,11 @@ def _check(system: System) -> None:
             )
         if isinstance(material, StVenantKirchhoff) and material.guard > 0.0:
             raise SceneError(
-                f"{body.name}: XPBD has no constraint for St. Venant–Kirchhoff's guard against "
-                "compression. Set the guard to 0, or choose another integrator."
+                f"{body.name}: XPBD has no constraint for St. Venant–Kirchhoff's compression "
+                "resistance. Set it to 0, or choose another integrator."
             )
         if body.stiffness_damping > 0.0 or body.viscosity > 0.0:
             raise SceneError(
-                f"{body.name}: XPBD knows no inner damping and no viscosity. Set both to 0, or "
+                f"{body.name}: XPBD knows no stiffness damping and no viscosity. Set both to 0, or "
                 "choose another integrator."
             )

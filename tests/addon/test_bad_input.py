@@ -78,7 +78,7 @@ def test_a_pin_group_that_holds_nothing(add_body):
         ("density", -1.0, "Cube: the density must be above 0 kg/m³, not -1"),
         ("young", 0.0, "Cube: Young's modulus must be above 0 Pa, not 0"),
         ("damping", -1.0, "Cube: the damping must be 0 or more per second, not -1"),
-        ("stiffness_damping", -1.0, "Cube: the inner damping must be 0 s or more, not -1"),
+        ("stiffness_damping", -1.0, "Cube: the stiffness damping must be 0 s or more, not -1"),
         ("viscosity", -1.0, "Cube: the viscosity must be 0 Pa s or more, not -1"),
         ("viscosity", math.nan, "Cube: the viscosity must be 0 Pa s or more, not nan"),
     ],

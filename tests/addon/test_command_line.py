@@ -80,7 +80,9 @@ def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alo
     cache, output = tmp_path / "cache", tmp_path / "new folder" / "baked.blend"
     words = ("--frames", "1-2", "--integrator", "symplectic_euler", "--substeps", "50")
     out, _ = supple_says("bake", scene_file, *words, "--cache", cache, "--output", output)
-    assert "Supple: Simulated 1 frames. Symplectic Euler, 50 steps a frame." in out.splitlines()
+    assert (
+        "Supple: Simulated frames 1 to 2. Symplectic Euler, 50 steps a frame." in out.splitlines()
+    )
     assert out.splitlines()[-1] == str(output)
     assert scene_file.read_bytes() == before
     settings = json.loads(next(cache.glob("*/scene.json")).read_text())["settings"]

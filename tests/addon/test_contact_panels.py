@@ -3,46 +3,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import bpy
 import pytest
 
 from supple.addon.panels.attach import SUPPLE_PT_attach
 from supple.addon.panels.collider import SUPPLE_PT_collider
-from supple.addon.panels.contact import SUPPLE_PT_body_contact, SUPPLE_PT_contact
+from supple.addon.panels.contact import SUPPLE_PT_contact
 from supple.addon.panels.ground import SUPPLE_PT_ground
+from supple.addon.panels.surface import SUPPLE_PT_surface
 
-
-class Layout:
-    """Stands in for Blender's, which exists only in a window."""
-
-    def __init__(self) -> None:
-        self.shown: list[str] = []
-
-    def prop(self, own: Any, name: str, **_: Any) -> None:
-        assert name in own.bl_rna.properties
-        self.shown.append(name)
-
-    def prop_search(self, own: Any, name: str, *_: Any, **__: Any) -> None:
-        self.prop(own, name)
-
-    def column(self, **_: Any) -> Layout:
-        return self
-
-
-def around(obj: bpy.types.Object | None) -> Any:
-    view_layer, scene = bpy.context.view_layer, bpy.context.scene
-    return SimpleNamespace(object=obj, scene=scene, view_layer=view_layer)
-
-
-def drawn(panel: Any, obj: bpy.types.Object | None) -> list[str]:
-    layout = Layout()
-    if hasattr(panel, "draw_header"):
-        panel.draw_header(SimpleNamespace(layout=layout), around(obj))
-    panel.draw(SimpleNamespace(layout=layout), around(obj))
-    return layout.shown
+from .layout import around, drawn
 
 
 def add(kind: str) -> bpy.types.Object:
@@ -66,37 +36,37 @@ def test_a_collider_shows_what_its_integrator_takes(scene, add_body):
     plate = add("MESH")
     of_meshes = ["collider", "collider_friction", "collider_sliding_friction", "collider_thickness"]
     of_spheres = ["collider", "collider_friction", "collider_restitution", "collider_penalty"]
-    assert drawn(SUPPLE_PT_collider, plate) == of_meshes
+    assert drawn(SUPPLE_PT_collider, plate).settings == of_meshes
     scene.supple.integrator = "symplectic_euler"
-    assert drawn(SUPPLE_PT_collider, plate) == of_spheres
+    assert drawn(SUPPLE_PT_collider, plate).settings == of_spheres
     scene.supple.integrator, scene.supple.contact = "automatic", "never"
-    assert drawn(SUPPLE_PT_collider, plate) == of_spheres
+    assert drawn(SUPPLE_PT_collider, plate).settings == of_spheres
 
 
 def test_the_push_of_the_ground_is_there_where_it_counts(scene, add_body):
-    assert "ground_penalty" not in drawn(SUPPLE_PT_ground, add_body())
+    assert "ground_penalty" not in drawn(SUPPLE_PT_ground, add_body()).settings
     scene.supple.ground_response = "projection"
-    assert "ground_penalty" in drawn(SUPPLE_PT_ground, None)
+    assert "ground_penalty" in drawn(SUPPLE_PT_ground, None).settings
 
 
 @pytest.mark.parametrize("setting", [("integrator", "xpbd"), ("contact", "never")])
 def test_settings_of_contact_are_there_where_it_is_possible(scene, add_body, setting):
     body = add_body()
-    assert len(drawn(SUPPLE_PT_contact, body)) == 5
-    assert SUPPLE_PT_body_contact.poll(around(body))
-    assert not SUPPLE_PT_body_contact.poll(around(add("MESH")))
+    assert len(drawn(SUPPLE_PT_contact, body).settings) == 5
+    assert SUPPLE_PT_surface.poll(around(body))
+    assert not SUPPLE_PT_surface.poll(around(add("MESH")))
     setattr(scene.supple, *setting)
-    assert drawn(SUPPLE_PT_contact, body) == ["contact"]
-    assert not SUPPLE_PT_body_contact.poll(around(body))
+    assert drawn(SUPPLE_PT_contact, body).settings == ["contact"]
+    assert not SUPPLE_PT_surface.poll(around(body))
 
 
 def test_the_detail_is_there_where_the_mesh_touches(add_body):
     body = add_body()
     settings = ["friction", "sliding_friction", "contact_surface"]
-    assert drawn(SUPPLE_PT_body_contact, body) == settings
+    assert drawn(SUPPLE_PT_surface, body).settings == settings
     body.supple.contact_surface = "mesh"
-    assert drawn(SUPPLE_PT_body_contact, body) == [*settings, "contact_detail"]
+    assert drawn(SUPPLE_PT_surface, body).settings == [*settings, "contact_detail"]
 
 
 def test_an_object_and_a_group_can_be_attached(add_body):
-    assert drawn(SUPPLE_PT_attach, add_body()) == ["attach_to", "attach_group"]
+    assert drawn(SUPPLE_PT_attach, add_body()).settings == ["attach_to", "attach_group"]

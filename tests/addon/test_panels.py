@@ -3,10 +3,6 @@
 
 from __future__ import annotations
 
-import json
-from types import SimpleNamespace
-from typing import Any
-
 import bpy
 import pytest
 
@@ -16,53 +12,14 @@ from supple.addon.panels.material import SUPPLE_PT_material
 from supple.core.intersection_report import IntersectionReport
 from supple.core.job import Job
 
+from .layout import drawn
+
 pytestmark = pytest.mark.usefixtures("solver")
 
 
-class Layout:
-    """Stands in for Blender's, which exists only in a window."""
-
-    def __init__(self) -> None:
-        self.texts: list[tuple[str, str]] = []
-        self.buttons: list[str] = []
-
-    def label(self, text: str, icon: str) -> None:
-        self.texts.append((icon, text))
-
-    def progress(self, factor: float, text: str) -> None:
-        self.texts.append(("", text))
-
-    def operator(self, name: str, icon: str) -> None:
-        self.buttons.append(name)
-
-    def column(self, align: bool) -> Layout:
-        return self
-
-    row = column
-
-    def prop(self, owner: bpy.types.PropertyGroup, name: str) -> None:
-        self.texts.append(("", owner.bl_rna.properties[name].name))
-
-    def operator_menu_enum(self, operator: str, setting: str, text: str, icon: str) -> None:
-        assert operator == "supple.apply_preset" and setting == "preset"
-        self.texts.append((icon, text))
-
-
 def sidebar(scene: bpy.types.Scene) -> list[tuple[str, str]]:
-    """(icon, text) of each label."""
-    return drawn(scene).texts
-
-
-def drawn(scene: bpy.types.Scene) -> Layout:
-    layout = Layout()
-    context: Any = SimpleNamespace(
-        scene=scene,
-        object=bpy.context.object,
-        preferences=SimpleNamespace(system=SimpleNamespace(ui_scale=1.0)),
-        region=SimpleNamespace(width=2000),
-    )
-    SUPPLE_PT_main.draw(SimpleNamespace(layout=layout), context)
-    return layout
+    """(icon, text) of each label of the first panel."""
+    return drawn(SUPPLE_PT_main, bpy.context.object).texts
 
 
 def log(scene: bpy.types.Scene) -> Job:
@@ -105,10 +62,7 @@ def test_bodies_with_integrators_of_their_own_are_simulated_together(scene, add_
 def test_frames_that_did_not_converge_are_a_warning(scene, add_body):
     add_body()
     actions.simulate(bpy.context)
-    path = log(scene).log_path
-    records = log(scene).records()
-    records[2]["converged"] = False
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    log(scene).append_record(log(scene).records()[2] | {"converged": False})
     warning = "1 frame did not reach the tolerance: more substeps help"
     assert sidebar(scene)[-1] == ("ERROR", warning)
     assert f"{warning}." in actions.simulate(bpy.context)
@@ -129,22 +83,21 @@ def test_while_it_runs_the_steps_of_this_run_are_shown(scene, add_body, monkeypa
 
 
 def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(add_body):
-    layout = Layout()
-    context: Any = SimpleNamespace(object=add_body())
-    SUPPLE_PT_material.draw(SimpleNamespace(layout=layout), context)
-    assert [text for _, text in layout.texts] == [
-        *("Preset", "Model", "Stiffness", "Bulging", "Density"),
-        *("Damping", "Inner Damping", "Viscosity"),
+    layout = drawn(SUPPLE_PT_material, add_body())
+    assert layout.buttons == ["supple.apply_preset"]
+    assert layout.labels == [
+        *("Model", "Stiffness (Pa)", "Poisson's Ratio", "Density (kg/m³)"),
+        *("Damping (1/s)", "Stiffness Damping (s)", "Viscosity (Pa s)"),
     ]
 
 
 def test_what_intersects_is_said_with_two_cures(scene, add_body, tmp_path):
     add_body()
-    assert "supple.push_apart" not in drawn(scene).buttons
+    assert "supple.push_apart" not in drawn(SUPPLE_PT_main, bpy.context.object).buttons
     job = Job(tmp_path)
     job.write_intersections(IntersectionReport([], {"Cube": (0.0, 0.0, 1.0)}))
     intersections.remember(scene, job, "Cube intersects Table.")
-    layout = drawn(scene)
+    layout = drawn(SUPPLE_PT_main, bpy.context.object)
     intersections.forget()
     assert ("ERROR", "Cube intersects Table.") in layout.texts
     assert layout.buttons[-2:] == ["supple.select_intersections", "supple.push_apart"]

@@ -90,11 +90,11 @@ def test_tetrahedralize_shows_the_tets_and_their_report(scene, add_body):
     shown = scene.objects["Cube tetrahedra"]
     points = np.array([tuple(vertex.co) for vertex in shown.data.vertices])
     assert points.mean(axis=0) == pytest.approx([1, 2, 3], abs=0.1)
-    assert scene.supple.mesh_report.startswith(f"Cube: {len(shown.data.polygons) // 4} tets")
+    assert obj.supple.mesh_report.startswith(f"{len(shown.data.polygons) // 4} tets, quality 0.")
     assert shown.hide_render
     assert not shown.data.validate()
     assert bpy.context.object == obj
     assert bpy.ops.supple.free() == {"FINISHED"}
     assert list(scene.objects) == [obj]
     assert "Supple Preview" not in bpy.data.collections
-    assert scene.supple.mesh_report == ""
+    assert obj.supple.mesh_report == ""

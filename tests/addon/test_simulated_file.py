@@ -7,6 +7,7 @@ Two cubes fall freely for three frames.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -27,7 +28,8 @@ from supple.addon.bake import shape_keys
 from supple.addon.cache import OpenedJob
 from supple.addon.capture import capture
 from supple.core.errors import SuppleError
-from supple.core.job import Job
+from supple.core.files import read_json, write_json
+from supple.core.job import Job, lock
 
 from .conftest import evaluated_positions, world_positions
 
@@ -141,41 +143,104 @@ def test_removing_a_soft_body_stops_its_playback_only(file):
     assert playback_modifier.find_modifier(second) is not None
 
 
-def test_a_scene_changed_by_hand_starts_over_with_a_warning(file, folder):
+def test_a_scene_changed_by_hand_is_written_anew_with_a_warning(file, folder):
     described = json.loads((folder / "scene.json").read_text())
     described["scene"]["bodies"][0]["density"] = 1.0
     (folder / "scene.json").write_text(json.dumps(described))
     opened = reopened()
-    assert "was changed" in opened.warning
-    assert opened.reached == -1
+    assert "scene.json is damaged" in opened.warning
+    assert opened.is_complete
     assert opened.job.scene.bodies[0].density == 1000.0
 
 
 @pytest.mark.parametrize(
-    "name", ["scene.json", "scene.npz", "checkpoint.npz", "solids.npz", "frames/000002.npy"]
+    ("name", "reached"),
+    [
+        ("scene.json", 3),
+        ("scene.npz", 3),
+        ("solids.json", -1),
+        ("solids.npz", -1),
+        ("frames/000002.npy", 1),
+        ("frames/000000.npy", -1),
+    ],
 )
-def test_a_file_cut_off_in_writing_starts_over_with_a_warning(file, folder, name):
+def test_a_file_cut_off_is_named_and_made_again(file, folder, name, reached):
     path = folder / name
+    before = {each: each.read_bytes() for each in contents(folder)}
     path.write_bytes(path.read_bytes()[:40])
     opened = reopened()
-    assert path.stem in opened.warning or "frames" in opened.warning
-    assert opened.reached == -1
-    assert not opened.job.has_frame(0)
+    assert f"{Path(name).name} is damaged" in opened.warning
+    assert (opened.reached, opened.is_complete) == (reached, reached == 3)
+    actions.simulate(bpy.context)
+    assert {each: each.read_bytes() for each in contents(folder)} == before
 
 
-def test_a_frame_that_is_gone_starts_over_with_a_warning(file, folder):
+def test_all_frames_are_shown_though_a_checkpoint_is_damaged(file, folder):
+    (folder / "checkpoint_1.npz").write_bytes(b"")
+    assert (reopened().reached, reopened().warning) == (3, "")
+
+
+def test_a_longer_run_goes_on_from_the_checkpoint_that_is_left(file, folder):
+    bpy.context.scene.frame_end = 5
+    (folder / "checkpoint_1.npz").write_bytes(b"")
+    opened = reopened()
+    assert "checkpoint_1.npz is damaged" in opened.warning
+    assert opened.reached == 2
+
+
+def test_a_frame_that_is_gone_is_made_again_with_a_warning(file, folder):
     (folder / "frames" / "000001.npy").unlink()
     opened = reopened()
-    assert "frame 1 is missing" in opened.warning
+    assert "000001.npy is missing: what is damaged is made again" in opened.warning
+    assert opened.reached == 0
+    assert "Simulated 3 frames" in actions.simulate(bpy.context)
+
+
+def test_a_folder_that_holds_another_simulation_starts_over(file, folder):
+    content = read_json(folder / "solids.json")
+    write_json(folder / "solids.json", content | {"run": "another"})
+    opened = reopened()
+    assert "holds another simulation" in opened.warning
     assert opened.reached == -1
+    assert not opened.job.has_frame(0)
+    assert "Simulated 3 frames" in actions.simulate(bpy.context)
 
 
-def test_a_frame_that_cannot_be_read_is_an_error_now_and_a_fresh_start_next(file, folder):
-    path = folder / "frames" / "000002.npy"
-    path.write_bytes(b"x" * path.stat().st_size)
-    with pytest.raises(SuppleError, match=r"000002\.npy is damaged"):
-        actions.simulate(bpy.context)
-    assert reopened().reached == -1
+def test_a_damaged_log_is_told_beside_the_steps(file, folder):
+    path = folder / "log.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"frame": 1', b'"frame": 2'))
+    report = step_report.read(Job(folder))
+    assert "50 steps a frame" in report.steps
+    assert report.warning.endswith("log.jsonl is damaged: how frame 1 went is lost")
+
+
+def test_frames_of_another_version_stay_on_screen_and_are_told(file, folder, monkeypatch):
+    monkeypatch.setattr("supple.core.job.settings.version", lambda: "9.9.9")
+    monkeypatch.setattr("supple.addon.cache.version", lambda: "9.9.9")
+    opened = reopened()
+    assert opened.job.folder != folder
+    assert "were simulated by Supple 0.1.0; this is 9.9.9, which" in opened.warning
+    assert folder.exists()
+
+
+def test_a_folder_in_which_another_process_simulates_is_left_alone(file, folder):
+    before = {each: each.read_bytes() for each in contents(folder)}
+    bpy.context.scene.frame_end = 9
+    with lock.hold(folder):
+        with pytest.raises(SuppleError, match=f"in use: process {os.getpid()} simulates there"):
+            actions.simulate(bpy.context)
+        with pytest.raises(SuppleError, match="in use"):
+            actions.free(bpy.context)
+    assert {each: each.read_bytes() for each in contents(folder)} == before
+
+
+def contents(folder: Path) -> list[Path]:
+    """The files of a job that are the same after every run."""
+    return [
+        path
+        for path in folder.rglob("*.*")
+        if path.is_file() and path.suffix != ".pc2" and path.name != "output.txt"
+    ]
 
 
 def test_the_run_that_is_shown_outlives_the_next_one_and_no_longer(file, folder):

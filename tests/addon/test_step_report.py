@@ -11,6 +11,7 @@ import pytest
 from supple.addon import step_report
 from supple.core.job import Job
 
+START = 10
 IMPLICIT = {
     "integrator": "Implicit Euler",
     "substeps": 1,
@@ -27,7 +28,7 @@ def job(tmp_path: Path) -> Job:
 def told(job: Job, *records: dict[str, Any]) -> tuple[str, str]:
     for index, record in enumerate(records):
         job.append_record({"frame": index, **record})
-    report = step_report.read(job)
+    report = step_report.read(job, START)
     return report.steps, report.warning
 
 
@@ -65,10 +66,7 @@ def test_what_was_held_is_named_once_with_its_first_frame(job: Job) -> None:
     pins, plate = "the pins of Cube: Plate is in their way", "Plate: Cube is in its way"
     held = [[], [pins], [pins, plate], [plate]]
     _, warning = told(job, *(IMPLICIT | {"held": each} for each in held))
-    assert warning == (
-        f"Held from 1 frame after the start on: {pins}. "
-        f"Held from 2 frames after the start on: {plate}"
-    )
+    assert warning == (f"Held from frame 11 on: {pins}. Held from frame 12 on: {plate}")
 
 
 def test_both_warnings_are_told(job: Job) -> None:
@@ -96,3 +94,7 @@ def test_a_log_from_before_there_was_a_choice_tells_nothing(job: Job) -> None:
 def test_a_damaged_log_is_named(job: Job) -> None:
     job.log_path.write_text("{oops}\n")
     assert "log.jsonl is damaged" in told(job)[1]
+    steps, warning = told(job, IMPLICIT, IMPLICIT | {"converged": False})
+    assert steps.startswith("Implicit Euler, 1 step")
+    assert "1 frame did not reach" in warning
+    assert warning.endswith("log.jsonl is damaged: how its end went is lost")

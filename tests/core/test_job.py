@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from supple.core import Ground, JobError, Scene, SceneError, Skin, SoftBody, Sphere, SurfaceMesh
+from supple.core.files import read_json, write_json
 from supple.core.integrators.choice import NAMES
 from supple.core.job import INTEGRATORS, Job, Settings, digest
 from supple.core.materials import NeoHookean, StableNeoHookean
@@ -91,28 +91,6 @@ def test_a_longer_run_of_the_same_scene_has_the_same_digest(make_block) -> None:
     assert digest(scene, Settings(12)) == digest(scene, Settings(250))
 
 
-def test_a_folder_from_before_there_was_a_choice_gets_the_automatic_integrator(
-    make_block, tmp_path: Path
-) -> None:
-    Job.create(tmp_path, _scene(make_block), Settings(3, integrator="bdf2"))
-    path = tmp_path / "scene.json"
-    content = json.loads(path.read_text())
-    del content["settings"]["integrator"]
-    path.write_text(json.dumps(content))
-    assert Job(tmp_path).settings == Settings(3, integrator="automatic")
-
-
-def test_a_folder_from_before_there_was_inner_damping_has_none(make_block, tmp_path: Path) -> None:
-    Job.create(tmp_path, _scene(make_block), Settings(3))
-    path = tmp_path / "scene.json"
-    content = json.loads(path.read_text())
-    for body in content["scene"]["bodies"]:
-        del body["stiffness_damping"], body["viscosity"]
-    path.write_text(json.dumps(content))
-    first = Job(tmp_path).scene.bodies[0]
-    assert (first.damping, first.stiffness_damping, first.viscosity) == (0.25, 0.0, 0.0)
-
-
 def test_every_integrator_there_is_can_be_set() -> None:
     assert tuple(NAMES) == INTEGRATORS
 
@@ -128,12 +106,12 @@ def test_nothing_is_left_half_written(make_block, tmp_path: Path) -> None:
         (lambda job: (job / "scene.json").unlink(), "scene.json cannot be read"),
         (lambda job: (job / "scene.npz").unlink(), "scene.npz cannot be read"),
         (lambda job: (job / "scene.json").write_text('{"format": 1, "sc'), "damaged"),
-        (lambda job: (job / "scene.json").write_text("[]"), "does not describe a scene"),
+        (lambda job: (job / "scene.json").write_text("[]"), "damaged"),
         (lambda job: _cut(job / "scene.npz"), "damaged"),
         (lambda job: _edit(job, "settings", frame_count=0), "end frame must come after"),
         (lambda job: _edit(job, "settings", frames=3), "unexpected keyword"),
         (lambda job: _edit(job, "settings", integrator="magic"), "integrator must be one of"),
-        (lambda job: _edit(job, "scene", gravity="down"), "does not describe a scene"),
+        (lambda job: _edit(job, "scene", gravity="down"), "gravity of Scene cannot be 'down'"),
         (lambda job: _edit(job, "scene", type="Torch"), "Torch"),
     ],
 )
@@ -165,7 +143,7 @@ def test_what_lies_beyond_the_checkpoint_is_forgotten(tmp_path: Path) -> None:
     for index in range(4):
         job.write_frame(index, np.zeros((2, 3)))
         job.append_record({"frame": index})
-    job.forget_after(2)
+    job.truncate_after(2)
     assert job.last_frame() == 2
     assert [record["frame"] for record in job.records()] == [0, 1, 2]
 
@@ -200,7 +178,7 @@ def _cut(path: Path) -> None:
 
 
 def _edit(job: Path, part: str, **values: object) -> None:
-    path = job / "scene.json"
-    content = json.loads(path.read_text())
+    """With a checksum that fits, as if it had been written so."""
+    content = read_json(job / "scene.json")
     content[part].update(values)
-    path.write_text(json.dumps(content))
+    write_json(job / "scene.json", content)

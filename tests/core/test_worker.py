@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import shutil
@@ -23,6 +22,7 @@ from supple.core.errors import JobError
 from supple.core.integrators.choice import NAMES
 from supple.core.job import Job, Settings
 from supple.core.materials import StableNeoHookean
+from supple.core.version import version
 
 COMMAND = [sys.executable, "-m", "supple.core"]
 RECORD = {
@@ -55,6 +55,16 @@ def _run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def _copy(job: Job, folder: Path) -> Job:
     return Job(Path(shutil.copytree(job.folder, folder / "copy")))
+
+
+def _frames(job: Job) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (job.folder / "frames").iterdir()}
+
+
+def _bytes(job: Job) -> dict[str, bytes]:
+    """Of all files but the lock, which names the last process."""
+    files = (path for path in job.folder.rglob("*") if path.is_file() and path.name != "lock")
+    return {str(path.relative_to(job.folder)): path.read_bytes() for path in files}
 
 
 @pytest.fixture(scope="module")
@@ -159,23 +169,144 @@ def test_mesh_only_stops_before_the_first_frame(tmp_path: Path) -> None:
     assert job.last_frame() == -1
 
 
-def test_a_damaged_checkpoint_is_named_and_the_frames_stay(whole: Job, tmp_path: Path) -> None:
+def test_a_finished_job_with_a_damaged_checkpoint_says_so_and_needs_no_other(
+    whole: Job, tmp_path: Path
+) -> None:
     job = _copy(whole, tmp_path)
-    (job.folder / "checkpoint.npz").write_bytes(b"PK not really")
+    (job.folder / "checkpoint_0.npz").write_bytes(b"PK not really")
+    before = _bytes(job)
     done = _run(job.folder)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: ")
-    assert "checkpoint.npz is damaged" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert job.last_frame() == 100
+    assert done.returncode == 0
+    assert "checkpoint_0.npz is damaged (its checksum does not match): more frames" in done.stdout
+    assert _bytes(job) == before
 
 
-def test_a_missing_frame_before_the_checkpoint_is_named(whole: Job, tmp_path: Path) -> None:
+def test_a_run_goes_on_from_the_checkpoint_before_a_damaged_one(whole: Job, tmp_path: Path) -> None:
+    """As a power failure leaves it: the newest file was not written out."""
+    job = _copy(whole, tmp_path)
+    job.truncate_after(100)
+    job.frame_path(100).unlink()
+    (job.folder / "checkpoint_0.npz").write_bytes(b"")
+    done = _run(job.folder)
+    assert done.returncode == 0, done.stderr
+    assert "checkpoint_0.npz is damaged (its checksum does not match): going on from frame 99" in (
+        done.stdout
+    )
+    assert "frame 1 of 100" not in done.stdout
+    assert _frames(job) == _frames(whole)
+    assert [r["frame"] for r in job.records()] == list(range(101))
+
+
+def test_damaged_and_missing_frames_are_simulated_again(whole: Job, tmp_path: Path) -> None:
     job = _copy(whole, tmp_path)
     job.frame_path(1).unlink()
+    content = bytearray(job.frame_path(3).read_bytes())
+    content[1000] ^= 4
+    job.frame_path(3).write_bytes(content)
+    done = _run(job.folder)
+    assert done.returncode == 0, done.stderr
+    assert "000001.npy is missing: simulating again up to frame 1" in done.stdout
+    assert "000003.npy is damaged (its checksum does not match): simulating" in done.stdout
+    assert "of 100, " not in done.stdout  # the frames that were good
+    assert _frames(job) == _frames(whole)
+    assert [r["frame"] for r in job.records()] == list(range(101))
+
+
+def test_frames_that_come_out_otherwise_here_are_not_mixed(whole: Job, tmp_path: Path) -> None:
+    """As on another computer: one frame has other bits, and another one is damaged."""
+    job = _copy(whole, tmp_path)
+    job.write_frame(2, job.read_frame(2) + 1e-12)
+    job.frame_path(3).unlink()
+    done = _run(job.folder)
+    assert done.returncode == 0, done.stderr
+    assert "frame 2 comes out otherwise here: simulating all from there on" in done.stdout
+    assert _frames(job) == _frames(whole)
+    assert [r["frame"] for r in job.records()] == list(range(101))
+
+
+def test_damaged_tetrahedra_are_made_again_and_the_frames_stay(whole: Job, tmp_path: Path) -> None:
+    job = _copy(whole, tmp_path)
+    (job.folder / "solids.npz").write_bytes(b"PK not really")
+    written = job.frame_path(7).stat().st_mtime_ns
+    done = _run(job.folder)
+    assert done.returncode == 0, done.stderr
+    assert "solids.npz is damaged (its checksum does not match): filling again" in done.stdout
+    assert _bytes(job) == _bytes(whole)
+    assert job.frame_path(7).stat().st_mtime_ns == written
+
+
+def test_a_damaged_log_is_named_and_costs_no_frame(whole: Job, tmp_path: Path) -> None:
+    job = _copy(whole, tmp_path)
+    lines = job.log_path.read_bytes().split(b"\n")
+    lines[3], lines[7] = b"{}", b"\xff\xfe"
+    job.log_path.write_bytes(b"\n".join(lines))
+    done = _run(job.folder)
+    assert done.returncode == 0
+    assert "log.jsonl is damaged: how frames 3, 7 went is lost" in done.stdout
+    assert [r["frame"] for r in job.records()] == [n for n in range(101) if n not in (3, 7)]
+
+
+def test_two_workers_do_not_simulate_in_one_folder(tmp_path: Path) -> None:
+    job = _job(tmp_path, 100000)
+    first = subprocess.Popen([*COMMAND, str(tmp_path)], stdout=subprocess.DEVNULL)
+    while not job.has_frame(2):
+        assert first.poll() is None
+        time.sleep(0.01)
+    second = _run(tmp_path)
+    first.kill()
+    first.wait()
+    assert second.returncode == 1
+    assert second.stderr.startswith(f"error: {tmp_path} is in use: process {first.pid} simulates")
+    assert second.stderr.count("\n") == 1
+    frames = [record["frame"] for record in job.records()]
+    assert frames == list(range(len(frames)))
+    _job(tmp_path, 3)
+    assert _run(tmp_path).returncode == 0  # what is killed holds no lock
+
+
+def _of_another_version(folder: Path) -> subprocess.CompletedProcess[str]:
+    program = (
+        "import sys; import supple.core.version as module; module.version = lambda: '0.0.9';"
+        "from supple.core.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program, str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_frames_of_another_version_are_kept_and_not_gone_on_from(tmp_path: Path) -> None:
+    job = _job(tmp_path, 2)
+    assert _of_another_version(tmp_path).returncode == 0
+    assert job.version == "0.0.9"
+    finished = _run(tmp_path)
+    assert finished.returncode == 0
+    assert "all frames up to 2 are there, simulated by Supple 0.0.9" in finished.stdout
+    _job(tmp_path, 4)
+    done = _run(tmp_path)
+    assert done.returncode == 1
+    assert f"were simulated by Supple 0.0.9; this is {version()}, whose" in done.stderr
+    assert job.last_frame() == 2
+
+
+def test_tetrahedra_of_another_version_are_made_again(tmp_path: Path) -> None:
+    _job(tmp_path, 2)
+    program = (
+        "import sys; from pathlib import Path; import supple.core.version as module;"
+        "module.version = lambda: '0.0.9';"
+        "from supple.core.worker import work; work(Path(sys.argv[1]), mesh_only=True)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
+    assert Job(tmp_path).version == "0.0.9"
+    assert _run(tmp_path).returncode == 0
+    assert Job(tmp_path).version == version()
+
+
+def test_frames_of_another_scene_are_not_gone_on_from(whole: Job, tmp_path: Path) -> None:
+    job = _copy(whole, tmp_path)
+    Job.create(job.folder, replace(whole.scene, gravity=(0.0, 0.0, -1.0)), whole.settings)
     done = _run(job.folder)
     assert done.returncode == 1
-    assert "frame 1 is missing" in done.stderr
+    assert "holds frames of another scene; simulate into another folder" in done.stderr
+    assert job.last_frame() == 100
 
 
 def test_a_folder_that_is_no_job_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -240,8 +371,7 @@ def test_a_full_disk_is_named_and_the_job_resumes_once_there_is_room(
     subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True)
     assert _run(small_disk).returncode == 0
     assert job.frame_path(100).read_bytes() == whole.frame_path(100).read_bytes()
-    records = [json.loads(line) for line in (small_disk / "log.jsonl").read_text().splitlines()]
-    assert [record["frame"] for record in records] == list(range(101))
+    assert [record["frame"] for record in job.records()] == list(range(101))
 
 
 def test_bodies_that_intersect_are_told_with_where_and_the_next_attempt_forgets(tmp_path) -> None:

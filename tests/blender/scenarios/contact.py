@@ -37,7 +37,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.click_button("supple.simulate")
     yield from ui.wait(0.2)
     yield from ui.wait_for(lambda: not _running(), "the end of the simulation", 300)
-    assert _said(ui, f"Simulated {LAST - 1} frames")
+    assert _said(ui, f"Simulated frames 1 to {LAST}")
     scene.frame_set(LAST)
     yield
     low, high = (np.sort(_heights(cube)) for cube in (lower, upper))

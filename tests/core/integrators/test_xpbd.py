@@ -228,14 +228,14 @@ def test_a_model_that_has_no_constraints_is_refused_with_those_that_do(make_bloc
 
 def test_a_guard_against_compression_is_refused(make_block) -> None:
     body = SoftBody(make_block(), StVenantKirchhoff(1e4, 0.3, guard=1e7), name="Jelly")
-    with pytest.raises(SceneError, match=r"Jelly: .* guard against compression. Set the guard to"):
+    with pytest.raises(SceneError, match=r"Jelly: .* compression resistance. Set it to 0"):
         Simulator(Scene([body]), XPBD())
 
 
 @pytest.mark.parametrize("damping", [{"stiffness_damping": 0.1}, {"viscosity": 10.0}])
 def test_a_viscous_body_is_refused(make_block, damping: dict[str, float]) -> None:
     bodies = [SoftBody(make_block()), SoftBody(make_block(), name="Honey", **damping)]
-    with pytest.raises(SceneError, match="Honey: XPBD knows no inner damping and no viscosity"):
+    with pytest.raises(SceneError, match="Honey: XPBD knows no stiffness damping and no viscosity"):
         Simulator(Scene(bodies), XPBD())
 
 

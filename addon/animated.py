@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of an object or a scene is keyed or driven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+
+
+def animated_paths(owner: bpy.types.ID) -> set[str]:
+    """The paths of all that its action, its NLA strips and its drivers change."""
+    data = owner.animation_data
+    if data is None:
+        return set()
+    actions = [(data.action, data.action_slot)]
+    for track in data.nla_tracks:
+        actions += [(strip.action, strip.action_slot) for strip in track.strips]
+    paths = {driver.data_path for driver in data.drivers}
+    for action, slot in actions:
+        if action is not None and slot is not None:
+            paths.update(_paths(action, slot))
+    return paths
+
+
+def _paths(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[str]:
+    for layer in action.layers:
+        for strip in layer.strips:
+            channels = strip.channelbag(slot)
+            if channels is not None:
+                yield from (curve.data_path for curve in channels.fcurves)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All settings of the active soft body."""
+
+from __future__ import annotations
+
+import bpy
+
+from .sidebar import SoftBodySidebar
+
+
+class SUPPLE_PT_body(SoftBodySidebar, bpy.types.Panel):
+    bl_idname = "SUPPLE_PT_body"
+    bl_label = ""  # the header names the body
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        self.layout.label(text=f"Body: {context.object.name}")
+
+    def draw(self, context: bpy.types.Context) -> None:
+        pass

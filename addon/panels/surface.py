@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of the active soft body touches, and how it slides."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..capture import is_soft_body, soft_bodies
+from ..contact_capture import is_possible
+from .sidebar import SoftBodySidebar, draw_settings
+
+
+class SUPPLE_PT_surface(SoftBodySidebar, bpy.types.Panel):
+    bl_idname = "SUPPLE_PT_surface"
+    bl_label = "Surface"
+    bl_parent_id = "SUPPLE_PT_body"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return is_soft_body(context.object) and is_possible(context.scene, soft_bodies(context))
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, own = self.layout, context.object.supple
+        draw_settings(layout, own, "friction", "sliding_friction", "contact_surface")
+        if own.contact_surface == "mesh":
+            draw_settings(layout, own, "contact_detail")

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sentences of README and docs that quote measured figures, made from those figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ORDINALS = {
+    8: "an eighth",
+    9: "a ninth",
+    10: "a tenth",
+    11: "an eleventh",
+    12: "a twelfth",
+    13: "a thirteenth",
+    14: "a fourteenth",
+    15: "a fifteenth",
+    16: "a sixteenth",
+    17: "a seventeenth",
+    18: "an eighteenth",
+    19: "a nineteenth",
+    20: "a twentieth",
+}
+
+
+def sentences(figures: dict[str, Any]) -> dict[str, list[str]]:
+    """By file, below the repository's root."""
+    return {
+        "README.md": [_frame(figures), _step(figures), _first_frame(figures)],
+        "docs/architecture.md": [_passes(figures), _preview(figures)],
+    }
+
+
+def missing(figures: dict[str, Any], root: Path) -> Iterator[tuple[str, str]]:
+    """File and sentence, of each that does not stand there; line breaks do not count."""
+    for file, wanted in sentences(figures).items():
+        text = " ".join((root / file).read_text(encoding="utf-8").split())
+        yield from ((file, sentence) for sentence in wanted if sentence not in text)
+
+
+def _frame(figures: dict[str, Any]) -> str:
+    fine, coarse, fine_slick, coarse_slick = _frames(figures)
+    return (
+        "On two cores, a frame of 15 K tetrahedra dropped to rest takes "
+        f"{fine['mean_ms']:.0f} ms at one implicit step a frame, the longest one "
+        f"{fine['longest_ms']:.0f} ms; 2.5 K take {coarse['mean_ms']:.0f} ms. "
+        f"Without friction it is {fine_slick['mean_ms']:.0f} and {coarse_slick['mean_ms']:.0f} ms."
+    )
+
+
+def _step(figures: dict[str, Any]) -> str:
+    double, single = _steps(figures)
+    return (
+        f"An explicit step of 15 K takes {double['supple_ms']:.2f} ms in double precision, the "
+        f"default: {_share(double)} of torch-diffsim 0.2.0 with the same result; in single "
+        f"precision {single['supple_ms']:.2f} ms, {_share(single)}."
+    )
+
+
+def _first_frame(figures: dict[str, Any]) -> str:
+    found = figures["first_frame"]
+    return (
+        f"Of {found['tets']} tetrahedra the first frame shows "
+        f"{found['waiting_worker_s']['median']:.1f} s after pressing Simulate, "
+        f"{found['new_worker_s']['median']:.1f} s when the solver is not loaded yet"
+    )
+
+
+def _passes(figures: dict[str, Any]) -> str:
+    double, single = _steps(figures)
+    return (
+        "at 15 K tets an explicit substep as torch operations takes "
+        f"{double['supple_torch_passes_ms']:.2f} ms on two cores, fused "
+        f"{double['supple_ms']:.2f} ms; in single precision "
+        f"{single['supple_torch_passes_ms']:.2f} and {single['supple_ms']:.2f} ms."
+    )
+
+
+def _preview(figures: dict[str, Any]) -> str:
+    fine, coarse, *_ = _frames(figures)
+    return (
+        f"A frame of 15 K tets takes {fine['mean_ms']:.0f} ms in full, of 2.5 K "
+        f"{coarse['mean_ms']:.0f} ms;"
+    )
+
+
+def _frames(figures: dict[str, Any]) -> list[dict[str, Any]]:
+    names = ("15 K tets", "2.5 K tets", "15 K tets, no friction", "2.5 K tets, no friction")
+    return [figures["implicit_frame"][name] for name in names]
+
+
+def _steps(figures: dict[str, Any]) -> list[dict[str, Any]]:
+    return [figures["explicit_substep"][f"15 K tets, {name}"] for name in ("float64", "float32")]
+
+
+def _share(row: dict[str, Any]) -> str:
+    ratio = round(row["ratio"])
+    return ORDINALS.get(ratio, f"1/{ratio}")

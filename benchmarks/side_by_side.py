@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The part of docs/performance.md on Supple beside other engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .comparison import ERROR, SECONDS, cell, closest_peer, is_own
+from .looks import LOOKS
+from .store import MEASURED
+from .tables import stamp, table
+
+NAME = "time_stepping"
+CASE = ("mesh", "E, Pa", "ν")
+# How the references are called; the second is that of figures measured before there was the first.
+REFERENCES = {
+    "supple-projecting": "bouncy ground",
+    "supple-symplectic-euler": "smooth ground (before)",
+}
+HEAD = """
+## Beside other engines
+The same monkey, the same tets, one second without friction (`time_stepping`): five solvers of four
+other engines. Each takes the fewest steps a frame with which it survives, and then ever twice as
+many. The error is the root mean square distance from a reference with many more steps. Materials
+and contacts differ a little from engine to engine (`benchmarks/peers` says how): that part of an
+error stays however many steps are taken.
+
+![Seconds a simulated second against error](pictures/time_against_error.png)
+
+How many times as long each takes as the quickest run of Supple, with any integrator, whose error is
+no larger: the least over all its numbers of steps. *More exact*: its error is smaller than that of
+every run of Supple, so that there is none to compare it with; where that is so for some of its runs
+alone, it is said at how many steps a frame. *Failed*: no run came to its end; the last table says
+why. *: an error that decides is less than three times that of the reference itself, which may as
+well turn it round.
+
+{ratios}
+What the errors are measured against: symplectic Euler in double precision on a ground that puts
+vertices back without a bounce (*bouncy ground* with a bounce of 0). That contact is also
+torch-diffsim's, and has a limit; the reference's own error is its distance from the same with half
+the steps, which in a scheme of first order is what is left to the limit. The closest run of an
+engine that shares no code with Supple stands beside it.
+
+{references}
+{before}At the fewest steps a frame:
+
+{fewest}
+{left_out}"""
+BEFORE = """*Smooth ground (before)*: these cases were measured against symplectic Euler on Supple's
+own barrier, and not again since. Short steps lead it to no limit that they could reach: with 2.5 K
+tets at E = 1e5 Pa each doubling from 1 536 to 49 152 steps a frame moved the body by another 1.0 to
+1.3 mm. So its own error is larger than what stands here, and as large as many errors that are
+compared; it also suits Supple, whose runs stand on the same barrier.
+
+"""
+
+
+def section(figures: dict[str, Any], cases: Sequence[str]) -> str:
+    """
+    Args:
+        figures: all that are kept.
+        cases: the names of all that there could be.
+    """
+    found = {name: figures[NAME][name] for name in cases if name in figures[NAME]}
+    rows = [row for case in found.values() for row in case["rows"]]
+    missing = [name for name in cases if name not in found]
+    old = any(case["reference"]["contender"] != "supple-projecting" for case in found.values())
+    return HEAD.format(
+        ratios=_ratios(found),
+        references=_references(found, figures[MEASURED][NAME]),
+        before=BEFORE if old else "",
+        fewest=table(
+            (*CASE, "engine", "steps a frame", "seconds a simulated second", "error, m"),
+            _fewest_steps(rows),
+        ),
+        left_out=f"Not measured: {'; '.join(missing)}.\n" if missing else "",
+    )
+
+
+def _ratios(cases: dict[str, Any]) -> str:
+    """A row a case, a column a peer."""
+    peers = [name for name in LOOKS if not is_own({"contender": name})]
+    lines = []
+    for case in cases.values():
+        rows, error = case["rows"], case["reference"]["own_error_m"]
+        own = [row for row in rows if is_own(row)]
+        cells = (cell(own, [r for r in rows if r["contender"] == peer], error) for peer in peers)
+        lines.append((*_case(rows[0]), *cells))
+    return table((*CASE, *(LOOKS[peer][0] for peer in peers)), lines)
+
+
+def _references(cases: dict[str, Any], records: dict[str, Any]) -> str:
+    lines = []
+    for name, case in cases.items():
+        reference, closest = case["reference"], closest_peer(case["rows"])
+        peer = "none"
+        if closest is not None:
+            label = LOOKS[closest["contender"]][0]
+            peer = f"{closest[ERROR]:.4f} ({label}, {closest['steps_a_frame']} steps)"
+        lines.append(
+            (
+                *_case(case["rows"][0]),
+                REFERENCES[reference["contender"]],
+                str(reference["steps_a_frame"]),
+                f"{reference['own_error_m']:.5f}",
+                peer,
+                stamp(records[name]),
+            )
+        )
+    head = (*CASE, "reference on", "steps a frame", "its own error, m")
+    return table((*head, "closest run of another engine, m", "measured"), lines)
+
+
+def _case(row: dict[str, Any]) -> tuple[str, str, str]:
+    return row["mesh"], f"{row['young']:.0e}".replace("e+0", "e"), str(row["poisson"])
+
+
+def _fewest_steps(rows: Sequence[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
+    seen = set()
+    for row in rows:
+        case = _case(row)
+        if (case, row["contender"]) in seen:
+            continue
+        seen.add((case, row["contender"]))
+        label = LOOKS[row["contender"]][0]
+        if ERROR not in row:
+            yield (*case, label, "failed", row["note"], "none")
+            continue
+        steps, seconds, error = row["steps_a_frame"], row[SECONDS], row[ERROR]
+        yield (*case, label, str(steps), f"{seconds:.2f}", f"{error:.4f}")

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The job folder: all that passes between Blender, or a script, and the solver.
+
+::
+
+    scene.json, scene.npz      what to simulate, and how
+    solids.json, solids.npz    the same scene, its surfaces filled with tetrahedra; of which run, by
+                               which version; one report a body on its tetrahedra
+    intersections.json         what intersects at the start, where that keeps it from beginning
+    frames/000000.npy …        (N, 3) vertex positions of all bodies, one after the other
+    log.jsonl                  one record a frame
+    checkpoint_0.npz, …_1.npz  the states after the last two whole frames, of even and odd number
+    lock                       held by the worker while it is at work; which process that is
+    output.txt                 what the worker printed, when Blender started it
+
+Every file but the last two appears whole or not at all, a frame before its record and that before
+its checkpoint, so that a folder left by a killed worker can be read and resumed. Each carries a
+checksum, each line of the log too (``core/files.py``).
+"""
+
+from .folder import OUTPUT, Job
+from .settings import INTEGRATORS, Precision, Settings, digest
+
+__all__ = ["INTEGRATORS", "OUTPUT", "Job", "Precision", "Settings", "digest"]

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A job folder as an object: what is in it, checked as it is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import files, scene_file
+from ..errors import DamageError, JobError
+from ..intersection_report import IntersectionReport
+from ..scene import Scene, SoftBody
+from ..schema import conforms
+from ..tet_mesh import TetMesh
+from ..version import version
+from . import log
+from .settings import Settings, digest
+
+OUTPUT = "output.txt"
+# Farther away nothing can be shown in single precision, nor be meant.
+LARGEST_COORDINATE_M = 1e18
+
+_FRAME_NAME = re.compile(r"(\d{6,})\.npy")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job folder. Making the object reads nothing; ``create`` writes one."""
+
+    folder: Path
+
+    @staticmethod
+    def create(folder: Path, scene: Scene, settings: Settings) -> Job:
+        """Writes what the worker needs. A folder that already holds frames keeps them."""
+        job = Job(folder)
+        job.make_folders()
+        scene_file.save_scene(job._scene_path, scene, {"settings": asdict(settings)})
+        return job
+
+    def make_folders(self) -> None:
+        try:
+            (self.folder / "frames").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise JobError(
+                f"The cache folder {self.folder} cannot be made: {error.strerror}. Choose another "
+                "one."
+            ) from error
+
+    # The scene
+
+    @cached_property
+    def _description(self) -> tuple[Scene, Settings]:
+        scene, content = scene_file.load_scene(self._scene_path)
+        try:
+            return scene, Settings.of(content["settings"])
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise DamageError(self._scene_path, str(error)) from error
+
+    @property
+    def scene(self) -> Scene:
+        return self._description[0]
+
+    @property
+    def settings(self) -> Settings:
+        return self._description[1]
+
+    @property
+    def _scene_path(self) -> Path:
+        return self.folder / "scene.json"
+
+    # Tetrahedra
+
+    def has_solids(self) -> bool:
+        return self._solids_path.exists()
+
+    def write_solids(self, solids: Scene, reports: list[dict[str, Any]]) -> None:
+        origin = {"run": digest(self.scene, self.settings), "version": version()}
+        self.__dict__.pop("_solids_file", None)
+        scene_file.save_scene(self._solids_path, solids, {**origin, "reports": reports})
+
+    @property
+    def solids(self) -> Scene:
+        """The scene once its surfaces are tetrahedra."""
+        return self._solids_file[0]
+
+    def mesh_reports(self) -> list[dict[str, Any]]:
+        """What the tetrahedralizer said of each body; empty when there was nothing to fill."""
+        reports: list[dict[str, Any]] = self._solids_file[1]["reports"]
+        return reports
+
+    @property
+    def version(self) -> str:
+        """Of the Supple that made the tetrahedra, and the frames from them."""
+        return str(self._solids_file[1]["version"])
+
+    @property
+    def run(self) -> str:
+        """The ``digest`` of what the tetrahedra were made for."""
+        return str(self._solids_file[1]["run"])
+
+    def is_of_scene(self, by_version: str | None = None) -> bool:
+        """Whether the tetrahedra are of this scene, made by this version or another."""
+        return self.run == digest(self.scene, self.settings, by_version)
+
+    def remove_solids(self) -> None:
+        """For the worker to make them again."""
+        files.remove(self._solids_path)
+
+    @cached_property
+    def _solids_file(self) -> tuple[Scene, dict[str, Any]]:
+        solids, content = scene_file.load_scene(self._solids_path)
+        for name, hint in (("run", str), ("version", str), ("reports", list[dict])):
+            if not conforms(content.get(name), hint):
+                raise DamageError(self._solids_path, f"{name} cannot be {content.get(name)!r}")
+        for report in content["reports"]:
+            if not all(conforms(report.get(name), str) for name in ("name", "summary")):
+                raise DamageError(self._solids_path, "a report on tetrahedra says nothing")
+        for body in solids.bodies:
+            self._check_embedding(body)
+        return solids, content
+
+    def _check_embedding(self, body: SoftBody) -> None:
+        if not isinstance(body.mesh, TetMesh):
+            raise DamageError(self._solids_path, f"{body.name} has no tetrahedra")
+        for surface in (body.skin, body.contact_surface):
+            embedding = None if surface is None else surface.embedding
+            if surface is not None and embedding is not None:
+                shape, count = (len(surface.points), 4), len(body.mesh.vertices)
+                fits = embedding.indices.shape == embedding.weights.shape == shape
+                if not fits or ((embedding.indices < 0) | (embedding.indices >= count)).any():
+                    raise DamageError(self._solids_path, f"{body.name} does not fit its surface")
+
+    @property
+    def _solids_path(self) -> Path:
+        return self.folder / "solids.json"
+
+    # What keeps it from beginning
+
+    def write_intersections(self, report: IntersectionReport | None) -> None:
+        """Of the latest attempt to begin; None where it found none."""
+        if report is None:
+            files.remove(self._intersections_path)
+        else:
+            files.write_json(self._intersections_path, report.record())
+
+    def intersections(self) -> IntersectionReport | None:
+        """What kept the latest attempt from beginning, or None."""
+        path = self._intersections_path
+        if not path.exists():
+            return None
+        try:
+            return IntersectionReport.of(files.read_json(path))
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise DamageError(path, str(error)) from error
+
+    @property
+    def _intersections_path(self) -> Path:
+        return self.folder / "intersections.json"
+
+    # Frames
+
+    def frame_path(self, index: int) -> Path:
+        return self.folder / "frames" / f"{index:06d}.npy"
+
+    def has_frame(self, index: int) -> bool:
+        return self.frame_path(index).exists()
+
+    def last_frame(self) -> int:
+        """Index of the newest frame of the unbroken row from 0, or -1."""
+        index = -1
+        while self.has_frame(index + 1):
+            index += 1
+        return index
+
+    def remove_frame(self, index: int) -> None:
+        files.remove(self.frame_path(index))
+
+    def write_frame(self, index: int, positions: NDArray[np.floating[Any]]) -> None:
+        files.write_array(self.frame_path(index), positions)
+
+    def read_frame(self, index: int) -> NDArray[np.floating[Any]]:
+        """(N, 3) positions of the vertices of all bodies after frame ``index``; 0 is the start.
+
+        Raises:
+            DamageError: when it is not what was written.
+            JobError: when it cannot be read.
+        """
+        path = self.frame_path(index)
+        frame = files.read_array(path)
+        expected = (sum(len(mesh.vertices) for _, mesh in self._meshes()), 3)
+        if frame.shape != expected or frame.dtype.kind != "f":
+            found = f"it holds {frame.shape} {frame.dtype} positions instead of {expected}"
+            raise DamageError(path, found)
+        # Written so that it is false of what is no number.
+        if not np.abs(frame).max(initial=0.0) <= LARGEST_COORDINATE_M:
+            raise DamageError(path, "it holds a position that is not finite, or far out of reach")
+        return frame
+
+    def damaged_frames(self, last: int) -> dict[int, str]:
+        """Which of the frames up to ``last`` are not what was written, and how that is known.
+
+        Raises:
+            JobError: when one cannot be read for another reason, such as a missing permission.
+        """
+        found = {}
+        for index in range(last + 1):
+            try:
+                self.read_frame(index)
+            except DamageError as error:
+                found[index] = error.finding
+        return found
+
+    def skin_positions(self, index: int) -> Iterator[NDArray[np.float64]]:
+        """(V, 3) positions of the skin of each body after frame ``index``, in metres."""
+        frame = self.read_frame(index)
+        start = 0
+        for body, mesh in self._meshes():
+            positions = frame[start : start + len(mesh.vertices)]
+            start += len(mesh.vertices)
+            embedding = body.skin.embedding if body.skin else None
+            yield positions if embedding is None else embedding.interpolate(positions)
+
+    def _meshes(self) -> Iterator[tuple[SoftBody, TetMesh]]:
+        for body in self.solids.bodies:
+            if isinstance(body.mesh, TetMesh):
+                yield body, body.mesh
+
+    # Log
+
+    @property
+    def log_path(self) -> Path:
+        return self.folder / "log.jsonl"
+
+    def records(self) -> list[log.Record]:
+        """One record a frame, without those that are damaged or were cut off by a kill."""
+        return list(log.read(self.log_path).records.values())
+
+    def lost_records(self, last_frame: int | None = None) -> str:
+        """What to tell the user of frames that have no whole record; empty where all have one.
+
+        Args:
+            last_frame: up to which there should be records; None is as far as the log goes.
+        """
+        found = log.read(self.log_path)
+        last = max(found.records, default=-1) if last_frame is None else last_frame
+        lost = found.lost(last)
+        if not lost and (last_frame is not None or not found.damaged_lines):
+            return ""
+        frames = "frame " if len(lost) == 1 else "frames "
+        frames += ", ".join(map(str, lost[:5])) + (" …" if len(lost) > 5 else "")
+        return f"{self.log_path} is damaged: how {frames if lost else 'its end'} went is lost"
+
+    def append_record(self, record: log.Record) -> None:
+        log.append(self.log_path, record)
+
+    # Resuming
+
+    def write_checkpoint(self, frame: int, state: Mapping[str, NDArray[Any]]) -> None:
+        """Keeps that of the frame before: what a power failure damages is the newest file."""
+        origin = {"frame": np.array(frame), "solids": self._solids_checksum}
+        files.write_arrays(self._checkpoint_path(frame), {**state, **origin})
+
+    def read_checkpoint(self) -> tuple[tuple[int, dict[str, NDArray[Any]]] | None, list[str]]:
+        """The newest whole frame and the state after it, or None before the first; and what is
+        wrong with checkpoints that are there and cannot be used.
+
+        Raises:
+            JobError: when one cannot be read for another reason than damage.
+        """
+        found, damage = {}, []
+        for path in map(self._checkpoint_path, (0, 1)):
+            if path.exists():
+                try:
+                    frame, state = self._checkpoint(path)
+                    found[frame] = state
+                except DamageError as error:
+                    damage.append(error.finding)
+        return (max(found), found[max(found)]) if found else None, damage
+
+    def _checkpoint(self, path: Path) -> tuple[int, dict[str, NDArray[Any]]]:
+        state = files.read_arrays(path)
+        frame, origin = state.pop("frame", None), state.pop("solids", None)
+        if frame is None or frame.shape != () or frame.dtype.kind not in "iu" or frame < 0:
+            raise DamageError(path, f"it cannot be of frame {frame}")
+        if origin is None or not np.array_equal(origin, self._solids_checksum):
+            raise DamageError(path, "it is of other tetrahedra")
+        if not all(np.isfinite(array).all() for array in state.values()):
+            raise DamageError(path, "it holds a number that is not finite")
+        return int(frame), state
+
+    def _checkpoint_path(self, frame: int) -> Path:
+        return self.folder / f"checkpoint_{frame % 2}.npz"
+
+    @property
+    def _solids_checksum(self) -> NDArray[np.uint8]:
+        content = self._solids_file[1]
+        origin = files.checksum(content["run"], content["arrays"].encode())
+        return np.frombuffer(origin, np.uint8)
+
+    def remove_checkpoints(self, after: int = -1) -> None:
+        """Those of later frames, and those that cannot be used."""
+        for path in map(self._checkpoint_path, (0, 1)):
+            if path.exists():
+                try:
+                    is_kept = self._checkpoint(path)[0] <= after
+                except DamageError:
+                    is_kept = False
+                if not is_kept:
+                    files.remove(path)
+
+    def truncate_after(self, frame: int) -> None:
+        """Removes what a killed worker wrote beyond its last checkpoint."""
+        self.remove_checkpoints(after=frame)
+        for path in sorted((self.folder / "frames").glob("*.npy"), reverse=True):
+            match = _FRAME_NAME.fullmatch(path.name)
+            if match is not None and int(match[1]) > frame:
+                files.remove(path)
+        log.truncate_after(self.log_path, frame)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One worker at a time in a job folder. Those who read it are never kept waiting.
+
+The lock is the system's own: it goes with the process that holds it, however that ends. Its file
+stays, and only says who held it last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import JobError, JobInUseError
+from ..files import why_not_written
+
+LOCK = "lock"
+# Windows keeps others from reading the byte that is locked: one that is never written.
+_LOCKED_BYTE = 1 << 20
+_LONGEST_HOLDER_BYTES = 1000
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _acquire(descriptor: int) -> bool:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _acquire(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            # Some network drives know no locks: a run there is worth more than the check.
+            return True
+        return True
+
+
+@contextlib.contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Keeps other workers out of a folder.
+
+    Raises:
+        JobInUseError: when another process is at work there.
+        JobError: when the folder cannot be written.
+    """
+    path = folder / LOCK
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise JobError(why_not_written(path, error)) from error
+    try:
+        if not _acquire(descriptor):
+            raise JobInUseError(_in_use(folder, descriptor))
+        # On a full disk it is locked all the same, by a process that has no name.
+        with contextlib.suppress(OSError):
+            _write_holder(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def check_free(folder: Path) -> None:
+    """Looks whether a worker may begin in a folder now.
+
+    Raises:
+        JobInUseError: when another process is at work there.
+    """
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDWR)
+    except OSError:  # nobody has been at work there, or nobody can
+        return
+    try:
+        if not _acquire(descriptor):
+            raise JobInUseError(_in_use(folder, descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def _write_holder(descriptor: int) -> None:
+    os.ftruncate(descriptor, 0)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    holder = {"process": os.getpid(), "computer": platform.node()}
+    os.write(descriptor, json.dumps(holder).encode())
+
+
+def _in_use(folder: Path, descriptor: int) -> str:
+    return (
+        f"{folder} is in use: {_holder(descriptor)} simulates there. Wait for it or end it, then "
+        "simulate again; or choose another cache folder."
+    )
+
+
+def _holder(descriptor: int) -> str:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    try:
+        holder = json.loads(os.read(descriptor, _LONGEST_HOLDER_BYTES))
+        process, computer = int(holder["process"]), str(holder["computer"])
+    except (ValueError, TypeError, KeyError):  # it has only just begun
+        return "another process"
+    place = "" if computer == platform.node() else f" on {computer}"
+    return f"process {process}{place}"

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The log of a job: one record a frame, each a line of JSON with a checksum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..files import append_line, json_line, parse_json_line, read_bytes, write_whole
+from ..schema import conforms
+
+Record = dict[str, Any]
+
+# What a record may say. Readers rely on the types of these; others may be added.
+_MEMBERS: dict[str, Any] = {
+    "frame": int,
+    "time": float,
+    "seconds": float,
+    "substeps": int,
+    "integrator": str,
+    "iterations": int,
+    "linear_iterations": int,
+    "factorizations": int,
+    "converged": bool,
+    "residual_speed": float | None,
+    "stopped": str,
+    "contacts": int,
+    "minimum_distance": float | None,
+    "limited_steps": int,
+    "held": list[str],
+    "kinetic_energy": float | None,
+    "elastic_energy": float | None,
+    "potential_energy": float | None,
+    "ground_energy": float | None,
+    "minimum_j": float | None,
+    "minimum_ground_distance": float | None,
+}
+
+
+@dataclass(frozen=True)
+class Log:
+    """What can be read of a log.
+
+    Args:
+        lines: those that are whole, by their frames. Of two of the same frame the later one counts.
+        records: what they say.
+        damaged_lines: how many are not as they were written.
+    """
+
+    lines: dict[int, bytes]
+    records: dict[int, Record]
+    damaged_lines: int
+
+    def lost(self, last_frame: int) -> list[int]:
+        """Frames up to ``last_frame`` that have no record."""
+        return [frame for frame in range(last_frame + 1) if frame not in self.records]
+
+
+def append(path: Path, record: Record) -> None:
+    """Adds a record. What is not finite becomes None, as JSON has no word for it."""
+    finite = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in record.items()
+    }
+    append_line(path, json_line(path.name, finite))
+
+
+def read(path: Path) -> Log:
+    """The whole lines; one cut off by a kill does not count, nor as damaged.
+
+    Raises:
+        JobError: when there is a log and it cannot be read.
+    """
+    lines: dict[int, bytes] = {}
+    records: dict[int, Record] = {}
+    damaged = 0
+    for line in _whole_lines(path):
+        try:
+            record = parse_json_line(path.name, line)
+            _check(record)
+        except (ValueError, RecursionError):
+            damaged += 1
+            continue
+        lines[record["frame"]], records[record["frame"]] = line, record
+    in_order = {frame: records[frame] for frame in sorted(records)}
+    return Log(lines, in_order, damaged)
+
+
+def truncate_after(path: Path, frame: int) -> None:
+    """Keeps the whole lines of frames up to ``frame``. Does nothing where there are no others."""
+    lines = read(path).lines
+    text = b"".join(lines[index] + b"\n" for index in sorted(lines) if index <= frame)
+    if not path.exists() or text != read_bytes(path):
+        write_whole(path, text)
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    if path.exists():
+        yield from read_bytes(path).split(b"\n")[:-1]
+
+
+def _check(record: Record) -> None:
+    """ValueError where a member is not what readers rely on."""
+    if conforms(record.get("frame"), int) and record["frame"] < 0:
+        raise ValueError("a frame before the start")
+    for name, hint in _MEMBERS.items():
+        if (name in record or name == "frame") and not conforms(record.get(name), hint):
+            raise ValueError(f"{name} cannot be {record.get(name)!r}")

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a scene is simulated, and a name for that."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import scene_file
+from ..errors import SceneError
+from ..scene import Scene
+from ..schema import check_members
+from ..version import version
+
+Precision = Literal["float32", "float64"]
+# Those of ``integrators.choice``, which loads torch.
+INTEGRATORS = (
+    "automatic",
+    "implicit_euler",
+    "bdf2",
+    "symplectic_euler",
+    "midpoint",
+    "runge_kutta4",
+    "adaptive_symplectic_euler",
+    "adaptive_midpoint",
+    "adaptive_runge_kutta4",
+    "xpbd",
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a scene is simulated.
+
+    Args:
+        frame_count: frames after the start.
+        frame_time: seconds from one frame to the next.
+        substeps: time steps a frame; None lets the integrator choose.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        dtype: ``float64`` or ``float32``.
+        integrator: one of ``INTEGRATORS``; ``automatic`` chooses by stiffness and mesh.
+        body_integrators: one a body, where they differ; bodies then do not touch each other.
+        step_tolerance: of adaptive integrators, in metres.
+    """
+
+    frame_count: int
+    frame_time: float = 1.0 / 24.0
+    substeps: int | None = None
+    device: str = "auto"
+    dtype: Precision = "float64"
+    integrator: str = "automatic"
+    body_integrators: tuple[str, ...] = ()
+    step_tolerance: float = 1e-4
+
+    def __post_init__(self) -> None:
+        # A list, where it comes from a file.
+        object.__setattr__(self, "body_integrators", tuple(self.body_integrators))
+        if self.frame_count < 1:
+            raise SceneError("The end frame must come after the start frame.")
+        if not 0.0 < self.frame_time < float("inf"):
+            raise SceneError(f"The time of a frame must be above 0 s, not {self.frame_time:g}.")
+        if self.substeps is not None and self.substeps < 1:
+            raise SceneError(f"There must be at least 1 substep a frame, not {self.substeps}.")
+        if self.device not in ("auto", "cpu", "cuda"):
+            raise SceneError(f"The device must be auto, cpu or cuda, not {self.device!r}.")
+        if self.dtype not in ("float32", "float64"):
+            raise SceneError(f"The precision must be float32 or float64, not {self.dtype!r}.")
+        for name in (self.integrator, *self.body_integrators):
+            if name not in INTEGRATORS:
+                known = ", ".join(INTEGRATORS)
+                raise SceneError(f"The integrator must be one of {known}, not {name!r}.")
+        if not 0.0 < self.step_tolerance < float("inf"):
+            raise SceneError(
+                f"The tolerance of adaptive steps must be above 0 m, not {self.step_tolerance:g}."
+            )
+
+    @staticmethod
+    def of(values: Mapping[str, Any]) -> Settings:
+        """What ``asdict`` made of settings.
+
+        Raises:
+            ValueError, TypeError: when it made something else.
+        """
+        check_members(Settings, values)
+        return Settings(**values)
+
+
+def digest(scene: Scene, settings: Settings, of_version: str | None = None) -> str:
+    """A name for a run: equal exactly when its frames are.
+
+    The number of frames is left out, so that a longer run goes on from a shorter one.
+
+    Args:
+        of_version: the Supple that simulates it; None is this one.
+    """
+    arrays: scene_file.Arrays = {}
+    numbers = asdict(replace(settings, frame_count=1))
+    origin = [scene_file.FORMAT, of_version or version()]
+    content = [scene_file.encode(scene, "scene", arrays), numbers, origin]
+    hashed = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
+    for key in sorted(arrays):
+        hashed.update(f"{key}{arrays[key].dtype}{arrays[key].shape}".encode())
+        hashed.update(np.ascontiguousarray(arrays[key]).tobytes())
+    return hashed.hexdigest()[:12]

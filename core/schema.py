@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether what a file says is of the types that the code declares."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+
+def check_members(kind: type, members: Mapping[str, object]) -> None:
+    """Checks values against the annotations of a dataclass.
+
+    Raises:
+        ValueError: when one is of another type, or not finite.
+    """
+    hints = _hints(kind)
+    for name, value in members.items():
+        if name in hints and not conforms(value, hints[name]):
+            raise ValueError(f"{name} of {kind.__name__} cannot be {_short(value)}")
+
+
+def conforms(value: object, hint: Any) -> bool:
+    """Whether a value fits an annotation. Numbers must be finite; ``Any`` is a number or array."""
+    kind = get_origin(hint)
+    if kind in (Union, UnionType):
+        return any(conforms(value, choice) for choice in get_args(hint))
+    if kind is Literal:
+        return isinstance(value, str) and value in get_args(hint)
+    if kind is np.ndarray:
+        return isinstance(value, np.ndarray) and _is_array_of(value, get_args(hint)[1])
+    if kind in (list, tuple):
+        return isinstance(value, (list, tuple)) and _conform(value, get_args(hint))
+    if hint is Any:
+        return conforms(value, float) or (
+            isinstance(value, np.ndarray) and bool(np.isfinite(value).all())
+        )
+    if hint is float:
+        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    if hint is None:
+        return value is None
+    # A bool is an int for Python, and no count.
+    return type(value) is int if hint is int else isinstance(value, hint)
+
+
+def _conform(values: list[Any] | tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
+    """Of lists, of tuples of any length, and of tuples that have one annotation a member."""
+    if len(hints) == 1 or hints[1:] == (Ellipsis,):
+        return all(conforms(value, hints[0]) for value in values)
+    return len(values) == len(hints) and all(map(conforms, values, hints))
+
+
+def _is_array_of(array: np.ndarray[Any, Any], dtype: Any) -> bool:
+    wanted = get_args(dtype)[0]
+    kinds = "iu" if issubclass(wanted, np.integer) else "fiu"
+    return array.dtype.kind in kinds and bool(np.isfinite(array).all())
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _short(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} of the shape {value.shape}"
+    if isinstance(value, (bool, int, float, str, NoneType)):
+        return repr(value)[:40]
+    return f"a {type(value).__name__}"

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which Supple this is."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from pathlib import Path
+
+
+@functools.cache
+def version() -> str:
+    """Of the extension's manifest, the one place that says it."""
+    manifest = Path(__file__).resolve().parent.parent / "blender_manifest.toml"
+    number: str = tomllib.loads(manifest.read_text(encoding="utf-8"))["version"]
+    return number

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Loads the solver and compiles its loops before they are needed, by simulating tiny scenes.
+
+What is compiled stays on the disk, so that only the first worker of an installation takes long.
+It says so in lines such as ``preparing 0.42`` on standard output, for Blender to show.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+from .scene import Scene
+
+_PREPARING = "preparing "
+_MARK = "prepared"
+# In bytes, of those that tell how far it is, and the end of the one before.
+_LONGEST_LINE = 100
+
+Piece = Callable[[], None]
+
+
+def prepare_for(scene: Scene) -> None:
+    """Loads and compiles what most simulations of such a scene need."""
+    _prepare(_say_when_compiling)
+    _prepare(_steps)
+    if scene.contact is not None:
+        _prepare(_contact)
+
+
+def prepare_everything(wanted: threading.Event) -> None:
+    """Loads and compiles what simulations need, until ``wanted`` is set."""
+    for piece in (
+        _say_when_compiling,
+        _steps,
+        _contact,
+        _viscosity,
+        _bounce,
+        _constraints,
+        _stretches,
+    ):
+        if wanted.is_set():
+            return
+        _prepare(piece)
+    if folder := os.environ.get("NUMBA_CACHE_DIR"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        (Path(folder) / _MARK).write_text(_fingerprint())
+    print("prepared", flush=True)
+
+
+def is_prepared(folder: Path) -> bool:
+    """Whether ``prepare_everything`` went through with loops kept in a folder, for these files."""
+    mark = folder / _MARK
+    return mark.exists() and mark.read_text() == _fingerprint()
+
+
+def progress(output: Path) -> float | None:
+    """How many of its loops a worker has, 0 … 1; None when it compiles none.
+
+    Args:
+        output: the file it prints to.
+    """
+    try:
+        with output.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_LINE))
+            printed = file.read().decode(errors="replace")
+    except OSError:  # it has printed nothing yet, or has gone
+        return None
+    whole, _, _ = printed.rpartition("\n")
+    last = whole.rpartition("\n")[2]
+    return float(last.removeprefix(_PREPARING)) if last.startswith(_PREPARING) else None
+
+
+def say_compiling() -> None:
+    """Prints how far this process is if it compiles a loop right now."""
+    if _compiled is not None:
+        print(f"{_PREPARING}{_compiled:.2f}", flush=True)
+
+
+_lock = threading.Lock()
+# How many of the loops there are, 0 … 1, while one is being compiled.
+_compiled: float | None = None
+_prepared: set[Piece] = set()
+
+
+def _prepare(piece: Piece) -> None:
+    """Once a process; waits where another thread is at it."""
+    with _lock:
+        if piece not in _prepared:
+            piece()
+            _prepared.add(piece)
+
+
+def _say_when_compiling() -> None:
+    from .compiled import loops, numba
+
+    if numba is None:
+        return
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: object) -> None:
+            global _compiled
+            _compiled = sum(bool(loop.overloads) for loop in loops) / len(loops)
+            say_compiling()
+
+        def on_end(self, event: object) -> None:
+            global _compiled
+            _compiled = None
+
+    event.register("numba:compile", Listener())
+
+
+def _fingerprint() -> str:
+    """Changes with every file that numba would compile anew for."""
+    root = Path(__file__).resolve().parent
+    files = sorted(root.rglob("*.py"))
+    stats = [(str(path.relative_to(root)), path.stat()) for path in files]
+    known = [(name, stat.st_mtime_ns, stat.st_size) for name, stat in stats]
+    return hashlib.sha256(repr((str(root), known)).encode()).hexdigest()
+
+
+# The tiny scenes
+
+
+def _steps() -> None:
+    from .integrators import ImplicitEuler, SymplecticEuler
+
+    for integrator in (SymplecticEuler(), ImplicitEuler()):
+        _simulate([_tet()], integrator)
+
+
+def _contact() -> None:
+    if find_spec("ipctk") is None:
+        return
+    from .contact_settings import Contact
+    from .integrators import ImplicitEuler
+
+    _simulate([_tet(), _tet(height=1.001)], ImplicitEuler(), contact=Contact())
+
+
+def _viscosity() -> None:
+    from .integrators import ImplicitEuler, SymplecticEuler
+
+    for integrator in (SymplecticEuler(), ImplicitEuler()):
+        _simulate([_tet(viscosity=1.0, stiffness_damping=0.01)], integrator)
+
+
+def _bounce() -> None:
+    from .integrators import SymplecticEuler
+    from .scene import Ground
+
+    _simulate([_tet()], SymplecticEuler(), ground=Ground(response="projection"))
+
+
+def _constraints() -> None:
+    from .integrators import XPBD
+
+    _simulate([_tet()], XPBD())
+
+
+def _stretches() -> None:
+    from .integrators import ImplicitEuler
+    from .materials import CorotatedLinear
+
+    _simulate([_tet(material=CorotatedLinear())], ImplicitEuler())
+
+
+def _tet(height: float = 0.001, **settings: object) -> object:
+    import numpy as np
+
+    from .scene import SoftBody
+    from .tet_mesh import TetMesh
+
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    corners[:, 2] += height
+    return SoftBody(TetMesh(corners, [[0, 1, 2, 3]]), **settings)
+
+
+def _simulate(bodies: list, integrator: object, **settings: object) -> None:
+    from .scene import Ground
+    from .simulator import Simulator
+
+    scene = Scene(bodies, **{"ground": Ground(), **settings})
+    for _ in Simulator(scene, integrator, device="cpu").run(2):
+        pass

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A layout that keeps what panels draw, in place of Blender's, which exists only in a window."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import bpy
+
+
+class Layout:
+    """Keeps (icon, text) of labels, and the names of buttons and settings."""
+
+    def __init__(self) -> None:
+        self.texts: list[tuple[str, str]] = []
+        self.buttons: list[str] = []
+        self.settings: list[str] = []
+        self.labels: list[str] = []
+
+    def label(self, text: str, icon: str = "NONE") -> None:
+        self.texts.append((icon, text))
+
+    def progress(self, factor: float, text: str) -> None:
+        assert 0.0 <= factor <= 1.0
+        self.texts.append(("", text))
+
+    def operator(self, name: str, **_: Any) -> SimpleNamespace:
+        self.buttons.append(name)
+        return SimpleNamespace()
+
+    def operator_menu_enum(self, operator: str, setting: str, text: str, icon: str) -> None:
+        self.buttons.append(operator)
+
+    def prop(self, owner: Any, name: str, text: str | None = None, **_: Any) -> None:
+        self.settings.append(name)
+        self.labels.append(owner.bl_rna.properties[name].name if text is None else text)
+
+    def prop_search(self, owner: Any, name: str, *_: Any, **__: Any) -> None:
+        self.prop(owner, name)
+
+    def column(self, **_: Any) -> Layout:
+        return self
+
+    row = box = column
+
+
+def around(obj: bpy.types.Object | None) -> Any:
+    """A context as panels have it, with an active object."""
+    context = bpy.context
+    return SimpleNamespace(
+        object=obj,
+        scene=context.scene,
+        view_layer=context.view_layer,
+        selected_objects=list(context.selected_objects),
+        preferences=SimpleNamespace(system=SimpleNamespace(ui_scale=1.0)),
+        region=SimpleNamespace(width=4000),
+    )
+
+
+def drawn(panel: Any, obj: bpy.types.Object | None) -> Layout:
+    """What a panel shows of an active object, its header included."""
+    layout = Layout()
+    if hasattr(panel, "draw_header"):
+        panel.draw_header(SimpleNamespace(layout=layout), around(obj))
+    panel.draw(SimpleNamespace(layout=layout), around(obj))
+    return layout
