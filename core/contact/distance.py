@@ -10,11 +10,9 @@ from ..errors import SceneError
 from ..scene import Ground, Scene
 from ..start_shape import tet_mesh_of
 
-# In units of a body's diagonal: of the ground, which steps bend along.
-GROUND = 1e-3
-# In units of a body's diagonal: of surfaces, which take the fewer steps to find each other the
-# further they reach.
-SURFACES = 3e-3
+# In units of a body's diagonal: of the ground, which steps bend along, and of surfaces, which take
+# the fewer steps to find each other the further they reach.
+GROUND, SURFACES = 1e-3, 3e-3
 # In units of the mean edge of a body's tetrahedra, which it must not come near to.
 FINEST = 0.2
 

@@ -25,7 +25,8 @@ from .ground_path import GroundPath
 
 # Below this share of its body's diagonal a second, a vertex on the ground sticks.
 SLIP_RATE = 1e-4
-# Between surfaces, which a search cannot bend its steps along, it may be so many times as fast.
+# Between surfaces, which a search cannot bend its steps along, so many times as much of the smaller
+# one's.
 CONTACT_SLIP = 3.0
 # A step that has met less curvature than the model holds may go on for so many times its length.
 LONGEST_STEP = 64.0
@@ -150,10 +151,10 @@ class IncrementalPotential:
         assert self.system.ground_barrier is not None
         return SLIP_RATE * step * self.system.diagonals[self.system.ground_barrier.vertices]
 
-    @staticmethod
-    def _contact_slips(contact: MeshContact, step: float) -> NDArray[np.float64]:
-        """(O, O) the same of every two objects whose surfaces touch."""
-        return CONTACT_SLIP * SLIP_RATE * step * contact.sizes
+    def _contact_slips(self, contact: MeshContact, step: float) -> NDArray[np.float64]:
+        """(O, O) below how many metres in ``step`` seconds two objects stick to each other."""
+        slips: NDArray[np.float64] = CONTACT_SLIP * SLIP_RATE * step * contact.sizes
+        return slips
 
     def begin_settling(
         self, origin: Tensor, start: Tensor, step: float, friction_step: float
