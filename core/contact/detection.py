@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from ..compiled import use_threads
 from .broad_phase import BroadPhase
 from .candidates import Candidates
 from .detection_kernels import Stencils, distances, nearest, step_sizes
-from .surface import CollisionSurface, Points
-from .toolkit import toolkit
+from .surface import CollisionSurface
+from .topology import Points, Values
 
 # How far apart two parts may be to be looked at, in units of the distance at which they push: for
 # what rounding does to distances.
@@ -30,18 +29,18 @@ class Detection:
 
     Args:
         surface: what touches.
-        distance: d̂ in metres, at which it begins to push.
-        by_area: whether pairs count by the area they stand for, and double ones are cancelled.
+        distances: (O, O) d̂ of every two objects, in metres, at which they begin to push.
     """
 
-    def __init__(self, surface: CollisionSurface, distance: float, by_area: bool) -> None:
-        self._mesh, self._distance, self._by_area = surface.mesh, distance, by_area
+    def __init__(self, surface: CollisionSurface, distances: Values) -> None:
+        self._distances, self._object_of = distances, surface.object_of
         self._triangles = surface.triangles
-        rest = surface.mesh.rest_positions
         self._broad_phase = BroadPhase(
-            rest, surface.edges, surface.triangles, surface.object_of, surface.may_meet
+            surface.rest, surface.edges, surface.triangles, surface.object_of, surface.may_meet
         )
-        self._radii = np.full(len(rest), 0.5 * MARGIN * distance)
+        # A collider reaches as far as any body does, a body as far as itself.
+        reach = np.where(np.diag(distances) > 0.0, np.diag(distances), distances.max())
+        self._radii = 0.5 * MARGIN * reach[surface.object_of]
         #: All that may come close on the way swept last.
         self.candidates = Candidates.none()
         self._edges = surface.edges
@@ -49,19 +48,6 @@ class Detection:
     def sweep(self, before: Points, after: Points) -> None:
         """Looks for all that may come close on a straight way between two (V, 3) places."""
         self.candidates = self._broad_phase.candidates(before, after, self._radii)
-
-    def collisions(self, points: Points) -> Any:
-        """What is closer than the distance at (V, 3) points on the way swept last."""
-        kit = toolkit()
-        found = kit.NormalCollisions()
-        found.use_area_weighting = self._by_area
-        kinds = kit.NormalCollisions
-        found.collision_set_type = kinds.IMPROVED_MAX_APPROX if self._by_area else kinds.IPC
-        candidates, own = kit.Candidates(), self.candidates
-        candidates.ee_candidates = list(map(kit.EdgeEdgeCandidate, *own.edge_edges.T.tolist()))
-        candidates.fv_candidates = list(map(kit.FaceVertexCandidate, *own.face_vertices.T.tolist()))
-        found.build(candidates, self._mesh, points, self._distance)
-        return found
 
     def free_share(
         self, before: Points, after: Points, room: float = 0.0, rounding: float = 0.0
@@ -72,11 +58,11 @@ class Detection:
         Args:
             rounding: of places on the way, in metres.
         """
-        floor = max(room, FLOOR * self._distance, FLOOR_ROUNDINGS * rounding)
+        floors = np.maximum(FLOOR * self._distances, max(room, FLOOR_ROUNDINGS * rounding))
         least = np.ones(SHARES)
         use_threads(len(self.candidates), PAIRS_PER_THREAD)
         ends = np.ascontiguousarray(before), np.ascontiguousarray(after)
-        step_sizes(self._stencils, *ends, floor, least)
+        step_sizes(self._stencils, *ends, self._object_of, floors, least)
         return float(least.min())
 
     def near(self, points: Points) -> Points:
@@ -87,10 +73,6 @@ class Detection:
         distances(self._stencils, np.ascontiguousarray(points), of_pairs)
         nearest(self._stencils, of_pairs, of_vertices)
         return of_vertices
-
-    def gap(self, collisions: Any, points: Points) -> float:
-        """The least distance of what is close, in metres; infinite where nothing is."""
-        return math.sqrt(collisions.compute_minimum_distance(self._mesh, points))
 
     @property
     def _stencils(self) -> Stencils:

@@ -41,11 +41,17 @@ def stencil(stencils: Any, k: int) -> Any:
 
 
 @compiled(parallel=True)
-def step_sizes(stencils: Any, before: Any, after: Any, floor: float, out: Any) -> None:
+def step_sizes(
+    stencils: Any, before: Any, after: Any, object_of: Any, floors: Any, out: Any
+) -> None:
     """(C,) the least step size of each of so many shares of the pairs.
 
     What a pair answers does not depend on others, but for answers above a smaller one, which may
     come out at any size above it: the least of all is the same however the work is shared.
+
+    Args:
+        object_of: (V,) objects of vertices.
+        floors: (O, O) below which no step brings two objects, in metres.
     """
     count = len(stencils.edge_edges) + len(stencils.face_vertices)
     for share in shared_range(len(out)):
@@ -53,6 +59,7 @@ def step_sizes(stencils: Any, before: Any, after: Any, floor: float, out: Any) -
         for k in range(share, count, len(out)):
             a, b, c, d, are_edges = stencil(stencils, k)
             start, end = four_points(before, a, b, c, d), four_points(after, a, b, c, d)
+            floor = floors[object_of[a], object_of[d]]
             least = min(least, pair_step_size(start, end, are_edges, floor, least))
         out[share] = least
 
