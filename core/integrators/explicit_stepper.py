@@ -50,6 +50,7 @@ class ExplicitStepper(Stepper):
         self._allowed = TOLERATED if adapts else GIVEN_UP
         self._rounding = EnergyRounding(system)
         self._prepared: tuple[Substep, Callable[[], None]] | None = None
+        self._softened = system.softened
 
     def advance(self, state: State) -> State:
         system = self._system
@@ -89,7 +90,10 @@ class ExplicitStepper(Stepper):
         return gained <= self._allowed * (moving + self._system.smallest_energy) + rounding
 
     def _prepare(self, step: float) -> tuple[Substep, Callable[[], None]]:
-        if self._prepared is None or self._prepared[0].step != step:
+        # What is recorded holds the materials that were.
+        is_same = self._softened == self._system.softened
+        if self._prepared is None or self._prepared[0].step != step or not is_same:
+            self._softened = self._system.softened
             substep = self._scheme.substep(self._system, step)
             self._prepared = substep, substep.recorded()
         return self._prepared
