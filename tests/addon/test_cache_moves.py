@@ -13,9 +13,11 @@ import pytest
 
 from supple.addon import actions, cache, cache_moves, playback
 from supple.addon.capture import capture
+from supple.addon.paths import users_cache
 from supple.addon.playback import Playback
 from supple.addon.playback_modifier import find_modifier
 from supple.core.discretize import discretize
+from supple.core.job import Job
 
 from .conftest import evaluated_positions, write_frames
 
@@ -67,12 +69,12 @@ def test_the_first_save_takes_the_frames_along(cube, tmp_path, remap):
     earlier = cube.supple.density
     cube.supple.density = 900.0
     shown = simulate()
-    assert before.parent == shown.parent == cache.users_cache()
+    assert before.parent == shown.parent == users_cache()
     save(tmp_path / "project" / "drop.blend", relative_remap=remap)
     now = tmp_path / "project" / "supple_cache"
     names = {f"drop-Scene-{folder.name[-12:]}" for folder in (before, shown)}
     assert {folder.name for folder in now.iterdir()} == names
-    assert list(cache.users_cache().iterdir()) == []
+    assert list(users_cache().iterdir()) == []
     assert path_of(cube).startswith("//supple_cache/drop-Scene-")
     assert_moves(cube)
     shutil.move(tmp_path / "project", tmp_path / "elsewhere")
@@ -262,5 +264,5 @@ def test_a_simulation_goes_on_from_frames_that_were_moved(cube, scene, tmp_path)
     actions.simulate(bpy.context)
     folder = playback.shown_folder(scene)
     assert folder.parent == tmp_path / "project" / "supple_cache"
-    assert cache.Job(folder).last_frame() == 5
+    assert Job(folder).last_frame() == 5
     np.testing.assert_array_equal(evaluated_positions(cube, 3), kept)
