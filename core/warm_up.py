@@ -7,13 +7,16 @@ It says so in lines such as ``preparing 0.42`` on standard output, for Blender t
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+from .output import say
 from .scene import Scene
 
 _PREPARING = "preparing "
@@ -47,15 +50,16 @@ def prepare_everything(wanted: threading.Event) -> None:
             return
         _prepare(piece)
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / _MARK).write_text(_fingerprint())
-    print("prepared", flush=True)
+        with contextlib.suppress(OSError):  # the next worker looks through all again, then
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            (Path(folder) / _MARK).write_text(_fingerprint())
+    say("prepared")
 
 
 def is_prepared(folder: Path) -> bool:
     """Whether ``prepare_everything`` went through with loops kept in a folder, for these files."""
     mark = folder / _MARK
-    return mark.exists() and mark.read_text() == _fingerprint()
+    return mark.is_file() and mark.read_bytes() == _fingerprint().encode()
 
 
 def progress(output: Path) -> float | None:
@@ -72,13 +76,15 @@ def progress(output: Path) -> float | None:
         return None
     whole, _, _ = printed.rpartition("\n")
     last = whole.rpartition("\n")[2]
-    return float(last.removeprefix(_PREPARING)) if last.startswith(_PREPARING) else None
+    share = last.removeprefix(_PREPARING)
+    is_share = last.startswith(_PREPARING) and re.fullmatch(r"\d\.\d\d", share)
+    return float(share) if is_share else None
 
 
 def say_compiling() -> None:
     """Prints how far this process is if it compiles a loop right now."""
     if _compiled is not None:
-        print(f"{_PREPARING}{_compiled:.2f}", flush=True)
+        say(f"{_PREPARING}{_compiled:.2f}")
 
 
 _lock = threading.Lock()
@@ -91,8 +97,10 @@ def _prepare(piece: Piece) -> None:
     """Once a process; waits where another thread is at it."""
     with _lock:
         if piece not in _prepared:
-            piece()
-            _prepared.add(piece)
+            # Where loops cannot be kept, the simulation comes to the same and says so.
+            with contextlib.suppress(OSError):
+                piece()
+                _prepared.add(piece)
 
 
 def _say_when_compiling() -> None:
