@@ -71,7 +71,7 @@ def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int) -> list[
 
 def free(obj: bpy.types.Object) -> bool:
     """Removes what ``bake`` added to ``obj``, and only that; False when there was no bake."""
-    if not has_bake(obj):
+    if not has_bake(obj) or not obj.data.is_editable:
         return False
     _check_editable(obj)
     keys = obj.data.shape_keys

@@ -121,7 +121,14 @@ def test_the_doctor_lists_them_without_calling_them_a_problem(cube, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("size", "words"), [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 KB"), (2.345e9, "2.35 GB")]
+    ("size", "words"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1500, "1.5 KB"),
+        (2.345e9, "2.35 GB"),
+        (2e15, "2e+03 TB"),
+    ],
 )
 def test_sizes_are_in_words(size, words):
     assert unused_caches.in_words(int(size)) == words
