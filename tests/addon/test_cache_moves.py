@@ -247,6 +247,28 @@ def test_each_scene_of_a_file_takes_its_own_frames_along(cube, tmp_path):
     assert names == {f"drop-Scene-{first}", f"drop-Second-{second}"}
 
 
+def test_two_scenes_of_one_body_take_its_frames_along_once(cube, tmp_path):
+    bpy.data.scenes.new("Other").collection.objects.link(cube)
+    save(tmp_path / "drop.blend")
+    run = simulate().name[-12:]
+    save(tmp_path / "second.blend")
+    names = {folder.name for folder in (tmp_path / "supple_cache").iterdir()}
+    assert names == {f"drop-Scene-{run}", f"second-Scene-{run}"}
+
+
+def test_saving_over_a_file_takes_the_place_of_its_frames(cube, tmp_path):
+    save(tmp_path / "drop.blend")
+    simulate()
+    save(tmp_path / "second.blend")
+    (playback.shown_folder(bpy.context.scene) / "playback" / "0.pc2").write_bytes(b"old")
+    opened(tmp_path / "drop.blend")
+    simulate()
+    save(tmp_path / "second.blend")
+    assert cache_moves.problem == ""
+    assert path_of(bpy.data.objects["Cube"]).startswith("//supple_cache/second-Scene-")
+    assert_moves(bpy.data.objects["Cube"])
+
+
 def test_blenders_startup_file_takes_nothing_along(cube):
     folder = simulate()
     startup = Path(bpy.utils.user_resource("CONFIG")) / "startup.blend"
