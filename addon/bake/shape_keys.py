@@ -256,7 +256,9 @@ def _prepare(obj: bpy.types.Object, start: int) -> None:
 
 def _write(obj: bpy.types.Object, positions: Iterable[NDArray[Any]], start: int) -> None:
     keys = obj.data.shape_keys
-    prefix, blocks, times = keys[RECORD]["prefix"], [], []
+    prefix: str = keys[RECORD]["prefix"]
+    blocks: list[bpy.types.ShapeKey] = []
+    times: list[float] = []
     for frame, shape in enumerate(positions, start):
         times.append(_KEY_SPACING * (1 + len(blocks)))
         if not keys.use_relative:
