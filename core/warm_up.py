@@ -7,6 +7,7 @@ It says so in lines such as ``preparing 0.42`` on standard output, for Blender t
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import threading
@@ -59,15 +60,19 @@ def prepare_everything(wanted: threading.Event) -> None:
     from .worker import say
 
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / _MARK).write_text(_fingerprint())
+        # Where nothing can be written, loops are not kept either: the next session begins anew.
+        with contextlib.suppress(OSError):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            (Path(folder) / _MARK).write_bytes(_fingerprint().encode())
     say("prepared")
 
 
 def is_prepared(folder: Path) -> bool:
     """Whether ``prepare_everything`` went through with loops kept in a folder, for these files."""
-    mark = folder / _MARK
-    return mark.exists() and mark.read_text() == _fingerprint()
+    try:
+        return (folder / _MARK).read_bytes() == _fingerprint().encode()
+    except OSError:
+        return False
 
 
 def progress(output: Path) -> float | None:

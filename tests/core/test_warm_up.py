@@ -103,7 +103,7 @@ def test_what_was_prepared_is_known_until_a_file_changes(tmp_path: Path, monkeyp
     assert not warm_up.is_prepared(tmp_path)
     (tmp_path / "prepared").write_text(warm_up._fingerprint())
     assert warm_up.is_prepared(tmp_path)
-    (tmp_path / "prepared").write_text("of another version")
+    (tmp_path / "prepared").write_bytes(b"of another version \xff")
     assert not warm_up.is_prepared(tmp_path)
 
 
