@@ -55,7 +55,8 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
     folder = _folder(scene, name)
     lock.check_free(folder)
     _remove_older(scene, keep=folder)
-    reached, findings = -1, []
+    reached = -1
+    findings: list[str] = []
     if folder.exists():
         reached, findings = _survey(Job(folder), name, settings.frame_count)
         warning = "; ".join(findings) + ": what is damaged is made again." if findings else ""

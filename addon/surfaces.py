@@ -164,12 +164,32 @@ def _relative_mix(obj: bpy.types.Object, keys: bpy.types.Key) -> Points:
 
 
 def _absolute_mix(keys: bpy.types.Key) -> Points:
-    """Straight lines between the keys around the current time."""
+    """A spline through the keys around the current time, as each of them says."""
     own = [block for block in keys.key_blocks if not shape_keys.is_supple_key(block)]
     blocks = sorted(own, key=lambda block: block.frame)
-    after = next((k for k, block in enumerate(blocks) if block.frame >= keys.eval_time), -1)
-    if after <= 0:
-        return _key_shape(blocks[after])
+    if len(blocks) == 1:
+        return _key_shape(blocks[0])
+    time = min(max(keys.eval_time, blocks[0].frame), blocks[-1].frame)
+    after = next(k for k, block in enumerate(blocks) if k > 0 and block.frame >= time)
     first, second = blocks[after - 1], blocks[after]
-    share = (keys.eval_time - first.frame) / (second.frame - first.frame)
-    return (1.0 - share) * _key_shape(first) + share * _key_shape(second)
+    share = (time - first.frame) / (second.frame - first.frame)
+    weights = (1.0 - share) * _spline_weights(first, share) + share * _spline_weights(second, share)
+    around = (max(after - 2, 0), after - 1, after, min(after + 1, len(blocks) - 1))
+    mixed: Points = sum(
+        weight * _key_shape(blocks[k]) for weight, k in zip(weights, around, strict=True)
+    )
+    return mixed
+
+
+def _spline_weights(block: bpy.types.ShapeKey, share: float) -> Points:
+    """(4,) of the keys around, for a cardinal spline or a uniform cubic B-spline."""
+    powers = np.array([1.0, share, share**2, share**3])
+    if block.interpolation == "KEY_LINEAR":
+        return np.array([0.0, 1.0 - share, share, 0.0])
+    if block.interpolation == "KEY_BSPLINE":
+        rows = [[1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1]]
+        return np.array(rows) / 6.0 @ powers
+    # Blender's own tension; a Catmull-Rom spline is a cardinal one with a half.
+    c = 0.71 if block.interpolation == "KEY_CARDINAL" else 0.5
+    rows = [[0, -c, 2 * c, -c], [1, 0, c - 3, 2 - c], [0, c, 3 - 2 * c, c - 2], [0, 0, -c, c]]
+    return np.array(rows) @ powers

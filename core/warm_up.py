@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +22,7 @@ import numpy as np
 
 from .contact_settings import Contact
 from .materials import CorotatedLinear
+from .output import say
 from .scene import Ground, Scene, SoftBody
 from .tet_mesh import TetMesh
 
@@ -57,8 +59,6 @@ def prepare_everything(wanted: threading.Event) -> None:
         if wanted.is_set():
             return
         _prepare(piece)
-    from .worker import say
-
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
         # Where nothing can be written, loops are not kept either: the next session begins anew.
         with contextlib.suppress(OSError):
@@ -89,13 +89,13 @@ def progress(output: Path) -> float | None:
         return None
     whole, _, _ = printed.rpartition("\n")
     last = whole.rpartition("\n")[2]
-    return float(last.removeprefix(_PREPARING)) if last.startswith(_PREPARING) else None
+    share = last.removeprefix(_PREPARING)
+    is_share = last.startswith(_PREPARING) and re.fullmatch(r"\d\.\d\d", share)
+    return float(share) if is_share else None
 
 
 def say_compiling() -> None:
     """Prints how far this process is if it compiles a loop right now."""
-    from .worker import say
-
     if _compiled is not None:
         say(f"{_PREPARING}{_compiled:.2f}")
 
@@ -110,8 +110,10 @@ def _prepare(piece: Piece) -> None:
     """Once a process; waits where another thread is at it."""
     with _lock:
         if piece not in _prepared:
-            piece()
-            _prepared.add(piece)
+            # Where loops cannot be kept, the simulation comes to the same and says so.
+            with contextlib.suppress(OSError):
+                piece()
+                _prepared.add(piece)
 
 
 def _say_when_compiling() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from supple.addon.bake import shape_keys
 from supple.addon.capture import capture
+from supple.addon.surfaces import own_shape
 from supple.core.integrators.choice import NAMES
 from supple.core.job import Settings
 from supple.core.materials import MODELS
@@ -291,3 +292,32 @@ def test_unit_scale_reaches_the_tolerance(scene, add_body):
     add_body()
     scene.supple.integrator, scene.supple.step_tolerance = "adaptive_midpoint", 1e-3
     assert captured().settings.step_tolerance == pytest.approx(1e-5)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ("KEY_LINEAR",) * 5,
+        ("KEY_CARDINAL",) * 5,
+        ("KEY_CATMULL_ROM",) * 5,
+        ("KEY_BSPLINE",) * 5,
+        ("KEY_LINEAR", "KEY_BSPLINE", "KEY_CARDINAL", "KEY_LINEAR", "KEY_CATMULL_ROM"),
+    ],
+)
+def test_absolute_shape_keys_are_taken_as_blender_shows_them(add_body, kinds):
+    obj = add_body()
+    obj.shape_key_add(name="Basis")
+    random = np.random.default_rng(2)
+    for _ in range(4):
+        key = obj.shape_key_add(from_mix=False)
+        key.points.foreach_set("co", random.normal(size=24).astype(np.float32))
+    keys = obj.data.shape_keys
+    for block, kind in zip(keys.key_blocks, kinds, strict=True):
+        block.interpolation = kind
+    keys.use_relative = False
+    for time in (-3.0, 0.0, 2.5, 10.0, 13.0, 26.0, 37.5, 40.0, 55.0):
+        keys.eval_time = time
+        bpy.context.view_layer.update()
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        shown = [tuple(v.co) for v in obj.evaluated_get(depsgraph).data.vertices]
+        np.testing.assert_allclose(own_shape(obj, depsgraph), shown, atol=1e-5, err_msg=str(time))

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,6 +89,31 @@ def test_what_is_ignored_is_printed_and_no_line_twice(tmp_path: Path) -> None:
     assert said[0].startswith("Supple: Warning: Wind: its force field does not act on soft bodies")
     assert len(said) == len(set(said))
     assert said[-1].startswith("Supple: Simulated frames 11 to 40.")
+
+
+@pytest.mark.usefixtures("solver")
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C goes to a whole console there")
+def test_ctrl_c_ends_it_with_one_line_and_the_frames_so_far(
+    scene_file: Path, tmp_path: Path
+) -> None:
+    words = ["simulate", str(scene_file), "--cache", str(tmp_path), "--frames", "1-9999"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "supple", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not list(tmp_path.glob("*/frames/000002.npy")):
+        assert running.poll() is None
+        time.sleep(0.01)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the worker, too
+    out, error = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert error.splitlines()[-1].startswith("supple: stopped; the frames so far are kept")
+    assert "Traceback" not in out + error
+    (folder,) = tmp_path.iterdir()
+    assert Job(folder).damaged_frames(2) == {}
 
 
 @pytest.mark.usefixtures("solver")

@@ -15,9 +15,11 @@ from supple.addon.bake import shape_keys
 from supple.addon.capture import capture
 from supple.addon.captured import CaptureError
 from supple.addon.notices import Notice
+from supple.addon.panels.notices import draw_notices
 from supple.addon.playback_modifier import find_modifier
 
 from .conftest import evaluated_positions, world_positions
+from .layout import Layout, around
 
 
 def said() -> list[Notice]:
@@ -208,6 +210,30 @@ def test_a_key_added_after_bake_is_told_and_made_to_work(add_body, play):
     np.testing.assert_allclose(moved[0], [0, 0, 1], atol=1e-6)
     np.testing.assert_allclose(moved[1:], 0.0, atol=1e-6)
     assert said() == []
+
+
+def test_an_edit_that_blender_was_not_told_of_is_part_of_the_next_simulation(add_body, play):
+    obj = add_body()
+    play(3)
+    assert said() == []
+    obj.data.vertices[0].co.x -= 0.5
+    play(3)
+    obj.data.update()
+    assert said() == []
+
+
+def test_the_tab_says_what_is_alike_once_with_one_button(add_body, play):
+    for x in range(7):
+        add_body(f"Cube {x}", location=(3 * x, 0, 0))
+    job, _ = play(3)
+    shutil.rmtree(job.folder)
+    layout = Layout()
+    draw_notices(layout, around(None))
+    assert layout.buttons == ["supple.simulate"]
+    assert len(layout.texts) == 6
+    assert layout.texts[0][0] == "ERROR"
+    assert layout.texts[0][1].startswith("Cube 0 does not move:")
+    assert layout.texts[-1][1] == "And so for 2 more."
 
 
 # What two share

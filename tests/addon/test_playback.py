@@ -132,7 +132,8 @@ def test_a_playback_file_that_is_gone_or_cut_off_is_told(add_body, play, tmp_pat
     obj = add_body()
     job, _ = play(3)
     path = job.folder / "playback" / "0.pc2"
-    path.write_bytes(path.read_bytes()[:-1])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
     with pytest.raises(SuppleError, match="is cut off"):
         playback.read(obj)
     path.write_bytes(b"")
@@ -141,6 +142,22 @@ def test_a_playback_file_that_is_gone_or_cut_off_is_told(add_body, play, tmp_pat
     path.unlink()
     with pytest.raises(SuppleError, match="cannot be read"):
         playback.read(obj)
+
+
+def test_no_bit_of_a_playback_file_can_change_unnoticed(add_body, play):
+    obj = add_body()
+    job, _ = play(3)
+    path = job.folder / "playback" / "0.pc2"
+    whole = path.read_bytes()
+    before, _ = playback.read(obj)
+    # Three numbers of the header say nothing here: the version, the first frame, and the step.
+    silent = {*range(12, 16), *range(20, 28)}
+    for place in {*range(0, len(whole), 7), *range(40)} - silent:
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+        with pytest.raises(SuppleError, match=r"0\.pc2 is .*Simulate again"):
+            playback.read(obj)
+    path.write_bytes(whole)
+    np.testing.assert_array_equal(playback.read(obj)[0], before)
 
 
 def test_a_playback_file_that_cannot_be_written_is_told(tmp_path):

@@ -215,7 +215,7 @@ def test_a_damaged_log_is_told_beside_the_steps(file, folder):
     path.write_bytes(path.read_bytes().replace(b'"frame": 1', b'"frame": 2'))
     report = step_report.read(Job(folder), 1)
     assert "50 steps a frame" in report.steps
-    assert report.warning.endswith("log.jsonl is damaged: how frame 2 went is lost")
+    assert report.warning.endswith("log.jsonl is damaged: the record of frame 2 is lost")
 
 
 def test_frames_of_another_version_stay_on_screen_and_are_told(file, folder, monkeypatch):
