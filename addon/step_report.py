@@ -63,7 +63,8 @@ def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
     if last.get("iterations"):
         parts.append(_count(last["iterations"], "iteration"))
     parts += _contacts(last)
-    warnings = [*_missed(records), *_held(records, start_frame), *([lost] if lost else [])]
+    warnings = [*_missed(records), *_held(records, start_frame), *_caught(last)]
+    warnings += [lost] if lost else []
     return StepReport(", ".join(parts), ". ".join(warnings))
 
 
@@ -91,6 +92,15 @@ def _held(records: list[Record], start_frame: int) -> list[str]:
         for what in record.get("held", ()):
             first.setdefault(what, start_frame + record["frame"])
     return [f"Held from frame {frame} on: {what}" for what, frame in first.items()]
+
+
+def _caught(last: Record) -> list[str]:
+    """Which bodies lie folded over themselves at the end."""
+    return [
+        f"{name} is caught in a folded shape that it does not come out of: begin from a shape that "
+        "is less crumpled, or lower Poisson's ratio until it is out"
+        for name in last.get("caught", ())
+    ]
 
 
 def _count(number: int, what: str) -> str:

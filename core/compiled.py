@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Loops compiled by numba, kept on disk; where it is missing, torch passes serve instead."""
+"""Loops compiled by numba, kept on disk; where it is missing, torch passes serve instead, and the
+loops of contact run as they are written, slowly."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def is_compiled() -> bool:
 
 
 def compiled(parallel: bool = False) -> Callable[[Loop], Loop]:
-    """A decorator that compiles where numba is installed; without it the loops are never called."""
+    """A decorator that compiles where numba is installed."""
     if numba is None:
         return lambda function: function
     # Of fast-math what leaves each sum in its order: compiled anew and taken from the disk, a loop
@@ -56,6 +57,8 @@ def compiled(parallel: bool = False) -> Callable[[Loop], Loop]:
 
 def use_threads(work: int, work_per_thread: int) -> None:
     """Shares the next loops among as many threads as have enough to do each."""
+    if numba is None:
+        return
     count = max(1, min(numba.config.NUMBA_NUM_THREADS, work // work_per_thread))
     # To set it takes as long as a small loop; numba too keeps it for each thread.
     if getattr(_last, "count", 0) != count:

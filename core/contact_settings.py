@@ -46,15 +46,15 @@ class Contact:
     Li et al., "Convergent Incremental Potential Contact", 2023, arXiv:2307.15908.
 
     Args:
-        distance: d̂ at which surfaces begin to push, in metres; None is three thousandths of the
-            largest body's diagonal, or less where tets are small.
+        distance: d̂ at which surfaces begin to push, in metres; None is for a body three
+            thousandths of its diagonal, or less where its tets are small, for two the lesser.
         friction: static Coulomb coefficient of objects that have none of their own. Between two
             objects it is the geometric mean of theirs.
         kinetic_friction: once they slide; None is the static one.
         formulation: ``convergent`` weighs by area, so that forces do not depend on the mesh;
             ``original`` adds up pairs, and adapts its stiffness.
         stiffness: κ in Pa for ``convergent``, None being a tenth of Young's modulus,
-            of the softest and the stiffest body the geometric mean;
+            of two bodies the geometric mean;
             in J/m⁴ for ``original``, None being found as the scene goes.
         friction_updates: how often the normal forces of friction are taken anew in a step; None
             until they no longer change.

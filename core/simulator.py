@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,11 +16,12 @@ from torch import Tensor
 from .compiled import is_compiled
 from .discretize import discretize
 from .errors import SceneError
-from .integrators import ImplicitEuler, Integrator, Stepper
+from .integrators import XPBD, ImplicitEuler, Integrator, Stepper
 from .minimizers.equilibrium import settle
 from .scene import Scene
 from .state import Effort, Energies, State
 from .system import System
+from .unfolding import Unfolding
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,11 @@ class Report:
     energies: Energies
     minimum_volume_ratio: float
     minimum_ground_distance: float | None
+    #: What the frame could have taken at most, such as ``420 iterations``.
+    most_work: str = ""
+    #: Names of bodies that lie folded over themselves: made to give way, or given up.
+    unfolding: tuple[str, ...] = ()
+    caught: tuple[str, ...] = ()
 
     @staticmethod
     def of_all(reports: Sequence[Report]) -> Report:
@@ -46,9 +54,12 @@ class Report:
             energies=Energies.of_all([report.energies for report in reports]),
             minimum_volume_ratio=min(report.minimum_volume_ratio for report in reports),
             minimum_ground_distance=min((d for d in distances if d is not None), default=None),
+            most_work=", ".join(dict.fromkeys(report.most_work for report in reports)),
+            unfolding=tuple(name for report in reports for name in report.unfolding),
+            caught=tuple(name for report in reports for name in report.caught),
         )
 
-    def record(self) -> dict[str, float | int | str | None]:
+    def record(self) -> dict[str, Any]:
         """As one flat JSON object."""
         return {
             "seconds": round(self.seconds, 6),
@@ -61,6 +72,9 @@ class Report:
             "ground_energy": self.energies.ground,
             "minimum_j": self.minimum_volume_ratio,
             "minimum_ground_distance": self.minimum_ground_distance,
+            "most_work": self.most_work,
+            "unfolding": self.unfolding,
+            "caught": self.caught,
         }
 
 
@@ -116,6 +130,7 @@ class Simulator:
         self.stepper: Stepper = (integrator or ImplicitEuler()).stepper(
             self.system, frame_time, substeps
         )
+        self._unfolding = Unfolding(self.system, not isinstance(integrator, XPBD))
         #: Where everything is now.
         self.state: State = self.system.initial_state(self.stepper.substeps)
 
@@ -128,7 +143,8 @@ class Simulator:
         for _ in range(frames):
             began = time.perf_counter()
             with self._threads():
-                self.state = self.stepper.advance(self.state)
+                self._unfolding.prepare(self.state)
+                self.state = self._unfolding.watch(self.stepper.advance(self.state))
                 frame = self.frame(began)
             yield frame
 
@@ -143,7 +159,7 @@ class Simulator:
         # Another system: an explicit integrator wants its materials as they are.
         system = System(self.scene, self.system.device, self.system.dtype)
         with self._threads():
-            self.state = settle(system, self.state)
+            self.state = Unfolding(system).settled(partial(settle, system), self.state)
             return self.frame(began)
 
     @contextmanager
@@ -169,6 +185,9 @@ class Simulator:
             energies=system.energies(state),
             minimum_volume_ratio=system.minimum_volume_ratio(state.positions),
             minimum_ground_distance=system.minimum_ground_distance(state.positions),
+            most_work=self.stepper.most_work,
+            unfolding=self._unfolding.names(state, caught=False),
+            caught=self._unfolding.names(state, caught=True),
         )
         slices = system.body_slices()
         return Frame(

@@ -72,6 +72,9 @@ class State:
         before: positions and velocities one step earlier, for methods that look back so far.
         effort: what the frame took.
         colliders: (C, 3) vertices of mesh colliders, where those have been led; None before.
+        unfolding: (B,) of each body, for how many frames it has been made to give way because it
+            came to rest folded, −1 where that was in vain; None where nothing is folded.
+        gave_up: whether *Automatic* has gone over to implicit steps.
     """
 
     positions: Tensor
@@ -81,6 +84,8 @@ class State:
     before: tuple[Tensor, Tensor] | None = None
     effort: Effort = Effort()
     colliders: NDArray[np.float64] | None = None
+    unfolding: NDArray[np.int64] | None = None
+    gave_up: bool = False
 
     def clone(self) -> State:
         return replace(self, positions=self.positions.clone(), velocities=self.velocities.clone())
@@ -96,6 +101,10 @@ class State:
                 arrays[name] = values.cpu().numpy()
         if self.colliders is not None:
             arrays["colliders"] = self.colliders
+        if self.unfolding is not None:
+            arrays["unfolding"] = self.unfolding
+        if self.gave_up:
+            arrays["gave_up"] = np.array(True)
         return arrays
 
     def restored(self, frame: int, arrays: dict[str, NDArray[Any]]) -> State:
@@ -115,8 +124,16 @@ class State:
         colliders, steps = arrays.get("colliders"), arrays.get("substeps", np.array([]))
         if steps.shape != () or steps.dtype.kind not in "iu" or steps < 1:
             raise JobError("The checkpoint does not fit the scene; simulate again.")
-        substeps = int(steps)
-        return State(positions, velocities, frame, substeps, earlier, colliders=colliders)
+        return State(
+            positions,
+            velocities,
+            frame,
+            int(steps),
+            earlier,
+            colliders=colliders,
+            unfolding=arrays.get("unfolding"),
+            gave_up="gave_up" in arrays,
+        )
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,9 @@ class System:
             self.damping = self._tensor(self._repeat(rates))
         self.moving_pins = self._moving_pins()
         self.elasticities: list[Elasticity] = []
+        self._solids: list[tuple[Elasticity, list[int]]] = []
+        #: Bodies whose Poisson's ratio is limited.
+        self.softened: tuple[int, ...] = ()
         #: What resists the rates of deformations.
         self.viscosities: list[Viscosity] = []
         self._add_solids()
@@ -129,6 +132,19 @@ class System:
         """Adds all that explicit steps pull against, contact left out, to ``out``."""
         self.add_gradient(positions, out)
         self.add_viscous_forces(positions, velocities, out)
+
+    def limit_poisson(self, bodies: tuple[int, ...], highest: float) -> None:
+        """Makes Poisson's ratio of some bodies ``highest`` at most, and what it is of all others.
+
+        The linear model has no use for it, and does without.
+        """
+        if bodies == self.softened:
+            return
+        self.softened, self._measured = bodies, None
+        for elasticity, members in self._solids:
+            counts = [len(self.meshes[index].tets) for index in members]
+            soft = np.repeat([index in bodies for index in members], counts)
+            elasticity.limit_poisson(torch.as_tensor(soft, device=self.device), highest)
 
     @property
     def has_obstacles(self) -> bool:
@@ -207,6 +223,7 @@ class System:
         for indices in models.values():
             elasticity = self._elasticity(indices)
             self.elasticities.append(elasticity)
+            self._solids.append((elasticity, indices))
             bodies = [self.bodies[index] for index in indices]
             if any(body.stiffness_damping or body.viscosity for body in bodies):
                 self.viscosities.append(self._viscosity(elasticity, indices))

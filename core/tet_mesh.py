@@ -26,8 +26,8 @@ class TetMesh:
         tets: (M, 4) vertex indices; tets of negative volume are reoriented.
 
     Raises:
-        SceneError: on a value that is not finite, an index out of range, a flat tet, or a
-            vertex that no tet uses.
+        SceneError: on a value that is not finite, an index out of range, a flat tet, a tet that is
+            there twice, a face of three tets, or a vertex that no tet uses.
     """
 
     def __init__(self, vertices: ArrayLike, tets: ArrayLike) -> None:
@@ -39,6 +39,7 @@ class TetMesh:
         _check_volumes(self.vertices, self.tets, volumes)
         inverted = volumes < 0
         self.tets[inverted, 2:] = self.tets[inverted, :1:-1]
+        _check_shared(self.tets)
         #: (M,) rest volumes in cubic metres.
         self.rest_volumes: NDArray[np.float64] = np.abs(volumes)
 
@@ -75,9 +76,9 @@ class TetMesh:
     def surface(self) -> NDArray[np.int32]:
         """(S, 3) triangles that belong to exactly one tet, seen counter-clockwise from outside."""
         faces = self.tets[:, FACES].reshape(-1, 3)
-        order = np.sort(faces, axis=1)
-        _, first, count = np.unique(order, axis=0, return_index=True, return_counts=True)
-        return np.ascontiguousarray(faces[np.sort(first[count == 1])])
+        order, starts = _equal_rows(faces)
+        single = np.diff(starts, append=len(order)) == 1
+        return np.ascontiguousarray(faces[np.sort(order[starts[single]])])
 
     @cached_property
     def surface_areas(self) -> NDArray[np.float64]:
@@ -125,6 +126,12 @@ def _check_arrays(vertices: NDArray[np.float64], tets: NDArray[np.generic]) -> N
     broken = ~np.isfinite(vertices).all(axis=1)
     if broken.any():
         raise SceneError(f"Tet mesh: vertex {int(broken.argmax())} is not a finite position.")
+    twice = np.argwhere(np.diff(np.sort(tets, axis=1), axis=1) == 0)
+    if len(twice):
+        tet, place = twice[0]
+        raise SceneError(
+            f"Tet mesh: tet {int(tet)} names vertex {np.sort(tets[tet])[place]} twice; remove it."
+        )
     outside = ((tets < 0) | (tets >= len(vertices))).any(axis=1)  # type: ignore[operator]
     if outside.any():
         raise SceneError(
@@ -149,3 +156,34 @@ def _check_volumes(
             f"Tet mesh: tet {int(flat.argmax())} is flat ({int(flat.sum())} such tets); "
             "remove it or mesh again with a larger edge length."
         )
+
+
+def _check_shared(tets: NDArray[np.int32]) -> None:
+    """Two tets are never the same, and a face belongs to two at most."""
+    order, starts = _equal_rows(tets)
+    again = np.diff(starts, append=len(order)) > 1
+    if again.any():
+        first, second = order[starts[again][0] :][:2]
+        raise SceneError(
+            f"Tet mesh: tets {first} and {second} have the same four vertices "
+            f"({int(len(tets) - len(starts))} such tets); keep one of them."
+        )
+    order, starts = _equal_rows(tets[:, FACES].reshape(-1, 3))
+    counts = np.diff(starts, append=len(order))
+    if (counts > 2).any():
+        most = int((counts > 2).argmax())
+        where = starts[most]
+        among = ", ".join(map(str, np.sort(order[where : where + counts[most]] // len(FACES))))
+        raise SceneError(
+            f"Tet mesh: tets {among} share one face ({int((counts > 2).sum())} such faces); two "
+            "can, on either side of it. Remove those that overlap, or mesh again."
+        )
+
+
+def _equal_rows(rows: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The order in which (K, C) rows of the same numbers, in whatever order, follow each other, the
+    first of them first; and where others begin in it."""
+    numbers = np.sort(rows, axis=1)
+    order = np.lexsort(numbers.T)
+    changes = (np.diff(numbers[order], axis=0) != 0).any(axis=1)
+    return order, np.flatnonzero(np.concatenate([[True], changes]))

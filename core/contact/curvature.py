@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from .pairs import Pairs, Values
 from .squares import Squares
-from .surface import Points
+from .stencils import Stencils
+from .topology import Points, Values
 
 # Instead of zero, which nothing can be divided by.
 NOTHING = 1e-300
 
 
-def distance_squares(pairs: Pairs, points: Points, forces: Values, curvatures: Values) -> Squares:
-    """The second derivative of Σ e(d) over pairs, d their distance, bounded from above by squares.
+def distance_squares(stencils: Stencils, forces: Values, curvatures: Values) -> Squares:
+    """The second derivative of Σ e(d), d the distances, bounded from above by squares.
 
     With unit normal n, way δ = Σ c_i δx_i and force F = −e' it is
 
@@ -30,31 +30,31 @@ def distance_squares(pairs: Pairs, points: Points, forces: Values, curvatures: V
     positive of it.
 
     Args:
-        points: (V, 3).
-        forces: (K,) F of each pair, in newtons, none negative.
+        forces: (K,) F of each, in newtons, none negative.
         curvatures: (K,) e'' in N/m, none negative.
     """
-    differences = pairs.differences(points)
-    distances = np.linalg.norm(differences, axis=1)
-    normals = differences / distances[:, None]
-    across = pairs.coefficients[:, :, None] * normals[:, None]
-    rows, weights = [across], [curvatures]
-    for tangents in _tangents(pairs.turning, normals):
-        turns = np.einsum("kai,ki->ka", pairs.turning, tangents)
-        slides = pairs.coefficients[:, :, None] * tangents[:, None]
+    coefficients, normals = stencils.coefficients[:, :, None], stencils.normals
+    jacobians = stencils.normal_jacobians
+    rows, weights = [coefficients * normals[:, None]], [curvatures]
+    for tangents in _tangents(jacobians, normals):
+        turns = np.einsum("kai,ki->ka", jacobians, tangents)
+        slides = coefficients * tangents[:, None]
         turned = turns[:, :, None] * normals[:, None]
-        slides -= (0.5 * distances)[:, None, None] * turned
+        slides -= (0.5 * stencils.distances)[:, None, None] * turned
         most, least = _norms(slides), _norms(turned)
         inverse = least / np.maximum(most, NOTHING)
-        lever = np.divide(most, least, out=np.zeros(len(pairs)), where=least > 0.0)
+        lever = np.divide(most, least, out=np.zeros(len(most)), where=least > 0.0)
         rows.append(slides - lever[:, None, None] * turned)
         weights.append(0.5 * forces * inverse)
-    return Squares(pairs.vertices, np.stack(rows, axis=1), np.stack(weights, axis=1))
+    vertices = stencils.collisions.vertices
+    return Squares(vertices, np.stack(rows, axis=1), np.stack(weights, axis=1))
 
 
-def _tangents(turning: Points, normals: Points) -> tuple[Points, Points]:
-    """Two (K, 3) unit directions across normals, the first that in which an edge's ends turn it."""
-    first = turning[:, 1] - np.einsum("ki,ki->k", turning[:, 1], normals)[:, None] * normals
+def _tangents(jacobians: Points, normals: Points) -> tuple[Points, Points]:
+    """Two (K, 3) unit directions across normals, the first one in which an edge's ends turn it."""
+    # Of two edges one alone may have its closest point inside.
+    own = np.where(jacobians[:, 1].any(axis=1)[:, None], jacobians[:, 1], jacobians[:, 2])
+    first = own - np.einsum("ki,ki->k", own, normals)[:, None] * normals
     first = first / np.maximum(np.linalg.norm(first, axis=1), NOTHING)[:, None]
     return first, np.cross(normals, first)
 

@@ -4,21 +4,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from .surface import CollisionSurface, Points
-from .toolkit import all_threads, toolkit
+from ..compiled import use_threads
+from .broad_phase import BroadPhase
+from .candidates import Candidates
+from .detection_kernels import Stencils, distances, nearest, step_sizes
+from .surface import CollisionSurface
+from .topology import Points, Values
 
 # How far apart two parts may be to be looked at, in units of the distance at which they push: for
-# what rounding does to boxes.
+# what rounding does to distances.
 MARGIN = 1.01
-# Additive CCD steps through what is closer than rounding can tell: below this share of the distance
-# a method takes its place that bounds its own rounding, and takes some ten times as long.
-NARROW = 1e-3
-# After so many bisections of one pair's way it answers with what it is sure of so far.
-MOST_BISECTIONS = 1_000
+# No step brings parts closer than this share of the distance at which they push, where the barrier
+# holds a thousand times what any body would bear, nor than so many roundings of their places.
+FLOOR, FLOOR_ROUNDINGS = 1e-7, 64.0
+# What a thread is worth, in pairs; and how many parts the work has that threads share.
+PAIRS_PER_THREAD, SHARES = 2_000, 64
 
 
 class Detection:
@@ -26,54 +29,52 @@ class Detection:
 
     Args:
         surface: what touches.
-        distance: d̂ in metres, at which it begins to push.
-        by_area: whether pairs count by the area they stand for, and double ones are cancelled.
+        distances: (O, O) d̂ of every two objects, in metres, at which they begin to push.
     """
 
-    def __init__(self, surface: CollisionSurface, distance: float, by_area: bool) -> None:
-        kit = toolkit()
-        self._mesh, self._distance, self._by_area = surface.mesh, distance, by_area
-        self._candidates = kit.Candidates()
-        self._broad_phase = kit.LBVH()
-        self._quick = kit.AdditiveCCD()
-        self._exact = kit.TightInclusionCCD(max_iterations=MOST_BISECTIONS)
+    def __init__(self, surface: CollisionSurface, distances: Values) -> None:
+        self._distances, self._object_of = distances, surface.object_of
+        self._triangles = surface.triangles
+        self._broad_phase = BroadPhase(
+            surface.rest, surface.edges, surface.triangles, surface.object_of, surface.may_meet
+        )
+        # A collider reaches as far as any body does, a body as far as itself.
+        reach = np.where(np.diag(distances) > 0.0, np.diag(distances), distances.max())
+        self._radii = 0.5 * MARGIN * reach[surface.object_of]
+        #: All that may come close on the way swept last.
+        self.candidates = Candidates.none()
+        self._edges = surface.edges
 
     def sweep(self, before: Points, after: Points) -> None:
         """Looks for all that may come close on a straight way between two (V, 3) places."""
-        radius = 0.5 * MARGIN * self._distance
-        self._candidates.build(self._mesh, before, after, radius, self._broad_phase)
+        self.candidates = self._broad_phase.candidates(before, after, self._radii)
 
-    def collisions(self, points: Points) -> Any:
-        """What is closer than the distance at (V, 3) points on the way swept last."""
-        kit = toolkit()
-        found = kit.NormalCollisions()
-        found.use_area_weighting = self._by_area
-        kinds = kit.NormalCollisions
-        found.collision_set_type = kinds.IMPROVED_MAX_APPROX if self._by_area else kinds.IPC
-        found.build(self._candidates, self._mesh, points, self._distance)
-        return found
-
-    def free_share(self, before: Points, after: Points, gap: float, room: float = 0.0) -> float:
+    def free_share(
+        self, before: Points, after: Points, room: float = 0.0, rounding: float = 0.0
+    ) -> float:
         """The share of the way swept last that can be gone before anything meets, or comes closer
-        than ``room`` metres; ``gap`` is the least distance at its start."""
-        if gap < NARROW * self._distance:
-            # How far this bisects goes by the pairs that were looked at before.
-            return self._free_share(before, after, room, self._exact)
-        with all_threads():
-            return self._free_share(before, after, room, self._quick)
+        than ``room`` metres.
 
-    def _free_share(self, before: Points, after: Points, room: float, method: Any) -> float:
-        candidates = self._candidates
-        return float(
-            candidates.compute_collision_free_stepsize(self._mesh, before, after, room, method)
-        )
+        Args:
+            rounding: of places on the way, in metres.
+        """
+        floors = np.maximum(FLOOR * self._distances, max(room, FLOOR_ROUNDINGS * rounding))
+        least = np.ones(SHARES)
+        use_threads(len(self.candidates), PAIRS_PER_THREAD)
+        ends = np.ascontiguousarray(before), np.ascontiguousarray(after)
+        step_sizes(self._stencils, *ends, self._object_of, floors, least)
+        return float(least.min())
 
     def near(self, points: Points) -> Points:
         """(V,) the least distance, in metres, of what each vertex is a corner of to what was found
         for it on the way swept last; infinite where nothing was."""
-        distances = self._candidates.compute_per_vertex_safe_distances(self._mesh, points, math.inf)
-        return np.asarray(distances)
+        of_pairs, of_vertices = np.empty(len(self.candidates)), np.full(len(points), math.inf)
+        use_threads(len(of_pairs), PAIRS_PER_THREAD)
+        distances(self._stencils, np.ascontiguousarray(points), of_pairs)
+        nearest(self._stencils, of_pairs, of_vertices)
+        return of_vertices
 
-    def gap(self, collisions: Any, points: Points) -> float:
-        """The least distance of what is close, in metres; infinite where nothing is."""
-        return math.sqrt(collisions.compute_minimum_distance(self._mesh, points))
+    @property
+    def _stencils(self) -> Stencils:
+        own = self.candidates
+        return Stencils(own.edge_edges, own.face_vertices, self._edges, self._triangles)

@@ -11,9 +11,10 @@ from scipy import sparse
 
 from .barrier import ContactBarrier
 from .friction_pairs import FrictionPairs
-from .pairs import Pairs, Values
 from .squares import Squares
-from .surface import CollisionSurface, Points
+from .stencils import Stencils
+from .surface import CollisionSurface
+from .topology import Points, Values
 
 
 class ContactFriction:
@@ -39,37 +40,35 @@ class ContactFriction:
         self._normal_forces = np.zeros(len(surface.object_of))
         self._vertices, self._slides = np.empty((0, 4), dtype=np.int64), np.empty((0, 2, 4, 3))
         self._slide = _matrix(self._vertices, self._slides, len(surface.object_of))
-        self._static = self._kinetic = np.empty(0)
+        self._static = self._kinetic = self._slip = np.empty(0)
 
-    def begin_step(self, start: Points, slip: float) -> None:
-        """Measures ways from (V, 3) ``start``; below ``slip`` metres pairs stick."""
-        self._start, self._slip = start, slip
+    def begin_step(self, start: Points, slips: Values) -> None:
+        """Measures ways from (V, 3) ``start``; below (O, O) ``slips`` of their objects, in metres,
+        pairs stick."""
+        self._start, self._slips = start, slips
 
-    def lag(self, collisions: Any, pairs: Pairs, points: Points) -> tuple[float, float]:
-        """Takes normal forces and planes at (V, 3) points.
-
-        Args:
-            pairs: of the collisions.
+    def lag(self, stencils: Stencils) -> tuple[float, float]:
+        """Takes normal forces and planes from collisions.
 
         Returns:
             By how much the forces on vertices changed, added up, and their sum, in newtons.
         """
-        # The closest points of almost parallel edges could be anywhere.
-        pairs = pairs.where(pairs.skew == 1.0)
-        differences = pairs.differences(points)
-        distances = np.linalg.norm(differences, axis=1)
-        forces = pairs.weights * self._barrier.force(distances)
-        first, second = np.sort(self._surface.object_of[pairs.ends()], axis=1).T
-        forces = _without_negative(forces, first * len(self._coefficients.static) + second)
-        acting = forces > 0.0
-        self._static = (forces * self._coefficients.static[first, second])[acting]
-        self._kinetic = (forces * self._coefficients.kinetic[first, second])[acting]
-        normals = differences[acting] / distances[acting, None]
-        self._vertices = pairs.vertices[acting]
-        self._slides = _slides(pairs.coefficients[acting], normals)
-        self._slide = _matrix(self._vertices, self._slides, len(points))
         before = self._normal_forces
-        self._normal_forces = np.linalg.norm(self._barrier.gradient(collisions, points), axis=1)
+        self._normal_forces = np.linalg.norm(self._barrier.gradient(stencils), axis=1)
+        # The closest points of almost parallel edges could be anywhere.
+        stencils = stencils.where(stencils.mollifiers == 1.0)
+        forces, objects = self._barrier.forces(stencils), stencils.collisions.objects
+        groups = objects @ [len(self._coefficients.static), 1]
+        forces = _without_negative(forces, groups)
+        acting = forces > 0.0
+        stencils, forces = stencils.where(acting), forces[acting]
+        first, second = stencils.collisions.objects.T
+        self._static = forces * self._coefficients.static[first, second]
+        self._kinetic = forces * self._coefficients.kinetic[first, second]
+        self._slip = self._slips[first, second]
+        self._vertices = stencils.collisions.vertices
+        self._slides = _slides(stencils.coefficients, stencils.normals)
+        self._slide = _matrix(self._vertices, self._slides, len(stencils.points))
         changed = np.abs(self._normal_forces - before).sum()
         return float(changed), float(self._normal_forces.sum())
 
@@ -77,8 +76,8 @@ class ContactFriction:
         """How far pairs that stuck at (V, 3) ``before`` have moved since, at most, in slips."""
         first, second = self._ways(before), self._ways(after)
         held = np.linalg.norm(first, axis=1) < self._slip
-        moved = np.linalg.norm(second - first, axis=1)
-        return float(moved[held].max(initial=0.0)) / self._slip
+        moved = np.linalg.norm(second - first, axis=1) / self._slip
+        return float(moved[held].max(initial=0.0))
 
     def energy(self, points: Points) -> float:
         """In joules, at (V, 3) points."""
@@ -90,7 +89,7 @@ class ContactFriction:
         # What is lost as μ falls: ∫ (3t² − 2t³) dt up to 1, and all of it beyond.
         lost = fallen**3 - 0.5 * fallen**4 + np.maximum(ratio - 2.0, 0.0)
         drop = self._static - self._kinetic
-        return float(self._slip * (self._static @ (sticking + sliding) - drop @ lost))
+        return float(self._slip @ (self._static * (sticking + sliding) - drop * lost))
 
     def gradient(self, points: Points) -> Points:
         """(V, 3) in newtons."""

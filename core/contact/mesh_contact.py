@@ -15,17 +15,17 @@ from ..scene import Scene
 from ..tet_mesh import TetMesh
 from .barrier import ContactBarrier
 from .detection import Detection
-from .distance import contact_distance
+from .displacement_limit import DisplacementLimit
+from .distance import contact_distances, of_pairs
 from .friction import ContactFriction
 from .friction_pairs import FrictionPairs
-from .pairs import Pairs, Values
+from .normal_collisions import NormalCollisions
 from .squares import assembled
+from .stencils import Stencils
 from .stiffness import AdaptiveStiffness, physical_stiffness
-from .surface import CollisionSurface, Points
+from .surface import CollisionSurface
+from .topology import Points, Values
 
-# No vertex goes further in one step of a search, in mean edges: what is looked at grows with the
-# cube of the way.
-LONGEST_WAY = 4.0
 # What gets about as narrow as the narrowest place is one with it.
 NARROW = 1.05
 
@@ -45,30 +45,32 @@ class MeshContact:
     def __init__(self, scene: Scene, meshes: list[TetMesh], mean_mass: float) -> None:
         contact = scene.contact
         assert contact is not None
-        by_area = contact.formulation == "convergent"
-        distance = contact_distance(scene)
+        self._by_area = contact.formulation == "convergent"
+        #: (O, O) d̂ of every two objects, in metres.
+        self.distances = contact_distances(scene)
         self.surface = CollisionSurface(scene, meshes)
-        self._detection = Detection(self.surface, distance, by_area)
+        self._detection = Detection(self.surface, self.distances)
         self._adaptive: AdaptiveStiffness | None = None
-        if by_area:
+        stiffness: float | Values = contact.stiffness or 1.0
+        if self._by_area:
             stiffness = physical_stiffness(scene)
-        else:
-            stiffness = contact.stiffness or 1.0
-            if contact.stiffness is None:
-                self._adaptive = AdaptiveStiffness(distance, mean_mass)
-        self.barrier = ContactBarrier(self.surface, distance, stiffness, by_area)
+        elif contact.stiffness is None:
+            self._adaptive = AdaptiveStiffness(float(self.distances.max()), mean_mass)
+        self.barrier = ContactBarrier(self.surface, stiffness, self._by_area)
         pairs = FrictionPairs(scene)
         self._friction: ContactFriction | None = None
         if pairs.static.any():
             self._friction = ContactFriction(self.surface, self.barrier, pairs)
         self._updates = contact.friction_updates or math.inf
         self._updates_left = 0.0
-        self.longest_way = LONGEST_WAY * self.surface.edge_length
+        #: (O, O) diagonal of the smaller one of two objects, in metres.
+        self.sizes = of_pairs([mesh.diagonal for mesh in meshes], len(scene.meshes))
+        self._limit = DisplacementLimit(self.surface)
         self.colliders = self.surface.colliders_at(0, 0.0)
         self._seen: Tensor | None = None
         self._around: Tensor | None = None
-        #: Below it pairs stick, in metres.
-        self.slip = 0.0
+        #: (O, O) below which two objects stick, in metres.
+        self.slips = np.zeros_like(self.sizes)
         #: Steps of a search that had to be cut, in this frame.
         self.limited_steps = 0
 
@@ -92,19 +94,20 @@ class MeshContact:
         """Finds what is close, unless it was looked for there last."""
         if positions is self._seen:
             return
-        self._points = self.points(positions)
-        self._collisions = self._detection.collisions(self._points)
-        self._near: Pairs | None = None
+        points = self.points(positions)
+        collisions = NormalCollisions.of(
+            self._detection.candidates, points, self.surface.topology, self.distances, self._by_area
+        )
+        self._stencils = Stencils.of(collisions, points)
         self._seen = positions
 
-    @property
-    def _pairs(self) -> Pairs:
-        """What was found where it was looked last."""
-        if self._near is None:
-            self._near = Pairs.of(self._collisions, self.surface.mesh, self._points)
-        return self._near
-
     # Ways
+
+    def max_step_size(self, positions: Tensor, way: Tensor, aside: Points, most: float) -> float:
+        """How many times vertices may go (3, N) ``way`` and colliders (C, 3) ``aside`` from (3, N)
+        positions, at most ``most``, so that not too much has to be looked at."""
+        ways = self.surface.points(way.cpu().numpy(), aside)
+        return self._limit.step_size(self.points(positions), ways, most)
 
     def stay(self, positions: Tensor) -> None:
         """Looks around (3, N) positions alone, unless that was done last."""
@@ -126,10 +129,11 @@ class MeshContact:
         Returns:
             The share of the way that can be gone before anything meets.
         """
-        start, end, gap = self.points(before), self.points(after, colliders), self.gap(before)
+        start, end = self.points(before), self.points(after, colliders)
         self._detection.sweep(start, end)
         self._around = None
-        return self._detection.free_share(start, end, gap, room)
+        rounding = torch.finfo(before.dtype).eps * max(abs(start).max(), abs(end).max())
+        return self._detection.free_share(start, end, room, rounding)
 
     def blocked(self, before: Points, after: Points) -> set[int]:
         """The objects between which the way swept last got narrowest, between two (V, 3) places."""
@@ -149,17 +153,21 @@ class MeshContact:
         self.colliders = self.surface.colliders_at(0, 0.0) if colliders is None else colliders
         self.limited_steps = 0
 
-    def begin_step(self, start: Tensor, slip: float, lagged: Tensor | None = None) -> None:
-        """Measures ways of friction from (3, N) ``start``, below ``slip`` metres without sliding.
+    def begin_step(
+        self, start: Tensor, slips: float | Values, lagged: Tensor | None = None
+    ) -> None:
+        """Measures ways of friction from (3, N) ``start``.
 
         Args:
+            slips: below which two objects stick, in metres: of all, or (O, O) of every two.
             lagged: (3, N) where normal forces are taken, if not at the start.
         """
-        self._updates_left, self.slip = self._updates, slip
+        self._updates_left = self._updates
+        self.slips = np.broadcast_to(slips, self.sizes.shape)
         around = start if lagged is None else lagged
         self.stay(around)
         if self._friction is not None:
-            self._friction.begin_step(self.points(start), slip)
+            self._friction.begin_step(self.points(start), self.slips)
             self.lag(around)
 
     @property
@@ -177,17 +185,17 @@ class MeshContact:
         self.stay(positions)
         self._look(positions)
         self.barrier.stiffness = 1.0
-        own = self.barrier.gradient(self._collisions, self._points)
-        forces = np.zeros_like(self._points)
-        bodies = forces[: self.surface.body_count]
-        bodies[:] = self.surface.follow @ gradient.T.cpu().numpy()
-        self.barrier.stiffness = self._adaptive.begin_step(self._points, step, forces, own)
+        # What presses on colliders need not be balanced.
+        own = self.barrier.gradient(self._stencils)[: self.surface.body_count]
+        forces = self.surface.follow @ gradient.T.cpu().numpy()
+        points = self._stencils.points
+        self.barrier.stiffness = self._adaptive.begin_step(points, step, forces, own)
 
     def adapt(self, positions: Tensor) -> bool:
         """Makes the barrier stiffer where surfaces get too close; whether it did."""
         if self._adaptive is None:
             return False
-        before = self.barrier.stiffness
+        before = float(self.barrier.stiffness)
         stiffness = self._adaptive.update(before, self.gap(positions))
         if stiffness != before:
             self.barrier.stiffness = stiffness
@@ -203,7 +211,7 @@ class MeshContact:
             return 0.0, 0.0
         self._updates_left -= 1
         self._look(positions)
-        return self._friction.lag(self._collisions, self._pairs, self._points)
+        return self._friction.lag(self._stencils)
 
     def creep(self, before: Tensor, after: Tensor) -> float:
         """How far pairs that stuck have moved between two places, at most, in slips."""
@@ -216,27 +224,27 @@ class MeshContact:
     def energy(self, positions: Tensor) -> Tensor:
         """In joules."""
         self._look(positions)
-        total = self.barrier.energy(self._collisions, self._points)
+        total = self.barrier.energy(self._stencils)
         if self._friction is not None:
-            total += self._friction.energy(self._points)
+            total += self._friction.energy(self._stencils.points)
         return positions.new_tensor(total)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds (3, N) in newtons to ``out``."""
         self._look(positions)
-        gradient = self.barrier.gradient(self._collisions, self._points)
+        gradient = self.barrier.gradient(self._stencils)
         if self._friction is not None:
-            gradient = gradient + self._friction.gradient(self._points)
+            gradient = gradient + self._friction.gradient(self._stencils.points)
         out += torch.as_tensor(self.surface.pull_back(gradient)).to(out)
 
     def hessian(self, positions: Tensor, projected: bool) -> Any:
         """(3V, 3V) sparse over the vertices of the surface, in N/m, always positive semi-definite:
         where surfaces slide and roll over each other, that of the barrier itself rarely is."""
         self._look(positions)
-        parts = [self.barrier.squares(self._pairs, self._points)]
+        points, parts = self._stencils.points, [self.barrier.squares(self._stencils)]
         if self._friction is not None:
-            parts.append(self._friction.squares(self._points, projected))
-        return assembled(parts, len(self._points))
+            parts.append(self._friction.squares(points, projected))
+        return assembled(parts, len(points))
 
     def drag(self, positions: Tensor, way: Tensor, aside: Points) -> Tensor:
         """(3, N) by how much the gradient changes as vertices go (3, N) ``way`` and colliders
@@ -260,23 +268,22 @@ class MeshContact:
         surface = self.surface
         led = np.ones(len(surface.object_of), dtype=bool)
         led[: surface.body_count] = surface.follow @ (~pinned.cpu().numpy()).astype(float) == 0.0
-        pairs = self._pairs
-        kept = led[pairs.vertices].all(axis=1)
-        distances = np.linalg.norm(pairs.differences(self._points), axis=1)
-        return np.sort(surface.object_of[pairs.ends()[kept]], axis=1), distances[kept]
+        collisions = self._stencils.collisions
+        kept = led[collisions.vertices].all(axis=1)
+        return collisions.objects[kept], self._stencils.distances[kept]
 
     def gap(self, positions: Tensor) -> float:
         """The least distance between surfaces that are close, in metres; else infinite."""
         self._look(positions)
-        return self._detection.gap(self._collisions, self._points)
+        return float(self._stencils.distances.min(initial=math.inf))
 
     def touching(self, positions: Tensor) -> set[int]:
         """The objects that are close to others or themselves."""
         self.stay(positions)
         self._look(positions)
-        return set(self.surface.object_of[self._pairs.ends()].ravel().tolist())
+        return set(self._stencils.collisions.objects.ravel().tolist())
 
     def count(self, positions: Tensor) -> int:
         """Pairs that are close."""
         self._look(positions)
-        return len(self._collisions)
+        return len(self._stencils)

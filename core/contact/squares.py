@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .pairs import Indices, Values
+from .topology import Indices, Values
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from ..errors import IntersectionError
 from ..intersection_report import IntersectionReport, Offender
 from ..overlap import raise_needed
 from ..scene import Scene
-from .distance import contact_distance, ground_distance
+from .distance import contact_distances, ground_distance
 from .intersections import Intersections, find_intersections
 from .separation import push_apart
 from .shrinking import shrink
@@ -40,14 +40,14 @@ def prepare_start(scene: Scene) -> Scene:
     if scene.contact is None:
         return scene
     # Before anything is looked for at such a distance.
-    contact_distance(scene)
+    distances = contact_distances(scene)
     scene = _above_ground(scene)
     shapes = StartShapes(scene)
     found = find_intersections(shapes.surfaces())
     if len(found) == 0:
         return scene
-    gap = GAP * shapes.contact_distance
     pairs = [pair for pair, _ in found.by_objects()]
+    gap = GAP * min(float(distances[pair]) for pair in pairs)
     positions = _repaired(scene, shapes, pairs, gap)
     if positions is None:
         raise _error(shapes, found, pairs, gap)

@@ -17,7 +17,6 @@ from ..strays import used_points
 from ..tet_mesh import TetMesh
 from .attached_pairs import attached_pairs
 from .collider_surface import collider_surface
-from .distance import contact_distance
 from .intersections import Surfaces
 
 Points = NDArray[np.float64]
@@ -98,11 +97,6 @@ class StartShapes:
             if attachment.to == "body":
                 fixed.add(attachment.other)
         return fixed
-
-    @property
-    def contact_distance(self) -> float:
-        """Where the barrier begins, in metres."""
-        return contact_distance(self.scene)
 
     @property
     def size(self) -> float:

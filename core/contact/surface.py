@@ -17,9 +17,8 @@ from ..tet_mesh import TetMesh
 from .attached_pairs import attached_pairs
 from .collider_surface import collider_surface
 from .degenerate import without_degenerate
-from .toolkit import toolkit
+from .topology import Points, Topology, topology
 
-Points = NDArray[np.float64]
 Triangles = NDArray[np.int32]
 Indices = NDArray[np.intp]
 
@@ -52,7 +51,16 @@ class CollisionSurface:
         self.follow = sparse.block_diag([part[2] for part in parts], format="csr")
         #: (B,) the vertex of the tetrahedra at each of the bodies', where there is one at each.
         self.selected = self._selection()
-        self.mesh = self._collision_mesh(scene, np.concatenate(points))
+        #: (V, 3) of bodies at rest, of colliders at the start, in metres.
+        self.rest = np.concatenate(points)
+        #: What lies around what.
+        self.topology: Topology = topology(
+            self.rest, self.triangles, self.object_of, len(scene.bodies)
+        )
+        #: (E, 2) vertices of each edge.
+        self.edges: Triangles = self.topology.edges.astype(np.int32)
+        #: (O, O) whether two objects may meet, on the diagonal whether one may itself.
+        self.may_meet = _may_meet(scene)
 
     @property
     def collider_slices(self) -> list[slice]:
@@ -67,20 +75,20 @@ class CollisionSurface:
         return np.concatenate([_sample(path, frame, fraction) for path in self._paths])
 
     def points(self, positions: NDArray[np.floating[Any]], colliders: Points) -> Points:
-        """(V, 3) of the surface, column by column as the toolkit wants them.
+        """(V, 3) of the surface.
 
         Args:
             positions: (3, N) of the vertices of the tetrahedra.
             colliders: (C, 3) of the colliders.
         """
-        out = np.empty((3, len(self.object_of)))
-        bodies = out[:, : self.body_count]
+        out = np.empty((len(self.object_of), 3))
+        bodies = out[: self.body_count]
         if self.selected is not None:
-            bodies[:] = positions[:, self.selected]
+            bodies[:] = positions[:, self.selected].T
         else:
-            bodies[:] = (self.follow @ positions.T).T
-        out[:, self.body_count :] = colliders.T
-        return out.T
+            bodies[:] = self.follow @ positions.T
+        out[self.body_count :] = colliders
+        return out
 
     def pull_back(self, forces: Points) -> NDArray[np.float64]:
         """(3, N) on the vertices of tetrahedra from (V, 3) on those of the surface."""
@@ -91,13 +99,6 @@ class CollisionSurface:
         """(3N, 3N) second derivative from the (3V, 3V) one; rows are 3 × vertex + component."""
         own = matrix.tocsr()[: 3 * self.body_count, : 3 * self.body_count]
         return self._gather_components @ own @ self._gather_components.T
-
-    @cached_property
-    def edge_length(self) -> float:
-        """The mean of the bodies' edges at rest, in metres."""
-        edges, rest = self.mesh.edges, self.mesh.rest_positions
-        own = edges[(edges < self.body_count).all(axis=1)]
-        return float(np.linalg.norm(rest[own[:, 0]] - rest[own[:, 1]], axis=1).mean())
 
     @cached_property
     def _gather(self) -> Any:
@@ -115,40 +116,18 @@ class CollisionSurface:
         selected: NDArray[np.int64] = self.follow.indices.astype(np.int64)
         return selected
 
-    def _collision_mesh(self, scene: Scene, rest: Points) -> Any:
-        kit = toolkit()
-        faces = np.asfortranarray(self.triangles)
-        edges = np.asfortranarray(kit.edges(faces))
-        mesh = kit.CollisionMesh(np.asfortranarray(rest), edges, faces)
-        self._limit_areas(mesh)
-        assert scene.contact is not None
-        can_meet = kit.make_static_obstacle_filter(self.body_count)
-        if not scene.contact.self_contact:
-            can_meet &= kit.make_vertex_patches_filter(self.object_of.astype(np.int32))
-        for first, second in sorted(attached_pairs(scene)):
-            can_meet &= self._apart(first, second)
-        mesh.can_collide = can_meet
-        return mesh
 
-    def _limit_areas(self, mesh: Any) -> None:
-        """A collider's large triangles touch bodies with a small part of them: their corners and
-        edges count for no more than those of the bodies do on average."""
-        count = self.body_count
-        areas = np.array(mesh.vertex_areas)
-        areas[count:] = np.minimum(areas[count:], areas[:count].mean())
-        mesh.vertex_areas = areas
-        areas = np.array(mesh.edge_areas)
-        own = (np.asarray(mesh.edges) < count).all(axis=1)
-        areas[~own] = np.minimum(areas[~own], areas[own].mean())
-        mesh.edge_areas = areas
-
-    def _apart(self, first: int, second: int) -> Any:
-        """Keeps two objects from meeting each other."""
-        kit = toolkit()
-        together = np.arange(len(self.object_of), dtype=np.int32)
-        together[np.isin(self.object_of, (first, second))] = 0
-        same_object = ~kit.make_vertex_patches_filter(self.object_of.astype(np.int32))
-        return kit.make_vertex_patches_filter(together) | same_object
+def _may_meet(scene: Scene) -> NDArray[np.bool_]:
+    """(O, O) bodies first: colliders do not meet each other, nor does what is attached."""
+    assert scene.contact is not None
+    bodies, count = len(scene.bodies), len(scene.bodies) + len(scene.meshes)
+    may = np.zeros((count, count), dtype=bool)
+    may[:bodies] = may[:, :bodies] = True
+    if not scene.contact.self_contact:
+        np.fill_diagonal(may, False)
+    for first, second in attached_pairs(scene):
+        may[first, second] = may[second, first] = False
+    return may
 
 
 def _body_part(scene: Scene, index: int, mesh: TetMesh) -> tuple[Points, Indices, Any]:

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import InstabilityError, SceneError
+from ..state import State
 from ..system import System
 from .adaptive import Adaptive
 from .bdf2 import BDF2
 from .explicit_scheme import ExplicitScheme
 from .implicit_euler import ImplicitEuler
+from .implicit_stepper import ImplicitStepper
 from .integrator import Integrator, Stepper
 from .runge_kutta import Midpoint, RungeKutta4
 from .symplectic_euler import SymplecticEuler
@@ -43,7 +45,8 @@ WORTH = 2.0
 @dataclass(frozen=True)
 class Automatic(Integrator):
     """Symplectic Euler where its many steps take no longer than ``WORTH`` implicit ones, as they do
-    for soft and coarse bodies; implicit Euler elsewhere.
+    for soft and coarse bodies; implicit Euler elsewhere, and from the first frame on that explicit
+    steps do not manage.
 
     At one step a frame, implicit Euler takes most of the energy out of a bounce.
     """
@@ -57,14 +60,51 @@ class Automatic(Integrator):
             explicit = SymplecticEuler().stepper(system, frame_time, substeps)
         except InstabilityError:
             return ImplicitEuler().stepper(system, frame_time, substeps)
-        if substeps is not None or self._is_quicker(system, explicit.substeps):
+        if substeps is not None:
             return explicit
+        if self._is_quicker(system, explicit.substeps):
+            return _AutomaticStepper(explicit, system, frame_time)
         return ImplicitEuler().stepper(system, frame_time, substeps)
 
     def _is_quicker(self, system: System, substeps: int) -> bool:
         tets = sum(len(mesh.tets) for mesh in system.meshes)
         step, frame = (fixed + each * tets for fixed, each in (EXPLICIT_STEP, IMPLICIT_FRAME))
         return substeps * step <= WORTH * frame
+
+
+class _AutomaticStepper(Stepper):
+    """Explicit steps until a frame has no use for them, and implicit ones from there on."""
+
+    def __init__(self, explicit: Stepper, system: System, frame_time: float) -> None:
+        super().__init__(explicit.substeps, adapts=True)
+        self._current, self._system, self._frame_time = explicit, system, frame_time
+
+    @property
+    def label(self) -> str:  # type: ignore[override]
+        return self._current.label
+
+    @property
+    def most_work(self) -> str:
+        return self._current.most_work
+
+    def advance(self, state: State) -> State:
+        if not state.gave_up:
+            try:
+                return self._current.advance(state)
+            except InstabilityError as error:
+                return self._advance_implicitly(replace(state, gave_up=True), error)
+        return self._advance_implicitly(state, None)
+
+    def _advance_implicitly(self, state: State, error: InstabilityError | None) -> State:
+        if not isinstance(self._current, ImplicitStepper):
+            self._current = ImplicitEuler().stepper(self._system, self._frame_time, None)
+        try:
+            return self._current.advance(state)
+        except SceneError:
+            # Where tets are inside out, the Neo-Hookean model knows explicit steps alone.
+            if error is None:
+                raise
+            raise error from None
 
 
 def integrator_named(name: str, tolerance: float = Adaptive.tolerance) -> Integrator:

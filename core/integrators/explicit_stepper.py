@@ -50,17 +50,26 @@ class ExplicitStepper(Stepper):
         self._allowed = TOLERATED if adapts else GIVEN_UP
         self._rounding = EnergyRounding(system)
         self._prepared: tuple[Substep, Callable[[], None]] | None = None
+        self._softened = system.softened
+
+    @property
+    def most_work(self) -> str:
+        # Before the most, a frame is tried with half as many, and a quarter, and so on.
+        return f"{2 * self._most_substeps if self.adapts else self.substeps} substeps"
+
+    @property
+    def _most_substeps(self) -> int:
+        return self.substeps << RETRIES if self.adapts else self.substeps
 
     def advance(self, state: State) -> State:
         system = self._system
         before = system.energies(state)
         substeps = state.substeps
-        most = self.substeps << RETRIES if self.adapts else substeps
         while True:
             after, work = self._frame(replace(state, substeps=substeps))
             if self._is_stable(before, after, work):
                 return after
-            if 2 * substeps > most:
+            if 2 * substeps > self._most_substeps:
                 break
             substeps *= 2
         raise InstabilityError(too_long(system, substeps, 2 * substeps, frame=state.frame + 1))
@@ -89,7 +98,10 @@ class ExplicitStepper(Stepper):
         return gained <= self._allowed * (moving + self._system.smallest_energy) + rounding
 
     def _prepare(self, step: float) -> tuple[Substep, Callable[[], None]]:
-        if self._prepared is None or self._prepared[0].step != step:
+        # What is recorded holds the materials that were.
+        is_same = self._softened == self._system.softened
+        if self._prepared is None or self._prepared[0].step != step or not is_same:
+            self._softened = self._system.softened
             substep = self._scheme.substep(self._system, step)
             self._prepared = substep, substep.recorded()
         return self._prepared

@@ -23,15 +23,13 @@ from ..potentials.attachments import Attachments
 from ..system import System
 from .ground_path import GroundPath
 
-# Below this share of its body's diagonal a second, a vertex on the ground sticks; between surfaces,
-# of the largest body's.
+# Below this share of its body's diagonal a second, a vertex on the ground sticks.
 SLIP_RATE = 1e-4
-# Between surfaces, which a search cannot bend its steps along, it may be so many times as fast.
+# Between surfaces, which a search cannot bend its steps along, so many times as much of the smaller
+# one's.
 CONTACT_SLIP = 3.0
 # A step that has met less curvature than the model holds may go on for so many times its length.
 LONGEST_STEP = 64.0
-# In metres: below it, how far a way could be extended has no meaning.
-SHORTEST_WAY = 1e-12
 # The straight way to where a bent step leads has to descend by this share of what the step does.
 DESCENT, STRAIGHTENINGS = 0.1, 10
 
@@ -146,12 +144,17 @@ class IncrementalPotential:
             self._friction.begin_step(start, self._ground_slip(step))
         if self.contact is not None:
             self._adapt_at_start(start, step)
-            self.contact.begin_step(start, CONTACT_SLIP * SLIP_RATE * self.system.size * step)
+            self.contact.begin_step(start, self._contact_slips(self.contact, step))
 
     def _ground_slip(self, step: float) -> Tensor:
         """(S,) below how many metres in ``step`` seconds vertices on the ground stick."""
         assert self.system.ground_barrier is not None
         return SLIP_RATE * step * self.system.diagonals[self.system.ground_barrier.vertices]
+
+    def _contact_slips(self, contact: MeshContact, step: float) -> NDArray[np.float64]:
+        """(O, O) below how many metres in ``step`` seconds two objects stick to each other."""
+        slips: NDArray[np.float64] = CONTACT_SLIP * SLIP_RATE * step * contact.sizes
+        return slips
 
     def begin_settling(
         self, origin: Tensor, start: Tensor, step: float, friction_step: float
@@ -171,8 +174,8 @@ class IncrementalPotential:
             self._friction.lag(start)
         if self.contact is not None:
             self._adapt_at_start(start, step)
-            slip = CONTACT_SLIP * SLIP_RATE * self.system.size * friction_step
-            self.contact.begin_step(origin, slip, start)
+            slips = self._contact_slips(self.contact, friction_step)
+            self.contact.begin_step(origin, slips, start)
 
     def _adapt_at_start(self, start: Tensor, step: float) -> None:
         contact = self.contact
@@ -227,7 +230,7 @@ class IncrementalPotential:
         return [
             where
             for body, where in enumerate(self.system.body_slices())
-            if body in touching and float(way[where].max()) < self.contact.slip
+            if body in touching and float(way[where].max()) < self.contact.slips[body, body]
         ]
 
     def lag(self, positions: Tensor, settled: bool = True) -> float:
@@ -337,12 +340,17 @@ class IncrementalPotential:
         pattern, surface = self.pattern, contact.surface
         hessian = contact.hessian(positions, projected)
         unknown_of = pattern.unknown_of
+        own = torch.zeros((self.system.vertex_count, 3), dtype=torch.float64)
         if surface.selected is not None:
+            diagonal = hessian.diagonal().reshape(-1, 3)[: surface.body_count]
+            own[surface.selected] = torch.as_tensor(diagonal)
             bodies = unknown_of[surface.selected]
             unknown_of = np.full(len(surface.object_of), -1)
             unknown_of[: surface.body_count] = bodies
         else:
             hessian = surface.pull_back_matrix(hessian)
+            own[:] = torch.as_tensor(hessian.diagonal().reshape(-1, 3))
+        self._stiffness_of_contact = own.T.to(self.matrix.values)
         return Couplings.of(hessian, unknown_of, pattern.size, self.matrix.dtype)
 
     def way(
@@ -367,10 +375,10 @@ class IncrementalPotential:
             if straight_slope <= DESCENT * share * slope:
                 break
             share *= 0.5
-        length = float(torch.linalg.vector_norm(chord, dim=0).max())
         # As far as it may be looked along, and a search may want to go.
         most = LONGEST_STEP if eager else 1.0
-        reach = min(most, self.contact.longest_way / max(length, SHORTEST_WAY))
+        still = np.zeros_like(self.contact.colliders)
+        reach = self.contact.max_step_size(positions, chord, still, most)
         whole = reach * chord
         free = self.contact.sweep(positions, positions + whole)
         longest = reach * min(free, self.max_step(positions, whole))
@@ -404,7 +412,12 @@ class IncrementalPotential:
         """(2, S) horizontal and vertical, of the vertices that may touch the ground, in N/m."""
         barrier, blocks = self.system.ground_barrier, self._without_ground
         assert barrier is not None
-        stiffness = torch.stack([0.5 * (blocks[:, 0] + blocks[:, 4]), blocks[:, 8]])
+        x, y, z = blocks[:, 0], blocks[:, 4], blocks[:, 8]
+        if self.contact is not None:
+            # What touches goes with what it touches, not each vertex on its own.
+            own = self._stiffness_of_contact[:, barrier.vertices]
+            x, y, z = x + own[0], y + own[1], z + own[2]
+        stiffness = torch.stack([0.5 * (x + y), z])
         # A Hessian that is not projected may hold less than inertia alone.
         return torch.maximum(stiffness, self._weight[barrier.vertices])
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..contact.mesh_contact import MeshContact
-from ..contact.surface import Points
+from ..contact.topology import Points
 from .incremental_potential import IncrementalPotential
 from .newton import Newton
 
@@ -97,7 +96,7 @@ class Leader:
         going = set(range(len(contact.surface.names)))
         while going:
             way, aside = self._ways(positions, going)
-            is_last = self._scale(way, aside) == 1.0
+            is_last = contact.max_step_size(positions, way, aside, 1.0) == 1.0
             before = contact.points(positions)
             positions, share = self._move(positions, way, aside)
             if share == 1.0 and is_last:
@@ -124,7 +123,7 @@ class Leader:
         objective, contact = self._objective, self._contact
         led = torch.where(self._pinned, self._goal - positions, 0.0)
         aside = self._colliders - contact.colliders
-        scale = self._scale(led, aside)
+        scale = contact.max_step_size(positions, led, aside, 1.0)
         led, aside = scale * led, scale * aside
         gradient = objective.gradient(positions) + contact.drag(positions, led, aside)
         if bool(led.any()):
@@ -138,7 +137,7 @@ class Leader:
     def _move(self, positions: Tensor, way: Tensor, aside: Points) -> tuple[Tensor, float]:
         """Along a way as far as nothing meets; the share of what was looked at that was free."""
         contact = self._contact
-        scale = self._scale(way, aside)
+        scale = contact.max_step_size(positions, way, aside, 1.0)
         after, moved = positions + scale * way, contact.colliders + scale * aside
         if scale == 1.0:
             # Exactly there, not just nearly, as rounding may have it.
@@ -162,18 +161,11 @@ class Leader:
             # Colliders may go through each other.
             return 0.0
         contact = self._contact
-        closest, gap = CLOSEST * contact.barrier.distance, contact.gap(positions)
-        if gap >= closest:
+        objects, distances = contact.led_pairs(positions, self._pinned)
+        if not (distances < CLOSEST * contact.distances[tuple(objects.T)]).any():
             return 0.0
-        _, distances = contact.led_pairs(positions, self._pinned)
         # What is closer still must be let go by.
-        return NEARLY * gap if float(distances.min(initial=math.inf)) < closest else 0.0
-
-    def _scale(self, way: Tensor, aside: Points) -> float:
-        """What makes a way short enough to be looked along."""
-        longest = float(torch.linalg.vector_norm(way, dim=0).max())
-        longest = max(longest, float(np.linalg.norm(aside, axis=1).max(initial=0.0)))
-        return min(1.0, self._contact.longest_way / longest) if longest > 0.0 else 1.0
+        return NEARLY * contact.gap(positions)
 
     def _left(self, positions: Tensor) -> float:
         """The longest way along an axis that anything led still has to go, in metres."""

@@ -22,7 +22,7 @@ from ..tet_mesh import TetMesh
 
 # How much stiffer a joint is than the tets around it: it gives by less than a hundredth of what
 # the bodies do, and the condition of the system grows a few times.
-FIRMNESS = 20.0
+FIRMNESS = 25.0
 
 
 class Attachments:
@@ -52,8 +52,8 @@ class Attachments:
     ) -> Attachments | None:
         """What attaches the bodies of a scene to each other; None without any.
 
-        k is twenty times Young's modulus times the length of an edge, the means of the tets around
-        the vertex or of those around its place, whichever is stiffer.
+        k is twenty-five times Young's modulus times the length of an edge, the means of the tets
+        around the vertex or of those around its place, whichever is stiffer.
 
         Args:
             scene: whose bodies all have tetrahedra.

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
+import torch
 from torch import Tensor
 
 from ..linear_solvers.block_matrix import BlockMatrix
@@ -40,6 +42,8 @@ class Elasticity(Potential):
         self.corners = self.tets.corners
         #: None where the passes are taken instead.
         self.fused: FusedElasticity | FusedStretches | None = None
+        # What the material is when nothing limits it.
+        self._nominal: Material | None = None
         self._set_material(material)
 
     def _set_material(self, material: Material) -> None:
@@ -66,6 +70,16 @@ class Elasticity(Potential):
         material = self.material.unlimited()
         if material.model() != self.material.model():
             self._set_material(material)
+            self._nominal = None if self._nominal is None else self._nominal.unlimited()
+
+    def limit_poisson(self, limited: Tensor, highest: float) -> None:
+        """Takes Poisson's ratio as ``highest`` at most for the (M,) tets that are limited."""
+        if self._nominal is None:
+            self._nominal = self.material
+        ratio = torch.as_tensor(self._nominal.poisson).to(self.tets.volumes).expand(len(self.tets))
+        some = bool(limited.any())
+        poisson = torch.where(limited, ratio.clamp(max=highest), ratio)
+        self._set_material(replace(self._nominal, poisson=poisson) if some else self._nominal)
 
     def energy(self, positions: Tensor) -> Tensor:
         if self.fused is not None:

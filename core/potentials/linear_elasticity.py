@@ -32,6 +32,9 @@ class LinearElasticity(Elasticity):
             vertices = torch.as_tensor(mesh.vertices.T).to(like)
             self._rest[:, first : first + vertices.shape[1]] = vertices
 
+    def limit_poisson(self, limited: Tensor, highest: float) -> None:
+        """Its one matrix stays: it has no energy that folds could be held by."""
+
     def energy(self, positions: Tensor) -> Tensor:
         displacement = positions - self._rest
         return 0.5 * (displacement * self._stiffness.times(displacement)).sum()

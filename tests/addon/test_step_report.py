@@ -74,6 +74,13 @@ def test_both_warnings_are_told(job: Job) -> None:
     assert warning.startswith("1 frame did not reach the tolerance: more substeps help. Held from")
 
 
+def test_a_body_that_is_caught_is_named_while_it_is(job: Job) -> None:
+    caught = IMPLICIT | {"caught": ["Monkey"], "unfolding": []}
+    _, warning = told(job, IMPLICIT | {"unfolding": ["Monkey"], "caught": []}, caught)
+    assert warning.startswith("Monkey is caught in a folded shape")
+    assert told(job, caught, IMPLICIT | {"caught": []})[1] == ""
+
+
 def test_it_follows_a_log_that_grows(job: Job) -> None:
     assert told(job) == ("", "")
     assert told(job, IMPLICIT)[0].endswith("4 iterations")

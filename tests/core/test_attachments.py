@@ -12,6 +12,7 @@ from supple.core import (
     Collider,
     Scene,
     SceneError,
+    Simulator,
     Skin,
     SoftBody,
     Sphere,
@@ -19,6 +20,7 @@ from supple.core import (
 )
 from supple.core.contact.attached_pairs import attached_pairs
 from supple.core.discretize import discretize
+from supple.core.materials import StableNeoHookean
 from supple.core.scene_file import load_scene, save_scene
 
 # Beside the blocks, whose z goes from 0 to 1.
@@ -257,3 +259,21 @@ def test_attached_objects_are_pairs_whichever_is_attached_to_the_other(make_bloc
     scene = Scene(bodies, colliders=[meshes[0], BALL, meshes[1]], attachments=attachments)
     assert attached_pairs(scene) == {(0, 2), (1, 4)}
     assert attached_pairs(replace(scene, attachments=[])) == set()
+
+
+@pytest.mark.parametrize("poisson", [0.0, 0.45])
+def test_a_joint_gives_by_less_than_a_hundredth_of_what_the_bodies_do(make_block, poisson) -> None:
+    """Two cubes of the same mesh hang from each other."""
+    upper, lower = make_block(origin=(0.0, 0.0, 1.0)), make_block()
+    material = StableNeoHookean(1e5, poisson)
+    bodies = [
+        SoftBody(upper, material, pinned=np.flatnonzero(upper.vertices[:, 2] > 1.99)),
+        SoftBody(lower, material),
+    ]
+    faces = [np.flatnonzero(np.abs(mesh.vertices[:, 2] - 1.0) < 1e-9) for mesh in (upper, lower)]
+    scene = Scene(bodies, attachments=[Attachment(1, faces[1], 0)])
+    hanging = [part.numpy() for part in Simulator(scene).settle().positions]
+    gap = np.linalg.norm(hanging[0][faces[0]] - hanging[1][faces[1]], axis=1).max()
+    stretched = -hanging[1][:, 2].min()
+    assert stretched > 0.05
+    assert 0.0 < gap < 0.01 * stretched

@@ -8,6 +8,9 @@ from supple.core import SceneError, TetMesh
 
 CORNER = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 
+#: Three ways to go on from one face.
+FAN = np.vstack([CORNER, [0.2, 0.2, -1.0], [0.3, 0.1, 2.0]])
+
 
 def test_a_unit_corner_tet_has_a_sixth_of_a_cubic_metre() -> None:
     mesh = TetMesh(CORNER, [[0, 1, 2, 3]])
@@ -67,6 +70,17 @@ def test_lumped_masses_sum_to_volume_times_density(make_block) -> None:
         (CORNER, [[0, 1, 2, -1]], "tet 0 names a vertex outside"),
         (CORNER * [1, 1, 0], [[0, 1, 2, 3]], "tet 0 is flat"),
         (np.vstack([CORNER, [5.0, 5, 5]]), [[0, 1, 2, 3]], "vertex 4 belongs to no tet"),
+        (CORNER, [[0, 1, 2, 2]], "tet 0 names vertex 2 twice"),
+        (
+            CORNER,
+            [[0, 1, 2, 3], [3, 2, 0, 1]],
+            r"tets 0 and 1 have the same four vertices \(1 such",
+        ),
+        (
+            FAN,
+            [[1, 4, 2, 5], [0, 1, 2, 3], [4, 0, 2, 1], [1, 2, 0, 5]],
+            "tets 1, 2, 3 share one face",
+        ),
         (CORNER, np.zeros((0, 4), int), r"must be \(M, 4\) with M > 0"),
         (CORNER, [[0.0, 1.0, 2.0, 3.0]], "whole numbers"),
         (CORNER[:, :2], [[0, 1, 2, 3]], r"must be \(N, 3\)"),

@@ -13,6 +13,7 @@ from supple.core.contact.mesh_contact import MeshContact
 from supple.core.contact.toolkit import toolkit
 from supple.core.integrators.implicit_stepper import ImplicitStepper
 from supple.core.simulator import Frame
+from supple.tests.core.contact.reference import reference_mesh
 from supple.verification.exact_intersections import count_intersections
 
 
@@ -28,7 +29,7 @@ def check_apart(simulator: Simulator) -> None:
     surface, state = contact_of(simulator).surface, simulator.state
     colliders = surface.colliders_at(0, 0.0) if state.colliders is None else state.colliders
     points = surface.points(state.positions.cpu().numpy(), colliders)
-    assert not toolkit().has_intersections(surface.mesh, points)
+    assert not toolkit().has_intersections(reference_mesh(surface), np.asfortranarray(points))
     bodies, count = len(simulator.scene.bodies), len(surface.names)
     apart = {(i, j) for i in range(bodies, count) for j in range(i, count)}
     apart |= attached_pairs(simulator.scene)

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from supple.core import Collider, Contact, Scene, SoftBody
 from supple.core.contact.barrier import ContactBarrier
-from supple.core.contact.detection import Detection
 from supple.core.contact.friction import ContactFriction
 from supple.core.contact.friction_pairs import FrictionPairs
-from supple.core.contact.pairs import Pairs
 from supple.core.contact.squares import assembled
-from supple.core.contact.surface import CollisionSurface, Points
+from supple.core.contact.stencils import Stencils
+from supple.core.contact.surface import CollisionSurface
+from supple.core.contact.topology import Points
+from supple.tests.core.contact.close_parts import collisions_at
 from supple.verification.meshes import block
 
 pytest.importorskip("ipctk")
@@ -38,19 +41,17 @@ class Rubbing:
             contact=Contact(distance=REACH, friction=STATIC, kinetic_friction=kinetic),
         )
         self.surface = CollisionSurface(scene, [mesh])
-        self.barrier = ContactBarrier(self.surface, REACH, 1e5, by_area)
+        self.barrier = ContactBarrier(self.surface, 1e5, by_area)
         self.friction = ContactFriction(self.surface, self.barrier, FrictionPairs(scene))
-        self.detection = Detection(self.surface, REACH, by_area)
+        self.by_area = by_area
         self.own = slice(0, self.surface.body_count)
         self.points = self.surface.points(mesh.vertices.T, self.surface.colliders_at(0, 0.0))
-        self.friction.begin_step(self.points, SLIP)
+        self.friction.begin_step(self.points, np.full((2, 2), SLIP))
         self.lagged = self.lag(self.points)
 
     def lag(self, points: Points) -> tuple[float, float]:
-        self.detection.sweep(points, points)
-        self.collisions = self.detection.collisions(points)
-        pairs = Pairs.of(self.collisions, self.surface.mesh, points)
-        return self.friction.lag(self.collisions, pairs, points)
+        self.stencils = Stencils.of(collisions_at(self.surface, points, self.by_area), points)
+        return self.friction.lag(self.stencils)
 
     def hessian(self, points: Points, projected: bool) -> Points:
         """(3V, 3V)."""
@@ -59,12 +60,12 @@ class Rubbing:
 
     def normal_force(self) -> float:
         """On the block, in newtons."""
-        pushes = self.barrier.gradient(self.collisions, self.points)
+        pushes = self.barrier.gradient(self.stencils)
         return float(-pushes[self.own, 2].sum())
 
     def slid(self, slips: float, uneven: float = 0.0) -> Points:
         """The block so many slips aside, each vertex by a little more or less than others."""
-        points = self.points.copy(order="F")
+        points = self.points.copy()
         ways = np.random.default_rng(3).normal(size=(self.surface.body_count, 3))
         points[self.own] += SLIP * (slips * ASIDE + uneven * ways)
         return points
@@ -201,12 +202,10 @@ def test_pairs_of_negative_weight_push_nothing_and_the_whole_stays() -> None:
     # Points above points and edges above edges, which would count more than once.
     below = block((2, 2, 1), (1.0, 0.9, 0.3), (0.0, 0.0, -0.3))
     rubbing = Rubbing(table=Collider(below.vertices, below.surface))
-    pairs = Pairs.of(rubbing.collisions, rubbing.surface.mesh, rubbing.points)
     # Almost parallel edges rub nothing.
-    pairs = pairs.where(pairs.skew == 1.0)
-    assert (pairs.weights < 0.0).any()
-    distances = np.linalg.norm(pairs.differences(rubbing.points), axis=1)
-    whole = float(pairs.weights @ rubbing.barrier.force(distances))
+    stencils = rubbing.stencils.where(rubbing.stencils.mollifiers == 1.0)
+    assert (stencils.weights < 0.0).any()
+    whole = float(rubbing.barrier.forces(stencils).sum())
     pushes = rubbing.friction.gradient(rubbing.slid(9.0))[rubbing.own] @ ASIDE
     assert (pushes > -1e-9 * pushes.max()).all()
     assert float(pushes.sum()) == pytest.approx(KINETIC * whole, rel=2e-3)
@@ -214,9 +213,8 @@ def test_pairs_of_negative_weight_push_nothing_and_the_whole_stays() -> None:
 
 def test_edges_that_are_almost_parallel_rub_nothing() -> None:
     rubbing = Rubbing()
-    pairs = Pairs.of(rubbing.collisions, rubbing.surface.mesh, rubbing.points)
-    faded = Pairs(**(vars(pairs) | {"skew": np.full(len(pairs), 0.999)}))
-    rubbing.friction.lag(rubbing.collisions, faded, rubbing.points)
+    faded = np.full(len(rubbing.stencils), 0.999)
+    rubbing.friction.lag(replace(rubbing.stencils, mollifiers=faded))
     assert rubbing.friction.energy(rubbing.slid(5.0)) == 0.0
 
 
@@ -227,7 +225,7 @@ def test_lagging_tells_the_change_of_forces_and_their_sum(rubbing) -> None:
     changed, whole = rubbing.lagged
     assert changed == whole > 0.0
     assert rubbing.lag(rubbing.points) == (0.0, whole)
-    lower = rubbing.points.copy(order="F")
+    lower = rubbing.points.copy()
     lower[rubbing.own, 2] -= 0.05 * REACH
     changed, pressed = rubbing.lag(lower)
     assert pressed > whole

@@ -8,7 +8,6 @@ from scipy import sparse
 from supple.core import Attachment, Collider, Contact, ContactSurface, Scene, SoftBody
 from supple.core.contact.surface import CollisionSurface
 from supple.core.discretize import discretize
-from supple.core.tet_mesh import TetMesh
 from supple.verification.meshes import block
 
 pytest.importorskip("ipctk")
@@ -62,7 +61,7 @@ def test_the_boundary_of_tetrahedra_goes_where_they_go_and_nothing_inside_takes_
         [moved.T[first.surface], moved.T[len(first.vertices) + second.surface]]
     )
     np.testing.assert_array_equal(points[surface.triangles], expected)
-    assert points.flags.f_contiguous
+    assert points.flags.c_contiguous
 
 
 def test_a_surface_in_the_tetrahedra_is_carried_along_with_them() -> None:
@@ -75,7 +74,7 @@ def test_a_surface_in_the_tetrahedra_is_carried_along_with_them() -> None:
     own = points[surface.object_of == 1]
     # Linear tetrahedra reproduce what is affine.
     np.testing.assert_allclose(own[EIGHT], OCTAHEDRON[EIGHT] @ bend.T, atol=1e-12)
-    np.testing.assert_allclose(surface.mesh.rest_positions[26:], OCTAHEDRON, atol=1e-12)
+    np.testing.assert_allclose(surface.rest[26:], OCTAHEDRON, atol=1e-12)
 
 
 def test_faces_of_a_surface_without_area_and_vertices_without_a_face_take_no_part() -> None:
@@ -86,9 +85,7 @@ def test_faces_of_a_surface_without_area_and_vertices_without_a_face_take_no_par
     )
     surface = surface_of(Scene([body], contact=Contact()))
     assert len(surface.object_of) == 6
-    np.testing.assert_allclose(
-        surface.mesh.rest_positions[surface.triangles], OCTAHEDRON[EIGHT], atol=1e-12
-    )
+    np.testing.assert_allclose(surface.rest[surface.triangles], OCTAHEDRON[EIGHT], atol=1e-12)
 
 
 def test_each_vertex_knows_its_object_and_each_object_its_name(scene) -> None:
@@ -104,7 +101,7 @@ def test_each_vertex_knows_its_object_and_each_object_its_name(scene) -> None:
 
 def test_triangles_of_bodies_are_seen_from_outside() -> None:
     surface = surface_of(Scene(bodies(), contact=Contact()))
-    a, b, c = np.asarray(surface.mesh.rest_positions)[surface.triangles].swapaxes(0, 1)
+    a, b, c = surface.rest[surface.triangles].swapaxes(0, 1)
     volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
     assert volume == pytest.approx(1.0 + 0.6**3 * 4.0 / 3.0)
 
@@ -196,45 +193,14 @@ def test_without_colliders_there_are_no_vertices_of_them() -> None:
     assert surface.collider_slices == []
 
 
-def test_the_large_faces_of_a_collider_weigh_no_more_than_those_of_bodies() -> None:
-    surface = colliders_of(Collider(100.0 * SQUARE, HALVES), Collider(0.01 * SQUARE, HALVES))
-    areas = np.asarray(surface.mesh.vertex_areas)
-    own = areas[: surface.body_count]
-    large, small = (areas[surface.body_count + 4 * k :][:4] for k in range(2))
-    np.testing.assert_allclose(large, own.mean())
-    assert (small < 0.01 * own.mean()).all()
-    edges, count = np.asarray(surface.mesh.edges), surface.body_count
-    of_edges = np.asarray(surface.mesh.edge_areas)
-    own_edges = of_edges[(edges < count).all(axis=1)]
-    assert of_edges[(edges >= count).all(axis=1)].max() == pytest.approx(own_edges.mean())
-    assert own_edges.max() > own_edges.mean()
-
-
-def test_the_mean_edge_is_that_of_bodies_alone() -> None:
-    tet = TetMesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2, 3]])
-    scene = Scene([SoftBody(tet)], colliders=[Collider(100.0 * SQUARE, HALVES)])
-    assert surface_of(scene).edge_length == pytest.approx((3.0 + 3.0 * 2.0**0.5) / 6.0)
-
-
 # Who meets whom
 
 
 def meetings(scene: Scene) -> set[tuple[int, int]]:
-    """Pairs of objects of which every vertex may meet every one of the other, if any may."""
-    surface = surface_of(scene)
-    met = set()
-    for first in range(len(surface.names)):
-        for second in range(first, len(surface.names)):
-            may = {
-                bool(surface.mesh.can_collide(int(i), int(j)))
-                for i in np.flatnonzero(surface.object_of == first)
-                for j in np.flatnonzero(surface.object_of == second)
-                if i != j
-            }
-            assert len(may) == 1
-            if may.pop():
-                met.add((first, second))
-    return met
+    """Pairs of objects that may meet."""
+    may = surface_of(scene).may_meet
+    np.testing.assert_array_equal(may, may.T)
+    return {(i, j) for i, j in np.argwhere(may).tolist() if i <= j}
 
 
 def crowd(**options) -> Scene:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -98,6 +100,31 @@ def test_an_inverted_body_comes_back_without_a_frame_taken_twice(make_block) -> 
     body = SoftBody(mesh, NeoHookean(1e4, 0.3), initial_positions=start, damping=5.0)
     *_, last = Simulator(Scene([body], gravity=WEIGHTLESS), Adaptive()).run(48)
     assert torch.isfinite(last.positions[0]).all()
+
+
+def test_a_step_that_is_followed_meets_the_tolerance_where_its_error_has_the_order_that_is_known(
+    make_block, scheme
+) -> None:
+    """The error of a step goes with its length to the power p + 1."""
+    tolerance = 1e-5
+    stepper = Simulator(_stretched(make_block), Adaptive(scheme, tolerance)).stepper
+    for longer in (0.5, 1.0, 1.9):
+        error = tolerance * longer ** -(scheme.order + 1)
+        assert stepper._change(error) == pytest.approx(0.9 * longer)
+    assert (stepper._change(0.0), stepper._change(np.inf)) == (2.0, 0.2)
+
+
+@pytest.mark.parametrize("response", ["barrier", "projection"])
+def test_a_landing_that_a_step_and_its_halves_agree_on_is_looked_at_closely(
+    make_block, response
+) -> None:
+    """Both end on the ground; how deep the body fell in between, neither knows."""
+    body = SoftBody(make_block(origin=(0.0, 0.0, 1.0)), StableNeoHookean(1e-3, 0.3))
+    scene = Scene([replace(body, velocity=(0.0, 0.0, -10.0))], Ground(response=response))
+    frames = Simulator(scene, Adaptive(SymplecticEuler(), 1e-2)).run(4)
+    falling, *_, landing = (frame.report.substeps for frame in frames)
+    assert falling <= 3
+    assert landing > 5 * falling
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), float("inf")])

@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import numpy as np
 import pytest
+import torch
 
-from supple.core import Ground, Scene, SceneError, Simulator, SoftBody, Sphere
+from supple.core import (
+    Ground,
+    InstabilityError,
+    Scene,
+    SceneError,
+    Simulator,
+    SoftBody,
+    Sphere,
+)
 from supple.core.integrators import (
     BDF2,
     NAMES,
@@ -12,7 +22,7 @@ from supple.core.integrators import (
     SymplecticEuler,
     integrator_named,
 )
-from supple.core.materials import NeoHookean, StableNeoHookean
+from supple.core.materials import Material, NeoHookean, StableNeoHookean
 
 SOFT, STIFF = 1e3, 1e9
 
@@ -69,6 +79,40 @@ def test_an_explicit_choice_leaves_a_law_its_continuation_through_no_volume(make
     simulator = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)), Automatic())
     assert simulator.stepper.label == "Symplectic Euler"
     assert simulator.system.energies(simulator.state).total < float("inf")
+
+
+def _crumpled(make_block, model: type[Material] = StableNeoHookean) -> Scene:
+    """Near to incompressible, and from random positions: no explicit step is short enough."""
+    mesh = make_block((4, 4, 4))
+    start = np.random.default_rng(0).random(mesh.vertices.shape)
+    body = SoftBody(mesh, model(1e5, 0.499), initial_positions=start, damping=4.0)
+    return Scene([body], gravity=(0.0, 0.0, 0.0))
+
+
+def test_what_explicit_steps_do_not_manage_goes_on_implicitly(make_block) -> None:
+    simulator = Simulator(_crumpled(make_block), Automatic())
+    assert simulator.stepper.label == "Symplectic Euler"
+    *_, last = simulator.run(3)
+    assert last.report.integrator == "Implicit Euler"
+    assert last.report.effort.converged
+    with pytest.raises(InstabilityError, match="substeps a frame are too few"):
+        list(Simulator(_crumpled(make_block), SymplecticEuler()).run(3))
+
+
+def test_having_gone_over_to_implicit_steps_is_part_of_the_state(make_block) -> None:
+    whole, resumed = (Simulator(_crumpled(make_block), Automatic()) for _ in range(2))
+    list(whole.run(2))
+    arrays = {name: values.copy() for name, values in whole.state.to_arrays().items()}
+    resumed.state = resumed.state.restored(2, arrays)
+    list(whole.run(2))
+    *_, last = resumed.run(2)
+    assert last.report.integrator == "Implicit Euler"
+    assert torch.equal(resumed.state.positions, whole.state.positions)
+
+
+def test_a_law_without_energy_inside_out_says_what_explicit_steps_lacked(make_block) -> None:
+    with pytest.raises(InstabilityError, match="substeps a frame are too few"):
+        list(Simulator(_crumpled(make_block, NeoHookean), Automatic()).run(3))
 
 
 @pytest.mark.parametrize("kind", [ImplicitEuler, BDF2])

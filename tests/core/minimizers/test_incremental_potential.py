@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
 
-from supple.core import Ground, Scene, SceneError, SoftBody
+from supple.core import Contact, Ground, Scene, SceneError, SoftBody
 from supple.core.materials import NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.system import System
@@ -188,6 +189,27 @@ def test_the_normal_forces_of_friction_follow_when_they_are_taken_anew(
     pressed[2] *= 0.9
     assert objective.lag(pressed) > 0.01
     assert objective.lag(pressed) == 0.0
+
+
+@pytest.mark.parametrize("step", [STEP, 0.1 * STEP])
+def test_what_sticks_creeps_by_a_share_of_its_size_a_second(make_block, step: float) -> None:
+    """Whatever the step: 1e-4 of its body on the ground, three times as much between surfaces."""
+    sizes = (0.1, 1.0)
+    bodies = [SoftBody(make_block((1, 1, 1), (s,) * 3, (2.0 * s, 0.0, 0.02))) for s in sizes]
+    scene = Scene(bodies, ground=Ground(distance=REACH), contact=Contact())
+    objective = IncrementalPotential(System(scene, CPU, torch.float64))
+    rest = objective.system.rest_positions()
+    ground, contact = objective._friction, objective.contact
+    assert ground is not None and contact is not None
+    diagonals = torch.tensor(np.repeat(np.sqrt(3.0) * np.array(sizes), 8))
+    for begin in (
+        lambda: objective.begin(rest, rest, step),
+        lambda: objective.begin_settling(rest, rest, 7.0 * step, step),
+    ):
+        begin()
+        torch.testing.assert_close(ground.slip, 1e-4 * step * diagonals)
+        smaller = np.array([[sizes[0], sizes[0]], [sizes[0], sizes[1]]])
+        np.testing.assert_allclose(contact.slips, 3e-4 * step * np.sqrt(3.0) * smaller)
 
 
 def test_nothing_lags_without_friction(make_block) -> None:

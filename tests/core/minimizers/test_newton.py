@@ -13,7 +13,7 @@ from supple.core import Ground, Scene, SoftBody, TetMesh
 from supple.core.linear_solvers.block_matrix import BlockMatrix
 from supple.core.materials import Material, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
-from supple.core.minimizers.newton import CONVERGED, LAG_CHANGE, Minimum, Newton
+from supple.core.minimizers.newton import CONVERGED, LAG_CHANGE, STILL, Minimum, Newton
 from supple.core.state import Effort
 from supple.core.system import System
 
@@ -52,6 +52,12 @@ class Problem:
 
     def _begin(self) -> None:
         self.objective.begin(self.start, self._predicted, STEP)
+
+    def press(self, push: float) -> None:
+        """Lays it down where the ground acts, and pushes it to the side by so many metres."""
+        self.start[2] -= 0.011
+        way = torch.tensor([[push], [0.0], [-1e-3]], dtype=torch.float64)
+        self._predicted = self.start + way * self.objective.system.free
 
     def minimize(self, tolerance: float = TOLERANCE, limit: int = 60) -> Minimum:
         self._begin()
@@ -197,6 +203,20 @@ def test_friction_ends_with_the_normal_forces_of_the_minimum(make_block) -> None
     pushed = float(barrier.normal_force(minimum.positions).sum())
     assert pushed > 0.0
     assert float(held.abs().max()) < LAG_CHANGE * pushed
+
+
+@pytest.mark.parametrize("push", [1e-4, 2e-3, 1e-2])
+def test_it_ends_when_what_sticks_has_come_to_rest_however_loose_the_tolerance(
+    make_block, push: float
+) -> None:
+    """A slip is far shorter than the tolerance: a tenth of it is what may be left."""
+    problem = Problem(make_block, (1.0, 1.0, 1.0), ground=ROUGH, forcing=0.1)
+    problem.press(push)
+    minimum = problem.minimize(1e-2 * STEP)
+    assert minimum.converged
+    before = problem.minimize(1e-2 * STEP, minimum.iterations - 1).positions
+    after = problem.minimize(1e-2 * STEP).positions
+    assert problem.objective.creep(before, after) <= STILL
 
 
 def test_pinned_vertices_stay_where_they_are(make_block) -> None:

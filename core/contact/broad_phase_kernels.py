@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of two trees of boxes may come close, in compiled loops.
+
+Boxes are those of straight ways without the mean motion of their tree. Between two trees the first
+one's are swept by the difference of their means: what moves together needs small boxes only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compiled import compiled, shared_range
+from .continuous_collision import least_on_way
+from .vectors import four_points
+
+
+class Parts(NamedTuple):
+    """All edges, triangles or vertices in the order of the leaves that they belong to.
+
+    Args:
+        indices: (P,) in the surface.
+        corners: (P, k) vertices.
+        ranges: (N, 2) those of each leaf.
+        boxes: (P, 6) least and largest x, y, z.
+    """
+
+    indices: Any
+    corners: Any
+    ranges: Any
+    boxes: Any
+
+
+class Ways(NamedTuple):
+    """From where to where (V, 3) vertices go, and (V,) how far around them to look."""
+
+    before: Any
+    after: Any
+    radii: Any
+
+
+@compiled()
+def tree_pairs(
+    boxes: Any, motions: Any, roots: Any, objects: Any, may_meet: Any, order: Any
+) -> Any:
+    """(K, 2) trees whose boxes may touch on their ways, each with itself where it may.
+
+    Args:
+        boxes: (N, 6) of nodes.
+        motions: (T, 3) mean motion of each tree.
+        roots: (T,) nodes.
+        objects: (T,) that each tree belongs to.
+        may_meet: (O, O) whether two objects may.
+        order: (T,) trees by the least x on their whole ways.
+    """
+    found, count = np.empty((64, 2), np.int32), 0
+    for i in range(len(order)):
+        first = order[i]
+        high = boxes[roots[first], 3] + max(motions[first, 0], 0.0)
+        for k in range(i, len(order)):
+            second = order[k]
+            if boxes[roots[second], 0] + min(motions[second, 0], 0.0) > high:
+                break
+            shift = (
+                motions[first, 0] - motions[second, 0],
+                motions[first, 1] - motions[second, 1],
+                motions[first, 2] - motions[second, 2],
+            )
+            if may_meet[objects[first], objects[second]] and (
+                i == k or overlap(box_of(boxes, roots[first], shift), boxes, roots[second])
+            ):
+                found = _room_for_one(found, count)
+                found[count, 0], found[count, 1] = first, second
+                count += 1
+    return found[:count].copy()
+
+
+@compiled()
+def leaf_pairs(boxes: Any, ends: Any, roots: Any, trees: Any, shifts: Any) -> Any:
+    """(K, 3) pairs of leaves whose boxes touch, and the row of ``trees`` they come from.
+
+    Args:
+        ends: (N,) node after the last one below each.
+        trees: (P, 2) pairs of trees to look at.
+        shifts: (P, 3) by how much more the first moves.
+    """
+    found, count = np.empty((1024, 3), np.int32), 0
+    stack = np.empty((1024, 2), np.int32)
+    for row in range(len(trees)):
+        shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
+        stack[0, 0], stack[0, 1] = roots[trees[row, 0]], roots[trees[row, 1]]
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            a, b = stack[depth, 0], stack[depth, 1]
+            if a != b and not overlap(box_of(boxes, a, shift), boxes, b):
+                continue
+            is_leaf, is_other_leaf = ends[a] == a + 1, ends[b] == b + 1
+            if is_leaf and is_other_leaf:
+                found = _room_for_one(found, count)
+                found[count, 0], found[count, 1], found[count, 2] = a, b, row
+                count += 1
+                continue
+            if depth + 3 > len(stack):
+                stack = _room_for_one(stack, len(stack))
+            if a == b:
+                left, right = a + 1, ends[a + 1]
+                depth = _put(stack, depth, right, right)
+                depth = _put(stack, depth, left, right)
+                depth = _put(stack, depth, left, left)
+            elif is_other_leaf or (not is_leaf and _size(boxes, a) >= _size(boxes, b)):
+                depth = _put(stack, depth, ends[a + 1], b)
+                depth = _put(stack, depth, a + 1, b)
+            else:
+                depth = _put(stack, depth, a, ends[b + 1])
+                depth = _put(stack, depth, a, b + 1)
+    return found[:count].copy()
+
+
+@compiled()
+def _put(stack: Any, depth: int, first: int, second: int) -> int:
+    stack[depth, 0], stack[depth, 1] = first, second
+    return depth + 1
+
+
+@compiled()
+def _room_for_one(rows: Any, count: int) -> Any:
+    """The rows, twice as many when all are taken."""
+    if count < len(rows):
+        return rows
+    larger = np.empty((2 * len(rows), rows.shape[1]), np.int32)
+    larger[:count] = rows
+    return larger
+
+
+@compiled()
+def _size(boxes: Any, node: int) -> float:
+    return (
+        (boxes[node, 3] - boxes[node, 0])
+        + (boxes[node, 4] - boxes[node, 1])
+        + (boxes[node, 5] - boxes[node, 2])
+    )
+
+
+@compiled()
+def box_of(boxes: Any, i: int, shift: Any) -> Any:
+    """Six numbers: a box, swept by a shift."""
+    return (
+        *(boxes[i, 0] + min(shift[0], 0.0), boxes[i, 1] + min(shift[1], 0.0)),
+        *(boxes[i, 2] + min(shift[2], 0.0), boxes[i, 3] + max(shift[0], 0.0)),
+        *(boxes[i, 4] + max(shift[1], 0.0), boxes[i, 5] + max(shift[2], 0.0)),
+    )
+
+
+@compiled()
+def overlap(box: Any, boxes: Any, i: int) -> bool:
+    """Whether two boxes share a point; all is compared, as half of them do and no guess helps."""
+    return (
+        (box[0] <= boxes[i, 3])
+        & (boxes[i, 0] <= box[3])
+        & (box[1] <= boxes[i, 4])
+        & (boxes[i, 1] <= box[4])
+        & (box[2] <= boxes[i, 5])
+        & (boxes[i, 2] <= box[5])
+    )
+
+
+@compiled(parallel=True)
+def near_edges(
+    leaves: Any, shifts: Any, boxes: Any, edges: Any, ways: Any, found: Any, counts: Any
+) -> None:
+    """Pairs of edges without a common vertex that come near on their ways.
+
+    Args:
+        leaves: (K, 3) pairs of leaves, and the row of ``shifts`` of each.
+        shifts: (P, 3) by how much more the first moves.
+        boxes: (N, 6) of nodes.
+        found: (C, S, 2) pairs in so many shares; those for which there is no place are not kept.
+        counts: (C,) how many there are in each.
+    """
+    for share in shared_range(len(found)):
+        count = 0
+        for k in range(share, len(leaves), len(found)):
+            first, second, row = leaves[k]
+            shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
+            for i in range(edges.ranges[first, 0], edges.ranges[first, 1]):
+                box = box_of(edges.boxes, i, shift)
+                if not overlap(box, boxes, second):
+                    continue
+                start = i + 1 if first == second else edges.ranges[second, 0]
+                for j in range(start, edges.ranges[second, 1]):
+                    if overlap(box, edges.boxes, j) and _edges_are_near(edges, i, j, ways):
+                        if count < found.shape[1]:
+                            e, f = edges.indices[i], edges.indices[j]
+                            found[share, count, 0] = min(e, f)
+                            found[share, count, 1] = max(e, f)
+                        count += 1
+        counts[share] = count
+
+
+@compiled(parallel=True)
+def near_faces(
+    leaves: Any,
+    shifts: Any,
+    boxes: Any,
+    faces: Any,
+    vertices: Any,
+    ways: Any,
+    found: Any,
+    counts: Any,
+) -> None:
+    """The same of a face and a vertex that is none of its corners."""
+    for share in shared_range(len(found)):
+        count = 0
+        for k in range(share, len(leaves), len(found)):
+            first, second, row = leaves[k]
+            shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
+            back = (-shift[0], -shift[1], -shift[2])
+            own = found[share]
+            count = _add_faces(first, second, shift, boxes, faces, vertices, ways, own, count)
+            if first != second:
+                count = _add_faces(second, first, back, boxes, faces, vertices, ways, own, count)
+        counts[share] = count
+
+
+@compiled()
+def _add_faces(
+    first: int,
+    second: int,
+    shift: Any,
+    boxes: Any,
+    faces: Any,
+    vertices: Any,
+    ways: Any,
+    found: Any,
+    count: int,
+) -> int:
+    """Those with the vertex in the first leaf; how many there are with them."""
+    for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
+        box = box_of(vertices.boxes, i, shift)
+        if not overlap(box, boxes, second):
+            continue
+        for j in range(faces.ranges[second, 0], faces.ranges[second, 1]):
+            if overlap(box, faces.boxes, j) and _face_is_near(vertices.indices[i], faces, j, ways):
+                if count < len(found):
+                    found[count, 0], found[count, 1] = faces.indices[j], vertices.indices[i]
+                count += 1
+    return count
+
+
+@compiled()
+def _edges_are_near(edges: Any, i: int, j: int, ways: Any) -> bool:
+    """Whether two edges without a common vertex come within the sum of their radii."""
+    a, b, c, d = edges.corners[i, 0], edges.corners[i, 1], edges.corners[j, 0], edges.corners[j, 1]
+    if a in (c, d) or b in (c, d):
+        return False
+    reach = max(ways.radii[a], ways.radii[b]) + max(ways.radii[c], ways.radii[d])
+    start, end = four_points(ways.before, a, b, c, d), four_points(ways.after, a, b, c, d)
+    return least_on_way(start, end, True) <= reach
+
+
+@compiled()
+def _face_is_near(a: int, faces: Any, j: int, ways: Any) -> bool:
+    """Whether a vertex and a face do that it is no corner of."""
+    b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
+    if a in (b, c, d):
+        return False
+    reach = ways.radii[a] + max(ways.radii[b], ways.radii[c], ways.radii[d])
+    start, end = four_points(ways.before, a, b, c, d), four_points(ways.after, a, b, c, d)
+    return least_on_way(start, end, False) <= reach

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What lies around the vertices and edges of a surface, as arrays for the compiled loops."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Points = NDArray[np.float64]
+Values = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class Topology(NamedTuple):
+    """Of all that touches, V vertices, E edges and F faces of O objects.
+
+    Args:
+        edges: (E, 2) vertices.
+        faces: (F, 3) vertices.
+        face_edges: (F, 3) edges, from corner 0 to 1 and so on.
+        object_of: (V,) objects.
+        body_objects: how many objects are bodies; those come first.
+        vertex_edges: edges at each vertex, those of v from ``vertex_starts[v]`` on.
+        edge_corners: vertices opposite of each edge, those of e from ``edge_starts[e]`` on.
+        vertex_characteristics: (V,) one and the faces less the edges at a vertex, Euler's
+            characteristic of what lies around it: 1 inside of a surface, 0 at its border.
+        squared_lengths: (E,) of edges at rest, in m².
+        vertex_areas: (V,) a third of the faces around a vertex at rest, in m².
+        edge_areas: (E,) a third of the faces around an edge at rest, in m².
+        mean_vertex_areas: (O,) of the vertices of an object, in m².
+        mean_edge_areas: (O,) of the edges of an object, in m².
+    """
+
+    edges: Indices
+    faces: Indices
+    face_edges: Indices
+    object_of: Indices
+    body_objects: int
+    vertex_starts: Indices
+    vertex_edges: Indices
+    edge_starts: Indices
+    edge_corners: Indices
+    vertex_characteristics: Indices
+    squared_lengths: Values
+    vertex_areas: Values
+    edge_areas: Values
+    mean_vertex_areas: Values
+    mean_edge_areas: Values
+
+
+def topology(
+    rest: Points,
+    faces: NDArray[np.integer[Any]],
+    object_of: NDArray[np.integer[Any]],
+    body_objects: int,
+) -> Topology:
+    """Of a surface at rest.
+
+    Args:
+        rest: (V, 3) positions in metres.
+        faces: (F, 3) vertices, all different, of triangles with an area.
+        object_of: (V,) objects.
+        body_objects: how many of them are bodies.
+    """
+    faces, object_of = _contiguous(faces), _contiguous(object_of)
+    sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
+    edges, face_edges = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True)
+    corners = np.roll(faces, 1, axis=1)
+    vertex_starts, order = _grouped(edges.ravel(), len(rest))
+    edge_starts, at_edges = _grouped(face_edges.ravel(), len(edges))
+    faces_around = np.bincount(faces.ravel(), minlength=len(rest))
+    a, b, c = rest[faces].swapaxes(0, 1)
+    thirds = np.repeat(np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0, 3)
+    vertex_areas = _sums(thirds, faces.ravel(), len(rest))
+    edge_areas = _sums(thirds, face_edges.ravel(), len(edges))
+    along = rest[edges[:, 1]] - rest[edges[:, 0]]
+    return Topology(
+        edges=edges,
+        faces=faces,
+        face_edges=_contiguous(face_edges.reshape(-1, 3)),
+        object_of=object_of,
+        body_objects=body_objects,
+        vertex_starts=vertex_starts,
+        vertex_edges=_contiguous(order // 2),
+        edge_starts=edge_starts,
+        edge_corners=_contiguous(corners.ravel()[at_edges]),
+        vertex_characteristics=_contiguous(1 + faces_around - np.diff(vertex_starts)),
+        squared_lengths=np.einsum("ei,ei->e", along, along),
+        vertex_areas=vertex_areas,
+        edge_areas=edge_areas,
+        mean_vertex_areas=_means(vertex_areas, object_of),
+        mean_edge_areas=_means(edge_areas, object_of[edges[:, 0]]),
+    )
+
+
+def _contiguous(indices: NDArray[np.integer[Any]]) -> Indices:
+    return np.ascontiguousarray(indices, dtype=np.int64)
+
+
+def _grouped(groups: NDArray[np.integer[Any]], count: int) -> tuple[Indices, NDArray[np.int64]]:
+    """(count + 1,) where the members of each group begin, and all members in that order."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=count))])
+    return _contiguous(starts), np.argsort(groups, kind="stable")
+
+
+def _means(values: Values, groups: Indices) -> Values:
+    count = int(groups.max(initial=-1)) + 1
+    numbers = np.bincount(groups, minlength=count)
+    return _sums(values, groups, count) / np.maximum(numbers, 1)
+
+
+def _sums(values: Values, groups: NDArray[np.integer[Any]], count: int) -> Values:
+    return np.bincount(groups, weights=values, minlength=count).astype(np.float64)
