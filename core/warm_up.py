@@ -160,7 +160,9 @@ def _contact() -> None:
         return
     from .integrators import ImplicitEuler
 
-    bodies = [_tet(), _tet(height=1.001)]
+    # Fast enough to be held where it meets the other, which some loops are for.
+    falling = replace(_tet(height=1.001), velocity=(0.0, 0.0, -5.0), friction=0.5)
+    bodies = [replace(_tet(), friction=0.5), falling]
     _simulate(Scene(bodies, Ground(), contact=Contact()), ImplicitEuler())
 
 
