@@ -38,6 +38,8 @@ class Report:
     #: Names of bodies that lie folded over themselves: made to give way, or given up.
     unfolding: tuple[str, ...] = ()
     caught: tuple[str, ...] = ()
+    #: Tets that are flat or inside out.
+    inverted_tets: int = 0
 
     @staticmethod
     def of_all(reports: Sequence[Report]) -> Report:
@@ -54,6 +56,7 @@ class Report:
             minimum_ground_distance=min((d for d in distances if d is not None), default=None),
             unfolding=tuple(name for report in reports for name in report.unfolding),
             caught=tuple(name for report in reports for name in report.caught),
+            inverted_tets=sum(report.inverted_tets for report in reports),
         )
 
     def record(self) -> dict[str, Any]:
@@ -71,6 +74,7 @@ class Report:
             "minimum_ground_distance": self.minimum_ground_distance,
             "unfolding": self.unfolding,
             "caught": self.caught,
+            "inverted_tets": self.inverted_tets,
         }
 
 
@@ -183,6 +187,7 @@ class Simulator:
             minimum_ground_distance=system.minimum_ground_distance(state.positions),
             unfolding=self._unfolding.names(state, caught=False),
             caught=self._unfolding.names(state, caught=True),
+            inverted_tets=system.inverted_tets(state.positions),
         )
         slices = system.body_slices()
         return Frame(

@@ -122,7 +122,7 @@ def test_what_all_do_together_adds_nothing() -> None:
     radii = near_ones(POINTS)
     trees = broad_phase()
     still = as_sets(trees.candidates(POINTS, POINTS, radii))
-    assert as_sets(trees.candidates(POINTS, POINTS + [9.0, -7.0, 3.0], radii)) == still
+    assert as_sets(trees.candidates(POINTS, POINTS + np.array([9.0, -7.0, 3.0]), radii)) == still
 
 
 def test_who_may_not_meet_does_not(moved) -> None:
