@@ -29,8 +29,9 @@ def tetrahedralize(context: bpy.types.Context, say: Say | None = None) -> str:
 
 
 def _complete(run: runs.Run, context: bpy.types.Context, say: Say | None) -> str:
-    for warning in run.warnings if say is not None else ():
-        say(f"Warning: {warning}")
+    if say is not None:
+        for warning in run.warnings:
+            say(f"Warning: {warning}")
     return runs.complete(run, context, say)
 
 

@@ -66,9 +66,7 @@ def _work(arguments: argparse.Namespace) -> None:
     # Loaded here, as Ctrl-C may come meanwhile.
     from .worker import stop_when_input_closes, wait_for_job, work
 
-    job = arguments.job
-    if arguments.standby:
-        job = wait_for_job()
+    job = wait_for_job() if arguments.standby else arguments.job
     if arguments.stop_with_parent or arguments.standby:
         stop_when_input_closes()
     work(job, arguments.mesh_only)

@@ -35,6 +35,8 @@ class Report:
     energies: Energies
     minimum_volume_ratio: float
     minimum_ground_distance: float | None
+    #: What the frame could have taken at most, such as ``420 iterations``.
+    most_work: str = ""
     #: Names of bodies that lie folded over themselves: made to give way, or given up.
     unfolding: tuple[str, ...] = ()
     caught: tuple[str, ...] = ()
@@ -52,6 +54,7 @@ class Report:
             energies=Energies.of_all([report.energies for report in reports]),
             minimum_volume_ratio=min(report.minimum_volume_ratio for report in reports),
             minimum_ground_distance=min((d for d in distances if d is not None), default=None),
+            most_work=", ".join(dict.fromkeys(report.most_work for report in reports)),
             unfolding=tuple(name for report in reports for name in report.unfolding),
             caught=tuple(name for report in reports for name in report.caught),
         )
@@ -69,6 +72,7 @@ class Report:
             "ground_energy": self.energies.ground,
             "minimum_j": self.minimum_volume_ratio,
             "minimum_ground_distance": self.minimum_ground_distance,
+            "most_work": self.most_work,
             "unfolding": self.unfolding,
             "caught": self.caught,
         }
@@ -181,6 +185,7 @@ class Simulator:
             energies=system.energies(state),
             minimum_volume_ratio=system.minimum_volume_ratio(state.positions),
             minimum_ground_distance=system.minimum_ground_distance(state.positions),
+            most_work=self.stepper.most_work,
             unfolding=self._unfolding.names(state, caught=False),
             caught=self._unfolding.names(state, caught=True),
         )

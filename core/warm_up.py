@@ -13,11 +13,21 @@ import os
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from .contact_settings import Contact
+from .materials import CorotatedLinear
 from .output import say
-from .scene import Scene
+from .scene import Ground, Scene, SoftBody
+from .tet_mesh import TetMesh
+
+if TYPE_CHECKING:
+    from .integrators import Integrator
 
 _PREPARING = "preparing "
 _MARK = "prepared"
@@ -110,7 +120,7 @@ def _say_when_compiling() -> None:
         return
     from numba.core import event
 
-    class Listener(event.Listener):  # type: ignore[misc]
+    class Listener(event.Listener):
         def on_start(self, event: object) -> None:
             global _compiled
             _compiled = sum(bool(loop.overloads) for loop in loops) / len(loops)
@@ -120,7 +130,7 @@ def _say_when_compiling() -> None:
             global _compiled
             _compiled = None
 
-    event.register("numba:compile", Listener())
+    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
 
 
 def _fingerprint() -> str:
@@ -139,60 +149,52 @@ def _steps() -> None:
     from .integrators import ImplicitEuler, SymplecticEuler
 
     for integrator in (SymplecticEuler(), ImplicitEuler()):
-        _simulate([_tet()], integrator)
+        _simulate(Scene([_tet()], Ground()), integrator)
 
 
 def _contact() -> None:
     if find_spec("ipctk") is None:
         return
-    from .contact_settings import Contact
     from .integrators import ImplicitEuler
 
-    _simulate([_tet(), _tet(height=1.001)], ImplicitEuler(), contact=Contact())
+    bodies = [_tet(), _tet(height=1.001)]
+    _simulate(Scene(bodies, Ground(), contact=Contact()), ImplicitEuler())
 
 
 def _viscosity() -> None:
     from .integrators import ImplicitEuler, SymplecticEuler
 
+    thick = replace(_tet(), viscosity=1.0, stiffness_damping=0.01)
     for integrator in (SymplecticEuler(), ImplicitEuler()):
-        _simulate([_tet(viscosity=1.0, stiffness_damping=0.01)], integrator)
+        _simulate(Scene([thick], Ground()), integrator)
 
 
 def _bounce() -> None:
     from .integrators import SymplecticEuler
-    from .scene import Ground
 
-    _simulate([_tet()], SymplecticEuler(), ground=Ground(response="projection"))
+    _simulate(Scene([_tet()], Ground(response="projection")), SymplecticEuler())
 
 
 def _constraints() -> None:
     from .integrators import XPBD
 
-    _simulate([_tet()], XPBD())
+    _simulate(Scene([_tet()], Ground()), XPBD())
 
 
 def _stretches() -> None:
     from .integrators import ImplicitEuler
-    from .materials import CorotatedLinear
 
-    _simulate([_tet(material=CorotatedLinear())], ImplicitEuler())
+    _simulate(Scene([replace(_tet(), material=CorotatedLinear())], Ground()), ImplicitEuler())
 
 
-def _tet(height: float = 0.001, **settings: object) -> object:
-    import numpy as np
-
-    from .scene import SoftBody
-    from .tet_mesh import TetMesh
-
+def _tet(height: float = 0.001) -> SoftBody:
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
     corners[:, 2] += height
-    return SoftBody(TetMesh(corners, [[0, 1, 2, 3]]), **settings)
+    return SoftBody(TetMesh(corners, [[0, 1, 2, 3]]))
 
 
-def _simulate(bodies: list, integrator: object, **settings: object) -> None:
-    from .scene import Ground
+def _simulate(scene: Scene, integrator: Integrator) -> None:
     from .simulator import Simulator
 
-    scene = Scene(bodies, **{"ground": Ground(), **settings})
     for _ in Simulator(scene, integrator, device="cpu").run(2):
         pass

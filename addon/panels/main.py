@@ -39,7 +39,7 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
             _draw_preparation(layout)
             _draw_buttons(layout, context)
             draw_notices(layout, context)
-        for message in ignored.messages(context):
+        for message in ignored.messages(context, is_redraw=True):
             write(layout, context, message, icon="ERROR")
 
 

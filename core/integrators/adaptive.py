@@ -82,6 +82,10 @@ class _AdaptiveStepper(Stepper):
         if system.has_obstacles:
             self._half.pushed = torch.zeros_like(self._half.positions)
 
+    @property
+    def most_work(self) -> str:
+        return f"{MOST_SUBSTEPS} tried steps"
+
     def advance(self, state: State) -> State:
         positions, velocities = state.positions, state.velocities
         step, elapsed, count, tries = self._frame_time / state.substeps, 0.0, 0, 0

@@ -83,6 +83,10 @@ class _AutomaticStepper(Stepper):
     def label(self) -> str:  # type: ignore[override]
         return self._current.label
 
+    @property
+    def most_work(self) -> str:
+        return self._current.most_work
+
     def advance(self, state: State) -> State:
         if not state.gave_up:
             try:

@@ -52,16 +52,24 @@ class ExplicitStepper(Stepper):
         self._prepared: tuple[Substep, Callable[[], None]] | None = None
         self._softened = system.softened
 
+    @property
+    def most_work(self) -> str:
+        # Before the most, a frame is tried with half as many, and a quarter, and so on.
+        return f"{2 * self._most_substeps if self.adapts else self.substeps} substeps"
+
+    @property
+    def _most_substeps(self) -> int:
+        return self.substeps << RETRIES if self.adapts else self.substeps
+
     def advance(self, state: State) -> State:
         system = self._system
         before = system.energies(state)
         substeps = state.substeps
-        most = self.substeps << RETRIES if self.adapts else substeps
         while True:
             after, work = self._frame(replace(state, substeps=substeps))
             if self._is_stable(before, after, work):
                 return after
-            if 2 * substeps > most:
+            if 2 * substeps > self._most_substeps:
                 break
             substeps *= 2
         raise InstabilityError(too_long(system, substeps, 2 * substeps, frame=state.frame + 1))

@@ -25,6 +25,9 @@ MAX_ITERATIONS = 60
 TOLERANCE = 1e-3
 # With contact, where many surfaces meet one after the other.
 MAX_CONTACT_ITERATIONS = 200
+# All steps of a frame that is taken again may take so many times the Newton steps of one, and each
+# as many as this at least.
+ALLOWANCE, LEAST_ITERATIONS = 2, 10
 # Where surfaces hit each other, a step need not be exacter than this share of the fastest way.
 SHARE_OF_WAY = 2e-2
 
@@ -68,14 +71,17 @@ class ImplicitStepper(Stepper):
 
     def advance(self, state: State) -> State:
         self._objective.check_volumes(state.positions)
-        substeps = self.substeps
-        for _ in range(RETRIES + 1 if self.adapts else 1):
+        substeps, spent = self.substeps, 0
+        for retry in range(RETRIES + 1 if self.adapts else 1):
             # What lies before is a step of this length away, or of no use.
             before = state.before if state.substeps == substeps else None
-            after = self._frame(replace(state, substeps=substeps, before=before, effort=Effort()))
+            start = replace(state, substeps=substeps, before=before, effort=Effort())
+            after = self._frame(start, retry, is_last=not self.adapts or retry == RETRIES)
+            spent += after.effort.iterations
             if after.effort.converged:
                 break
             substeps *= 2
+        after = replace(after, effort=replace(after.effort, iterations=spent))
         if not bool(torch.isfinite(after.positions).all()):
             raise InstabilityError(_lost(self._system, after))
         try:
@@ -86,14 +92,33 @@ class ImplicitStepper(Stepper):
             ) from error
         return after
 
-    def _frame(self, state: State) -> State:
-        step = self._frame_time / state.substeps
+    @property
+    def most_work(self) -> str:
+        limit = self._iteration_limit
+        most = (1 + ALLOWANCE * RETRIES) * limit if self.adapts else self.substeps * limit
+        return f"{most} iterations"
+
+    @property
+    def _iteration_limit(self) -> int:
+        """Newton steps in a time step, at most."""
+        return MAX_ITERATIONS if self._objective.contact is None else MAX_CONTACT_ITERATIONS
+
+    def _frame(self, state: State, retry: int, is_last: bool) -> State:
+        """The state a frame later; unless this try is the last, it ends with the first step that
+        does not converge."""
+        step, limit = self._frame_time / state.substeps, self._iteration_limit
         frame, substeps = state.frame, state.substeps
         for substep in range(substeps):
-            state = self._step(state, step, frame, (substep + 1) / substeps)
+            if retry > 0:
+                left = ALLOWANCE * self._iteration_limit - state.effort.iterations
+                kept = LEAST_ITERATIONS * (substeps - substep - 1)
+                limit = min(self._iteration_limit, max(LEAST_ITERATIONS, left - kept))
+            state = self._step(state, step, frame, (substep + 1) / substeps, limit)
+            if not (state.effort.converged or is_last):
+                break
         return replace(state, frame=frame + 1)
 
-    def _step(self, state: State, step: float, frame: int, fraction: float) -> State:
+    def _step(self, state: State, step: float, frame: int, fraction: float, limit: int) -> State:
         start = state.positions
         inertia = self.inertia(state, step)
         span, impulse = inertia.span, inertia.impulse_time
@@ -116,7 +141,6 @@ class ImplicitStepper(Stepper):
             colliders = contact.surface.colliders_at(frame, fraction)
             brought = self._leader.lead(start, guess, colliders, tolerance, span)
             guess, held = brought.positions, (*held, *brought.held)
-        limit = MAX_ITERATIONS if contact is None else MAX_CONTACT_ITERATIONS
         minimum = self._newton.minimize(guess, tolerance, span, limit, relaxed=relaxed)
         positions = minimum.positions
         led = (positions - start) / step

@@ -20,6 +20,11 @@ class Stepper(ABC):
     #: What users call the method.
     label: str
 
+    @property
+    @abstractmethod
+    def most_work(self) -> str:
+        """What a frame takes at most, such as ``420 iterations``."""
+
     def __init__(self, substeps: int, adapts: bool) -> None:
         self.substeps, self.adapts = substeps, adapts
 

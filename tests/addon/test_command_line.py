@@ -101,6 +101,22 @@ def test_ctrl_c_ends_it_with_one_line_and_the_frames_so_far(
 
 
 @pytest.mark.usefixtures("solver")
+def test_what_is_ignored_is_printed_and_no_line_twice(tmp_path: Path) -> None:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.object.effector_add(type="WIND")
+    bpy.ops.mesh.primitive_cube_add(location=(0.0, 0.0, 2.0))
+    bpy.context.object.supple.enabled = True
+    bpy.context.object.supple.resolution = 3
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 11, 40
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "windy.blend"))
+    out, _ = supple_says("simulate", tmp_path / "windy.blend", "--cache", tmp_path)
+    said = [line for line in out.splitlines() if line.startswith("Supple: ")]
+    assert said[0].startswith("Supple: Warning: Wind: its force field does not act on soft bodies")
+    assert len(said) == len(set(said))
+    assert said[-1].startswith("Supple: Simulated frames 11 to 40.")
+
+
+@pytest.mark.usefixtures("solver")
 def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alone(
     scene_file: Path, tmp_path: Path
 ) -> None:

@@ -207,6 +207,8 @@ def test_a_frame_that_never_converges_says_so_and_stands(make_block, method, mon
     (frame,) = Simulator(_torn(make_block), method()).run(1)
     assert not frame.report.effort.converged
     assert frame.report.substeps == 2**implicit_stepper.RETRIES
+    # A try ends with the first step that does not converge; the last one takes all its eight.
+    assert frame.report.effort.iterations == 1 + 1 + 1 + 8
     assert torch.isfinite(frame.positions[0]).all()
 
 
