@@ -255,6 +255,13 @@ class IncrementalPotential:
         parts = [part for part in (self._friction, self.contact) if part is not None]
         return max((part.creep(before, after) for part in parts), default=0.0)
 
+    def opening(self, before: Tensor, after: Tensor) -> float:
+        """The ratio of the least distances between surfaces after and before a step."""
+        if self.contact is None:
+            return 1.0
+        distances = self.contact.gap(before), self.contact.gap(after)
+        return distances[1] / distances[0] if math.isfinite(distances[1]) else 1.0
+
     def energy(self, positions: Tensor) -> tuple[float, float]:
         """In joules, and the sum of the sizes of its terms, which its rounding goes with."""
         return self._energy(positions, [] if self.contact is None else [self.contact])
