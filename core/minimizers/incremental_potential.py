@@ -370,6 +370,10 @@ class IncrementalPotential:
             if straight_slope <= DESCENT * share * slope:
                 break
             share *= 0.5
+        else:
+            # Where tets are far stiffer than the ground, they do not bend along it: the step itself
+            # descends, if not far.
+            chord, straight_slope = share * direction, share * slope
         # As far as it may be looked along, and a search may want to go.
         most = LONGEST_STEP if eager else 1.0
         still = np.zeros_like(self.contact.colliders)
