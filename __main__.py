@@ -15,10 +15,14 @@ def main() -> int:
             file=sys.stderr,
         )
         return 1
-    from . import register
-    from .addon.command_line import run_with_file
+    try:
+        from . import register
+        from .addon.command_line import run_with_file
 
-    register()
+        register()
+    except KeyboardInterrupt:
+        print("supple: stopped before it began.", file=sys.stderr)
+        return 130
     return run_with_file(sys.argv[1:])
 
 

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import atexit
+from pathlib import Path
 
 import bpy
 
 from . import (
+    cache_moves,
+    changes,
     command_line,
     ground_overlay,
     operators,
@@ -33,8 +36,8 @@ def register() -> None:
         bpy.utils.register_class(cls)
     properties.attach()
     command_line.register()
-    bpy.app.handlers.load_pre.append(_before_load)
-    bpy.app.handlers.load_post.append(_after_load)
+    for handlers, handler in _HANDLERS:
+        handlers.append(handler)
     ground_overlay.register()
     if not bpy.app.background:
         # Not at once: Blender is still starting.
@@ -52,8 +55,8 @@ def unregister() -> None:
         bpy.app.timers.unregister(standby.prepare_unless_compiled)
     ground_overlay.unregister()
     atexit.unregister(unregister)
-    bpy.app.handlers.load_pre.remove(_before_load)
-    bpy.app.handlers.load_post.remove(_after_load)
+    for handlers, handler in _HANDLERS:
+        handlers.remove(handler)
     command_line.unregister()
     properties.detach()
     for cls in reversed(CLASSES):
@@ -67,5 +70,41 @@ def _before_load(*_: object) -> None:
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_load(*_: object) -> None:
+    changes.forget_meshes()
+    cache_moves.reconnect()
     if not bpy.app.background and any(is_soft_body(obj) for obj in bpy.data.objects):
         standby.prepare()
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _before_save(file: str, *_: object) -> None:
+    cache_moves.before_saving(Path(file))
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _after_save(file: str, *_: object) -> None:
+    cache_moves.after_saving(Path(file))
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _after_undo(*_: object) -> None:
+    changes.forget_meshes()
+    cache_moves.reconnect()
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _after_edit(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    if any(update.is_updated_geometry for update in depsgraph.updates):
+        changes.forget_meshes()
+
+
+_HANDLERS = [
+    (bpy.app.handlers.load_pre, _before_load),
+    (bpy.app.handlers.load_post, _after_load),
+    (bpy.app.handlers.save_pre, _before_save),
+    (bpy.app.handlers.save_post, _after_save),
+    (bpy.app.handlers.save_post_fail, _after_save),
+    (bpy.app.handlers.undo_post, _after_undo),
+    (bpy.app.handlers.redo_post, _after_undo),
+    (bpy.app.handlers.depsgraph_update_post, _after_edit),
+]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import bpy
 
 from ..core.errors import SuppleError
-from . import cache, mesh_reports, playback, playback_modifier, preview, runs, session
+from . import cache, mesh_reports, pc2, playback, playback_modifier, preview, runs, session
 from .bake import shape_keys
 from .capture import soft_bodies
 
@@ -29,8 +29,9 @@ def tetrahedralize(context: bpy.types.Context, say: Say | None = None) -> str:
 
 
 def _complete(run: runs.Run, context: bpy.types.Context, say: Say | None) -> str:
-    for warning in run.warnings if say is not None else ():
-        say(f"Warning: {warning}")
+    if say is not None:
+        for warning in run.warnings:
+            say(f"Warning: {warning}")
     return runs.complete(run, context, say)
 
 
@@ -41,10 +42,13 @@ def bake(context: bpy.types.Context) -> str:
         raise SuppleError("The scene has no soft body to bake.")
     # All are read before the first is changed: either every body is baked or none.
     frames = [(obj, *playback.read(obj)) for obj in objects]
+    for obj, positions, _ in frames:
+        shape_keys.check(obj, positions)
     done: list[bpy.types.Object] = []
+    notes: list[str] = []
     try:
         for obj, positions, start in frames:
-            shape_keys.bake(obj, positions, start)
+            notes += shape_keys.bake(obj, positions, start)
             done.append(obj)
     except SuppleError:
         for obj in done:
@@ -53,12 +57,15 @@ def bake(context: bpy.types.Context) -> str:
     for obj in objects:
         playback.detach(obj)
     names = ", ".join(obj.name for obj in objects)
-    return f"Baked {len(frames[0][1])} frames to shape keys: {names}."
+    return " ".join([f"Baked {len(frames[0][1])} frames to shape keys: {names}.", *notes])
 
 
-def can_bake(context: bpy.types.Context) -> bool:
-    """Whether any soft body has simulated frames."""
-    return any(playback_modifier.find_modifier(obj) for obj in soft_bodies(context))
+def why_no_bake(context: bpy.types.Context) -> str:
+    """What keeps the soft bodies from being baked, at a glance; empty when nothing does."""
+    playing = dict(playback.playing(soft_bodies(context)))
+    if not playing:
+        return "Nothing is simulated yet; press Simulate first."
+    return next(filter(None, map(pc2.why_unreadable, playing.values())), "")
 
 
 def free(context: bpy.types.Context) -> str:

@@ -15,7 +15,8 @@ def animated_paths(owner: bpy.types.ID) -> set[str]:
         return set()
     actions = [(data.action, data.action_slot)]
     for track in data.nla_tracks:
-        actions += [(strip.action, strip.action_slot) for strip in track.strips]
+        for strip in track.strips:
+            actions += [(each.action, each.action_slot) for each in (strip, *strip.strips)]
     paths = {driver.data_path for driver in data.drivers}
     for action, slot in actions:
         if action is not None and slot is not None:

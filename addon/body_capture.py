@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import bpy
 import numpy as np
@@ -124,12 +125,25 @@ def _naming(obj: bpy.types.Object) -> Iterator[None]:
         raise CaptureError(named) from error
 
 
+def linked_reason(obj: bpy.types.Object) -> str:
+    """Why a linked object cannot be simulated, and the cure; empty where it is not linked."""
+    if obj.is_editable:
+        return ""
+    library = f" {Path(obj.library.filepath).name}" if obj.library else ""
+    return (
+        f"{obj.name} is linked from the file{library}, so its frames would be gone once this file "
+        "is opened again; choose Object > Library Override > Make, or press Make Override."
+    )
+
+
 def check_object(obj: bpy.types.Object) -> None:
     """Refuses an object that Blender has no shape of.
 
     Raises:
         CaptureError: with the cure.
     """
+    if reason := linked_reason(obj):
+        raise CaptureError(reason)
     if obj.mode == "EDIT":
         raise CaptureError(f"{obj.name} is being edited; go back to Object Mode.")
     if not obj.visible_get():

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import re
 import shutil
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,10 @@ from .paths import absolute, users_cache
 from .playback import shown_folder
 
 BESIDE_THE_FILE = "//supple_cache"
+UNSAVED = "unsaved-"
+#: Comes after the name of a file that does not lie above its cache; in no clean name.
+ELSEWHERE = "@"
+JOB_NAME = re.compile(r".+-([0-9a-f]{12})")
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,8 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
     folder = _folder(scene, name)
     lock.check_free(folder)
     _remove_older(scene, keep=folder)
-    reached, findings = -1, []
+    reached = -1
+    findings: list[str] = []
     if folder.exists():
         reached, findings = _survey(Job(folder), name, settings.frame_count)
         warning = "; ".join(findings) + ": what is damaged is made again." if findings else ""
@@ -64,9 +70,9 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
 
 def free(scene: bpy.types.Scene) -> bool:
     """Removes the job folders of the scene; False when there were none."""
-    folders = _own_folders(scene)
+    folders = own_folders(scene)
     for folder in folders:
-        _remove(folder)
+        remove(folder)
     return bool(folders)
 
 
@@ -128,65 +134,113 @@ def _folder(scene: bpy.types.Scene, name: str) -> Path:
     # A file saved since it was simulated still has its frames where they were.
     if shown is not None and shown.name.endswith(f"-{name}") and shown.is_dir():
         return shown
-    return root(scene) / f"{_prefix(scene)}{name}"
+    return root(scene) / f"{prefix(scene)}{name}"
 
 
-def root(scene: bpy.types.Scene) -> Path:
+def open_file() -> Path | None:
+    """The .blend file that is open; None before it is saved."""
+    return Path(bpy.data.filepath) if bpy.data.is_saved else None
+
+
+def root(scene: bpy.types.Scene, file: Path | None = None) -> Path:
+    """Where the scene's job folders lie.
+
+    Args:
+        scene: of the open file.
+        file: the .blend file that it is saved as; the one that is open when left out.
+
+    Raises:
+        SuppleError: when that depends on a file that is not saved yet.
+    """
+    file = file or open_file()
     chosen = scene.supple.cache_folder or getattr(preferences.find(), "cache_folder", "")
-    if chosen:
-        if chosen.startswith("//") and not bpy.data.is_saved:
-            raise SuppleError(
-                f"The cache folder {chosen} lies beside the .blend file, which is not saved yet; "
-                "save it, or choose another folder."
-            )
-        return absolute(chosen)
-    if bpy.data.is_saved:
-        return absolute(BESIDE_THE_FILE)
-    return users_cache()
+    if file is not None:
+        return absolute(chosen or BESIDE_THE_FILE, file.parent)
+    if chosen.startswith("//"):
+        raise SuppleError(
+            f"The cache folder {chosen} lies beside the .blend file, which is not saved yet; "
+            "save it, or choose another folder."
+        )
+    return absolute(chosen) if chosen else users_cache()
 
 
-def _prefix(scene: bpy.types.Scene) -> str:
+def prefix(scene: bpy.types.Scene, file: Path | None = None) -> str:
     """Begins the names of this scene's folders, and of no other's in the same cache."""
-    if bpy.data.is_saved:
-        return _joined(Path(bpy.data.filepath).stem, scene)
-    own = scene.supple
-    own.unsaved_name = own.unsaved_name or f"unsaved-{uuid.uuid4().hex[:8]}"
-    return _joined(own.unsaved_name, scene)
+    file = file or open_file()
+    if file is None:
+        own = scene.supple
+        own.unsaved_name = own.unsaved_name or f"{UNSAVED}{uuid.uuid4().hex[:8]}"
+        return _joined(own.unsaved_name, scene)
+    begin = bpy.path.clean_name(file.stem)
+    if file.parent not in root(scene, file).parents:
+        # Files of one name in several folders may share this cache.
+        begin += f"{ELSEWHERE}{hashlib.sha256(str(file.parent).encode()).hexdigest()[:8]}"
+    return _joined(begin, scene)
+
+
+def unsaved_folders(scene: bpy.types.Scene) -> list[Path]:
+    """The scene's job folders from before its file was saved for the first time."""
+    if not scene.supple.unsaved_name:
+        return []
+    begin = _joined(scene.supple.unsaved_name, scene)
+    return [folder for folder in own_folders(scene) if folder.name.startswith(begin)]
+
+
+def job_folders(parent: Path) -> list[Path]:
+    """All job folders in a cache, whosever they are."""
+    if not parent.is_dir():
+        return []
+    return [
+        folder
+        for folder in sorted(parent.iterdir())
+        if JOB_NAME.fullmatch(folder.name) and (folder / "scene.json").exists()
+    ]
+
+
+def run_name(folder: Path) -> str:
+    """The digest at the end of a job folder's name; empty where it is none."""
+    match = JOB_NAME.fullmatch(folder.name)
+    return match[1] if match else ""
 
 
 def _joined(file: str, scene: bpy.types.Scene) -> str:
-    return f"{bpy.path.clean_name(file)}-{bpy.path.clean_name(scene.name)}-"
+    return f"{file}-{bpy.path.clean_name(scene.name)}-"
 
 
-def _own_folders(scene: bpy.types.Scene) -> list[Path]:
+def own_folders(scene: bpy.types.Scene) -> list[Path]:
     """The scene's job folders, newest first."""
     unsaved = scene.supple.unsaved_name
-    prefixes = {_prefix(scene)} | ({_joined(unsaved, scene)} if unsaved else set())
-    names = re.compile(f"(?:{'|'.join(map(re.escape, prefixes))})[0-9a-f]{{12}}")
+    prefixes = {prefix(scene)} | ({_joined(unsaved, scene)} if unsaved else set())
     shown = shown_folder(scene)
-    parents = {root(scene)} | ({shown.parent} if shown is not None else set())
+    parents = {shown.parent} if shown is not None else set()
+    with suppress(SuppleError):  # beside a file that is not saved
+        parents.add(root(scene))
     found = [
         folder
         for parent in parents
-        if parent.is_dir()
-        for folder in parent.iterdir()
-        if names.fullmatch(folder.name) and (folder / "scene.json").exists()
+        for folder in job_folders(parent)
+        if folder.name.removesuffix(run_name(folder)) in prefixes
     ]
     return sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
 
 
 def _remove_older(scene: bpy.types.Scene, keep: Path) -> None:
-    older = [folder for folder in _own_folders(scene) if folder != keep]
+    older = [folder for folder in own_folders(scene) if folder != keep]
     shown = shown_folder(scene)
     previous = shown if shown is not None and shown != keep else next(iter(older), None)
     for folder in older:
         if folder != previous:
             # Another Blender may have opened the same file.
-            with contextlib.suppress(JobInUseError):
-                _remove(folder)
+            with suppress(JobInUseError):
+                remove(folder)
 
 
-def _remove(folder: Path) -> None:
+def remove(folder: Path) -> None:
+    """Deletes a job folder.
+
+    Raises:
+        SuppleError: when it cannot be deleted, or another process is at work there.
+    """
     lock.check_free(folder)
     try:
         shutil.rmtree(folder)

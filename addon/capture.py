@@ -14,7 +14,7 @@ from ..core.errors import SceneError
 from ..core.job import Settings
 from ..core.overlap import check_above_ground, check_clear_of
 from ..core.scene import Ground, Scene, SoftBody, Sphere
-from . import contact_capture
+from . import changes, contact_capture
 from .attachments import capture_attachments
 from .body_capture import Shape, check_object, pinned_vertices, soft_body
 from .captured import Capture, CapturedObject, CaptureError
@@ -43,12 +43,17 @@ def capture(context: bpy.types.Context) -> Capture:
     contact_capture.check_integrators(scene, objects)
     frames = frame_range(scene)
     read = _Reading.of(context, objects, frames)
+    changes.forget_meshes()
     captured = [
-        CapturedObject(obj.session_uid, obj.name, len(shape.points), motion.matrices, read.unit)
+        CapturedObject(
+            *(obj.session_uid, obj.name, len(shape.points), motion.matrices, read.unit),
+            changes.body_marks(obj),
+        )
         for obj, shape, motion in zip(objects, read.shapes, read.motions, strict=True)
     ]
     settings = _settings(scene, objects, frames, read.unit)
-    return Capture(_scene(scene, read), settings, captured, frames[0])
+    mark = changes.scene_mark(scene)
+    return Capture(_scene(scene, read), settings, captured, frames[0], mark)
 
 
 def soft_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:

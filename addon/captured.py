@@ -29,6 +29,7 @@ class CapturedObject:
         vertex_count: of its own mesh.
         matrices: (T, 4, 4) object to world in Blender units, T = 1 where it stands still.
         unit: metres in a Blender unit.
+        marks: of the object as it was captured (``changes``).
     """
 
     uid: int
@@ -36,6 +37,7 @@ class CapturedObject:
     vertex_count: int
     matrices: Matrices
     unit: float
+    marks: str = ""
 
     def to_local(self, frame: int, positions: Points) -> NDArray[np.float32]:
         """(V, 3) world positions in metres after ``frame`` to the object's own space."""
@@ -45,12 +47,20 @@ class CapturedObject:
 
 @dataclass(frozen=True)
 class Capture:
-    """A scene to simulate and the way back to Blender. ``objects`` go with ``scene.bodies``."""
+    """A scene to simulate and the way back to Blender.
+
+    Args:
+        scene, settings: what the solver gets.
+        objects: they go with ``scene.bodies``.
+        start_frame: the scene frame that shows the start.
+        mark: of the scene as it was captured (``changes``).
+    """
 
     scene: Scene
     settings: Settings
     objects: list[CapturedObject]
     start_frame: int
+    mark: str = ""
 
     @property
     def end_frame(self) -> int:

@@ -7,16 +7,19 @@
     python -m supple simulate scene.blend --frames 1-60
 
 Both take the same words: ``simulate``, ``bake``, ``render`` and ``doctor``. The exit status is 0
-only when what was asked for exists on disk; otherwise a line on stderr says why.
+only when what was asked for exists on disk; otherwise a line on stderr says why. After Ctrl-C it
+is 130.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import re
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,9 @@ from . import actions, capture, playback
 from .bake import shape_keys
 
 Action = Callable[[argparse.Namespace], None]
+
+INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
+STOPPED = "stopped; the frames so far are kept, and the same command goes on."
 
 _command: Any = None
 
@@ -57,15 +63,35 @@ def _guarded(words: Sequence[str], described: argparse.ArgumentParser) -> int:
     except SystemExit as wanted:  # argparse has said why
         return int(wanted.code or 0)
     try:
-        if getattr(options, "file", None) is not None:
-            _open(options.file)
-        options.action(options)
+        with _ctrl_c_raises():
+            if getattr(options, "file", None) is not None:
+                _open(options.file)
+            options.action(options)
+    except KeyboardInterrupt:
+        print(f"supple: {STOPPED}", file=sys.stderr, flush=True)
+        return INTERRUPTED
     except (SuppleError, RuntimeError, OSError) as error:
         # What Blender's operators report arrives as a RuntimeError.
         reason = " ".join(str(error).removeprefix("Error: ").split())
         print(f"supple: {reason}", file=sys.stderr, flush=True)
         return 1
     return 0
+
+
+@contextlib.contextmanager
+def _ctrl_c_raises() -> Iterator[None]:
+    """Blender without a window only takes note of the first Ctrl-C."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        # None is a handler that is none of Python's.
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 # The words

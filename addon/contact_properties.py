@@ -121,8 +121,8 @@ class SceneContactSettings:
     contact_distance: FloatProperty(
         name="Distance",
         description=(
-            "At which all surfaces begin to push each other away; 0 chooses one for each body, by its "
-            "size. Smaller is closer, and slower"
+            "At which surfaces begin to push each other away; 0 chooses for each body by its size. "
+            "Smaller is closer, and slower"
         ),
         default=0.0,
         min=0.0,

@@ -15,7 +15,7 @@ from typing import Any
 import bpy
 
 from ..core.errors import SuppleError
-from . import cache, solver_environment, solver_packages
+from . import cache, solver_environment, solver_packages, unused_caches
 from .solver_environment import Environment
 from .solver_packages import PACKAGES, Package
 
@@ -39,6 +39,7 @@ if packages.get("torch"):
 print(json.dumps(found))
 """
 _PROBE_SECONDS = 120.0
+_LISTED_CACHES = 10
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def examine() -> list[Finding]:
         *_solver(),
         Finding("Online access", "allowed" if bpy.app.online_access else "not allowed"),
         _cache(),
+        *_unused_caches(),
     ]
 
 
@@ -156,6 +158,16 @@ def _facts(found: dict[str, Any], environment: Environment) -> list[Finding]:
         Finding("Threads", str(found["threads"])),
         Finding("Graphics card", found["cuda"] or "none that PyTorch can use; the CPU computes"),
     ]
+
+
+def _unused_caches() -> list[Finding]:
+    found = unused_caches.find()
+    if not found:
+        return [Finding("Unused caches", "none")]
+    size = unused_caches.in_words(sum(each.size for each in found))
+    summary = f"{len(found)}, {size}; Remove Unused Caches in Supple's preferences deletes them"
+    largest = [Finding("Unused cache", str(each)) for each in found[:_LISTED_CACHES]]
+    return [Finding("Unused caches", summary), *largest]
 
 
 def _package(

@@ -13,8 +13,8 @@ from .capture import soft_bodies
 
 Point = tuple[float, float, float]
 
-_CELLS_ACROSS_BODIES = 8
-_MARGIN_CELLS = 3
+_CELLS_ACROSS_BODIES = 4
+_MARGIN_CELLS = 4
 _LINE_COLOUR = (0.35, 0.75, 0.85, 0.3)
 _PLANE_COLOUR = (0.35, 0.75, 0.85, 0.06)
 

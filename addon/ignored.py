@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What of a scene the solver does not see: each is said, with the cure, rather than passed over.
 
-Panels ask at every redraw, so nothing is evaluated, and weights are counted now and then only.
+Panels ask at every redraw, so nothing is evaluated, and the weights of fine meshes, which take long
+to count, are those of the last simulation.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 
@@ -21,22 +23,25 @@ from .surfaces import CARRYING_MODIFIERS, group_weights
 _PLACE = ("location", "rotation_", "scale", "delta_")
 # Blender's forces whose strength is not what they act with, and one that moves hair alone.
 _WITHOUT_STRENGTH, _OF_HAIR = {"DRAG"}, "GUIDE"
-# Of the time that panels take, no more than this share goes into counting weights.
+# Vertices of a mesh, and seconds in all, that a panel may take to count weights.
+_FEW_VERTICES, _REDRAW_SECONDS = 20_000, 0.02
+# Of the time that panels take, no more than this share goes into counting the weights of one body.
 _SHARE_OF_TIME = 0.02
 
 
-def messages(context: bpy.types.Context) -> list[str]:
+def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
     """One for each thing in the scene that a simulation ignores; none without a soft body."""
     bodies = soft_bodies(context)
     if not bodies:
         return []
-    found = [line for obj in bodies for line in _of_body(obj)]
+    end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
+    found = [line for obj in bodies for line in _of_body(obj, end)]
     return [*found, *_of_scene(context.scene), *_of_others(context)]
 
 
-def _of_body(obj: bpy.types.Object) -> Iterator[str]:
+def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
     yield from _deformations(obj)
-    yield from _weights(obj)
+    yield from _weights(obj, end)
     paths = animated_paths(obj)
     yield from _settings(obj, paths)
     if not obj.supple.pin_group and any(path.startswith(_PLACE) for path in paths):
@@ -63,11 +68,11 @@ def _deformations(obj: bpy.types.Object) -> Iterator[str]:
         )
 
 
-def _weights(obj: bpy.types.Object) -> Iterator[str]:
+def _weights(obj: bpy.types.Object, end: float) -> Iterator[str]:
     own = obj.supple
     for setting, name in (("Pin Group", own.pin_group), ("Attach", own.attach_group)):
         group = obj.vertex_groups.get(name)
-        if group is not None and (count := _partial_weights(obj, group)):
+        if group is not None and (count := _partial_weights(obj, group, end)):
             vertices = "1 vertex has" if count == 1 else f"{count} vertices have"
             yield (
                 f"{obj.name}: {vertices} a weight between 0 and 1 in {setting} {name!r}. Above 0.5 "
@@ -99,21 +104,20 @@ def _of_scene(scene: bpy.types.Scene) -> Iterator[str]:
 def _of_others(context: bpy.types.Context) -> Iterator[str]:
     layer = context.view_layer.objects
     for obj in layer:
-        shown = obj.visible_get()
-        if is_collider(obj) and not shown:
+        if is_collider(obj) and not obj.visible_get():
             yield f"{obj.name} is a collider and hidden, so nothing lands on it. Show it."
-        if shown and _is_force(obj):
+        if _is_force(obj) and obj.visible_get():
             yield (
                 f"{obj.name}: its force field does not act on soft bodies. Hide it, or animate "
                 "pins instead."
             )
-        if shown and _is_blenders_collider(obj):
+        if _is_blenders_collider(obj) and obj.visible_get():
             yield (
                 f"{obj.name}: soft bodies do not see Blender's Collision physics. Tick Collider "
                 "in the tab Supple."
             )
     for obj in context.scene.objects:
-        if is_soft_body(obj) and obj.name not in layer:
+        if is_soft_body(obj) and layer.get(obj.name) != obj:
             yield (
                 f"{obj.name} is a soft body of a collection that this view layer leaves out. "
                 "Include it, or remove its soft body."
@@ -128,9 +132,9 @@ def _is_force(obj: bpy.types.Object) -> bool:
 
 
 def _is_blenders_collider(obj: bpy.types.Object) -> bool:
-    if is_soft_body(obj) or is_collider(obj):
+    if not any(modifier.type == "COLLISION" for modifier in obj.modifiers):
         return False
-    return any(modifier.type == "COLLISION" for modifier in obj.modifiers)
+    return not is_soft_body(obj) and not is_collider(obj)
 
 
 # Counting weights takes milliseconds for each ten thousand vertices.
@@ -138,11 +142,13 @@ def _is_blenders_collider(obj: bpy.types.Object) -> bool:
 _counts: dict[tuple[int, str], tuple[int, float]] = {}
 
 
-def _partial_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> int:
-    """How many vertices are in the group by a part."""
+def _partial_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup, end: float) -> int:
+    """How many vertices are in the group by a part, counted anew unless that is too much now."""
     key, now = (obj.session_uid, group.name), time.perf_counter()
     count, due = _counts.get(key, (0, 0.0))
-    if now >= due:
+    is_redraw = end < math.inf
+    too_much = now > end or now < due or len(obj.data.vertices) > _FEW_VERTICES
+    if not (is_redraw and too_much):
         weights = group_weights(obj, group)
         count = int(np.count_nonzero((weights > 0.0) & (weights < 1.0)))
         took = time.perf_counter() - now

@@ -10,19 +10,29 @@ from pathlib import Path
 import bpy
 
 
-def portable(path: Path) -> str:
-    """Relative to the .blend file where that is possible, so both can move together."""
-    if not bpy.data.is_saved:
+def portable(path: Path, start: Path | None = None) -> str:
+    """Relative to the .blend file where that is possible, so both can move together.
+
+    Args:
+        path: a file.
+        start: the folder of the .blend file; that of the open one when left out.
+    """
+    if start is None and not bpy.data.is_saved:
         return str(path)
     try:
-        return str(bpy.path.relpath(str(path)))
+        return str(bpy.path.relpath(str(path), start=str(start) if start else None))
     except ValueError:  # on another drive
         return str(path)
 
 
-def absolute(path: str) -> Path:
-    """Without ``..``, so that equal folders compare equal."""
-    return Path(os.path.normpath(bpy.path.abspath(path)))
+def absolute(path: str, start: Path | None = None) -> Path:
+    """Without ``..``, so that equal folders compare equal.
+
+    Args:
+        path: as a .blend file keeps it.
+        start: the folder of the .blend file; that of the open one when left out.
+    """
+    return Path(os.path.normpath(bpy.path.abspath(path, start=str(start) if start else None)))
 
 
 def users_cache() -> Path:

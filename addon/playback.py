@@ -7,6 +7,7 @@ The object's own mesh, keys and modifiers stay as they are.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,17 +69,33 @@ class Playback:
             obj = _soft_body(own)
             if obj is not None:
                 _attach(obj, path, self._captured.start_frame, own)
+                for scene in obj.users_scene:
+                    if scene.supple.simulated_as != self._captured.mark:
+                        scene.supple.simulated_as = self._captured.mark
 
     def missing(self) -> list[str]:
         """Names of the objects that were deleted, or are no soft bodies any more."""
         return [own.name for own in self._captured.objects if _soft_body(own) is None]
 
 
+def playing(objects: Iterable[bpy.types.Object]) -> Iterator[tuple[bpy.types.Modifier, Path]]:
+    """The playback modifiers of those that can be changed, and the files they play."""
+    for obj in objects:
+        modifier = find_modifier(obj)
+        if modifier is not None and obj.is_editable:
+            yield modifier, absolute(modifier.filepath)
+
+
+def folder_of(path: Path) -> Path:
+    """The job folder that a playback file lies in."""
+    return path.parent.parent
+
+
 def shown_folder(scene: bpy.types.Scene) -> Path | None:
     """The job folder that the scene plays; None when it plays none."""
     modifiers = (find_modifier(obj) for obj in scene.objects)
     path = next((modifier.filepath for modifier in modifiers if modifier), "")
-    return absolute(path).parent.parent if path else None
+    return folder_of(absolute(path)) if path else None
 
 
 def detach(obj: bpy.types.Object) -> bool:
@@ -87,6 +104,15 @@ def detach(obj: bpy.types.Object) -> bool:
     if modifier is None:
         return False
     obj.modifiers.remove(modifier)
+    return True
+
+
+def play_first(obj: bpy.types.Object) -> bool:
+    """Moves playback before the user's modifiers, which act on a bake as well; False if it is."""
+    modifier = find_modifier(obj)
+    if modifier is None or obj.modifiers[0] == modifier:
+        return False
+    obj.modifiers.move(obj.modifiers.find(modifier.name), 0)
     return True
 
 
@@ -111,7 +137,8 @@ def why_not_playing(obj: bpy.types.Object) -> str:
     if find_modifier(obj) is None:
         return ""
     before, now = obj.supple.simulated_vertices, len(obj.data.vertices)
-    if before != now:
+    # An object that is appended or overridden may not know.
+    if before and before != now:
         return (
             f"{obj.name} has {now} vertices and had {before} when it was simulated; simulate "
             "again, or undo the change to the mesh."
@@ -135,9 +162,11 @@ def _attach(obj: bpy.types.Object, path: Path, start_frame: int, own: CapturedOb
         modifier.deform_mode = "OVERWRITE"
         modifier.show_in_editmode = False
         modifier.show_expanded = False
-        obj.modifiers.move(len(obj.modifiers) - 1, 0)
+    play_first(obj)
     wanted = portable(path)
     if modifier.filepath != wanted or modifier.frame_start != start_frame:
         modifier.filepath, modifier.frame_start = wanted, start_frame
     if obj.supple.simulated_vertices != own.vertex_count:
         obj.supple.simulated_vertices = own.vertex_count
+    if obj.supple.simulated_as != own.marks:
+        obj.supple.simulated_as = own.marks

@@ -35,6 +35,7 @@ class SupplePreferences(bpy.types.AddonPreferences):
         row = self.layout.row()
         row.operator("supple.install_solver")
         row.operator("supple.doctor")
+        self.layout.operator("supple.remove_caches")
 
 
 def find() -> SupplePreferences | None:

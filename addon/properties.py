@@ -5,6 +5,8 @@ Limits on the sliders keep to what makes sense. Beyond them a typed value is tak
 refused in words when it cannot be simulated, rather than changed silently.
 """
 
+import inspect
+
 import bpy
 from bpy.props import (
     BoolProperty,
@@ -74,6 +76,7 @@ class SuppleObject(
     )
     is_preview: BoolProperty(options=HIDDEN)
     simulated_vertices: IntProperty(options=HIDDEN)
+    simulated_as: StringProperty(options=HIDDEN)
     mesh_report: StringProperty(options=HIDDEN)
 
 
@@ -207,10 +210,22 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         options={"PATH_SUPPORTS_BLEND_RELATIVE"},
     )
     unsaved_name: StringProperty(options=HIDDEN)
+    simulated_as: StringProperty(options=HIDDEN)
+
+
+def make_overridable(cls: type) -> None:
+    """Lets library overrides keep what is set on them."""
+    for base in cls.__mro__:
+        for described in inspect.get_annotations(base).values():
+            if hasattr(described, "keywords"):
+                described.keywords["override"] = {"LIBRARY_OVERRIDABLE"}
+
+
+make_overridable(SuppleObject)
 
 
 def attach() -> None:
-    bpy.types.Object.supple = PointerProperty(type=SuppleObject)
+    bpy.types.Object.supple = PointerProperty(type=SuppleObject, override={"LIBRARY_OVERRIDABLE"})
     bpy.types.Scene.supple = PointerProperty(type=SuppleScene)
 
 

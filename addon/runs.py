@@ -19,6 +19,7 @@ from . import (
     ignored,
     intersections,
     mesh_reports,
+    notices,
     preview,
     session,
     solver_environment,
@@ -251,4 +252,4 @@ def complete(
 
 def _warnings(context: bpy.types.Context, opened: cache.OpenedJob, captured: Capture) -> list[str]:
     damage = [on_timeline(opened.warning, captured.start_frame)] if opened.warning else []
-    return damage + ignored.messages(context)
+    return [*damage, *notices.before_a_run(context), *ignored.messages(context)]

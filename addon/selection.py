@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
+from .body_capture import linked_reason
 from .capture import is_soft_body
 from .colliders import is_collider
 from .motion import transform, world_matrix
@@ -39,7 +40,8 @@ def why_none(context: bpy.types.Context) -> str:
     if is_convertible(obj):
         kind = _CONVERTIBLE[obj.type]
         return f"{obj.name} is a {kind}, not a mesh; choose Object › Convert › Mesh first."
-    return "Select a mesh object that is not a soft body yet."
+    linked = (linked_reason(obj) for obj in context.selected_objects)
+    return next(filter(None, linked), "Select a mesh object that is not a soft body yet.")
 
 
 def make_soft(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> str:
@@ -56,7 +58,12 @@ def make_soft(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -
 
 
 def _can_be_soft(obj: bpy.types.Object) -> bool:
-    return obj.type == "MESH" and not is_soft_body(obj) and not obj.supple.is_preview
+    return (
+        obj.type == "MESH"
+        and obj.is_editable
+        and not is_soft_body(obj)
+        and not obj.supple.is_preview
+    )
 
 
 def _lower_ground(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> bool:

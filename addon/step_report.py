@@ -51,7 +51,8 @@ def read(job: Job, start_frame: int) -> StepReport:
 @lru_cache(maxsize=1)
 def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
     try:
-        records, lost = Job(folder).records(), Job(folder).lost_records()
+        records = Job(folder).records()
+        lost = on_timeline(Job(folder).lost_records(), start_frame)
     except JobError as error:
         return StepReport(warning=on_timeline(str(error), start_frame))
     # Frames of a version that knew one integrator alone do not name it.

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.errors import SuppleError
 from .bake import shape_keys
 from .playback_modifier import find_modifier
 
@@ -45,31 +46,17 @@ def without_supple(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
     """Switches off Supple's own playback and bakes, so that only the user's work is seen."""
     modifiers = [modifier for obj in objects if (modifier := find_modifier(obj))]
     shown = [modifier.show_viewport for modifier in modifiers]
-    baked = [obj for obj in objects if shape_keys.has_bake(obj)]
-    pinned = [(obj.show_only_shape_key, obj.active_shape_key_index) for obj in baked]
-    relative = [obj.data.shape_keys for obj in baked if obj.data.shape_keys.use_relative]
-    muted = [
-        (block, block.mute)
-        for keys in relative
-        for block in keys.key_blocks
-        if shape_keys.is_supple_key(block)
-    ]
-    try:
-        for modifier in modifiers:
-            modifier.show_viewport = False
-        for block, _ in muted:
-            block.mute = True
-        for obj in baked:
-            if not obj.data.shape_keys.use_relative:
-                obj.show_only_shape_key, obj.active_shape_key_index = True, 0
-        yield
-    finally:
-        for modifier, value in zip(modifiers, shown, strict=True):
-            modifier.show_viewport = value
-        for block, value in muted:
-            block.mute = value
-        for obj, (only, active) in zip(baked, pinned, strict=True):
-            obj.show_only_shape_key, obj.active_shape_key_index = only, active
+    with ExitStack() as bakes:
+        for obj in objects:
+            if shape_keys.has_bake(obj):
+                bakes.enter_context(shape_keys.suspended(obj))
+        try:
+            for modifier in modifiers:
+                modifier.show_viewport = False
+            yield
+        finally:
+            for modifier, value in zip(modifiers, shown, strict=True):
+                modifier.show_viewport = value
 
 
 def own_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
@@ -77,8 +64,6 @@ def own_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
     keys = obj.data.shape_keys
     if keys is None:
         return coordinates(obj.data.vertices, len(obj.data.vertices))
-    if shape_keys.has_bake(obj) and not keys.use_relative:
-        return _key_shape(keys.key_blocks[0])
     if obj.show_only_shape_key:
         return _key_shape(obj.active_shape_key)
     current = keys.evaluated_get(depsgraph)
@@ -92,6 +77,7 @@ def filled_surface(
     active = {modifier.type for modifier in obj.modifiers if modifier.show_viewport}
     if active & CARRYING_MODIFIERS:
         return shape, triangles(obj.data)
+    _check_time(obj, depsgraph)
     return seen_surface(obj, depsgraph)
 
 
@@ -149,6 +135,19 @@ def triangles(mesh: bpy.types.Mesh) -> Triangles:
     return indices.reshape(-1, 3)
 
 
+def _check_time(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
+    """Refuses absolute keys of the user's whose time is among the baked ones, which come last."""
+    keys = obj.data.shape_keys
+    if not shape_keys.has_bake(obj) or keys.use_relative or obj.show_only_shape_key:
+        return
+    last = max(block.frame for block in keys.key_blocks if not shape_keys.is_supple_key(block))
+    if keys.evaluated_get(depsgraph).eval_time > last:
+        raise SuppleError(
+            f"The time of {obj.name}'s absolute shape keys is after the last of them, where its "
+            "bake begins. Press Free, then simulate."
+        )
+
+
 def _key_shape(block: bpy.types.ShapeKey) -> Points:
     return coordinates(block.points, len(block.points))
 
@@ -165,11 +164,32 @@ def _relative_mix(obj: bpy.types.Object, keys: bpy.types.Key) -> Points:
 
 
 def _absolute_mix(keys: bpy.types.Key) -> Points:
-    """Straight lines between the keys around the current time."""
-    blocks = sorted(keys.key_blocks, key=lambda block: block.frame)
-    after = next((k for k, block in enumerate(blocks) if block.frame >= keys.eval_time), -1)
-    if after <= 0:
-        return _key_shape(blocks[after])
+    """A spline through the keys around the current time, as each of them says."""
+    own = [block for block in keys.key_blocks if not shape_keys.is_supple_key(block)]
+    blocks = sorted(own, key=lambda block: block.frame)
+    if len(blocks) == 1:
+        return _key_shape(blocks[0])
+    time = min(max(keys.eval_time, blocks[0].frame), blocks[-1].frame)
+    after = next(k for k, block in enumerate(blocks) if k > 0 and block.frame >= time)
     first, second = blocks[after - 1], blocks[after]
-    share = (keys.eval_time - first.frame) / (second.frame - first.frame)
-    return (1.0 - share) * _key_shape(first) + share * _key_shape(second)
+    share = (time - first.frame) / (second.frame - first.frame)
+    weights = (1.0 - share) * _spline_weights(first, share) + share * _spline_weights(second, share)
+    around = (max(after - 2, 0), after - 1, after, min(after + 1, len(blocks) - 1))
+    mixed: Points = sum(
+        weight * _key_shape(blocks[k]) for weight, k in zip(weights, around, strict=True)
+    )
+    return mixed
+
+
+def _spline_weights(block: bpy.types.ShapeKey, share: float) -> Points:
+    """(4,) of the keys around, for a cardinal spline or a uniform cubic B-spline."""
+    powers = np.array([1.0, share, share**2, share**3])
+    if block.interpolation == "KEY_LINEAR":
+        return np.array([0.0, 1.0 - share, share, 0.0])
+    if block.interpolation == "KEY_BSPLINE":
+        rows = [[1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1]]
+        return np.array(rows) / 6.0 @ powers
+    # Blender's own tension; a Catmull-Rom spline is a cardinal one with a half.
+    c = 0.71 if block.interpolation == "KEY_CARDINAL" else 0.5
+    rows = [[0, -c, 2 * c, -c], [1, 0, c - 3, 2 - c], [0, c, 3 - 2 * c, c - 2], [0, 0, -c, c]]
+    return np.array(rows) @ powers

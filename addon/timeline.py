@@ -5,9 +5,14 @@ from __future__ import annotations
 
 import re
 
+# ``frame 3`` or ``frames 3, 4, 5``.
+_FRAMES = re.compile(r"\bframes? \d+(?:, \d+)*")
+
 
 def on_timeline(words: str, start_frame: int) -> str:
     """What the solver says, its frames as the timeline numbers them."""
-    return re.sub(
-        r"\b(frame) (\d+)\b", lambda found: f"{found[1]} {start_frame + int(found[2])}", words
-    )
+
+    def moved(number: re.Match[str]) -> str:
+        return str(start_frame + int(number[0]))
+
+    return _FRAMES.sub(lambda found: re.sub(r"\d+", moved, found[0]), words)

@@ -3,7 +3,7 @@
 
 What a frame takes and how many Newton iterations, converged to 1 mm/s; and where the time goes.
 With the settings that nobody changed, friction of the ground among them, and beside them without
-friction. Each case runs in a process of its own.
+friction; and what *Automatic* takes instead. Each case runs in a process of its own.
 
     python -m benchmarks.implicit_frame CASE    one of them, as JSON
 """
@@ -53,7 +53,7 @@ def _measure(
     edge_length: float, young: float, poisson: float, friction: float | None
 ) -> dict[str, Any]:
     from supple.core import Ground, Scene, Simulator, SoftBody, TetMesh
-    from supple.core.integrators import ImplicitEuler
+    from supple.core.integrators import Automatic, ImplicitEuler
     from supple.core.materials import StableNeoHookean
 
     from .monkey import tetrahedra
@@ -68,6 +68,9 @@ def _measure(
     def simulator() -> Simulator:
         return Simulator(scene, ImplicitEuler(), device="cpu")
 
+    automatic = Simulator(scene, Automatic(), device="cpu")
+    next(Simulator(scene, Automatic(), device="cpu").run(1))
+    chosen = [frame.report for frame in automatic.run(FRAMES)]
     next(simulator().run(1))  # loads the compiled loops
     reports = [frame.report for frame in simulator().run(FRAMES)]
     seconds = [report.seconds for report in reports]
@@ -90,6 +93,11 @@ def _measure(
         "factorizations": sum(report.effort.factorizations for report in reports),
         "frames_not_converged": sum(not report.effort.converged for report in reports),
         "frames_with_more_steps": sum(report.substeps > 1 for report in reports),
+        "automatic": {
+            "integrator": automatic.stepper.label,
+            "steps_a_frame": round(statistics.mean(report.substeps for report in chosen), 1),
+            "mean_ms": round(1e3 * statistics.mean(report.seconds for report in chosen), 2),
+        },
         "profile_ms_a_frame": {
             name: round(1e3 * total / FRAMES, 2) for name, total in parts.items()
         },

@@ -6,13 +6,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from .errors import SuppleError
+from .files import why_not_written
 
 INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
+STOPPED = "stopped; the frames so far are kept, and the same command goes on\n"
+STANDARD_ERROR = 2
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -20,12 +25,19 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         _work(_parsed(words))
     except SuppleError as error:
-        return _ended(f"error: {error}", 1)
-    except KeyboardInterrupt:
-        return _ended(
-            "stopped; the frames so far are kept, and the same command goes on", INTERRUPTED
-        )
+        return _failed(str(error))
+    except OSError as error:
+        # Of a file that is not the job's: a compiled loop. Not all errors say which.
+        path = error.filename or os.environ.get("NUMBA_CACHE_DIR", "a compiled loop")
+        return _failed(why_not_written(Path(path), error))
     return 0
+
+
+def _failed(why: str) -> int:
+    # A full disk may hold standard error, too; the status says it then.
+    with contextlib.suppress(OSError):
+        print(f"error: {why}", file=sys.stderr, flush=True)
+    return 1
 
 
 def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
@@ -51,27 +63,32 @@ def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _work(arguments: argparse.Namespace) -> None:
-    # Here, as Ctrl-C may come while they load.
+    # Loaded here, as Ctrl-C may come meanwhile.
     from .worker import stop_when_input_closes, wait_for_job, work
 
-    job = arguments.job
-    if arguments.standby:
-        job = wait_for_job()
+    job = wait_for_job() if arguments.standby else arguments.job
     if arguments.stop_with_parent or arguments.standby:
         stop_when_input_closes()
     work(job, arguments.mesh_only)
 
 
-def _ended(text: str, status: int) -> int:
-    # A full disk may hold standard error, too; the status says it then.
+def _stop_at_once(*_: object) -> NoReturn:
+    """Ends this process. Files are whole at any moment, so it may.
+
+    An exception instead can be lost in the packages that load or compute just then.
+    """
     with contextlib.suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
-    return status
+        os.write(STANDARD_ERROR, STOPPED.encode())
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":
+    # Who starts a program that shall not hear Ctrl-C has it ignored.
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _stop_at_once)
     status = main()
     # Not through the interpreter's own end: a thread may still be compiling in native code.
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
     os._exit(status)

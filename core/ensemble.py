@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .errors import SceneError
+from .errors import JobError, SceneError
 from .integrators import Integrator
 from .scene import Scene
 from .simulator import Frame, Report, Simulator
@@ -100,6 +101,9 @@ class Ensemble:
         for number, simulator in enumerate(self.simulators):
             prefix = f"{number}/"
             own = {n.removeprefix(prefix): v for n, v in arrays.items() if n.startswith(prefix)}
+            vertices = sum(mesh.vertices.shape[-2] for mesh in simulator.scene.meshes)
+            if own.get("colliders", np.empty((vertices, 3))).shape != (vertices, 3):
+                raise JobError("The checkpoint does not fit the colliders; simulate again.")
             simulator.state = simulator.state.restored(frame, own)
 
     def _together(self, parts: list[Frame]) -> Frame:

@@ -17,6 +17,7 @@ import os
 import re
 import stat
 import struct
+import tokenize
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,12 +31,13 @@ from .errors import DamageError, JobError
 CHECKSUM_BYTES = 16
 _CHECKSUM_MEMBER = re.compile(rb'\{"checksum": "([0-9a-f]{32})",')
 _TEMPORARY_NAME = re.compile(r".+\.\d+\.part")
+_npy: Any = np.lib.format  # it has no types
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _WRONG = "its checksum does not match"
 # What numpy's and Python's readers raise where bytes are not what they should be.
 _MALFORMED = (
     *(ValueError, TypeError, KeyError, EOFError, OverflowError, RecursionError, MemoryError),
-    *(SyntaxError, RuntimeError, zipfile.BadZipFile, struct.error),
+    *(SyntaxError, RuntimeError, tokenize.TokenError, zipfile.BadZipFile, struct.error),
 )
 
 
@@ -123,7 +125,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
             with archive.open(entry, "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
+                _npy.write_array(file, np.asanyarray(array), allow_pickle=False)
     return _write_checked(path, content)
 
 
@@ -138,8 +140,8 @@ def why_not_written(path: Path, error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk is full: {path} was not written. Free some space, then simulate again."
     return (
-        f"{path} cannot be written: {error.strerror}. Choose another cache folder, then simulate "
-        "again."
+        f"{path} cannot be written: {error.strerror or error}. Choose another cache folder, then "
+        "simulate again."
     )
 
 
@@ -254,11 +256,9 @@ def _parse_array(content: memoryview) -> NDArray[Any]:
 
 
 def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(file)
+    version = _npy.read_magic(file)
     if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(file)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(file)
+        return _npy.read_array_header_1_0(file)
     raise ValueError(f"an array file of version {version}")
 
 

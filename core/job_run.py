@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from itertools import chain
 from typing import Any
 
@@ -16,16 +16,12 @@ from .ensemble import Ensemble
 from .errors import JobError
 from .integrators import integrator_named
 from .job import Job
+from .output import say
 from .simulator import Frame
 
-Say = Callable[[str], object]
 
-
-def simulate(job: Job, say: Say) -> None:
+def simulate(job: Job) -> None:
     """Writes all frames that a job lacks, and makes damaged ones again.
-
-    Args:
-        say: is told how far it is, line by line.
 
     Raises:
         SuppleError: when the job is damaged or cannot be simulated; the frames so far are kept.
@@ -33,7 +29,7 @@ def simulate(job: Job, say: Say) -> None:
     if not is_compiled():
         say("numba is not installed: simulating with slower kernels")
     ensemble = _ensemble(job)
-    _resume(job, ensemble, say)
+    _resume(job, ensemble)
     for stepper in (simulator.stepper for simulator in ensemble.simulators):
         steps = "1 step" if stepper.substeps == 1 else f"{stepper.substeps} steps"
         say(f"{stepper.label}, {steps} a frame")
@@ -58,7 +54,7 @@ def _ensemble(job: Job) -> Ensemble:
     )
 
 
-def _resume(job: Job, ensemble: Ensemble, say: Say) -> None:
+def _resume(job: Job, ensemble: Ensemble) -> None:
     """Brings the bodies to the last whole frame, or writes the start.
 
     All frames before it are whole then.
@@ -76,7 +72,7 @@ def _resume(job: Job, ensemble: Ensemble, say: Say) -> None:
     damaged = job.damaged_frames(last)
     for index, finding in damaged.items():
         say(f"{finding}: simulating again up to frame {index}")
-    if damaged and not _repair(job, ensemble, damaged, say):
+    if damaged and not _repair(job, ensemble, damaged):
         return
     try:
         ensemble.restore(*checkpoint)
@@ -85,7 +81,7 @@ def _resume(job: Job, ensemble: Ensemble, say: Say) -> None:
         raise JobError(f"{job.folder}: {error}") from error
 
 
-def _repair(job: Job, ensemble: Ensemble, damaged: Collection[int], say: Say) -> bool:
+def _repair(job: Job, ensemble: Ensemble, damaged: Collection[int]) -> bool:
     """Simulates from the start up to the last damaged frame, and writes those that are.
 
     Returns:

@@ -35,6 +35,8 @@ def conforms(value: object, hint: Any) -> bool:
         return isinstance(value, np.ndarray) and _is_array_of(value, get_args(hint)[1])
     if kind in (list, tuple):
         return isinstance(value, (list, tuple)) and _conform(value, get_args(hint))
+    if kind is dict:
+        return isinstance(value, dict)
     if hint is Any:
         return conforms(value, float) or (
             isinstance(value, np.ndarray) and bool(np.isfinite(value).all())

@@ -121,13 +121,14 @@ class State:
             torch.as_tensor(arrays[name]).to(self.positions) for name in names
         )
         earlier = (before[0], before[1]) if len(before) == len(BEFORE) else None
-        colliders = arrays.get("colliders")
-        substeps = int(arrays["substeps"])
+        colliders, steps = arrays.get("colliders"), arrays.get("substeps", np.array([]))
+        if steps.shape != () or steps.dtype.kind not in "iu" or steps < 1:
+            raise JobError("The checkpoint does not fit the scene; simulate again.")
         return State(
             positions,
             velocities,
             frame,
-            substeps,
+            int(steps),
             earlier,
             colliders=colliders,
             unfolding=arrays.get("unfolding"),

@@ -126,7 +126,7 @@ def _check_arrays(vertices: NDArray[np.float64], tets: NDArray[np.generic]) -> N
     broken = ~np.isfinite(vertices).all(axis=1)
     if broken.any():
         raise SceneError(f"Tet mesh: vertex {int(broken.argmax())} is not a finite position.")
-    twice = np.argwhere(np.diff(np.sort(tets, axis=1), axis=1) == 0)  # type: ignore[type-var]
+    twice = np.argwhere(np.diff(np.sort(tets, axis=1), axis=1) == 0)
     if len(twice):
         tet, place = twice[0]
         raise SceneError(

@@ -7,14 +7,27 @@ It says so in lines such as ``preparing 0.42`` on standard output, for Blender t
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .scene import Scene
+import numpy as np
+
+from .contact_settings import Contact
+from .materials import CorotatedLinear
+from .output import say
+from .scene import Ground, Scene, SoftBody
+from .tet_mesh import TetMesh
+
+if TYPE_CHECKING:
+    from .integrators import Integrator
 
 _PREPARING = "preparing "
 _MARK = "prepared"
@@ -47,15 +60,16 @@ def prepare_everything(wanted: threading.Event) -> None:
             return
         _prepare(piece)
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / _MARK).write_text(_fingerprint())
-    print("prepared", flush=True)
+        with contextlib.suppress(OSError):  # the next worker looks through all again, then
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            (Path(folder) / _MARK).write_text(_fingerprint())
+    say("prepared")
 
 
 def is_prepared(folder: Path) -> bool:
     """Whether ``prepare_everything`` went through with loops kept in a folder, for these files."""
     mark = folder / _MARK
-    return mark.exists() and mark.read_text() == _fingerprint()
+    return mark.is_file() and mark.read_bytes() == _fingerprint().encode()
 
 
 def progress(output: Path) -> float | None:
@@ -72,13 +86,15 @@ def progress(output: Path) -> float | None:
         return None
     whole, _, _ = printed.rpartition("\n")
     last = whole.rpartition("\n")[2]
-    return float(last.removeprefix(_PREPARING)) if last.startswith(_PREPARING) else None
+    share = last.removeprefix(_PREPARING)
+    is_share = last.startswith(_PREPARING) and re.fullmatch(r"\d\.\d\d", share)
+    return float(share) if is_share else None
 
 
 def say_compiling() -> None:
     """Prints how far this process is if it compiles a loop right now."""
     if _compiled is not None:
-        print(f"{_PREPARING}{_compiled:.2f}", flush=True)
+        say(f"{_PREPARING}{_compiled:.2f}")
 
 
 _lock = threading.Lock()
@@ -91,8 +107,10 @@ def _prepare(piece: Piece) -> None:
     """Once a process; waits where another thread is at it."""
     with _lock:
         if piece not in _prepared:
-            piece()
-            _prepared.add(piece)
+            # Where loops cannot be kept, the simulation comes to the same and says so.
+            with contextlib.suppress(OSError):
+                piece()
+                _prepared.add(piece)
 
 
 def _say_when_compiling() -> None:
@@ -102,7 +120,7 @@ def _say_when_compiling() -> None:
         return
     from numba.core import event
 
-    class Listener(event.Listener):  # type: ignore[misc]
+    class Listener(event.Listener):
         def on_start(self, event: object) -> None:
             global _compiled
             _compiled = sum(bool(loop.overloads) for loop in loops) / len(loops)
@@ -112,7 +130,7 @@ def _say_when_compiling() -> None:
             global _compiled
             _compiled = None
 
-    event.register("numba:compile", Listener())
+    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
 
 
 def _fingerprint() -> str:
@@ -131,60 +149,52 @@ def _steps() -> None:
     from .integrators import ImplicitEuler, SymplecticEuler
 
     for integrator in (SymplecticEuler(), ImplicitEuler()):
-        _simulate([_tet()], integrator)
+        _simulate(Scene([_tet()], Ground()), integrator)
 
 
 def _contact() -> None:
     if find_spec("ipctk") is None:
         return
-    from .contact_settings import Contact
     from .integrators import ImplicitEuler
 
-    _simulate([_tet(), _tet(height=1.001)], ImplicitEuler(), contact=Contact())
+    bodies = [_tet(), _tet(height=1.001)]
+    _simulate(Scene(bodies, Ground(), contact=Contact()), ImplicitEuler())
 
 
 def _viscosity() -> None:
     from .integrators import ImplicitEuler, SymplecticEuler
 
+    thick = replace(_tet(), viscosity=1.0, stiffness_damping=0.01)
     for integrator in (SymplecticEuler(), ImplicitEuler()):
-        _simulate([_tet(viscosity=1.0, stiffness_damping=0.01)], integrator)
+        _simulate(Scene([thick], Ground()), integrator)
 
 
 def _bounce() -> None:
     from .integrators import SymplecticEuler
-    from .scene import Ground
 
-    _simulate([_tet()], SymplecticEuler(), ground=Ground(response="projection"))
+    _simulate(Scene([_tet()], Ground(response="projection")), SymplecticEuler())
 
 
 def _constraints() -> None:
     from .integrators import XPBD
 
-    _simulate([_tet()], XPBD())
+    _simulate(Scene([_tet()], Ground()), XPBD())
 
 
 def _stretches() -> None:
     from .integrators import ImplicitEuler
-    from .materials import CorotatedLinear
 
-    _simulate([_tet(material=CorotatedLinear())], ImplicitEuler())
+    _simulate(Scene([replace(_tet(), material=CorotatedLinear())], Ground()), ImplicitEuler())
 
 
-def _tet(height: float = 0.001, **settings: object) -> object:
-    import numpy as np
-
-    from .scene import SoftBody
-    from .tet_mesh import TetMesh
-
+def _tet(height: float = 0.001) -> SoftBody:
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
     corners[:, 2] += height
-    return SoftBody(TetMesh(corners, [[0, 1, 2, 3]]), **settings)
+    return SoftBody(TetMesh(corners, [[0, 1, 2, 3]]))
 
 
-def _simulate(bodies: list, integrator: object, **settings: object) -> None:
-    from .scene import Ground
+def _simulate(scene: Scene, integrator: Integrator) -> None:
     from .simulator import Simulator
 
-    scene = Scene(bodies, **{"ground": Ground(), **settings})
     for _ in Simulator(scene, integrator, device="cpu").run(2):
         pass

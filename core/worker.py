@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from . import files
 from .discretize import discretize
 from .errors import DamageError, IntersectionError, JobError
 from .job import OUTPUT, Job, lock
+from .output import say
 from .version import version
 from .warm_up import prepare_everything, prepare_for, say_compiling
 
@@ -81,16 +81,7 @@ def work(folder: Path, mesh_only: bool = False) -> None:
         loading.join()
         from .job_run import simulate
 
-        simulate(job, say)
-
-
-def say(text: str) -> None:
-    """Prints a line at once. Nobody to read it, or a full disk, must not cost a frame."""
-    try:
-        print(text, flush=True)
-    except OSError:
-        # What is left in the buffer would fail once more at the end of the process.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        simulate(job)
 
 
 def _has_solids(job: Job) -> bool:

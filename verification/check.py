@@ -11,6 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+#: A tolerance that is a larger share of its reference has to give a reason.
+WIDE = 0.05
+
 
 @dataclass(frozen=True)
 class Check:
@@ -23,6 +26,13 @@ class Check:
         tolerance: on the distance between the two, in the same unit; for a bound, 0.
         unit: of all three.
         relation: whether the reference is met, or bounds from above or below.
+        own: whether the reference comes from the solver: the same on another mesh or in other
+            steps, what was measured before, or what shows that a case is one.
+        reason: of a tolerance above 5 %, or of a bound that no theory gives.
+
+    Raises:
+        ValueError: a tolerance above 5 % or a reference of the solver's own has no reason, or a
+            bound from below is not above zero, where nothing could fail it.
     """
 
     claim: str
@@ -31,6 +41,22 @@ class Check:
     tolerance: float
     unit: str = ""
     relation: Literal["=", "≤", "≥"] = "="
+    own: bool = False
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.is_wide or self.own) and not self.reason:
+            raise ValueError(
+                f"{self.claim}: why is {self.reference:g} ± {self.tolerance:g} enough?"
+            )
+        if self.relation == "≥" and not self.reference > 0.0:
+            raise ValueError(f"{self.claim}: everything is above a bound of {self.reference:g}.")
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the tolerance is above 5 % of the reference, where that is a number to meet."""
+        met = self.relation == "=" and self.reference != 0.0
+        return met and self.tolerance > WIDE * abs(self.reference) * (1.0 + 1e-9)
 
     @property
     def used(self) -> float:
@@ -56,23 +82,58 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0.0 else math.inf
 
 
-def within(claim: str, measured: float, reference: float, share: float, unit: str = "") -> Check:
+def within(
+    claim: str,
+    measured: float,
+    reference: float,
+    share: float,
+    unit: str = "",
+    *,
+    own: bool = False,
+    reason: str = "",
+) -> Check:
     """The figure meets the reference within a share of it."""
-    return Check(claim, float(measured), float(reference), share * abs(float(reference)), unit)
+    tolerance = share * abs(float(reference))
+    return Check(claim, float(measured), float(reference), tolerance, unit, own=own, reason=reason)
 
 
-def near(claim: str, measured: float, reference: float, tolerance: float, unit: str = "") -> Check:
+def near(
+    claim: str,
+    measured: float,
+    reference: float,
+    tolerance: float,
+    unit: str = "",
+    *,
+    own: bool = False,
+    reason: str = "",
+) -> Check:
     """The figure meets the reference within ``tolerance`` units."""
-    return Check(claim, float(measured), float(reference), tolerance, unit)
+    return Check(claim, float(measured), float(reference), tolerance, unit, own=own, reason=reason)
 
 
-def at_most(claim: str, measured: float, bound: float, unit: str = "") -> Check:
-    return Check(claim, float(measured), bound, 0.0, unit, "≤")
+def at_most(
+    claim: str,
+    measured: float,
+    bound: float,
+    unit: str = "",
+    *,
+    own: bool = False,
+    reason: str = "",
+) -> Check:
+    return Check(claim, float(measured), bound, 0.0, unit, "≤", own, reason)
 
 
-def at_least(claim: str, measured: float, bound: float, unit: str = "") -> Check:
+def at_least(
+    claim: str,
+    measured: float,
+    bound: float,
+    unit: str = "",
+    *,
+    own: bool = False,
+    reason: str = "",
+) -> Check:
     """For bounds above zero."""
-    return Check(claim, float(measured), bound, 0.0, unit, "≥")
+    return Check(claim, float(measured), bound, 0.0, unit, "≥", own, reason)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from .check import Check, Subject
@@ -17,10 +17,23 @@ HEAD = """# Verification
 
 Is the solver right? Written by `python3 dev.py verify`, which measures every figure anew and ends
 with an error where one fails; this page is not edited by hand. Each figure stands beside a
-reference that does not come from the solver, with the tolerance that it is held to. *Used* is the
-share of the tolerance, or of the bound, that the figure takes up: above 1, it fails.
+reference with the tolerance that it is held to: a closed form, a theorem, another code or an exact
+test. A reference that comes from the solver itself is marked *own* and
+[listed](#references-of-the-solvers-own). *Used* is the share of the tolerance, or of the bound,
+that the figure takes up: above 1, it fails.
 
 {verdict}
+
+"""
+WIDE = """
+## Wide tolerances
+Figures that are held to their reference by more than 5 % of it, and why.
+
+"""
+OWN = """
+## References of the solver's own
+Bounds that no theory gives, and comparisons of the solver with itself. They show that something is
+small, falls, or has not become worse; what it should be they do not know.
 
 """
 
@@ -43,7 +56,21 @@ def text(subjects: Mapping[str, Subject]) -> str:
     ]
     head = ("subject", "checks", "most used", "by", "")
     sections = (section(name, subject) for name, subject in subjects.items())
-    return "\n".join([HEAD.format(verdict=_sum(subjects)) + table(head, rows), *sections])
+    first = HEAD.format(verdict=_sum(subjects)) + table(head, rows)
+    first += _reasons(subjects, WIDE, lambda check: check.is_wide)
+    first += _reasons(subjects, OWN, lambda check: check.own)
+    return "\n".join([first, *sections])
+
+
+def _reasons(subjects: Mapping[str, Subject], heading: str, chosen: Callable[[Check], bool]) -> str:
+    """A section of the chosen checks with their reasons; none where there are none."""
+    rows = [
+        (subject.title, check.claim, _reference(check), check.reason)
+        for subject in subjects.values()
+        for check in subject.checks
+        if chosen(check)
+    ]
+    return heading + table(("subject", "figure", "held to", "because"), rows) if rows else ""
 
 
 def section(name: str, subject: Subject) -> str:
@@ -81,9 +108,10 @@ def _sum(subjects: Mapping[str, Subject]) -> str:
 
 
 def _reference(check: Check) -> str:
+    own = " (own)" if check.own else ""
     if check.relation != "=":
-        return f"{check.relation} {_number(check.reference)}"
-    return f"{_number(check.reference, check.tolerance)} ± {check.tolerance:.1g}"
+        return f"{check.relation} {_number(check.reference)}{own}"
+    return f"{_number(check.reference, check.tolerance)} ± {check.tolerance:.1g}{own}"
 
 
 def _number(value: float, tolerance: float = 0.0) -> str:

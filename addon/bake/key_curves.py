@@ -18,11 +18,9 @@ _EVAL_TIME = "eval_time"
 _LINEAR = 1
 
 
-def write_eval_time(keys: bpy.types.Key, blocks: Sequence[bpy.types.ShapeKey], start: int) -> None:
-    """Absolute keys: one curve that passes through each key at its frame."""
-    # Keys sit 10 apart only nearly, so each is met at its own place.
-    times = [block.frame for block in blocks]
-    frames = np.arange(start, start + len(blocks))
+def write_eval_time(keys: bpy.types.Key, times: Sequence[float], start: int) -> None:
+    """Absolute keys: one curve that passes through each key, which were added at ``times``."""
+    frames = np.arange(start, start + len(times))
     _write_curve(_channels(keys), _EVAL_TIME, np.column_stack([frames, times]))
     keys.eval_time = times[0]
 
@@ -58,19 +56,6 @@ def remove(keys: bpy.types.Key, names: Sequence[str]) -> None:
             bpy.data.actions.remove(action)
     if data.action is None and not data.drivers and not data.nla_tracks:
         keys.animation_data_clear()
-
-
-def values_at(keys: bpy.types.Key, frame: int) -> dict[bpy.types.ShapeKey, float]:
-    """The values that the action of ``keys`` gives its keys at ``frame``."""
-    channels = _existing_channels(keys)
-    if channels is None:
-        return {}
-    curves = ((block, channels.fcurves.find(_value_path(block.name))) for block in keys.key_blocks)
-    return {
-        block: curve.evaluate(frame)
-        for block, curve in curves
-        if curve is not None and not curve.mute
-    }
 
 
 def check_editable(name: str, keys: bpy.types.Key) -> None:

@@ -2,12 +2,14 @@
 """Simulated frames as shape keys: the mesh itself moves, and needs neither Supple nor a cache.
 
 A mesh without keys of its own gets absolute keys, one curve over all of them: the fastest to play
-back. A mesh that has some gets relative keys, because absolute ones would switch its own off.
+back. A mesh that has some gets relative keys, because absolute ones would switch its own off. What
+moves the user's keys would move the frames as well, so those that move are muted while baked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import bpy
@@ -16,6 +18,8 @@ from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
 from . import key_curves
+from .own_keys import moving_keys
+from .own_mesh import give_own_mesh, take_back
 
 Positions = NDArray[np.float32]
 
@@ -23,32 +27,46 @@ Positions = NDArray[np.float32]
 RECORD = "supple_bake"
 PREFIX = "Supple"
 
+# Between absolute keys. Blender puts a key where the time stands unless that is 10 after the last,
+# where it adds up rounding errors.
+_KEY_SPACING = 20.0
 
-def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int) -> None:
+
+def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int) -> list[str]:
     """Bakes ``frames`` to the mesh of ``obj``, in place of an earlier bake.
 
-    The user's own keys, their values and their animation stay as they are. The frames are final
-    positions: the mix of the user's keys at the start is taken off, so it does not count twice.
-    Where those keys are animated, what they change after the start adds to the frames.
+    The frames are final positions, and come out as they are. The user's own keys stay, with their
+    values and their animation: what those that stand still add to the mesh is taken off the
+    frames, and those that move are muted until ``free``. A mesh that other objects share, or that
+    is linked, is copied first.
 
     Args:
         obj: a mesh object.
         frames: (F, V, 3) positions in the object's own space, one a scene frame.
         start_frame: the scene frame of the first.
 
+    Returns:
+        What the user should know of it, in sentences.
+
     Raises:
         SuppleError: when the mesh cannot hold the frames. It is then as it was.
     """
-    _check(obj, frames)
+    check(obj, frames)
+    shared = give_own_mesh(obj)
     earlier = _read(obj)
-    free(obj)
     try:
-        _write(obj, _without_mix(obj, frames, start_frame), start_frame)
+        free(obj)
+        _prepare(obj, start_frame)
+        _write(obj, _without_mix(obj, frames), start_frame)
     except BaseException:
         free(obj)
         if earlier is not None:
-            _write(obj, *earlier)
+            positions, start = earlier
+            _prepare(obj, start)
+            _write(obj, positions, start)
+        take_back(obj, shared)
         raise
+    return _notes(obj, shared)
 
 
 def free(obj: bpy.types.Object) -> bool:
@@ -57,21 +75,25 @@ def free(obj: bpy.types.Object) -> bool:
         return False
     _check_editable(obj)
     keys = obj.data.shape_keys
-    record = keys[RECORD].to_dict()
+    before = record(obj)
     baked = [block for block in keys.key_blocks if is_supple_key(block)]
     active = obj.active_shape_key
     kept = "" if active is None or active in baked else active.name
     key_curves.remove(keys, [block.name for block in baked])
     for block in reversed(baked):
         obj.shape_key_remove(block)
-    if record["made_basis"] and len(keys.key_blocks) == 1:
+    if before["made_basis"] and len(keys.key_blocks) == 1:
         obj.shape_key_clear()
     else:
+        for name in before["muted"]:
+            if (block := keys.key_blocks.get(name)) is not None:
+                block.mute = False
         del keys[RECORD]
-        keys.use_relative = True
-        keys.eval_time = record["eval_time"]
+        if not keys.use_relative:
+            keys.eval_time = before["eval_time"]
+        keys.use_relative = before["relative"]
         obj.active_shape_key_index = max(keys.key_blocks.find(kept), 0)
-    obj.show_only_shape_key = record["show_only"]
+    obj.show_only_shape_key = before["show_only"]
     obj.data.update_tag()
     return True
 
@@ -81,16 +103,72 @@ def has_bake(obj: bpy.types.Object) -> bool:
     return obj.type == "MESH" and obj.data.shape_keys is not None and RECORD in obj.data.shape_keys
 
 
+def record(obj: bpy.types.Object) -> dict[str, Any]:
+    """What the bake of ``obj`` wrote down of how its keys were; empty without a bake."""
+    found: dict[str, Any] = obj.data.shape_keys[RECORD].to_dict() if has_bake(obj) else {}
+    return found
+
+
 def is_supple_key(key_block: bpy.types.ShapeKey) -> bool:
     """Whether ``bake`` made this key."""
-    record = key_block.id_data.get(RECORD)
-    return record is not None and key_block.name.startswith(record["prefix"])
+    kept = key_block.id_data.get(RECORD)
+    return kept is not None and key_block.name.startswith(kept["prefix"])
+
+
+def has_idle_keys(obj: bpy.types.Object) -> bool:
+    """Whether the user added keys to a bake of absolute ones, where they do nothing."""
+    if not has_bake(obj) or obj.data.shape_keys.use_relative:
+        return False
+    keys = obj.data.shape_keys
+    return any(not is_supple_key(block) for block in keys.key_blocks if block != keys.reference_key)
+
+
+def make_relative(obj: bpy.types.Object) -> None:
+    """Turns a bake of absolute keys into one of relative keys, beside which the user's keys work.
+
+    Raises:
+        SuppleError: when the mesh cannot be changed.
+    """
+    _check_editable(obj)
+    keys = obj.data.shape_keys
+    blocks = [block for block in keys.key_blocks if is_supple_key(block)]
+    key_curves.remove(keys, [block.name for block in blocks])
+    keys.use_relative = True
+    key_curves.write_values(keys, blocks, keys[RECORD]["start"])
+    obj.data.update_tag()
+
+
+@contextmanager
+def suspended(obj: bpy.types.Object) -> Iterator[None]:
+    """The mesh with its own keys as they act without the bake."""
+    keys = obj.data.shape_keys
+    before = record(obj)
+    relative, pinned = keys.use_relative, (obj.show_only_shape_key, obj.active_shape_key_index)
+    muted = [(block, block.mute) for block in keys.key_blocks]
+    for block, _ in muted:
+        if is_supple_key(block):
+            block.mute = True
+        elif block.name in before["muted"]:
+            block.mute = False
+    if relative:
+        keys.use_relative = before["relative"]
+        obj.show_only_shape_key, obj.active_shape_key_index = before["show_only"], before["active"]
+    else:
+        obj.show_only_shape_key, obj.active_shape_key_index = True, 0
+    try:
+        yield
+    finally:
+        keys.use_relative = relative
+        for block, value in muted:
+            block.mute = value
+        obj.show_only_shape_key, obj.active_shape_key_index = pinned
 
 
 # Before
 
 
-def _check(obj: bpy.types.Object, frames: NDArray[Any]) -> None:
+def check(obj: bpy.types.Object, frames: NDArray[Any]) -> None:
+    """Raises SuppleError where ``bake`` would."""
     if obj.type != "MESH":
         raise SuppleError(f"{obj.name} is not a mesh; shape keys need one.")
     mesh = obj.data
@@ -109,102 +187,86 @@ def _check(obj: bpy.types.Object, frames: NDArray[Any]) -> None:
                 f"{index}; simulate again with more substeps."
             )
     _check_editable(obj)
-    _check_sole_user(obj)
-    _check_own_keys(obj)
+    keys = obj.data.shape_keys
+    if keys is not None and not has_bake(obj):
+        key_curves.check_editable(obj.name, keys)
+        moving_keys(keys, obj.name)
 
 
 def _check_editable(obj: bpy.types.Object) -> None:
-    mesh = obj.data
-    if not (obj.is_editable and mesh.is_editable) or mesh.override_library:
+    if not obj.is_editable:
         raise SuppleError(
-            f"The mesh of {obj.name} is linked from another file and cannot hold shape keys. "
-            "Choose Object > Relations > Make Local > Selected Objects and Data first."
+            f"{obj.name} is linked from another file and cannot be changed. Choose Object > "
+            "Library Override > Make first."
         )
     if obj.mode in ("EDIT", "SCULPT"):
         raise SuppleError(f"{obj.name} is being edited; go back to Object Mode first.")
 
 
-def _check_sole_user(obj: bpy.types.Object) -> None:
-    others = [other.name for other in bpy.data.objects if other.data == obj.data and other != obj]
-    if others:
-        raise SuppleError(
-            f"{obj.name} shares its mesh with {', '.join(others[:3])}, which would deform alike. "
-            "Choose Object > Relations > Make Single User > Object & Data, then bake."
-        )
-
-
-def _check_own_keys(obj: bpy.types.Object) -> None:
-    keys = obj.data.shape_keys
-    if keys is None or has_bake(obj):
-        return
-    if not keys.use_relative:
-        raise SuppleError(
-            f"{obj.name} has absolute shape keys of its own, which a bake would switch off. Turn "
-            "on Relative in Object Data > Shape Keys, or remove them, then bake."
-        )
-    key_curves.check_editable(obj.name, keys)
-
-
-def _without_mix(
-    obj: bpy.types.Object, frames: NDArray[Any], start_frame: int
-) -> Iterable[NDArray[Any]]:
+def _without_mix(obj: bpy.types.Object, frames: NDArray[Any]) -> Iterable[NDArray[Any]]:
     """What the Supple keys must hold for the mesh to come out at ``frames``."""
     keys = obj.data.shape_keys
-    if keys is None or len(keys.key_blocks) == 1:
+    if not keys.use_relative or len(keys.key_blocks) == 1:
         return frames
-    offset = _positions(keys.key_blocks[0]) - _mix(obj, start_frame)
+    mixed = obj.shape_key_add(name=PREFIX, from_mix=True)
+    offset = _positions(keys.reference_key).astype(np.float64) - _positions(mixed)
+    obj.shape_key_remove(mixed)
     return (frame + offset for frame in frames)
 
 
-def _mix(obj: bpy.types.Object, frame: int) -> Positions:
-    """What Blender makes of the user's keys at ``frame``."""
-    keys = obj.data.shape_keys
-    values = {block: block.value for block in keys.key_blocks}
-    pinned, active = obj.show_only_shape_key, obj.active_shape_key_index
-    try:
-        obj.show_only_shape_key = False
-        for block, value in key_curves.values_at(keys, frame).items():
-            block.value = value
-        mixed = obj.shape_key_add(name=PREFIX, from_mix=True)
-        positions = _positions(mixed)
-        obj.shape_key_remove(mixed)
-    finally:
-        for block, value in values.items():
-            block.value = value
-        obj.show_only_shape_key, obj.active_shape_key_index = pinned, active
-    return positions
+def _notes(obj: bpy.types.Object, shared: bpy.types.Mesh | None) -> list[str]:
+    notes = []
+    if shared is not None:
+        notes.append(f"{obj.name} has a mesh of its own now.")
+    if muted := ", ".join(obj.data.shape_keys[RECORD]["muted"].keys()):
+        notes.append(
+            f"Muted until Free, since the frames hold all motion of {obj.name}: shape keys {muted}."
+        )
+    return notes
 
 
 # Writing and reading the keys
 
 
-def _write(obj: bpy.types.Object, positions: Iterable[NDArray[Any]], start: int) -> None:
-    active, made_basis = obj.active_shape_key_index, obj.data.shape_keys is None
+def _prepare(obj: bpy.types.Object, start: int) -> None:
+    """Makes the user's keys stand still, and writes down all that ``free`` brings back."""
+    made_basis = obj.data.shape_keys is None
+    active = obj.active_shape_key_index
     if made_basis:
         obj.shape_key_add(name="Basis", from_mix=False)
     keys = obj.data.shape_keys
-    relative = len(keys.key_blocks) > 1
-    # The record comes first: from here on, `free` undoes whatever was done.
+    moving = [block for block in moving_keys(keys, obj.name) if not block.mute]
+    # An absolute bake needs the curve of the time for itself.
+    absolute = len(keys.key_blocks) == 1 and keys.animation_data is None
     keys[RECORD] = {
         "prefix": _unused_prefix(keys),
         "start": start,
         "made_basis": made_basis,
+        "relative": keys.use_relative,
         "eval_time": keys.eval_time,
+        "muted": {block.name: True for block in moving},
         "active": active,
         "show_only": obj.show_only_shape_key,
     }
-    prefix = keys[RECORD]["prefix"]
-    blocks = [
-        _add_block(obj, f"{prefix} {frame:04d}", shape)
-        for frame, shape in enumerate(positions, start)
-    ]
-    if relative:
+    for block in moving:
+        block.mute = True
+    keys.use_relative = not absolute
+    obj.show_only_shape_key = False
+
+
+def _write(obj: bpy.types.Object, positions: Iterable[NDArray[Any]], start: int) -> None:
+    keys = obj.data.shape_keys
+    prefix, blocks, times = keys[RECORD]["prefix"], [], []
+    for frame, shape in enumerate(positions, start):
+        times.append(_KEY_SPACING * (1 + len(blocks)))
+        if not keys.use_relative:
+            keys.eval_time = times[-1]
+        blocks.append(_add_block(obj, f"{prefix} {frame:04d}", shape))
+    if keys.use_relative:
         key_curves.write_values(keys, blocks, start)
     else:
-        keys.use_relative = False
-        key_curves.write_eval_time(keys, blocks, start)
-    obj.show_only_shape_key = False
-    obj.active_shape_key_index = active
+        key_curves.write_eval_time(keys, times, start)
+    obj.active_shape_key_index = keys[RECORD]["active"]
     obj.data.update_tag()
 
 

@@ -7,8 +7,12 @@ from .bake import SUPPLE_OT_bake
 from .doctor import SUPPLE_OT_doctor
 from .free import SUPPLE_OT_free
 from .install_solver import SUPPLE_OT_install_solver
+from .make_keys_work import SUPPLE_OT_make_keys_work
+from .make_override import SUPPLE_OT_make_override
+from .play_first import SUPPLE_OT_play_first
 from .push_apart import SUPPLE_OT_push_apart
 from .remove import SUPPLE_OT_remove
+from .remove_caches import SUPPLE_OT_remove_caches
 from .select_intersections import SUPPLE_OT_select_intersections
 from .simulate import SUPPLE_OT_simulate
 from .tetrahedralize import SUPPLE_OT_tetrahedralize
@@ -23,6 +27,10 @@ CLASSES = [
     SUPPLE_OT_push_apart,
     SUPPLE_OT_bake,
     SUPPLE_OT_free,
+    SUPPLE_OT_make_override,
+    SUPPLE_OT_make_keys_work,
+    SUPPLE_OT_play_first,
     SUPPLE_OT_install_solver,
     SUPPLE_OT_doctor,
+    SUPPLE_OT_remove_caches,
 ]

@@ -18,9 +18,7 @@ class SUPPLE_OT_bake(ActionOperator, bpy.types.Operator):
 
     @classmethod
     def obstacle(cls, context: bpy.types.Context) -> str:
-        return (
-            "" if actions.can_bake(context) else "Nothing is simulated yet; press Simulate first."
-        )
+        return actions.why_no_bake(context)
 
     def act(self, context: bpy.types.Context) -> str:
         return actions.bake(context)

@@ -20,6 +20,7 @@ from .. import (
 from ..capture import is_soft_body, soft_bodies
 from ..colliders import shown_colliders
 from ..contact_capture import is_wanted
+from .notices import draw_notices
 from .sidebar import Sidebar, write
 
 
@@ -37,7 +38,8 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
         else:
             _draw_preparation(layout)
             _draw_buttons(layout, context)
-        for message in ignored.messages(context):
+            draw_notices(layout, context)
+        for message in ignored.messages(context, is_redraw=True):
             write(layout, context, message, icon="ERROR")
 
 
@@ -64,8 +66,6 @@ def _draw_selection(layout: bpy.types.UILayout, context: bpy.types.Context) -> N
     obj = context.object
     if is_soft_body(obj):
         layout.operator("supple.remove", icon="REMOVE")
-        if problem := playback.why_not_playing(obj):
-            write(layout, context, problem, icon="ERROR")
     elif selection.is_convertible(obj):
         write(layout, context, selection.why_none(context), icon="INFO")
     elif obj is None or obj.type != "MESH":

@@ -23,6 +23,7 @@ class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
         draw_settings(layout, own, "use_scene_range")
         if own.use_scene_range:
             column = layout.column(align=True)
+            column.use_property_split, column.use_property_decorate = True, False
             column.prop(scene, "frame_start", text="Start")
             column.prop(scene, "frame_end", text="End")
         else:

@@ -13,10 +13,10 @@ from ..errors import InstabilityError
 from .closest_features import CROSSING
 from .curvature import distance_squares
 from .squares import Squares
-from .stencils import Stencils, corners_of, mollifier_of, squared_cross
+from .stencils import Stencils, mollifier_of, squared_cross
 from .surface import CollisionSurface
 from .topology import Points, Values
-from .vectors import dot, times, vector_at
+from .vectors import dot, four_points, scaled, vector_at
 
 # The curvature at a smaller share of the distance at which surfaces push is no number any more.
 NOTHING = 1e-75
@@ -117,6 +117,8 @@ def barrier_of(square: Any) -> Any:
     """−(q − 1)² ln q of q = d²/d̂², and its slope in q; both 0 from 1 on."""
     if square >= 1.0:
         return 0.0, 0.0
+    if not square > 0.0:
+        return math.inf, -math.inf
     gap, logarithm = square - 1.0, math.log(square)
     return -gap * gap * logarithm, -gap * (2.0 * logarithm + gap / square)
 
@@ -152,10 +154,12 @@ def _add_gradient(
         value, slope = barrier_of(dot(difference, difference) / squared_reach[k])
         mollifier, fading, along, other = 1.0, 0.0, difference, difference
         if features[k] <= CROSSING:
-            x0, x1, x2, x3 = corners_of(points, vertices, k)
+            x0, x1, x2, x3 = four_points(
+                points, vertices[k, 0], vertices[k, 1], vertices[k, 2], vertices[k, 3]
+            )
             square, along, other = squared_cross(x0, x1, x2, x3)
             mollifier, fading = mollifier_of(square, thresholds[k])
-        push = times(2.0 * weights[k] * mollifier * slope / squared_reach[k], difference)
+        push = scaled(2.0 * weights[k] * mollifier * slope / squared_reach[k], difference)
         for i in range(4):
             _add(out, vertices[k, i], coefficients[k, i], push)
         if fading > 0.0:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compiled import compiled, shared_range
 from .continuous_collision import least_on_way
-from .separation_kernels import four_points
+from .vectors import four_points
 
 
 class Parts(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiled import compiled
-from .vectors import cross, dot, minus, plus_scaled, times
+from .vectors import advanced, cross, dot, minus, scaled
 
 START, END, INSIDE = 0, 1, 2
 #: The code of two edges that cross.
@@ -40,7 +40,7 @@ def from_edge(p: Any, a: Any, b: Any) -> Any:
     place, share = place_on_edge(p, a, b)
     if place == END:
         return minus(p, b), place
-    return plus_scaled(minus(p, a), -share, minus(b, a)), place
+    return advanced(minus(p, a), -share, minus(b, a)), place
 
 
 @compiled()
@@ -74,7 +74,7 @@ def crossing(a: Any, b: Any, c: Any, d: Any) -> Any:
     size = dot(normal, normal)
     s = dot(cross(second, between), normal) / size
     t = dot(cross(first, between), normal) / size
-    return times(dot(between, normal) / size, normal), s, t
+    return scaled(dot(between, normal) / size, normal), s, t
 
 
 @compiled()
@@ -87,11 +87,11 @@ def between_edges(a: Any, b: Any, c: Any, d: Any, code: Any) -> Any:
     if on_first == INSIDE:
         end = c if on_second == START else d
         s = place_on_edge(end, a, b)[1]
-        return plus_scaled(minus(a, end), s, minus(b, a)), s, float(on_second)
+        return advanced(minus(a, end), s, minus(b, a)), s, float(on_second)
     end = a if on_first == START else b
     if on_second == INSIDE:
         t = place_on_edge(end, c, d)[1]
-        return plus_scaled(minus(end, c), -t, minus(d, c)), float(on_first), t
+        return advanced(minus(end, c), -t, minus(d, c)), float(on_first), t
     other = c if on_second == START else d
     return minus(end, other), float(on_first), float(on_second)
 
@@ -128,7 +128,7 @@ def from_plane(p: Any, a: Any, b: Any, c: Any) -> Any:
     size = dot(normal, normal)
     s = dot(cross(ap, ac), normal) / size
     t = dot(cross(ab, ap), normal) / size
-    return times(dot(ap, normal) / size, normal), s, t
+    return scaled(dot(ap, normal) / size, normal), s, t
 
 
 @compiled()

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled
-from .separation_kernels import advanced, dot, minus, separation
+from .separation_kernels import separation
+from .vectors import advanced, dot, minus
 
 # What is left of the distance at the start, whatever meets.
 KEPT_SHARE = 0.1

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from ..compiled import compiled, shared_range
 from .continuous_collision import pair_step_size
-from .separation_kernels import four_points, separation
+from .separation_kernels import separation
+from .vectors import four_points
 
 
 class Stencils(NamedTuple):

@@ -185,9 +185,10 @@ class MeshContact:
         self.stay(positions)
         self._look(positions)
         self.barrier.stiffness = 1.0
-        own, points = self.barrier.gradient(self._stencils), self._stencils.points
-        forces = np.zeros_like(points)
-        forces[: self.surface.body_count] = self.surface.follow @ gradient.T.cpu().numpy()
+        # What presses on colliders need not be balanced.
+        own = self.barrier.gradient(self._stencils)[: self.surface.body_count]
+        forces = self.surface.follow @ gradient.T.cpu().numpy()
+        points = self._stencils.points
         self.barrier.stiffness = self._adaptive.begin_step(points, step, forces, own)
 
     def adapt(self, positions: Tensor) -> bool:

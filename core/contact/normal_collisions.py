@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import collision_weights as loops
-from .candidates import Candidates
+from .candidates import Candidates, IndexPairs
 from .collision_keys import (
     EDGE_EDGE,
     EDGE_VERTEX,
@@ -85,12 +85,12 @@ def _contributions(
     """Keys of collisions, some of them many times or ``FAR``, and what is added to their weights:
     in an order that the order of the candidates alone decides."""
     squared = distances * distances
-    edges, codes = candidates.edge_edges, np.empty(len(candidates.edge_edges), dtype=np.int64)
-    find_edge_edges(points, mesh, edges, squared, codes)
-    edges, codes = _contiguous(edges[codes != FAR]), codes[codes != FAR]
-    faces, places = candidates.face_vertices, np.empty(len(candidates.face_vertices), np.int64)
-    find_face_vertices(points, mesh, faces, squared, places)
-    faces, places = _contiguous(faces[places != FAR]), places[places != FAR]
+    codes = np.empty(len(candidates.edge_edges), dtype=np.int64)
+    find_edge_edges(points, mesh, candidates.edge_edges, squared, codes)
+    edges, codes = _contiguous(candidates.edge_edges[codes != FAR]), codes[codes != FAR]
+    places = np.empty(len(candidates.face_vertices), dtype=np.int64)
+    find_face_vertices(points, mesh, candidates.face_vertices, squared, places)
+    faces, places = _contiguous(candidates.face_vertices[places != FAR]), places[places != FAR]
     of_edges, of_faces = _empty(len(edges)), _empty(len(faces))
     loops.weigh_edge_edges(mesh, edges, codes, by_area, *of_edges)
     loops.weigh_face_vertices(mesh, faces, places, by_area, *of_faces)
@@ -179,7 +179,7 @@ def _empty(size: int) -> tuple[Indices, Values]:
     return np.empty(size, dtype=np.int64), np.empty(size)
 
 
-def _contiguous(pairs: NDArray[np.integer]) -> Indices:
+def _contiguous(pairs: IndexPairs) -> Indices:
     return np.ascontiguousarray(pairs, dtype=np.int64)
 
 

@@ -14,6 +14,7 @@ import math
 from typing import Any
 
 from ..compiled import compiled
+from .vectors import cross, dot, minus, scaled
 
 # A normal along which less than this share of the distance lies between the parts is not good
 # enough: where surfaces all but touch, rounding turns the way between closest points.
@@ -157,48 +158,3 @@ def unit(a: Any) -> Any:
 def clamped(share: float) -> float:
     """Between 0 and 1."""
     return min(max(share, 0.0), 1.0)
-
-
-@compiled()
-def minus(a: Any, b: Any) -> Any:
-    """a − b."""
-    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
-
-
-@compiled()
-def advanced(a: Any, time: float, b: Any) -> Any:
-    """a + time × b."""
-    return (a[0] + time * b[0], a[1] + time * b[1], a[2] + time * b[2])
-
-
-@compiled()
-def scaled(factor: float, a: Any) -> Any:
-    """factor × a."""
-    return (factor * a[0], factor * a[1], factor * a[2])
-
-
-@compiled()
-def dot(a: Any, b: Any) -> float:
-    """The product of two vectors."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@compiled()
-def cross(a: Any, b: Any) -> Any:
-    """a × b."""
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
-
-
-@compiled()
-def four_points(points: Any, a: int, b: int, c: int, d: int) -> Any:
-    """Rows of (V, 3)."""
-    return (
-        (points[a, 0], points[a, 1], points[a, 2]),
-        (points[b, 0], points[b, 1], points[b, 2]),
-        (points[c, 0], points[c, 1], points[c, 2]),
-        (points[d, 0], points[d, 1], points[d, 2]),
-    )

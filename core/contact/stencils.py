@@ -15,7 +15,7 @@ from .closest_features import CROSSING, INSIDE, between_edges, from_plane
 from .collision_keys import POINT_EDGE, POINT_FACE, POINTS
 from .normal_collisions import NormalCollisions
 from .topology import Points, Values
-from .vectors import cross, dot, minus, plus_scaled, times, vector_at
+from .vectors import advanced, cross, dot, four_points, minus, scaled
 
 NOTHING = (0.0, 0.0, 0.0)
 
@@ -31,7 +31,7 @@ def difference_of(feature: Any, x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
         return minus(x0, x1), 1.0, -1.0, 0.0, 0.0
     if feature == POINT_EDGE:
         t = dot(minus(x0, x1), minus(x2, x1)) / dot(minus(x2, x1), minus(x2, x1))
-        difference = plus_scaled(minus(x0, x1), -t, minus(x2, x1))
+        difference = advanced(minus(x0, x1), -t, minus(x2, x1))
         return difference, 1.0, t - 1.0, -t, 0.0
     if feature == POINT_FACE:
         difference, s, t = from_plane(x0, x1, x2, x3)
@@ -44,7 +44,7 @@ def difference_of(feature: Any, x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
 def turn_of_edge(a: Any, b: Any) -> Any:
     """By which the normal of the edge ab turns as a goes along that, in 1/m; b turns it back."""
     along = minus(b, a)
-    return times(1.0 / dot(along, along), along)
+    return scaled(1.0 / dot(along, along), along)
 
 
 @compiled()
@@ -54,9 +54,9 @@ def turns_of_plane(first: Any, second: Any) -> Any:
     a, b, c = dot(first, first), dot(first, second), dot(second, second)
     normal = cross(first, second)
     inverse = 1.0 / dot(normal, normal)
-    one = minus(times(c, first), times(b, second))
-    other = minus(times(a, second), times(b, first))
-    return times(inverse, one), times(inverse, other)
+    one = minus(scaled(c, first), scaled(b, second))
+    other = minus(scaled(a, second), scaled(b, first))
+    return scaled(inverse, one), scaled(inverse, other)
 
 
 @compiled()
@@ -64,10 +64,10 @@ def normal_jacobian_of(feature: Any, x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
     """For each vertex w, in 1/m: as vertices go by δx, the unit normal n turns by Σ w n·δx."""
     if feature == POINT_FACE:
         u, v = turns_of_plane(minus(x2, x1), minus(x3, x1))
-        return NOTHING, plus_scaled(u, 1.0, v), times(-1.0, u), times(-1.0, v)
+        return NOTHING, advanced(u, 1.0, v), scaled(-1.0, u), scaled(-1.0, v)
     if feature == POINT_EDGE:
         u = turn_of_edge(x1, x2)
-        return NOTHING, u, times(-1.0, u), NOTHING
+        return NOTHING, u, scaled(-1.0, u), NOTHING
     u, v = NOTHING, NOTHING
     if feature == CROSSING:
         u, v = turns_of_plane(minus(x1, x0), minus(x3, x2))
@@ -75,7 +75,7 @@ def normal_jacobian_of(feature: Any, x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
         u = turn_of_edge(x0, x1)
     elif feature < CROSSING and feature % 3 == INSIDE:
         v = turn_of_edge(x2, x3)
-    return u, times(-1.0, u), v, times(-1.0, v)
+    return u, scaled(-1.0, u), v, scaled(-1.0, v)
 
 
 @compiled()
@@ -99,17 +99,6 @@ def mollifier_of(square: Any, threshold: Any) -> Any:
 
 
 @compiled()
-def corners_of(points: Any, vertices: Any, k: Any) -> Any:
-    """Four rows of (V, 3) points."""
-    return (
-        vector_at(points, vertices[k, 0]),
-        vector_at(points, vertices[k, 1]),
-        vector_at(points, vertices[k, 2]),
-        vector_at(points, vertices[k, 3]),
-    )
-
-
-@compiled()
 def _evaluate(
     points: Any,
     vertices: Any,
@@ -120,7 +109,9 @@ def _evaluate(
     mollifiers: Any,
 ) -> None:
     for k in range(len(features)):
-        x0, x1, x2, x3 = corners_of(points, vertices, k)
+        x0, x1, x2, x3 = four_points(
+            points, vertices[k, 0], vertices[k, 1], vertices[k, 2], vertices[k, 3]
+        )
         difference, c0, c1, c2, c3 = difference_of(features[k], x0, x1, x2, x3)
         for i in range(3):
             differences[k, i] = difference[i]
@@ -134,7 +125,9 @@ def _evaluate(
 @compiled()
 def _turn(points: Any, vertices: Any, features: Any, jacobians: Any) -> None:
     for k in range(len(features)):
-        x0, x1, x2, x3 = corners_of(points, vertices, k)
+        x0, x1, x2, x3 = four_points(
+            points, vertices[k, 0], vertices[k, 1], vertices[k, 2], vertices[k, 3]
+        )
         rows = normal_jacobian_of(features[k], x0, x1, x2, x3)
         for i in range(3):
             jacobians[k, 0, i], jacobians[k, 1, i] = rows[0][i], rows[1][i]

@@ -59,8 +59,8 @@ class AdaptiveStiffness:
 
         Args:
             points: (V, 3) of the surface.
-            forces: (V, 3) all others, in newtons.
-            barrier_forces: (V, 3) of a barrier of κ = 1.
+            forces: (B, 3) all others on bodies, in newtons.
+            barrier_forces: (B, 3) those of a barrier of κ = 1.
         """
         diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
         self._closest, self._gap = CLOSEST * diagonal, math.inf

@@ -73,8 +73,8 @@ def topology(
     faces_around = np.bincount(faces.ravel(), minlength=len(rest))
     a, b, c = rest[faces].swapaxes(0, 1)
     thirds = np.repeat(np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0, 3)
-    vertex_areas = np.bincount(faces.ravel(), thirds, len(rest))
-    edge_areas = np.bincount(face_edges.ravel(), thirds, len(edges))
+    vertex_areas = _sums(thirds, faces.ravel(), len(rest))
+    edge_areas = _sums(thirds, face_edges.ravel(), len(edges))
     along = rest[edges[:, 1]] - rest[edges[:, 0]]
     return Topology(
         edges=edges,
@@ -108,4 +108,8 @@ def _grouped(groups: NDArray[np.integer[Any]], count: int) -> tuple[Indices, NDA
 def _means(values: Values, groups: Indices) -> Values:
     count = int(groups.max(initial=-1)) + 1
     numbers = np.bincount(groups, minlength=count)
-    return np.asarray(np.bincount(groups, values, count) / np.maximum(numbers, 1))
+    return _sums(values, groups, count) / np.maximum(numbers, 1)
+
+
+def _sums(values: Values, groups: NDArray[np.integer[Any]], count: int) -> Values:
+    return np.bincount(groups, weights=values, minlength=count).astype(np.float64)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -82,7 +83,8 @@ class Job:
 
     def write_solids(self, solids: Scene, reports: list[dict[str, Any]]) -> None:
         origin = {"run": digest(self.scene, self.settings), "version": version()}
-        self.__dict__.pop("_solids_file", None)
+        for cached in ("_solids_file", "_solids_checksum"):
+            self.__dict__.pop(cached, None)
         scene_file.save_scene(self._solids_path, solids, {**origin, "reports": reports})
 
     @property
@@ -116,7 +118,7 @@ class Job:
     @cached_property
     def _solids_file(self) -> tuple[Scene, dict[str, Any]]:
         solids, content = scene_file.load_scene(self._solids_path)
-        for name, hint in (("run", str), ("version", str), ("reports", list[dict])):
+        for name, hint in (("run", str), ("version", str), ("reports", list[dict[str, Any]])):
             if not conforms(content.get(name), hint):
                 raise DamageError(self._solids_path, f"{name} cannot be {content.get(name)!r}")
         for report in content["reports"]:
@@ -253,9 +255,11 @@ class Job:
         lost = found.lost(last)
         if not lost and (last_frame is not None or not found.damaged_lines):
             return ""
-        frames = "frame " if len(lost) == 1 else "frames "
-        frames += ", ".join(map(str, lost[:5])) + (" …" if len(lost) > 5 else "")
-        return f"{self.log_path} is damaged: how {frames if lost else 'its end'} went is lost"
+        which = "its end is"
+        if lost:
+            count = "the record of" if len(lost) == 1 else f"the records of {len(lost)} frames from"
+            which = f"{count} frame {lost[0]}" + (" is" if len(lost) == 1 else " on are")
+        return f"{self.log_path} is damaged: {which} lost"
 
     def append_record(self, record: log.Record) -> None:
         log.append(self.log_path, record)
@@ -289,7 +293,7 @@ class Job:
         frame, origin = state.pop("frame", None), state.pop("solids", None)
         if frame is None or frame.shape != () or frame.dtype.kind not in "iu" or frame < 0:
             raise DamageError(path, f"it cannot be of frame {frame}")
-        if origin is None or not np.array_equal(origin, self._solids_checksum):
+        if not np.array_equal(origin, self._solids_checksum):
             raise DamageError(path, "it is of other tetrahedra")
         if not all(np.isfinite(array).all() for array in state.values()):
             raise DamageError(path, "it holds a number that is not finite")
@@ -298,11 +302,10 @@ class Job:
     def _checkpoint_path(self, frame: int) -> Path:
         return self.folder / f"checkpoint_{frame % 2}.npz"
 
-    @property
+    @cached_property
     def _solids_checksum(self) -> NDArray[np.uint8]:
-        content = self._solids_file[1]
-        origin = files.checksum(content["run"], content["arrays"].encode())
-        return np.frombuffer(origin, np.uint8)
+        content = json.dumps(self._solids_file[1], sort_keys=True)
+        return np.frombuffer(files.checksum(self._solids_path.name, content.encode()), np.uint8)
 
     def remove_checkpoints(self, after: int = -1) -> None:
         """Those of later frames, and those that cannot be used."""

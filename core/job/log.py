@@ -31,6 +31,8 @@ _MEMBERS: dict[str, Any] = {
     "minimum_distance": float | None,
     "limited_steps": int,
     "held": list[str],
+    "unfolding": list[str],
+    "caught": list[str],
     "kinetic_energy": float | None,
     "elastic_energy": float | None,
     "potential_energy": float | None,
@@ -38,6 +40,7 @@ _MEMBERS: dict[str, Any] = {
     "minimum_j": float | None,
     "minimum_ground_distance": float | None,
 }
+_ABSENT: Any = object()
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,10 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
 
 
 def _check(record: Record) -> None:
-    """ValueError where a member is not what readers rely on."""
-    if conforms(record.get("frame"), int) and record["frame"] < 0:
-        raise ValueError("a frame before the start")
+    """ValueError where a member is not what readers rely on. Whole numbers are counts."""
     for name, hint in _MEMBERS.items():
-        if (name in record or name == "frame") and not conforms(record.get(name), hint):
-            raise ValueError(f"{name} cannot be {record.get(name)!r}")
+        value = record.get(name, _ABSENT)
+        if value is _ABSENT and name != "frame":
+            continue
+        if not conforms(value, hint) or (hint is int and value < 0):
+            raise ValueError(f"{name} cannot be {value!r}")

@@ -17,6 +17,9 @@ from ..scene import Scene
 from ..schema import check_members
 from ..version import version
 
+# As Blender's timeline goes no farther.
+MOST_FRAMES = 1_048_574
+
 Precision = Literal["float32", "float64"]
 # Those of ``integrators.choice``, which loads torch.
 INTEGRATORS = (
@@ -62,6 +65,8 @@ class Settings:
         object.__setattr__(self, "body_integrators", tuple(self.body_integrators))
         if self.frame_count < 1:
             raise SceneError("The end frame must come after the start frame.")
+        if self.frame_count > MOST_FRAMES:
+            raise SceneError(f"There can be at most {MOST_FRAMES} frames; simulate fewer.")
         if not 0.0 < self.frame_time < float("inf"):
             raise SceneError(f"The time of a frame must be above 0 s, not {self.frame_time:g}.")
         if self.substeps is not None and self.substeps < 1:

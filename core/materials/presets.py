@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from . import MODELS
 from .material import Material
 
-#: At which a loss factor is turned into inner damping, in Hz: a wobble that one can see.
+#: At which a loss factor is turned into stiffness damping, in Hz: a wobble that one can see.
 REFERENCE_FREQUENCY = 5.0
 
 #: Poisson's ratio of what keeps its volume. Published ratios of rubbers, gels and soft tissues lie

@@ -341,12 +341,17 @@ class IncrementalPotential:
         pattern, surface = self.pattern, contact.surface
         hessian = contact.hessian(positions, projected)
         unknown_of = pattern.unknown_of
+        own = torch.zeros((self.system.vertex_count, 3), dtype=torch.float64)
         if surface.selected is not None:
+            diagonal = hessian.diagonal().reshape(-1, 3)[: surface.body_count]
+            own[surface.selected] = torch.as_tensor(diagonal)
             bodies = unknown_of[surface.selected]
             unknown_of = np.full(len(surface.object_of), -1)
             unknown_of[: surface.body_count] = bodies
         else:
             hessian = surface.pull_back_matrix(hessian)
+            own[:] = torch.as_tensor(hessian.diagonal().reshape(-1, 3))
+        self._stiffness_of_contact = own.T.to(self.matrix.values)
         return Couplings.of(hessian, unknown_of, pattern.size, self.matrix.dtype)
 
     def way(
@@ -412,7 +417,12 @@ class IncrementalPotential:
         """(2, S) horizontal and vertical, of the vertices that may touch the ground, in N/m."""
         barrier, blocks = self.system.ground_barrier, self._without_ground
         assert barrier is not None
-        stiffness = torch.stack([0.5 * (blocks[:, 0] + blocks[:, 4]), blocks[:, 8]])
+        x, y, z = blocks[:, 0], blocks[:, 4], blocks[:, 8]
+        if self.contact is not None:
+            # What touches goes with what it touches, not each vertex on its own.
+            own = self._stiffness_of_contact[:, barrier.vertices]
+            x, y, z = x + own[0], y + own[1], z + own[2]
+        stiffness = torch.stack([0.5 * (x + y), z])
         # A Hessian that is not projected may hold less than inertia alone.
         return torch.maximum(stiffness, self._weight[barrier.vertices])
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..contact.mesh_contact import MeshContact
-from ..contact.surface import Points
+from ..contact.topology import Points
 from .incremental_potential import IncrementalPotential
 from .newton import Newton
 

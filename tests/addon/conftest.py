@@ -13,8 +13,16 @@ from numpy.typing import NDArray
 
 import supple
 from supple.addon import solver_environment
+from supple.addon.capture import capture
+from supple.addon.playback import Playback
+from supple.core.discretize import discretize
+from supple.core.job import Job
 
 AddBody = Callable[..., bpy.types.Object]
+Play = Callable[..., tuple[Job, Playback]]
+
+#: How far everything drifts in a frame of ``play``, in metres.
+STEP = np.array([0.1, 0.2, 0.3])
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -61,6 +69,31 @@ def add_body(scene: bpy.types.Scene) -> AddBody:
     return add
 
 
+def write_frames(job: Job, last: int, wobble: bool = False) -> None:
+    """Frames in which everything drifts by ``STEP``; with ``wobble`` each vertex shakes as well."""
+    vertices = np.concatenate([body.mesh.vertices for body in job.solids.bodies])
+    shake = np.random.default_rng(3).normal(scale=0.1 * wobble, size=(last + 1, *vertices.shape))
+    for index in range(last + 1):
+        job.write_frame(index, vertices + index * STEP + shake[index])
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Play:
+    """Plays a scene as if it had been simulated up to a frame."""
+
+    def begin(last: int, wobble: bool = False) -> tuple[Job, Playback]:
+        captured = capture(bpy.context)
+        job = Job.create(tmp_path / "job", captured.scene, captured.settings)
+        job.write_solids(*discretize(captured.scene))
+        write_frames(job, last, wobble)
+        shown = Playback(job, captured)
+        while shown.extend(last, 1.0):
+            shown.attach()
+        return job, shown
+
+    return begin
+
+
 @pytest.fixture
 def solver() -> None:
     """Tests that use it start a worker."""
@@ -82,3 +115,11 @@ def world_positions(obj: bpy.types.Object, frame: int) -> NDArray[np.float64]:
     matrix = np.array(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world)
     moved: NDArray[np.float64] = local @ matrix[:3, :3].T + matrix[:3, 3]
     return moved
+
+
+def set_linear(obj: bpy.types.Object) -> None:
+    """Lets the animation of an object go straight from keyframe to keyframe."""
+    action = obj.animation_data.action
+    for curve in action.layers[0].strips[0].channelbags[0].fcurves:
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"

@@ -6,7 +6,10 @@ from __future__ import annotations
 import bpy
 import pytest
 
-from supple.addon import capture
+from supple.addon import capture, selection
+from supple.addon.panels.main import SUPPLE_PT_main
+
+from .layout import drawn
 
 
 @pytest.fixture
@@ -46,6 +49,26 @@ def test_the_ground_stays_once_there_is_a_soft_body(scene, cube):
 def test_a_soft_body_is_not_added_twice(cube):
     bpy.ops.supple.add()
     assert not bpy.ops.supple.add.poll()
+
+
+@pytest.mark.parametrize(
+    ("add", "kind"),
+    [
+        (lambda: bpy.ops.object.text_add(), "text"),
+        (lambda: bpy.ops.curve.primitive_bezier_circle_add(), "curve"),
+        (lambda: bpy.ops.surface.primitive_nurbs_surface_sphere_add(), "surface"),
+        (lambda: bpy.ops.object.metaball_add(), "metaball"),
+    ],
+)
+def test_what_can_be_converted_says_how(scene, add, kind):
+    add()
+    name = bpy.context.object.name
+    cure = f"{name} is a {kind}, not a mesh; choose Object › Convert › Mesh first."
+    assert selection.why_none(bpy.context) == cure
+    assert ("INFO", cure) in drawn(SUPPLE_PT_main, bpy.context.object).texts
+    assert not bpy.ops.supple.simulate.poll()
+    bpy.ops.object.convert(target="MESH")
+    assert selection.candidates(bpy.context) == [bpy.context.object]
 
 
 def test_remove_keeps_the_settings_for_the_next_time(cube):

@@ -12,10 +12,13 @@ import pytest
 
 from supple.addon.bake import shape_keys
 from supple.addon.capture import capture
+from supple.addon.surfaces import own_shape
 from supple.core.integrators.choice import NAMES
 from supple.core.job import Settings
 from supple.core.materials import MODELS
 from supple.core.scene import SurfaceMesh
+
+from .conftest import set_linear
 
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2
 
@@ -252,9 +255,69 @@ def test_every_soft_body_is_captured_and_no_other_object(add_body):
     assert [body.name for body in captured().scene.bodies] == ["A", "B"]
 
 
-def set_linear(obj):
-    action = obj.animation_data.action
-    bag = action.layers[0].strips[0].channelbags[0]
-    for curve in bag.fcurves:
-        for point in curve.keyframe_points:
-            point.interpolation = "LINEAR"
+def test_pins_on_a_turning_object_go_round_with_it(scene, add_body):
+    obj = add_body(location=(2, 0, 0))
+    pin(obj, [7])
+    for frame, angle in ((1, 0.0), (4, math.pi / 2)):
+        obj.rotation_euler = (0.0, 0.0, angle)
+        obj.keyframe_insert("rotation_euler", frame=frame)
+    set_linear(obj)
+    x, y, z = obj.data.vertices[7].co
+    path = captured().scene.bodies[0].skin.pin_path[:, 0]
+    for index, angle in enumerate(np.linspace(0.0, math.pi / 2, 4)):
+        cos, sin = math.cos(angle), math.sin(angle)
+        expected = (2 + cos * x - sin * y, sin * x + cos * y, z)
+        np.testing.assert_allclose(path[index], expected, atol=1e-5)
+
+
+def test_unit_scale_reaches_the_path_of_pins(scene, add_body):
+    scene.unit_settings.scale_length = 0.1
+    obj = add_body()
+    pin(obj, [0])
+    for frame, x in ((1, 0.0), (4, 3.0)):
+        obj.location.x = x
+        obj.keyframe_insert("location", frame=frame)
+    skin = captured().scene.bodies[0].skin
+    np.testing.assert_allclose(skin.pin_path[0, 0], skin.points[0], atol=1e-6)
+    np.testing.assert_allclose(skin.pin_path[3, 0] - skin.points[0], [0.3, 0, 0], atol=1e-6)
+
+
+def test_the_resolution_counts_cells_along_the_longest_side(add_body):
+    add_body(scale=(1, 5, 2)).supple.resolution = 10
+    assert captured().scene.bodies[0].mesh.edge_length == pytest.approx(0.5)
+
+
+def test_unit_scale_reaches_the_tolerance(scene, add_body):
+    scene.unit_settings.scale_length = 0.01
+    add_body()
+    scene.supple.integrator, scene.supple.step_tolerance = "adaptive_midpoint", 1e-3
+    assert captured().settings.step_tolerance == pytest.approx(1e-5)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ("KEY_LINEAR",) * 5,
+        ("KEY_CARDINAL",) * 5,
+        ("KEY_CATMULL_ROM",) * 5,
+        ("KEY_BSPLINE",) * 5,
+        ("KEY_LINEAR", "KEY_BSPLINE", "KEY_CARDINAL", "KEY_LINEAR", "KEY_CATMULL_ROM"),
+    ],
+)
+def test_absolute_shape_keys_are_taken_as_blender_shows_them(add_body, kinds):
+    obj = add_body()
+    obj.shape_key_add(name="Basis")
+    random = np.random.default_rng(2)
+    for _ in range(4):
+        key = obj.shape_key_add(from_mix=False)
+        key.points.foreach_set("co", random.normal(size=24).astype(np.float32))
+    keys = obj.data.shape_keys
+    for block, kind in zip(keys.key_blocks, kinds, strict=True):
+        block.interpolation = kind
+    keys.use_relative = False
+    for time in (-3.0, 0.0, 2.5, 10.0, 13.0, 26.0, 37.5, 40.0, 55.0):
+        keys.eval_time = time
+        bpy.context.view_layer.update()
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        shown = [tuple(v.co) for v in obj.evaluated_get(depsgraph).data.vertices]
+        np.testing.assert_allclose(own_shape(obj, depsgraph), shown, atol=1e-5, err_msg=str(time))

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,6 +73,47 @@ def test_simulate_ends_with_the_job_folder_and_goes_on_where_it_stopped(
     again, _ = supple_says("simulate", scene_file, "--cache", tmp_path)
     assert Path(again.splitlines()[-1]) == folder
     assert Job(folder).frame_path(1).stat().st_mtime_ns == simulated
+
+
+@pytest.mark.usefixtures("solver")
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C goes to a whole console there")
+def test_ctrl_c_ends_it_with_one_line_and_the_frames_so_far(
+    scene_file: Path, tmp_path: Path
+) -> None:
+    words = ["simulate", str(scene_file), "--cache", str(tmp_path), "--frames", "1-9999"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "supple", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not list(tmp_path.glob("*/frames/000002.npy")):
+        assert running.poll() is None
+        time.sleep(0.01)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the worker, too
+    out, error = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert error.splitlines()[-1].startswith("supple: stopped; the frames so far are kept")
+    assert "Traceback" not in out + error
+    (folder,) = tmp_path.iterdir()
+    assert Job(folder).damaged_frames(2) == {}
+
+
+@pytest.mark.usefixtures("solver")
+def test_what_is_ignored_is_printed_and_no_line_twice(tmp_path: Path) -> None:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.object.effector_add(type="WIND")
+    bpy.ops.mesh.primitive_cube_add(location=(0.0, 0.0, 2.0))
+    bpy.context.object.supple.enabled = True
+    bpy.context.object.supple.resolution = 3
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 11, 40
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "windy.blend"))
+    out, _ = supple_says("simulate", tmp_path / "windy.blend", "--cache", tmp_path)
+    said = [line for line in out.splitlines() if line.startswith("Supple: ")]
+    assert said[0].startswith("Supple: Warning: Wind: its force field does not act on soft bodies")
+    assert len(said) == len(set(said))
+    assert said[-1].startswith("Supple: Simulated frames 11 to 40.")
 
 
 @pytest.mark.usefixtures("solver")

@@ -6,9 +6,21 @@ from __future__ import annotations
 import bpy
 import pytest
 
-from supple.addon import actions, intersections, playback, runs
+from supple.addon import (
+    actions,
+    intersections,
+    panels,
+    playback,
+    runs,
+    solver_environment,
+    standby,
+)
+from supple.addon.panels.body import SUPPLE_PT_body
 from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.panels.material import SUPPLE_PT_material
+from supple.addon.panels.mesh import SUPPLE_PT_mesh
+from supple.addon.panels.simulation import SUPPLE_PT_simulation
+from supple.core.errors import SuppleError
 from supple.core.intersection_report import IntersectionReport
 from supple.core.job import Job
 
@@ -89,6 +101,58 @@ def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(a
         *("Model", "Stiffness (Pa)", "Poisson's Ratio", "Density (kg/m³)"),
         *("Damping (1/s)", "Stiffness Damping (s)", "Viscosity (Pa s)"),
     ]
+
+
+def test_contact_that_lacks_its_package_offers_to_install_it(scene, add_body, monkeypatch):
+    body = add_body()
+    monkeypatch.setattr(solver_environment, "why_no_contact", lambda: "Contact needs ipctk.")
+    assert "supple.install_solver" not in drawn(SUPPLE_PT_main, body).buttons
+    add_body("Other", location=(3, 0, 0))
+    layout = drawn(SUPPLE_PT_main, body)
+    assert layout.texts[0] == ("ERROR", "Contact needs ipctk.")
+    assert layout.buttons[:2] == ["supple.install_solver", "supple.doctor"]
+    with pytest.raises(SuppleError, match=r"Contact needs ipctk\."):
+        runs.Simulation(bpy.context)
+    scene.supple.contact = "never"
+    assert "supple.install_solver" not in drawn(SUPPLE_PT_main, body).buttons
+
+
+def test_a_worker_that_compiles_shows_how_far_it_is(scene, add_body, monkeypatch):
+    body = add_body()
+    monkeypatch.setattr(standby, "progress", lambda: 0.4)
+    assert ("", runs.PREPARING) in drawn(SUPPLE_PT_main, body).texts
+    monkeypatch.setattr(standby, "progress", lambda: None)
+    assert ("", runs.PREPARING) not in drawn(SUPPLE_PT_main, body).texts
+
+
+def test_the_report_on_tetrahedra_is_of_the_active_body(scene, add_body):
+    first, second = add_body("First"), add_body("Second", location=(3, 0, 0))
+    second.supple.resolution = 3
+    bpy.ops.supple.tetrahedralize()
+    (one,), (other,) = (drawn(SUPPLE_PT_mesh, body).texts for body in (first, second))
+    assert one != other
+    assert one[1] == first.supple.mesh_report
+    first.name = "Renamed"
+    assert drawn(SUPPLE_PT_mesh, first).texts == [one]
+
+
+def test_the_cache_shows_where_it_is(scene, tmp_path):
+    scene.supple.use_scene_range = False
+    assert str(tmp_path / "cache") in drawn(SUPPLE_PT_simulation, None).texts[-1][1]
+    scene.supple.cache_folder = "//beside"
+    assert "not saved yet" in drawn(SUPPLE_PT_simulation, None).texts[-1][1]
+
+
+def test_panels_of_a_body_and_of_the_scene_are_apart(scene, add_body):
+    body = add_body("Jelly")
+    assert drawn(SUPPLE_PT_body, body).texts == [("NONE", "Body: Jelly")]
+    for panel in panels.CLASSES:
+        settings = set(drawn(panel, body).settings) - {"frame_start", "frame_end"}
+        parent = getattr(panel, "bl_parent_id", "")
+        if parent == "SUPPLE_PT_body":
+            assert settings <= set(dir(body.supple)) and settings
+        if parent == "SUPPLE_PT_scene":
+            assert settings <= set(dir(scene.supple)) and settings
 
 
 def test_what_intersects_is_said_with_two_cures(scene, add_body, tmp_path):

@@ -3,46 +3,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
 import numpy as np
 import pytest
 
 from supple.addon import pc2, playback
 from supple.addon.capture import capture
-from supple.addon.playback import Playback
-from supple.core.discretize import discretize
 from supple.core.errors import SuppleError
-from supple.core.job import Job
 
-from .conftest import evaluated_positions, world_positions
-
-STEP = np.array([0.1, 0.2, 0.3])
-
-
-def write_frames(job: Job, last: int) -> None:
-    """Frames in which everything drifts by ``STEP`` metres a frame."""
-    vertices = np.concatenate([body.mesh.vertices for body in job.solids.bodies])
-    for index in range(last + 1):
-        job.write_frame(index, vertices + index * STEP)
-
-
-@pytest.fixture
-def play(tmp_path: Path):
-    """Plays a scene as if it had been simulated up to a frame."""
-
-    def begin(last: int) -> tuple[Job, Playback]:
-        captured = capture(bpy.context)
-        job = Job.create(tmp_path / "job", captured.scene, captured.settings)
-        job.write_solids(*discretize(captured.scene))
-        write_frames(job, last)
-        shown = Playback(job, captured)
-        while shown.extend(last, 1.0):
-            shown.attach()
-        return job, shown
-
-    return begin
+from .conftest import STEP, evaluated_positions, world_positions, write_frames
 
 
 def test_each_scene_frame_shows_its_simulated_frame(scene, add_body, play):
@@ -163,7 +132,8 @@ def test_a_playback_file_that_is_gone_or_cut_off_is_told(add_body, play, tmp_pat
     obj = add_body()
     job, _ = play(3)
     path = job.folder / "playback" / "0.pc2"
-    path.write_bytes(path.read_bytes()[:-1])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
     with pytest.raises(SuppleError, match="is cut off"):
         playback.read(obj)
     path.write_bytes(b"")
@@ -174,7 +144,50 @@ def test_a_playback_file_that_is_gone_or_cut_off_is_told(add_body, play, tmp_pat
         playback.read(obj)
 
 
+def test_no_bit_of_a_playback_file_can_change_unnoticed(add_body, play):
+    obj = add_body()
+    job, _ = play(3)
+    path = job.folder / "playback" / "0.pc2"
+    whole = path.read_bytes()
+    before, _ = playback.read(obj)
+    # Three numbers of the header say nothing here: the version, the first frame, and the step.
+    silent = {*range(12, 16), *range(20, 28)}
+    for place in {*range(0, len(whole), 7), *range(40)} - silent:
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+        with pytest.raises(SuppleError, match=r"0\.pc2 is .*Simulate again"):
+            playback.read(obj)
+    path.write_bytes(whole)
+    np.testing.assert_array_equal(playback.read(obj)[0], before)
+
+
 def test_a_playback_file_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "playback").write_text("a file where a folder should be")
     with pytest.raises(SuppleError, match="cannot be written"):
         pc2.create(tmp_path / "playback" / "0.pc2", 8)
+
+
+def test_the_frame_that_was_shown_last_counts_from_the_start(scene, add_body, play):
+    scene.frame_start, scene.frame_end = 11, 14
+    add_body()
+    _, shown = play(2)
+    assert (shown.last_frame, shown.last_shown) == (2, 13)
+
+
+def test_a_run_that_starts_elsewhere_is_shown_from_there(scene, add_body, play):
+    obj = add_body()
+    rest = world_positions(obj, 1)
+    play(3)
+    scene.frame_start, scene.frame_end = 21, 24
+    play(3)
+    for index in range(4):
+        np.testing.assert_allclose(world_positions(obj, 21 + index), rest + index * STEP, atol=1e-5)
+    assert playback.read(obj)[1] == 21
+
+
+def test_no_frame_is_taken_over_twice(add_body, play):
+    add_body()
+    job, shown = play(2)
+    assert not shown.extend(2, 1.0)
+    write_frames(job, 3)
+    assert shown.extend(3, 1.0)
+    assert len(pc2.read(job.folder / "playback" / "0.pc2")) == 4

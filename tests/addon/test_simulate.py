@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from supple.addon import actions, playback, runs, session
+from supple.core.errors import SuppleError
 from supple.core.job import Job
 
 from .conftest import evaluated_positions, world_positions
@@ -29,7 +30,74 @@ def test_a_pinned_vertex_follows_its_animated_object(scene, add_body):
     moved = world_positions(obj, 4) - rest
     np.testing.assert_allclose(moved[top], np.tile([0.03, 0, 0], (4, 1)), atol=1e-5)
     assert np.abs(moved[~top]).max() > 1e-4
-    assert said[0] == "Filling with tetrahedra"
+    assert said[0] in ("Filling with tetrahedra", runs.PREPARING)
+
+
+def test_a_selected_mesh_becomes_the_first_soft_body(scene):
+    scene.supple.ground_height = 0.0
+    bpy.ops.mesh.primitive_cube_add(location=(0, 0, 3))
+    cube = bpy.context.object
+    cube.supple.resolution = 2
+    assert bpy.ops.supple.simulate() == {"FINISHED"}
+    assert cube.supple.enabled
+    assert cube.modifiers[0].type == "MESH_CACHE"
+
+
+def test_a_second_mesh_becomes_what_is_chosen(scene, add_body):
+    add_body()
+    bpy.ops.mesh.primitive_plane_add(location=(0, 0, -3))
+    plane = bpy.context.object
+    for choice, soft, collider in (
+        ("leave", False, False),
+        ("ask", False, False),  # without a window there is nobody to ask
+        ("collider", False, True),
+        ("soft", False, True),  # it is a collider by now
+    ):
+        assert bpy.ops.supple.simulate(newcomers=choice) == {"FINISHED"}
+        assert (plane.supple.enabled, plane.supple.collider) == (soft, collider)
+    bpy.ops.mesh.primitive_cube_add(location=(0, 0, 3))
+    bpy.ops.supple.simulate(newcomers="soft")
+    assert bpy.context.object.supple.enabled
+
+
+def test_nothing_selected_and_nothing_soft_leaves_nothing_to_simulate(scene):
+    assert not bpy.ops.supple.simulate.poll()
+
+
+def test_frames_are_told_as_the_timeline_counts_them(scene, add_body):
+    add_body()
+    scene.frame_start, scene.frame_end = 100, 105
+    run = runs.Simulation(bpy.context)
+    assert run.describe() in ("Filling with tetrahedra", runs.PREPARING)
+    said = []
+    while run.step():
+        said.append(run.describe())
+    assert said[-1].startswith("Simulating frame 10") and said[-1].endswith(" of 105")
+    assert run.finish(bpy.context).startswith("Simulated frames 100 to 105.")
+    scene.frame_end = 250
+    run = runs.Simulation(bpy.context)
+    while run.step() and run.playback.last_frame < 7:
+        pass
+    shown = 100 + run.playback.last_frame
+    assert run.cancel() == f"Cancelled after frame {shown} of 250; Simulate goes on from there."
+
+
+def test_what_the_solver_says_of_a_frame_is_told_of_the_timeline_s(scene, add_body):
+    add_body()
+    scene.supple.integrator, scene.supple.step_tolerance = "adaptive_midpoint", 1e-18
+    scene.frame_start, scene.frame_end = 100, 105
+    with pytest.raises(SuppleError, match=r"^Cube: frame 101 needs steps below"):
+        actions.simulate(bpy.context)
+
+
+def test_a_log_says_each_thing_once(scene, add_body, monkeypatch):
+    add_body()
+    monkeypatch.setattr(runs, "SAY_SECONDS", 0.0)
+    scene.frame_end = 12
+    said: list[str] = []
+    actions.simulate(bpy.context, said.append)
+    assert len(said) == len(set(said))
+    assert said[-1] == "Simulating frame 12 of 12"
 
 
 def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body):

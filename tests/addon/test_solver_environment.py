@@ -102,6 +102,33 @@ def test_outside_blenders_extensions_the_cure_is_pip(tmp_path: Path) -> None:
         solver_environment.worker_command(tmp_path)
 
 
+# Contact
+
+
+def test_contact_without_its_package_is_refused_with_the_button_that_helps(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path / "empty")])
+    put_torch(folder)
+    with pytest.raises(SuppleError, match=r"ipctk.*Choose Install Solver, or set Contact to Never"):
+        solver_environment.check_contact()
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    assert "not made for this machine (riscv64)" in solver_environment.why_no_contact()
+    (folder / "ipctk").mkdir()
+    (folder / "ipctk" / "__init__.py").touch()
+    assert solver_environment.why_no_contact() == ""
+
+
+def test_a_named_python_says_itself_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path / "empty")])
+    python = tmp_path / "python"
+    python.touch()
+    name_python(monkeypatch, python)
+    assert solver_environment.why_no_contact() == ""
+
+
 # Starting
 
 

@@ -81,6 +81,39 @@ def test_one_of_another_python_is_not_used(job: Job, monkeypatch: pytest.MonkeyP
     assert _ends(running) is State.FINISHED
 
 
+def test_one_that_only_fills_meshes_is_another(job: Job) -> None:
+    standby.prepare()
+    waiting = standby._ready
+    assert waiting is not None
+    filling = session.start(job, mesh_only=True)
+    assert filling._process is not waiting.process
+    assert _ends(filling) is State.FINISHED
+    assert standby._ready is waiting and waiting.process.poll() is None
+
+
+def test_it_compiles_everything_and_marks_that(monkeypatch, tmp_path: Path) -> None:
+    _, environment = solver_environment.worker_command()
+    assert not environment["NUMBA_CACHE_DIR"].startswith(str(solver_environment.ROOT / "core"))
+    standby.prepare()
+    end = time.monotonic() + 240.0
+    while not standby._is_compiled() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert standby._is_compiled()
+    standby.stop()
+    standby.prepare_unless_compiled()
+    assert standby._ready is None
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    standby.prepare_unless_compiled()
+    anew: standby._Standby | None = standby._ready
+    assert anew is not None
+    while standby.progress() is None and time.monotonic() < end:
+        time.sleep(0.05)
+    assert 0.0 <= standby.progress() < 1.0
+    standby.stop()
+    assert standby.progress() is None
+    assert not anew.output.exists()
+
+
 def test_it_ends_with_blender() -> None:
     standby.prepare()
     assert standby._ready is not None

@@ -97,4 +97,4 @@ def test_a_damaged_log_is_named(job: Job) -> None:
     steps, warning = told(job, IMPLICIT, IMPLICIT | {"converged": False})
     assert steps.startswith("Implicit Euler, 1 step")
     assert "1 frame did not reach" in warning
-    assert warning.endswith("log.jsonl is damaged: how its end went is lost")
+    assert warning.endswith("log.jsonl is damaged: its end is lost")

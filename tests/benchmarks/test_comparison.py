@@ -29,6 +29,7 @@ def test_a_ratio_is_to_the_quickest_run_that_is_as_exact() -> None:
     assert cell(OWN, [_run(5.0, 0.03)], REFERENCE) == "5.0"
     assert cell(OWN, [_run(6.0, 0.02)], REFERENCE) == "6.0"
     assert cell(OWN, [_run(6.0, 0.015)], REFERENCE) == "1.5"
+    assert cell(OWN, [_run(8.0, 0.01)], REFERENCE) == "2.0"
 
 
 def test_of_several_numbers_of_steps_the_one_that_suits_the_engine_best_counts() -> None:

@@ -31,6 +31,16 @@ def test_a_figure_measured_anew_makes_a_quoted_sentence_wrong(figures: dict[str,
     assert files == ["README.md", "docs/architecture.md"]
 
 
+def test_what_automatic_takes_is_quoted_as_soon_as_it_is_measured(figures: dict[str, Any]) -> None:
+    changed = deepcopy(figures)
+    taken = {"integrator": "Symplectic Euler", "steps_a_frame": 33.0, "mean_ms": 77.4}
+    changed["implicit_frame"]["15 K tets"]["automatic"] = taken
+    ((file, sentence),) = quotes.missing(changed, ROOT)
+    assert file == "README.md"
+    assert sentence.endswith("Symplectic Euler in 33 steps for such a body alone: 77 ms.")
+    assert "15 K tets: Symplectic Euler, 33 steps a frame, 77 ms" in page.text(changed)
+
+
 def test_line_breaks_do_not_make_a_sentence_wrong(figures: dict[str, Any], tmp_path: Path) -> None:
     for file, sentences in quotes.sentences(figures).items():
         (tmp_path / file).parent.mkdir(exist_ok=True)

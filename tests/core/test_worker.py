@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -243,7 +245,7 @@ def test_a_damaged_log_is_named_and_costs_no_frame(whole: Job, tmp_path: Path) -
     job.log_path.write_bytes(b"\n".join(lines))
     done = _run(job.folder)
     assert done.returncode == 0
-    assert "log.jsonl is damaged: how frames 3, 7 went is lost" in done.stdout
+    assert "log.jsonl is damaged: the records of 2 frames from frame 3 on are lost" in done.stdout
     assert [r["frame"] for r in job.records()] == [n for n in range(101) if n not in (3, 7)]
 
 
@@ -314,7 +316,7 @@ def test_a_folder_that_is_no_job_is_refused_in_one_line(tmp_path: Path) -> None:
     done = _run(tmp_path)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "scene.json cannot be read" in done.stderr
+    assert "scene.json is missing" in done.stderr
 
 
 def test_a_body_that_cannot_be_simulated_is_named(tmp_path: Path) -> None:
@@ -340,6 +342,39 @@ def test_the_worker_ends_when_its_parent_closes_the_pipe(tmp_path: Path) -> None
     assert worker.stdin is not None
     worker.stdin.close()
     assert worker.wait(timeout=5) != 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C goes to a whole console there")
+@pytest.mark.parametrize("sign", ["lock", "frames/000002.npy"])
+def test_ctrl_c_ends_it_with_one_line_and_the_frames_so_far(tmp_path: Path, sign: str) -> None:
+    """While the solver loads, and while it works."""
+    job = _job(tmp_path, 100000)
+    worker = subprocess.Popen(
+        [*COMMAND, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not (tmp_path / sign).exists():
+        assert worker.poll() is None
+        time.sleep(0.001)
+    worker.send_signal(signal.SIGINT)
+    _, error = worker.communicate(timeout=60)
+    assert worker.returncode == 130
+    assert error == "stopped; the frames so far are kept, and the same command goes on\n"
+    reached = job.last_frame()
+    assert job.damaged_frames(reached) == {}
+    _job(tmp_path, max(reached, 1))
+    assert _run(tmp_path).returncode == 0
+
+
+def test_output_that_nobody_reads_costs_no_frame(tmp_path: Path) -> None:
+    job = _job(tmp_path, 3)
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*COMMAND, str(tmp_path)], stdout=writing, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert job.last_frame() == 3
 
 
 @pytest.fixture
@@ -373,6 +408,69 @@ def test_a_full_disk_is_named_and_the_job_resumes_once_there_is_room(
     assert _run(small_disk).returncode == 0
     assert job.frame_path(100).read_bytes() == whole.frame_path(100).read_bytes()
     assert [record["frame"] for record in job.records()] == list(range(101))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs mount")
+def test_a_finished_job_on_a_full_disk_is_fine(small_disk: Path) -> None:
+    _job(small_disk, 2)
+    assert _run(small_disk).returncode == 0
+    with contextlib.suppress(OSError):
+        (small_disk / "much").write_bytes(bytes(1 << 20))
+    done = _run(small_disk)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs mount")
+def test_a_full_disk_for_compiled_loops_is_named(small_disk: Path, tmp_path: Path) -> None:
+    _job(tmp_path / "job", 2)
+    with contextlib.suppress(OSError):
+        (small_disk / "much").write_bytes(bytes(1 << 20))
+    done = subprocess.run(
+        [*COMMAND, str(tmp_path / "job")],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(small_disk)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: The disk is full: {small_disk}")
+    assert done.stderr.count("\n") == 1
+
+
+@contextlib.contextmanager
+def _read_only(folder: Path) -> Iterator[None]:
+    if os.geteuid() != 0:
+        for path in (folder / "frames", folder):
+            path.chmod(0o555)
+        yield
+        for path in (folder, folder / "frames"):
+            path.chmod(0o755)
+        return
+    # To root all folders are open: it needs a file system that is read only.
+    mounts = (["--bind", str(folder), str(folder)], ["-o", "remount,bind,ro", str(folder)])
+    if any(subprocess.run(["mount", *words], check=False).returncode for words in mounts):
+        pytest.skip("root needs the right to mount, to have a folder that is read only")
+    yield
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs mount or permissions")
+def test_a_finished_job_is_read_where_nothing_can_be_written_and_another_is_refused(
+    tmp_path: Path,
+) -> None:
+    _job(tmp_path, 2)
+    assert _run(tmp_path).returncode == 0
+    with _read_only(tmp_path):
+        done = _run(tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "all frames up to 2 are there" in done.stdout
+    _job(tmp_path, 3)
+    with _read_only(tmp_path):
+        done = _run(tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {tmp_path / 'lock'} cannot be written: ")
+    assert done.stderr.endswith("Choose another cache folder, then simulate again.\n")
+    assert done.stderr.count("\n") == 1
 
 
 def test_bodies_that_intersect_are_told_with_where_and_the_next_attempt_forgets(tmp_path) -> None:

@@ -51,3 +51,28 @@ def test_the_derivative_of_a_law_is_its_finite_difference(name: str) -> None:
         shift[row, column] = h
         rise = (law.stress(f + shift) - law.stress(f - shift)) / (2.0 * h)
         np.testing.assert_allclose(elasticity[:, :, row, column], rise, rtol=1e-6, atol=1e-3)
+
+
+def test_adaptive_symplectic_euler_falls_off_the_parabola_by_what_its_tolerance_allows() -> None:
+    (method,) = (m for m in methods() if m.name == "adaptive_symplectic_euler")
+    tolerance, gravity, seconds = 1e-4, 9.81, 2.0
+    assert method.usual().tolerance == tolerance
+    # A step and its two halves, from rest; the difference of the two is the tolerance.
+    step = 2.0 * np.sqrt(tolerance / gravity)
+    whole, half = gravity * step**2, 0.5 * step
+    halves = gravity * half**2 + half * gravity * 2.0 * half
+    assert whole - halves == pytest.approx(tolerance)
+    too_far = (halves - 0.5 * gravity * step**2) * seconds / step
+    assert method.fall_error(seconds, gravity) == pytest.approx(too_far)
+
+
+def test_schemes_that_fall_the_parabola_may_not_leave_it() -> None:
+    others = [m for m in methods() if m.name != "adaptive_symplectic_euler"]
+    assert all(method.fall_error(2.0, 9.81) == 0.0 for method in others)
+
+
+def test_a_slack_is_that_of_its_subject_alone() -> None:
+    (method,) = (m for m in methods() if m.name == "adaptive_midpoint")
+    assert method.share(1e-4, "rest") == 0.01
+    assert method.share(0.03, "rest") == 0.03
+    assert method.share(1e-4, "damping") == 1e-4

@@ -51,3 +51,31 @@ def test_a_picture_is_drawn_where_the_page_shows_one(tmp_path: Path) -> None:
     (link,) = re.findall(r"\(pictures/(.*)\)", page.section("shown", shown))
     assert [path.name for path in tmp_path.iterdir()] == [link]
     assert "pictures/" not in page.section("fall", HOLDS)
+
+
+def test_wide_tolerances_and_own_references_are_listed_with_their_reasons() -> None:
+    loose = Subject(
+        "Loose",
+        "",
+        "",
+        [
+            near("approach", 0.7, 0.75, 0.07, "mm", reason="a half-space is not a ball"),
+            at_most("drift", 0.1, 0.2, own=True, reason="as measured once"),
+        ],
+    )
+    first, *sections = page.text({"fall": HOLDS, "loose": loose}).split("\n## ")
+    wide, own, *subjects = sections
+    assert wide.startswith("Wide tolerances")
+    assert "| Loose | approach | 0.75 ± 0.07 | a half-space is not a ball |" in wide
+    assert "drift" not in wide
+    assert own.startswith("References of the solver's own")
+    assert "| Loose | drift | ≤ 0.2 (own) | as measured once |" in own
+    assert "approach" not in own
+    assert [text.splitlines()[0] for text in subjects] == ["Free fall", "Loose"]
+    assert "| drift | 0.1 | ≤ 0.2 (own) |" in subjects[1]
+    assert "(#references-of-the-solvers-own)" in first
+
+
+def test_where_nothing_is_wide_or_own_nothing_is_listed() -> None:
+    assert "## Wide" not in page.text({"fall": HOLDS})
+    assert "## References" not in page.text({"fall": HOLDS})

@@ -12,8 +12,8 @@ from supple.verification.expected import INTEGRATORS
 from supple.verification.run import outcome
 from supple.verification.subjects import free_fall
 
-GOOD = Subject("Good", "", "", [near("fall", 1.0, 1.0, 0.1)])
-BAD = Subject("Bad", "", "", [near("fall", 2.0, 1.0, 0.1)])
+GOOD = Subject("Good", "", "", [near("fall", 1.0, 1.0, 0.01)])
+BAD = Subject("Bad", "", "", [near("fall", 2.0, 1.0, 0.01)])
 
 
 def _carried_out(monkeypatch: pytest.MonkeyPatch, **subjects: Subject) -> None:

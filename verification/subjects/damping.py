@@ -97,7 +97,9 @@ def _stiffness_check(
 ) -> Check:
     seconds = PERIODS * 2.0 * math.pi / frequency
     found = -math.log(damped[-1] / free[-1]) / (2.0 * frequency * seconds)
-    return within(f"{method.label}: damping ratio by stiffness", found, RATIO, method.share(0.03))
+    return within(
+        f"{method.label}: damping ratio by stiffness", found, RATIO, method.share(0.03, "damping")
+    )
 
 
 def _panel(decays: dict[Method, tuple[wobble.Vectors, wobble.Vectors, float]]) -> Panel:

@@ -146,7 +146,7 @@ def _creep(method: Method, ways: Ways) -> Check:
 
 def _acceleration(method: Method, ways: Ways) -> Check:
     what = f"{method.label}, μ = {SLIDES}: acceleration"
-    return within(what, _found(ways), _pull(SLIDES), 0.03, "m/s²")
+    return within(what, _found(ways), _pull(SLIDES), 1e-3, "m/s²")
 
 
 def _found(ways: Ways) -> float:
@@ -160,7 +160,7 @@ def _as_usual(method: Method) -> Check:
     scene = _scene(CLEAR, STIFF, inner_damping=_inner_damping(method))
     ways = _ways(method, scene, 1.0, from_equilibrium=True, as_usual=True)
     what = f"{method.label} with its usual settings, μ = {CLEAR}: acceleration"
-    return within(what, _found(ways), _pull(CLEAR), 0.05, "m/s²")
+    return within(what, _found(ways), _pull(CLEAR), 0.03, "m/s²")
 
 
 def _fast_slide(method: Method) -> Check:

@@ -16,7 +16,9 @@ VELOCITY, SPIN = np.array([1.0, 2.0, 3.0]), np.array([0.5, -1.0, 2.0])
 SUBSTEPS = (4, 8)
 # Implicit steps are solved to 1e-10 m/s.
 ROUNDING = 1e-9
-SLOPE = 0.2
+# The slope is that of finite steps: it may be less by so much.
+SLOPE = 0.1
+DRIFT = "no theory; as measured once, rounded up"
 
 
 def run() -> Subject:
@@ -26,7 +28,8 @@ def run() -> Subject:
         "its momentum to rounding, since the forces add up to nothing. Symplectic Euler keeps the "
         "angular momentum about the origin too: x' × v' = (x + h v') × v' = x × v − "
         "h x × M⁻¹∇E(x), and the moments add up to nothing. The others lose or gain some, which "
-        "must fall at least with their order when the step is halved.",
+        f"must fall at least with their order when the step is halved ({SLOPE:g} less is let pass, "
+        "for steps are finite); XPBD's with the first.",
         source="Conservation laws of a free body; the identity above.",
         checks=[check for method in methods() for check in _checks(method)],
     )
@@ -39,9 +42,10 @@ def _checks(method: Method) -> list[Check]:
     if method.expected.keeps_spin:
         return [*found, at_most(f"{what}, share", coarse[1], ROUNDING)]
     if method.expected.kind == "adaptive":
-        return [*found, at_most(f"{what}, share", coarse[1], method.expected.loose)]
+        bound = method.expected.drift[1]
+        return [*found, at_most(f"{what}, share", coarse[1], bound, own=True, reason=DRIFT)]
     fine = _changes(method, SUBSTEPS[1])
-    least = method.expected.order - SLOPE
+    least = (method.expected.spin_order or method.expected.order) - SLOPE
     return [
         *found,
         at_least(

@@ -140,7 +140,7 @@ def test_a_thousand_frames_do_not_drift(obj: bpy.types.Object) -> None:
     frames = rest(obj) + shifts
     shape_keys.bake(obj, frames, START)
     for frame in (0, 499, 998, 999):
-        np.testing.assert_allclose(seen(obj, START + frame), frames[frame], atol=1e-3)
+        np.testing.assert_array_equal(seen(obj, START + frame), frames[frame])
 
 
 def test_a_mesh_with_only_a_basis_plays_absolute_keys_too(
@@ -188,19 +188,115 @@ def test_own_keys_can_still_be_moved_on_top(obj: bpy.types.Object, frames: Posit
     assert not np.allclose(seen(obj, START), before)
 
 
-def test_animated_own_keys_add_what_they_change_after_the_start(
+def move_keys(obj: bpy.types.Object, how: str) -> None:
+    """Lets the own key Smile move over the frames."""
+    keys = obj.data.shape_keys
+    smile = keys.key_blocks["Smile"]
+    if how == "driven":
+        smile.driver_add("value").driver.expression = "frame / 20"
+        return
+    for frame, value in ((START, 0.25), (START + 5, 1.0)):
+        smile.value = value
+        smile.keyframe_insert("value", frame=frame)
+    if how == "nla":
+        data = keys.animation_data
+        action, slot = data.action, data.action_slot
+        data.action = None
+        data.nla_tracks.new().strips.new("Smiling", START, action).action_slot = slot
+
+
+@pytest.mark.parametrize("how", ["animated", "driven", "nla"])
+def test_the_motion_of_own_keys_does_not_add_to_the_frames(
+    obj: bpy.types.Object, frames: Positions, how: str
+) -> None:
+    add_own_keys(obj)
+    move_keys(obj, how)
+    before = state(obj)
+    mixes = [seen(obj, START + index) for index in range(12)]
+    assert not np.allclose(mixes[0], mixes[4])
+    bpy.context.scene.frame_set(START + 5)
+    assert shape_keys.bake(obj, frames, START) == [
+        f"Muted until Free, since the frames hold all motion of {obj.name}: shape keys Smile."
+    ]
+    assert_plays(obj, frames)
+    halfway = 0.5 * (frames[3] + frames[4])
+    np.testing.assert_allclose(seen(obj, START + 3, 0.5), halfway, atol=TOLERANCE)
+    with shape_keys.suspended(obj):
+        np.testing.assert_allclose(seen(obj, START + 4), mixes[4], atol=TOLERANCE)
+    assert_plays(obj, frames)
+    shape_keys.free(obj)
+    bpy.context.scene.frame_set(START)
+    np.testing.assert_allclose(seen(obj, START + 3), mixes[3], atol=TOLERANCE)
+    assert state(obj)[1:3] == before[1:3]
+    assert not obj.data.shape_keys.key_blocks["Smile"].mute
+
+
+def test_own_keys_that_were_muted_stay_so_after_freeing(
     obj: bpy.types.Object, frames: Positions
 ) -> None:
-    key = add_own_keys(obj)
-    for frame, value in ((START, 0.25), (START + 5, 1.0)):
-        key.value = value
-        key.keyframe_insert("value", frame=frame)
-    mixes = [seen(obj, START + index) for index in range(12)]
-    bpy.context.scene.frame_set(START + 5)
-    shape_keys.bake(obj, frames, START)
-    assert_plays(obj, np.array([f + m - mixes[0] for f, m in zip(frames, mixes, strict=True)]))
+    add_own_keys(obj)
+    move_keys(obj, "animated")
+    obj.data.shape_keys.key_blocks["Smile"].mute = True
+    assert shape_keys.bake(obj, frames, START) == []
     shape_keys.free(obj)
-    np.testing.assert_allclose(seen(obj, START + 3), mixes[3], atol=TOLERANCE)
+    assert obj.data.shape_keys.key_blocks["Smile"].mute
+
+
+def test_a_key_that_is_switched_by_its_animation_is_refused(
+    obj: bpy.types.Object, frames: Positions
+) -> None:
+    add_own_keys(obj).keyframe_insert("mute", frame=START)
+    before = state(obj)
+    with pytest.raises(SuppleError, match=r"Wink .* switched on and off.*Clear that keyframe"):
+        shape_keys.bake(obj, frames, START)
+    assert state(obj) == before
+
+
+@pytest.mark.parametrize("how", ["still", "animated", "driven"])
+def test_own_absolute_keys_come_back_with_their_time(
+    obj: bpy.types.Object, frames: Positions, how: str
+) -> None:
+    add_own_keys(obj)
+    keys = obj.data.shape_keys
+    keys.use_relative, keys.eval_time = False, 13.0
+    for frame, time in ((START, 5.0), (START + 6, 17.0)) if how == "animated" else ():
+        keys.eval_time = time
+        keys.keyframe_insert("eval_time", frame=frame)
+    if how == "driven":
+        keys.driver_add("eval_time").driver.expression = "frame"
+    before, mix = state(obj), seen(obj, START + 2)
+    shape_keys.bake(obj, frames, START)
+    assert_plays(obj, frames)
+    shape_keys.free(obj)
+    np.testing.assert_allclose(seen(obj, START + 2), mix, atol=TOLERANCE)
+    assert state(obj) == before
+
+
+def test_a_curve_of_the_time_that_the_user_made_outlives_a_bake(
+    obj: bpy.types.Object, frames: Positions
+) -> None:
+    obj.shape_key_add(name="Basis")
+    keys = obj.data.shape_keys
+    for frame in (1, 9):
+        keys.eval_time = 3.0 * frame
+        keys.keyframe_insert("eval_time", frame=frame)
+    shape_keys.bake(obj, frames, START)
+    assert_plays(obj, frames)
+    shape_keys.free(obj)
+    for frame in (1, 9):
+        bpy.context.scene.frame_set(frame)
+        assert keys.eval_time == pytest.approx(3.0 * frame)
+
+
+def test_the_time_of_the_keys_is_what_it_was_after_freeing(
+    obj: bpy.types.Object, frames: Positions
+) -> None:
+    obj.shape_key_add(name="Basis")
+    obj.data.shape_keys.eval_time = 7.0
+    shape_keys.bake(obj, frames, START)
+    assert not obj.data.shape_keys.use_relative
+    shape_keys.free(obj)
+    assert obj.data.shape_keys.eval_time == 7.0
 
 
 def test_a_key_shown_alone_does_not_hide_the_bake(obj: bpy.types.Object, frames: Positions) -> None:
@@ -211,6 +307,40 @@ def test_a_key_shown_alone_does_not_hide_the_bake(obj: bpy.types.Object, frames:
     assert_plays(obj, frames)
     shape_keys.free(obj)
     assert state(obj) == before
+
+
+# Keys added after a bake
+
+
+@pytest.mark.parametrize("frame", [1, START + 3, START + 40])
+def test_a_key_added_after_a_bake_works_once_the_bake_is_relative(
+    obj: bpy.types.Object, frames: Positions, frame: int
+) -> None:
+    shape_keys.bake(obj, frames, START)
+    assert not shape_keys.has_idle_keys(obj)
+    bpy.context.scene.frame_set(frame)
+    correction = obj.shape_key_add(name="Correction", from_mix=False)
+    shift = np.random.default_rng(5).normal(size=rest(obj).shape).astype(np.float32)
+    correction.points.foreach_set("co", (rest(obj) + shift).ravel())
+    correction.value = 0.5
+    assert shape_keys.has_idle_keys(obj)
+    shape_keys.make_relative(obj)
+    assert not shape_keys.has_idle_keys(obj)
+    assert len(bpy.data.actions) == 1
+    assert_plays(obj, frames + 0.5 * shift)
+    obj.data.shape_keys.key_blocks["Correction"].value = 0.0
+    assert_plays(obj, frames)
+    shape_keys.free(obj)
+    assert [block.name for block in obj.data.shape_keys.key_blocks] == ["Basis", "Correction"]
+
+
+def test_own_keys_beside_a_relative_bake_are_not_idle(
+    obj: bpy.types.Object, frames: Positions
+) -> None:
+    add_own_keys(obj)
+    shape_keys.bake(obj, frames, START)
+    obj.shape_key_add(name="Correction", from_mix=False)
+    assert not shape_keys.has_idle_keys(obj)
 
 
 # Freeing
@@ -342,17 +472,42 @@ def test_a_vertex_that_is_not_finite_is_named_and_an_earlier_bake_kept(
     assert_plays(obj, frames)
 
 
-def test_a_shared_mesh_is_refused_with_the_name_of_the_other(
+def test_a_shared_mesh_is_copied_with_its_animation(
     obj: bpy.types.Object, frames: Positions
 ) -> None:
+    add_own_keys(obj)
+    move_keys(obj, "animated")
     twin = bpy.data.objects.new("Twin", obj.data)
-    with pytest.raises(SuppleError, match=r"with Twin.*Make Single User"):
+    bpy.context.collection.objects.link(twin)
+    alone = seen(twin, START + 4)
+    notes = shape_keys.bake(obj, frames, START)
+    assert notes[0] == f"{obj.name} has a mesh of its own now."
+    assert twin.data != obj.data
+    assert shape_keys.bake(twin, frames[::-1], START)[0].startswith("Muted")
+    assert_plays(obj, frames)
+    assert_plays(twin, frames[::-1])
+    shape_keys.free(twin)
+    assert_plays(obj, frames)
+    np.testing.assert_allclose(seen(twin, START + 4), alone, atol=TOLERANCE)
+
+
+def test_a_shared_mesh_is_shared_again_after_a_bake_that_fails(
+    obj: bpy.types.Object, frames: Positions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twin = bpy.data.objects.new("Twin", obj.data)
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(shape_keys, "_add_block", fail)
+    with pytest.raises(MemoryError):
         shape_keys.bake(obj, frames, START)
-    bpy.data.objects.remove(twin)
-    shape_keys.bake(obj, frames, START)
+    assert obj.data == twin.data
+    assert [mesh for mesh in bpy.data.meshes if mesh.users] == [obj.data]
+    assert obj.data.shape_keys is None
 
 
-def test_a_linked_mesh_is_refused_with_the_cure(
+def test_a_linked_object_is_refused_with_the_cure_and_an_override_baked(
     obj: bpy.types.Object, frames: Positions, tmp_path: Path
 ) -> None:
     library = tmp_path / "library.blend"
@@ -361,23 +516,21 @@ def test_a_linked_mesh_is_refused_with_the_cure(
     bpy.ops.wm.read_factory_settings(use_empty=True)
     with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
         wanted.objects = [name]
-    with pytest.raises(SuppleError, match=r"linked from another file.*Make Local"):
-        shape_keys.bake(bpy.data.objects[name], frames, START)
+    linked = bpy.data.objects[name]
+    bpy.context.collection.objects.link(linked)
+    with pytest.raises(SuppleError, match=r"linked from another file.*Library Override"):
+        shape_keys.bake(linked, frames, START)
+    linked.override_create(remap_local_usages=True)
+    shape_keys.bake(bpy.context.collection.objects[0], frames, START)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "baked.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "baked.blend"))
+    assert_plays(bpy.context.collection.objects[0], frames)
 
 
 def test_a_mesh_in_edit_mode_is_refused(obj: bpy.types.Object, frames: Positions) -> None:
     bpy.ops.object.mode_set(mode="EDIT")
     with pytest.raises(SuppleError, match="Object Mode"):
         shape_keys.bake(obj, frames, START)
-
-
-def test_own_absolute_keys_are_refused_and_kept(obj: bpy.types.Object, frames: Positions) -> None:
-    add_own_keys(obj)
-    obj.data.shape_keys.use_relative = False
-    before = state(obj)
-    with pytest.raises(SuppleError, match="absolute shape keys of its own"):
-        shape_keys.bake(obj, frames, START)
-    assert state(obj) == before
 
 
 def test_only_meshes_can_be_baked() -> None:

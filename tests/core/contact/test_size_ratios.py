@@ -18,21 +18,23 @@ REACH = 3e-3 * SIDE * 3.0**0.5
 TABLE = Collider(np.array([[-50.0, -50, 0], [50, -50, 0], [0, 90, 0]]), [[0, 1, 2]])
 
 
-def cube(side: float, origin: tuple[float, float, float], **options) -> SoftBody:
-    return SoftBody(block((2, 2, 2), (side,) * 3, origin), StableNeoHookean(1e5, 0.3), **options)
+def cube(side: float, young: float, origin: tuple[float, float, float], **options) -> SoftBody:
+    return SoftBody(block((2, 2, 2), (side,) * 3, origin), StableNeoHookean(young, 0.3), **options)
 
 
 def held(origin: tuple[float, float, float]) -> SoftBody:
-    """A large cube that moves only at its lower side."""
-    vertices = cube(LARGE, origin).mesh.vertices
-    return cube(LARGE, origin, pinned=np.flatnonzero(vertices[:, 2] > vertices[:, 2].min()))
+    """A large cube that moves only at its lower side, and little."""
+    vertices = cube(LARGE, 1e9, origin).mesh.vertices
+    return cube(LARGE, 1e9, origin, pinned=np.flatnonzero(vertices[:, 2] > vertices[:, 2].min()))
 
 
 def rested(others: list[SoftBody], colliders: list[Collider]) -> tuple[float, float]:
     """How high above zero a small cube comes to rest, and how far it crept aside, in metres: it was
     let go a little above, and pulled aside by less than friction holds."""
-    small = cube(SIDE, (0.3, 0.4, 1.2 * REACH), damping=20.0)
-    scene = Scene([small, *others], colliders=colliders, contact=Contact(friction=0.5))
+    small = cube(SIDE, 1e5, (0.3, 0.4, 1.2 * REACH), damping=20.0)
+    scene = Scene(
+        [small, *others], colliders=colliders, contact=Contact(friction=0.5, stiffness=1e4)
+    )
     scene.gravity = (0.2 * 9.81, 0.0, -9.81)
     simulator = Simulator(scene, ImplicitEuler(), device="cpu")
     aside = [float(frame.positions[0][:, 0].mean()) for frame in checked(simulator, 12)]

@@ -11,7 +11,14 @@ from supple.core import SoftBody
 from supple.core.contact.mesh_contact import MeshContact
 from supple.core.contact.stiffness import AdaptiveStiffness
 from supple.core.materials import StableNeoHookean
-from supple.tests.core.contact.close_bodies import FORMULATIONS, REACH, contact_of, rest, stack
+from supple.tests.core.contact.close_bodies import (
+    FORMULATIONS,
+    REACH,
+    contact_of,
+    gradient,
+    rest,
+    stack,
+)
 from supple.verification.meshes import block
 
 kit: Any = pytest.importorskip("ipctk")
@@ -87,6 +94,23 @@ def test_every_step_begins_with_a_stiffness_of_its_own() -> None:
     closer = nearer(positions, 5e-10)
     contact.stay(closer)
     assert contact.adapt(closer)
+
+
+def test_it_begins_as_stiff_as_balances_all_other_forces_best() -> None:
+    contact, positions, pull = adaptive()
+    contact.barrier.stiffness = 1.0
+    contact.stay(positions)
+    pressing = gradient(contact, positions)
+    weakest = started(contact, positions, STEP, 0.0 * pull)
+    for times in (3.0, 30.0):
+        # Beside what presses back, some that nothing presses against.
+        forces = -times * weakest * pressing
+        aside = torch.zeros_like(forces)
+        aside[:, pressing.abs().sum(dim=0) == 0.0] = 1e3
+        # And twice, since it does not matter how stiff it was before.
+        for _ in range(2):
+            found = started(contact, positions, STEP, forces + aside)
+            assert found == pytest.approx(times * weakest, rel=1e-9)
 
 
 def test_where_nothing_presses_the_weakest_barrier_goes_with_one_over_the_step_squared() -> None:

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong or unexpected about the soft bodies of a scene, and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import bpy
+
+from . import cache_moves, changes, pc2, playback
+from .bake import own_mesh, shape_keys
+from .body_capture import linked_reason
+from .capture import soft_bodies
+from .paths import absolute
+from .playback_modifier import find_modifier
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One thing to know.
+
+    Args:
+        text: what it is, and the cure.
+        operator: the button that helps, such as ``supple.simulate``; empty where none does.
+        name: of the object that the operator is to act on; empty where it takes none.
+        is_problem: whether something does not work, rather than does so unexpectedly.
+    """
+
+    text: str
+    operator: str = ""
+    name: str = ""
+    is_problem: bool = True
+
+
+def notices(context: bpy.types.Context) -> list[Notice]:
+    """All there is to say, costing little enough to be drawn."""
+    objects = soft_bodies(context)
+    found = [notice for obj in objects for notice in _of_body(context.scene, obj)]
+    if changes.scene_changed(context.scene) and any(map(find_modifier, objects)):
+        found.append(
+            Notice(
+                f"The settings, colliders or soft bodies of {context.scene.name} are not those "
+                "that were simulated; simulate again.",
+                "supple.simulate",
+            )
+        )
+    if cache_moves.problem:
+        found.append(Notice(cache_moves.problem))
+    return found
+
+
+def before_a_run(context: bpy.types.Context) -> list[str]:
+    """What will work, but not as one may expect."""
+    return [
+        text for obj in soft_bodies(context) for text in (*_scenes(context.scene, obj), *_mesh(obj))
+    ]
+
+
+def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
+    if reason := linked_reason(obj):
+        yield Notice(reason, "supple.make_override", obj.name)
+        return
+    yield from (Notice(text, is_problem=False) for text in (*_scenes(scene, obj), *_mesh(obj)))
+    if shape_keys.has_idle_keys(obj):
+        yield Notice(
+            f"{obj.name} has shape keys that were added after Bake and do nothing beside its "
+            "absolute keys.",
+            "supple.make_keys_work",
+            obj.name,
+        )
+    modifier = find_modifier(obj)
+    if modifier is not None:
+        yield from _of_playback(obj, modifier)
+
+
+def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterator[Notice]:
+    problem = playback.why_not_playing(obj) or pc2.why_unreadable(absolute(modifier.filepath))
+    if problem:
+        yield Notice(f"{obj.name} does not move: {problem}", "supple.simulate")
+        return
+    if obj.modifiers[0] != modifier:
+        yield Notice(
+            f"{obj.name}'s {obj.modifiers[0].name} comes before its simulated frames and is not "
+            "seen.",
+            "supple.play_first",
+            obj.name,
+        )
+    if what := changes.changed(obj):
+        yield Notice(
+            f"{obj.name} was changed since it was simulated: its {' and '.join(what)}; simulate "
+            "again.",
+            "supple.simulate",
+        )
+    if shape_keys.has_bake(obj):
+        yield Notice(
+            f"{obj.name} plays a simulation that is newer than its bake; bake again, or the keys "
+            "stay those of before.",
+            "supple.bake",
+        )
+
+
+def _scenes(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[str]:
+    others = [other.name for other in obj.users_scene if other != scene]
+    if others:
+        yield (
+            f"{obj.name} is in {_list('the scene', others)}, too, and plays the same frames there, "
+            "in place of any others. To simulate it apart, choose Object > Relations > Make "
+            "Single User > Object & Data."
+        )
+
+
+def _mesh(obj: bpy.types.Object) -> Iterator[str]:
+    if others := [other.name for other in own_mesh.sharing_objects(obj)]:
+        yield f"{obj.name} shares its mesh with {_list('', others)}; Bake gives it one of its own."
+
+
+def _list(noun: str, names: list[str]) -> str:
+    plural = f"{noun}s" if noun and len(names) > 1 else noun
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{plural} {', '.join(names[:3])}{more}".strip()

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Play First."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...core.errors import SuppleError
+from .. import playback
+from .named_object import NamedObjectOperator
+
+
+class SUPPLE_OT_play_first(NamedObjectOperator, bpy.types.Operator):
+    """Move the simulated frames before all modifiers, as a bake has them"""
+
+    bl_idname = "supple.play_first"
+    bl_label = "Play Frames First"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def mend(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
+        if not playback.play_first(obj):
+            raise SuppleError(f"{obj.name} plays no simulated frames after other modifiers.")
+        return f"{obj.name} plays its simulated frames before its other modifiers now."

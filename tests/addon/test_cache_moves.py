@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Simulated frames go where their .blend file goes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from supple.addon import actions, cache, cache_moves, playback
+from supple.addon.capture import capture
+from supple.addon.playback import Playback
+from supple.addon.playback_modifier import find_modifier
+from supple.core.discretize import discretize
+
+from .conftest import evaluated_positions, write_frames
+
+FRAME = Path("frames") / "000002.npy"
+
+
+@pytest.fixture
+def cube(scene, add_body) -> bpy.types.Object:
+    scene.supple.cache_folder = ""
+    return add_body()
+
+
+def simulate() -> Path:
+    """What Simulate leaves, without waiting for a solver; returns the job folder."""
+    captured = capture(bpy.context)
+    job = cache.open_job(bpy.context.scene, captured.scene, captured.settings).job
+    job.write_solids(*discretize(captured.scene))
+    write_frames(job, 3)
+    shown = Playback(job, captured)
+    while shown.extend(3, 1.0):
+        shown.attach()
+    return job.folder
+
+
+def save(path: Path, **options: bool) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), **options)
+
+
+def opened(path: Path) -> bpy.types.Object:
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    return bpy.data.objects["Cube"]
+
+
+def path_of(obj: bpy.types.Object) -> str:
+    modifier = find_modifier(obj)
+    assert modifier is not None
+    return str(modifier.filepath)
+
+
+def assert_moves(obj: bpy.types.Object) -> None:
+    rise = evaluated_positions(obj, 4) - evaluated_positions(obj, 1)
+    np.testing.assert_allclose(rise, np.tile([0.3, 0.6, 0.9], (8, 1)), atol=1e-6)
+
+
+@pytest.mark.parametrize("remap", [True, False])
+def test_the_first_save_takes_the_frames_along(cube, tmp_path, remap):
+    before = simulate()
+    earlier = cube.supple.density
+    cube.supple.density = 900.0
+    shown = simulate()
+    assert before.parent == shown.parent == cache.users_cache()
+    save(tmp_path / "project" / "drop.blend", relative_remap=remap)
+    now = tmp_path / "project" / "supple_cache"
+    names = {f"drop-Scene-{folder.name[-12:]}" for folder in (before, shown)}
+    assert {folder.name for folder in now.iterdir()} == names
+    assert list(cache.users_cache().iterdir()) == []
+    assert path_of(cube).startswith("//supple_cache/drop-Scene-")
+    assert_moves(cube)
+    shutil.move(tmp_path / "project", tmp_path / "elsewhere")
+    cube = opened(tmp_path / "elsewhere" / "drop.blend")
+    assert path_of(cube).startswith("//supple_cache/drop-Scene-")
+    assert_moves(cube)
+    cube.supple.density = earlier
+    assert simulate().name.endswith(before.name[-12:])
+
+
+def test_a_moved_file_plays_without_supple_too(cube, tmp_path):
+    simulate()
+    save(tmp_path / "a" / "drop.blend")
+    shutil.move(tmp_path / "a", tmp_path / "b")
+    bpy.app.handlers.load_post.clear()
+    try:
+        cube = opened(tmp_path / "b" / "drop.blend")
+        assert_moves(cube)
+    finally:
+        import supple.addon as addon
+
+        bpy.app.handlers.load_post.append(addon._after_load)
+
+
+def test_saving_again_changes_nothing(cube, tmp_path):
+    simulate()
+    save(tmp_path / "drop.blend")
+    path = path_of(cube)
+    folders = sorted((tmp_path / "supple_cache").iterdir())
+    bpy.ops.wm.save_mainfile()
+    assert path_of(cube) == path
+    assert sorted((tmp_path / "supple_cache").iterdir()) == folders
+
+
+@pytest.mark.parametrize("remap", [True, False])
+@pytest.mark.parametrize("place", ["other", "project"])
+def test_save_as_leaves_both_files_with_frames_of_their_own(cube, tmp_path, remap, place):
+    save(tmp_path / "project" / "drop.blend")
+    simulate()
+    bpy.ops.wm.save_mainfile()
+    save(tmp_path / place / "second.blend", relative_remap=remap)
+    assert path_of(cube).startswith("//supple_cache/second-Scene-")
+    assert_moves(cube)
+    shutil.rmtree(playback.shown_folder(bpy.context.scene))
+    cube = opened(tmp_path / "project" / "drop.blend")
+    assert path_of(cube).startswith("//supple_cache/drop-Scene-")
+    assert_moves(cube)
+    save(tmp_path / place / "second.blend", relative_remap=remap)
+    shutil.rmtree(tmp_path / "project" / "supple_cache" / f"drop-Scene-{run_of(cube)}")
+    assert_moves(opened(tmp_path / place / "second.blend"))
+
+
+def run_of(obj: bpy.types.Object) -> str:
+    return Path(path_of(obj)).parent.parent.name[-12:]
+
+
+def test_frames_of_a_second_file_share_the_disk_but_not_what_is_appended(cube, tmp_path):
+    save(tmp_path / "drop.blend")
+    first = simulate()
+    save(tmp_path / "second.blend")
+    second = playback.shown_folder(bpy.context.scene)
+    assert (first / FRAME).samefile(second / FRAME)
+    shown = (second / "playback" / "0.pc2").read_bytes()
+    (first / "playback" / "0.pc2").write_bytes(b"")
+    assert (second / "playback" / "0.pc2").read_bytes() == shown
+
+
+@pytest.mark.parametrize("saved_before", [True, False])
+def test_a_copy_has_frames_and_the_open_file_keeps_its_own(cube, tmp_path, saved_before):
+    if saved_before:
+        save(tmp_path / "project" / "drop.blend")
+    folder = simulate()
+    save(tmp_path / "copies" / "copy.blend", copy=True)
+    assert_moves(cube)
+    if saved_before:
+        assert playback.shown_folder(bpy.context.scene) == folder
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    cube = opened(tmp_path / "copies" / "copy.blend")
+    assert path_of(cube).startswith("//supple_cache/copy-Scene-")
+    assert_moves(cube)
+
+
+def test_a_renamed_file_plays_and_simulates_on(cube, tmp_path):
+    save(tmp_path / "drop.blend")
+    folder = simulate()
+    bpy.ops.wm.save_mainfile()
+    (tmp_path / "drop.blend").rename(tmp_path / "renamed.blend")
+    cube = opened(tmp_path / "renamed.blend")
+    assert_moves(cube)
+    assert simulate() == folder
+    bpy.ops.wm.save_mainfile()
+    assert path_of(cube).startswith("//supple_cache/renamed-Scene-")
+    assert_moves(cube)
+
+
+def test_a_file_from_another_machine_finds_the_frames_beside_it(cube, tmp_path):
+    save(tmp_path / "drop.blend")
+    simulate()
+    modifier = find_modifier(cube)
+    modifier.filepath = modifier.filepath.replace("//", "/home/someone/project/")
+    bpy.app.handlers.save_pre.clear()
+    try:
+        save(tmp_path / "drop.blend", relative_remap=False)
+    finally:
+        import supple.addon as addon
+
+        bpy.app.handlers.save_pre.append(addon._before_save)
+    assert_moves(opened(tmp_path / "drop.blend"))
+
+
+def test_an_undo_past_the_first_save_finds_the_frames(cube, tmp_path):
+    bpy.ops.ed.undo_push(message="before")
+    simulate()
+    bpy.ops.ed.undo_push(message="Simulate")
+    bpy.context.scene.frame_set(2)
+    bpy.ops.ed.undo_push(message="frame")
+    save(tmp_path / "drop.blend")
+    bpy.ops.ed.undo()
+    cube = bpy.data.objects["Cube"]
+    assert path_of(cube).startswith("//supple_cache/drop-Scene-")
+    assert_moves(cube)
+
+
+def test_frames_in_a_folder_that_was_chosen_stay_there_under_the_files_name(cube, scene, tmp_path):
+    scene.supple.cache_folder = str(tmp_path / "chosen")
+    run = simulate().name[-12:]
+    save(tmp_path / "project" / "drop.blend")
+    (folder,) = (tmp_path / "chosen").iterdir()
+    assert re.fullmatch(rf"drop@[0-9a-f]{{8}}-Scene-{run}", folder.name)
+    assert_moves(cube)
+
+
+def test_files_of_one_name_do_not_remove_each_others_frames(cube, scene, tmp_path):
+    scene.supple.cache_folder = str(tmp_path / "chosen")
+    save(tmp_path / "first" / "shot.blend")
+    kept = simulate()
+    bpy.ops.wm.save_mainfile()
+    save(tmp_path / "second" / "shot.blend")
+    for density in (900.0, 800.0, 700.0):
+        cube.supple.density = density
+        simulate()
+    assert kept.exists()
+    assert_moves(opened(tmp_path / "first" / "shot.blend"))
+
+
+def test_what_cannot_be_moved_is_told_and_plays_on(cube, tmp_path, capsys):
+    folder = simulate()
+    (tmp_path / "supple_cache").write_text("a file where a folder should be")
+    save(tmp_path / "drop.blend")
+    assert "did not go with drop.blend" in cache_moves.problem
+    assert cache_moves.problem in capsys.readouterr().out
+    assert playback.shown_folder(bpy.context.scene) == folder
+    assert_moves(cube)
+    (tmp_path / "supple_cache").unlink()
+    bpy.ops.wm.save_mainfile()
+    assert cache_moves.problem == ""
+    assert path_of(cube).startswith("//supple_cache/drop-Scene-")
+
+
+def test_each_scene_of_a_file_takes_its_own_frames_along(cube, tmp_path):
+    first = simulate().name[-12:]
+    bpy.ops.scene.new(type="EMPTY")
+    bpy.context.scene.frame_end = 4
+    bpy.context.scene.name = "Second"
+    bpy.ops.mesh.primitive_cube_add(location=(5, 0, 9))
+    bpy.context.object.supple.enabled = True
+    second = simulate().name[-12:]
+    save(tmp_path / "drop.blend")
+    names = {folder.name for folder in (tmp_path / "supple_cache").iterdir()}
+    assert names == {f"drop-Scene-{first}", f"drop-Second-{second}"}
+
+
+def test_blenders_startup_file_takes_nothing_along(cube):
+    folder = simulate()
+    startup = Path(bpy.utils.user_resource("CONFIG")) / "startup.blend"
+    cache_moves.before_saving(startup)
+    cache_moves.after_saving(startup)
+    assert playback.shown_folder(bpy.context.scene) == folder
+
+
+@pytest.mark.usefixtures("solver")
+def test_a_simulation_goes_on_from_frames_that_were_moved(cube, scene, tmp_path):
+    actions.simulate(bpy.context)
+    kept = evaluated_positions(cube, 3)
+    save(tmp_path / "project" / "drop.blend")
+    scene.frame_end = 6
+    actions.simulate(bpy.context)
+    folder = playback.shown_folder(scene)
+    assert folder.parent == tmp_path / "project" / "supple_cache"
+    assert cache.Job(folder).last_frame() == 5
+    np.testing.assert_array_equal(evaluated_positions(cube, 3), kept)

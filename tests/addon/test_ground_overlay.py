@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The piece of ground that viewports draw; that they do is seen in a real window."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import bpy
+import pytest
+
+from supple.addon.ground_overlay import Patch, patch
+
+
+def seen(with_overlays: bool = True) -> Patch | None:
+    bpy.context.view_layer.update()
+    space = SimpleNamespace(overlay=SimpleNamespace(show_overlays=with_overlays))
+    context: Any = SimpleNamespace(
+        scene=bpy.context.scene, view_layer=bpy.context.view_layer, space_data=space
+    )
+    return patch(context)
+
+
+def test_the_ground_is_drawn_where_there_is_one_with_a_body_and_overlays(scene, add_body):
+    assert seen() is None
+    add_body()
+    assert seen() is not None
+    assert seen(with_overlays=False) is None
+    scene.supple.use_ground = False
+    assert seen() is None
+
+
+def test_it_lies_at_the_height_of_the_ground_around_all_bodies(scene, add_body):
+    add_body(location=(2.0, 0.0, 0.0))
+    add_body(location=(-1.0, 5.0, 0.0))
+    ground = seen()
+    assert ground is not None
+    for points in (ground.lines(), ground.triangles()):
+        assert {z for _, _, z in points} == {-5.0}
+        x, y = ([point[axis] for point in points] for axis in (0, 1))
+        assert min(x) < -1.5 and max(x) > 2.5 and min(y) < -0.5 and max(y) > 5.5
+    assert len(ground.triangles()) == 6
+    assert len(ground.lines()) == 2 * (len(ground.across) + len(ground.along))
+
+
+def test_its_cells_stay_in_place_while_a_body_is_moved_a_little(add_body):
+    body = add_body()
+    before = seen()
+    body.location.x += 0.01
+    assert seen() == before
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
+def test_it_has_a_score_of_lines_whatever_the_size(add_body, size):
+    add_body(scale=(size, size, size))
+    ground = seen()
+    assert ground is not None
+    assert 8 <= len(ground.across) <= 20
+    assert ground.across[-1] - ground.across[0] > 2.0 * size
+
+
+def test_a_body_nowhere_hides_it(add_body):
+    add_body(location=(float("nan"), 0.0, 0.0))
+    assert seen() is None

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is said of soft bodies before and after a simulation, and the buttons that help."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from supple.addon import actions, command_line, notices, playback
+from supple.addon.bake import shape_keys
+from supple.addon.capture import capture
+from supple.addon.captured import CaptureError
+from supple.addon.notices import Notice
+from supple.addon.panels.notices import draw_notices
+from supple.addon.playback_modifier import find_modifier
+
+from .conftest import evaluated_positions, world_positions
+from .layout import Layout, around
+
+
+def said() -> list[Notice]:
+    bpy.context.view_layer.update()
+    return notices.notices(bpy.context)
+
+
+def only(operator: str) -> str:
+    """The one notice there is, which has this button."""
+    (notice,) = said()
+    assert notice.operator == operator
+    return notice.text
+
+
+def press(notice: Notice) -> set[str]:
+    operator = getattr(bpy.ops.supple, notice.operator.removeprefix("supple."))
+    result: set[str] = operator(object_name=notice.name)
+    return result
+
+
+# What was simulated, and what is there now
+
+
+def test_nothing_is_said_of_a_body_that_plays_as_it_is(add_body, play):
+    add_body()
+    assert said() == []
+    play(3)
+    bpy.context.scene.frame_set(3)
+    assert said() == []
+
+
+def test_a_bake_and_a_free_change_nothing_that_was_simulated(scene, add_body, play):
+    obj = add_body()
+    obj.shape_key_add(name="Basis")
+    key = obj.shape_key_add(name="Tall")
+    key.keyframe_insert("value", frame=1)
+    play(3)
+    frames, start = playback.read(obj)
+    shape_keys.bake(obj, frames, start)
+    assert "newer than its bake" in only("supple.bake")
+    shape_keys.free(obj)
+    assert said() == []
+
+
+CHANGES = {
+    "settings": lambda obj: setattr(obj.supple, "young", 3e4),
+    "place": lambda obj: setattr(obj.location, "x", 2.0),
+    "mesh": lambda obj: setattr(obj.data.vertices[0].co, "x", 3.0),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_of_a_body_was_changed_is_told_until_it_is_changed_back(add_body, play, what):
+    obj = add_body()
+    obj.supple.young = 1e5
+    play(3)
+    before = obj.data.vertices[0].co.x
+    CHANGES[what](obj)
+    obj.data.update()
+    assert f"Cube was changed since it was simulated: its {what};" in only("supple.simulate")
+    obj.supple.young, obj.location.x, obj.data.vertices[0].co.x = 1e5, 0.0, before
+    obj.data.update()
+    assert said() == []
+
+
+def edit_key(obj):
+    obj.data.shape_keys.key_blocks["Tall"].points[0].co.z += 1.0
+
+
+def paint_pins(obj):
+    obj.vertex_groups["Pin"].add([3], 0.8, "REPLACE")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        edit_key,
+        paint_pins,
+        lambda obj: setattr(obj.data.shape_keys.key_blocks["Tall"], "value", 0.3),
+        lambda obj: obj.modifiers.new("Round", "SUBSURF"),
+    ],
+)
+def test_keys_pins_and_modifiers_count_as_the_mesh(add_body, play, edit):
+    obj = add_body()
+    obj.shape_key_add(name="Basis")
+    obj.shape_key_add(name="Tall")
+    obj.vertex_groups.new(name="Pin").add([1], 1.0, "REPLACE")
+    obj.supple.pin_group = "Pin"
+    play(3)
+    assert said() == []
+    edit(obj)
+    obj.data.update()
+    assert "its mesh;" in only("supple.simulate")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda scene: setattr(scene, "gravity", (0, 0, -1)),
+        lambda scene: setattr(scene.render, "fps", 30),
+        lambda scene: setattr(scene.supple, "use_ground", False),
+        lambda scene: setattr(scene, "frame_start", -3),
+        lambda scene: setattr(scene.objects["Ball"].supple, "collider_friction", 0.9),
+        lambda scene: setattr(scene.objects["Ball"].location, "z", -7),
+    ],
+)
+def test_changes_to_the_scene_are_told(scene, add_body, play, change):
+    add_body("Ball", location=(0, 0, -3)).supple.enabled = False
+    scene.objects["Ball"].supple.collider = True
+    add_body()
+    play(3)
+    scene.frame_end = 90
+    assert said() == []
+    change(scene)
+    assert "are not those that were simulated" in only("supple.simulate")
+
+
+def test_an_animated_body_is_not_called_moved(scene, add_body, play):
+    obj = add_body()
+    for frame, x in ((1, 0.0), (4, 1.0)):
+        obj.location.x = x
+        obj.keyframe_insert("location", frame=frame)
+    play(3)
+    scene.frame_set(3)
+    assert said() == []
+
+
+def test_frames_that_are_gone_or_cut_off_are_told_and_not_baked(add_body, play):
+    add_body()
+    job, _ = play(3)
+    path = job.folder / "playback" / "0.pc2"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert "Cube does not move:" in only("supple.simulate")
+    assert "is cut off" in only("supple.simulate")
+    shutil.rmtree(job.folder)
+    assert "cannot be read: No such file" in only("supple.simulate")
+    assert not bpy.ops.supple.bake.poll()
+    assert "cannot be read" in actions.why_no_bake(bpy.context)
+
+
+def test_undoing_free_says_that_the_frames_are_gone(scene, add_body, play):
+    add_body()
+    bpy.ops.ed.undo_push(message="before")
+    job, _ = play(3)
+    bpy.ops.ed.undo_push(message="Simulate")
+    assert bpy.ops.supple.bake.poll()
+    bpy.ops.supple.free()
+    shutil.rmtree(job.folder)
+    bpy.ops.ed.undo_push(message="Free")
+    bpy.ops.ed.undo()
+    assert find_modifier(bpy.data.objects["Cube"]) is not None
+    assert not bpy.ops.supple.bake.poll()
+    assert "Cube does not move:" in only("supple.simulate")
+    assert bpy.ops.supple.free() == {"FINISHED"}
+    assert said() == []
+
+
+def test_an_edited_mesh_is_told_with_its_numbers(add_body, play):
+    obj = add_body()
+    play(3)
+    obj.data.vertices.add(1)
+    assert "Cube has 9 vertices and had 8" in only("supple.simulate")
+
+
+def test_modifiers_before_the_frames_are_told_and_put_behind_them(add_body, play):
+    obj = add_body()
+    obj.modifiers.new("Round", "SUBSURF")
+    play(3)
+    obj.modifiers.move(0, 1)
+    assert "Cube's Round comes before its simulated frames" in only("supple.play_first")
+    assert press(said()[0]) == {"FINISHED"}
+    assert [modifier.type for modifier in obj.modifiers] == ["MESH_CACHE", "SUBSURF"]
+    assert said() == []
+
+
+def test_a_key_added_after_bake_is_told_and_made_to_work(add_body, play):
+    obj = add_body()
+    play(3)
+    actions.bake(bpy.context)
+    assert said() == []
+    before = evaluated_positions(obj, 3)
+    key = obj.shape_key_add(name="Correction", from_mix=False)
+    key.points[0].co.z += 1.0
+    key.value = 1.0
+    assert "do nothing beside its absolute keys" in only("supple.make_keys_work")
+    assert press(said()[0]) == {"FINISHED"}
+    moved = evaluated_positions(obj, 3) - before
+    np.testing.assert_allclose(moved[0], [0, 0, 1], atol=1e-6)
+    np.testing.assert_allclose(moved[1:], 0.0, atol=1e-6)
+    assert said() == []
+
+
+def test_an_edit_that_blender_was_not_told_of_is_part_of_the_next_simulation(add_body, play):
+    obj = add_body()
+    play(3)
+    assert said() == []
+    obj.data.vertices[0].co.x -= 0.5
+    play(3)
+    obj.data.update()
+    assert said() == []
+
+
+def test_the_tab_says_what_is_alike_once_with_one_button(add_body, play):
+    for x in range(7):
+        add_body(f"Cube {x}", location=(3 * x, 0, 0))
+    job, _ = play(3)
+    shutil.rmtree(job.folder)
+    layout = Layout()
+    draw_notices(layout, around(None))
+    assert layout.buttons == ["supple.simulate"]
+    assert len(layout.texts) == 6
+    assert layout.texts[0][0] == "ERROR"
+    assert layout.texts[0][1].startswith("Cube 0 does not move:")
+    assert layout.texts[-1][1] == "And so for 2 more."
+
+
+# What two share
+
+
+def test_a_body_of_two_scenes_is_told_before_the_run(scene, add_body, play):
+    obj = add_body()
+    other = bpy.data.scenes.new("Other")
+    other.collection.objects.link(obj)
+    (line,) = notices.before_a_run(bpy.context)
+    assert line.startswith("Cube is in the scene Other, too, and plays the same frames there")
+    assert "Make Single User" in line
+    (notice,) = said()
+    assert (notice.text, notice.is_problem) == (line, False)
+
+
+def test_linked_duplicates_are_told_before_the_run_and_baked_each_for_itself(add_body, play):
+    first = add_body("First")
+    second = first.copy()
+    second.name, second.location = "Second", (3, 0, 0)
+    bpy.context.collection.objects.link(second)
+    bpy.context.view_layer.update()
+    lines = notices.before_a_run(bpy.context)
+    assert lines == [
+        "First shares its mesh with Second; Bake gives it one of its own.",
+        "Second shares its mesh with First; Bake gives it one of its own.",
+    ]
+    play(3, wobble=True)
+    played = [world_positions(obj, 3) for obj in (first, second)]
+    assert "First has a mesh of its own now." in actions.bake(bpy.context)
+    assert first.data != second.data
+    for obj, expected in zip((first, second), played, strict=True):
+        np.testing.assert_allclose(world_positions(obj, 3), expected, atol=1e-6)
+
+
+@pytest.mark.usefixtures("solver")
+def test_what_two_share_is_told_to_scripts_and_on_the_command_line(scene, add_body, capsys):
+    first = add_body("First")
+    second = first.copy()
+    second.name, second.location = "Second", (3, 0, 0)
+    bpy.context.collection.objects.link(second)
+    told: list[str] = []
+    actions.simulate(bpy.context, told.append)
+    assert "First shares its mesh with Second" in told[0]
+    assert command_line.run(["simulate"]) == 0
+    assert "Warning: First shares its mesh with Second" in capsys.readouterr().out
+
+
+# What is linked from another file
+
+
+def reopened_with_link(tmp_path: Path, collection: bool = False) -> bpy.types.Object:
+    """Saves the scene as a library and links its cube to an empty file."""
+    cube, props = bpy.data.objects["Cube"], bpy.data.collections.new("Props")
+    cube.modifiers.new("Round", "SUBSURF")
+    bpy.context.scene.collection.objects.unlink(cube)
+    bpy.context.scene.collection.children.link(props)
+    props.objects.link(cube)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
+        wanted.objects, wanted.collections = ["Cube"], ["Props"] if collection else []
+    scene = bpy.context.scene
+    scene.supple.ground_height = -5.0
+    scene.frame_start, scene.frame_end = 1, 4
+    if collection:
+        scene.collection.children.link(bpy.data.collections["Props"])
+    else:
+        scene.collection.objects.link(bpy.data.objects["Cube"])
+    bpy.context.view_layer.update()
+    return bpy.data.objects["Cube"]
+
+
+def sole_mesh() -> bpy.types.Object:
+    (found,) = (obj for obj in bpy.context.scene.objects if obj.type == "MESH")
+    return found
+
+
+def test_a_linked_body_is_refused_before_the_run_with_the_cure(add_body, tmp_path):
+    add_body()
+    reopened_with_link(tmp_path)
+    with pytest.raises(
+        CaptureError, match=r"Cube is linked from the file library\.blend.*Override"
+    ):
+        capture(bpy.context)
+    assert "Cube is linked from the file library.blend" in only("supple.make_override")
+
+
+@pytest.mark.parametrize("collection", [False, True])
+def test_an_override_keeps_its_settings_and_its_playback(
+    scene, add_body, play, tmp_path, collection
+):
+    add_body().supple.young = 5e4
+    reopened_with_link(tmp_path, collection)
+    assert press(said()[0]) == {"FINISHED"}
+    cube = sole_mesh()
+    assert cube.override_library is not None
+    cube.supple.young = 7e4
+    play(3)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+    cube = sole_mesh()
+    assert cube.supple.young == pytest.approx(7e4)
+    assert cube.modifiers[0] == find_modifier(cube)
+    assert said() == []
+    played = evaluated_positions(cube, 3)
+    actions.bake(bpy.context)
+    np.testing.assert_allclose(evaluated_positions(cube, 3), played, atol=1e-6)
+
+
+def test_a_linked_mesh_is_not_made_a_soft_body(add_body, tmp_path):
+    add_body().supple.enabled = False
+    linked = reopened_with_link(tmp_path)
+    linked.select_set(True)
+    assert not bpy.ops.supple.add.poll()
+    local = linked.override_create(remap_local_usages=True)
+    local.select_set(True)
+    assert bpy.ops.supple.add.poll()

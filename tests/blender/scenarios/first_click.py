@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Simulate takes a selected mesh in: at once where nothing is soft yet, else it asks."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+import bpy
+
+if TYPE_CHECKING:
+    from supple.tests.blender.stage import Steps, Ui
+
+ADDON = "bl_ext.user_default.supple.addon"
+LAST = 6
+
+
+def scenario(ui: Ui) -> Steps:
+    scene, cube = bpy.context.scene, bpy.data.objects["Cube"]
+    scene.frame_end, scene.supple.cache_folder = LAST, str(ui.work / "cache")
+    cube.location.z, cube.supple.resolution = 2.0, 4
+    yield from ui.open_sidebar("Supple")
+    yield from ui.screenshot("nothing soft")
+    yield from ui.click_button("supple.simulate")
+    yield from ui.wait_for(lambda: cube.supple.enabled, "the cube to become a soft body")
+    yield from _wait_for_end(ui)
+    assert any(f"Simulated frames 1 to {LAST}" in line for line in ui.reports())
+    yield from ui.screenshot("simulated")
+
+    with ui.context():
+        bpy.ops.mesh.primitive_cube_add(size=1.0, location=(0.0, 0.0, 6.0))
+    second = bpy.context.object
+    second.supple.resolution = 3
+    yield from ui.click_button("supple.simulate")
+    yield from ui.wait(0.5)
+    yield from ui.screenshot("asked")
+    assert not second.supple.enabled and not _running()
+    # The first choice is under the mouse.
+    yield from ui.key("RET")
+    yield from ui.wait_for(lambda: second.supple.enabled, "the second one to become soft, too")
+    yield from _wait_for_end(ui)
+    assert second.modifiers and second.modifiers[0].type == "MESH_CACHE"
+    yield from _warned(ui, second)
+
+
+def _warned(ui: Ui, obj: bpy.types.Object) -> Steps:
+    obj.vertex_groups.new(name="Half").add([0, 1], 0.4, "REPLACE")
+    obj.vertex_groups["Half"].add([2], 0.9, "REPLACE")
+    obj.supple.pin_group = "Half"
+    with ui.context():
+        bpy.ops.object.effector_add(type="WIND", location=(3.0, 0.0, 1.0))
+    bpy.context.view_layer.objects.active = obj
+    bpy.context.object.select_set(True)
+    yield from ui.screenshot("warned")
+    yield from ui.click_button("supple.simulate")
+    yield from ui.wait(0.3)
+    yield from _wait_for_end(ui)
+    said = "\n".join(ui.reports())
+    assert "3 vertices have a weight between 0 and 1 in Pin Group 'Half'" in said, said
+    assert "force field does not act on soft bodies" in said, said
+
+
+def _wait_for_end(ui: Ui) -> Steps:
+    yield from ui.wait(0.3)
+    yield from ui.wait_for(lambda: not _running(), "the end of the simulation", 240)
+
+
+def _running() -> bool:
+    return bool(importlib.import_module(f"{ADDON}.session").is_running())

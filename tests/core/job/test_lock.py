@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from supple.core.errors import JobInUseError
+from supple.core.job import lock
+
+HOLDER = (
+    "import sys; from pathlib import Path; from supple.core.job import lock\n"
+    "with lock.hold(Path(sys.argv[1])): print('holding', flush=True); sys.stdin.read()"
+)
+
+
+@pytest.fixture
+def holder(tmp_path: Path):
+    """Another process that holds the folder."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "holding\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_the_folder_the_other_process_and_the_cure_are_named(holder, tmp_path: Path) -> None:
+    said = re.escape(f"{tmp_path} is in use: process {holder.pid} simulates there. Wait for it")
+    with pytest.raises(JobInUseError, match=said), lock.hold(tmp_path):
+        pass
+    with pytest.raises(JobInUseError, match=said):
+        lock.check_free(tmp_path)
+
+
+def test_what_is_killed_leaves_the_folder_free(holder, tmp_path: Path) -> None:
+    holder.kill()
+    holder.wait()
+    lock.check_free(tmp_path)
+    with lock.hold(tmp_path):
+        pass
+
+
+def test_it_is_free_again_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), lock.hold(tmp_path):
+        _ = 1 / 0
+    with lock.hold(tmp_path):
+        pass
+
+
+def test_looking_holds_nothing_and_makes_no_file(tmp_path: Path) -> None:
+    lock.check_free(tmp_path)
+    assert not list(tmp_path.iterdir())
+    with lock.hold(tmp_path):
+        pass
+    lock.check_free(tmp_path)
+    with lock.hold(tmp_path):
+        pass
+
+
+def test_it_can_be_read_while_it_is_held(holder, tmp_path: Path) -> None:
+    assert str(holder.pid) in (tmp_path / lock.LOCK).read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (b"", "another process"),
+        (b"\xff", "another process"),
+        (b"[" * 900, "another process"),
+        (b"[1]", "another process"),
+        (b'{"process": "x", "computer": "a"}', "another process"),
+        (b'{"process": 12, "computer": "elsewhere"}', "process 12 on elsewhere"),
+    ],
+)
+def test_a_holder_that_does_not_say_its_name(
+    holder, tmp_path: Path, content: bytes, named: str
+) -> None:
+    (tmp_path / lock.LOCK).write_bytes(content)
+    with pytest.raises(JobInUseError, match=f"in use: {named} simulates there"):
+        lock.check_free(tmp_path)
+
+
+def test_a_name_that_was_longer_is_not_left_behind(tmp_path: Path) -> None:
+    (tmp_path / lock.LOCK).write_bytes(b"x" * 5000)
+    with lock.hold(tmp_path):
+        wanted = f'{{"process": {os.getpid()}, "computer": "{platform.node()}"}}'
+        assert (tmp_path / lock.LOCK).read_text() == wanted
