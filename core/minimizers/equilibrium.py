@@ -57,7 +57,7 @@ def settle(system: System, state: State) -> State:
         positions = minimum.positions
         effort = minimum.added_to(replace(effort, converged=True), step)
         residual = objective.residual_acceleration(positions)
-        if residual <= max(TOLERANCE, ROUNDING * objective.acceleration_rounding(positions)):
+        if residual <= max(TOLERANCE, ROUNDING * objective.acceleration_rounding()):
             # Rounding may have ended the last search, but forces are what had to vanish.
             effort = replace(effort, converged=True, stopped="converged")
             return replace(
