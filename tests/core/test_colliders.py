@@ -47,9 +47,11 @@ def _impulses(simulator: Simulator) -> NDArray[np.float64]:
     system, total = simulator.system, np.zeros(3)
     meet = system.meet_obstacles
 
-    def counted(positions: torch.Tensor, velocities: torch.Tensor, step: float) -> None:
+    def counted(
+        positions: torch.Tensor, velocities: torch.Tensor, step: float, times: torch.Tensor
+    ) -> None:
         before = velocities @ system.mass
-        meet(positions, velocities, step)
+        meet(positions, velocities, step, times)
         total[:] += (velocities @ system.mass - before).numpy()
 
     system.meet_obstacles = counted  # type: ignore[method-assign]
