@@ -41,7 +41,6 @@ _MEMBERS: dict[str, Any] = {
     "ground_energy": float | None,
     "minimum_j": float | None,
     "minimum_ground_distance": float | None,
-    "inverted_tets": int,
 }
 _ABSENT: Any = object()
 
