@@ -55,7 +55,8 @@ def test_the_distance_is_that_of_the_toolkit(flat) -> None:
         points = random.normal(size=(4, 3))
         if flat:
             points[:, 2] *= 1e-6
-        found = separation(*corners(points), bool(index % 2))
+        a, b, c, d = corners(points)
+        found = separation(a, b, c, d, bool(index % 2))
         expected = distance(points, bool(index % 2))
         # Of what is all but flat, rounding leaves a lower bound.
         assert (0.9 if flat else 1.0 - 1e-6) * expected <= found[1] <= (1.0 + 1e-9) * expected
