@@ -45,9 +45,9 @@ def broad_phase(may_meet: np.ndarray = ALL) -> BroadPhase:
 
 
 def as_sets(found: Candidates) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
-    sets = tuple({tuple(pair) for pair in own.tolist()} for own in vars(found).values())
-    assert [len(own) for own in sets] == [len(own) for own in vars(found).values()]
-    return sets
+    edges, faces = ({(a, b) for a, b in own.tolist()} for own in vars(found).values())
+    assert (len(edges), len(faces)) == (len(found.edge_edges), len(found.face_vertices))
+    return edges, faces
 
 
 def expected(
