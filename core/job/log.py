@@ -33,13 +33,14 @@ _MEMBERS: dict[str, Any] = {
     "held": list[str],
     "unfolding": list[str],
     "caught": list[str],
+    "inverted_tets": int,
+    "most_work": str,
     "kinetic_energy": float | None,
     "elastic_energy": float | None,
     "potential_energy": float | None,
     "ground_energy": float | None,
     "minimum_j": float | None,
     "minimum_ground_distance": float | None,
-    "inverted_tets": int,
 }
 _ABSENT: Any = object()
 

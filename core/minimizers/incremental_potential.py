@@ -391,6 +391,10 @@ class IncrementalPotential:
                 way = self._straight_way(positions, way.at(1.0) - positions, gradient, most)
                 break
             way = shorter
+        if self._path is not None and way.slope > DESCENT * share * slope:
+            # Where tets are far stiffer than the ground, they do not bend along it: the step itself
+            # descends, if not far.
+            way = self._straight_way(positions, share * direction, gradient, most)
         self.contact.limited_steps += way.longest < 1.0
         return way
 

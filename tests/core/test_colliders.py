@@ -47,10 +47,13 @@ def _impulses(simulator: Simulator) -> NDArray[np.float64]:
     system, total = simulator.system, np.zeros(3)
     meet = system.meet_obstacles
 
-    def counted(positions: torch.Tensor, velocities: torch.Tensor, step: float) -> None:
-        before = velocities @ system.mass
-        meet(positions, velocities, step)
-        total[:] += (velocities @ system.mass - before).numpy()
+    def counted(
+        positions: torch.Tensor, velocities: torch.Tensor, step: float, times: torch.Tensor
+    ) -> None:
+        before = velocities.clone()
+        meet(positions, velocities, step, times)
+        # A velocity that decays keeps less of a force than that gave.
+        total[:] += ((velocities - before) @ (system.mass * step / times)).numpy()
 
     system.meet_obstacles = counted  # type: ignore[method-assign]
     return total

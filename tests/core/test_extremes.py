@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Ground, Scene, Simulator, SoftBody
-from supple.core.integrators import BDF2, ImplicitEuler, Integrator
+from supple.core import Contact, Frame, Ground, Scene, Simulator, SoftBody
+from supple.core.integrators import BDF2, Automatic, ImplicitEuler, Integrator
 from supple.core.materials import StableNeoHookean
+from supple.tests.core.touching import check_apart
 
 
 @pytest.fixture(params=[ImplicitEuler, BDF2], ids=lambda kind: kind.__name__)
@@ -84,3 +85,95 @@ def test_a_mirrored_body_turns_itself_right_side_out(make_block) -> None:
 
 def _assert_congruent(found: torch.Tensor, expected: torch.Tensor) -> None:
     torch.testing.assert_close(torch.pdist(found), torch.pdist(expected), rtol=0.0, atol=1e-3)
+
+
+# One thing at a time out of the ordinary about two cubes of six tets, one falling on the other:
+# side 0.5 m, E = 1e5, ν = 0.45, 1000 kg/m³, 24 frames a second, 9.81 m/s².
+EXTREMES: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "poisson 0": {"poisson": 0.0},
+    "poisson 0.4999": {"poisson": 0.4999},
+    "young 1": {"young": 1.0},
+    "young 1e12": {"young": 1e12},
+    "density 1e-3": {"density": 1e-3},
+    "density 1e5": {"density": 1e5},
+    "sizes 1 to 1e4": {"ratio": 1e4},
+    "steps of 1e-5 s": {"frame_time": 1e-5},
+    "steps of 1 s": {"frame_time": 1.0},
+    "no gravity": {"gravity": 0.0},
+    "gravity 1000": {"gravity": 1000.0},
+    "next to no stiffness, 1000 m/s², steps of 1 s": {
+        "young": 1.0, "gravity": 1000.0, "frame_time": 1.0,
+    },
+    "stiff, light, steps of 1 s": {"young": 1e12, "density": 1e-3, "frame_time": 1.0},
+    "stiff on soft": {"young": 1.0, "upper_young": 1e12},
+    "heavy on light": {"density": 10.0, "upper_density": 1e5},
+}  # fmt: skip
+
+
+def _two_cubes(make_block, name: str, contact: Contact | None) -> tuple[Scene, float]:
+    asked = {"young": 1e5, "poisson": 0.45, "density": 1000.0, "ratio": 1.0, "gravity": 9.81}
+    asked |= {"frame_time": 1.0 / 24.0} | EXTREMES[name]
+    large, small = 0.5, 0.5 / asked["ratio"]
+    lower = make_block((1, 1, 1), (large,) * 3, (0.0, 0.0, 0.01 * large))
+    above = (0.3 * large, 0.3 * large, 1.01 * large + 0.02 * small)
+    bodies = [
+        SoftBody(lower, StableNeoHookean(asked["young"], asked["poisson"]), asked["density"]),
+        SoftBody(
+            make_block((1, 1, 1), (small,) * 3, above),
+            StableNeoHookean(asked.get("upper_young", asked["young"]), asked["poisson"]),
+            asked.get("upper_density", asked["density"]),
+        ),
+    ]
+    gravity = (0.0, 0.0, -asked["gravity"])
+    return Scene(bodies, Ground(), gravity=gravity, contact=contact), asked["frame_time"]
+
+
+def _assert_sound(frame: Frame) -> None:
+    """Within the work that its report names, of finite numbers, and above the ground."""
+    report = frame.report
+    most, what = report.most_work.split()
+    taken = report.effort.iterations if what == "iterations" else report.substeps
+    assert 0 < taken <= int(most)
+    assert all(bool(torch.isfinite(positions).all()) for positions in frame.positions)
+    assert report.minimum_ground_distance is not None
+    assert report.minimum_ground_distance > 0.0
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.parametrize("stepping", [Automatic(), BDF2()], ids=lambda kind: type(kind).__name__)
+def test_no_extreme_takes_more_work_than_is_named(
+    make_block, name: str, stepping: Integrator
+) -> None:
+    scene, frame_time = _two_cubes(make_block, name, None)
+    for frame in Simulator(scene, stepping, frame_time=frame_time).run(8):
+        _assert_sound(frame)
+
+
+# Where a weight is many times the stiffness, a frame takes hundreds of iterations.
+CRUSHING = ["next to no stiffness, 1000 m/s², steps of 1 s", "gravity 1000", "density 1e5"]
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_nor_does_any_where_bodies_touch_and_they_never_intersect(make_block, name: str) -> None:
+    scene, frame_time = _two_cubes(make_block, name, Contact())
+    simulator = Simulator(scene, ImplicitEuler(), frame_time=frame_time)
+    for frame in simulator.run(1 if name in CRUSHING else 3):
+        _assert_sound(frame)
+        check_apart(simulator)
+        if name == "young 1e12":
+            assert frame.report.effort.converged
+
+
+# Those of them that carry their own weight, and come to rest in so many frames.
+RESTING = ["nothing", "poisson 0", "poisson 0.4999", "young 1e12", "density 1e-3"]
+
+
+@pytest.mark.parametrize("name", [*RESTING, "steps of 1 s"])
+def test_at_rest_no_tet_is_inside_out(make_block, name: str) -> None:
+    scene, frame_time = _two_cubes(make_block, name, None)
+    simulator = Simulator(scene, frame_time=frame_time)
+    list(simulator.run(4))
+    settled = simulator.settle()
+    assert settled.report.minimum_volume_ratio > 0.0
+    assert settled.report.caught == ()

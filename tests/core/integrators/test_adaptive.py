@@ -108,6 +108,7 @@ def test_a_step_that_is_followed_meets_the_tolerance_where_its_error_has_the_ord
     """The error of a step goes with its length to the power p + 1."""
     tolerance = 1e-5
     stepper = Simulator(_stretched(make_block), Adaptive(scheme, tolerance)).stepper
+    assert isinstance(stepper, adaptive._AdaptiveStepper)
     for longer in (0.5, 1.0, 1.9):
         error = tolerance * longer ** -(scheme.order + 1)
         assert stepper._change(error) == pytest.approx(0.9 * longer)

@@ -144,7 +144,7 @@ def test_substeps_do_not_double_without_end_from_frame_to_frame(make_block) -> N
     path = np.array([mesh.vertices[ends] * [1.0, 1.0, 2.0**frame] for frame in range(12)])
     body = SoftBody(mesh, StVenantKirchhoff(1e4, 0.3), pinned=ends, pin_path=path)
     simulator = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)), SymplecticEuler())
-    most, taken = 64 * simulator.stepper.substeps, []
+    most, taken = 64 * simulator.stepper.substeps, list[int]()
     with pytest.raises(InstabilityError, match="substeps a frame are too few at frame"):
         taken.extend(frame.report.substeps for frame in simulator.run(12))
     assert simulator.stepper.substeps < max(taken, default=0) <= most

@@ -21,7 +21,8 @@ SMALL, LARGE = 0.01, 10.0
 
 def _areas(mesh: TetMesh) -> list[float]:
     """Face by face: a third of each to its corners; inside, the face of a cube of the volume."""
-    faces, areas, volumes = {}, [0.0] * len(mesh.vertices), [0.0] * len(mesh.vertices)
+    faces: dict[frozenset[int], int] = {}
+    areas, volumes = [0.0] * len(mesh.vertices), [0.0] * len(mesh.vertices)
     for tet in mesh.tets.tolist():
         a, b, c, d = mesh.vertices[tet]
         for corner in tet:
