@@ -45,10 +45,7 @@ def broad_phase(may_meet: np.ndarray = ALL) -> BroadPhase:
 
 
 def as_sets(found: Candidates) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
-    edges, faces = (
-        {(first, second) for first, second in own.tolist()}
-        for own in (found.edge_edges, found.face_vertices)
-    )
+    edges, faces = ({(a, b) for a, b in own.tolist()} for own in vars(found).values())
     assert (len(edges), len(faces)) == (len(found.edge_edges), len(found.face_vertices))
     return edges, faces
 
