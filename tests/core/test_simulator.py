@@ -138,8 +138,9 @@ def test_single_precision_follows_double_precision(make_block, integrator) -> No
         assert last.positions[0].dtype == dtype
         return last.positions[0].double().numpy()
 
-    # Implicit steps converge to 1 mm/s: in a second, two runs may be two millimetres apart.
-    apart = 1e-3 if isinstance(integrator, SymplecticEuler) else 2e-3
+    # Implicit steps converge to 1 mm/s: in a second, two runs may be two millimetres apart, and
+    # more where they have bounced.
+    apart = 1e-3 if isinstance(integrator, SymplecticEuler) else 3e-3
     np.testing.assert_allclose(end(torch.float32), end(torch.float64), atol=apart)
 
 
