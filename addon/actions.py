@@ -73,11 +73,11 @@ def free(context: bpy.types.Context) -> str:
     if session.is_running():
         raise SuppleError("A simulation is running; cancel it with Esc first.")
     scene = context.scene
-    removed = cache.free(scene)
-    for obj in scene.objects:
-        if obj.type == "MESH":
-            removed |= playback.detach(obj)
-            removed |= shape_keys.free(obj)
+    own = [obj for obj in scene.objects if obj.is_editable]
+    # Keys first: a mesh that is being edited keeps its own, and then all is kept.
+    removed = sum(shape_keys.free(obj) for obj in own) > 0
+    removed |= cache.free(scene)
+    removed |= sum(playback.detach(obj) for obj in own) > 0
     removed |= preview.remove(scene)
     mesh_reports.forget(scene)
     return "Removed all simulated frames." if removed else "There was nothing to remove."
@@ -88,4 +88,5 @@ def can_free(scene: bpy.types.Scene) -> bool:
     return any(
         playback_modifier.find_modifier(obj) or shape_keys.has_bake(obj) or obj.supple.is_preview
         for obj in scene.objects
+        if obj.is_editable
     )

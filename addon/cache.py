@@ -188,11 +188,13 @@ def unsaved_folders(scene: bpy.types.Scene) -> list[Path]:
 
 def job_folders(parent: Path) -> list[Path]:
     """All job folders in a cache, whosever they are."""
-    if not parent.is_dir():
+    try:
+        folders = sorted(parent.iterdir())
+    except OSError:  # it does not exist, or is not for this user
         return []
     return [
         folder
-        for folder in sorted(parent.iterdir())
+        for folder in folders
         if JOB_NAME.fullmatch(folder.name) and (folder / "scene.json").exists()
     ]
 

@@ -14,7 +14,7 @@ from ..core.errors import SuppleError
 from ..core.job import lock
 from . import cache, session
 from .paths import absolute, portable
-from .playback import folder_of, playing
+from .playback import folder_of, playing, shown_folder
 
 # Written whole and never changed; all else is appended to, or small.
 _LASTING = {".npy", ".npz"}
@@ -39,7 +39,8 @@ def before_saving(file: Path) -> None:
     if _is_settings(file) or session.is_running():
         return
     brought: set[Path] = set()
-    for scene in bpy.data.scenes:
+    # What two scenes play goes with the one that simulated it.
+    for scene in sorted(bpy.data.scenes, key=_plays_another):
         try:
             _bring(scene, file, brought)
         except (SuppleError, OSError) as error:
@@ -68,6 +69,12 @@ def reconnect() -> None:
             found = path if path.is_file() else _found(scene, path)
             if found is not None and modifier.filepath != portable(found):
                 modifier.filepath = portable(found)
+
+
+def _plays_another(scene: bpy.types.Scene) -> bool:
+    """Whether a scene plays frames that it did not simulate."""
+    shown = shown_folder(scene)
+    return shown is not None and not shown.name.startswith(cache.prefix(scene))
 
 
 def _bring(scene: bpy.types.Scene, file: Path, brought: set[Path]) -> None:

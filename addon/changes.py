@@ -131,5 +131,5 @@ def _own_keys(obj: bpy.types.Object) -> Iterator[Any]:
 def _digest(parts: Any) -> str:
     hashed = hashlib.blake2b(digest_size=8)
     for part in parts:
-        hashed.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part))
+        hashed.update(part.encode() if isinstance(part, str) else np.asarray(part).tobytes())
     return hashed.hexdigest()

@@ -82,7 +82,7 @@ def why_unreadable(path: Path) -> str:
     try:
         with path.open("rb") as file:
             points, count = _parse(path, file.read(_HEADER.size))
-            if file.seek(0, SEEK_END) >= _HEADER.size + count * points * 12:
+            if file.seek(0, SEEK_END) >= _HEADER.size + count * points * 12 + _CHECKSUM.size:
                 return ""
     except OSError as error:
         return _not_read(path, error)

@@ -63,6 +63,8 @@ def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
     if last.get("iterations"):
         parts.append(_count(last["iterations"], "iteration"))
     parts += _contacts(last)
+    if inverted := last.get("inverted_tets"):
+        parts.append(f"{_count(inverted, 'tet')} inside out")
     warnings = [*_missed(records), *_held(records, start_frame), *_caught(last)]
     warnings += [lost] if lost else []
     return StepReport(", ".join(parts), ". ".join(warnings))

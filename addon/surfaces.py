@@ -187,8 +187,8 @@ def _spline_weights(block: bpy.types.ShapeKey, share: float) -> Points:
     if block.interpolation == "KEY_LINEAR":
         return np.array([0.0, 1.0 - share, share, 0.0])
     if block.interpolation == "KEY_BSPLINE":
-        rows = [[1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1]]
-        return np.array(rows) / 6.0 @ powers
+        sixths = np.array([[1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1]])
+        return sixths / 6.0 @ powers
     # Blender's own tension; a Catmull-Rom spline is a cardinal one with a half.
     c = 0.71 if block.interpolation == "KEY_CARDINAL" else 0.5
     rows = [[0, -c, 2 * c, -c], [1, 0, c - 3, 2 - c], [0, c, 3 - 2 * c, c - 2], [0, 0, -c, c]]

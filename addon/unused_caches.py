@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mmap
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,9 @@ from ..core.errors import SuppleError
 from . import cache
 from .paths import users_cache
 from .playback import folder_of, playing
+
+# How .blend files begin in which a name can be found.
+_UNCOMPRESSED = b"BLENDER"
 
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
@@ -93,7 +97,11 @@ def _previous(used: set[Path]) -> set[Path]:
 
 
 def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # gone meanwhile
+            size += path.stat().st_size if path.is_file() else 0
+    return size
 
 
 def _user(folder: Path) -> str:
@@ -101,18 +109,22 @@ def _user(folder: Path) -> str:
     if folder.name.startswith(cache.UNSAVED):
         return "a file that was never saved"
     file = cache.open_file()
-    if file is not None and any(
-        folder.name.removesuffix(cache.run_name(folder)) == cache.prefix(scene)
-        for scene in bpy.data.scenes
-    ):
-        return ""
     if file is None or folder.parent.parent != file.parent or cache.ELSEWHERE in folder.name:
         # It may belong to a file anywhere on the disk.
         return "another file"
     beside = (path for path in file.parent.glob("*.blend") if path != file)
-    names = (path.name for path in beside if folder.name.startswith(_begin(path)))
-    return next(names, "")
+    return next((path.name for path in beside if _may_play(path, folder)), "")
 
 
-def _begin(file: Path) -> str:
-    return f"{bpy.path.clean_name(file.stem)}-"
+def _may_play(file: Path, folder: Path) -> bool:
+    """Whether a .blend file beside the cache may play a folder: it is of its name, or names it."""
+    if folder.name.startswith(f"{bpy.path.clean_name(file.stem)}-"):
+        return True
+    try:
+        with file.open("rb") as opened:
+            if opened.read(len(_UNCOMPRESSED)) != _UNCOMPRESSED:
+                return True
+            with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                return content.find(folder.name.encode()) >= 0
+    except OSError:  # nobody can tell
+        return True

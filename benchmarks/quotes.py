@@ -54,7 +54,8 @@ def _step(figures: dict[str, Any]) -> str:
     return (
         f"An explicit step of 15 K takes {double['supple_ms']:.2f} ms in double precision, the "
         f"default, and torch-diffsim 0.2.0 {double['torch_diffsim_ms']:.1f} ms for the same "
-        f"result; in single precision {single['supple_ms']:.2f} and {single['torch_diffsim_ms']:.1f} ms."
+        f"result; in single precision {single['supple_ms']:.2f} and "
+        f"{single['torch_diffsim_ms']:.1f} ms."
     )
 
 

@@ -40,6 +40,8 @@ class Report:
     #: Names of bodies that lie folded over themselves: made to give way, or given up.
     unfolding: tuple[str, ...] = ()
     caught: tuple[str, ...] = ()
+    #: Tets that are flat or inside out.
+    inverted_tets: int = 0
 
     @staticmethod
     def of_all(reports: Sequence[Report]) -> Report:
@@ -57,6 +59,7 @@ class Report:
             most_work=", ".join(dict.fromkeys(report.most_work for report in reports)),
             unfolding=tuple(name for report in reports for name in report.unfolding),
             caught=tuple(name for report in reports for name in report.caught),
+            inverted_tets=sum(report.inverted_tets for report in reports),
         )
 
     def record(self) -> dict[str, Any]:
@@ -75,6 +78,7 @@ class Report:
             "most_work": self.most_work,
             "unfolding": self.unfolding,
             "caught": self.caught,
+            "inverted_tets": self.inverted_tets,
         }
 
 
@@ -188,6 +192,7 @@ class Simulator:
             most_work=self.stepper.most_work,
             unfolding=self._unfolding.names(state, caught=False),
             caught=self._unfolding.names(state, caught=True),
+            inverted_tets=system.inverted_tets(state.positions),
         )
         slices = system.body_slices()
         return Frame(

@@ -178,6 +178,11 @@ class System:
         """The smallest J = det F of all tets: below 0, a tet is inside out."""
         return min(float(part.tets.volume_ratios(positions).min()) for part in self.elasticities)
 
+    def inverted_tets(self, positions: Tensor) -> int:
+        """How many tets are flat or inside out."""
+        ratios = [part.tets.volume_ratios(positions) for part in self.elasticities]
+        return sum(int((own <= 0.0).sum()) for own in ratios)
+
     def minimum_ground_distance(self, positions: Tensor) -> float | None:
         """Height of the lowest vertex above the ground in metres; None without a ground."""
         ground = self.obstacles.ground

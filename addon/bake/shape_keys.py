@@ -71,7 +71,7 @@ def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int) -> list[
 
 def free(obj: bpy.types.Object) -> bool:
     """Removes what ``bake`` added to ``obj``, and only that; False when there was no bake."""
-    if not has_bake(obj):
+    if not has_bake(obj) or not obj.data.is_editable:
         return False
     _check_editable(obj)
     keys = obj.data.shape_keys
@@ -256,7 +256,9 @@ def _prepare(obj: bpy.types.Object, start: int) -> None:
 
 def _write(obj: bpy.types.Object, positions: Iterable[NDArray[Any]], start: int) -> None:
     keys = obj.data.shape_keys
-    prefix, blocks, times = keys[RECORD]["prefix"], [], []
+    prefix: str = keys[RECORD]["prefix"]
+    blocks: list[bpy.types.ShapeKey] = []
+    times: list[float] = []
     for frame, shape in enumerate(positions, start):
         times.append(_KEY_SPACING * (1 + len(blocks)))
         if not keys.use_relative:

@@ -20,7 +20,7 @@ class WorkerOperator(ActionOperator):
     """An operator that takes the steps of a run from a timer. Esc cancels."""
 
     _run: Run
-    _told = ""
+    _told = "", 0
     _timer: bpy.types.Timer | None = None
 
     def begin(self, context: bpy.types.Context) -> Run:
@@ -94,11 +94,11 @@ class WorkerOperator(ActionOperator):
 
     def _tell(self, context: bpy.types.Context) -> None:
         """Redraws only for news: drawing takes time that the worker can use."""
-        told = self._run.describe()
-        if told == self._told:
+        told, percent = self._run.describe(), round(100.0 * self._run.progress())
+        if (told, percent) == self._told:
             return
-        self._told = told
-        context.window_manager.progress_update(100.0 * self._run.progress())
+        self._told = told, percent
+        context.window_manager.progress_update(percent)
         context.workspace.status_text_set(f"{told}, Esc cancels")
         redraw_sidebars()
 

@@ -75,28 +75,27 @@ def _split(centres: Any, order: Any, first: int, last: int) -> int:
 
 
 @compiled(parallel=True)
-def box_vertices(
-    before: Any, after: Any, radii: Any, tree_of: Any, motions: Any, boxes: Any
-) -> None:
-    """(V, 6) least and largest x, y, z on a straight way without the motion of its (V,) tree,
-    widened by (V,) radii."""
-    for v in shared_range(len(radii)):
+def box_vertices(before: Any, after: Any, tree_of: Any, motions: Any, boxes: Any) -> None:
+    """(V, 6) least and largest x, y, z on a straight way without the motion of its (V,) tree."""
+    for v in shared_range(len(boxes)):
         for i in range(3):
             start, end = before[v, i], after[v, i] - motions[tree_of[v], i]
-            boxes[v, i] = min(start, end) - radii[v]
-            boxes[v, 3 + i] = max(start, end) + radii[v]
+            boxes[v, i], boxes[v, 3 + i] = min(start, end), max(start, end)
 
 
 @compiled(parallel=True)
-def box_parts(corners: Any, vertex_boxes: Any, boxes: Any) -> None:
-    """(P, 6) of parts with (P, k) corners."""
+def box_parts(corners: Any, vertex_boxes: Any, radii: Any, boxes: Any) -> None:
+    """(P, 6) of parts with (P, k) corners, widened by the largest of the (V,) radii of those."""
     for part in shared_range(len(corners)):
+        radius = radii[corners[part, 0]]
+        for k in range(1, corners.shape[1]):
+            radius = max(radius, radii[corners[part, k]])
         for i in range(3):
             low, high = vertex_boxes[corners[part, 0], i], vertex_boxes[corners[part, 0], 3 + i]
             for k in range(1, corners.shape[1]):
                 v = corners[part, k]
                 low, high = min(low, vertex_boxes[v, i]), max(high, vertex_boxes[v, 3 + i])
-            boxes[part, i], boxes[part, 3 + i] = low, high
+            boxes[part, i], boxes[part, 3 + i] = low - radius, high + radius
 
 
 @compiled()

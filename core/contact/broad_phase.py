@@ -125,10 +125,10 @@ class BroadPhase:
     def _boxed(self, ways: Ways, motions: Points) -> list[Parts]:
         """Edges, faces and vertices with the boxes of their ways."""
         vertex_boxes, boxed = np.empty((len(ways.radii), 6)), []
-        box_vertices(*ways, self._tree_of, motions, vertex_boxes)
+        box_vertices(ways.before, ways.after, self._tree_of, motions, vertex_boxes)
         for indices, corners, ranges in self._parts:
             boxes = np.empty((len(corners), 6))
-            box_parts(corners, vertex_boxes, boxes)
+            box_parts(corners, vertex_boxes, ways.radii, boxes)
             boxed.append(Parts(indices, corners, ranges, boxes))
         return boxed
 

@@ -293,7 +293,7 @@ class Job:
         frame, origin = state.pop("frame", None), state.pop("solids", None)
         if frame is None or frame.shape != () or frame.dtype.kind not in "iu" or frame < 0:
             raise DamageError(path, f"it cannot be of frame {frame}")
-        if not np.array_equal(origin, self._solids_checksum):
+        if origin is None or origin.tobytes() != self._solids_checksum.tobytes():
             raise DamageError(path, "it is of other tetrahedra")
         if not all(np.isfinite(array).all() for array in state.values()):
             raise DamageError(path, "it holds a number that is not finite")

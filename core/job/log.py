@@ -33,6 +33,8 @@ _MEMBERS: dict[str, Any] = {
     "held": list[str],
     "unfolding": list[str],
     "caught": list[str],
+    "inverted_tets": int,
+    "most_work": str,
     "kinetic_energy": float | None,
     "elastic_energy": float | None,
     "potential_energy": float | None,

@@ -31,7 +31,9 @@ CONTACT_SLIP = 3.0
 # A step that has met less curvature than the model holds may go on for so many times its length.
 LONGEST_STEP = 64.0
 # The straight way to where a bent step leads has to descend by this share of what the step does.
-DESCENT, STRAIGHTENINGS = 0.1, 10
+DESCENT = 0.1
+# One that is cut to less than this share, too, is tried to so much of the step as before.
+CUT_SHORT, SHORTER, SHORTEST_SHARE = 0.2, 0.25, 1e-3
 
 
 @dataclass(frozen=True)
@@ -253,6 +255,13 @@ class IncrementalPotential:
         parts = [part for part in (self._friction, self.contact) if part is not None]
         return max((part.creep(before, after) for part in parts), default=0.0)
 
+    def opening(self, before: Tensor, after: Tensor) -> float:
+        """The ratio of the least distances between surfaces after and before a step."""
+        if self.contact is None:
+            return 1.0
+        distances = self.contact.gap(before), self.contact.gap(after)
+        return distances[1] / distances[0] if math.isfinite(distances[1]) else 1.0
+
     def energy(self, positions: Tensor) -> tuple[float, float]:
         """In joules, and the sum of the sizes of its terms, which its rounding goes with."""
         return self._energy(positions, [] if self.contact is None else [self.contact])
@@ -367,29 +376,38 @@ class IncrementalPotential:
         at, slope = self.path(positions, direction), float((gradient * direction).sum())
         if self.contact is None:
             return Way(at, slope, self.max_step(positions, direction), LONGEST_STEP)
-        # What meets what is looked for on straight ways alone.
-        share = 1.0
-        for _ in range(STRAIGHTENINGS):
-            chord = at(share) - positions
-            straight_slope = float((gradient * chord).sum())
-            if straight_slope <= DESCENT * share * slope:
+        # What meets what is looked for on straight ways alone. Where the one to the end of a bent
+        # step is cut short, one to an earlier place of it may lead further.
+        most, share = LONGEST_STEP if eager else 1.0, 1.0
+        way = self._straight_way(positions, at(share) - positions, gradient, most)
+        while self._path is not None and share > SHORTEST_SHARE:
+            descends = way.slope <= DESCENT * share * slope
+            if descends and way.limit > CUT_SHORT:
                 break
-            share *= 0.5
-        else:
+            share *= SHORTER
+            shorter = self._straight_way(positions, at(share) - positions, gradient, most)
+            if descends and shorter.slope * shorter.limit >= way.slope * way.limit:
+                # What was swept last has to be where the search goes.
+                way = self._straight_way(positions, way.at(1.0) - positions, gradient, most)
+                break
+            way = shorter
+        if self._path is not None and way.slope > DESCENT * share * slope:
             # Where tets are far stiffer than the ground, they do not bend along it: the step itself
             # descends, if not far.
-            chord, straight_slope = share * direction, share * slope
-        # As far as it may be looked along, and a search may want to go.
-        most = LONGEST_STEP if eager else 1.0
+            way = self._straight_way(positions, share * direction, gradient, most)
+        self.contact.limited_steps += way.longest < 1.0
+        return way
+
+    def _straight_way(self, positions: Tensor, chord: Tensor, gradient: Tensor, most: float) -> Way:
+        """Along a chord, at most ``most`` times, as far as it may be looked and nothing meets."""
+        assert self.contact is not None
+        slope = float((gradient * chord).sum())
         still = np.zeros_like(self.contact.colliders)
         reach = self.contact.max_step_size(positions, chord, still, most)
         whole = reach * chord
         free = self.contact.sweep(positions, positions + whole)
         longest = reach * min(free, self.max_step(positions, whole))
-        self.contact.limited_steps += longest < 1.0
-        return Way(
-            lambda part: positions + part * chord, straight_slope, min(1.0, longest), longest
-        )
+        return Way(lambda part: positions + part * chord, slope, min(1.0, longest), longest)
 
     def path(self, positions: Tensor, direction: Tensor) -> Callable[[float], Tensor]:
         """The curve along a Newton step; the Hessian is the one evaluated last."""

@@ -40,6 +40,9 @@ MOST_LAG_CHANGE = 0.1
 # Those between surfaces are taken from so many tolerances on, since on the way surfaces come as
 # close as steps let them, and until a step is within the lesser number.
 SETTLING, SETTLED = 50.0, 3.0
+# Where surfaces all but touch, a step goes no further than they are apart, however strong the push:
+# while it takes the closest apart by more than this ratio, the search has not arrived.
+OPENING = 1.5
 # What friction holds must have come to rest within this share of the way that breaks it loose.
 STILL = 0.1
 
@@ -211,7 +214,8 @@ class _Search:
         self._plan(fraction, self._move <= FAST * previous)
         if not (within or fraction >= 1.0) or not self._arrived():
             return ""
-        if objective.creep(before, self._positions) > self._still:
+        still = objective.creep(before, self._positions) <= self._still
+        if not still or objective.opening(before, self._positions) > OPENING:
             self._keeps_hessian = False
             return ""
         return CONVERGED

@@ -13,9 +13,11 @@ import pytest
 
 from supple.addon import actions, cache, cache_moves, playback
 from supple.addon.capture import capture
+from supple.addon.paths import users_cache
 from supple.addon.playback import Playback
 from supple.addon.playback_modifier import find_modifier
 from supple.core.discretize import discretize
+from supple.core.job import Job
 
 from .conftest import evaluated_positions, write_frames
 
@@ -67,12 +69,12 @@ def test_the_first_save_takes_the_frames_along(cube, tmp_path, remap):
     earlier = cube.supple.density
     cube.supple.density = 900.0
     shown = simulate()
-    assert before.parent == shown.parent == cache.users_cache()
+    assert before.parent == shown.parent == users_cache()
     save(tmp_path / "project" / "drop.blend", relative_remap=remap)
     now = tmp_path / "project" / "supple_cache"
     names = {f"drop-Scene-{folder.name[-12:]}" for folder in (before, shown)}
     assert {folder.name for folder in now.iterdir()} == names
-    assert list(cache.users_cache().iterdir()) == []
+    assert list(users_cache().iterdir()) == []
     assert path_of(cube).startswith("//supple_cache/drop-Scene-")
     assert_moves(cube)
     shutil.move(tmp_path / "project", tmp_path / "elsewhere")
@@ -245,6 +247,28 @@ def test_each_scene_of_a_file_takes_its_own_frames_along(cube, tmp_path):
     assert names == {f"drop-Scene-{first}", f"drop-Second-{second}"}
 
 
+def test_two_scenes_of_one_body_take_its_frames_along_once(cube, tmp_path):
+    bpy.data.scenes.new("Other").collection.objects.link(cube)
+    save(tmp_path / "drop.blend")
+    run = simulate().name[-12:]
+    save(tmp_path / "second.blend")
+    names = {folder.name for folder in (tmp_path / "supple_cache").iterdir()}
+    assert names == {f"drop-Scene-{run}", f"second-Scene-{run}"}
+
+
+def test_saving_over_a_file_takes_the_place_of_its_frames(cube, tmp_path):
+    save(tmp_path / "drop.blend")
+    simulate()
+    save(tmp_path / "second.blend")
+    (playback.shown_folder(bpy.context.scene) / "playback" / "0.pc2").write_bytes(b"old")
+    opened(tmp_path / "drop.blend")
+    simulate()
+    save(tmp_path / "second.blend")
+    assert cache_moves.problem == ""
+    assert path_of(bpy.data.objects["Cube"]).startswith("//supple_cache/second-Scene-")
+    assert_moves(bpy.data.objects["Cube"])
+
+
 def test_blenders_startup_file_takes_nothing_along(cube):
     folder = simulate()
     startup = Path(bpy.utils.user_resource("CONFIG")) / "startup.blend"
@@ -262,5 +286,5 @@ def test_a_simulation_goes_on_from_frames_that_were_moved(cube, scene, tmp_path)
     actions.simulate(bpy.context)
     folder = playback.shown_folder(scene)
     assert folder.parent == tmp_path / "project" / "supple_cache"
-    assert cache.Job(folder).last_frame() == 5
+    assert Job(folder).last_frame() == 5
     np.testing.assert_array_equal(evaluated_positions(cube, 3), kept)

@@ -44,8 +44,10 @@ def test_it_lies_at_the_height_of_the_ground_around_all_bodies(scene, add_body):
 
 
 def test_its_cells_stay_in_place_while_a_body_is_moved_a_little(add_body):
-    body = add_body()
+    body = add_body(location=(0.1, 0.1, 0.0))
     before = seen()
+    assert (before.across[0], before.across[-1]) == (-1.5, 1.75)
+    assert before.across == before.along
     body.location.x += 0.01
     assert seen() == before
 

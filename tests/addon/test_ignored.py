@@ -76,7 +76,7 @@ def test_a_parent_that_bends_is_named(add_body):
 
 @pytest.mark.parametrize(
     ("weights", "words"),
-    [((0.4, 0.9, 1.0), "2 vertices have"), ((0.5, 1.0, 0.0), "1 vertex has")],
+    [((0.4, 0.9, 1.0), "2 vertices have"), ((0.05, 1.0, 0.0), "1 vertex has")],
 )
 def test_weights_between_none_and_all_are_counted(add_body, weights, words):
     body = add_body()

@@ -17,6 +17,7 @@ from supple.addon.captured import CaptureError
 from supple.addon.notices import Notice
 from supple.addon.panels.notices import draw_notices
 from supple.addon.playback_modifier import find_modifier
+from supple.core.errors import SuppleError
 
 from .conftest import evaluated_positions, world_positions
 from .layout import Layout, around
@@ -342,6 +343,29 @@ def test_an_override_keeps_its_settings_and_its_playback(
     played = evaluated_positions(cube, 3)
     actions.bake(bpy.context)
     np.testing.assert_allclose(evaluated_positions(cube, 3), played, atol=1e-6)
+
+
+def test_free_leaves_alone_what_is_baked_in_another_file(add_body, play, tmp_path):
+    add_body()
+    play(3)
+    actions.bake(bpy.context)
+    linked = reopened_with_link(tmp_path)
+    assert not bpy.ops.supple.free.poll()
+    assert actions.free(bpy.context) == "There was nothing to remove."
+    assert shape_keys.has_bake(linked)
+
+
+def test_free_of_a_body_that_is_edited_keeps_its_frames(add_body, play):
+    obj = add_body()
+    play(3)
+    actions.bake(bpy.context)
+    play(3)
+    bpy.context.view_layer.objects.active = obj
+    bpy.ops.object.mode_set(mode="EDIT")
+    with pytest.raises(SuppleError, match="is being edited"):
+        actions.free(bpy.context)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert find_modifier(obj) is not None
 
 
 def test_a_linked_mesh_is_not_made_a_soft_body(add_body, tmp_path):

@@ -57,6 +57,14 @@ def test_contacts_are_counted_and_the_closest_is_told(job: Job) -> None:
     assert told(job, IMPLICIT | {"contacts": 1})[0].endswith(", 1 contact")
 
 
+def test_tets_that_are_inside_out_are_counted(job: Job) -> None:
+    steps, warning = told(job, IMPLICIT | {"inverted_tets": 3})
+    assert steps.endswith(", 4 iterations, 3 tets inside out")
+    assert not warning
+    assert told(job, IMPLICIT | {"inverted_tets": 1})[0].endswith(", 1 tet inside out")
+    assert "inside out" not in told(job, IMPLICIT | {"inverted_tets": 0})[0]
+
+
 def test_frames_in_which_nothing_touches_tell_no_contacts(job: Job) -> None:
     apart = IMPLICIT | {"contacts": 0, "minimum_distance": 0.2, "limited_steps": 0, "held": []}
     assert told(job, apart)[0].endswith("4 iterations")

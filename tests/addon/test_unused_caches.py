@@ -72,6 +72,17 @@ def test_frames_of_a_file_that_is_gone_are_unused(cube, tmp_path):
     assert users() == {}
 
 
+@pytest.mark.parametrize("compress", [False, True])
+def test_frames_that_a_file_of_another_name_plays_may_be_used(cube, tmp_path, compress):
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "first.blend"))
+    first = simulate(900.0)
+    bpy.ops.wm.save_mainfile(compress=compress)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "second.blend"), compress=False)
+    (tmp_path / "first.blend").rename(tmp_path / "renamed.blend")
+    assert users() == {first: "renamed.blend"}
+    assert unused_caches.remove()[0] == 0
+
+
 def test_frames_of_a_scene_that_is_gone_are_unused(cube, scene, tmp_path):
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "drop.blend"))
     folder = simulate(900.0)
@@ -121,7 +132,14 @@ def test_the_doctor_lists_them_without_calling_them_a_problem(cube, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("size", "words"), [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 KB"), (2.345e9, "2.35 GB")]
+    ("size", "words"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1500, "1.5 KB"),
+        (2.345e9, "2.35 GB"),
+        (5e14, "500 TB"),
+    ],
 )
 def test_sizes_are_in_words(size, words):
     assert unused_caches.in_words(int(size)) == words

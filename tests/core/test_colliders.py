@@ -55,7 +55,7 @@ def _impulses(simulator: Simulator) -> NDArray[np.float64]:
         # A velocity that decays keeps less of a force than that gave.
         total[:] += ((velocities - before) @ (system.mass * step / times)).numpy()
 
-    system.meet_obstacles = counted  # type: ignore[method-assign]
+    system.meet_obstacles = counted  # type: ignore[method-assign, assignment]
     return total
 
 

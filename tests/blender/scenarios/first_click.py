@@ -51,6 +51,7 @@ def _warned(ui: Ui, obj: bpy.types.Object) -> Steps:
         bpy.ops.object.effector_add(type="WIND", location=(3.0, 0.0, 1.0))
     bpy.context.view_layer.objects.active = obj
     bpy.context.object.select_set(True)
+    yield from ui.wait(0.5)
     yield from ui.screenshot("warned")
     yield from ui.click_button("supple.simulate")
     yield from ui.wait(0.3)

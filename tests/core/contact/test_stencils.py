@@ -165,3 +165,10 @@ def test_the_force_is_the_slope_of_the_barrier_and_ends_at_its_distance(by_area)
     forces = [found.barrier.forces(found.stencils(raised(g)))[0] for g in (GAP, REACH, 2 * REACH)]
     assert forces[0] == pytest.approx(slope, rel=1e-6)
     assert forces[1] == forces[2] == 0.0
+
+
+def test_where_surfaces_touch_the_energy_is_infinite(by_area) -> None:
+    found = close([FAR, tet(DART)], TRIANGLE, by_area)
+    points = found.points.copy()
+    points[found.surface.object_of == 1, 2] -= GAP
+    assert found.barrier.energy(found.stencils(points)) == np.inf

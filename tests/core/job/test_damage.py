@@ -23,7 +23,7 @@ from supple.core.job import Job
 from .damages import FILES, all_damages, forged_solids
 from .tiny_job import contents, simulated, tiny_job
 
-LONGEST_CASE_SECONDS = 30
+LONGEST_CASE_SECONDS = 120
 DAMAGES = dict(all_damages())
 FORGED_SOLIDS = dict(forged_solids())
 
