@@ -115,8 +115,11 @@ class IncrementalPotential:
 
     @cached_property
     def free_mass(self) -> float:
-        """Of the vertices that are not pinned, in kg."""
-        return float(self.system.free_mass.sum())
+        """Of the vertices that are not pinned, in kg, as if all bodies were as light as the
+        lightest: what is little for a heavy one may be much for it."""
+        masses = [float(self.system.free_mass[body].sum()) for body in self.system.body_slices()]
+        moving = [mass for mass in masses if mass > 0.0]
+        return len(moving) * min(moving, default=0.0)
 
     def begin(
         self,

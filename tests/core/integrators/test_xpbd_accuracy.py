@@ -83,9 +83,9 @@ def test_short_steps_hang_where_the_energy_is_least(make_block, model, poisson: 
 # Sag of the cantilever over that of ``settle``.
 SAGS = [
     (StableNeoHookean, 2e5, 0.3, (1.085, 1.012, 1.007)),
-    (StableNeoHookean, 2e6, 0.45, (2.70, 1.128, 1.008)),
+    (StableNeoHookean, 2e6, 0.45, (2.681, 1.128, 1.008)),
     (StVenantKirchhoff, 2e5, 0.3, (1.033, 1.002, 1.000)),
-    (StVenantKirchhoff, 2e6, 0.45, (2.22, 1.088, 1.005)),
+    (StVenantKirchhoff, 2e6, 0.45, (2.209, 1.088, 1.005)),
 ]
 
 
