@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Collider, Contact, Scene, Simulator, SoftBody
+from supple.core import Collider, Contact, Ground, Scene, Simulator, SoftBody
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
 from supple.tests.core.touching import checked
@@ -62,3 +62,16 @@ def test_a_small_body_rests_as_close_beside_and_on_a_large_one_as_alone(where, a
         height, crept = rested([held((-5.0, -5.0, -LARGE))], [])
     assert height == pytest.approx(alone, rel=5e-3)
     assert 0.0 < crept < CREEP
+
+
+def test_a_small_body_lands_beside_a_large_one_without_being_pressed_flat() -> None:
+    large = cube(LARGE, 1e7, (20.0, 0.0, 0.5), density=100.0)
+    # It falls further in a step than it is high.
+    small = cube(SIDE, 1e5, (0.0, 0.0, 0.02))
+    scene = Scene([large, small], ground=Ground(), contact=Contact())
+    landed = list(Simulator(scene, ImplicitEuler(), device="cpu").run(7))[2:]
+    # Searches from flat tets took hundreds, and ended with rounding.
+    assert all(frame.report.effort.converged for frame in landed)
+    assert max(frame.report.effort.iterations for frame in landed) <= 20
+    heights = [frame.positions[1][:, 2] for frame in landed]
+    assert all(float(z.max() - z.min()) > 0.95 * SIDE for z in heights)
