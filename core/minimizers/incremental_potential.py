@@ -70,6 +70,8 @@ class IncrementalPotential:
             elasticity.keep_volumes()
         self._predicted = system.rest_positions()
         self._weight = torch.zeros_like(system.mass)
+        #: In kg, by whose velocity errors of linear solves are measured.
+        self.reference_mass = 0.0
         self._dampers: list[Viscosity] = []
         barrier = system.ground_barrier
         self._friction: GroundFriction | None = None
@@ -114,12 +116,10 @@ class IncrementalPotential:
         return BlockMatrix(self.pattern, self.system.dtype)
 
     @cached_property
-    def free_mass(self) -> float:
-        """Of the vertices that are not pinned, in kg, as if all bodies were as light as the
-        lightest: what is little for a heavy one may be much for it."""
-        masses = [float(self.system.free_mass[body].sum()) for body in self.system.body_slices()]
-        moving = [mass for mass in masses if mass > 0.0]
-        return len(moving) * min(moving, default=0.0)
+    def _free_masses(self) -> list[float]:
+        """Of the bodies that are not pinned as a whole, in kg."""
+        masses = (float(self.system.free_mass[body].sum()) for body in self.system.body_slices())
+        return [mass for mass in masses if mass > 0.0]
 
     def begin(
         self,
@@ -145,6 +145,8 @@ class IncrementalPotential:
         self._predicted = predicted
         impulse_time = step if impulse_time is None else impulse_time
         self._weight = self.system.free_mass / (step * impulse_time)
+        # What is little for a heavy body may be much for a light one.
+        self.reference_mass = len(self._free_masses) * min(self._free_masses, default=0.0)
         if self._friction is not None:
             self._friction.begin_step(start, self._ground_slip(step))
         if self.contact is not None:
@@ -174,6 +176,7 @@ class IncrementalPotential:
         self._dampers = []
         self._predicted = start
         self._weight = self.system.free_mass / (step * step)
+        self.reference_mass = sum(self._free_masses)
         if self._friction is not None:
             self._friction.begin_step(origin, self._ground_slip(friction_step))
             self._friction.lag(start)

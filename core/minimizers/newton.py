@@ -163,7 +163,7 @@ class _Search:
         self._still = relaxed * STILL
         self._lag_change = min(relaxed * LAG_CHANGE, MOST_LAG_CHANGE)
         # The error's energy bounds ½ m v² of the error in velocity.
-        self._absolute = LINEAR_SHARE * tolerance / step * math.sqrt(objective.free_mass)
+        self._absolute = LINEAR_SHARE * tolerance / step * math.sqrt(objective.reference_mass)
         self._iterations = self._linear_iterations = 0
         self._factorized_before = solver.factorizations
         self._move = math.inf
