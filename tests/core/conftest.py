@@ -7,7 +7,10 @@ import pytest
 import torch
 
 from supple.core import TetMesh
+from supple.core.job import Job
 from supple.verification.meshes import block
+
+from .box_job import box_job, run
 
 MakeBlock = Callable[..., TetMesh]
 
@@ -58,3 +61,12 @@ def deformation_gradients(request: pytest.FixtureRequest) -> torch.Tensor:
     u, v = torch.linalg.qr(matrices)[0]
     u, v = (r * torch.linalg.det(r)[:, None, None] for r in (u, v))
     return u * torch.tensor(STRETCHES[request.param], dtype=torch.float64) @ v.mT
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    """A job of a hundred frames, simulated without interruption."""
+    job = box_job(tmp_path_factory.mktemp("whole"), 100)
+    done = run(job.folder)
+    assert done.returncode == 0, done.stderr
+    return job

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The notices there are, and their buttons."""
+
+from __future__ import annotations
+
+import bpy
+
+from supple.addon import notices
+from supple.addon.notices import Notice
+
+
+def said() -> list[Notice]:
+    bpy.context.view_layer.update()
+    return notices.notices(bpy.context)
+
+
+def only(operator: str) -> str:
+    """The one notice there is, which has this button."""
+    (notice,) = said()
+    assert notice.operator == operator
+    return notice.text
+
+
+def press(notice: Notice) -> set[str]:
+    operator = getattr(bpy.ops.supple, notice.operator.removeprefix("supple."))
+    result: set[str] = operator(object_name=notice.name)
+    return result

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A job of a box that falls on the ground, and the real worker to simulate it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from supple.core import Ground, Scene, Skin, SoftBody, SurfaceMesh
+from supple.core.job import Job, Settings
+from supple.core.materials import StableNeoHookean
+
+COMMAND = [sys.executable, "-m", "supple.core"]
+
+
+def box() -> SurfaceMesh:
+    corners = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.5, 1.5)])
+    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    triangles = [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])]
+    return SurfaceMesh(corners, triangles, edge_length=0.34)
+
+
+def box_job(folder: Path, frames: int, integrator: str = "automatic") -> Job:
+    surface = box()
+    body = SoftBody(surface, StableNeoHookean(3e4, 0.4), skin=Skin(surface.vertices), name="Jelly")
+    settings = Settings(frames, device="cpu", integrator=integrator)
+    return Job.create(folder, Scene([body], ground=Ground()), settings)
+
+
+def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, str(folder), *options], capture_output=True, text=True, check=False
+    )
+
+
+def copied(job: Job, folder: Path) -> Job:
+    return Job(Path(shutil.copytree(job.folder, folder / "copy")))
