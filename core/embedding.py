@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import SceneError
 from .tet_mesh import FACES, TetMesh
 from .tetrahedralizers.point_grid import PointGrid
+from .tetrahedralizers.tets_around import TetsAround
 from .tetrahedralizers.triangle_distance import point_triangle_distance
 
 FloatArray = NDArray[np.float64]
@@ -38,12 +39,17 @@ class Embedding:
         return points
 
 
-def embed(mesh: TetMesh, points: ArrayLike) -> Embedding:
+def embed(mesh: TetMesh, points: ArrayLike, near: IndexArray | None = None) -> Embedding:
     """Embed points (V, 3), in metres, in the rest shape of `mesh`.
 
     A point inside a tet follows that tet. A point outside all of them follows one close by: the
     one with the smallest sum of distance, over the mesh's edge length, and of extrapolation, its
     most negative barycentric coordinate. Affine motions of the mesh are reproduced exactly.
+
+    Args:
+        near: (V,) a tet beside each point, -1 where none is known: the point follows one that
+            shares a vertex with it. Where tets overlap, this is how to tell those of one side of a
+            gap from those of the other.
 
     Raises:
         SceneError: a point is not finite.
@@ -53,10 +59,23 @@ def embed(mesh: TetMesh, points: ArrayLike) -> Embedding:
         broken = int((~np.isfinite(positions).all(axis=1)).argmax())
         raise SceneError(f"Vertex {broken} is not at a finite position; move or delete it.")
     owner = np.full(len(positions), -1)
-    _find_containing(mesh, positions, owner)
-    _find_close(mesh, positions, owner)
+    if near is not None:
+        known = np.flatnonzero(near >= 0)
+        owner[known], _ = TetsAround(mesh.tets, len(mesh.vertices)).locate(
+            mesh.vertices, mesh.tets, positions[known], near[known]
+        )
+    lost = np.flatnonzero(owner < 0)
+    owner[lost] = _search(mesh, positions[lost])
     weights = _barycentric(mesh, owner, positions)
     return Embedding(mesh.tets[owner].astype(np.int32), weights)
+
+
+def _search(mesh: TetMesh, points: FloatArray) -> IndexArray:
+    """(K,) the tets that points (K, 3) follow."""
+    owner = np.full(len(points), -1)
+    _find_containing(mesh, points, owner)
+    _find_close(mesh, points, owner)
+    return owner
 
 
 def _find_containing(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
@@ -75,6 +94,8 @@ def _find_containing(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> No
 
 def _find_close(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
     """Set the owner of the remaining points, looking farther and farther for a tet."""
+    if (owner >= 0).all():
+        return
     on_surface = np.zeros(len(mesh.vertices), dtype=bool)
     on_surface[mesh.surface] = True
     tets = np.flatnonzero(on_surface[mesh.tets].any(axis=1))

@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which parts of a cell's material hang together: loops over the cells that a surface cuts.
+
+A cell is a tet, given by the four affine maps (4, 4) of its barycentric coordinates: of a point x
+they are M[:, :3] x + M[:, 3]. Its triangles are rows of arrays sorted by cell.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compiled import compiled
+from .tets_around import coordinate
+
+# A winding number above it is inside.
+INSIDE = 0.5
+_LEAST_AREA = 1e-12
+# A triangle cut by the four faces of a tet has no more corners.
+_POLYGON = 8
+
+
+@compiled()
+def clip(triangle: Any, maps: Any, polygon: Any, spare: Any) -> int:
+    """Puts what of a triangle (3, 3) lies in a tet into ``polygon`` (8, 3), and counts its corners.
+
+    Sutherland and Hodgman, "Reentrant polygon clipping", 1974.
+    """
+    count = 3
+    for i in range(3):
+        for axis in range(3):
+            polygon[i, axis] = triangle[i, axis]
+    for a in range(4):
+        kept = 0
+        for i in range(count):
+            j = i + 1 if i + 1 < count else 0
+            here = coordinate(maps[a], polygon[i, 0], polygon[i, 1], polygon[i, 2])
+            there = coordinate(maps[a], polygon[j, 0], polygon[j, 1], polygon[j, 2])
+            if here >= 0.0:
+                for axis in range(3):
+                    spare[kept, axis] = polygon[i, axis]
+                kept += 1
+            if (here >= 0.0) != (there >= 0.0):
+                along = here / (here - there)
+                for axis in range(3):
+                    step = polygon[j, axis] - polygon[i, axis]
+                    spare[kept, axis] = polygon[i, axis] + along * step
+                kept += 1
+        count = kept
+        for i in range(count):
+            for axis in range(3):
+                polygon[i, axis] = spare[i, axis]
+    return count
+
+
+@compiled()
+def polygon_area(polygon: Any, count: int) -> float:
+    """Of a convex one."""
+    x = y = z = 0.0
+    for i in range(1, count - 1):
+        ux, uy, uz = (
+            polygon[i, 0] - polygon[0, 0],
+            polygon[i, 1] - polygon[0, 1],
+            polygon[i, 2] - polygon[0, 2],
+        )
+        vx, vy, vz = (
+            polygon[i + 1, 0] - polygon[0, 0],
+            polygon[i + 1, 1] - polygon[0, 1],
+            polygon[i + 1, 2] - polygon[0, 2],
+        )
+        x += uy * vz - uz * vy
+        y += uz * vx - ux * vz
+        z += ux * vy - uy * vx
+    return float(0.5 * np.sqrt(x * x + y * y + z * z))
+
+
+@compiled()
+def clip_all(triangles: Any, maps: Any, areas: Any, centres: Any) -> None:
+    """Of each triangle (K, 3, 3) in its tet, maps (K, 4, 4): the area (K,) of what lies in it, zero
+    where nothing does, and its centre (K, 3)."""
+    polygon, spare = np.empty((_POLYGON, 3)), np.empty((_POLYGON, 3))
+    for k in range(len(triangles)):
+        count = clip(triangles[k], maps[k], polygon, spare)
+        areas[k] = 0.0
+        if count < 3:
+            continue
+        area = polygon_area(polygon, count)
+        if area <= _LEAST_AREA:
+            continue
+        areas[k] = area
+        for axis in range(3):
+            total = 0.0
+            for i in range(count):
+                total += polygon[i, axis]
+            centres[k, axis] = total / count
+
+
+@compiled()
+def crossing(start: Any, end: Any, triangle: Any) -> Any:
+    """Where between two points a triangle is crossed, 0 … 1, and what that adds to the winding
+    number: 1 on the way in, -1 on the way out, 0 where nothing is crossed.
+
+    Möller and Trumbore, "Fast, minimum storage ray/triangle intersection", 1997.
+    """
+    dx, dy, dz = end[0] - start[0], end[1] - start[1], end[2] - start[2]
+    ax, ay, az = (
+        triangle[1, 0] - triangle[0, 0],
+        triangle[1, 1] - triangle[0, 1],
+        triangle[1, 2] - triangle[0, 2],
+    )
+    bx, by, bz = (
+        triangle[2, 0] - triangle[0, 0],
+        triangle[2, 1] - triangle[0, 1],
+        triangle[2, 2] - triangle[0, 2],
+    )
+    px, py, pz = dy * bz - dz * by, dz * bx - dx * bz, dx * by - dy * bx
+    determinant = ax * px + ay * py + az * pz
+    if determinant == 0.0:
+        return 0.0, 0.0
+    sx, sy, sz = start[0] - triangle[0, 0], start[1] - triangle[0, 1], start[2] - triangle[0, 2]
+    u = (sx * px + sy * py + sz * pz) / determinant
+    if u < 0.0 or u > 1.0:
+        return 0.0, 0.0
+    qx, qy, qz = sy * az - sz * ay, sz * ax - sx * az, sx * ay - sy * ax
+    v = (dx * qx + dy * qy + dz * qz) / determinant
+    if v < 0.0 or u + v > 1.0:
+        return 0.0, 0.0
+    along = (bx * qx + by * qy + bz * qz) / determinant
+    if along <= 0.0 or along >= 1.0:
+        return 0.0, 0.0
+    return along, 1.0 if determinant > 0.0 else -1.0
+
+
+@compiled()
+def winding_at(point: Any, base: Any, base_winding: float, triangles: Any, skip: int) -> float:
+    """Winding number at a point, from that at another one in the same tet: it changes by one with
+    each triangle on the way. One of the triangles can be left out."""
+    total = base_winding
+    for k in range(len(triangles)):
+        if k != skip:
+            _, step = crossing(base, point, triangles[k])
+            total += step
+    return float(total)
+
+
+@compiled()
+def measure_windings(
+    first: Any,
+    triangles: Any,
+    centres: Any,
+    bases: Any,
+    base_windings: Any,
+    samples: Any,
+    windings: Any,
+    in_front: Any,
+) -> None:
+    """Winding numbers of the samples (C, S, 3) of each cell, and just in front of each triangle.
+
+    Args:
+        first: (C + 1,) where the triangles of each cell begin among all.
+        triangles, centres: (K, 3, 3), and a point (K, 3) of each in its cell.
+        bases, base_windings: (C, 3), (C,) a point in each cell and the number there.
+        samples: (C, S, 3).
+        windings: (C, S), to be filled.
+        in_front: (K,), to be filled; behind a triangle it is one more.
+    """
+    for c in range(len(samples)):
+        own = triangles[first[c] : first[c + 1]]
+        for s in range(samples.shape[1]):
+            windings[c, s] = winding_at(samples[c, s], bases[c], base_windings[c], own, -1)
+        for k in range(len(own)):
+            centre = centres[first[c] + k]
+            number = winding_at(centre, bases[c], base_windings[c], own, k)
+            side = _side(bases[c], centre, own[k])
+            in_front[first[c] + k] = number if side > 0.0 else number - 1.0
+
+
+@compiled()
+def _side(point: Any, centre: Any, triangle: Any) -> float:
+    """Positive in front of the plane of a triangle."""
+    x, y, z = _normal(triangle)
+    return float(
+        x * (point[0] - centre[0]) + y * (point[1] - centre[1]) + z * (point[2] - centre[2])
+    )
+
+
+@compiled()
+def _normal(triangle: Any) -> Any:
+    ax, ay, az = (
+        triangle[1, 0] - triangle[0, 0],
+        triangle[1, 1] - triangle[0, 1],
+        triangle[1, 2] - triangle[0, 2],
+    )
+    bx, by, bz = (
+        triangle[2, 0] - triangle[0, 0],
+        triangle[2, 1] - triangle[0, 1],
+        triangle[2, 2] - triangle[0, 2],
+    )
+    x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    length = np.sqrt(x * x + y * y + z * z)
+    return x / length, y / length, z / length
+
+
+@compiled()
+def is_connected(
+    start: Any, end: Any, winding: float, triangles: Any, places: Any, steps: Any
+) -> bool:
+    """Whether the way between two points inside stays inside, given the number at its start.
+
+    Args:
+        places, steps: (n,) scratch.
+    """
+    count = 0
+    for k in range(len(triangles)):
+        along, step = crossing(start, end, triangles[k])
+        if step == 0.0:
+            continue
+        slot = count
+        while slot > 0 and places[slot - 1] > along:
+            places[slot], steps[slot] = places[slot - 1], steps[slot - 1]
+            slot -= 1
+        places[slot], steps[slot] = along, step
+        count += 1
+    number = winding
+    for i in range(count):
+        number += steps[i]
+        if abs(number) <= INSIDE:
+            return False
+    return True
+
+
+@compiled()
+def place_below(
+    centre: Any, triangle: Any, own: Any, skip: int, maps: Any, sign: float, target: Any
+) -> None:
+    """Puts into ``target`` the point halfway from a triangle, along its normal times ``sign``, to
+    the next triangle or the end of the cell."""
+    x, y, z = _normal(triangle)
+    x, y, z = sign * x, sign * y, sign * z
+    reach = 4.0
+    for a in range(4):
+        rate = maps[a, 0] * x + maps[a, 1] * y + maps[a, 2] * z
+        if rate < 0.0:
+            height = max(0.0, coordinate(maps[a], centre[0], centre[1], centre[2]))
+            reach = min(reach, -height / rate)
+    target[0], target[1], target[2] = centre[0] + reach * x, centre[1] + reach * y, centre[2] + reach * z
+    nearest = 1.0
+    for k in range(len(own)):
+        if k != skip:
+            along, step = crossing(centre, target, own[k])
+            if step != 0.0:
+                nearest = min(nearest, along)
+    half = 0.5 * nearest * reach
+    target[0], target[1], target[2] = centre[0] + half * x, centre[1] + half * y, centre[2] + half * z
+
+
+@compiled()
+def _root(parent: Any, i: int) -> int:
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return int(i)
+
+
+@compiled()
+def _unite(parent: Any, i: int, j: int) -> None:
+    a, b = _root(parent, i), _root(parent, j)
+    parent[max(a, b)] = min(a, b)
+
+
+@compiled()
+def _link_neighbours(own: Any, corners: Any, is_sheet: Any, maps: Any, parent: Any) -> None:
+    """Unites triangles that share a corner in the cell; of sheets, any corner."""
+    for k in range(len(own)):
+        for a in range(3):
+            point = own[k, a]
+            inside = True
+            for b in range(4):
+                inside &= coordinate(maps[b], point[0], point[1], point[2]) >= 0.0
+            for other in range(k):
+                if not (inside or (is_sheet[k] and is_sheet[other])):
+                    continue
+                for b in range(3):
+                    if corners[other, b] == corners[k, a]:
+                        _unite(parent, k, other)
+
+
+@compiled()
+def label_cell(
+    own: Any,
+    corners: Any,
+    centres: Any,
+    in_front: Any,
+    maps: Any,
+    samples: Any,
+    windings: Any,
+    own_labels: Any,
+    sample_labels: Any,
+) -> int:
+    """Numbers the fragments of material in one cell, and says how many there are.
+
+    Points inside that see each other belong together, and so do triangles that meet in the cell.
+
+    Args:
+        own: (n, 3, 3) triangles.
+        corners: (n, 3) numbers of their corners, equal where they share one.
+        centres: (n, 3) a point of each in the cell.
+        in_front: (n,) winding numbers.
+        maps: (4, 4) of the cell.
+        samples, windings: (S, 3) points in the cell and their winding numbers.
+        own_labels, sample_labels: (n,), (S,) to be filled, -1 outside.
+    """
+    n, s = len(own), len(samples)
+    points, numbers = np.empty((n + s, 3)), np.empty(n + s)
+    parent = np.arange(n + s)
+    solid, is_sheet = np.zeros(n + s, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    for k in range(n):
+        behind = in_front[k] + 1.0
+        sign = -1.0 if abs(behind) > INSIDE else 1.0
+        numbers[k] = behind if sign < 0.0 else in_front[k]
+        is_sheet[k] = abs(numbers[k]) <= INSIDE
+        if not is_sheet[k]:
+            solid[k] = True
+            place_below(centres[k], own[k], own, k, maps, sign, points[k])
+    for i in range(s):
+        solid[n + i] = abs(windings[i]) > INSIDE
+        numbers[n + i] = windings[i]
+        for axis in range(3):
+            points[n + i, axis] = samples[i, axis]
+    _link_neighbours(own, corners, is_sheet, maps, parent)
+    places, steps = np.empty(n), np.empty(n)
+    for i in range(n + s):
+        if not solid[i]:
+            continue
+        for j in range(i + 1, n + s):
+            if (
+                solid[j]
+                and _root(parent, i) != _root(parent, j)
+                and is_connected(points[i], points[j], numbers[i], own, places, steps)
+            ):
+                _unite(parent, i, j)
+    count = 0
+    names = np.full(n + s, -1)
+    for i in range(n + s):
+        used = solid[i] or i < n
+        label = -1
+        if used:
+            root = _root(parent, i)
+            if names[root] < 0:
+                names[root] = count
+                count += 1
+            label = names[root]
+        if i < n:
+            own_labels[i] = label
+        else:
+            sample_labels[i - n] = label
+    return count
+
+
+@compiled()
+def label_cells(
+    first: Any,
+    triangles: Any,
+    corners: Any,
+    centres: Any,
+    in_front: Any,
+    maps: Any,
+    samples: Any,
+    windings: Any,
+    labels: Any,
+    sample_labels: Any,
+    counts: Any,
+) -> None:
+    """``label_cell`` for each of C cells, whose triangles begin at ``first`` (C + 1,)."""
+    for c in range(len(samples)):
+        a, b = first[c], first[c + 1]
+        counts[c] = label_cell(
+            triangles[a:b],
+            corners[a:b],
+            centres[a:b],
+            in_front[a:b],
+            maps[c],
+            samples[c],
+            windings[c],
+            labels[a:b],
+            sample_labels[c],
+        )
+
