@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
+# So that faces of cells do not lie in those of a body.
+_OFF_CENTRE = np.array([1.3e-3, 0.7e-3, 1.1e-3])
 # A cell face normal to axis 0, 1, 2: its corners in cyclic order.
 _FACE_CORNERS = [
     [(1, 0, 0), (1, 1, 0), (1, 1, 1), (1, 0, 1)],
@@ -32,10 +34,10 @@ class BccLattice:
 
     @classmethod
     def around(cls, low: NDArray[np.float64], high: NDArray[np.float64]) -> BccLattice:
-        """The lattice that covers a box (3,), (3,) with a cell to spare, centred on it."""
+        """The lattice that covers a box (3,), (3,) with a cell to spare, all but centred on it."""
         half = np.ceil(0.5 * (high - low)).astype(int) + 1
         shape = (int(2 * half[0] + 1), int(2 * half[1] + 1), int(2 * half[2] + 1))
-        return cls(0.5 * (low + high) - half, shape)
+        return cls(0.5 * (low + high) - half + _OFF_CENTRE, shape)
 
     def nodes(self) -> NDArray[np.float64]:
         """(N, 3) node positions, N twice the product of `shape`."""

@@ -83,8 +83,10 @@ def _samples(
     near = np.zeros(len(mesh.vertices), dtype=bool)
     near[mesh.tets[is_partial]] = True
     tet = np.flatnonzero(near[mesh.tets].any(axis=1))
-    cut, full = tet[mesh.cell[tet] < cells.cut], tet[mesh.cell[tet] >= cells.cut]
-    cell = mesh.cell[cut]
+    full = tet[mesh.cell[tet] >= cells.cut]
+    fragments = np.stack([cells.row_cell, mesh.tet_of[cells.row_cell, cells.labels]])
+    fragments = np.unique(fragments, axis=1)
+    cell, cut = fragments[:, np.isin(fragments[1], tet)]
     labels = cells.sample_labels[cell][:, -SAMPLES_INSIDE:]
     fragment = np.where(labels >= 0, mesh.tet_of[cell[:, None], np.maximum(labels, 0)], -1)
     weights = points_in_tets(cells.cut, len(full), SAMPLES_INSIDE)

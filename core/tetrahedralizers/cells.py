@@ -27,11 +27,13 @@ _REACH = 0.5
 _BASE_WEIGHTS = np.array([0.2931, 0.2617, 0.2314, 0.2138])
 # A winding number farther from a whole one is that of an open surface: it changes between
 # triangles, too, and is asked for at every point.
-_WHOLE = 0.2
+_WHOLE = 0.3
+# Beside a sheet, that near to one half on both sides.
+_SHEET = 0.08
 _BESIDE = 1e-3
 _ON_FACE = (0.62, 0.27, 0.11)
 SAMPLES_PER_FACE = 6
-SAMPLES_INSIDE = 40
+SAMPLES_INSIDE = 24
 CELL_VOLUME = 1.0 / 12.0
 #: Corners of the face across from each corner.
 FACE_CORNERS = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
@@ -90,8 +92,6 @@ def find_cells(lattice: BccLattice, triangles: FloatArray, corners: IndexArray) 
     cells = np.flatnonzero(near[tets].all(axis=1))
     cell, triangle, centres = _pairs(nodes, tets[cells], triangles)
     cell = cells[cell]
-| _near(nodes, triangles))
-    cell, triangle, centres = _pairs(nodes, tets, triangles)
     solid = inside[tets].sum(axis=1)
     is_cut = (solid > 0) & (solid < 4)
     is_cut[cell] = True
@@ -109,7 +109,8 @@ def find_cells(lattice: BccLattice, triangles: FloatArray, corners: IndexArray) 
     both = np.concatenate([cut, full])
     is_sheet = np.maximum(np.abs(in_front), np.abs(in_front + 1.0)) <= INSIDE
     return Cells(
-        *(nodes, both, len(cut), first, triangle, triangles[triangle], centres),
+        *(nodes, both, len(cut), first, triangle),
+        *(triangles[triangle], centres),
         *(samples, is_sheet, labels, sample_labels, counts),
     )
 
@@ -200,9 +201,6 @@ def _windings(
         rows = np.repeat(is_open, np.diff(first))
         normals = np.cross(own[rows, 1] - own[rows, 0], own[rows, 2] - own[rows, 0])
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-        in_front[rows] = _winding(centres[rows] + _BESIDE * normals, triangles)
-        behind = _winding(centres[rows] - _BESIDE * normals, triangles)
-        # What is inside on neither side has no number that would tell.
-        sheet = (np.abs(in_front[rows]) <= INSIDE) & (np.abs(behind) <= INSIDE)
-        in_front[rows] = np.where(sheet, -0.5, in_front[rows])
+        beside = _winding(centres[rows] + _BESIDE * normals, triangles)
+        in_front[rows] = np.where(np.abs(beside + 0.5) < _SHEET, -0.5, beside)
     return windings, in_front

@@ -19,6 +19,9 @@ INSIDE = 0.5
 _LEAST_AREA = 1e-12
 # A triangle cut by the four faces of a tet has no more corners.
 _POLYGON = 8
+_GOLDEN = 0.6180339887
+# Of the way from a triangle to what is behind it.
+_BELOW = 0.47
 
 
 @compiled()
@@ -78,7 +81,7 @@ def polygon_area(polygon: Any, count: int) -> float:
 @compiled()
 def clip_all(triangles: Any, maps: Any, areas: Any, centres: Any) -> None:
     """Of each triangle (K, 3, 3) in its tet, maps (K, 4, 4): the area (K,) of what lies in it, zero
-    where nothing does, and its centre (K, 3)."""
+    where nothing does, and a point (K, 3) in the middle."""
     polygon, spare = np.empty((_POLYGON, 3)), np.empty((_POLYGON, 3))
     for k in range(len(triangles)):
         count = clip(triangles[k], maps[k], polygon, spare)
@@ -89,11 +92,14 @@ def clip_all(triangles: Any, maps: Any, areas: Any, centres: Any) -> None:
         if area <= _LEAST_AREA:
             continue
         areas[k] = area
+        # Unequal weights: points in a symmetric place see each other along edges of triangles.
         for axis in range(3):
-            total = 0.0
+            total = weights = 0.0
             for i in range(count):
-                total += polygon[i, axis]
-            centres[k, axis] = total / count
+                weight = 1.0 + (_GOLDEN * i) % 1.0
+                total += weight * polygon[i, axis]
+                weights += weight
+            centres[k, axis] = total / weights
 
 
 @compiled()
@@ -234,7 +240,7 @@ def is_connected(
 def place_below(
     centre: Any, triangle: Any, own: Any, skip: int, maps: Any, sign: float, target: Any
 ) -> None:
-    """Puts into ``target`` the point halfway from a triangle, along its normal times ``sign``, to
+    """Puts into ``target`` the point about halfway from a triangle, along its normal times ``sign``, to
     the next triangle or the end of the cell."""
     x, y, z = _normal(triangle)
     x, y, z = sign * x, sign * y, sign * z
@@ -251,7 +257,7 @@ def place_below(
             along, step = crossing(centre, target, own[k])
             if step != 0.0:
                 nearest = min(nearest, along)
-    half = 0.5 * nearest * reach
+    half = _BELOW * nearest * reach
     target[0], target[1], target[2] = centre[0] + half * x, centre[1] + half * y, centre[2] + half * z
 
 
@@ -271,7 +277,7 @@ def _unite(parent: Any, i: int, j: int) -> None:
 
 @compiled()
 def _link_neighbours(own: Any, corners: Any, is_sheet: Any, maps: Any, parent: Any) -> None:
-    """Unites triangles that share a corner in the cell; of sheets, any corner."""
+    """Unites triangles that share a corner in the cell; a sheet, any corner."""
     for k in range(len(own)):
         for a in range(3):
             point = own[k, a]
@@ -279,7 +285,7 @@ def _link_neighbours(own: Any, corners: Any, is_sheet: Any, maps: Any, parent: A
             for b in range(4):
                 inside &= coordinate(maps[b], point[0], point[1], point[2]) >= 0.0
             for other in range(k):
-                if not (inside or (is_sheet[k] and is_sheet[other])):
+                if not (inside or is_sheet[k] or is_sheet[other]):
                     continue
                 for b in range(3):
                     if corners[other, b] == corners[k, a]:

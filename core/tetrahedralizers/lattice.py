@@ -22,9 +22,11 @@ from .virtual_nodes import VirtualMesh, copy_cells
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-_TETS_PER_CUBE = 12.0
+# The cubic edge of a cell whose six edges, two of length 1 and four of sqrt(3)/2, have the mean 1.
+_CUBIC_EDGE = 6.0 / (2.0 + 4.0 * 0.75**0.5)
+_TETS_PER_CUBE = 12.0 / _CUBIC_EDGE**3
 _MAX_TETS = 3_000_000
-_LONGEST_TRIANGLE = 0.75  # of the edge length
+_LONGEST_TRIANGLE = 0.75  # of a cell
 _ON_FACE = -1e-9
 
 
@@ -39,8 +41,9 @@ def mesh_lattice(vertices: FloatArray, triangles: IndexArray, edge_length: float
     """
     check_budget(vertices, edge_length, _TETS_PER_CUBE, _MAX_TETS)
     _check_not_coarse(vertices, edge_length)
+    scale = _CUBIC_EDGE * edge_length
     centre = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
-    points = (vertices - centre) / edge_length
+    points = (vertices - centre) / scale
     pieces = split_long_triangles(points[orient_consistently(triangles)], _LONGEST_TRIANGLE)
     pieces = pieces[_have_area(pieces)]
     if len(pieces) == 0:
@@ -58,7 +61,7 @@ def mesh_lattice(vertices: FloatArray, triangles: IndexArray, edge_length: float
     owner[owned], _ = TetsAround(mesh.tets, len(positions)).locate(
         positions, mesh.tets, points[owned], owner[owned]
     )
-    solid = TetMesh(positions * edge_length + centre, mesh.tets, fill)
+    solid = TetMesh(positions * scale + centre, mesh.tets, fill)
     solid.surface_tets = owner
     return solid
 

@@ -21,10 +21,10 @@ from .virtual_nodes import VirtualMesh
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-# All in units of the edge length.
-_DISTANCE = 0.02  # of the boundary from the surface
+# All in units of the cubic edge of a cell.
+_DISTANCE = 0.0  # of the boundary from the surface
 _SHEET_HALF_THICKNESS = 0.5
-_TOLERATED = 0.03  # of what may lie outside
+_TOLERATED = 0.05  # of what may lie outside
 _ROUNDS = 4
 _PAIRS_PER_CHUNK = 1 << 18
 

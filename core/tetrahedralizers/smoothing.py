@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.integer[Any]]
 
-_TARGET_ALTITUDE = 0.35
+_TARGET_ALTITUDE = 0.42
 _POWER = 4
-_STIFFNESS = 30.0
+_STIFFNESS = 60.0
 _ITERATIONS = 12
 _SMALLEST_STEP = 1e-3
 _LARGEST_MOVE = 0.4  # of the shortest altitude around a vertex

@@ -13,7 +13,7 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 _DEFAULT_TETS = 3000
-_TETS_PER_CUBE = 12  # of a body-centred-cubic lattice, per cube of its edge length
+_TETS_PER_CUBE = 12  # of the edge length: nine inside, and those at the surface
 _TETS_PER_SQUARE = 15  # of a sheet one cell thick, per square of the edge length
 
 

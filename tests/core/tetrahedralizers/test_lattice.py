@@ -11,7 +11,7 @@ BALL = 4 / 3 * np.pi
 
 
 def volume(mesh: TetMesh) -> float:
-    return float(mesh.rest_volumes.sum())
+    return float(mesh.material_volumes.sum())
 
 
 def pieces(mesh: TetMesh) -> int:
