@@ -248,7 +248,10 @@ class System:
 
     def _elasticity(self, indices: list[int]) -> Elasticity:
         material = self._merged_material(
-            [(_filled(self.bodies[i].material, self.meshes[i]), len(self.meshes[i].tets)) for i in indices]
+            [
+                (_filled(self.bodies[i].material, self.meshes[i]), len(self.meshes[i].tets))
+                for i in indices
+            ]
         )
         meshes = [(self._starts[i], self.meshes[i]) for i in indices]
         kind = LinearElasticity if isinstance(material, Linear) else Elasticity

@@ -240,8 +240,8 @@ def is_connected(
 def place_below(
     centre: Any, triangle: Any, own: Any, skip: int, maps: Any, sign: float, target: Any
 ) -> None:
-    """Puts into ``target`` the point about halfway from a triangle, along its normal times ``sign``, to
-    the next triangle or the end of the cell."""
+    """Puts into ``target`` the point about halfway from a triangle, along its normal times
+    ``sign``, to the next triangle or the end of the cell."""
     x, y, z = _normal(triangle)
     x, y, z = sign * x, sign * y, sign * z
     reach = 4.0
@@ -250,7 +250,11 @@ def place_below(
         if rate < 0.0:
             height = max(0.0, coordinate(maps[a], centre[0], centre[1], centre[2]))
             reach = min(reach, -height / rate)
-    target[0], target[1], target[2] = centre[0] + reach * x, centre[1] + reach * y, centre[2] + reach * z
+    target[0], target[1], target[2] = (
+        centre[0] + reach * x,
+        centre[1] + reach * y,
+        centre[2] + reach * z,
+    )
     nearest = 1.0
     for k in range(len(own)):
         if k != skip:
@@ -258,7 +262,11 @@ def place_below(
             if step != 0.0:
                 nearest = min(nearest, along)
     half = _BELOW * nearest * reach
-    target[0], target[1], target[2] = centre[0] + half * x, centre[1] + half * y, centre[2] + half * z
+    target[0], target[1], target[2] = (
+        centre[0] + half * x,
+        centre[1] + half * y,
+        centre[2] + half * z,
+    )
 
 
 @compiled()
@@ -392,4 +400,3 @@ def label_cells(
             labels[a:b],
             sample_labels[c],
         )
-

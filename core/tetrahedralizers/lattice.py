@@ -17,7 +17,7 @@ from .shrink_wrap import shrink_wrap
 from .subdivision import split_long_triangles
 from .tet_budget import check_budget
 from .tets_around import TetsAround, barycentric_maps
-from .virtual_nodes import VirtualMesh, copy_cells
+from .virtual_nodes import copy_cells
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

@@ -16,6 +16,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from ..strays import used_points
 from .cells import FACE_CORNERS, SAMPLES_PER_FACE, Cells
 
 FloatArray = NDArray[np.float64]
@@ -53,7 +54,20 @@ def copy_cells(cells: Cells, corners: IndexArray) -> tuple[Cells, VirtualMesh]:
     joined = _rejoin(cells, mesh, corners)
     if joined is not cells:
         mesh = _copies(joined, neighbours)
-    return joined, mesh
+    return joined, _with_surface(joined, mesh)
+
+
+def _with_surface(cells: Cells, mesh: VirtualMesh) -> VirtualMesh:
+    """Without pieces that no triangle runs through: points beside an open surface, where it is not
+    clear what is inside."""
+    piece = _pieces(mesh)
+    known = np.zeros(int(piece.max()) + 1, dtype=bool)
+    known[piece[mesh.tet_of[cells.row_cell, cells.labels]]] = True
+    kept = known[piece]
+    number = np.where(kept, np.cumsum(kept) - 1, -1)
+    used, tets = used_points(mesh.tets[kept])
+    tet_of = np.where(mesh.tet_of >= 0, number[mesh.tet_of], -1)
+    return VirtualMesh(mesh.vertices[used], tets, mesh.cell[kept], tet_of)
 
 
 class _Neighbours:
@@ -106,9 +120,7 @@ def _links(
 ) -> tuple[IndexArray, IndexArray, IndexArray, IndexArray]:
     """Faces (L,), those on their other side, and the fragments that touch through them."""
     on_faces = np.zeros((4 * len(cells.tets), SAMPLES_PER_FACE), dtype=np.intp)
-    on_faces[: 4 * cells.cut] = cells.sample_labels[:, :_FACE_SAMPLES].reshape(
-        -1, SAMPLES_PER_FACE
-    )
+    on_faces[: 4 * cells.cut] = cells.sample_labels[:, :_FACE_SAMPLES].reshape(-1, SAMPLES_PER_FACE)
     is_full = (neighbours.pairs >= 4 * cells.cut).all(axis=1)
     pairs = neighbours.pairs[~is_full]
     face, other = np.repeat(pairs, SAMPLES_PER_FACE, axis=0).T
