@@ -7,18 +7,14 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .collider_pins import pin_to_collider
-from .embedding import Embedding, embed
+from .embedding import embed
 from .errors import SceneError
 from .overlap import check_above_ground, check_clear_of
 from .pin_transfer import pinned_tet_vertices, transfer_path
 from .scene import Scene, Skin, SoftBody, SurfaceMesh
 from .tet_mesh import TetMesh
 from .tetrahedralizers import tetrahedralize
-from .tetrahedralizers.ownership import tets_beside
 from .tetrahedralizers.report import report as report_mesh
 
 
@@ -54,26 +50,20 @@ def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any
     except SceneError as error:
         raise SceneError(f"{body.name}: {error}") from error
     report = report_mesh(mesh, surface.vertices, surface.triangles)
-    body = replace(body, mesh=mesh, skin=body.skin or Skin(surface.vertices))
-    body = _embed_skin(body, surface.vertices)
+    skin = body.skin or Skin(surface.vertices)
     summary = {"name": body.name, **asdict(report), "summary": str(report)}
-    return body, summary
+    return replace(body, mesh=mesh, skin=skin), summary
 
 
-def _embed_skin(body: SoftBody, vertices: NDArray[np.float64] | None = None) -> SoftBody:
-    """Embeds what follows a body, and pins what is pinned.
-
-    Args:
-        vertices: (V, 3) of the surface it was filled from.
-    """
+def _embed_skin(body: SoftBody) -> SoftBody:
     skin, mesh = body.skin, body.mesh
     surface = body.contact_surface
     if surface is not None and surface.embedding is None and isinstance(mesh, TetMesh):
-        embedded_surface = replace(surface, embedding=_embed(mesh, surface.points, vertices))
+        embedded_surface = replace(surface, embedding=embed(mesh, surface.points))
         body = replace(body, contact_surface=embedded_surface)
     if skin is None or skin.embedding is not None or not isinstance(mesh, TetMesh):
         return body
-    embedding = _embed(mesh, skin.points, vertices)
+    embedding = embed(mesh, skin.points)
     embedded = replace(skin, embedding=embedding)
     if skin.pinned is None or len(skin.pinned) == 0:
         return replace(body, skin=embedded)
@@ -84,12 +74,6 @@ def _embed_skin(body: SoftBody, vertices: NDArray[np.float64] | None = None) -> 
     if skin.pin_path is not None:
         path = transfer_path(skin.points[skin.pinned], skin.pin_path, mesh.vertices[pinned])
     return replace(body, skin=embedded, pinned=pinned, pin_path=path)
-
-
-def _embed(
-    mesh: TetMesh, points: NDArray[np.float64], vertices: NDArray[np.float64] | None
-) -> Embedding:
-    return embed(mesh, points, None if vertices is None else tets_beside(mesh, vertices, points))
 
 
 def _pin_attached(scene: Scene) -> Scene:

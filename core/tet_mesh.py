@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import SceneError
+
+if TYPE_CHECKING:
+    from .tetrahedralizers.ownership import SurfaceTets
 
 # A tet flatter than this fraction of its longest edge cubed has no usable shape gradient.
 DEGENERATE_VOLUME = 1e-10
@@ -49,9 +52,9 @@ class TetMesh:
         self.rest_volumes: NDArray[np.float64] = np.abs(volumes)
         #: (M,) as given, or None.
         self.fill = None if fill is None else _checked_fill(fill, len(self.tets))
-        #: (V,) of the surface it was made from, the tet that each vertex lies in, -1 where none is
-        #: known; None where nothing is. Lost with the file.
-        self.surface_tets: NDArray[np.intp] | None = None
+        #: The tets that the surface it was made from runs through, where they may overlap. No file
+        #: keeps it.
+        self.surface_tets: SurfaceTets | None = None
 
     @property
     def material_volumes(self) -> NDArray[np.float64]:

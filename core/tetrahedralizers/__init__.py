@@ -56,9 +56,4 @@ def tetrahedralize(
         raise SceneError(f"The edge length is {edge_length} m; it must be more than zero.")
     if is_tetrahedron(surface[1]) and edge_length >= float(np.ptp(surface[0], axis=0).max()):
         return TetMesh(surface[0], [[0, 1, 2, 3]])
-    mesh = METHODS[method](*surface, float(edge_length))
-    if mesh.surface_tets is not None:
-        known = np.full(len(np.asarray(vertices)), -1)
-        known[np.unique(np.asarray(triangles))] = mesh.surface_tets
-        mesh.surface_tets = known
-    return mesh
+    return METHODS[method](*surface, float(edge_length))

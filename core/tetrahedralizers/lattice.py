@@ -13,10 +13,11 @@ from .bcc_lattice import BccLattice
 from .cell_fill import fill_fractions
 from .cells import Cells, find_cells
 from .orientation import orient_consistently
+from .ownership import SurfaceTets
 from .shrink_wrap import shrink_wrap
 from .subdivision import split_long_triangles
 from .tet_budget import check_budget
-from .tets_around import TetsAround, barycentric_maps
+from .tets_around import barycentric_maps
 from .virtual_nodes import copy_cells
 
 FloatArray = NDArray[np.float64]
@@ -58,11 +59,10 @@ def mesh_lattice(vertices: FloatArray, triangles: IndexArray, edge_length: float
         mesh, row_tet, cells.triangles, cells.is_sheet, points[owned], owner[owned]
     )
     fill = fill_fractions(cells, mesh, positions)
-    owner[owned], _ = TetsAround(mesh.tets, len(positions)).locate(
-        positions, mesh.tets, points[owned], owner[owned]
-    )
     solid = TetMesh(positions * scale + centre, mesh.tets, fill)
-    solid.surface_tets = owner
+    solid.surface_tets = SurfaceTets(
+        cells.centres * scale + centre, cells.triangles * scale + centre, row_tet
+    )
     return solid
 
 

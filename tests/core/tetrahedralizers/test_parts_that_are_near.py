@@ -8,7 +8,6 @@ import pytest
 from numpy.typing import NDArray
 
 from supple.core import TetMesh, embed, tetrahedralize
-from supple.core.tetrahedralizers.ownership import tets_beside
 from supple.core.tetrahedralizers.surface import signed_volume
 
 from .meshes import box, pieces, voxels, with_shells
@@ -18,7 +17,7 @@ EDGE = 1.0
 
 def visible(mesh: TetMesh, vertices: NDArray[np.float64]) -> NDArray[np.int32]:
     """(V, 4) tet vertices that each vertex of the surface follows."""
-    return embed(mesh, vertices, tets_beside(mesh, vertices, vertices)).indices
+    return embed(mesh, vertices).indices
 
 
 def hand(gap: float) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
