@@ -16,6 +16,7 @@ from .scene import Scene, Skin, SoftBody, SurfaceMesh
 from .tet_mesh import TetMesh
 from .tetrahedralizers import tetrahedralize
 from .tetrahedralizers.report import report as report_mesh
+from .uncrossed_surface import boundary_surface, without_crossings
 
 
 def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
@@ -38,6 +39,8 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
             check_clear_of(body.name, body.mesh.vertices, body.mesh.triangles, scene.spheres)
             body, report = _fill(body, body.mesh)
             reports.append(report)
+            if scene.contact is not None:
+                body = _touching(body)
         bodies.append(_embed_skin(body))
     return _pin_attached(replace(scene, bodies=bodies)), reports
 
@@ -53,6 +56,18 @@ def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any
     skin = body.skin or Skin(surface.vertices)
     summary = {"name": body.name, **asdict(report), "summary": str(report)}
     return replace(body, mesh=mesh, skin=skin), summary
+
+
+def _touching(body: SoftBody) -> SoftBody:
+    """The body with a boundary of its tetrahedra that can touch, where these overlap."""
+    mesh = body.mesh
+    if body.contact_surface is not None or not isinstance(mesh, TetMesh) or mesh.fill is None:
+        return body
+    boundary = boundary_surface(mesh)
+    touching = without_crossings(boundary)
+    if len(touching.triangles) == len(boundary.triangles):
+        return body
+    return replace(body, contact_surface=touching)
 
 
 def _embed_skin(body: SoftBody) -> SoftBody:

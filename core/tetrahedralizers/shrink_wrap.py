@@ -24,8 +24,10 @@ IndexArray = NDArray[np.intp]
 # All in units of the cubic edge of a cell.
 _DISTANCE = 0.0  # of the boundary from the surface
 _SHEET_HALF_THICKNESS = 0.5
-_TOLERATED = 0.05  # of what may lie outside
-_ROUNDS = 4
+_TOLERATED = 0.04  # of what may lie outside
+# Of how far a point lies outside, how far the vertices around are to move: they are also held.
+_GIVEN_WAY = 1.5
+_ROUNDS = 5
 _PAIRS_PER_CHUNK = 1 << 18
 
 
@@ -133,7 +135,7 @@ def _give_way(
     corner = np.arange(4)[None, :] != worst[outside, None]
     vertex = tets[found[outside]][corner].reshape(-1, 3)
     rows = place[vertex]
-    push = np.repeat(beyond[outside, None], 3, axis=1)
+    push = np.repeat(_GIVEN_WAY * beyond[outside, None], 3, axis=1)
     extra = np.zeros(len(distance))
     np.maximum.at(extra, rows[rows >= 0], push[rows >= 0])
     distance += extra

@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from supple.core import TetMesh, embed, tetrahedralize
+from supple.core import Scene, Simulator, SoftBody, TetMesh, embed, tetrahedralize
+from supple.core.discretize import discretize
+from supple.core.integrators import ImplicitEuler
+from supple.core.materials import StableNeoHookean
+from supple.core.scene import Skin, SurfaceMesh
 from supple.core.tetrahedralizers.surface import signed_volume
 
 from .meshes import box, pieces, voxels, with_shells
@@ -86,3 +90,21 @@ def test_a_thin_leaf_keeps_its_volume(thickness) -> None:
     half = mesh.vertices @ turn.T
     share = mesh.lumped_mass(1.0)[half[:, 0] < 6.0].sum() / true
     assert share == pytest.approx(near.mean(), abs=0.05)
+
+
+def test_a_finger_beside_another_can_be_bent_away_from_it() -> None:
+    vertices, triangles = hand(0.2)
+    left = (vertices[:, 0] < 1.3) | (vertices[:, 2] < 2.5)
+    body = SoftBody(
+        SurfaceMesh(vertices, triangles, "lattice", EDGE),
+        StableNeoHookean(2e4, 0.4),
+        density=100.0,
+        skin=Skin(vertices, np.flatnonzero(left).astype(np.int32)),
+    )
+    scene, _ = discretize(Scene([body], gravity=(9.81, 0.0, 0.0)))
+    skin = scene.bodies[0].skin
+    *_, last = Simulator(scene, ImplicitEuler(), device="cpu").run(12)
+    seen = skin.embedding.interpolate(last.positions[0].numpy())
+    tip = ~left & (vertices[:, 2] == 7.0)
+    assert (seen[tip, 0] - vertices[tip, 0]).min() > 0.3
+    np.testing.assert_allclose(seen[left], vertices[left], atol=1e-9)
