@@ -23,8 +23,6 @@ IndexArray = NDArray[np.intp]
 
 # Of a cell's bounding box, from its centre.
 _REACH = 0.5
-# Unequal, so that no base lies on a plane of symmetry.
-_BASE_WEIGHTS = np.array([0.2931, 0.2617, 0.2314, 0.2138])
 # A winding number farther from a whole one is that of an open surface: it changes between
 # triangles, too, and is asked for at every point.
 _WHOLE = 0.3
@@ -86,7 +84,8 @@ def find_cells(lattice: BccLattice, triangles: FloatArray, corners: IndexArray) 
         corners: (T, 3) numbers of their corners, equal where they share one.
     """
     nodes = lattice.nodes()
-    inside = np.abs(_winding(nodes, triangles)) > INSIDE
+    at_nodes = _winding(nodes, triangles)
+    inside = np.abs(at_nodes) > INSIDE
     near = _near(nodes, triangles)
     tets = lattice.tets(inside | near)
     cells = np.flatnonzero(near[tets].all(axis=1))
@@ -99,7 +98,10 @@ def find_cells(lattice: BccLattice, triangles: FloatArray, corners: IndexArray) 
     cut, full = tets[is_cut], tets[~is_cut & (solid == 4)]
     first = np.searchsorted(number[cell], np.arange(len(cut) + 1))
     samples = _samples(nodes, cut)
-    windings, in_front = _windings(nodes, cut, first, triangles, triangle, centres, samples)
+    windings, in_front = _windings(
+        *(nodes[cut[:, 0]], at_nodes[cut[:, 0]], first),
+        *(triangles, triangle, centres, samples),
+    )
     labels, sample_labels = np.empty(len(triangle), np.intp), np.empty(samples.shape[:2], np.intp)
     counts = np.ones(len(cut) + len(full), dtype=np.intp)
     label_cells(
@@ -178,29 +180,28 @@ def _samples(nodes: FloatArray, tets: IndexArray) -> FloatArray:
 
 
 def _windings(
-    nodes: FloatArray,
-    tets: IndexArray,
+    bases: FloatArray,
+    at_bases: FloatArray,
     first: IndexArray,
     triangles: FloatArray,
     triangle: IndexArray,
     centres: FloatArray,
     samples: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """(C, S) winding numbers of the samples and (K,) just in front of each triangle."""
+    """(C, S) winding numbers of the samples and (K,) just in front of each triangle, from those at
+    one point (C, 3) of each cell."""
     own = triangles[triangle]
-    bases = np.einsum("a,cai->ci", _BASE_WEIGHTS, nodes[tets])
-    at_bases = _winding(bases, triangles)
     windings, in_front = np.empty(samples.shape[:2]), np.empty(len(triangle))
-    is_open = np.abs(at_bases - np.round(at_bases)) > _WHOLE
-    at_bases[~is_open] = np.round(at_bases[~is_open])
-    measure_windings(first, own, centres, bases, at_bases, samples, windings, in_front)
+    whole = np.round(at_bases)
+    measure_windings(first, own, centres, bases, whole, samples, windings, in_front)
+    is_open = np.abs(at_bases - whole) > _WHOLE
     if is_open.any():
-        windings[is_open] = _winding(samples[is_open].reshape(-1, 3), triangles).reshape(
-            -1, samples.shape[1]
-        )
         rows = np.repeat(is_open, np.diff(first))
         normals = np.cross(own[rows, 1] - own[rows, 0], own[rows, 2] - own[rows, 0])
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-        beside = _winding(centres[rows] + _BESIDE * normals, triangles)
+        asked = samples[is_open].reshape(-1, 3)
+        numbers = _winding(np.concatenate([asked, centres[rows] + _BESIDE * normals]), triangles)
+        windings[is_open] = numbers[: len(asked)].reshape(-1, samples.shape[1])
+        beside = numbers[len(asked) :]
         in_front[rows] = np.where(np.abs(beside + 0.5) < _SHEET, -0.5, beside)
     return windings, in_front

@@ -27,7 +27,8 @@ _SHEET_HALF_THICKNESS = 0.5
 _TOLERATED = 0.04  # of what may lie outside
 # Of how far a point lies outside, how far the vertices around are to move: they are also held.
 _GIVEN_WAY = 1.5
-_ROUNDS = 5
+# Newton steps in each round.
+_ITERATIONS = (12, 6, 4, 4, 4)
 _PAIRS_PER_CHUNK = 1 << 18
 
 
@@ -73,10 +74,10 @@ def shrink_wrap(
     place = np.full(len(mesh.vertices), -1)
     place[anchors.vertex] = np.arange(len(anchors.vertex))
     positions = mesh.vertices
-    for _ in range(_ROUNDS):
+    for iterations in _ITERATIONS:
         targets = positions.copy()
         targets[anchors.vertex] = anchors.points + distance[:, None] * anchors.normals
-        positions = smooth(positions, mesh.tets, targets, quadrics)
+        positions = smooth(positions, mesh.tets, targets, quadrics, iterations)
         if not _give_way(positions, mesh.tets, around, points, owner, place, distance):
             break
     return positions

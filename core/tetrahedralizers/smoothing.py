@@ -17,17 +17,20 @@ IndexArray = NDArray[np.integer[Any]]
 _TARGET_ALTITUDE = 0.42
 _POWER = 4
 _STIFFNESS = 60.0
-_ITERATIONS = 12
 _SMALLEST_STEP = 1e-3
 _LARGEST_MOVE = 0.4  # of the shortest altitude around a vertex
 
 
 def smooth(
-    vertices: FloatArray, tets: IndexArray, targets: FloatArray, quadrics: FloatArray
+    vertices: FloatArray,
+    tets: IndexArray,
+    targets: FloatArray,
+    quadrics: FloatArray,
+    iterations: int,
 ) -> FloatArray:
     """Better positions for vertices (N, 3) of tets (M, 4) of positive volume.
 
-    All lengths are in units of the typical edge. Minimises, by a few damped Newton steps with a
+    All lengths are in units of the typical edge. Minimises, by so many damped Newton steps with a
     block-diagonal Hessian,
 
         sum over altitudes of (target / altitude)^(2 p) + stiffness * sum over vertices of d^T Q d
@@ -39,7 +42,7 @@ def smooth(
     positions, step = vertices, 1.0
     gradients = _shape_gradients(positions, tets)
     energy = _energy(gradients, positions - targets, quadrics)
-    for _ in range(_ITERATIONS):
+    for _ in range(iterations):
         direction = _descent(gradients, tets, positions - targets, quadrics)
         while True:
             trial = positions + step * direction
