@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bcc_lattice import BccLattice
-from .fragment_kernels import INSIDE, clip_all, label_cells, measure_windings
+from .fragment_kernels import INSIDE, label_cells
 from .point_grid import PointGrid
 from .tets_around import barycentric_maps
+from .triangle_kernels import clip_all, measure_windings
 from .winding_number import winding_number
 
 FloatArray = NDArray[np.float64]

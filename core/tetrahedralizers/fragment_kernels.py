@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which parts of a cell's material hang together: loops over the cells that a surface cuts.
-
-A cell is a tet, given by the four affine maps (4, 4) of its barycentric coordinates: of a point x
-they are M[:, :3] x + M[:, 3]. Its triangles are rows of arrays sorted by cell.
-"""
+"""Which parts of a cell's material hang together: loops over the cells that a surface cuts."""
 
 from __future__ import annotations
 
@@ -13,199 +9,12 @@ import numpy as np
 
 from ..compiled import compiled
 from .tets_around import coordinate
+from .triangle_kernels import crossing, normal_of
 
 # A winding number above it is inside.
 INSIDE = 0.5
-_LEAST_AREA = 1e-12
-# A triangle cut by the four faces of a tet has no more corners.
-_POLYGON = 8
-_GOLDEN = 0.6180339887
 # Of the way from a triangle to what is behind it.
 _BELOW = 0.47
-
-
-@compiled()
-def clip(triangle: Any, maps: Any, polygon: Any, spare: Any) -> int:
-    """Puts what of a triangle (3, 3) lies in a tet into ``polygon`` (8, 3), and counts its corners.
-
-    Sutherland and Hodgman, "Reentrant polygon clipping", 1974.
-    """
-    count = 3
-    for i in range(3):
-        for axis in range(3):
-            polygon[i, axis] = triangle[i, axis]
-    for a in range(4):
-        kept = 0
-        for i in range(count):
-            j = i + 1 if i + 1 < count else 0
-            here = coordinate(maps[a], polygon[i, 0], polygon[i, 1], polygon[i, 2])
-            there = coordinate(maps[a], polygon[j, 0], polygon[j, 1], polygon[j, 2])
-            if here >= 0.0:
-                for axis in range(3):
-                    spare[kept, axis] = polygon[i, axis]
-                kept += 1
-            if (here >= 0.0) != (there >= 0.0):
-                along = here / (here - there)
-                for axis in range(3):
-                    step = polygon[j, axis] - polygon[i, axis]
-                    spare[kept, axis] = polygon[i, axis] + along * step
-                kept += 1
-        count = kept
-        for i in range(count):
-            for axis in range(3):
-                polygon[i, axis] = spare[i, axis]
-    return count
-
-
-@compiled()
-def polygon_area(polygon: Any, count: int) -> float:
-    """Of a convex one."""
-    x = y = z = 0.0
-    for i in range(1, count - 1):
-        ux, uy, uz = (
-            polygon[i, 0] - polygon[0, 0],
-            polygon[i, 1] - polygon[0, 1],
-            polygon[i, 2] - polygon[0, 2],
-        )
-        vx, vy, vz = (
-            polygon[i + 1, 0] - polygon[0, 0],
-            polygon[i + 1, 1] - polygon[0, 1],
-            polygon[i + 1, 2] - polygon[0, 2],
-        )
-        x += uy * vz - uz * vy
-        y += uz * vx - ux * vz
-        z += ux * vy - uy * vx
-    return float(0.5 * np.sqrt(x * x + y * y + z * z))
-
-
-@compiled()
-def clip_all(triangles: Any, maps: Any, areas: Any, centres: Any) -> None:
-    """Of each triangle (K, 3, 3) in its tet, maps (K, 4, 4): the area (K,) of what lies in it, zero
-    where nothing does, and a point (K, 3) in the middle."""
-    polygon, spare = np.empty((_POLYGON, 3)), np.empty((_POLYGON, 3))
-    for k in range(len(triangles)):
-        count = clip(triangles[k], maps[k], polygon, spare)
-        areas[k] = 0.0
-        if count < 3:
-            continue
-        area = polygon_area(polygon, count)
-        if area <= _LEAST_AREA:
-            continue
-        areas[k] = area
-        # Unequal weights: points in a symmetric place see each other along edges of triangles.
-        for axis in range(3):
-            total = weights = 0.0
-            for i in range(count):
-                weight = 1.0 + (_GOLDEN * i) % 1.0
-                total += weight * polygon[i, axis]
-                weights += weight
-            centres[k, axis] = total / weights
-
-
-@compiled()
-def crossing(start: Any, end: Any, triangle: Any) -> Any:
-    """Where between two points a triangle is crossed, 0 … 1, and what that adds to the winding
-    number: 1 on the way in, -1 on the way out, 0 where nothing is crossed.
-
-    Möller and Trumbore, "Fast, minimum storage ray/triangle intersection", 1997.
-    """
-    dx, dy, dz = end[0] - start[0], end[1] - start[1], end[2] - start[2]
-    ax, ay, az = (
-        triangle[1, 0] - triangle[0, 0],
-        triangle[1, 1] - triangle[0, 1],
-        triangle[1, 2] - triangle[0, 2],
-    )
-    bx, by, bz = (
-        triangle[2, 0] - triangle[0, 0],
-        triangle[2, 1] - triangle[0, 1],
-        triangle[2, 2] - triangle[0, 2],
-    )
-    px, py, pz = dy * bz - dz * by, dz * bx - dx * bz, dx * by - dy * bx
-    determinant = ax * px + ay * py + az * pz
-    if determinant == 0.0:
-        return 0.0, 0.0
-    sx, sy, sz = start[0] - triangle[0, 0], start[1] - triangle[0, 1], start[2] - triangle[0, 2]
-    u = (sx * px + sy * py + sz * pz) / determinant
-    if u < 0.0 or u > 1.0:
-        return 0.0, 0.0
-    qx, qy, qz = sy * az - sz * ay, sz * ax - sx * az, sx * ay - sy * ax
-    v = (dx * qx + dy * qy + dz * qz) / determinant
-    if v < 0.0 or u + v > 1.0:
-        return 0.0, 0.0
-    along = (bx * qx + by * qy + bz * qz) / determinant
-    if along <= 0.0 or along >= 1.0:
-        return 0.0, 0.0
-    return along, 1.0 if determinant > 0.0 else -1.0
-
-
-@compiled()
-def winding_at(point: Any, base: Any, base_winding: float, triangles: Any, skip: int) -> float:
-    """Winding number at a point, from that at another one in the same tet: it changes by one with
-    each triangle on the way. One of the triangles can be left out."""
-    total = base_winding
-    for k in range(len(triangles)):
-        if k != skip:
-            _, step = crossing(base, point, triangles[k])
-            total += step
-    return float(total)
-
-
-@compiled()
-def measure_windings(
-    first: Any,
-    triangles: Any,
-    centres: Any,
-    bases: Any,
-    base_windings: Any,
-    samples: Any,
-    windings: Any,
-    in_front: Any,
-) -> None:
-    """Winding numbers of the samples (C, S, 3) of each cell, and just in front of each triangle.
-
-    Args:
-        first: (C + 1,) where the triangles of each cell begin among all.
-        triangles, centres: (K, 3, 3), and a point (K, 3) of each in its cell.
-        bases, base_windings: (C, 3), (C,) a point in each cell and the number there.
-        samples: (C, S, 3).
-        windings: (C, S), to be filled.
-        in_front: (K,), to be filled; behind a triangle it is one more.
-    """
-    for c in range(len(samples)):
-        own = triangles[first[c] : first[c + 1]]
-        for s in range(samples.shape[1]):
-            windings[c, s] = winding_at(samples[c, s], bases[c], base_windings[c], own, -1)
-        for k in range(len(own)):
-            centre = centres[first[c] + k]
-            number = winding_at(centre, bases[c], base_windings[c], own, k)
-            side = _side(bases[c], centre, own[k])
-            in_front[first[c] + k] = number if side > 0.0 else number - 1.0
-
-
-@compiled()
-def _side(point: Any, centre: Any, triangle: Any) -> float:
-    """Positive in front of the plane of a triangle."""
-    x, y, z = _normal(triangle)
-    return float(
-        x * (point[0] - centre[0]) + y * (point[1] - centre[1]) + z * (point[2] - centre[2])
-    )
-
-
-@compiled()
-def _normal(triangle: Any) -> Any:
-    ax, ay, az = (
-        triangle[1, 0] - triangle[0, 0],
-        triangle[1, 1] - triangle[0, 1],
-        triangle[1, 2] - triangle[0, 2],
-    )
-    bx, by, bz = (
-        triangle[2, 0] - triangle[0, 0],
-        triangle[2, 1] - triangle[0, 1],
-        triangle[2, 2] - triangle[0, 2],
-    )
-    x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-    length = np.sqrt(x * x + y * y + z * z)
-    return x / length, y / length, z / length
 
 
 @compiled()
@@ -242,7 +51,7 @@ def place_below(
 ) -> None:
     """Puts into ``target`` the point about halfway from a triangle, along its normal times
     ``sign``, to the next triangle or the end of the cell."""
-    x, y, z = _normal(triangle)
+    x, y, z = normal_of(triangle)
     x, y, z = sign * x, sign * y, sign * z
     reach = 4.0
     for a in range(4):
@@ -301,6 +110,42 @@ def _link_neighbours(own: Any, corners: Any, is_sheet: Any, maps: Any, parent: A
 
 
 @compiled()
+def _link_seen(points: Any, numbers: Any, solid: Any, own: Any, parent: Any) -> None:
+    """Unites points inside between which there is nothing but inside."""
+    places, steps = np.empty(len(own)), np.empty(len(own))
+    for i in range(len(points)):
+        if not solid[i]:
+            continue
+        for j in range(i + 1, len(points)):
+            if (
+                solid[j]
+                and _root(parent, i) != _root(parent, j)
+                and is_connected(points[i], points[j], numbers[i], own, places, steps)
+            ):
+                _unite(parent, i, j)
+
+
+@compiled()
+def _number_roots(parent: Any, wanted: Any, own_labels: Any, sample_labels: Any) -> int:
+    """Puts the number of its fragment beside each triangle and sample, and counts fragments."""
+    n, count = len(own_labels), 0
+    names = np.full(len(parent), -1)
+    for i in range(len(parent)):
+        label = -1
+        if wanted[i]:
+            root = _root(parent, i)
+            if names[root] < 0:
+                names[root] = count
+                count += 1
+            label = names[root]
+        if i < n:
+            own_labels[i] = label
+        else:
+            sample_labels[i - n] = label
+    return count
+
+
+@compiled()
 def label_cell(
     own: Any,
     corners: Any,
@@ -327,49 +172,26 @@ def label_cell(
     """
     n, s = len(own), len(samples)
     points, numbers = np.empty((n + s, 3)), np.empty(n + s)
-    parent = np.arange(n + s)
     solid, is_sheet = np.zeros(n + s, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     for k in range(n):
         behind = in_front[k] + 1.0
         sign = -1.0 if abs(behind) > INSIDE else 1.0
         numbers[k] = behind if sign < 0.0 else in_front[k]
         is_sheet[k] = abs(numbers[k]) <= INSIDE
-        if not is_sheet[k]:
-            solid[k] = True
+        solid[k] = not is_sheet[k]
+        if solid[k]:
             place_below(centres[k], own[k], own, k, maps, sign, points[k])
     for i in range(s):
         solid[n + i] = abs(windings[i]) > INSIDE
         numbers[n + i] = windings[i]
         for axis in range(3):
             points[n + i, axis] = samples[i, axis]
+    parent = np.arange(n + s)
     _link_neighbours(own, corners, is_sheet, maps, parent)
-    places, steps = np.empty(n), np.empty(n)
-    for i in range(n + s):
-        if not solid[i]:
-            continue
-        for j in range(i + 1, n + s):
-            if (
-                solid[j]
-                and _root(parent, i) != _root(parent, j)
-                and is_connected(points[i], points[j], numbers[i], own, places, steps)
-            ):
-                _unite(parent, i, j)
-    count = 0
-    names = np.full(n + s, -1)
-    for i in range(n + s):
-        used = solid[i] or i < n
-        label = -1
-        if used:
-            root = _root(parent, i)
-            if names[root] < 0:
-                names[root] = count
-                count += 1
-            label = names[root]
-        if i < n:
-            own_labels[i] = label
-        else:
-            sample_labels[i - n] = label
-    return count
+    _link_seen(points, numbers, solid, own, parent)
+    for k in range(n):
+        solid[k] = True
+    return _number_roots(parent, solid, own_labels, sample_labels)
 
 
 @compiled()
