@@ -10,7 +10,7 @@ import numpy as np
 from ..compiled import use_threads
 from .broad_phase import BroadPhase
 from .candidates import Candidates
-from .detection_kernels import Stencils, distances, nearest, step_sizes
+from .detection_kernels import CandidateStencils, distances, nearest, step_sizes
 from .surface import CollisionSurface
 from .topology import Points, Values
 
@@ -75,6 +75,6 @@ class Detection:
         return of_vertices
 
     @property
-    def _stencils(self) -> Stencils:
+    def _stencils(self) -> CandidateStencils:
         own = self.candidates
-        return Stencils(own.edge_edges, own.face_vertices, self._edges, self._triangles)
+        return CandidateStencils(own.edge_edges, own.face_vertices, self._edges, self._triangles)
