@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -64,3 +65,18 @@ def test_it_has_a_score_of_lines_whatever_the_size(add_body, size):
 def test_a_body_nowhere_hides_it(add_body):
     add_body(location=(float("nan"), 0.0, 0.0))
     assert seen() is None
+
+
+def test_it_lies_below_a_body_that_is_turned_and_off_its_origin(add_body):
+    body = add_body(location=(1.0, 2.0, 0.0))
+    for vertex in body.data.vertices:
+        vertex.co.x += 6.0
+    body.data.update()
+    body.rotation_euler.z = math.pi / 2.0
+    bpy.context.view_layer.update()
+    ground = seen()
+    assert ground is not None
+    # It goes along y now: 0.5 to 1.5 across, 7.5 to 8.5 along.
+    middle = [(side[0] + side[-1]) / 2.0 for side in (ground.across, ground.along)]
+    assert middle == pytest.approx([1.0, 8.0], abs=0.25)
+    assert len(ground.across) < 20

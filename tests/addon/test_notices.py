@@ -114,6 +114,14 @@ def test_changes_to_the_scene_are_told(scene, add_body, play, change):
     assert "are not those that were simulated" in only("supple.simulate")
 
 
+def test_changes_to_the_scene_are_not_told_of_what_is_baked(scene, add_body, play):
+    add_body()
+    play(3)
+    actions.bake(bpy.context)
+    scene.gravity = (0, 0, -1)
+    assert said() == []
+
+
 def test_an_animated_body_is_not_called_moved(scene, add_body, play):
     obj = add_body()
     for frame, x in ((1, 0.0), (4, 1.0)):
