@@ -33,7 +33,7 @@ PACKAGES = (
     Package("torch", "PyTorch", "nothing can be simulated"),
     Package("numpy", "NumPy", "nothing can be simulated"),
     Package("scipy", "SciPy", "no implicit steps, no contact"),
-    Package("numba", "numba", "the CPU runs slower kernels, and contact hundreds of times slower"),
+    Package("numba", "numba", "the CPU runs slower kernels, contact ones tens of times slower"),
     Package("ipctk", "ipctk", "soft bodies cannot touch each other, themselves or meshes"),
     Package("cvxopt", "CVXOPT", "stiff and fine bodies take longer", is_optional=True),
     Package("pytetwild", "pytetwild", "no fTetWild tetrahedra", is_optional=True),

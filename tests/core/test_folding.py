@@ -27,6 +27,7 @@ def test_a_tet_that_is_inside_out_is_folded(make_block) -> None:
     moved[corner] -= 0.9
     assert (signed_volumes(moved, mesh.tets) <= 0.0).any()
     assert Folds(mesh).found(moved)
+    assert Folds(mesh).found(mesh.vertices * [1.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize("matrix", [np.diag([3.0, 0.5, 0.2]), [[1, 4, 0], [0, 1, 0], [0, 2, 1]]])
