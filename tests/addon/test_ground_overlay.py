@@ -40,6 +40,8 @@ def test_it_lies_at_the_height_of_the_ground_around_all_bodies(scene, add_body):
         assert {z for _, _, z in points} == {-5.0}
         x, y = ([point[axis] for point in points] for axis in (0, 1))
         assert min(x) < -1.5 and max(x) > 2.5 and min(y) < -0.5 and max(y) > 5.5
+        assert (min(x), max(x)) == (ground.across[0], ground.across[-1])
+        assert (min(y), max(y)) == (ground.along[0], ground.along[-1])
     assert len(ground.triangles()) == 6
     assert len(ground.lines()) == 2 * (len(ground.across) + len(ground.along))
 

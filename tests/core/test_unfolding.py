@@ -133,11 +133,14 @@ def _watched(
         motion: share of the motion at which it no longer counts as resting, by which it swells.
     """
     mesh = wheel()
-    body = SoftBody(mesh, StableNeoHookean(1e5, 0.45), initial_positions=fan(turns))
+    # Askew, so that no axis is one of its inertia.
+    askew = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    positions = fan(turns) @ (askew * np.linalg.det(askew))
+    body = SoftBody(mesh, StableNeoHookean(1e5, 0.45), initial_positions=positions)
     scene = Scene([SoftBody(_tet(), density=70.0), body], gravity=WEIGHTLESS)
     system = System(scene, torch.device("cpu"), torch.float64)
     state = system.initial_state()
-    positions, mass = fan(turns), mesh.lumped_mass(body.density)[:, None]
+    mass = mesh.lumped_mass(body.density)[:, None]
     arms = positions - (mass * positions).sum(axis=0) / mass.sum()
     stiffness = float(body.material.mu) * mesh.rest_volumes.sum()
     swelling = np.sqrt(2.0 * motion * 1e-5 * stiffness / (mass * arms * arms).sum())
