@@ -74,6 +74,7 @@ def _moved_without_frames(ui: Ui) -> Steps:
 def _changed_and_baked(ui: Ui) -> Steps:
     cube = bpy.data.objects["Cube"]
     cube.supple.young *= 2.0
+    yield from ui.redraw()
     yield from ui.screenshot("changed")
     assert "was changed since it was simulated: its settings" in _only("supple.simulate")
     yield from _simulated(ui)
@@ -95,6 +96,7 @@ def _freed_and_undone(ui: Ui) -> Steps:
     yield from _simulated(ui)
     _press(ui, "free")
     yield from ui.wait_for(lambda: not bpy.data.objects["Cube"].modifiers, "Free")
+    yield from ui.redraw()
     yield from ui.screenshot("freed")
     yield from ui.hover("WINDOW")
     yield from ui.key("Z", ctrl=True)
