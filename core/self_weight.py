@@ -4,9 +4,9 @@
 A block of height H that stands on its face carries ρ g (H − z) at height z, strains by that over E,
 and is lower by ρ g H² / 2E in all. A column taller than its width falls aside long before it is
 pressed together: it stands while H³ < 7.837 E I / ρ g A (Greenhill, "Determination of the Greatest
-Height Consistent with Stability that a Vertical Pole or Mast Can Be Made", 1881), I / A being w² / 12
-across its smaller side w. What is flat bends rather than sags, so a quarter of its length counts as
-height.
+Height Consistent with Stability that a Vertical Pole or Mast Can Be Made", 1881), I / A being
+w² / 12 across its smaller side w. What is flat bends rather than sags, so a quarter of its length
+counts as height.
 """
 
 from __future__ import annotations

@@ -93,9 +93,7 @@ def _crossings(
     return ray, triangle, depth
 
 
-def _pairs(
-    triangles: IndexArray, counts: IndexArray
-) -> Iterator[tuple[IndexArray, IndexArray]]:
+def _pairs(triangles: IndexArray, counts: IndexArray) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Each triangle as often as it has rays near it, and their numbers among those; in pieces."""
     ends = np.cumsum(counts)
     begin = 0

@@ -32,7 +32,7 @@ def body(add_body) -> bpy.types.Object:
     mesh.shade_smooth()
     sharp = mesh.attributes.new("sharp_edge", "BOOLEAN", "EDGE")
     sharp.data.foreach_set("value", np.arange(len(mesh.edges)) % 5 == 0)
-    leaning = normals(mesh) + [0.6, 0.0, 0.2]
+    leaning = normals(mesh) + np.array([0.6, 0.0, 0.2])
     leaning /= np.linalg.norm(leaning, axis=1, keepdims=True)
     mesh.normals_split_custom_set([tuple(normal) for normal in leaning])
     assert mesh.has_custom_normals

@@ -171,7 +171,7 @@ def test_of_the_height_a_preset_is_made_for_a_cube_sags_by_a_tenth(cube, name):
 
 
 def test_suzanne_sags_by_about_a_tenth(scene):
-    """She tips over, so that how high she lies is compared with what is a hundred times as stiff."""
+    """She tips over, so that her height is compared with that of one a hundred times as stiff."""
     bpy.ops.mesh.primitive_monkey_add(size=2.0, location=(0, 0, 2))
     monkey = bpy.context.object
     monkey.modifiers.new("Subdivision", "SUBSURF").levels = 1

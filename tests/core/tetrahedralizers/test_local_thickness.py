@@ -37,7 +37,7 @@ def test_a_ball_is_two_thirds_as_thick_as_it_is_wide_or_more(sphere) -> None:
 
 
 def test_overlapping_shells_are_one_solid(cube) -> None:
-    left, right = cube[0] * [1.0, 1.0, 1.0], cube[0] + [1.9, 0.0, 0.0]
+    left, right = cube[0], cube[0] + np.array([1.9, 0.0, 0.0])
     both = joined((left, cube[1]), (right, cube[1]))
     assert thin_part(*both, 0.01) == pytest.approx(2.0)
 
@@ -73,8 +73,8 @@ def test_pieces_of_the_work_change_nothing(sphere, monkeypatch) -> None:
 
 def plate_with_wings(thickness):
     """A cube with two thin plates beside it, which are most of its surface."""
-    wing = CUBE * [1.0, 1.0, 0.5 * thickness]
-    shells = [CUBE * 0.6, wing + [1.4, 0.0, 0.0], wing - [1.4, 0.0, 0.0]]
+    wing, beside = CUBE * [1.0, 1.0, 0.5 * thickness], np.array([1.4, 0.0, 0.0])
+    shells = [CUBE * 0.6, wing + beside, wing - beside]
     return joined(*((shell, CUBE_TRIANGLES) for shell in shells))
 
 
