@@ -123,7 +123,7 @@ def _mesh(obj: bpy.types.Object) -> Iterator[str]:
 def _coarseness(obj: bpy.types.Object) -> str:
     if not coarse_meshes.hides_bending(obj):
         return ""
-    return f"{obj.name} has too few vertices to be seen bending: press Subdivide, which keeps its shape."
+    return f"{obj.name} has too few vertices to be seen bending. Press Subdivide; its shape stays."
 
 
 def _list(noun: str, names: list[str]) -> str:
