@@ -184,3 +184,12 @@ def test_suzanne_sags_by_about_a_tenth(scene):
         described = capture(bpy.context).scene
         heights.append(float(Simulator(described).settle().positions[0][:, 2].max()))
     assert 0.05 < 1.0 - heights[0] / heights[1] < 0.2
+
+
+def test_a_flat_body_that_is_far_too_soft_lies_down(cube):
+    cube.scale = (1, 1, 0.05)
+    bpy.ops.supple.add()
+    young = cube.supple.young
+    for factor, words in ((0.4, "Sags by about 26%"), (0.25, "Too soft for its size")):
+        cube.supple.young = factor * young
+        assert sag(cube).startswith(words)
