@@ -96,14 +96,13 @@ class ImplicitStepper(Stepper):
 
     @property
     def most_work(self) -> str:
-        limit = self._iteration_limit
-        most = (1 + ALLOWANCE * RETRIES) * limit if self.adapts else self.substeps * limit
-        return f"{most} iterations"
+        substeps = None if self.adapts else self.substeps
+        return most_iterations(self._objective.contact is not None, substeps)
 
     @property
     def _iteration_limit(self) -> int:
         """Newton steps in a time step, at most."""
-        return MAX_ITERATIONS if self._objective.contact is None else MAX_CONTACT_ITERATIONS
+        return _iteration_limit(self._objective.contact is not None)
 
     def _frame(self, state: State, retry: int, is_last: bool) -> State:
         """The state a frame later; unless this try is the last, it ends with the first step that
@@ -220,6 +219,16 @@ class ImplicitStepper(Stepper):
             for mesh, where in zip(system.meshes, system.body_slices(), strict=True)
             if float(lifted[where].max() - lifted[where].min()) > SQUASHED * mesh.diagonal
         ]
+
+
+def most_iterations(touches: bool, substeps: int | None) -> str:
+    """The most that a frame takes, with contact or without, such as ``420 iterations``."""
+    limit = _iteration_limit(touches)
+    return f"{(1 + ALLOWANCE * RETRIES if substeps is None else substeps) * limit} iterations"
+
+
+def _iteration_limit(touches: bool) -> int:
+    return MAX_CONTACT_ITERATIONS if touches else MAX_ITERATIONS
 
 
 def _lost(system: System, state: State) -> str:
