@@ -45,20 +45,26 @@ class Automatic(Integrator):
     """
 
     def stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
-        scene, touches = system.scene, system.scene.contact is not None
-        if system.obstacles.need_explicit_steps and not scene.couples_bodies:
+        scene, obstacles = system.scene, system.obstacles
+        if obstacles.need_explicit_steps and not scene.couples_bodies:
             return SymplecticEuler().stepper(system, frame_time, substeps)
-        if system.obstacles.need_explicit_steps or scene.attachments:
+        if obstacles.need_explicit_steps or scene.attachments:
             return ImplicitEuler().stepper(system, frame_time, substeps)
+        free = self._free_stepper(system, frame_time, substeps)
+        if scene.contact is None and (substeps is not None or not _is_explicit(free)):
+            return free
+        return AutomaticStepper(free, system, frame_time, substeps)
+
+    def _free_stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
+        """What is quick and lively, contact left to others."""
+        keeps_ways = system.scene.contact is not None
         try:
-            explicit = SymplecticEuler().free_stepper(system, frame_time, substeps, touches)
+            explicit = SymplecticEuler().free_stepper(system, frame_time, substeps, keeps_ways)
         except InstabilityError:
-            return ImplicitEuler().stepper(system, frame_time, substeps)
-        if substeps is not None and not touches:
+            return ImplicitEuler().free_stepper(system, frame_time, substeps)
+        if substeps is not None or self._is_quicker(system, explicit.substeps):
             return explicit
-        if substeps is None and not self._is_quicker(system, explicit.substeps):
-            return ImplicitEuler().stepper(system, frame_time, substeps)
-        return AutomaticStepper(explicit, system, frame_time, substeps)
+        return ImplicitEuler().free_stepper(system, frame_time, substeps)
 
     def _is_quicker(self, system: System, substeps: int) -> bool:
         tets = sum(len(mesh.tets) for mesh in system.meshes)
@@ -67,27 +73,27 @@ class Automatic(Integrator):
 
 
 class AutomaticStepper(Stepper):
-    """Explicit frames, and implicit ones where those are of no use.
+    """Frames without contact, and implicit ones with it where those are of no use.
 
     Args:
-        explicit: which keeps its ways where there is contact.
+        free: which knows no contact, and keeps its ways where there is.
         system, frame_time, substeps: as an integrator is told.
     """
 
     def __init__(
-        self, explicit: ExplicitStepper, system: System, frame_time: float, substeps: int | None
+        self, free: Stepper, system: System, frame_time: float, substeps: int | None
     ) -> None:
-        super().__init__(explicit.substeps, adapts=explicit.adapts)
-        self._explicit, self._system, self._frame_time = explicit, system, frame_time
+        super().__init__(free.substeps, adapts=free.adapts)
+        self._free, self._system, self._frame_time = free, system, frame_time
         self._asked = substeps
-        self._current: Stepper = explicit
+        self._current = free
         self._clearance: Clearance | None = None
         if system.scene.contact is not None:
             self._clearance = Clearance(system.scene, system.meshes)
 
     @cached_property
     def implicit(self) -> ImplicitStepper:
-        """What takes the frames that explicit steps do not."""
+        """What takes the frames that the other cannot."""
         # Made when it is needed: some models differ once it is there.
         return ImplicitEuler().stepper(self._system, self._frame_time, self._asked)
 
@@ -98,7 +104,7 @@ class AutomaticStepper(Stepper):
     @property
     def most_work(self) -> str:
         iterations = most_iterations(self._clearance is not None, self._asked)
-        return f"{self._explicit.most_work} and {iterations}"
+        return f"{self._free.most_work} and {iterations}"
 
     def advance(self, state: State) -> State:
         if state.gave_up:
@@ -109,18 +115,18 @@ class AutomaticStepper(Stepper):
         if not self._is_clear(state):
             return self._advance_implicitly(replace(state, waits=WAITS), Hindrance.CONTACT)
         try:
-            after = self._explicit.advance(self._for_explicit_steps(state))
+            after = self._free.advance(self._freed(state))
         except InstabilityError as error:
             return self._give_up(state, error)
         return self._judged(state, after)
 
-    def _for_explicit_steps(self, state: State) -> State:
-        # An implicit frame before leaves far too few.
-        substeps = max(state.substeps, self._explicit.substeps)
+    def _freed(self, state: State) -> State:
+        # An implicit frame before leaves too few for explicit ones.
+        substeps = max(state.substeps, self._free.substeps)
         return replace(state, substeps=substeps, effort=Effort(), hindrance=Hindrance.NONE)
 
     def _judged(self, state: State, after: State) -> State:
-        """A frame in explicit steps, or the implicit one in its place."""
+        """A frame without contact, or the one in its place."""
         apart, waiting = self._with_room(state, after), replace(state, waits=WAITS)
         if apart is None:
             return self._advance_implicitly(waiting, Hindrance.CONTACT)
@@ -129,12 +135,13 @@ class AutomaticStepper(Stepper):
         try:
             return self._advance_implicitly(waiting, Hindrance.FLAT)
         except (SceneError, InstabilityError):
-            self._current = self._explicit
+            self._current = self._free
             return apart
 
     def _advance_implicitly(self, state: State, hindrance: Hindrance) -> State:
         self._current = self.implicit
-        return replace(self.implicit.advance(state), hindrance=hindrance, room=0.0)
+        why = hindrance if _is_explicit(self._free) else Hindrance.NONE
+        return replace(self.implicit.advance(state), hindrance=why, room=0.0)
 
     def _give_up(self, state: State, error: InstabilityError) -> State:
         try:
@@ -144,7 +151,9 @@ class AutomaticStepper(Stepper):
             raise error from None
 
     def _is_pressed_flat(self, before: State, after: State) -> bool:
-        """Whether tets are, and less so before."""
+        """Whether explicit steps did that to tets."""
+        if not _is_explicit(self._free):
+            return False
         least = self._system.minimum_volume_ratio(after.positions)
         return least < FLATTEST and least < self._system.minimum_volume_ratio(before.positions)
 
@@ -152,7 +161,7 @@ class AutomaticStepper(Stepper):
 
     def _is_clear(self, state: State) -> bool:
         """Whether nothing is close at the start of a frame."""
-        self._current = self._explicit
+        self._current = self._free
         clearance = self._clearance
         if clearance is None or state.room > 0.0:
             return True
@@ -160,15 +169,19 @@ class AutomaticStepper(Stepper):
         return clearance.is_clear(bodies, clearance.colliders(state.colliders, state.frame, 0.0))
 
     def _with_room(self, before: State, after: State) -> State | None:
-        """An explicit frame, if nothing came close in it."""
+        """A frame without contact, if nothing came close in it."""
         clearance = self._clearance
         if clearance is None:
             return after
-        places = [clearance.surface.body_points(at.cpu().numpy()) for at in self._explicit.places]
+        places = [clearance.surface.body_points(at.cpu().numpy()) for at in self._free.places]
         start, end = (
             clearance.colliders(before.colliders, before.frame, share) for share in (0.0, 1.0)
         )
-        shares = np.array(self._explicit.shares)
+        shares = np.array(self._free.shares)
         ways = Ways(np.stack(places), shares, after.substeps < len(places), (start, end))
         room = clearance.room_after(ways, before.room)
         return None if room is None else replace(after, colliders=end, room=room)
+
+
+def _is_explicit(stepper: Stepper) -> bool:
+    return isinstance(stepper, ExplicitStepper)

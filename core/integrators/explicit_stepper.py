@@ -7,8 +7,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from torch import Tensor
-
 from ..errors import InstabilityError, SceneError
 from ..state import Energies, State
 from ..system import System
@@ -50,9 +48,6 @@ class ExplicitStepper(Stepper):
         keeps_ways: bool = False,
     ) -> None:
         super().__init__(substeps, adapts)
-        #: (3, N) places on the way through the last frame, and their shares of it, from 0 to 1.
-        self.places: list[Tensor] = []
-        self.shares: list[float] = []
         self._keeps_ways = keeps_ways
         self.label = scheme.label
         self._scheme, self._system, self._frame_time = scheme, system, frame_time

@@ -58,15 +58,21 @@ class ImplicitStepper(Stepper):
         frame_time: seconds from one frame to the next.
         substeps: time steps a frame; one where that is None, and more where one does not converge.
         tolerance: in m/s; None as ``ImplicitEuler`` says.
+        touches: whether contact counts, where the scene has one.
     """
 
     def __init__(
-        self, system: System, frame_time: float, substeps: int | None, tolerance: float | None
+        self,
+        system: System,
+        frame_time: float,
+        substeps: int | None,
+        tolerance: float | None,
+        touches: bool = True,
     ) -> None:
         super().__init__(substeps or 1, adapts=substeps is None)
         self._system, self._frame_time, self._tolerance = system, frame_time, tolerance or TOLERANCE
         self._relaxes = tolerance is None
-        self._objective = IncrementalPotential(system)
+        self._objective = IncrementalPotential(system, touches)
         self._newton = Newton(self._objective)
         contact = self._objective.contact
         self._leader = None if contact is None else Leader(self._objective, self._newton, contact)
@@ -109,12 +115,15 @@ class ImplicitStepper(Stepper):
         does not converge."""
         step, limit = self._frame_time / state.substeps, self._iteration_limit
         frame, substeps = state.frame, state.substeps
+        self.places, self.shares = [state.positions], [0.0]
         for substep in range(substeps):
             if retry > 0:
                 left = ALLOWANCE * self._iteration_limit - state.effort.iterations
                 kept = LEAST_ITERATIONS * (substeps - substep - 1)
                 limit = min(self._iteration_limit, max(LEAST_ITERATIONS, left - kept))
             state = self._step(state, step, frame, (substep + 1) / substeps, limit)
+            self.places.append(state.positions)
+            self.shares.append((substep + 1) / substeps)
             if not (state.effort.converged or is_last):
                 break
         return replace(state, frame=frame + 1)
