@@ -24,8 +24,9 @@ EXPLICIT_STEP = (5e-5, 1.3e-8)
 IMPLICIT_FRAME = (5e-3, 3e-6)
 # So much longer a frame may take that keeps its wobble.
 WORTH = 2.0
-# The least J = det F that explicit steps may press a tet to within a frame.
-FLATTEST = 0.05
+# The least J = det F that explicit steps may press tets to in a frame. Whatever is pressed that far
+# mostly goes on, and those of implicit steps that begin later come too late.
+FLATTEST = 0.25
 # So many implicit frames follow one that explicit steps could not take, before those are tried
 # again: what meets mostly goes on doing so.
 WAITS = 1
