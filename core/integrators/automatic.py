@@ -24,9 +24,9 @@ EXPLICIT_STEP = (5e-5, 1.3e-8)
 IMPLICIT_FRAME = (5e-3, 3e-6)
 # So much longer a frame may take that keeps its wobble.
 WORTH = 2.0
-# The least J = det F that explicit steps may press tets to in a frame. Whatever is pressed that far
-# mostly goes on, and those of implicit steps that begin later come too late.
-FLATTEST = 0.25
+# The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
+# implicit steps that begin when they are flat come too late.
+FLATTEST = 0.05
 # So many implicit frames follow one that explicit steps could not take, before those are tried
 # again: what meets mostly goes on doing so.
 WAITS = 1
@@ -152,11 +152,13 @@ class AutomaticStepper(Stepper):
             raise error from None
 
     def _is_pressed_flat(self, before: State, after: State) -> bool:
-        """Whether explicit steps did that to tets."""
+        """Whether explicit steps do that to tets."""
         if not _is_explicit(self._free):
             return False
-        least = self._system.minimum_volume_ratio(after.positions)
-        return least < FLATTEST and least < self._system.minimum_volume_ratio(before.positions)
+        least, pressed = (
+            self._system.minimum_volume_ratio(state.positions) for state in (before, after)
+        )
+        return pressed < least and 2.0 * pressed - least < FLATTEST
 
     # Contact
 
