@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,12 @@ from .topology import Points, Values
 
 # How much farther than needed it looks, in distances at which surfaces push: so far everything may
 # move before it has to look again.
-EXTRA = 1.0
+EXTRA = 2.0
 # By so many of the longest way may two parts come nearer: both go, and somewhat farther between the
 # places that are known.
 WAYS = 2.5
+# In mean edges of bodies.
+MOST_BEND = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,10 @@ class Clearance:
         self._meets_itself = np.diag(surface.may_meet)[: len(own)]
         #: In metres, the most room that there is known to be.
         self.most_room = EXTRA * float(own[self._meets_itself].min(initial=math.inf))
+        edges = surface.edges[surface.edges[:, 0] < surface.body_count]
+        lengths = np.linalg.norm(surface.rest[edges[:, 0]] - surface.rest[edges[:, 1]], axis=1)
+        # In metres; on ways that bend more, what is near anywhere is not found at once.
+        self._most_bend = MOST_BEND * float(lengths.mean())
         counts = np.bincount(surface.object_of, minlength=len(surface.names))
         self._starts = np.concatenate([[0], np.cumsum(counts)])
         self._full = np.flatnonzero(counts)
@@ -100,13 +106,15 @@ class Clearance:
         Returns:
             None where something met, or may have.
         """
+        if len(self._full) == 1:
+            # What it does as a whole brings nothing nearer, and is not to bend any way.
+            ways = replace(ways, places=ways.places - ways.places.mean(axis=1, keepdims=True))
         left = room - WAYS * self._own_ways(ways)
         if left > 0.0 and not self._pass_by(ways):
             return left
         last = len(ways.places) - 1
-        found = self._found(ways, 0, last, EXTRA)
-        is_free = self._stay_apart(found, ways, 0, last)
-        if not is_free and not self._halves_stay_apart(ways, 0, last):
+        found = self._found_free(ways, 0, last, EXTRA)
+        if found is None:
             return None
         return min(self.most_room, self._least_room(found, ways.at(last)))
 
@@ -114,7 +122,7 @@ class Clearance:
         """Whether nothing is near where (B, 3) and (C, 3) vertices are, in metres."""
         still = np.stack([bodies, bodies])
         ways = Ways(still, np.array([0.0, 1.0]), True, (colliders, colliders))
-        return self._stay_apart(self._found(ways, 0, 1, 0.0), ways, 0, 1)
+        return self._found_free(ways, 0, 1, 0.0) is not None
 
     def _own_ways(self, ways: Ways) -> float:
         """In metres, of the body that moved the most within itself."""
@@ -145,30 +153,29 @@ class Clearance:
         np.fill_diagonal(near, False)
         return bool(near.any())
 
-    def _halves_stay_apart(self, ways: Ways, first: int, last: int) -> bool:
-        """Looks closer, where ways bend too much to tell."""
-        if last - first < 2:
-            return False
-        middle = (first + last) // 2
-        for start, end in ((first, middle), (middle, last)):
-            found = self._found(ways, start, end, 0.0)
-            is_free = self._stay_apart(found, ways, start, end)
-            if not is_free and not self._halves_stay_apart(ways, start, end):
-                return False
-        return True
-
-    def _found(self, ways: Ways, first: int, last: int, extra: float) -> Candidates:
-        radii = (1.0 + extra) * self._radii + ways.bends(first, last)
-        return self._broad_phase.candidates(ways.at(first), ways.at(last), radii)
+    def _found_free(self, ways: Ways, first: int, last: int, extra: float) -> Candidates | None:
+        """What may be near at the last of some places, found with so much ``extra``; None where
+        anything came near on the way there."""
+        bends = ways.bends(first, last)
+        if last - first > 1 and bends.max() > self._most_bend:
+            middle = (first + last) // 2
+            if self._found_free(ways, first, middle, 0.0) is None:
+                return None
+            return self._found_free(ways, middle, last, extra)
+        radii = (1.0 + extra) * self._radii + bends
+        found = self._broad_phase.candidates(ways.at(first), ways.at(last), radii)
+        return found if self._stay_apart(found, ways, first, last) else None
 
     def _stay_apart(self, found: Candidates, ways: Ways, first: int, last: int) -> bool:
         if len(found) == 0:
             return True
+        pieces = range(first, last)
         are_apart = np.empty(SHARES, dtype=np.int64)
         use_threads(len(found), PAIRS_PER_THREAD)
         stay_apart(
             self._stencils(found),
-            *(ways.at(first), ways.at(last), ways.bends(first, last)),
+            np.stack([ways.at(index) for index in range(first, last + 1)]),
+            np.stack([ways.bends(piece, piece + 1) for piece in pieces]),
             *(self.surface.rest, self.surface.object_of, self._distances),
             are_apart,
         )

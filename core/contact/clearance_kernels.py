@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from ..compiled import compiled, shared_range
-from .continuous_collision import pair_step_size
+from .continuous_collision import least_on_way, pair_step_size
 from .detection_kernels import stencil
 from .separation_kernels import separation
 from .vectors import advanced, dot, four_points, minus, scaled, vector_at
@@ -66,8 +66,7 @@ def bends(path: Any, shares: Any, first: int, last: int, is_straight: bool, out:
 @compiled(parallel=True)
 def stay_apart(
     stencils: Any,
-    before: Any,
-    after: Any,
+    path: Any,
     bends: Any,
     rest: Any,
     object_of: Any,
@@ -77,8 +76,7 @@ def stay_apart(
     """(S,) of so many shares of the pairs, 1 where all stay apart on their ways, else 0.
 
     Args:
-        before, after: (V, 3) between which vertices go, in metres.
-        bends: (V,) how far they may leave the straight line.
+        bends: (K, V) how far vertices may leave the straight line between two places, in metres.
         rest: (V, 3) where bodies are at rest.
         object_of: (V,) objects.
         distances: (O, O) how near those may come, in metres.
@@ -88,13 +86,25 @@ def stay_apart(
         out[share] = 1
         for k in range(share, count, len(out)):
             a, b, c, d, are_edges = stencil(stencils, k)
-            start, end = four_points(before, a, b, c, d), four_points(after, a, b, c, d)
             nearest = _nearest(rest, object_of, distances, a, b, c, d, are_edges)
-            nearest += _bend(bends, a, b, c, d, are_edges)
-            distance = separation(start[0], start[1], start[2], start[3], are_edges)[1]
-            if distance <= nearest or pair_step_size(start, end, are_edges, nearest, 1.0) < 1.0:
-                out[share] = 0
+            for piece in range(len(bends)):
+                least = nearest + _bend(bends[piece], a, b, c, d, are_edges)
+                start = four_points(path[piece], a, b, c, d)
+                end = four_points(path[piece + 1], a, b, c, d)
+                if least_on_way(start, end, are_edges) <= least and _come_near(
+                    start, end, are_edges, least
+                ):
+                    out[share] = 0
+                    break
+            if out[share] == 0:
                 break
+
+
+@compiled()
+def _come_near(start: Any, end: Any, are_edges: bool, least: float) -> bool:
+    """Whether a pair does to less than a distance on a straight way."""
+    distance = separation(start[0], start[1], start[2], start[3], are_edges)[1]
+    return distance <= least or pair_step_size(start, end, are_edges, least, 1.0) < 1.0
 
 
 @compiled(parallel=True)
