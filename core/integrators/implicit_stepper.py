@@ -13,7 +13,8 @@ from torch import Tensor
 from ..errors import InstabilityError, SceneError
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..minimizers.leading import Leader
-from ..minimizers.newton import Minimum, Newton
+from ..minimizers.minimum import Minimum
+from ..minimizers.newton import Newton
 from ..state import Effort, State
 from ..system import System
 from .integrator import Stepper
