@@ -105,7 +105,7 @@ class SceneContactSettings:
             (
                 "automatic",
                 "Where Things Meet",
-                "Soft bodies touch each other, themselves and colliders; where nothing comes close, "
+                "Soft bodies touch each other, themselves and colliders; where nothing comes close "
                 "that costs next to nothing. A body alone that cannot touch itself does without",
             ),
             ("always", "Always", "The same, but what cannot touch is refused"),

@@ -257,8 +257,8 @@ def _add_faces(
     found: Any,
     count: int,
 ) -> int:
-    """Those with the vertex in the first leaf; how many there are with them. ``room`` is for as many
-    faces as a leaf has, and one more."""
+    """Those with the vertex in the first leaf; how many there are with them. ``room`` is for as
+    many faces as a leaf has, and one more."""
     for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
         box = box_of(vertices.boxes, i, shift)
         if not overlap(box, boxes, second):

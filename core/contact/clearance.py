@@ -187,9 +187,7 @@ class Clearance:
         rooms, surface = np.empty(SHARES), self.surface
         use_threads(len(found), PAIRS_PER_THREAD)
         stencils = self._stencils(found)
-        least_room(
-            stencils, points, surface.rest, surface.object_of, self._distances, rooms
-        )
+        least_room(stencils, points, surface.rest, surface.object_of, self._distances, rooms)
         return float(rooms.min())
 
     def _stencils(self, found: Candidates) -> Stencils:

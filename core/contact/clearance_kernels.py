@@ -2,8 +2,8 @@
 """How far things went, and whether pairs stayed apart on ways that contact had no part in, in
 compiled loops.
 
-Ways are given as (K + 1, V, 3) places in metres, with the (K + 1,) shares of the frame, from 0 to 1,
-at which vertices were there.
+Ways are given as (K + 1, V, 3) places in metres, with the (K + 1,) shares of the frame, from 0 to
+1, at which vertices were there.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def test_a_side_that_goes_through_the_other_one_and_back_is_seen():
 def thin(gap: float) -> Scene:
     """Two boards, one over the other, that are one body."""
     board = block((4, 2, 1), size=(1.0, 0.5, 0.2))
-    vertices = np.concatenate([board.vertices, board.vertices + [0.0, 0.0, 0.2 + gap]])
+    vertices = np.concatenate([board.vertices, board.vertices + np.array([0.0, 0.0, 0.2 + gap])])
     tets = np.concatenate([board.tets, board.tets + len(board.vertices)])
     return Scene([SoftBody(TetMesh(vertices, tets))], contact=Contact())
 
@@ -181,7 +181,7 @@ def test_a_collider_that_comes_is_seen_and_one_that_stays_away_is_not():
     rest = at_rest(clearance)
     below, near = corners - [0.0, 0.0, 1.0], corners - [0.0, 0.0, 0.5]
     assert clearance.room_after(ways_of([rest, rest], (below, near)), 0.0) is not None
-    through = corners + [0.0, 0.0, 3.0]
+    through = corners + np.array([0.0, 0.0, 3.0])
     assert clearance.room_after(ways_of([rest, rest], (below, through)), 1.0) is None
     assert clearance.is_clear(rest, near)
     assert not clearance.is_clear(rest, corners - [0.0, 0.0, 1e-3])
