@@ -43,6 +43,9 @@ def prepare_for(scene: Scene) -> None:
     _prepare(_tetrahedra)
     _prepare(_steps)
     if scene.contact is not None:
+        _prepare(_clearance)
+    # A body alone may never touch itself.
+    if scene.contact is not None and len(scene.bodies) + len(scene.meshes) > 1:
         _prepare(_contact)
 
 
@@ -52,6 +55,7 @@ def prepare_everything(wanted: threading.Event) -> None:
         _say_when_compiling,
         _tetrahedra,
         _steps,
+        _clearance,
         _contact,
         _viscosity,
         _bounce,
@@ -164,6 +168,16 @@ def _steps() -> None:
 
     for integrator in (SymplecticEuler(), ImplicitEuler()):
         _simulate(Scene([_tet()], Ground()), integrator)
+
+
+def _clearance() -> None:
+    if find_spec("ipctk") is None:
+        return
+    from .integrators import Automatic
+
+    # Farther apart than surfaces push, and within what is looked at.
+    bodies = [_tet(), _tet(height=1.007)]
+    _simulate(Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=Contact()), Automatic())
 
 
 def _contact() -> None:
