@@ -249,9 +249,9 @@ class System:
             for name in ("stiffness_damping", "viscosity")
         )
         fill = np.concatenate([_fill(self.meshes[i]) for i in indices])
-        rate, shear = self._tensor(rate), self._tensor(fill * shear)
+        rates, shears = self._tensor(rate), self._tensor(fill * shear)
         material = elasticity.material
-        return Viscosity(elasticity.tets, rate * material.mu + shear, rate * material.lam)
+        return Viscosity(elasticity.tets, rates * material.mu + shears, rates * material.lam)
 
     def _elasticity(self, indices: list[int]) -> Elasticity:
         material = self._merged_material(

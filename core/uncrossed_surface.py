@@ -45,7 +45,7 @@ def boundary_surface(mesh: TetMesh) -> ContactSurface:
     )
 
 
-def _around(triangles: NDArray[np.int32], which: NDArray[np.integer]) -> NDArray[np.bool_]:
+def _around(triangles: NDArray[np.int32], which: NDArray[np.int64]) -> NDArray[np.bool_]:
     """(F,) whether triangles share a point with some of them."""
     near: NDArray[np.bool_] = np.isin(triangles, triangles[which]).any(axis=1)
     return near

@@ -100,8 +100,7 @@ def find_cells(lattice: BccLattice, triangles: FloatArray, corners: IndexArray) 
     first = np.searchsorted(number[cell], np.arange(len(cut) + 1))
     samples = _samples(nodes, cut)
     windings, in_front = _windings(
-        *(nodes[cut[:, 0]], at_nodes[cut[:, 0]], first),
-        *(triangles, triangle, centres, samples),
+        nodes[cut[:, 0]], at_nodes[cut[:, 0]], first, triangles, triangle, centres, samples
     )
     labels, sample_labels = np.empty(len(triangle), np.intp), np.empty(samples.shape[:2], np.intp)
     counts = np.ones(len(cut) + len(full), dtype=np.intp)
@@ -112,9 +111,18 @@ def find_cells(lattice: BccLattice, triangles: FloatArray, corners: IndexArray) 
     both = np.concatenate([cut, full])
     is_sheet = np.maximum(np.abs(in_front), np.abs(in_front + 1.0)) <= INSIDE
     return Cells(
-        *(nodes, both, len(cut), first, triangle),
-        *(triangles[triangle], centres),
-        *(samples, is_sheet, labels, sample_labels, counts),
+        nodes,
+        both,
+        len(cut),
+        first,
+        triangle,
+        triangles[triangle],
+        centres,
+        samples,
+        is_sheet,
+        labels,
+        sample_labels,
+        counts,
     )
 
 
