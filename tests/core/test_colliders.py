@@ -246,7 +246,7 @@ def test_tets_that_stand_out_of_a_surface_are_moved_off_the_sphere(make_block) -
     start = float(simulator.state.positions[2].max())
     assert start < 1.0 + 0.3  # the tets stand out by less than an edge
     highest = max(float(frame.positions[0][:, 2].max()) for frame in simulator.run(12))
-    assert highest < start + 0.01
+    assert highest < start + 0.1  # it may topple, but is not flung
 
 
 @pytest.mark.parametrize("as_surface", [True, False])
