@@ -129,7 +129,7 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
     own, unit, bodies = scene.supple, read.unit, read.bodies()
     contact = None
     if contact_capture.is_wanted(scene, read.objects, read.landed_on):
-        contact = contact_capture.capture_contact(scene, unit)
+        contact = contact_capture.capture_contact(scene, read.objects, unit)
         each = zip(read.objects, read.shapes, bodies, strict=True)
         bodies = [contact_capture.touching_body(*of_one) for of_one in each]
     try:

@@ -82,7 +82,7 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
 def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterator[Notice]:
     problem = playback.why_not_playing(obj) or pc2.why_unreadable(absolute(modifier.filepath))
     if problem:
-        yield Notice(f"{obj.name} does not move: {problem}", "supple.simulate")
+        yield Notice(f"{obj.name} does not play its frames: {problem}", "supple.simulate")
         return
     if obj.modifiers[0] != modifier:
         yield Notice(
