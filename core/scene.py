@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from .embedding import Embedding
 from .errors import SceneError
 from .materials import Material, StableNeoHookean
 from .materials.material import PARAMETERS
+from .schema import IF_THERE
 from .tet_mesh import TetMesh
 
 
@@ -52,17 +53,39 @@ class Skin:
         pinned: indices of points to be held; the tets around them are held with them.
         pin_path: (T, P, 3) positions of the pinned points at the start and after each frame,
             or None when they stay where they are.
-        embedding: the points in the tetrahedra of the body, once it has them.
+        embedding: the points in the tetrahedra of the body, once it has them: which of these are
+            pinned with a point.
+        phong: how the points are seen to move, by Phong deformation; None is by their tets alone.
     """
 
     points: NDArray[np.float64]
     pinned: NDArray[np.int32] | None = None
     pin_path: NDArray[np.float64] | None = None
     embedding: Embedding | None = None
+    phong: Embedding | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.points = checks.positions(self.points, "the skin")
         self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, len(self.points))
+
+    def seen_at(
+        self, positions: NDArray[np.floating[Any]], ground: float | None
+    ) -> NDArray[np.float64]:
+        """(V, 3) where the points are seen, once they are embedded, in metres.
+
+        Args:
+            positions: (N, 3) of the tet vertices.
+            ground: its height. What the tets alone carry above it is not seen below.
+        """
+        assert self.embedding is not None
+        if self.phong is None:
+            return self.embedding.interpolate(positions)
+        points = self.phong.interpolate(positions)
+        below = np.flatnonzero(points[:, 2] < (-np.inf if ground is None else ground))
+        if ground is not None and len(below):
+            carried = self.embedding.of(below).interpolate(positions)[:, 2]
+            points[below, 2] = np.maximum(points[below, 2], np.minimum(carried, ground))
+        return points
 
 
 @dataclass(eq=False)
