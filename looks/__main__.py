@@ -22,12 +22,13 @@ from supple.core.errors import SuppleError
 
 from . import page, pictures
 from .measure import Figures, figures, simulate
-from .scenes import ACTIONS, SAGS, SCENARIOS, Scenario
+from .scenes import ACTIONS, SAGS, SCENARIOS, Action, Scenario
 from .shapes import SHAPES
 
-#: What the figures depend on.
-SOURCES = ("core", "addon", "looks", ":!looks/results", ":!looks/page.py")
-QUICK = ("drop", 40)
+#: What shows the figures, and what they depend on.
+SHOWING = ("__main__.py", "page.py", "pictures.py")
+SOURCES = ("core", "addon", "looks", *(f":!looks/{name}" for name in ("results", *SHOWING)))
+QUICK: tuple[Action, int] = ("drop", 40)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def quick(asked: argparse.Namespace) -> int:
     """Measures one scene and prints it."""
-    action, sag = asked.action or QUICK[0], asked.sag or QUICK[1]
+    action: Action = asked.action or QUICK[0]
+    sag = asked.sag or QUICK[1]
     scenario = Scenario((asked.names or list(SHAPES))[0], action, sag)
     kept = page.Kept.read()
     found = {scenario.name: run(scenario, picture=None, path=asked.picture)}

@@ -102,11 +102,12 @@ def surface(field: Field, low: ArrayLike, high: ArrayLike, cell: float) -> tuple
         low, high: (3,) corners of a box around them, in metres.
         cell: length of a quad's side, in metres. What is thinner is not seen.
     """
-    axes = [np.arange(a, b + cell, cell) for a, b in zip(low, high, strict=True)]  # type: ignore[call-overload]
+    first, last = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+    axes = [np.arange(first[k], last[k] + cell, cell) for k in range(3)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     values = field(grid.reshape(-1, 3)).reshape(grid.shape[:3])
     vertices, quads = surface_nets(values)
-    vertices = np.asarray(low) + cell * vertices
+    vertices = first + cell * vertices
     edges = quad_edges(quads)
     for _ in range(RELAXATIONS):
         vertices = 0.5 * (vertices + neighbour_means(vertices, edges))

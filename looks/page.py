@@ -41,8 +41,7 @@ the mesh that Blender shows.
 - **torn**: edges longer than 3 times their rest length or shorter than a fifth
 - **stretch**: of the longest edge
 - **roughness**: mean distance of a vertex from the mean of its neighbours, over that at rest; in
-  brackets over the same scene's at three times the resolution, with *Contact* at *Always*, where
-  that was simulated
+  brackets over the same scene's at three times the resolution, where that was simulated
 - **J**: least volume of a tetrahedron over that at rest; **inverted**: how many have none
 - **ground**, **plates**: how deep the visible mesh is inside of them, in mm
 

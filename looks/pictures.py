@@ -38,17 +38,10 @@ def take(found: Simulated, frame: int, path: Path) -> None:
     positions = found.positions[frame - 1]
     low, high = positions.min(axis=0), positions.max(axis=0)
     radius = 0.5 * float((high - low)[[0, 2]].max())
-    middle = 0.5 * (low + high)
+    x, y, z = (float(part) for part in 0.5 * (low + high))
     size = float(np.ptp(found.visible.rest, axis=0).max())
     distance = radius / (FILLED * math.tan(HALF_ANGLE)) + 0.5 * float(high[1] - low[1])
-    studio(
-        scene,
-        tuple(float(part) for part in middle),
-        distance,
-        size=size,
-        aside=0.12,
-        above=0.45,
-    )
+    studio(scene, (x, y, z), distance, size=size, aside=0.12, above=0.45)
     render = scene.render
     render.resolution_x = render.resolution_y = SIDE_PIXELS
     scene.cycles.samples = SAMPLES

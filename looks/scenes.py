@@ -44,7 +44,7 @@ class Scenario:
     Args:
         body: a name among ``SHAPES``.
         sag: in percent.
-        is_reference: at three times the resolution, and touching itself in any case.
+        is_reference: at three times the resolution.
     """
 
     body: str
@@ -91,7 +91,6 @@ def build(scenario: Scenario, frames: int = FRAMES) -> Stage:
         plates = (_plate("Left Plate", -1.0, made), _plate("Right Plate", 1.0, made))
     if scenario.is_reference:
         body.supple.resolution *= FINER
-        scene.supple.contact = "always"
     return Stage(body, plates)
 
 

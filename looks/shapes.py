@@ -219,7 +219,8 @@ def _ball(
     """An ellipsoid of six sides with cuts × cuts quads each, leaning by so many degrees about y."""
     across = np.tan(np.linspace(-math.pi / 4, math.pi / 4, cuts + 1))
     u, v = (part.ravel() for part in np.meshgrid(across, across, indexing="ij"))
-    sides, quads = [], []
+    sides: list[Points] = []
+    quads: list[Indices] = []
     index = np.arange((cuts + 1) ** 2).reshape(cuts + 1, cuts + 1)
     one = np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1)
     for axis in range(3):
