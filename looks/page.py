@@ -36,8 +36,8 @@ again, 40 frames each. They are so stiff that a column as high as the body is lo
 15 and 40 % under its own weight; all other settings are as Blender has them. What is measured is
 the mesh that Blender shows.
 
-- **crossing**: faces of the body that cross another of it, where neither crosses any at rest; in
-  the worst frame, like all that follows
+- **crossing**: faces of the body that cross another of it, where neither crosses any at rest,
+  nor are both next to such; in the worst frame, like all that follows
 - **torn**: edges longer than 3 times their rest length or shorter than a fifth
 - **stretch**: of the longest edge
 - **roughness**: mean distance of a vertex from the mean of its neighbours, over that at rest; in

@@ -45,17 +45,25 @@ class VisibleMesh:
         return VisibleMesh(rest, triangles.reshape(-1, 3), faces, quad_edges(corners))
 
     def crossing_faces(self, positions: ArrayLike) -> Indices:
-        """The faces that cross another, where neither of the two crosses any at rest.
+        """The faces that cross another, where neither of the two crosses any at rest, nor are both
+        neighbours of such: the line along which shells cross may move by a face.
 
         Faces that share a vertex do not cross. The test is exact for the positions (V, 3).
         """
-        pairs = intersecting_pairs(positions, self.triangles)
-        is_new = ~np.isin(self.faces[pairs], self._crossing_at_rest).any(axis=1)
-        return np.unique(self.faces[pairs[is_new]])
+        pairs = self.faces[intersecting_pairs(positions, self.triangles)]
+        crossing = self._crossing_at_rest
+        is_old = np.isin(pairs, crossing).any(axis=1)
+        is_old |= np.isin(pairs, self._with_neighbours(crossing)).all(axis=1)
+        return np.unique(pairs[~is_old])
 
     @cached_property
     def _crossing_at_rest(self) -> Indices:
         return np.unique(self.faces[intersecting_pairs(self.rest, self.triangles)])
+
+    def _with_neighbours(self, faces: Indices) -> Indices:
+        """Those that share a vertex with one of the faces, they included."""
+        vertices = self.triangles[np.isin(self.faces, faces)]
+        return np.unique(self.faces[np.isin(self.triangles, vertices).any(axis=1)])
 
     def stretches(self, positions: ArrayLike) -> Points:
         """(E,) lengths of the edges in units of those at rest."""

@@ -19,13 +19,17 @@ def squares(*corners: np.ndarray) -> VisibleMesh:
     return VisibleMesh.of_quads(np.concatenate(corners), np.arange(4 * len(corners)).reshape(-1, 4))
 
 
+def _grid_quads(cells: int) -> np.ndarray:
+    index = np.arange((cells + 1) ** 2).reshape(cells + 1, cells + 1)
+    quads = np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1)
+    return quads.reshape(-1, 4)
+
+
 def grid(cells: int = 4) -> VisibleMesh:
     """A level square of quads, 1 m long each."""
     points = np.stack(np.meshgrid(*[np.arange(cells + 1.0)] * 2, indexing="ij"), axis=-1)
-    index = np.arange((cells + 1) ** 2).reshape(cells + 1, cells + 1)
-    quads = np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1)
     flat = points.reshape(-1, 2)
-    return VisibleMesh.of_quads(np.column_stack([flat, np.zeros(len(flat))]), quads.reshape(-1, 4))
+    return VisibleMesh.of_quads(np.column_stack([flat, np.zeros(len(flat))]), _grid_quads(cells))
 
 
 def test_the_faces_that_go_through_each_other_are_counted() -> None:
@@ -44,6 +48,20 @@ def test_faces_that_cross_at_rest_do_not_count_nor_does_what_crosses_them() -> N
     assert mesh.crossing_faces(moved).tolist() == []
     moved = np.concatenate([SQUARE, THROUGH, shifted(SQUARE, 9, 0, 0), shifted(THROUGH, 9, 0, 0)])
     assert mesh.crossing_faces(moved).tolist() == [2, 3]
+
+
+def test_the_line_along_which_two_sheets_cross_may_move_by_a_face() -> None:
+    sheet, size = grid(6), 49
+    # Upright, halfway between two rows of the level one.
+    upright = sheet.rest[:, [2, 0, 1]] + np.array([2.5, 0.25, -2.5])
+    quads = _grid_quads(6)
+    mesh = VisibleMesh.of_quads(
+        np.concatenate([sheet.rest, upright]), np.concatenate([quads, quads + size])
+    )
+    for shift, crosses in ((0.0, False), (1.0, False), (2.0, True)):
+        moved = mesh.rest.copy()
+        moved[size:] += [shift, 0.0, shift]
+        assert bool(len(mesh.crossing_faces(moved))) == crosses
 
 
 def test_neighbours_that_touch_do_not_cross() -> None:
