@@ -33,8 +33,8 @@ monkey` takes seconds, measures one scene and prints it beside the figures kept 
 
 Five bodies are dropped from 0.6 m, and squeezed by 40 % of their width between two plates that open
 again, 40 frames each. They are so stiff that a column as high as the body is long would sag by 5,
-15 and 40 % under its own weight; all other settings are as Blender has them. What is measured is
-the mesh that Blender shows.
+15 and 40 % under its own weight; all other settings are those that a new soft body gets. What is
+measured is the mesh that Blender shows.
 
 - **crossing**: faces of the body that cross another of it, where neither crosses any at rest,
   nor are both next to such; in the worst frame, like all that follows

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is done to the bodies: dropped, or squeezed between two plates, in the open Blender file.
 
-All settings are as Blender has them, but for the stiffness.
+All settings are those that a new soft body gets, but for the stiffness.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ def _soft_body(scenario: Scenario, made: Shape) -> bpy.types.Object:
     body = bpy.data.objects.new(scenario.body, mesh)
     bpy.context.collection.objects.link(body)
     bpy.context.view_layer.objects.active = body
-    body.supple.enabled = True
+    body.select_set(True)
+    bpy.ops.supple.add()
     body.supple.young = scenario.young
     return body
 

@@ -59,9 +59,13 @@ def test_plates_close_by_two_fifths_of_the_width() -> None:
 
 def test_only_stiffness_and_place_are_set() -> None:
     stage = build(Scenario("rabbit", "drop", 15))
-    mesh = bpy.data.meshes.new("other")
-    other = bpy.data.objects.new("other", mesh)
-    other.supple.enabled, other.supple.young = True, stage.body.supple.young
+    other = bpy.data.objects.new("other", stage.body.data.copy())
+    bpy.context.collection.objects.link(other)
+    stage.body.select_set(False)
+    other.select_set(True)
+    assert bpy.ops.supple.add() == {"FINISHED"}
+    assert other.supple.enabled
+    assert stage.body.supple.enabled
     for name in ("resolution", "poisson", "density", "damping", "mesh_method", "contact_surface"):
         assert getattr(stage.body.supple, name) == getattr(other.supple, name)
 
