@@ -47,7 +47,7 @@ def test_what_lies_in_two_shells_counts_once_or_twice(apart: float, once: float)
 )
 def test_only_what_is_in_the_region_counts(region: Region, volume: float) -> None:
     found = enclosed_volume(BLOCK.vertices, BLOCK.surface, region)
-    assert found == pytest.approx(volume, rel=5e-3)
+    assert found == pytest.approx(volume, rel=2e-3)
 
 
 def test_points_are_outside_by_their_distance_in_cells() -> None:
