@@ -71,6 +71,7 @@ def _before_load(*_: object) -> None:
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_load(*_: object) -> None:
     changes.forget_meshes()
+    cache_moves.problem = ""
     cache_moves.reconnect()
     if not bpy.app.background and any(is_soft_body(obj) for obj in bpy.data.objects):
         standby.prepare()

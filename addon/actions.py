@@ -11,7 +11,17 @@ from collections.abc import Callable
 import bpy
 
 from ..core.errors import SuppleError
-from . import cache, mesh_reports, pc2, playback, playback_modifier, preview, runs, session
+from . import (
+    cache,
+    mesh_reports,
+    pc2,
+    playback,
+    playback_modifier,
+    preview,
+    runs,
+    session,
+    smooth,
+)
 from .bake import shape_keys
 from .capture import soft_bodies
 
@@ -78,6 +88,7 @@ def free(context: bpy.types.Context) -> str:
     removed = sum(shape_keys.free(obj) for obj in own) > 0
     removed |= cache.free(scene)
     removed |= sum(playback.detach(obj) for obj in own) > 0
+    removed |= sum(smooth.remove(obj) for obj in own) > 0
     removed |= preview.remove(scene)
     mesh_reports.forget(scene)
     return "Removed all simulated frames." if removed else "There was nothing to remove."

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +12,7 @@ import bpy
 from ..core.errors import SuppleError
 from ..core.job import lock
 from . import cache, session
-from .paths import absolute, portable
+from .paths import absolute, link_or_copy, portable
 from .playback import folder_of, playing, shown_folder
 
 # Written whole and never changed; all else is appended to, or small.
@@ -34,10 +33,17 @@ def before_saving(file: Path) -> None:
     possible. What cannot be brought stays where it is, and is played from there.
     """
     global problem
-    problem = ""
     _before.clear()
-    if _is_settings(file) or session.is_running():
+    if _is_settings(file):
         return
+    if session.is_running():
+        if file != cache.open_file():
+            problem = (
+                f"The frames being simulated do not go with {file.name} yet. Save again when the "
+                "simulation has ended."
+            )
+        return
+    problem = ""
     brought: set[Path] = set()
     # What two scenes play goes with the one that simulated it.
     for scene in sorted(bpy.data.scenes, key=_plays_another):
@@ -111,13 +117,8 @@ def _take(folder: Path, target: Path, is_moved: bool) -> None:
 
 
 def _link(source: str, target: str) -> None:
-    if Path(source).suffix in _LASTING:
-        try:
-            os.link(source, target)
-            return
-        except OSError:  # another drive, or one that knows no links
-            pass
-    shutil.copy2(source, target)
+    copy = link_or_copy if Path(source).suffix in _LASTING else shutil.copy2
+    copy(source, target)
 
 
 def _play_from(

@@ -24,7 +24,7 @@ from .mesh_colliders import MeshCollider
 from .motion import Motion, MotionRecording, frame_kept, record
 from .sphere_colliders import SphereCollider
 from .surfaces import without_supple
-from .units import exact, metres_per_unit
+from .units import exact, gravity, metres_per_unit
 
 
 def capture(context: bpy.types.Context) -> Capture:
@@ -129,13 +129,12 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
     own, unit, bodies = scene.supple, read.unit, read.bodies()
     contact = None
     if contact_capture.is_wanted(scene, read.objects, read.landed_on):
-        contact = contact_capture.capture_contact(scene, unit)
+        contact = contact_capture.capture_contact(scene, read.objects, unit)
         each = zip(read.objects, read.shapes, bodies, strict=True)
         bodies = [contact_capture.touching_body(*of_one) for of_one in each]
     try:
         ground = _ground(scene, unit) if own.use_ground else None
-        x, y, z = (unit * exact(part) if scene.use_gravity else 0.0 for part in scene.gravity)
-        described = Scene(bodies, ground, (x, y, z), read.colliders, contact, read.attachments)
+        described = Scene(bodies, ground, gravity(scene), read.colliders, contact, read.attachments)
         for body, shape in zip(bodies, read.shapes, strict=True):
             if ground is not None:
                 check_above_ground(body.name, shape.vertices, ground)

@@ -16,13 +16,17 @@ import numpy as np
 
 from .bake import shape_keys
 from .motion import is_animated, may_move
+from .playback_modifier import is_own
 from .surfaces import coordinates, group_weights, polygons
 from .units import metres_per_unit
 
 Marks = dict[str, str]
 
-# Where frames are kept, and which, changes nothing in them.
-_NO_SETTINGS = {"rna_type", "name", "cache_folder", "use_scene_range", "frame_start", "frame_end"}
+# Where frames are kept, which, and how smooth they are shown changes nothing in them.
+_NO_SETTINGS = {
+    *("rna_type", "name", "cache_folder", "use_scene_range", "frame_start", "frame_end"),
+    "smooth",
+}
 
 # Of meshes, which take milliseconds, by the session_uid of their objects.
 _meshes: dict[int, str] = {}
@@ -106,8 +110,13 @@ def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
     for name in (obj.supple.pin_group, obj.supple.attach_group):
         if (group := obj.vertex_groups.get(name)) is not None:
             yield group_weights(obj, group)
-    yield repr([(m.type, m.show_viewport) for m in obj.modifiers if m.type != "MESH_CACHE"])
+    yield repr([(m.type, m.show_viewport) for m in _modifiers(obj)])
     yield from _own_keys(obj)
+
+
+def _modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
+    """Those that may shape the solid."""
+    return [m for m in obj.modifiers if m.type != "MESH_CACHE" and not is_own(m)]
 
 
 def _own_keys(obj: bpy.types.Object) -> Iterator[Any]:

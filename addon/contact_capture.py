@@ -12,13 +12,13 @@ from ..core.contact_settings import Contact, ContactSurface
 from ..core.errors import SceneError
 from ..core.scene import SoftBody
 from ..core.strays import without_strays
-from . import integrators
+from . import integrators, solver_environment
 from .body_capture import Shape
 from .captured import CaptureError
 from .decimation import decimated
 from .units import exact
 
-NEVER = "never"
+ALWAYS, NEVER = "always", "never"
 
 Objects = Sequence[bpy.types.Object]
 
@@ -31,10 +31,15 @@ def is_possible(scene: bpy.types.Scene, objects: Objects) -> bool:
 
 
 def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bool:
-    """Whether soft bodies get contact: where it is possible, and there is something to meet."""
+    """Whether soft bodies get contact: where it is possible. A body alone only touches itself, and
+    does without where it cannot, unless it always should."""
     if not is_possible(scene, bodies):
         return False
-    return len(bodies) > 1 or bool(colliders) or scene.supple.contact == "always"
+    if len(bodies) > 1 or colliders or scene.supple.contact == ALWAYS:
+        return True
+    own = scene.supple
+    is_bouncy = own.use_ground and own.ground_response == "projection"
+    return own.self_contact and not is_bouncy and not solver_environment.why_no_contact()
 
 
 def check_integrators(scene: bpy.types.Scene, objects: Objects) -> None:
@@ -44,7 +49,7 @@ def check_integrators(scene: bpy.types.Scene, objects: Objects) -> None:
         CaptureError: with the cure.
     """
     choice, taken = scene.supple.contact, integrators.of_bodies(objects, scene)
-    if choice == NEVER or (len(objects) == 1 and choice != "always"):
+    if choice == NEVER or (len(objects) == 1 and choice != ALWAYS):
         return
     cure = "choose Automatic or Implicit Euler, or set Contact to Never"
     if not integrators.know_contact(taken):
@@ -74,8 +79,12 @@ def check_spheres(scene: bpy.types.Scene, objects: Objects, collider: bpy.types.
             )
 
 
-def capture_contact(scene: bpy.types.Scene, unit: float) -> Contact:
+def capture_contact(scene: bpy.types.Scene, bodies: Objects, unit: float) -> Contact:
     """The settings of a scene in which things meet.
+
+    Args:
+        bodies: its soft bodies.
+        unit: metres of the scene's unit.
 
     Raises:
         CaptureError: when they make no sense.
@@ -87,6 +96,7 @@ def capture_contact(scene: bpy.types.Scene, unit: float) -> Contact:
             formulation=own.contact_formulation,
             friction_updates=own.friction_updates or None,
             self_contact=own.self_contact,
+            spares_crossing=len(bodies) == 1 and own.contact != ALWAYS,
         )
     except SceneError as error:
         raise CaptureError(str(error)) from error

@@ -105,10 +105,10 @@ class SceneContactSettings:
             (
                 "automatic",
                 "Where Things Meet",
-                "As soon as there are two soft bodies, or a collider. A body alone is kept free of "
-                "it, which is quicker and livelier",
+                "Soft bodies touch each other, themselves and colliders; where nothing comes close "
+                "that costs next to nothing. A body alone that cannot touch itself does without",
             ),
-            ("always", "Always", "A soft body alone touches itself, too"),
+            ("always", "Always", "The same, but what cannot touch is refused"),
             (
                 "never",
                 "Never",

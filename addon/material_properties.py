@@ -54,10 +54,10 @@ class MaterialSettings:
         name="Stiffness (Pa)",
         description=(
             "Young's modulus in pascal: how hard the material is to stretch. Jelly 5e3, "
-            "flesh 1e4, soft rubber 1e6"
+            "flesh 1e4, soft rubber 1e6. A new body gets what lets it sag by a tenth of its height"
         ),
         default=1e5,
-        soft_min=1e3,
+        soft_min=1e2,
         soft_max=1e7,
         precision=0,
         step=100_000,

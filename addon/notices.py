@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from . import cache_moves, changes, pc2, playback
+from . import cache_moves, changes, coarse_meshes, pc2, playback
 from .bake import own_mesh, shape_keys
 from .body_capture import linked_reason
 from .capture import soft_bodies
@@ -53,7 +53,10 @@ def notices(context: bpy.types.Context) -> list[Notice]:
 def before_a_run(context: bpy.types.Context) -> list[str]:
     """What will work, but not as one may expect."""
     return [
-        text for obj in soft_bodies(context) for text in (*_scenes(context.scene, obj), *_mesh(obj))
+        text
+        for obj in soft_bodies(context)
+        for text in (*_scenes(context.scene, obj), *_mesh(obj), _coarseness(obj))
+        if text
     ]
 
 
@@ -62,6 +65,8 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
         yield Notice(reason, "supple.make_override", obj.name)
         return
     yield from (Notice(text, is_problem=False) for text in (*_scenes(scene, obj), *_mesh(obj)))
+    if reason := _coarseness(obj):
+        yield Notice(reason, "supple.subdivide", obj.name, is_problem=False)
     if shape_keys.has_idle_keys(obj):
         yield Notice(
             f"{obj.name} has shape keys that were added after Bake and do nothing beside its "
@@ -77,7 +82,7 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
 def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterator[Notice]:
     problem = playback.why_not_playing(obj) or pc2.why_unreadable(absolute(modifier.filepath))
     if problem:
-        yield Notice(f"{obj.name} does not move: {problem}", "supple.simulate")
+        yield Notice(f"{obj.name} does not play its frames: {problem}", "supple.simulate")
         return
     if obj.modifiers[0] != modifier:
         yield Notice(
@@ -113,6 +118,12 @@ def _scenes(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[str]:
 def _mesh(obj: bpy.types.Object) -> Iterator[str]:
     if others := [other.name for other in own_mesh.sharing_objects(obj)]:
         yield f"{obj.name} shares its mesh with {_list('', others)}; Bake gives it one of its own."
+
+
+def _coarseness(obj: bpy.types.Object) -> str:
+    if not coarse_meshes.hides_bending(obj):
+        return ""
+    return f"{obj.name} has too few vertices to be seen bending. Press Subdivide; its shape stays."
 
 
 def _list(noun: str, names: list[str]) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -33,6 +34,14 @@ def absolute(path: str, start: Path | None = None) -> Path:
         start: the folder of the .blend file; that of the open one when left out.
     """
     return Path(os.path.normpath(bpy.path.abspath(path, start=str(start) if start else None)))
+
+
+def link_or_copy(source: str | Path, target: str | Path) -> None:
+    """Of a file that nobody writes into, without copying its content where that is possible."""
+    try:
+        os.link(source, target)
+    except OSError:  # another drive, or one that knows no links
+        shutil.copy2(source, target)
 
 
 def users_cache() -> Path:

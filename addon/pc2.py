@@ -92,6 +92,8 @@ def why_unreadable(path: Path) -> str:
 
 
 def _not_read(path: Path, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"{path} is not there. Bring it back, or simulate again."
     return f"{path} cannot be read: {error.strerror}. Simulate again."
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..core.errors import SuppleError
 from ..core.job import Job
-from . import pc2
+from . import pc2, smooth
 from .captured import Capture, CapturedObject
 from .paths import absolute, portable
 from .playback_modifier import MODIFIER, find_modifier
@@ -69,6 +69,7 @@ class Playback:
             obj = _soft_body(own)
             if obj is not None:
                 _attach(obj, path, self._captured.start_frame, own)
+                smooth.update(obj)
                 for scene in obj.users_scene:
                     if scene.supple.simulated_as != self._captured.mark:
                         scene.supple.simulated_as = self._captured.mark

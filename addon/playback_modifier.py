@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The modifier that plays simulated frames on an object."""
+"""The modifiers that play simulated frames on an object, and smooth them."""
 
 from __future__ import annotations
 
 import bpy
 
 MODIFIER = "Supple"
+SMOOTH = "Supple Smooth"
 
 
 def shown_start(scene: bpy.types.Scene) -> int:
@@ -16,5 +17,18 @@ def shown_start(scene: bpy.types.Scene) -> int:
 
 def find_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
     """The playback modifier of an object."""
-    found = (m for m in obj.modifiers if m.type == "MESH_CACHE" and m.name.startswith(MODIFIER))
+    found = (m for m in obj.modifiers if m.type == "MESH_CACHE" and is_own(m))
     return next(found, None)
+
+
+def find_smooth(obj: bpy.types.Object) -> bpy.types.Modifier | None:
+    """The modifier that smooths what is played or baked."""
+    found = (m for m in obj.modifiers if m.type == "CORRECTIVE_SMOOTH" and is_own(m))
+    return next(found, None)
+
+
+def is_own(modifier: bpy.types.Modifier) -> bool:
+    """Whether Supple added it."""
+    return (modifier.type == "MESH_CACHE" and modifier.name.startswith(MODIFIER)) or (
+        modifier.type == "CORRECTIVE_SMOOTH" and modifier.name.startswith(SMOOTH)
+    )

@@ -17,7 +17,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import integrators
+from . import integrators, smooth
 from .collider_properties import ColliderSettings
 from .contact_properties import AttachSettings, BodyContactSettings, SceneContactSettings
 from .material_properties import MaterialSettings
@@ -73,6 +73,18 @@ class SuppleObject(
         items=integrators.BODY_ITEMS,
         default=integrators.SCENE,
         options=NOT_KEYED,
+    )
+    smooth: IntProperty(
+        name="Smooth",
+        description=(
+            "Evens out dents and ripples of the simulated frames, however they are shown: played, "
+            "baked or rendered. Details and volume stay. 0 for none; 5 is a start"
+        ),
+        default=0,
+        min=0,
+        soft_max=20,
+        options=NOT_KEYED,
+        update=lambda own, _: smooth.update(own.id_data),
     )
     is_preview: BoolProperty(options=HIDDEN)
     simulated_vertices: IntProperty(options=HIDDEN)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
+from . import suited
 from .body_capture import linked_reason
 from .capture import is_soft_body
 from .colliders import is_collider
@@ -49,6 +50,7 @@ def make_soft(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -
     is_first = not any(is_soft_body(obj) for obj in context.scene.objects)
     for obj in objects:
         obj.supple.enabled = True
+    suited.suit(context, objects)
     names = ", ".join(obj.name for obj in objects)
     said = f"{names} {'is a soft body' if len(objects) == 1 else 'are soft bodies'} now."
     if is_first and _lower_ground(context, objects):

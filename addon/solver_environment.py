@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import site
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 import bpy
 
 from ..core.errors import SuppleError
+from ..core.version import version
 from . import preferences, solver_packages
 from .paths import users_cache
 from .solver_packages import REQUIREMENTS
@@ -163,8 +165,25 @@ def variables(environment: Environment) -> dict[str, str]:
     # wait for a processor that their own waiting keeps busy, and the solver crawl.
     kept.setdefault("GOMP_SPINCOUNT", "1000")
     # Otherwise numba would keep compiled loops in the extension's own folder.
-    kept.setdefault("NUMBA_CACHE_DIR", str(users_cache() / "kernels"))
+    kept.setdefault("NUMBA_CACHE_DIR", str(kernel_folder()))
     return kept | {"PYTHONNOUSERSITE": "1", "PYTHONUTF8": "1"}
+
+
+def kernel_folder() -> Path:
+    """Where this version of Supple keeps its compiled loops."""
+    return users_cache() / "kernels" / version()
+
+
+def remove_older_kernels() -> None:
+    """Deletes what versions before this one compiled. Newer ones may serve another Blender."""
+    own = kernel_folder()
+    for folder in own.parent.glob("*"):
+        if _release(folder.name) < _release(own.name):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _release(name: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in name.split(".") if part.isdigit())
 
 
 def named_python() -> Path | None:

@@ -14,14 +14,15 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 
 import bpy
 
 from ..core.errors import SuppleError
-from . import solver_environment
+from . import solver_environment, solver_packages
+from .paths import link_or_copy
 from .solver_packages import REQUIREMENTS
 
 _LAST_LINES = 3
@@ -31,6 +32,15 @@ def download_size() -> str:
     """In words, for the question that comes before the download."""
     # On Linux torch brings NVIDIA's libraries along.
     return "up to 3 GB" if sys.platform == "linux" else "about 300 MB"
+
+
+def missing() -> list[str]:
+    """What an installation lacks and is all that has to be downloaded; none where that is not so,
+    and everything is installed afresh."""
+    folder = solver_environment.solver_folder()
+    if folder is None or not solver_environment.holds_torch(folder):
+        return []
+    return solver_packages.missing(folder)
 
 
 def install(report: Callable[[str], object]) -> None:
@@ -68,15 +78,14 @@ class Installation:
         self._part = folder.with_name(f"{folder.name}.part")
         self._tail: list[str] = []
         self._queue: queue.SimpleQueue[str] = queue.SimpleQueue()
-        command = _pip_command(self._part)
+        self._missing = missing()
+        command = _pip_command(self._part, self._missing)
         try:
             shutil.rmtree(self._part, ignore_errors=True)
             self._part.mkdir(parents=True)
             self._process = _start(command)
         except OSError as error:
-            raise SuppleError(
-                f"The solver cannot be installed in {folder.parent}: {error.strerror or error}."
-            ) from error
+            raise _not_installed(folder, error) from error
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -105,6 +114,8 @@ class Installation:
             self._discard()
             words = " ".join(self._tail[-_LAST_LINES:]) or f"exit status {code}"
             raise SuppleError(f"The solver was not installed: pip said: {words}")
+        if self._missing:
+            self._keep_the_rest()
         if not solver_environment.holds_torch(self._part):
             self._discard()
             raise SuppleError(
@@ -128,6 +139,22 @@ class Installation:
                 self._tail = [*self._tail[-_LAST_LINES:], text]
                 self._queue.put(text)
 
+    def _keep_the_rest(self) -> None:
+        """Takes over what is installed and was not installed anew."""
+        renewed = {path.name.partition("-")[0] for path in self._part.iterdir()}
+        try:
+            for path in self.folder.iterdir():
+                target = self._part / path.name
+                if path.name.partition("-")[0] in renewed:
+                    continue
+                if path.is_dir():
+                    shutil.copytree(path, target, copy_function=link_or_copy)
+                else:
+                    link_or_copy(path, target)
+        except OSError as error:
+            self._discard()
+            raise _not_installed(self.folder, error) from error
+
     def _put_in_place(self) -> None:
         old = self.folder.with_name(f"{self.folder.name}.old")
         try:
@@ -148,6 +175,12 @@ class Installation:
         shutil.rmtree(self._part, ignore_errors=True)
 
 
+def _not_installed(folder: Path, error: OSError) -> SuppleError:
+    return SuppleError(
+        f"The solver cannot be installed in {folder.parent}: {error.strerror or error}."
+    )
+
+
 def _start(command: list[str]) -> subprocess.Popen[str]:
     here = solver_environment.Environment(Path(sys.executable), None, "")
     return subprocess.Popen(
@@ -163,11 +196,13 @@ def _start(command: list[str]) -> subprocess.Popen[str]:
     )
 
 
-def _pip_command(target: Path) -> list[str]:
+def _pip_command(target: Path, missing: Sequence[str]) -> list[str]:
+    """Of all packages, or of those that are missing, which then fit the others."""
     # With --target pip also leaves alone a Python that its system manages.
     options = ["--no-user", "--no-input", "--progress-bar", "off", "--disable-pip-version-check"]
+    wanted = [*missing, "--constraint"] if missing else ["-r"]
     start = [sys.executable, "-s", *_pip()]
-    return [*start, "install", "--target", str(target), *options, "-r", str(REQUIREMENTS)]
+    return [*start, "install", "--target", str(target), *options, *wanted, str(REQUIREMENTS)]
 
 
 def _pip() -> list[str]:

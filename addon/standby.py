@@ -67,6 +67,7 @@ def prepare_unless_compiled() -> None:
     if solver_environment.find() is None:
         return
     if not _is_compiled():
+        solver_environment.remove_older_kernels()
         prepare()
 
 

@@ -65,9 +65,22 @@ def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
     parts += _contacts(last)
     if inverted := last.get("inverted_tets"):
         parts.append(f"{_count(inverted, 'tet')} inside out")
-    warnings = [*_missed(records), *_held(records, start_frame), *_caught(last)]
+    parts += _instead(records)
+    warnings = [*_missed(records), *_held(records, start_frame), *_caught(last), *_crossing(last)]
     warnings += [lost] if lost else []
     return StepReport(", ".join(parts), ". ".join(warnings))
+
+
+def _instead(records: list[Record]) -> list[str]:
+    """Of all frames, those that *Automatic* took implicitly, as ``9 of 40 frames implicit because
+    surfaces are close``."""
+    reasons: dict[str, int] = {}
+    for record in records:
+        if why := record.get("because"):
+            reasons[why] = reasons.get(why, 0) + 1
+    # The first record is of the start, which is no frame.
+    frames = _count(len(records) - 1, "frame")
+    return [f"{number} of {frames} implicit because {why}" for why, number in reasons.items()]
 
 
 def _contacts(last: Record) -> list[str]:
@@ -102,6 +115,15 @@ def _caught(last: Record) -> list[str]:
         f"{name} is caught in a folded shape that it does not come out of: begin from a shape that "
         "is less crumpled, or lower Poisson's ratio until it is out"
         for name in last.get("caught", ())
+    ]
+
+
+def _crossing(last: Record) -> list[str]:
+    """Which bodies go through themselves."""
+    return [
+        f"{name} crosses itself at the start, and goes through itself: use a finer resolution, the "
+        "tetrahedra as its surface, or a start shape without folds"
+        for name in last.get("crossing", ())
     ]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..core.errors import SuppleError
 from .bake import shape_keys
-from .playback_modifier import find_modifier
+from .playback_modifier import is_own
 
 Points = NDArray[np.float64]
 Triangles = NDArray[np.int32]
@@ -43,8 +43,8 @@ CARRYING_MODIFIERS = {
 
 @contextmanager
 def without_supple(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
-    """Switches off Supple's own playback and bakes, so that only the user's work is seen."""
-    modifiers = [modifier for obj in objects if (modifier := find_modifier(obj))]
+    """Switches off Supple's own playback, smoothing and bakes: only the user's work is seen."""
+    modifiers = [modifier for obj in objects for modifier in obj.modifiers if is_own(modifier)]
     shown = [modifier.show_viewport for modifier in modifiers]
     with ExitStack() as bakes:
         for obj in objects:

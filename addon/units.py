@@ -15,3 +15,10 @@ def metres_per_unit(scene: bpy.types.Scene) -> float:
 def exact(value: float) -> float:
     """The number an artist typed: properties keep 0.45 as 0.44999998807907104."""
     return float(f"{value:.6g}")
+
+
+def gravity(scene: bpy.types.Scene) -> tuple[float, float, float]:
+    """In m/s²."""
+    unit = metres_per_unit(scene)
+    x, y, z = (unit * exact(part) if scene.use_gravity else 0.0 for part in scene.gravity)
+    return x, y, z

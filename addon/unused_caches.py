@@ -74,7 +74,8 @@ def remove(others_too: bool = False) -> tuple[int, int]:
 def in_words(size: int) -> str:
     """A number of bytes, such as ``1.2 GB``."""
     value, unit = float(size), 0
-    while value >= 1000.0 and unit < len(_UNITS) - 1:
+    # What would be rounded to 1000 of one unit is 1 of the next.
+    while value >= 999.5 and unit < len(_UNITS) - 1:
         value, unit = value / 1000.0, unit + 1
     return f"{value:.3g} {_UNITS[unit]}"
 

@@ -153,7 +153,7 @@ def _substep(figures: dict[str, Any]) -> str:
 
 def _integrators(figures: dict[str, Any]) -> str:
     rows = figures["integrators"]
-    head = ("", "inner damping, s", "steps a frame", "ms a frame", "beside symplectic Euler")
+    head = ("", "stiffness damping, s", "steps a frame", "ms a frame", "beside symplectic Euler")
     lines = [
         (
             row["integrator"],

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .embedding import Embedding, embed
     from .errors import InstabilityError, JobError, SceneError, SuppleError
     from .scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
+    from .self_weight import default_young
     from .simulator import Frame, Simulator
     from .tet_mesh import TetMesh
     from .tetrahedralizers import tetrahedralize
@@ -39,6 +40,7 @@ _HOMES = {
     "SuppleError": "errors",
     "SurfaceMesh": "scene",
     "TetMesh": "tet_mesh",
+    "default_young": "self_weight",
     "embed": "embedding",
     "tetrahedralize": "tetrahedralizers",
 }
@@ -63,6 +65,7 @@ __all__ = [
     "SuppleError",
     "SurfaceMesh",
     "TetMesh",
+    "default_young",
     "embed",
     "tetrahedralize",
 ]

@@ -4,10 +4,11 @@ loops of contact run as they are written, slowly."""
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
@@ -20,6 +21,17 @@ def _find_numba() -> Any:
 
 
 numba = _find_numba()
+
+# What reading a damaged file raises, or one that names what the code does not have any more.
+_UNREADABLE = (
+    AttributeError,
+    EOFError,
+    ImportError,
+    LookupError,
+    TypeError,
+    ValueError,
+    pickle.UnpicklingError,
+)
 
 _last = threading.local()
 
@@ -46,13 +58,28 @@ def compiled(parallel: bool = False) -> Callable[[Loop], Loop]:
 
     def decorate(function: Loop) -> Loop:
         try:
-            loop: Loop = numba.njit(cache=True, **options)(function)
+            loop: Any = numba.njit(cache=True, **options)(function)
+            _forget_what_is_unreadable(loop._cache)
         except RuntimeError:  # nowhere to keep it: compile each time
             loop = numba.njit(**options)(function)
         loops.append(loop)
-        return loop
+        return cast(Loop, loop)
 
     return decorate
+
+
+def _forget_what_is_unreadable(cache: Any) -> None:
+    """Lets numba compile anew what it kept and cannot read, where it would fail each time."""
+    load = cache.load_overload
+
+    def load_overload(*wanted: Any) -> Any:
+        try:
+            return load(*wanted)
+        except _UNREADABLE:
+            cache.flush()
+            return None
+
+    cache.load_overload = load_overload
 
 
 def use_threads(work: int, work_per_thread: int) -> None:

@@ -59,6 +59,8 @@ class Contact:
         friction_updates: how often the normal forces of friction are taken anew in a step; None
             until they no longer change.
         self_contact: whether a body touches itself.
+        spares_crossing: whether a body that crosses itself at the start goes through itself from
+            then on, in place of being refused.
         pairs: of objects with a friction of their own.
     """
 
@@ -69,6 +71,7 @@ class Contact:
     stiffness: float | None = None
     friction_updates: int | None = None
     self_contact: bool = True
+    spares_crossing: bool = False
     pairs: list[PairFriction] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ def simulate(job: Job) -> None:
         SuppleError: when the job is damaged or cannot be simulated; the frames so far are kept.
     """
     if not is_compiled():
-        say("numba is not installed: simulating with slower kernels")
+        say("numba is not installed: slower kernels simulate, tens of times slower with contact")
     ensemble = _ensemble(job)
     _resume(job, ensemble)
     for stepper in (simulator.stepper for simulator in ensemble.simulators):

@@ -89,6 +89,7 @@ class SoftBody:
         friction: static Coulomb coefficient where it touches others; None is the contact's.
         kinetic_friction: once it slides; None is the static one.
         contact_surface: what touches; None is the boundary of the tetrahedra.
+        self_contact: whether it touches itself, where the contact has bodies do.
         name: what messages call it.
     """
 
@@ -106,6 +107,7 @@ class SoftBody:
     friction: float | None = None
     kinetic_friction: float | None = None
     contact_surface: ContactSurface | None = None
+    self_contact: bool = True
     name: str = "Soft body"
 
     def __post_init__(self) -> None:
@@ -266,6 +268,14 @@ class Scene:
     def meshes(self) -> list[Collider]:
         """The colliders of implicit steps."""
         return [collider for collider in self.colliders if isinstance(collider, Collider)]
+
+    @property
+    def through_themselves(self) -> set[int]:
+        """The bodies that go through themselves although there is contact."""
+        if self.contact is None:
+            return set()
+        wanted = self.contact.self_contact
+        return {k for k, body in enumerate(self.bodies) if not (wanted and body.self_contact)}
 
     @property
     def couples_bodies(self) -> bool:

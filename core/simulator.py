@@ -42,6 +42,10 @@ class Report:
     caught: tuple[str, ...] = ()
     #: Tets that are flat or inside out.
     inverted_tets: int = 0
+    #: Why it was implicit where explicit steps were meant, such as ``surfaces are close``.
+    because: str = ""
+    #: Names of bodies that go through themselves since they cross themselves at the start.
+    crossing: tuple[str, ...] = ()
 
     @staticmethod
     def of_all(reports: Sequence[Report]) -> Report:
@@ -60,6 +64,8 @@ class Report:
             unfolding=tuple(name for report in reports for name in report.unfolding),
             caught=tuple(name for report in reports for name in report.caught),
             inverted_tets=sum(report.inverted_tets for report in reports),
+            because=next((report.because for report in reports if report.because), ""),
+            crossing=tuple(name for report in reports for name in report.crossing),
         )
 
     def record(self) -> dict[str, Any]:
@@ -79,6 +85,8 @@ class Report:
             "unfolding": self.unfolding,
             "caught": self.caught,
             "inverted_tets": self.inverted_tets,
+            "because": self.because,
+            "crossing": self.crossing,
         }
 
 
@@ -193,6 +201,8 @@ class Simulator:
             unfolding=self._unfolding.names(state, caught=False),
             caught=self._unfolding.names(state, caught=True),
             inverted_tets=system.inverted_tets(state.positions),
+            because=state.hindrance.words,
+            crossing=tuple(b.name for b in system.bodies if not b.self_contact),
         )
         slices = system.body_slices()
         return Frame(

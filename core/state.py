@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,28 @@ class Effort:
         )
 
 
+class Hindrance(IntEnum):
+    """Why a frame was implicit where *Automatic* meant to take explicit steps."""
+
+    NONE = 0
+    CONTACT = 1
+    FLAT = 2
+    UNSTABLE = 3
+
+    @property
+    def words(self) -> str:
+        """Such as ``surfaces are close``."""
+        return _HINDRANCES[self]
+
+
+_HINDRANCES = {
+    Hindrance.NONE: "",
+    Hindrance.CONTACT: "surfaces are close",
+    Hindrance.FLAT: "explicit steps press tets flat",
+    Hindrance.UNSTABLE: "explicit steps diverge",
+}
+
+
 @dataclass(frozen=True)
 class State:
     """Where everything is and how it moves.
@@ -75,6 +98,10 @@ class State:
         unfolding: (B,) of each body, for how many frames it has been made to give way because it
             came to rest folded, −1 where that was in vain; None where nothing is folded.
         gave_up: whether *Automatic* has gone over to implicit steps.
+        hindrance: why the frame was implicit where *Automatic* meant it not to be.
+        waits: so many frames *Automatic* takes implicitly before it tries explicit steps again.
+        room: how much nearer to itself every body may come at least before that matters, in metres;
+            0 where nobody has looked.
     """
 
     positions: Tensor
@@ -86,6 +113,9 @@ class State:
     colliders: NDArray[np.float64] | None = None
     unfolding: NDArray[np.int64] | None = None
     gave_up: bool = False
+    hindrance: Hindrance = Hindrance.NONE
+    waits: int = 0
+    room: float = 0.0
 
     def clone(self) -> State:
         return replace(self, positions=self.positions.clone(), velocities=self.velocities.clone())
@@ -105,6 +135,10 @@ class State:
             arrays["unfolding"] = self.unfolding
         if self.gave_up:
             arrays["gave_up"] = np.array(True)
+        if self.waits:
+            arrays["waits"] = np.array([self.hindrance, self.waits])
+        if self.room:
+            arrays["room"] = np.array(self.room)
         return arrays
 
     def restored(self, frame: int, arrays: dict[str, NDArray[Any]]) -> State:
@@ -124,6 +158,9 @@ class State:
         colliders, steps = arrays.get("colliders"), arrays.get("substeps", np.array([]))
         if steps.shape != () or steps.dtype.kind not in "iu" or steps < 1:
             raise JobError("The checkpoint does not fit the scene; simulate again.")
+        waits, room = arrays.get("waits", np.zeros(2, int)), arrays.get("room", np.array(0.0))
+        if waits.shape != (2,) or waits.dtype.kind not in "iu" or room.shape != ():
+            raise JobError("The checkpoint does not fit the scene; simulate again.")
         return State(
             positions,
             velocities,
@@ -133,6 +170,9 @@ class State:
             colliders=colliders,
             unfolding=arrays.get("unfolding"),
             gave_up="gave_up" in arrays,
+            hindrance=Hindrance(int(waits[0])),
+            waits=int(waits[1]),
+            room=float(room),
         )
 
 

@@ -67,6 +67,7 @@ class System:
         self.smallest_energy = float(mass.sum()) * fall
         self.potentials: list[Potential] = [*self.elasticities, self.gravity]
         self._measured: tuple[State, Energies] | None = None
+        self._ratios: tuple[Tensor, list[Tensor]] | None = None
         #: Coulomb coefficient of the ground.
         self.friction = 0.0 if scene.ground is None else scene.ground.friction
         self.obstacles = Obstacles(scene, self.meshes, self.inverse_mass)
@@ -176,12 +177,18 @@ class System:
 
     def minimum_volume_ratio(self, positions: Tensor) -> float:
         """The smallest J = det F of all tets: below 0, a tet is inside out."""
-        return min(float(part.tets.volume_ratios(positions).min()) for part in self.elasticities)
+        return min(float(ratios.min()) for ratios in self._volume_ratios(positions))
 
     def inverted_tets(self, positions: Tensor) -> int:
         """How many tets are flat or inside out."""
-        ratios = [part.tets.volume_ratios(positions) for part in self.elasticities]
-        return sum(int((own <= 0.0).sum()) for own in ratios)
+        return sum(int((own <= 0.0).sum()) for own in self._volume_ratios(positions))
+
+    def _volume_ratios(self, positions: Tensor) -> list[Tensor]:
+        """Of the tets of each elasticity; kept for the positions asked for last."""
+        if self._ratios is None or self._ratios[0] is not positions:
+            ratios = [part.tets.volume_ratios(positions) for part in self.elasticities]
+            self._ratios = (positions, ratios)
+        return self._ratios[1]
 
     def minimum_ground_distance(self, positions: Tensor) -> float | None:
         """Height of the lowest vertex above the ground in metres; None without a ground."""

@@ -42,6 +42,9 @@ def prepare_for(scene: Scene) -> None:
     _prepare(_say_when_compiling)
     _prepare(_steps)
     if scene.contact is not None:
+        _prepare(_clearance)
+    # A body alone may never touch itself.
+    if scene.contact is not None and len(scene.bodies) + len(scene.meshes) > 1:
         _prepare(_contact)
 
 
@@ -50,6 +53,7 @@ def prepare_everything(wanted: threading.Event) -> None:
     for piece in (
         _say_when_compiling,
         _steps,
+        _clearance,
         _contact,
         _viscosity,
         _bounce,
@@ -153,6 +157,16 @@ def _steps() -> None:
 
     for integrator in (SymplecticEuler(), ImplicitEuler()):
         _simulate(Scene([_tet()], Ground()), integrator)
+
+
+def _clearance() -> None:
+    if find_spec("ipctk") is None:
+        return
+    from .integrators import Automatic
+
+    # Farther apart than surfaces push, and within what is looked at.
+    bodies = [_tet(), _tet(height=1.007)]
+    _simulate(Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=Contact()), Automatic())
 
 
 def _contact() -> None:

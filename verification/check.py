@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -94,7 +95,7 @@ def within(
 ) -> Check:
     """The figure meets the reference within a share of it."""
     tolerance = share * abs(float(reference))
-    return Check(claim, float(measured), float(reference), tolerance, unit, own=own, reason=reason)
+    return near(claim, measured, reference, tolerance, unit, own=own, reason=reason)
 
 
 def near(
@@ -111,7 +112,8 @@ def near(
     return Check(claim, float(measured), float(reference), tolerance, unit, own=own, reason=reason)
 
 
-def at_most(
+def _bounded(
+    relation: Literal["≤", "≥"],
     claim: str,
     measured: float,
     bound: float,
@@ -120,20 +122,13 @@ def at_most(
     own: bool = False,
     reason: str = "",
 ) -> Check:
-    return Check(claim, float(measured), bound, 0.0, unit, "≤", own, reason)
+    return Check(claim, float(measured), bound, 0.0, unit, relation, own, reason)
 
 
-def at_least(
-    claim: str,
-    measured: float,
-    bound: float,
-    unit: str = "",
-    *,
-    own: bool = False,
-    reason: str = "",
-) -> Check:
-    """For bounds above zero."""
-    return Check(claim, float(measured), bound, 0.0, unit, "≥", own, reason)
+#: The figure is not above a bound.
+at_most = partial(_bounded, "≤")
+#: The figure is not below a bound that is above zero.
+at_least = partial(_bounded, "≥")
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,18 @@ from .remove import SUPPLE_OT_remove
 from .remove_caches import SUPPLE_OT_remove_caches
 from .select_intersections import SUPPLE_OT_select_intersections
 from .simulate import SUPPLE_OT_simulate
+from .subdivide import SUPPLE_OT_subdivide
+from .suit_resolution import SUPPLE_OT_suit_resolution
+from .suit_young import SUPPLE_OT_suit_young
 from .tetrahedralize import SUPPLE_OT_tetrahedralize
 
 CLASSES = [
     SUPPLE_OT_add,
     SUPPLE_OT_remove,
     SUPPLE_OT_apply_preset,
+    SUPPLE_OT_suit_young,
+    SUPPLE_OT_suit_resolution,
+    SUPPLE_OT_subdivide,
     SUPPLE_OT_tetrahedralize,
     SUPPLE_OT_simulate,
     SUPPLE_OT_select_intersections,

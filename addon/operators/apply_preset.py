@@ -4,9 +4,10 @@
 import bpy
 from bpy.props import EnumProperty
 
-from ...core.materials.preset_table import stiffness
+from ...core.materials.preset_table import length, stiffness
 from ...core.materials.presets import PRESETS, Preset
-from ..capture import is_soft_body
+from .. import suited
+from .bodies_operator import BodiesOperator, chosen_bodies
 
 _SETTINGS = (
     *("model", "young", "poisson", "density"),
@@ -16,6 +17,7 @@ _SETTINGS = (
 
 def _describe(preset: Preset) -> str:
     return (
+        f"Sags by a tenth of its height when it is {length(preset.tenth_sag_height)} high.\n"
         f"{stiffness(preset.young)}, ν {preset.poisson:g}, {preset.density:g} kg/m³, "
         f"tan δ {preset.loss_factor:g}.\n{preset.source}"
     )
@@ -24,7 +26,7 @@ def _describe(preset: Preset) -> str:
 _MENU = [(name, preset.label, _describe(preset)) for name, preset in PRESETS.items()]
 
 
-class SUPPLE_OT_apply_preset(bpy.types.Operator):
+class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
     """Make the active soft body, and all selected ones, of a real material with published values"""
 
     bl_idname = "supple.apply_preset"
@@ -37,23 +39,17 @@ class SUPPLE_OT_apply_preset(bpy.types.Operator):
         items=_MENU,
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not _bodies(context):
-            cls.poll_message_set("Select a soft body.")
-            return False
-        return True
-
     def execute(self, context: bpy.types.Context) -> set[str]:
-        preset, bodies = PRESETS[self.preset], _bodies(context)
+        preset, bodies = PRESETS[self.preset], chosen_bodies(context)
         for obj in bodies:
             for name in _SETTINGS:
                 setattr(obj.supple, name, getattr(preset, name))
-        self.report({"INFO"}, f"{preset.label}: {', '.join(obj.name for obj in bodies)}.")
+        said = [f"{preset.label}: {', '.join(obj.name for obj in bodies)}."]
+        lying = [obj.name for obj in bodies if suited.sag_in_words(context.scene, obj)[1]]
+        if lying:
+            said.append(
+                f"Too soft for the size of {', '.join(lying)}: it sags by a tenth when it is "
+                f"{length(preset.tenth_sag_height)} high. Stiffness from Size keeps the rest of it."
+            )
+        self.report({"INFO"}, " ".join(said))
         return {"FINISHED"}
-
-
-def _bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """The active soft body, whose panel this is pressed in, and the selected ones."""
-    others = [obj for obj in context.selected_objects if obj != context.object]
-    return [obj for obj in (context.object, *others) if is_soft_body(obj)]

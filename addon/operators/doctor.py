@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import bpy
 
 from .. import doctor
@@ -30,6 +32,7 @@ class SUPPLE_OT_doctor(bpy.types.Operator):
     def _show(self, context: bpy.types.Context, report: str) -> None:
         def draw(popup: bpy.types.Menu, _context: bpy.types.Context) -> None:
             for line in report.splitlines():
-                popup.layout.label(text=line)
+                # Columns are for letters of one width, which Blender does not draw.
+                popup.layout.label(text=re.sub(r":  +", ": ", line, count=1))
 
         context.window_manager.popup_menu(draw, title=_TEXT, icon="INFO")

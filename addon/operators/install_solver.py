@@ -7,7 +7,7 @@ import bpy
 
 from ...core.errors import SuppleError
 from .. import solver_environment, standby
-from ..solver_install import Installation, download_size, install
+from ..solver_install import Installation, download_size, install, missing
 
 
 class SUPPLE_OT_install_solver(bpy.types.Operator):
@@ -25,7 +25,9 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
     def draw(self, context: bpy.types.Context) -> None:
         column = self.layout.column(align=True)
         column.label(text="Supple's solver runs on PyTorch, which is downloaded with pip:")
-        column.label(text=f"Size: {download_size()}", icon="IMPORT")
+        lacking = ", ".join(missing())
+        what = f"Missing: {lacking}" if lacking else f"Size: {download_size()}"
+        column.label(text=what, icon="IMPORT")
         folder = solver_environment.solver_folder()
         column.label(
             text=f"Into: {folder or 'the Python that Blender runs in'}", icon="FILE_FOLDER"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from .. import playback
+from .. import playback, smooth
 from ..capture import is_soft_body
 
 
@@ -27,6 +27,7 @@ class SUPPLE_OT_remove(bpy.types.Operator):
         objects = [obj for obj in context.selected_objects if is_soft_body(obj)]
         for obj in objects:
             playback.detach(obj)
+            smooth.update(obj)
             obj.supple.enabled = False
         self.report({"INFO"}, f"No soft body any more: {', '.join(obj.name for obj in objects)}.")
         return {"FINISHED"}

@@ -38,7 +38,9 @@ class SUPPLE_OT_remove_caches(ActionOperator, bpy.types.Operator):
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         self._found = unused_caches.find()
-        result: set[str] = context.window_manager.invoke_props_dialog(self, width=700)
+        result: set[str] = context.window_manager.invoke_props_dialog(
+            self, width=700, confirm_text="Remove"
+        )
         return result
 
     def draw(self, context: bpy.types.Context) -> None:

@@ -10,6 +10,7 @@ from .main import SUPPLE_PT_main
 from .material import SUPPLE_PT_material
 from .mesh import SUPPLE_PT_mesh
 from .pins import SUPPLE_PT_pins
+from .result import SUPPLE_PT_result
 from .scene import SUPPLE_PT_scene
 from .simulation import SUPPLE_PT_simulation
 from .solver import SUPPLE_PT_solver
@@ -24,6 +25,7 @@ CLASSES = [
     SUPPLE_PT_attach,
     SUPPLE_PT_surface,
     SUPPLE_PT_solver,
+    SUPPLE_PT_result,
     SUPPLE_PT_collider,
     SUPPLE_PT_scene,
     SUPPLE_PT_ground,

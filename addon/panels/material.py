@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import bpy
 
-from .sidebar import SoftBodySidebar, draw_settings
+from .. import suited
+from .sidebar import SoftBodySidebar, draw_settings, write
 
 
 class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
@@ -16,7 +17,12 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, own = self.layout, context.object.supple
         layout.operator_menu_enum("supple.apply_preset", "preset", text="Preset", icon="PRESET")
-        draw_settings(layout, own, "model", "young", "poisson")
+        draw_settings(layout, own, "model", "young")
+        text, is_problem = suited.sag_in_words(context.scene, context.object)
+        if text:
+            write(layout, context, text, icon="ERROR" if is_problem else "INFO")
+        layout.operator("supple.suit_young")
+        draw_settings(layout, own, "poisson")
         if own.model == "st_venant_kirchhoff":
             draw_settings(layout, own, "guard")
         draw_settings(layout, own, "density", "damping", "stiffness_damping", "viscosity")

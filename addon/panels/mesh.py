@@ -15,7 +15,9 @@ class SUPPLE_PT_mesh(SoftBodySidebar, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, own = self.layout, context.object.supple
-        draw_settings(layout, own, "resolution", "mesh_method")
+        draw_settings(layout, own, "resolution")
+        layout.operator("supple.suit_resolution")
+        draw_settings(layout, own, "mesh_method")
         layout.operator("supple.tetrahedralize", icon="MESH_ICOSPHERE")
         if own.mesh_report:
             layout.label(text=own.mesh_report)

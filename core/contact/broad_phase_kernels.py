@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import compiled, shared_range
+from .bounding_volumes import LEAF_SIZE
 from .continuous_collision import least_on_way
 from .vectors import four_points
 
@@ -180,23 +181,41 @@ def near_edges(
         counts: (C,) how many there are in each.
     """
     for share in shared_range(len(found)):
-        count = 0
+        count, reached = 0, np.empty(3 * LEAF_SIZE + 1, np.int32)
         for k in range(share, len(leaves), len(found)):
-            first, second, row = leaves[k]
+            first, second, row = leaves[k, 0], leaves[k, 1], leaves[k, 2]
             shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
             for i in range(edges.ranges[first, 0], edges.ranges[first, 1]):
                 box = box_of(edges.boxes, i, shift)
                 if not overlap(box, boxes, second):
                     continue
                 start = i + 1 if first == second else edges.ranges[second, 0]
-                for j in range(start, edges.ranges[second, 1]):
-                    if overlap(box, edges.boxes, j) and _edges_are_near(edges, i, j, ways):
+                number = _reached(box, edges.boxes, start, edges.ranges[second, 1], reached)
+                a, b = edges.corners[i, 0], edges.corners[i, 1]
+                for n in range(number):
+                    j = reached[n]
+                    c, d = edges.corners[j, 0], edges.corners[j, 1]
+                    # Asked here, where no call is needed: most have a common vertex.
+                    if a in (c, d) or b in (c, d):
+                        continue
+                    if _are_near(ways, a, b, c, d, True):
                         if count < found.shape[1]:
                             e, f = edges.indices[i], edges.indices[j]
                             found[share, count, 0] = min(e, f)
                             found[share, count, 1] = max(e, f)
                         count += 1
         counts[share] = count
+
+
+@compiled()
+def _reached(box: Any, boxes: Any, start: int, end: int, out: Any) -> int:
+    """Those of some boxes that share a point with one; how many there are."""
+    count = 0
+    for j in range(start, end):
+        # Always written, so that nothing has to be guessed.
+        out[count] = j
+        count += overlap(box, boxes, j)
+    return count
 
 
 @compiled(parallel=True)
@@ -212,15 +231,16 @@ def near_faces(
 ) -> None:
     """The same of a face and a vertex that is none of its corners."""
     for share in shared_range(len(found)):
-        count = 0
+        count, own, room = 0, found[share], np.empty(LEAF_SIZE + 1, np.int32)
         for k in range(share, len(leaves), len(found)):
-            first, second, row = leaves[k]
+            first, second, row = leaves[k, 0], leaves[k, 1], leaves[k, 2]
             shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
-            back = (-shift[0], -shift[1], -shift[2])
-            own = found[share]
-            count = _add_faces(first, second, shift, boxes, faces, vertices, ways, own, count)
+            count = _add_faces(first, second, shift, boxes, faces, vertices, ways, room, own, count)
             if first != second:
-                count = _add_faces(second, first, back, boxes, faces, vertices, ways, own, count)
+                back = (-shift[0], -shift[1], -shift[2])
+                count = _add_faces(
+                    second, first, back, boxes, faces, vertices, ways, room, own, count
+                )
         counts[share] = count
 
 
@@ -233,39 +253,35 @@ def _add_faces(
     faces: Any,
     vertices: Any,
     ways: Any,
+    room: Any,
     found: Any,
     count: int,
 ) -> int:
-    """Those with the vertex in the first leaf; how many there are with them."""
+    """Those with the vertex in the first leaf; how many there are with them. ``room`` is for as
+    many faces as a leaf has, and one more."""
     for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
         box = box_of(vertices.boxes, i, shift)
         if not overlap(box, boxes, second):
             continue
-        for j in range(faces.ranges[second, 0], faces.ranges[second, 1]):
-            if overlap(box, faces.boxes, j) and _face_is_near(vertices.indices[i], faces, j, ways):
+        a = vertices.indices[i]
+        start, end = faces.ranges[second, 0], faces.ranges[second, 1]
+        for n in range(_reached(box, faces.boxes, start, end, room)):
+            j = room[n]
+            b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
+            if a not in (b, c, d) and _are_near(ways, a, b, c, d, False):
                 if count < len(found):
-                    found[count, 0], found[count, 1] = faces.indices[j], vertices.indices[i]
+                    found[count, 0], found[count, 1] = faces.indices[j], a
                 count += 1
     return count
 
 
 @compiled()
-def _edges_are_near(edges: Any, i: int, j: int, ways: Any) -> bool:
-    """Whether two edges without a common vertex come within the sum of their radii."""
-    a, b, c, d = edges.corners[i, 0], edges.corners[i, 1], edges.corners[j, 0], edges.corners[j, 1]
-    if a in (c, d) or b in (c, d):
-        return False
-    reach = max(ways.radii[a], ways.radii[b]) + max(ways.radii[c], ways.radii[d])
+def _are_near(ways: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> bool:
+    """Whether two edges, or a vertex and a face, come within the sum of their radii."""
+    radii = ways.radii
+    if are_edges:
+        reach = max(radii[a], radii[b]) + max(radii[c], radii[d])
+    else:
+        reach = radii[a] + max(radii[b], radii[c], radii[d])
     start, end = four_points(ways.before, a, b, c, d), four_points(ways.after, a, b, c, d)
-    return least_on_way(start, end, True) <= reach
-
-
-@compiled()
-def _face_is_near(a: int, faces: Any, j: int, ways: Any) -> bool:
-    """Whether a vertex and a face do that it is no corner of."""
-    b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
-    if a in (b, c, d):
-        return False
-    reach = ways.radii[a] + max(ways.radii[b], ways.radii[c], ways.radii[d])
-    start, end = four_points(ways.before, a, b, c, d), four_points(ways.after, a, b, c, d)
-    return least_on_way(start, end, False) <= reach
+    return least_on_way(start, end, are_edges) <= reach

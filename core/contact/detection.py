@@ -10,7 +10,7 @@ import numpy as np
 from ..compiled import use_threads
 from .broad_phase import BroadPhase
 from .candidates import Candidates
-from .detection_kernels import Stencils, distances, nearest, step_sizes
+from .detection_kernels import CandidateStencils, distances, nearest, step_sizes
 from .surface import CollisionSurface
 from .topology import Points, Values
 
@@ -35,19 +35,21 @@ class Detection:
     def __init__(self, surface: CollisionSurface, distances: Values) -> None:
         self._distances, self._object_of = distances, surface.object_of
         self._triangles = surface.triangles
-        self._broad_phase = BroadPhase(
+        #: Finds what may meet.
+        self.broad_phase = BroadPhase(
             surface.rest, surface.edges, surface.triangles, surface.object_of, surface.may_meet
         )
         # A collider reaches as far as any body does, a body as far as itself.
         reach = np.where(np.diag(distances) > 0.0, np.diag(distances), distances.max())
-        self._radii = 0.5 * MARGIN * reach[surface.object_of]
+        #: (V,) so far around each vertex it looks, in metres.
+        self.radii = 0.5 * MARGIN * reach[surface.object_of]
         #: All that may come close on the way swept last.
         self.candidates = Candidates.none()
         self._edges = surface.edges
 
     def sweep(self, before: Points, after: Points) -> None:
         """Looks for all that may come close on a straight way between two (V, 3) places."""
-        self.candidates = self._broad_phase.candidates(before, after, self._radii)
+        self.candidates = self.broad_phase.candidates(before, after, self.radii)
 
     def free_share(
         self, before: Points, after: Points, room: float = 0.0, rounding: float = 0.0
@@ -75,6 +77,6 @@ class Detection:
         return of_vertices
 
     @property
-    def _stencils(self) -> Stencils:
+    def _stencils(self) -> CandidateStencils:
         own = self.candidates
-        return Stencils(own.edge_edges, own.face_vertices, self._edges, self._triangles)
+        return CandidateStencils(own.edge_edges, own.face_vertices, self._edges, self._triangles)

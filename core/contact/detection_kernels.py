@@ -11,7 +11,7 @@ from .separation_kernels import separation
 from .vectors import four_points
 
 
-class Stencils(NamedTuple):
+class CandidateStencils(NamedTuple):
     """The vertices of candidate pairs.
 
     Args:

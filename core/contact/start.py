@@ -32,7 +32,8 @@ def prepare_start(scene: Scene) -> Scene:
     or there is no contact, it is the scene as it was.
 
     Args:
-        scene: all of whose bodies have tetrahedra.
+        scene: all of whose bodies have tetrahedra. Those that cross themselves have no self-contact
+            afterwards, where the contact spares them.
 
     Raises:
         IntersectionError: when more than a little overlaps, with what, where, and the cures.
@@ -50,12 +51,31 @@ def prepare_start(scene: Scene) -> Scene:
     gap = GAP * min(float(distances[pair]) for pair in pairs)
     positions = _repaired(scene, shapes, pairs, gap)
     if positions is None:
+        if crossing := _to_be_spared(shapes, pairs, gap):
+            return prepare_start(_without_self_contact(scene, crossing))
         raise _error(shapes, found, pairs, gap)
     bodies = [
         replace(body, initial_positions=own) if (own != start.positions).any() else body
         for body, start, own in zip(scene.bodies, shapes.bodies, positions, strict=True)
     ]
     return replace(scene, bodies=bodies)
+
+
+def _to_be_spared(shapes: StartShapes, pairs: Sequence[Pair], gap: float) -> set[int]:
+    """The bodies that cross themselves beyond repair, where that is allowed."""
+    contact = shapes.scene.contact
+    if contact is None or not contact.spares_crossing:
+        return set()
+    own = [pair for pair in pairs if pair[0] == pair[1]]
+    return {pair[0] for pair in own if shrink(shapes, [pair], gap) is None}
+
+
+def _without_self_contact(scene: Scene, bodies: set[int]) -> Scene:
+    spared = [
+        replace(body, self_contact=False) if index in bodies else body
+        for index, body in enumerate(scene.bodies)
+    ]
+    return replace(scene, bodies=spared)
 
 
 def _above_ground(scene: Scene) -> Scene:

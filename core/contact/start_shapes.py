@@ -83,9 +83,7 @@ class StartShapes:
         scene, count = self.scene, len(self.bodies)
         colliders = range(count, len(self.names))
         pairs = {(i, j) for i in colliders for j in colliders if i <= j} | attached_pairs(scene)
-        if scene.contact is not None and not scene.contact.self_contact:
-            pairs |= {(body, body) for body in range(count)}
-        return pairs
+        return pairs | {(body, body) for body in scene.through_themselves}
 
     @cached_property
     def fixed(self) -> set[int]:

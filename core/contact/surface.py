@@ -82,13 +82,16 @@ class CollisionSurface:
             colliders: (C, 3) of the colliders.
         """
         out = np.empty((len(self.object_of), 3))
-        bodies = out[: self.body_count]
-        if self.selected is not None:
-            bodies[:] = positions[:, self.selected].T
-        else:
-            bodies[:] = self.follow @ positions.T
+        out[: self.body_count] = self.body_points(positions)
         out[self.body_count :] = colliders
         return out
+
+    def body_points(self, positions: NDArray[np.floating[Any]]) -> Points:
+        """(B, 3) of the bodies alone, by (3, N) vertices of the tetrahedra."""
+        if self.selected is not None:
+            return np.ascontiguousarray(positions[:, self.selected].T, dtype=np.float64)
+        followed: Points = self.follow @ positions.T
+        return followed
 
     def pull_back(self, forces: Points) -> NDArray[np.float64]:
         """(3, N) on the vertices of tetrahedra from (V, 3) on those of the surface."""
@@ -119,12 +122,11 @@ class CollisionSurface:
 
 def _may_meet(scene: Scene) -> NDArray[np.bool_]:
     """(O, O) bodies first: colliders do not meet each other, nor does what is attached."""
-    assert scene.contact is not None
     bodies, count = len(scene.bodies), len(scene.bodies) + len(scene.meshes)
     may = np.zeros((count, count), dtype=bool)
     may[:bodies] = may[:, :bodies] = True
-    if not scene.contact.self_contact:
-        np.fill_diagonal(may, False)
+    for body in scene.through_themselves:
+        may[body, body] = False
     for first, second in attached_pairs(scene):
         may[first, second] = may[second, first] = False
     return may

@@ -2,8 +2,9 @@
 """Ways of stepping a system through time."""
 
 from .adaptive import Adaptive
+from .automatic import Automatic
 from .bdf2 import BDF2
-from .choice import NAMES, Automatic, integrator_named
+from .choice import NAMES, integrator_named
 from .explicit_scheme import ExplicitScheme
 from .implicit_euler import ImplicitEuler
 from .integrator import Integrator, Stepper

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ..errors import InstabilityError
 from ..system import System
-from .explicit_stepper import ExplicitStepper, refuse_too_many, too_long
+from .explicit_stepper import ExplicitStepper, refuse_contact, refuse_too_many, too_long
 from .scheme import Scheme
 from .stability import Spectrum, spectrum
 
@@ -24,15 +24,26 @@ class ExplicitScheme(Scheme):
     order: ClassVar[int]
 
     def stepper(self, system: System, frame_time: float, substeps: int | None) -> ExplicitStepper:
+        refuse_contact(system, self.label)
+        return self.free_stepper(system, frame_time, substeps)
+
+    def free_stepper(
+        self, system: System, frame_time: float, substeps: int | None, keeps_ways: bool = False
+    ) -> ExplicitStepper:
+        """``stepper`` of a system whose contact it leaves to others.
+
+        Args:
+            keeps_ways: whether it keeps places on the way through its last frame.
+        """
         found = spectrum(system)
         if substeps is None:
             needed = max(1, math.ceil(frame_time / self.good_step(found)))
             refuse_too_many(system, self.label, needed)
-            return ExplicitStepper(self, system, frame_time, needed, adapts=True)
+            return ExplicitStepper(self, system, frame_time, needed, True, keeps_ways)
         limit = self.longest_step(found)
         if frame_time / substeps > limit:
             raise InstabilityError(too_long(system, substeps, math.ceil(frame_time / limit)))
-        return ExplicitStepper(self, system, frame_time, substeps, adapts=False)
+        return ExplicitStepper(self, system, frame_time, substeps, False, keeps_ways)
 
     @abstractmethod
     def longest_step(self, spectrum: Spectrum) -> float:

@@ -19,6 +19,8 @@ from .substep import Substep
 RETRIES = 6
 # Of a frame, for which nobody asked: what needs more is for implicit steps.
 MOST_SUBSTEPS = 100_000
+# So many places on the way through a frame are kept for who asks, as substeps allow.
+PLACES = 8
 # The scheme's own energy error within a frame, in units of the energy that moves: beyond the first
 # more substeps are taken; where their number is given, only a frame that doubles it ends the run.
 TOLERATED, GIVEN_UP = 0.1, 1.0
@@ -33,6 +35,7 @@ class ExplicitStepper(Stepper):
         frame_time: seconds from one frame to the next.
         substeps: steps a frame at the start.
         adapts: whether a frame that diverges may take more.
+        keeps_ways: whether places on the way through the last frame are kept.
     """
 
     def __init__(
@@ -42,9 +45,10 @@ class ExplicitStepper(Stepper):
         frame_time: float,
         substeps: int,
         adapts: bool,
+        keeps_ways: bool = False,
     ) -> None:
         super().__init__(substeps, adapts)
-        refuse_contact(system, scheme.label)
+        self._keeps_ways = keeps_ways
         self.label = scheme.label
         self._scheme, self._system, self._frame_time = scheme, system, frame_time
         self._allowed = TOLERATED if adapts else GIVEN_UP
@@ -78,9 +82,14 @@ class ExplicitStepper(Stepper):
         """The state a frame later and the work that moving pins did."""
         substep, take = self._prepare(self._frame_time / start.substeps)
         substep.begin(start.positions, start.velocities)
-        for number in range(start.substeps):
-            substep.lead_pins(start.frame, (number + 1) / start.substeps)
+        self.places, self.shares = [start.positions], [0.0]
+        count, kept = start.substeps, PLACES if self._keeps_ways else 0
+        for number in range(count):
+            substep.lead_pins(start.frame, (number + 1) / count)
             take()
+            if (number + 1) * kept // count > number * kept // count:
+                self.places.append(substep.positions.clone())
+                self.shares.append((number + 1) / count)
         positions, velocities = substep.positions.clone(), substep.velocities.clone()
         after = replace(start, positions=positions, velocities=velocities, frame=start.frame + 1)
         return after, float(substep.work)

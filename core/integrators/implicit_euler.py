@@ -32,6 +32,12 @@ class ImplicitEuler(Integrator):
     def stepper(self, system: System, frame_time: float, substeps: int | None) -> ImplicitStepper:
         return _EulerStepper(system, frame_time, substeps, self.tolerance)
 
+    def free_stepper(
+        self, system: System, frame_time: float, substeps: int | None
+    ) -> ImplicitStepper:
+        """``stepper`` of a system whose contact it leaves to others."""
+        return _EulerStepper(system, frame_time, substeps, self.tolerance, touches=False)
+
 
 class _EulerStepper(ImplicitStepper):
     label = "Implicit Euler"

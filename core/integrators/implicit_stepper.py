@@ -13,7 +13,8 @@ from torch import Tensor
 from ..errors import InstabilityError, SceneError
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..minimizers.leading import Leader
-from ..minimizers.newton import Minimum, Newton
+from ..minimizers.minimum import Minimum
+from ..minimizers.newton import Newton
 from ..state import Effort, State
 from ..system import System
 from .integrator import Stepper
@@ -58,15 +59,21 @@ class ImplicitStepper(Stepper):
         frame_time: seconds from one frame to the next.
         substeps: time steps a frame; one where that is None, and more where one does not converge.
         tolerance: in m/s; None as ``ImplicitEuler`` says.
+        touches: whether contact counts, where the scene has one.
     """
 
     def __init__(
-        self, system: System, frame_time: float, substeps: int | None, tolerance: float | None
+        self,
+        system: System,
+        frame_time: float,
+        substeps: int | None,
+        tolerance: float | None,
+        touches: bool = True,
     ) -> None:
         super().__init__(substeps or 1, adapts=substeps is None)
         self._system, self._frame_time, self._tolerance = system, frame_time, tolerance or TOLERANCE
         self._relaxes = tolerance is None
-        self._objective = IncrementalPotential(system)
+        self._objective = IncrementalPotential(system, touches)
         self._newton = Newton(self._objective)
         contact = self._objective.contact
         self._leader = None if contact is None else Leader(self._objective, self._newton, contact)
@@ -96,26 +103,28 @@ class ImplicitStepper(Stepper):
 
     @property
     def most_work(self) -> str:
-        limit = self._iteration_limit
-        most = (1 + ALLOWANCE * RETRIES) * limit if self.adapts else self.substeps * limit
-        return f"{most} iterations"
+        substeps = None if self.adapts else self.substeps
+        return most_iterations(self._objective.contact is not None, substeps)
 
     @property
     def _iteration_limit(self) -> int:
         """Newton steps in a time step, at most."""
-        return MAX_ITERATIONS if self._objective.contact is None else MAX_CONTACT_ITERATIONS
+        return _iteration_limit(self._objective.contact is not None)
 
     def _frame(self, state: State, retry: int, is_last: bool) -> State:
         """The state a frame later; unless this try is the last, it ends with the first step that
         does not converge."""
         step, limit = self._frame_time / state.substeps, self._iteration_limit
         frame, substeps = state.frame, state.substeps
+        self.places, self.shares = [state.positions], [0.0]
         for substep in range(substeps):
             if retry > 0:
                 left = ALLOWANCE * self._iteration_limit - state.effort.iterations
                 kept = LEAST_ITERATIONS * (substeps - substep - 1)
                 limit = min(self._iteration_limit, max(LEAST_ITERATIONS, left - kept))
             state = self._step(state, step, frame, (substep + 1) / substeps, limit)
+            self.places.append(state.positions)
+            self.shares.append((substep + 1) / substeps)
             if not (state.effort.converged or is_last):
                 break
         return replace(state, frame=frame + 1)
@@ -220,6 +229,16 @@ class ImplicitStepper(Stepper):
             for mesh, where in zip(system.meshes, system.body_slices(), strict=True)
             if float(lifted[where].max() - lifted[where].min()) > SQUASHED * mesh.diagonal
         ]
+
+
+def most_iterations(touches: bool, substeps: int | None) -> str:
+    """The most that a frame takes, with contact or without, such as ``420 iterations``."""
+    limit = _iteration_limit(touches)
+    return f"{(1 + ALLOWANCE * RETRIES if substeps is None else substeps) * limit} iterations"
+
+
+def _iteration_limit(touches: bool) -> int:
+    return MAX_CONTACT_ITERATIONS if touches else MAX_ITERATIONS
 
 
 def _lost(system: System, state: State) -> str:

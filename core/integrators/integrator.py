@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from torch import Tensor
+
 from ..state import State
 from ..system import System
 
@@ -27,6 +29,10 @@ class Stepper(ABC):
 
     def __init__(self, substeps: int, adapts: bool) -> None:
         self.substeps, self.adapts = substeps, adapts
+        #: (3, N) places on the way through the last frame, and their shares of it, from 0 to 1, of
+        #: a method that keeps them.
+        self.places: list[Tensor] = []
+        self.shares: list[float] = []
 
     @abstractmethod
     def advance(self, state: State) -> State:

@@ -14,7 +14,7 @@ from ..errors import SceneError
 from ..materials import Material, StableNeoHookean, StVenantKirchhoff
 from ..system import System
 from ..xpbd import Constraints, GreenStrains, NeoHookeanConstraints
-from .explicit_stepper import ExplicitStepper
+from .explicit_stepper import ExplicitStepper, refuse_contact
 from .scheme import Scheme
 from .substep import Substep
 
@@ -44,6 +44,7 @@ class XPBD(Scheme):
     keeps_energy = False
 
     def stepper(self, system: System, frame_time: float, substeps: int | None) -> ExplicitStepper:
+        refuse_contact(system, self.label)
         _check(system)
         return ExplicitStepper(self, system, frame_time, substeps or SUBSTEPS, adapts=False)
 

@@ -34,6 +34,8 @@ _MEMBERS: dict[str, Any] = {
     "unfolding": list[str],
     "caught": list[str],
     "inverted_tets": int,
+    "because": str,
+    "crossing": list[str],
     "most_work": str,
     "kinetic_energy": float | None,
     "elastic_energy": float | None,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from .presets import PRESETS, REFERENCES, Preset
 
 _HEAD = (
-    "| material | model | E | ν | ρ in kg/m³ | tan δ | source |",
-    "|---|---|---|---|---|---|---|",
+    "| material | model | E | ν | ρ in kg/m³ | tan δ | height | source |",
+    "|---|---|---|---|---|---|---|---|",
 )
 
 
@@ -26,6 +26,14 @@ def stiffness(young: float) -> str:
     return f"{young / 1e6:g} MPa" if young >= 1e6 else f"{young / 1e3:g} kPa"
 
 
+def length(metres: float) -> str:
+    """As people read them, in two digits: 0.0876 m is ``8.8 cm``."""
+    for unit, name in ((1000.0, "km"), (1.0, "m"), (0.01, "cm")):
+        if metres >= unit:
+            return f"{float(f'{metres / unit:.2g}'):g} {name}"
+    return f"{1000.0 * metres:.2g} mm"
+
+
 def _row(preset: Preset) -> str:
     cells = (
         preset.label,
@@ -34,6 +42,7 @@ def _row(preset: Preset) -> str:
         f"{preset.poisson:g}",
         f"{preset.density:g}",
         f"{preset.loss_factor:g}",
+        length(preset.tenth_sag_height),
         preset.source,
     )
     return f"| {' | '.join(cells)} |"

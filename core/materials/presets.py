@@ -56,6 +56,11 @@ class Preset:
         """
         return self.loss_factor / (2.0 * math.pi * REFERENCE_FREQUENCY)
 
+    @property
+    def tenth_sag_height(self) -> float:
+        """Of a block of it, in metres, that sags by a tenth of its height under its own weight."""
+        return 0.2 * self.young / (self.density * 9.81)
+
     def material(self) -> Material:
         """Its constitutive model."""
         return MODELS[self.model](self.young, self.poisson)

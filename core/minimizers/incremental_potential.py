@@ -60,9 +60,10 @@ class IncrementalPotential:
 
     Args:
         system: a scene as tensors.
+        touches: whether its contact counts, where it has one.
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, touches: bool = True) -> None:
         if system.obstacles.need_explicit_steps:
             raise SceneError(_needs_explicit_steps(system))
         self.system = system
@@ -79,7 +80,7 @@ class IncrementalPotential:
         self._attachments = Attachments.of_scene(system.scene, system.starts, system.mass)
         #: Between surfaces; None where there is none.
         self.contact: MeshContact | None = None
-        if system.scene.contact is not None:
+        if touches and system.scene.contact is not None:
             self.contact = MeshContact(system.scene, system.meshes, float(system.mass.mean()))
         if barrier is not None:
             if system.friction > 0.0:

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from ..linear_solvers.linear_solver import LinearSolver
-from ..state import Effort
 from .incremental_potential import IncrementalPotential, Way
+from .minimum import CONVERGED, Minimum
 
 # Share of the decrease that the gradient promises which a step has to bring (Armijo).
 DECREASE = 1e-4
@@ -20,8 +19,9 @@ STRAIGHT = 0.75
 HALVINGS = 40
 # The energy is known to so many units of rounding of the sum of its parts.
 ROUNDING = 4.0
-# Where the energy is the same but for so many times that, the smaller gradient decides.
-WIDE, LOWER = 16.0, 1.0
+# Where the energy is the same but for so many times that, the slope decides: at the end of a step
+# it may lead up by this share of what it led down. With all of it, steps go to and fro for ever.
+WIDE, UPHILL = 16.0, 0.5
 # Of the error's energy norm in the linear solves, in units of the solution's.
 FORCING = 0.1
 # While steps have gone no further than this share in all, elasticity is taken as it was.
@@ -45,46 +45,6 @@ SETTLING, SETTLED = 50.0, 3.0
 OPENING = 1.5
 # What friction holds must have come to rest within this share of the way that breaks it loose.
 STILL = 0.1
-
-
-@dataclass(frozen=True)
-class Minimum:
-    """Where the search ended.
-
-    Args:
-        positions: (3, N) in metres.
-        iterations: Newton steps taken.
-        linear_iterations: of the linear solver, in all.
-        factorizations: of the direct solver.
-        last_move: of the vertex that moved most in the last Newton step, in metres.
-        stopped: why the search ended, in words.
-    """
-
-    positions: Tensor
-    iterations: int
-    linear_iterations: int
-    factorizations: int
-    last_move: float
-    stopped: str
-
-    @property
-    def converged(self) -> bool:
-        return self.stopped == CONVERGED
-
-    def added_to(self, effort: Effort, step: float) -> Effort:
-        """The account of a frame so far with this step of ``step`` seconds."""
-        return replace(
-            effort,
-            iterations=effort.iterations + self.iterations,
-            linear_iterations=effort.linear_iterations + self.linear_iterations,
-            factorizations=effort.factorizations + self.factorizations,
-            converged=effort.converged and self.converged,
-            residual_speed=max(effort.residual_speed or 0.0, self.last_move / step),
-            stopped=self.stopped if effort.converged else effort.stopped,
-        )
-
-
-CONVERGED = "converged"
 
 
 class Newton:
@@ -173,8 +133,11 @@ class _Search:
         self._lags, self._is_stuck, self._is_eager = lags, False, False
         # Shares of steps since elasticity was evaluated, and whether it was projected.
         self._gone, self._is_projected = math.inf, True
+        # Of where the search is and of its last try, where a line search had to look at them.
+        self._gradient: Tensor | None = None
+        self._tried_gradient: Tensor | None = None
         solver.begin()
-        self._energy, self._size = objective.energy(positions)
+        self._evaluate()
 
     def minimum(self, stopped: str) -> Minimum:
         return Minimum(
@@ -189,10 +152,12 @@ class _Search:
     def step(self) -> str:
         """Takes a Newton step; returns why it was the last, or nothing."""
         objective, before = self._objective, self._positions
-        gradient = objective.gradient(before)
-        direction = self._direction(gradient)
-        previous = self._move
-        self._move = math.sqrt(float((direction * direction).sum(0).max()))
+        gradient = objective.gradient(before) if self._gradient is None else self._gradient
+        direction = self._direction(gradient, self._forcing)
+        previous, self._move = self._move, _longest(direction)
+        if self._move <= self._tolerance and self._is_rough(direction, gradient):
+            direction = self._direction(gradient, 0.0)
+            self._move = _longest(direction)
         if not (math.isfinite(self._move) and bool(torch.isfinite(gradient).all())):
             self._move = math.inf
             return "the energy has no finite derivative"
@@ -201,16 +166,13 @@ class _Search:
             return self._try_another_hessian()
         way = objective.way(before, direction, gradient, self._is_eager)
         within = self._move <= self._tolerance
-        if -way.slope > self._slack:
-            fraction = self._search_line(way)
-        else:
-            fraction = self._step_blindly(way, gradient)
+        fraction = self._search_line(way)
         if fraction == 0.0 and not within:
             return self._try_another_hessian()
         self._iterations += 1
         self._is_stuck, self._is_eager = False, fraction >= 1.0
         if objective.adapt(self._positions):
-            self._energy, self._size = objective.energy(self._positions)
+            self._evaluate()
         self._plan(fraction, self._move <= FAST * previous)
         if not (within or fraction >= 1.0) or not self._arrived():
             return ""
@@ -237,25 +199,35 @@ class _Search:
             near = self._move <= (SETTLED if touches else LAG_NEAR) * self._tolerance
             self._lags = change > self._lag_change or not near
             if change > 0.0:
-                self._energy, self._size = self._objective.energy(self._positions)
+                self._evaluate()
             if change > self._lag_change:
                 self._keeps_hessian = False
                 return False
         return self._move <= self._tolerance
 
-    def _direction(self, gradient: Tensor) -> Tensor:
-        """(3, N) Newton step; zero where it is at its end, or the solver is lost at its start."""
+    def _is_rough(self, direction: Tensor, gradient: Tensor) -> bool:
+        """Whether a (3, N) Newton step is so inexact that a light body's part may be missing."""
+        error = self._forcing * math.sqrt(max(0.0, -float((gradient * direction).sum())))
+        return LINEAR_SHARE * error > self._absolute
+
+    def _direction(self, gradient: Tensor, forcing: float) -> Tensor:
+        """(3, N) Newton step; zero where it is at its end, or the solver is lost at its start.
+
+        Args:
+            gradient: (3, N) in newtons.
+            forcing: on the linear solve, as that of ``Newton``.
+        """
         objective, solver = self._objective, self._solver
         rhs = objective.unknowns(-gradient)
         if not self._keeps_hessian:
             self._take_hessian()
-        solution = solver.solve(rhs, self._forcing, self._absolute)
+        solution = solver.solve(rhs, forcing, self._absolute)
         self._linear_iterations += solution.iterations
         if solution.end == "indefinite" and not self._projects:
             self._projects = True
             self._wait, self._patience = self._patience, 2 * self._patience
             self._take_hessian()
-            solution = solver.solve(rhs, self._forcing, self._absolute)
+            solution = solver.solve(rhs, forcing, self._absolute)
             self._linear_iterations += solution.iterations
         self._is_lost = solution.end == "indefinite"
         return objective.vectors(solution.x)
@@ -282,10 +254,10 @@ class _Search:
 
     def _search_line(self, way: Way) -> float:
         """Moves along a way to where the energy is low enough; returns how far, 0 for nowhere."""
-        slack, start, fraction = self._slack, self._energy, way.limit
+        start, fraction = self._energy, way.limit
         for _ in range(HALVINGS):
             self._try(way, fraction)
-            if self._tried_energy <= start + DECREASE * fraction * way.slope + slack:
+            if self._is_lower(fraction * way.slope):
                 break
             fraction *= 0.5
         else:
@@ -294,7 +266,7 @@ class _Search:
         while (
             fraction >= 1.0
             and 2.0 * fraction <= way.longest
-            and start - self._energy > max(-STRAIGHT * fraction * way.slope, slack)
+            and start - self._energy > max(-STRAIGHT * fraction * way.slope, self._slack)
         ):
             self._try(way, 2.0 * fraction)
             if not self._tried_energy < self._energy:
@@ -303,20 +275,37 @@ class _Search:
             self._accept()
         return fraction
 
-    def _step_blindly(self, way: Way, gradient: Tensor) -> float:
-        """Takes a step that the energy cannot tell, if the gradient can."""
-        self._try(way, way.limit)
-        after = self._objective.gradient(self._tried)
-        lower = float(after.norm()) <= LOWER * float(gradient.norm())
-        if not lower or not self._tried_energy <= self._energy + WIDE * self._slack:
-            return 0.0
-        self._accept()
-        return way.limit
+    def _is_lower(self, promised: float) -> bool:
+        """Whether a try brings enough of a (negative) promised change of energy.
+
+        What rounding of the energy hides, such as all that a small body does beside a large one,
+        shows in the slope at the end of the way (the approximate Wolfe condition of Hager and
+        Zhang, "A new conjugate gradient method with guaranteed descent and an efficient line
+        search", 2005).
+        """
+        change, slack = self._tried_energy - self._energy - DECREASE * promised, self._slack
+        if change <= -slack:
+            return True
+        if not change <= WIDE * slack:
+            return False
+        self._tried_gradient = self._objective.gradient(self._tried)
+        change_at_end = float((self._tried_gradient * (self._tried - self._positions)).sum())
+        return change_at_end <= -UPHILL * promised
 
     def _try(self, way: Way, fraction: float) -> None:
-        self._tried = way.at(fraction)
+        self._tried, self._tried_gradient = way.at(fraction), None
         self._tried_energy, self._tried_size = self._objective.energy(self._tried)
 
     def _accept(self) -> None:
-        self._positions = self._tried
+        self._positions, self._gradient = self._tried, self._tried_gradient
         self._energy, self._size = self._tried_energy, self._tried_size
+
+    def _evaluate(self) -> None:
+        """Begins anew where the search is, since the energy is another one."""
+        self._energy, self._size = self._objective.energy(self._positions)
+        self._gradient = None
+
+
+def _longest(vectors: Tensor) -> float:
+    """The length of the longest of (3, N) vectors."""
+    return math.sqrt(float((vectors * vectors).sum(0).max()))

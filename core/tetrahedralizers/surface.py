@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
 from ..strays import without_strays
+from .local_thickness import thin_part
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -15,6 +16,8 @@ IndexArray = NDArray[np.intp]
 _DEFAULT_TETS = 3000
 _TETS_PER_CUBE = 12  # of a body-centred-cubic lattice, per cube of its edge length
 _TETS_PER_SQUARE = 15  # of a sheet one cell thick, per square of the edge length
+_THIN_SHARE = 0.25  # of the surface
+_MOST_REFINEMENT = 2.0  # in tets, for the sake of thin parts
 
 
 def check_surface(vertices: ArrayLike, triangles: ArrayLike) -> tuple[FloatArray, IndexArray]:
@@ -52,7 +55,12 @@ def check_surface(vertices: ArrayLike, triangles: ArrayLike) -> tuple[FloatArray
 
 
 def default_edge_length(vertices: FloatArray, triangles: IndexArray) -> float:
-    """The edge length in metres that gives about three thousand lattice tets."""
+    """The edge length in metres that gives about three thousand lattice tets.
+
+    Where parts that make up a quarter of the surface are thinner than that, it is as short as they
+    are thick, unless that takes more than twice as many; what stays thinner than half of it becomes
+    one cell thick in any case, and is not refined.
+    """
     longest = float(np.ptp(vertices, axis=0).max())
     volume = abs(signed_volume(vertices, triangles))
     corners = vertices[triangles]
@@ -60,7 +68,11 @@ def default_edge_length(vertices: FloatArray, triangles: IndexArray) -> float:
     sheet = 0.25 * float(np.sqrt((normals**2).sum(axis=1)).sum())  # half the area: two sides
     solid = (_TETS_PER_CUBE * volume / _DEFAULT_TETS) ** (1 / 3)
     thin = (_TETS_PER_SQUARE * sheet / _DEFAULT_TETS) ** (1 / 2)
-    return float(np.clip(max(solid, thin), longest / 100.0, longest / 4.0))
+    usual = max(solid, thin)
+    finest = usual * _MOST_REFINEMENT ** (-1 / 3)
+    thickness = thin_part(vertices, triangles, _THIN_SHARE)
+    edge_length = usual if thickness < 0.5 * finest else min(usual, max(thickness, finest))
+    return float(np.clip(edge_length, longest / 100.0, longest / 4.0))
 
 
 def signed_volume(vertices: FloatArray, triangles: IndexArray) -> float:

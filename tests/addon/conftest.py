@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import bpy
@@ -92,6 +93,26 @@ def play(tmp_path: Path) -> Play:
         return job, shown
 
     return begin
+
+
+@pytest.fixture
+def solver_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where the extension would install the solver."""
+    path = tmp_path / "user" / "solver"
+    monkeypatch.setattr(solver_environment, "solver_folder", lambda: path)
+    return path
+
+
+@pytest.fixture
+def no_torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A Python whose own packages hold no torch."""
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path / "empty")])
+
+
+def put_torch(folder: Path, suffix: str = EXTENSION_SUFFIXES[0]) -> None:
+    """Lets a folder look as if torch was installed there."""
+    (folder / "torch").mkdir(parents=True)
+    (folder / "torch" / f"_C{suffix}").touch()
 
 
 @pytest.fixture

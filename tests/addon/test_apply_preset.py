@@ -64,7 +64,8 @@ def test_the_menu_gives_numbers_and_sources(scene):
         (name, preset.label) for name, preset in PRESETS.items()
     ]
     rubber = menu.enum_items["rubber"].description
-    assert rubber.startswith("1.5 MPa, ν 0.49, 950 kg/m³, tan δ 0.05.")
+    assert rubber.startswith("Sags by a tenth of its height when it is 32 m high.\n")
+    assert "\n1.5 MPa, ν 0.49, 950 kg/m³, tan δ 0.05." in rubber
     assert "Lindley 1974" in rubber
 
 

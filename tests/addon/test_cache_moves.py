@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon import actions, cache, cache_moves, playback
+from supple.addon import actions, cache, cache_moves, playback, session
 from supple.addon.capture import capture
 from supple.addon.paths import users_cache
 from supple.addon.playback import Playback
@@ -20,6 +20,7 @@ from supple.core.discretize import discretize
 from supple.core.job import Job
 
 from .conftest import evaluated_positions, write_frames
+from .said import only, said
 
 FRAME = Path("frames") / "000002.npy"
 
@@ -75,6 +76,7 @@ def test_the_first_save_takes_the_frames_along(cube, tmp_path, remap):
     names = {f"drop-Scene-{folder.name[-12:]}" for folder in (before, shown)}
     assert {folder.name for folder in now.iterdir()} == names
     assert list(users_cache().iterdir()) == []
+    assert bpy.context.scene.supple.unsaved_name == ""
     assert path_of(cube).startswith("//supple_cache/drop-Scene-")
     assert_moves(cube)
     shutil.move(tmp_path / "project", tmp_path / "elsewhere")
@@ -185,6 +187,20 @@ def test_a_file_from_another_machine_finds_the_frames_beside_it(cube, tmp_path):
     assert_moves(opened(tmp_path / "drop.blend"))
 
 
+def test_of_equal_runs_beside_it_a_file_finds_its_own(cube, tmp_path):
+    save(tmp_path / "drop.blend")
+    simulate()
+    bpy.ops.wm.save_mainfile()
+    save(tmp_path / "second.blend")
+    for name in ("drop", "second"):
+        cube = opened(tmp_path / f"{name}.blend")
+        modifier = find_modifier(cube)
+        modifier.filepath = modifier.filepath.replace("//", "/home/someone/project/")
+        cache_moves.reconnect()
+        assert path_of(cube).startswith(f"//supple_cache/{name}-Scene-")
+        assert_moves(cube)
+
+
 def test_an_undo_past_the_first_save_finds_the_frames(cube, tmp_path):
     bpy.ops.ed.undo_push(message="before")
     simulate()
@@ -232,6 +248,34 @@ def test_what_cannot_be_moved_is_told_and_plays_on(cube, tmp_path, capsys):
     bpy.ops.wm.save_mainfile()
     assert cache_moves.problem == ""
     assert path_of(cube).startswith("//supple_cache/drop-Scene-")
+
+
+def test_the_next_file_is_not_told_what_went_wrong_with_the_last(cube, tmp_path):
+    simulate()
+    (tmp_path / "supple_cache").write_text("a file where a folder should be")
+    save(tmp_path / "drop.blend")
+    assert "did not go with drop.blend" in only("")
+    cube = opened(tmp_path / "drop.blend")
+    assert said() == []
+    assert_moves(cube)
+
+
+def test_while_a_simulation_runs_frames_stay_until_the_file_is_saved_again(
+    cube, tmp_path, monkeypatch
+):
+    folder = simulate()
+    with monkeypatch.context() as running:
+        running.setattr(session, "is_running", lambda: True)
+        save(tmp_path / "drop.blend")
+        assert "do not go with drop.blend yet" in only("")
+        bpy.ops.wm.save_mainfile()
+        assert "do not go with drop.blend yet" in only("")
+    assert playback.shown_folder(bpy.context.scene) == folder
+    assert_moves(cube)
+    bpy.ops.wm.save_mainfile()
+    assert path_of(cube).startswith("//supple_cache/drop-Scene-")
+    assert said() == []
+    assert_moves(cube)
 
 
 def test_each_scene_of_a_file_takes_its_own_frames_along(cube, tmp_path):

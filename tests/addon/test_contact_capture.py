@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import supple
+from supple.addon import solver_environment
 from supple.addon.capture import capture
 from supple.addon.captured import CaptureError
 from supple.core.contact_settings import Contact
@@ -39,11 +40,47 @@ def add_ball(detail: float, **settings) -> bpy.types.Object:
 # When
 
 
-def test_a_lone_body_touches_nothing_unless_it_always_should(scene, add_body):
+def test_a_lone_body_touches_itself(scene, add_body):
     add_body()
-    assert captured().contact is None
-    scene.supple.contact = "always"
     assert isinstance(captured().contact, Contact)
+    scene.supple.contact = "never"
+    assert captured().contact is None
+
+
+def test_a_lone_body_that_cannot_touch_itself_does_without_unless_it_always_should(scene, add_body):
+    own = add_body().supple
+    settings = scene.supple
+    for holder, name, value in (
+        (settings, "integrator", "midpoint"),
+        (settings, "ground_response", "projection"),
+        (settings, "self_contact", False),
+    ):
+        usual = getattr(holder, name)
+        setattr(holder, name, value)
+        assert captured().contact is None
+        setattr(holder, name, usual)
+    own.integrator = "xpbd"
+    assert captured().contact is None
+    settings.contact = "always"
+    assert "XPBD does not know contact" in refusal()
+
+
+def test_a_lone_body_does_without_where_the_solver_cannot(add_body, monkeypatch):
+    add_body()
+    monkeypatch.setattr(solver_environment, "why_no_contact", lambda: "It lacks a package.")
+    assert captured().contact is None
+    add_body("Other", location=(3, 0, 0))
+    assert captured().contact is not None
+
+
+def test_a_lone_body_may_cross_itself_at_the_start_unless_it_always_touches(scene, add_body):
+    add_body()
+    assert captured().contact.spares_crossing
+    scene.supple.contact = "always"
+    assert not captured().contact.spares_crossing
+    scene.supple.contact = "automatic"
+    add_body("Other", location=(3, 0, 0))
+    assert not captured().contact.spares_crossing
 
 
 def test_two_bodies_touch_unless_they_never_should(scene, add_body):
@@ -56,8 +93,9 @@ def test_two_bodies_touch_unless_they_never_should(scene, add_body):
     assert {body.friction for body in now.bodies} == {None}
 
 
-def test_a_collider_is_a_reason_to_touch(add_body):
+def test_a_collider_is_a_reason_to_touch(scene, add_body):
     add_body()
+    scene.supple.self_contact = False
     bpy.ops.mesh.primitive_plane_add(location=(0, 0, -2))
     assert captured().contact is None
     bpy.context.object.supple.collider = True
@@ -101,7 +139,7 @@ def test_a_file_without_these_settings_has_the_default_ones():
     assert not own.is_property_set("contact")
     assert (own.contact, own.contact_distance, own.self_contact) == ("automatic", 0.0, True)
     assert (body.friction, body.contact_surface, body.attach_to) == (0.5, "tetrahedra", None)
-    assert captured().contact is None
+    assert captured().contact is not None
 
 
 # Integrators

@@ -45,7 +45,7 @@ def test_a_whole_solver_is_well_and_its_versions_are_told():
     assert doctor.in_words(findings).splitlines()[-1] == "All is well."
 
 
-@pytest.mark.parametrize("name", ["ipctk", "scipy", "torch"])
+@pytest.mark.parametrize("name", ["ipctk", "numba", "scipy", "torch"])
 def test_a_missing_package_is_a_problem_with_what_is_lost_and_the_cure(broken, name):
     broken(name)
     findings = doctor.examine()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,6 +40,8 @@ def test_it_lies_at_the_height_of_the_ground_around_all_bodies(scene, add_body):
         assert {z for _, _, z in points} == {-5.0}
         x, y = ([point[axis] for point in points] for axis in (0, 1))
         assert min(x) < -1.5 and max(x) > 2.5 and min(y) < -0.5 and max(y) > 5.5
+        assert (min(x), max(x)) == (ground.across[0], ground.across[-1])
+        assert (min(y), max(y)) == (ground.along[0], ground.along[-1])
     assert len(ground.triangles()) == 6
     assert len(ground.lines()) == 2 * (len(ground.across) + len(ground.along))
 
@@ -64,3 +67,18 @@ def test_it_has_a_score_of_lines_whatever_the_size(add_body, size):
 def test_a_body_nowhere_hides_it(add_body):
     add_body(location=(float("nan"), 0.0, 0.0))
     assert seen() is None
+
+
+def test_it_lies_below_a_body_that_is_turned_and_off_its_origin(add_body):
+    body = add_body(location=(1.0, 2.0, 0.0))
+    for vertex in body.data.vertices:
+        vertex.co.x += 6.0
+    body.data.update()
+    body.rotation_euler.z = math.pi / 2.0
+    bpy.context.view_layer.update()
+    ground = seen()
+    assert ground is not None
+    # It goes along y now: 0.5 to 1.5 across, 7.5 to 8.5 along.
+    middle = [(side[0] + side[-1]) / 2.0 for side in (ground.across, ground.along)]
+    assert middle == pytest.approx([1.0, 8.0], abs=0.25)
+    assert len(ground.across) < 20

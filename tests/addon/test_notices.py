@@ -114,6 +114,14 @@ def test_changes_to_the_scene_are_told(scene, add_body, play, change):
     assert "are not those that were simulated" in only("supple.simulate")
 
 
+def test_changes_to_the_scene_are_not_told_of_what_is_baked(scene, add_body, play):
+    add_body()
+    play(3)
+    actions.bake(bpy.context)
+    scene.gravity = (0, 0, -1)
+    assert said() == []
+
+
 def test_an_animated_body_is_not_called_moved(scene, add_body, play):
     obj = add_body()
     for frame, x in ((1, 0.0), (4, 1.0)):
@@ -129,12 +137,12 @@ def test_frames_that_are_gone_or_cut_off_are_told_and_not_baked(add_body, play):
     job, _ = play(3)
     path = job.folder / "playback" / "0.pc2"
     path.write_bytes(path.read_bytes()[:-1])
-    assert "Cube does not move:" in only("supple.simulate")
+    assert "Cube does not play its frames:" in only("supple.simulate")
     assert "is cut off" in only("supple.simulate")
     shutil.rmtree(job.folder)
-    assert "cannot be read: No such file" in only("supple.simulate")
+    assert "0.pc2 is not there. Bring it back, or simulate again." in only("supple.simulate")
     assert not bpy.ops.supple.bake.poll()
-    assert "cannot be read" in actions.why_no_bake(bpy.context)
+    assert "is not there" in actions.why_no_bake(bpy.context)
 
 
 def test_undoing_free_says_that_the_frames_are_gone(scene, add_body, play):
@@ -149,7 +157,7 @@ def test_undoing_free_says_that_the_frames_are_gone(scene, add_body, play):
     bpy.ops.ed.undo()
     assert find_modifier(bpy.data.objects["Cube"]) is not None
     assert not bpy.ops.supple.bake.poll()
-    assert "Cube does not move:" in only("supple.simulate")
+    assert "Cube does not play its frames:" in only("supple.simulate")
     assert bpy.ops.supple.free() == {"FINISHED"}
     assert said() == []
 
@@ -209,7 +217,7 @@ def test_the_tab_says_what_is_alike_once_with_one_button(add_body, play):
     assert layout.buttons == ["supple.simulate"]
     assert len(layout.texts) == 6
     assert layout.texts[0][0] == "ERROR"
-    assert layout.texts[0][1].startswith("Cube 0 does not move:")
+    assert layout.texts[0][1].startswith("Cube 0 does not play its frames:")
     assert layout.texts[-1][1] == "And so for 2 more."
 
 

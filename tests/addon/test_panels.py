@@ -96,7 +96,7 @@ def test_while_it_runs_the_steps_of_this_run_are_shown(scene, add_body, monkeypa
 
 def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(add_body):
     layout = drawn(SUPPLE_PT_material, add_body())
-    assert layout.buttons == ["supple.apply_preset"]
+    assert layout.buttons == ["supple.apply_preset", "supple.suit_young"]
     assert layout.labels == [
         *("Model", "Stiffness (Pa)", "Poisson's Ratio", "Density (kg/m³)"),
         *("Damping (1/s)", "Stiffness Damping (s)", "Viscosity (Pa s)"),

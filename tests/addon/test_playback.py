@@ -140,7 +140,7 @@ def test_a_playback_file_that_is_gone_or_cut_off_is_told(add_body, play, tmp_pat
     with pytest.raises(SuppleError, match="is not a point cache"):
         playback.read(obj)
     path.unlink()
-    with pytest.raises(SuppleError, match="cannot be read"):
+    with pytest.raises(SuppleError, match="is not there"):
         playback.read(obj)
 
 

@@ -188,6 +188,15 @@ def carry(obj: bpy.types.Object) -> None:
     set_linear(parent)
 
 
+def smooth(obj: bpy.types.Object) -> None:
+    obj.supple.smooth = 4
+
+
+def smooth_bend_and_subdivide(obj: bpy.types.Object) -> None:
+    smooth(obj)
+    bend_and_subdivide(obj)
+
+
 STACKS: dict[str, Change] = {
     "alone": lambda obj: None,
     "subdivided": subdivide,
@@ -195,6 +204,8 @@ STACKS: dict[str, Change] = {
     "bent": bend,
     "bent and subdivided": bend_and_subdivide,
     "carried": carry,
+    "smoothed": smooth,
+    "smoothed, bent and subdivided": smooth_bend_and_subdivide,
 }
 
 

@@ -32,6 +32,17 @@ def test_a_body_of_two_scenes_is_told_before_the_run(scene, add_body, play):
     assert (notice.text, notice.is_problem) == (line, False)
 
 
+def test_the_first_three_of_many_scenes_are_named(scene, add_body):
+    obj = add_body()
+    for name in ("Other B", "Other C", "Other D"):
+        bpy.data.scenes.new(name).collection.objects.link(obj)
+    (line,) = notices.before_a_run(bpy.context)
+    assert line.startswith("Cube is in the scenes Other B, Other C, Other D, too, and plays")
+    bpy.data.scenes.new("Other E").collection.objects.link(obj)
+    (line,) = notices.before_a_run(bpy.context)
+    assert line.startswith("Cube is in the scenes Other B, Other C, Other D and 1 more, too,")
+
+
 def test_linked_duplicates_are_told_before_the_run_and_baked_each_for_itself(add_body, play):
     first = add_body("First")
     second = first.copy()

@@ -1,41 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the worker's Python is found, started and installed. Nothing is downloaded."""
+"""How the worker's Python is found and started, and where loops are kept."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
-import threading
-import time
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from supple.addon import preferences, solver_environment, solver_install
+from supple.addon import preferences, solver_environment
 from supple.addon.solver_environment import Environment
 from supple.core.errors import SuppleError
+from supple.core.version import version
 
-
-@pytest.fixture
-def no_torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A Python whose own packages hold no torch."""
-    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path / "empty")])
-
-
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Where the extension would install the solver."""
-    path = tmp_path / "user" / "solver"
-    monkeypatch.setattr(solver_environment, "solver_folder", lambda: path)
-    return path
-
-
-def put_torch(folder: Path, suffix: str = EXTENSION_SUFFIXES[0]) -> None:
-    (folder / "torch").mkdir(parents=True)
-    (folder / "torch" / f"_C{suffix}").touch()
+from .conftest import put_torch
 
 
 def name_python(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
@@ -56,9 +37,9 @@ def test_finding_starts_no_process_and_imports_no_torch(monkeypatch: pytest.Monk
 
 
 def test_the_python_named_in_the_preferences_comes_first(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, solver_folder: Path
 ) -> None:
-    put_torch(folder)
+    put_torch(solver_folder)
     python = tmp_path / "python"
     python.touch()
     name_python(monkeypatch, python)
@@ -76,21 +57,21 @@ def test_a_named_python_that_does_not_exist_is_said_and_not_passed_over(
         solver_environment.worker_command(tmp_path)
 
 
-def test_installed_packages_come_before_those_of_blenders_python(folder: Path) -> None:
-    put_torch(folder)
+def test_installed_packages_come_before_those_of_blenders_python(solver_folder: Path) -> None:
+    put_torch(solver_folder)
     found = solver_environment.find()
     assert found is not None
-    assert (found.python, found.site) == (Path(sys.executable), folder)
+    assert (found.python, found.site) == (Path(sys.executable), solver_folder)
 
 
 @pytest.mark.usefixtures("no_torch")
-def test_packages_built_for_another_python_are_not_used(folder: Path) -> None:
-    put_torch(folder, ".cpython-27-other.so")
+def test_packages_built_for_another_python_are_not_used(solver_folder: Path) -> None:
+    put_torch(solver_folder, ".cpython-27-other.so")
     assert solver_environment.find() is None
 
 
 @pytest.mark.usefixtures("no_torch")
-def test_without_torch_the_message_names_the_cure(tmp_path: Path, folder: Path) -> None:
+def test_without_torch_the_message_names_the_cure(tmp_path: Path, solver_folder: Path) -> None:
     with pytest.raises(SuppleError, match="Choose Install Solver"):
         solver_environment.worker_command(tmp_path)
 
@@ -106,16 +87,16 @@ def test_outside_blenders_extensions_the_cure_is_pip(tmp_path: Path) -> None:
 
 
 def test_contact_without_its_package_is_refused_with_the_button_that_helps(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, solver_folder: Path, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path / "empty")])
-    put_torch(folder)
+    put_torch(solver_folder)
     with pytest.raises(SuppleError, match=r"ipctk.*Choose Install Solver, or set Contact to Never"):
         solver_environment.check_contact()
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     assert "not made for this machine (riscv64)" in solver_environment.why_no_contact()
-    (folder / "ipctk").mkdir()
-    (folder / "ipctk" / "__init__.py").touch()
+    (solver_folder / "ipctk").mkdir()
+    (solver_folder / "ipctk" / "__init__.py").touch()
     assert solver_environment.why_no_contact() == ""
 
 
@@ -133,9 +114,9 @@ def test_a_named_python_says_itself_what_it_lacks(
 
 
 def test_the_worker_sees_neither_user_packages_nor_what_redirects_python(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, solver_folder: Path, tmp_path: Path
 ) -> None:
-    put_torch(folder)
+    put_torch(solver_folder)
     for name in ("PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__"):
         monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
     command, variables = solver_environment.worker_command(tmp_path / "job", "--more")
@@ -143,10 +124,10 @@ def test_the_worker_sees_neither_user_packages_nor_what_redirects_python(
     assert command[-2:] == [str(tmp_path / "job"), "--more"]
     redirecting = {name for name in variables if name.startswith(("PYTHON", "__PYVENV"))}
     assert redirecting == {"PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONUTF8"}
-    assert variables["PYTHONPATH"] == str(folder)
+    assert variables["PYTHONPATH"] == str(solver_folder)
     code = "import site, sys; print(site.ENABLE_USER_SITE, sys.path[0])"
     said = subprocess.check_output([*command[:3], "-c", code], env=variables, text=True)
-    assert said.split() == ["False", str(folder)]
+    assert said.split() == ["False", str(solver_folder)]
 
 
 def test_the_worker_starts_from_a_folder_of_any_name(tmp_path: Path) -> None:
@@ -175,107 +156,20 @@ def _clean() -> dict[str, str]:
     return solver_environment.variables(Environment(Path(sys.executable), None, ""))
 
 
-# Installing
+def test_each_version_keeps_its_compiled_loops_apart(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(solver_environment, "users_cache", lambda: tmp_path)
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    assert _clean()["NUMBA_CACHE_DIR"] == str(tmp_path / "kernels" / version())
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "elsewhere"))
+    assert _clean()["NUMBA_CACHE_DIR"] == str(tmp_path / "elsewhere")
 
 
-@pytest.fixture
-def online(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = SimpleNamespace(online_access=True)
-    monkeypatch.setattr(solver_install, "bpy", SimpleNamespace(app=app))
-
-
-def pretend(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """Runs ``code`` in place of pip; it finds the folder to fill in sys.argv[1]."""
-    monkeypatch.setattr(
-        solver_install, "_pip_command", lambda target: [sys.executable, "-c", code, str(target)]
-    )
-
-
-WORKING_PIP = f"""
-import pathlib, sys
-torch = pathlib.Path(sys.argv[1]) / "torch"
-torch.mkdir()
-(torch / "_C{EXTENSION_SUFFIXES[0]}").touch()
-print("Downloading torch")
-print("Successfully installed torch")
-"""
-
-
-@pytest.mark.usefixtures("online")
-def test_an_installation_is_put_in_place_whole_and_its_lines_reported(
-    monkeypatch: pytest.MonkeyPatch, folder: Path
-) -> None:
-    pretend(monkeypatch, WORKING_PIP)
-    put_torch(folder, ".cpython-27-other.so")
-    lines: list[str] = []
-    solver_install.install(lines.append)
-    assert lines == ["Downloading torch", "Successfully installed torch"]
-    assert solver_environment.holds_torch(folder)
-    assert [path.name for path in folder.parent.iterdir()] == ["solver"]
-    assert [path.name for path in (folder / "torch").iterdir()] == [f"_C{EXTENSION_SUFFIXES[0]}"]
-
-
-@pytest.mark.usefixtures("online")
-@pytest.mark.parametrize(
-    ("code", "why"),
-    [
-        ("import sys; sys.exit('ERROR: no space left on device')", "no space left on device"),
-        ("import sys; sys.exit(7)", "exit status 7"),
-        ("print('done')", "no PyTorch for Python"),
-    ],
-)
-def test_a_broken_installation_says_why_and_leaves_the_earlier_one(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, code: str, why: str
-) -> None:
-    put_torch(folder)
-    pretend(monkeypatch, code)
-    with pytest.raises(SuppleError, match=why):
-        solver_install.install(print)
-    assert solver_environment.holds_torch(folder)
-    assert [path.name for path in folder.parent.iterdir()] == ["solver"]
-
-
-@pytest.mark.usefixtures("online")
-def test_cancelling_ends_pip_at_once_and_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch, folder: Path
-) -> None:
-    pretend(monkeypatch, "import time; print('Downloading', flush=True); time.sleep(60)")
-    installation = solver_install.Installation()
-    assert installation.lines(wait=20.0) == ["Downloading"]
-    began = time.monotonic()
-    installation.cancel()
-    assert time.monotonic() - began < 5.0
-    assert not installation.running()
-    assert list(folder.parent.iterdir()) == []
-
-
-@pytest.mark.usefixtures("online")
-def test_asking_for_lines_never_waits(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    pretend(monkeypatch, "import time; time.sleep(60)")
-    installation = solver_install.Installation()
-    asking = threading.Thread(target=installation.lines, daemon=True)
-    asking.start()
-    asking.join(5.0)
-    installation.cancel()
-    assert not asking.is_alive()
-
-
-def test_offline_nothing_is_started_and_the_setting_is_named(folder: Path) -> None:
-    with pytest.raises(SuppleError, match="Allow Online Access"):
-        solver_install.Installation()
-    assert not folder.parent.exists()
-
-
-def test_pip_is_asked_for_the_pinned_packages_in_a_folder_of_their_own(tmp_path: Path) -> None:
-    command = solver_install._pip_command(tmp_path)
-    assert command[command.index("--target") + 1] == str(tmp_path)
-    assert "--no-user" in command
-    assert Path(command[command.index("-r") + 1]).is_file()
-
-
-@pytest.mark.usefixtures("no_torch")
-def test_a_python_without_pip_uses_the_one_that_ensurepip_carries() -> None:
-    runner = solver_install._pip()
-    said = subprocess.check_output([sys.executable, *runner, "--version"], text=True)
-    assert said.startswith("pip ")
-    assert runner != ["-m", "pip"]
+def test_loops_that_older_versions_compiled_are_removed(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(solver_environment, "users_cache", lambda: tmp_path)
+    monkeypatch.setattr(solver_environment, "version", lambda: "1.10.0")
+    solver_environment.remove_older_kernels()  # where there are none
+    for name in ("0.9.9", "1.9.0", "1.10.0", "1.11.0", "2.0.0"):
+        (tmp_path / "kernels" / name / "core_1f").mkdir(parents=True)
+    solver_environment.remove_older_kernels()
+    left = {path.name for path in (tmp_path / "kernels").iterdir()}
+    assert left == {"1.10.0", "1.11.0", "2.0.0"}

@@ -103,7 +103,11 @@ def test_it_compiles_everything_and_marks_that(monkeypatch, tmp_path: Path) -> N
     standby.prepare_unless_compiled()
     assert standby._ready is None
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(solver_environment, "users_cache", lambda: tmp_path)
+    older = tmp_path / "kernels" / "0.0.1"
+    older.mkdir(parents=True)
     standby.prepare_unless_compiled()
+    assert not older.exists()
     anew: standby._Standby | None = standby._ready
     assert anew is not None
     while standby.progress() is None and time.monotonic() < end:

@@ -57,6 +57,21 @@ def test_contacts_are_counted_and_the_closest_is_told(job: Job) -> None:
     assert told(job, IMPLICIT | {"contacts": 1})[0].endswith(", 1 contact")
 
 
+def test_frames_taken_implicitly_are_counted_with_the_reason(job: Job) -> None:
+    explicit = IMPLICIT | {"integrator": "Symplectic Euler", "substeps": 50, "iterations": 0}
+    records = [explicit | {"because": ""}] * 3
+    close = IMPLICIT | {"because": "surfaces are close"}
+    assert told(job, *records)[0] == "Symplectic Euler, 50 steps a frame"
+    steps, warning = told(job, *records, close, close, explicit)
+    assert steps.endswith(", 2 of 5 frames implicit because surfaces are close")
+    assert not warning
+
+
+def test_a_body_that_goes_through_itself_is_named_with_the_cure(job: Job) -> None:
+    _, warning = told(job, IMPLICIT | {"crossing": ["Snake"]})
+    assert warning.startswith("Snake crosses itself at the start, and goes through itself: use")
+
+
 def test_tets_that_are_inside_out_are_counted(job: Job) -> None:
     steps, warning = told(job, IMPLICIT | {"inverted_tets": 3})
     assert steps.endswith(", 4 iterations, 3 tets inside out")

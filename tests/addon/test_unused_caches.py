@@ -113,6 +113,31 @@ def test_in_a_cache_that_files_share_all_others_may_be_used(cube, scene, tmp_pat
     assert users() == {first: "another file"}
 
 
+def test_in_a_shared_cache_beside_the_file_frames_of_files_elsewhere_may_be_used(
+    cube, scene, tmp_path
+):
+    scene.supple.cache_folder = str(tmp_path / "shared")
+    (tmp_path / "elsewhere").mkdir()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "elsewhere" / "first.blend"))
+    first = simulate(900.0)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "second.blend"))
+    (tmp_path / "elsewhere" / "first.blend").unlink()
+    assert users() == {first: "another file"}
+
+
+def test_the_largest_come_first(cube, tmp_path):
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "drop.blend"))
+    kept = tmp_path / "supple_cache"
+    for name, size in (("a", 500), ("b", 3000), ("c", 1000)):
+        folder = kept / f"drop-Gone-{name * 12}"
+        (folder / "frames").mkdir(parents=True)
+        (folder / "scene.json").write_bytes(b"{}")
+        (folder / "frames" / "000000.npy").write_bytes(bytes(size))
+    assert [each.size for each in unused_caches.find()] == [3002, 1002, 502]
+    assert str(unused_caches.find()[0]) == f"{kept / 'drop-Gone-bbbbbbbbbbbb'}, 3 KB"
+    assert unused_caches.remove() == (3, 4506)
+
+
 def test_what_is_no_job_folder_is_never_touched(cube, tmp_path):
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "drop.blend"))
     simulate(900.0)
@@ -136,7 +161,10 @@ def test_the_doctor_lists_them_without_calling_them_a_problem(cube, tmp_path):
     [
         (0, "0 bytes"),
         (999, "999 bytes"),
+        (1000, "1 KB"),
         (1500, "1.5 KB"),
+        (999_400, "999 KB"),
+        (999_900, "1 MB"),
         (2.345e9, "2.35 GB"),
         (5e14, "500 TB"),
     ],

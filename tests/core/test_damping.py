@@ -84,7 +84,7 @@ def test_a_vibration_is_damped_with_the_ratio_of_rayleigh(
 
 
 @pytest.mark.parametrize("integrator", [SymplecticEuler(), RungeKutta4(), BDF2(1e-8)], ids=repr)
-def test_inner_damping_lets_bodies_turn_and_fall(make_block, integrator: Integrator) -> None:
+def test_stiffness_damping_lets_bodies_turn_and_fall(make_block, integrator: Integrator) -> None:
     """Not so mass-proportional damping, which slows them."""
 
     def spun(**options) -> tuple[float, float]:
@@ -130,7 +130,7 @@ def test_a_strip_pulled_steadily_lags_as_a_kelvin_voigt_solid_does(make_block, m
             assert reach(frame) == pytest.approx(expected, rel=0.02)
 
 
-def test_inner_damping_does_not_change_where_a_body_settles(make_block) -> None:
+def test_stiffness_damping_does_not_change_where_a_body_settles(make_block) -> None:
     def settled(**options) -> torch.Tensor:
         mesh = make_block()
         pinned = np.flatnonzero(mesh.vertices[:, 2] > 0.99)

@@ -7,28 +7,17 @@ import numpy as np
 import pytest
 
 from supple.core.folding import Folds
-from supple.core.tet_mesh import TetMesh, signed_volumes
+from supple.core.tet_mesh import signed_volumes
+
+from .wheel import ORDERS, fan, wheel
 
 
-def _fan(turns: int, sides: int = 10, pointed: float = 0.4) -> np.ndarray:
-    """The ends of an edge, and points around it so many times, drawn out along it."""
-    angles = 2.0 * np.pi * turns * np.arange(sides) / sides
-    around = np.column_stack([np.cos(angles), np.sin(angles), np.full(sides, 0.5)])
-    return np.vstack([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], around * [1.0, 1.0, pointed]])
-
-
-def _wheel(sides: int = 10) -> TetMesh:
-    """Tets around one edge inside."""
-    rim = np.arange(sides)
-    tets = np.column_stack([np.zeros_like(rim), np.ones_like(rim), 2 + rim, 2 + (rim + 1) % sides])
-    return TetMesh(_fan(1, sides), tets)
-
-
-def test_tets_around_an_edge_in_two_turns_are_folded_although_none_is_inside_out() -> None:
-    mesh, twice = _wheel(), _fan(2)
+@pytest.mark.parametrize("order", range(len(ORDERS)))
+def test_tets_around_an_edge_in_two_turns_are_folded_although_none_is_inside_out(order) -> None:
+    mesh, twice = wheel(order=order), fan(2)
     assert (signed_volumes(twice, mesh.tets) > 0.0).all()
     assert Folds(mesh).found(twice)
-    assert not Folds(mesh).found(_fan(1, pointed=0.1))
+    assert not Folds(mesh).found(fan(1, pointed=0.1))
 
 
 def test_a_tet_that_is_inside_out_is_folded(make_block) -> None:
@@ -38,6 +27,7 @@ def test_a_tet_that_is_inside_out_is_folded(make_block) -> None:
     moved[corner] -= 0.9
     assert (signed_volumes(moved, mesh.tets) <= 0.0).any()
     assert Folds(mesh).found(moved)
+    assert Folds(mesh).found(mesh.vertices * [1.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize("matrix", [np.diag([3.0, 0.5, 0.2]), [[1, 4, 0], [0, 1, 0], [0, 2, 1]]])

@@ -24,6 +24,6 @@ def test_no_damping_is_fine(make_block, setting: str) -> None:
     assert getattr(SoftBody(make_block(), **{setting: 0.0}), setting) == 0.0
 
 
-def test_inner_damping_and_viscosity_have_to_be_asked_for(make_block) -> None:
+def test_stiffness_damping_and_viscosity_have_to_be_asked_for(make_block) -> None:
     body = SoftBody(make_block())
     assert (body.stiffness_damping, body.viscosity) == (0.0, 0.0)

@@ -49,6 +49,8 @@ tets = [[0, 4, 2, 1], [6, 2, 4, 7], [3, 1, 2, 7], [5, 4, 1, 7], [1, 4, 2, 7]]
 bodies = [SoftBody(TetMesh(corners + [0, 0, 1.02 * k], tets), friction=0.5) for k in range(3)]
 for _ in Simulator(Scene(bodies, Ground(), contact=Contact()), ImplicitEuler()).run(12):
     pass
+for _ in Simulator(Scene(bodies, contact=Contact()), Automatic()).run(12):
+    pass
 for integrator in (SymplecticEuler(), ImplicitEuler(), BDF2(), RungeKutta4(), XPBD()):
     for _ in Simulator(Scene(bodies[:1], Ground()), integrator).run(2):
         pass

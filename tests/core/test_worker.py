@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,7 +28,7 @@ RECORD = {
     "potential_energy", "ground_energy", "minimum_j", "minimum_ground_distance",
     "integrator", "iterations", "linear_iterations", "factorizations", "converged",
     "residual_speed", "stopped", "contacts", "minimum_distance", "limited_steps", "held",
-    "most_work", "unfolding", "caught", "inverted_tets",
+    "most_work", "unfolding", "caught", "inverted_tets", "because", "crossing",
 }  # fmt: skip
 
 
@@ -54,9 +56,58 @@ def test_the_mesh_report_is_kept(whole: Job) -> None:
     assert report["tets"] == len(whole.solids.bodies[0].mesh.tets)
 
 
-def test_the_worker_says_how_it_steps(tmp_path: Path) -> None:
-    box_job(tmp_path, 1, "implicit_euler")
-    assert "Implicit Euler, 1 step a frame" in run(tmp_path).stdout.splitlines()
+def test_the_worker_says_how_it_steps_and_how_far_it_is(tmp_path: Path) -> None:
+    box_job(tmp_path / "implicit", 2, "implicit_euler")
+    lines = run(tmp_path / "implicit").stdout.splitlines()
+    said = [line for line in lines if not line.startswith("preparing ")]
+    assert said[0].startswith("Jelly: ")
+    assert said[1] == "Implicit Euler, 1 step a frame"
+    for index, line in enumerate(said[2:], 1):
+        assert re.fullmatch(rf"frame {index} of 2, \d+\.\d{{3}} s", line), line
+    assert len(said) == 4
+    box_job(tmp_path / "explicit", 1, "symplectic_euler")
+    done = run(tmp_path / "explicit")
+    steps = re.search(r"^Symplectic Euler, (\d+) steps a frame$", done.stdout, re.MULTILINE)
+    assert steps is not None and int(steps[1]) > 1
+
+
+WITHOUT_NUMBA = """
+import sys
+from pathlib import Path
+sys.modules["numba"] = None
+from supple.core.worker import work
+work(Path(sys.argv[1]))
+"""
+
+
+def test_without_numba_it_says_so_and_simulates(tmp_path: Path) -> None:
+    job = box_job(tmp_path, 1, "symplectic_euler")
+    command = [sys.executable, "-c", WITHOUT_NUMBA, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "numba is not installed" in done.stdout
+    assert job.last_frame() == 1
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_frames_have_the_precision_that_was_asked_for(tmp_path: Path, dtype: str) -> None:
+    job = box_job(tmp_path, 1)
+    Job.create(tmp_path, job.scene, replace(job.settings, dtype=dtype))
+    assert run(tmp_path).returncode == 0
+    assert job.read_frame(1).dtype == dtype
+
+
+def test_a_waiting_worker_whose_job_folder_is_not_there_says_so_in_a_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "--standby"],
+        input=json.dumps({"job": str(tmp_path / "gone")}) + "\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {tmp_path / 'gone' / 'output.txt'} cannot be written: ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_worker_tells_of_each_frame_that_did_not_converge(tmp_path: Path) -> None:

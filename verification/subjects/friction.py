@@ -20,7 +20,7 @@ STICKS, SLIDES, CLEAR, SLIPPERY, LEVEL = 0.51, 0.49, 0.45, 0.3, 0.4
 SPEED = 2.0
 # Near the critical friction a stiff block, damped inside where the scheme damps nothing; see the
 # note. In seconds: β times its fastest frequency of 4400/s is about 2.
-STIFF, SOFT, INNER_DAMPING = 1e8, 1e6, 5e-4
+STIFF, SOFT, STIFFNESS_DAMPING = 1e8, 1e6, 5e-4
 IMPLICIT_STEPS = 8
 Ways = NDArray[np.float64]
 
@@ -47,8 +47,8 @@ def run() -> Subject:
         "a second. "
         f"At μ = {SLIDES} it must slide with g (sin θ − μ cos θ) = {_pull(SLIDES):.5f} m/s²: so "
         f"say its ways after 1/4, 5/8 and 1 second. There E = {STIFF:g} Pa, and schemes that damp "
-        f"nothing themselves have an inner damping of {INNER_DAMPING:g} s, which does not slow the "
-        f"slide. Implicit steps are {IMPLICIT_STEPS} a frame, solved to rounding; at "
+        f"nothing themselves have a stiffness damping of {STIFFNESS_DAMPING:g} s, which does not "
+        f"slow the slide. Implicit steps are {IMPLICIT_STEPS} a frame, solved to rounding; at "
         f"μ = {CLEAR} it must also slide with the steps and the tolerance that a user gets. "
         f"Undamped and softer (E = {SOFT:g} Pa), it slides at μ = {SLIPPERY}, and on level ground "
         f"at μ = {LEVEL} it stops from {SPEED:g} m/s after v²/2μg.",
@@ -86,14 +86,14 @@ def _scene(
     *,
     slope: float = 0.5,
     speed: float = 0.0,
-    inner_damping: float = 0.0,
+    stiffness_damping: float = 0.0,
 ) -> Scene:
     angle = math.atan(slope)
     body = SoftBody(
         block((2, 2, 1), (1.0, 1.0, 0.2), (0.0, 0.0, 5e-4)),
         StableNeoHookean(young, 0.3),
         velocity=(speed, 0.0, 0.0),
-        stiffness_damping=inner_damping,
+        stiffness_damping=stiffness_damping,
     )
     gravity = (GRAVITY * math.sin(angle), 0.0, -GRAVITY * math.cos(angle))
     return Scene([body], ground=Ground(friction=friction), gravity=gravity)
@@ -125,12 +125,12 @@ def _ways(
 
 
 def _slide(method: Method, friction: float, seconds: float) -> Ways:
-    scene = _scene(friction, STIFF, inner_damping=_inner_damping(method))
+    scene = _scene(friction, STIFF, stiffness_damping=_stiffness_damping(method))
     return _ways(method, scene, seconds, from_equilibrium=True)
 
 
-def _inner_damping(method: Method) -> float:
-    return 0.0 if method.expected.energy == "falls" else INNER_DAMPING
+def _stiffness_damping(method: Method) -> float:
+    return 0.0 if method.expected.energy == "falls" else STIFFNESS_DAMPING
 
 
 def _stop(method: Method) -> Ways:
@@ -157,7 +157,7 @@ def _found(ways: Ways) -> float:
 
 def _as_usual(method: Method) -> Check:
     """In the steps and to the tolerance that a user gets."""
-    scene = _scene(CLEAR, STIFF, inner_damping=_inner_damping(method))
+    scene = _scene(CLEAR, STIFF, stiffness_damping=_stiffness_damping(method))
     ways = _ways(method, scene, 1.0, from_equilibrium=True, as_usual=True)
     what = f"{method.label} with its usual settings, μ = {CLEAR}: acceleration"
     return within(what, _found(ways), _pull(CLEAR), 0.03, "m/s²")

@@ -30,6 +30,9 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait_for(lambda: not running(), "the simulation to end", 60)
     yield from ui.wait(0.3)
     assert bpy.context.scene.frame_current == LAST
+    monkey().supple.smooth = 4
+    yield from ui.wait(0.3)
+    assert [m.type for m in monkey().modifiers][:2] == ["MESH_CACHE", "CORRECTIVE_SMOOTH"]
     simulated = shape(monkey)
     assert np.abs(simulated - rest).max() > 1.0, "it should have fallen and be bent"
     yield from ui.screenshot("simulated")
@@ -38,6 +41,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait_for(lambda: monkey().data.shape_keys is not None, "shape keys")
     assert len(monkey().data.shape_keys.key_blocks) >= LAST
     assert not [m for m in monkey().modifiers if m.type == "MESH_CACHE"]
+    assert monkey().modifiers[0].type == "CORRECTIVE_SMOOTH"
     yield from _assert_plays(ui, monkey, simulated)
     yield from ui.screenshot("baked")
 

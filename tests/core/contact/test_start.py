@@ -187,6 +187,20 @@ def test_a_body_through_itself_needs_another_surface_or_no_self_contact():
     assert prepare_start(allowed) is allowed
 
 
+def test_a_body_through_itself_goes_on_doing_so_where_it_is_spared():
+    mesh = block((4, 1, 1), (4.0, 1.0, 1.0))
+    bent = mesh.vertices.copy()
+    bent[bent[:, 0] == 4.0] -= [3.5, 0.0, 0.3]
+    snake = SoftBody(mesh, initial_positions=bent, name="Snake")
+    spared = Contact(spares_crossing=True)
+    started = prepare_start(scene(snake, box((9.0, 0, 0)), contact=spared))
+    assert [body.self_contact for body in started.bodies] == [False, True]
+    np.testing.assert_array_equal(started.bodies[0].initial_positions, bent)
+    (frame,) = Simulator(started).run(1)
+    assert frame.report.crossing == ("Snake",)
+    refusal(scene(snake, box((0.2, 0, 0)), contact=spared))
+
+
 def test_attached_bodies_may_intersect():
     bodies = box(name="A"), box((0.5, 0.5, 0.5), name="B")
     attached = scene(*bodies, attachments=[Attachment(1, [0], 0)])

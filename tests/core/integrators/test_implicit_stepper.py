@@ -11,6 +11,8 @@ import pytest
 import torch
 
 from supple.core import (
+    Contact,
+    Frame,
     Ground,
     InstabilityError,
     Scene,
@@ -161,6 +163,26 @@ def test_bodies_of_different_materials_move_as_if_alone(make_block, method, mate
     together = ends(bodies)
     for body, found in zip(bodies, together, strict=True):
         torch.testing.assert_close(found, ends([body])[0], rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("contact", [None, Contact()], ids=["apart", "contact"])
+def test_a_centimetre_rests_as_if_alone_while_ten_metres_land_beside_it(
+    make_block, contact
+) -> None:
+    # All of the small body's energy is less than the rounding of the large one's.
+    size = 0.01
+    small = SoftBody(make_block((2, 2, 2), (size,) * 3, (0, 0, 0.005)), StableNeoHookean(1e4, 0.45))
+    large = make_block((2, 2, 2), (10.0,) * 3, (20.0, 0.0, 0.5))
+
+    def frames(bodies: list[SoftBody]) -> list[Frame]:
+        scene = Scene(bodies, ground=Ground(), contact=contact)
+        return list(Simulator(scene, ImplicitEuler()).run(12))
+
+    together = frames([small, SoftBody(large, StableNeoHookean(1e9, 0.3), density=100.0)])
+    for found, alone in zip(together, frames([small]), strict=True):
+        assert found.report.effort.converged
+        difference = (found.positions[0] - alone.positions[0]).abs().max()
+        assert difference < implicit_stepper.TOLERANCE * FRAME
 
 
 @pytest.fixture

@@ -72,7 +72,9 @@ def test_no_work_is_listed_for_nothing() -> None:
 
 
 @pytest.mark.parametrize("loss_factor", [0.031, 0.19, 0.45])
-def test_inner_damping_takes_from_a_wobble_what_the_loss_factor_says(loss_factor: float) -> None:
+def test_stiffness_damping_takes_from_a_wobble_what_the_loss_factor_says(
+    loss_factor: float,
+) -> None:
     preset = Preset("Test", "linear", 1e4, 0.3, 1000.0, loss_factor, "")
     # x″ + β ω² x′ + ω² x = 0 at the reference frequency, as a system of first order.
     resistance = preset.stiffness_damping * OMEGA**2
@@ -83,7 +85,7 @@ def test_inner_damping_takes_from_a_wobble_what_the_loss_factor_says(loss_factor
     np.testing.assert_allclose(left, math.exp(-math.pi * loss_factor), rtol=1e-12)
 
 
-def test_inner_damping_loses_the_share_of_energy_that_defines_the_loss_factor() -> None:
+def test_stiffness_damping_loses_the_share_of_energy_that_defines_the_loss_factor() -> None:
     preset = PRESETS["foam"]
     period = 1.0 / REFERENCE_FREQUENCY
     t = np.linspace(0.0, period, 2000, endpoint=False)

@@ -13,7 +13,8 @@ from supple.core import Ground, Scene, SoftBody, TetMesh
 from supple.core.linear_solvers.block_matrix import BlockMatrix
 from supple.core.materials import Material, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
-from supple.core.minimizers.newton import CONVERGED, LAG_CHANGE, STILL, Minimum, Newton
+from supple.core.minimizers.minimum import CONVERGED, Minimum
+from supple.core.minimizers.newton import LAG_CHANGE, STILL, Newton
 from supple.core.state import Effort
 from supple.core.system import System
 

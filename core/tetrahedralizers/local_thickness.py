@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How thick the solid is below each part of its surface, told by rays along the three axes.
+
+Robust: it counts crossings with their direction, so shells may overlap, and leaves out rays that
+pass through a hole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+_RAYS = 48  # across the longest side
+_OFFSETS = (0.382, 0.618)  # of the first rays, so that none runs along edges of a regular mesh
+_STEEPEST = 3.0**-0.5  # of the cosines to the axes, the largest is at least this
+_MOST_PAIRS = 1_000_000  # of triangles and rays at once
+
+
+def thin_part(vertices: FloatArray, triangles: IndexArray, share: float) -> float:
+    """The thickness (m) that a ``share`` of the surface is thinner than; infinite without a solid.
+
+    Args:
+        vertices: (V, 3).
+        triangles: (T, 3).
+        share: of the area.
+    """
+    each = [_samples(vertices, triangles, axis) for axis in range(3)]
+    thickness, area = np.concatenate(each, axis=1)
+    if len(thickness) == 0:
+        return float("inf")
+    order = np.argsort(thickness, kind="stable")
+    thinner = np.cumsum(area[order])
+    return float(thickness[order][np.searchsorted(thinner, share * thinner[-1])])
+
+
+def _samples(vertices: FloatArray, triangles: IndexArray, axis: int) -> FloatArray:
+    """(2, S): thickness below points of the surface that faces an axis, and the area of each."""
+    corners = vertices[triangles][..., [(axis + 1) % 3, (axis + 2) % 3, axis]]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    length = np.sqrt((normal**2).sum(axis=1))
+    facing = np.flatnonzero(np.abs(normal[:, 2]) > 1e-9 * length)
+    ray, triangle, depth = _crossings(corners, facing, normal[:, 2])
+    order = np.lexsort((depth, ray))
+    ray, triangle, depth = ray[order], triangle[order], depth[order]
+    begin, end = _solid(ray, normal[triangle, 2] < 0.0)
+    chord = np.tile(depth[end] - depth[begin], 2)
+    at = triangle[np.concatenate([begin, end])]
+    cosine = np.abs(normal[at, 2]) / length[at]
+    kept = cosine >= _STEEPEST
+    # A slab is thinner than a ray through it is long, and the oblique is hit less often.
+    return np.stack([chord[kept] * cosine[kept], 1.0 / cosine[kept]])
+
+
+def _solid(ray: IndexArray, enters: NDArray[np.bool_]) -> tuple[IndexArray, IndexArray]:
+    """Crossings at which rays enter the solid and leave it, where rays leave as often as enter."""
+    count = np.cumsum(np.where(enters, 1, -1))
+    before = count - np.where(enters, 1, -1)
+    first = np.flatnonzero(np.diff(ray, prepend=-1))
+    rays = np.diff(first, append=len(ray))
+    base = before[first]
+    closed = np.repeat(count[first + rays - 1] == base, rays)
+    inside_before, inside = before - np.repeat(base, rays), count - np.repeat(base, rays)
+    return np.flatnonzero(closed & (inside_before == 0)), np.flatnonzero(closed & (inside == 0))
+
+
+def _crossings(
+    corners: FloatArray, facing: IndexArray, area: FloatArray
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Where rays along the third axis cross triangles (T, 3, 3): ray, triangle, depth.
+
+    Args:
+        corners: of all triangles.
+        facing: indices of those that rays can cross.
+        area: (T,) twice the signed area that rays see of each.
+    """
+    spacing = float(np.ptp(corners.reshape(-1, 3), axis=0).max()) / _RAYS
+    origin = corners.reshape(-1, 3)[:, :2].min(axis=0) + np.multiply(_OFFSETS, spacing)
+    scaled = (corners[..., :2] - origin) / spacing
+    low = np.ceil(scaled.min(axis=1)).astype(np.intp)
+    counts = np.maximum(np.floor(scaled.max(axis=1)).astype(np.intp) - low + 1, 0)
+    found = [
+        _inside(*pairs, low, counts, scaled, corners[..., 2], area / spacing**2)
+        for pairs in _pairs(facing, counts[facing].prod(axis=1))
+    ]
+    if not found:
+        return np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0)
+    ray, triangle, depth = (np.concatenate(part) for part in zip(*found, strict=True))
+    return ray, triangle, depth
+
+
+def _pairs(triangles: IndexArray, counts: IndexArray) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Each triangle as often as it has rays near it, and their numbers among those; in pieces."""
+    ends = np.cumsum(counts)
+    begin = 0
+    while begin < len(triangles):
+        done = ends[begin] - counts[begin]
+        end = max(int(np.searchsorted(ends, done + _MOST_PAIRS)), begin + 1)
+        here = counts[begin:end]
+        numbers = np.arange(int(here.sum())) - np.repeat(np.cumsum(here) - here, here)
+        yield np.repeat(triangles[begin:end], here), numbers
+        begin = end
+
+
+def _inside(
+    triangle: IndexArray,
+    number: IndexArray,
+    low: IndexArray,
+    counts: IndexArray,
+    corners: FloatArray,
+    heights: FloatArray,
+    area: FloatArray,
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Of pairs of triangles and rays those that meet: ray, triangle, depth."""
+    across = counts[triangle, 1]
+    place = low[triangle] + np.stack([number // across, number % across], axis=1)
+    a, b, c = (corners[triangle, k] - place for k in range(3))
+    shares = np.stack([_cross(b, c), _cross(c, a), _cross(a, b)], axis=1) / area[triangle, None]
+    hit = (shares >= 0.0).all(axis=1)
+    depth = (shares[hit] * heights[triangle[hit]]).sum(axis=1)
+    return place[hit, 0] * (2 * _RAYS) + place[hit, 1], triangle[hit], depth
+
+
+def _cross(one: FloatArray, other: FloatArray) -> FloatArray:
+    product: FloatArray = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
+    return product
