@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From surfaces to tetrahedra: bodies filled, skins embedded, pins carried over,
+"""From surfaces to tetrahedra: bodies filled, what touches chosen, skins embedded, pins carried,
 what is attached to colliders pinned to them."""
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from .collider_pins import pin_to_collider
+from .contact_settings import ContactSurface
 from .embedding import embed
 from .errors import SceneError
 from .overlap import check_above_ground, check_clear_of
@@ -16,6 +17,7 @@ from .scene import Scene, Skin, SoftBody, SurfaceMesh
 from .tet_mesh import TetMesh
 from .tetrahedralizers import tetrahedralize
 from .tetrahedralizers.report import report as report_mesh
+from .touching_surface import with_touching_surfaces
 
 
 def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
@@ -36,13 +38,13 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
             if scene.ground is not None:
                 check_above_ground(body.name, body.mesh.vertices, scene.ground)
             check_clear_of(body.name, body.mesh.vertices, body.mesh.triangles, scene.spheres)
-            body, report = _fill(body, body.mesh)
+            body, report = _fill(body, body.mesh, scene.contact is not None)
             reports.append(report)
         bodies.append(_embed_skin(body))
     return _pin_attached(replace(scene, bodies=bodies)), reports
 
 
-def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any]]:
+def _fill(body: SoftBody, surface: SurfaceMesh, touches: bool) -> tuple[SoftBody, dict[str, Any]]:
     try:
         mesh = tetrahedralize(
             surface.vertices, surface.triangles, surface.method, surface.edge_length
@@ -50,9 +52,16 @@ def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any
     except SceneError as error:
         raise SceneError(f"{body.name}: {error}") from error
     report = report_mesh(mesh, surface.vertices, surface.triangles)
-    skin = body.skin or Skin(surface.vertices)
-    summary = {"name": body.name, **asdict(report), "summary": str(report)}
-    return replace(body, mesh=mesh, skin=skin), summary
+    body = replace(body, mesh=mesh, skin=body.skin or Skin(surface.vertices))
+    seen = ContactSurface(surface.vertices, surface.triangles)
+    body, verdict = with_touching_surfaces(body, seen, touches)
+    summary = {
+        "name": body.name,
+        **asdict(report),
+        "summary": f"{report}; {verdict}",
+        "touching": str(verdict),
+    }
+    return body, summary
 
 
 def _embed_skin(body: SoftBody) -> SoftBody:

@@ -131,7 +131,7 @@ class Job:
     def _check_embedding(self, body: SoftBody) -> None:
         if not isinstance(body.mesh, TetMesh):
             raise DamageError(self._solids_path, f"{body.name} has no tetrahedra")
-        for surface in (body.skin, body.contact_surface):
+        for surface in (body.skin, body.contact_surface, body.seen_surface):
             embedding = None if surface is None else surface.embedding
             if surface is not None and embedding is not None:
                 shape, count = (len(surface.points), 4), len(body.mesh.vertices)
