@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From surfaces to tetrahedra: bodies filled, skins embedded, pins carried over,
+"""From surfaces to tetrahedra: bodies filled, what touches chosen, skins embedded, pins carried,
 what is attached to colliders pinned to them."""
 
 from __future__ import annotations
@@ -7,16 +7,25 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .collider_pins import pin_to_collider
+from .contact_settings import ContactSurface
 from .embedding import embed
 from .errors import SceneError
 from .overlap import check_above_ground, check_clear_of
+from .phong_deformation import embed_smoothly
 from .pin_transfer import pinned_tet_vertices, transfer_path
 from .scene import Scene, Skin, SoftBody, SurfaceMesh
+from .surface_normals import outward_normals
 from .tet_mesh import TetMesh
 from .tetrahedralizers import tetrahedralize
 from .tetrahedralizers.report import report as report_mesh
+from .touching_surface import with_touching_surfaces
 from .uncrossed_surface import boundary_surface, without_crossings
+
+Normals = NDArray[np.float64] | None
 
 
 def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
@@ -31,21 +40,31 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     Raises:
         SceneError: when a surface cannot be filled or a body is pinned everywhere.
     """
-    bodies, reports = [], []
+    bodies, reports, normals = [], [], []
     for body in scene.bodies:
-        if isinstance(body.mesh, SurfaceMesh):
+        surface = body.mesh
+        if isinstance(surface, SurfaceMesh):
             if scene.ground is not None:
-                check_above_ground(body.name, body.mesh.vertices, scene.ground)
-            check_clear_of(body.name, body.mesh.vertices, body.mesh.triangles, scene.spheres)
-            body, report = _fill(body, body.mesh)
+                check_above_ground(body.name, surface.vertices, scene.ground)
+            check_clear_of(body.name, surface.vertices, surface.triangles, scene.spheres)
+            body, report = _fill(body, surface, scene.contact is not None)
             reports.append(report)
             if scene.contact is not None:
                 body = _touching(body)
+        normals.append(_skin_normals(body.skin, surface))
         bodies.append(_embed_skin(body))
-    return _pin_attached(replace(scene, bodies=bodies)), reports
+    solids = _pin_attached(replace(scene, bodies=bodies))
+    # What is pinned stands still, and only now it is known what is.
+    smooth = [
+        body
+        if before.skin is not None and before.skin.embedding is not None
+        else _smooth(body, own)
+        for before, body, own in zip(scene.bodies, solids.bodies, normals, strict=True)
+    ]
+    return replace(solids, bodies=smooth), reports
 
 
-def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any]]:
+def _fill(body: SoftBody, surface: SurfaceMesh, touches: bool) -> tuple[SoftBody, dict[str, Any]]:
     try:
         mesh = tetrahedralize(
             surface.vertices, surface.triangles, surface.method, surface.edge_length
@@ -53,9 +72,16 @@ def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any
     except SceneError as error:
         raise SceneError(f"{body.name}: {error}") from error
     report = report_mesh(mesh, surface.vertices, surface.triangles)
-    skin = body.skin or Skin(surface.vertices)
-    summary = {"name": body.name, **asdict(report), "summary": str(report)}
-    return replace(body, mesh=mesh, skin=skin), summary
+    body = replace(body, mesh=mesh, skin=body.skin or Skin(surface.vertices))
+    seen = ContactSurface(surface.vertices, surface.triangles)
+    body, verdict = with_touching_surfaces(body, seen, touches)
+    summary = {
+        "name": body.name,
+        **asdict(report),
+        "summary": f"{report}; {verdict}",
+        "touching": str(verdict),
+    }
+    return body, summary
 
 
 def _touching(body: SoftBody) -> SoftBody:
@@ -68,6 +94,12 @@ def _touching(body: SoftBody) -> SoftBody:
     if len(touching.triangles) == len(boundary.triangles):
         return body
     return replace(body, contact_surface=touching)
+
+
+def _skin_normals(skin: Skin | None, surface: SurfaceMesh | TetMesh) -> Normals:
+    if skin is None or not isinstance(surface, SurfaceMesh):
+        return None
+    return outward_normals(skin.points, surface.vertices, surface.triangles)
 
 
 def _embed_skin(body: SoftBody) -> SoftBody:
@@ -89,6 +121,18 @@ def _embed_skin(body: SoftBody) -> SoftBody:
     if skin.pin_path is not None:
         path = transfer_path(skin.points[skin.pinned], skin.pin_path, mesh.vertices[pinned])
     return replace(body, skin=embedded, pinned=pinned, pin_path=path)
+
+
+def _smooth(body: SoftBody, normals: Normals) -> SoftBody:
+    """The body with the Phong deformation of its skin."""
+    skin, mesh = body.skin, body.mesh
+    if skin is None or skin.embedding is None or not isinstance(mesh, TetMesh):
+        return body
+    held = np.zeros(len(mesh.vertices), dtype=bool)
+    if body.pinned is not None:
+        held[body.pinned] = True
+    phong = embed_smoothly(mesh, skin.points, skin.embedding, normals, held)
+    return replace(body, skin=replace(skin, phong=phong))
 
 
 def _pin_attached(scene: Scene) -> Scene:

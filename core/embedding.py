@@ -17,8 +17,10 @@ from .tetrahedralizers.triangle_distance import point_triangle_distance
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-_INSIDE = -1e-9  # barycentric coordinates of a point on a face, after rounding
-_BESIDE = -0.5  # of a point that follows a tet of its own part
+#: Barycentric coordinates of a point on a face, after rounding.
+INSIDE = -1e-9
+# The least of a point that follows a tet of its own part.
+_BESIDE = -0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,17 +28,23 @@ class Embedding:
     """For each of V points, the tet vertices it follows and with what weights.
 
     Attributes:
-        indices: (V, 4) vertices of the tet, int32.
-        weights: (V, 4) barycentric coordinates, which sum to one; negative ones extrapolate.
+        indices: (V, K) vertices, int32: the four of one tet, or more of several.
+        weights: (V, K) which sum to one. In a tet they are barycentric coordinates, and negative
+            ones extrapolate.
     """
 
     indices: NDArray[np.int32]
     weights: FloatArray
 
+    def of(self, points: IndexArray) -> Embedding:
+        """That of some of the points."""
+        return Embedding(self.indices[points], self.weights[points])
+
     def interpolate(self, positions: ArrayLike) -> FloatArray:
         """The points (V, 3) for tet mesh vertices at `positions` (N, 3), same unit."""
-        corners = np.asarray(positions, dtype=np.float64)[self.indices]
-        points: FloatArray = np.einsum("va,vai->vi", self.weights, corners)
+        corners = np.take(np.asarray(positions, dtype=np.float64), self.indices, axis=0)
+        # Of many columns more than twice as quick as einsum.
+        points: FloatArray = np.matmul(self.weights[:, None], corners)[:, 0]
         return points
 
 
@@ -85,7 +93,7 @@ def _find_containing(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> No
     for tet, row in PointGrid(points[lost], mesh.edge_length).pairs(low, high):
         point = lost[row]
         least = _barycentric(mesh, tet, points[point]).min(axis=1)
-        inside = least >= _INSIDE
+        inside = least >= INSIDE
         point, tet, _ = _best(point[inside], tet[inside], -least[inside])
         owner[point] = tet
 

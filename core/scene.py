@@ -5,18 +5,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import checks
 from .checks import Vector
-from .contact_settings import Attachment, Collider, Contact, ContactSurface, check_friction
+from .contact_settings import (
+    Attachment,
+    Collider,
+    Contact,
+    ContactSurface,
+    TouchingChoice,
+    check_friction,
+)
 from .embedding import Embedding
 from .errors import SceneError
 from .materials import Material, StableNeoHookean
 from .materials.material import PARAMETERS
+from .schema import IF_THERE
 from .tet_mesh import TetMesh
 
 
@@ -52,17 +60,39 @@ class Skin:
         pinned: indices of points to be held; the tets around them are held with them.
         pin_path: (T, P, 3) positions of the pinned points at the start and after each frame,
             or None when they stay where they are.
-        embedding: the points in the tetrahedra of the body, once it has them.
+        embedding: the points in the tetrahedra of the body, once it has them: which of these are
+            pinned with a point.
+        phong: how the points are seen to move, by Phong deformation; None is by their tets alone.
     """
 
     points: NDArray[np.float64]
     pinned: NDArray[np.int32] | None = None
     pin_path: NDArray[np.float64] | None = None
     embedding: Embedding | None = None
+    phong: Embedding | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.points = checks.positions(self.points, "the skin")
         self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, len(self.points))
+
+    def seen_at(
+        self, positions: NDArray[np.floating[Any]], ground: float | None
+    ) -> NDArray[np.float64]:
+        """(V, 3) where the points are seen, once they are embedded, in metres.
+
+        Args:
+            positions: (N, 3) of the tet vertices.
+            ground: its height. What the tets alone carry above it is not seen below.
+        """
+        assert self.embedding is not None
+        if self.phong is None:
+            return self.embedding.interpolate(positions)
+        points = self.phong.interpolate(positions)
+        below = np.flatnonzero(points[:, 2] < (-np.inf if ground is None else ground))
+        if ground is not None and len(below):
+            carried = self.embedding.of(below).interpolate(positions)[:, 2]
+            points[below, 2] = np.maximum(points[below, 2], np.minimum(carried, ground))
+        return points
 
 
 @dataclass(eq=False)
@@ -88,7 +118,10 @@ class SoftBody:
         skin: points that follow the body.
         friction: static Coulomb coefficient where it touches others; None is the contact's.
         kinetic_friction: once it slides; None is the static one.
-        contact_surface: what touches; None is the boundary of the tetrahedra.
+        touching: what of a body made of a surface touches others and the ground: the ``mesh`` that
+            is seen, the boundary of its ``tetrahedra``, or ``automatic``, the mesh where it can.
+        contact_surface: what touches others; None is the boundary of the tetrahedra.
+        seen_surface: what the ground and spheres meet; None is the vertices of the tetrahedra.
         self_contact: whether it touches itself, where the contact has bodies do.
         name: what messages call it.
     """
@@ -106,7 +139,9 @@ class SoftBody:
     skin: Skin | None = None
     friction: float | None = None
     kinetic_friction: float | None = None
+    touching: TouchingChoice = "automatic"
     contact_surface: ContactSurface | None = None
+    seen_surface: ContactSurface | None = None
     self_contact: bool = True
     name: str = "Soft body"
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from .errors import DamageError, JobError
 from .files import read_arrays, read_json, write_arrays, write_json
 from .materials import MODELS
 from .scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
-from .schema import check_members
+from .schema import IF_THERE, check_members
 from .tet_mesh import TetMesh
 
 Arrays = dict[str, NDArray[Any]]
@@ -90,7 +90,7 @@ def encode(value: Any, key: str, arrays: Arrays) -> Any:
     if isinstance(value, TetMesh):
         members = {"vertices": value.vertices, "tets": value.tets, "fill": value.fill}
     elif is_dataclass(value):
-        members = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+        members = {f.name: getattr(value, f.name) for f in fields(value) if _is_written(f, value)}
     else:
         return value.item() if isinstance(value, np.generic) else value
     inside = {name: encode(item, f"{key}/{name}", arrays) for name, item in members.items()}
@@ -109,6 +109,12 @@ def decode(value: Any, arrays: Arrays) -> Any:
     kind = _TYPES[value["type"]]
     check_members(kind, members)
     return kind(**members)
+
+
+def _is_written(member: Field[Any], value: Any) -> bool:
+    """Of what newer versions know, only what is there: an older scene keeps its digest."""
+    is_left_out = member.metadata.get(IF_THERE, False) and getattr(value, member.name) is None
+    return member.init and not is_left_out
 
 
 def _reason(error: Exception) -> str:

@@ -11,6 +11,10 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+#: In the metadata of a dataclass's member: one that is not written where it is None, so that what
+#: was written before there was such a member is what is written now.
+IF_THERE = "if_there"
+
 
 def check_members(kind: type, members: Mapping[str, object]) -> None:
     """Checks values against the annotations of a dataclass.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import files, scene_file
+from ..embedding import Embedding
 from ..errors import DamageError, JobError
 from ..intersection_report import IntersectionReport
 from ..scene import Scene, SoftBody
@@ -131,13 +132,14 @@ class Job:
     def _check_embedding(self, body: SoftBody) -> None:
         if not isinstance(body.mesh, TetMesh):
             raise DamageError(self._solids_path, f"{body.name} has no tetrahedra")
-        for surface in (body.skin, body.contact_surface):
-            embedding = None if surface is None else surface.embedding
-            if surface is not None and embedding is not None:
-                shape, count = (len(surface.points), 4), len(body.mesh.vertices)
-                fits = embedding.indices.shape == embedding.weights.shape == shape
-                if not fits or ((embedding.indices < 0) | (embedding.indices >= count)).any():
-                    raise DamageError(self._solids_path, f"{body.name} does not fit its surface")
+        count = len(body.mesh.vertices)
+        for surface in (body.skin, body.contact_surface, body.seen_surface):
+            if surface is None or surface.embedding is None:
+                continue
+            if not _fits(surface.embedding, len(surface.points), count, 4):
+                raise DamageError(self._solids_path, f"{body.name} does not fit its surface")
+        if body.skin is not None and not _fits(body.skin.phong, len(body.skin.points), count):
+            raise DamageError(self._solids_path, f"{body.name} does not fit its surface")
 
     @property
     def _solids_path(self) -> Path:
@@ -221,13 +223,16 @@ class Job:
 
     def skin_positions(self, index: int) -> Iterator[NDArray[np.float64]]:
         """(V, 3) positions of the skin of each body after frame ``index``, in metres."""
-        frame = self.read_frame(index)
+        frame, ground = self.read_frame(index), self.solids.ground
+        height = None if ground is None else ground.height
         start = 0
         for body, mesh in self._meshes():
             positions = frame[start : start + len(mesh.vertices)]
             start += len(mesh.vertices)
-            embedding = body.skin.embedding if body.skin else None
-            yield positions if embedding is None else embedding.interpolate(positions)
+            if body.skin is None or body.skin.embedding is None:
+                yield positions
+            else:
+                yield body.skin.seen_at(positions, height)
 
     def _meshes(self) -> Iterator[tuple[SoftBody, TetMesh]]:
         for body in self.solids.bodies:
@@ -326,3 +331,15 @@ class Job:
             if match is not None and int(match[1]) > frame:
                 files.remove(path)
         log.truncate_after(self.log_path, frame)
+
+
+def _fits(
+    embedding: Embedding | None, points: int, vertices: int, width: int | None = None
+) -> bool:
+    """Whether an embedding, where there is one, is of so many points in so many tet vertices."""
+    if embedding is None:
+        return True
+    indices, shape = embedding.indices, embedding.weights.shape
+    if indices.shape != shape or len(shape) != 2 or len(indices) != points:
+        return False
+    return width in (None, shape[1]) and not ((indices < 0) | (indices >= vertices)).any()
