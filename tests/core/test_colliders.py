@@ -252,7 +252,8 @@ def test_tets_that_stand_out_of_a_surface_may_stand_into_the_sphere(make_block) 
     start = float(simulator.state.positions[2].max())
     for frame in simulator.run(12):
         assert closest() > 0.5 - 1e-9
-        assert float(frame.positions[0][:, 2].max()) < start + 0.01
+        # It may topple, but is not flung.
+        assert float(frame.positions[0][:, 2].max()) < start + 0.05
 
 
 @pytest.mark.parametrize("as_surface", [True, False])
