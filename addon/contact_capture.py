@@ -39,7 +39,9 @@ def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bo
         return True
     own = scene.supple
     is_bouncy = own.use_ground and own.ground_response == "projection"
-    return own.self_contact and not is_bouncy and not solver_environment.why_no_contact()
+    # Without compiled loops, to look whether anything is near takes longer than all else.
+    has_solver = all(solver_environment.may_have(package) for package in ("ipctk", "numba"))
+    return own.self_contact and not is_bouncy and has_solver
 
 
 def check_integrators(scene: bpy.types.Scene, objects: Objects) -> None:

@@ -129,11 +129,7 @@ def why_no_contact() -> str:
 
     A Python named in the preferences is not looked into: its worker says what it lacks.
     """
-    environment = find()
-    if environment is None or named_python() is not None:
-        return ""
-    own = [] if environment.site is None else [str(environment.site)]
-    if PathFinder.find_spec("ipctk", [*own, *site.getsitepackages()]) is not None:
+    if may_have("ipctk"):
         return ""
     if not solver_packages.required_names()["ipctk"]:
         return (
@@ -145,6 +141,15 @@ def why_no_contact() -> str:
         f"Contact needs the package ipctk, which the solver does not have. {cure}, or set Contact "
         "to Never."
     )
+
+
+def may_have(package: str) -> bool:
+    """Whether the solver is not known to lack a package."""
+    environment = find()
+    if environment is None or named_python() is not None:
+        return True
+    own = [] if environment.site is None else [str(environment.site)]
+    return PathFinder.find_spec(package, [*own, *site.getsitepackages()]) is not None
 
 
 def can_install() -> bool:
