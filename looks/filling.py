@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,8 @@ Indices = NDArray[np.int64]
 LINES = 400
 #: Of a side: keeps the lines off vertices and edges that lie on a grid of their own.
 OFFSETS = (0.382, 0.618)
+#: Points along an edge of a tetrahedron.
+SPREAD = 4
 #: In cells: closer than this is on the tetrahedra.
 ON_SURFACE_CELLS = 1e-3
 #: In cells: farther is not looked for.
@@ -41,17 +44,14 @@ EVERYWHERE = Region()
 
 
 def enclosed_volume(
-    vertices: ArrayLike,
-    triangles: ArrayLike,
-    region: Region = EVERYWHERE,
-    overlaps: bool = False,
+    vertices: ArrayLike, triangles: ArrayLike, region: Region = EVERYWHERE
 ) -> float:
-    """What closed surfaces enclose within a region, in m³, summed along lines.
+    """What closed surfaces enclose within a region, in m³, summed along lines. What lies in two
+    shells counts once.
 
     Args:
         vertices: (V, 3) in metres.
         triangles: (T, 3), counter-clockwise seen from outside.
-        overlaps: count what lies in two shells twice; else once.
     """
     points = np.asarray(vertices, dtype=np.float64)
     corners = points[np.asarray(triangles, dtype=np.int64)]
@@ -68,8 +68,7 @@ def enclosed_volume(
     layers = np.cumsum(-sign) - _before_each_line(line, -sign)
     ends = np.clip(height, low[2], high[2])
     spans = np.diff(ends) * (np.diff(line) == 0)
-    weights = layers[:-1] if overlaps else (layers[:-1] >= 1)
-    return float((spans * weights).sum()) * side * side
+    return float((spans * (layers[:-1] >= 1)).sum()) * side * side
 
 
 def _hits(
@@ -111,6 +110,18 @@ def _before_each_line(line: Indices, steps: Indices) -> Indices:
     starts = np.flatnonzero(np.diff(line, prepend=line[0] - 1))
     before = np.concatenate([[0], np.cumsum(steps)])[starts]
     return np.repeat(before, np.diff(starts, append=len(line)))
+
+
+def material_volume(mesh: TetMesh, region: Region = EVERYWHERE) -> float:
+    """Of what tetrahedra are filled with at rest, within a region, in m³. Of tets on its bounds
+    points spread over them say how much."""
+    steps = np.array(
+        [p for p in itertools.product(range(SPREAD), repeat=4) if sum(p) == SPREAD - 1], dtype=float
+    )
+    shares = (steps + 0.25) / SPREAD
+    points = np.einsum("pa,mai->mpi", shares, mesh.vertices[mesh.tets])
+    is_inside = ((points >= region.low) & (points <= region.high)).all(axis=2)
+    return float((mesh.material_volumes * is_inside.mean(axis=1)).sum())
 
 
 def distances_outside(mesh: TetMesh, points: ArrayLike) -> Points:
