@@ -21,6 +21,7 @@ from .surface_normals import outward_normals
 from .tet_mesh import TetMesh
 from .tetrahedralizers import tetrahedralize
 from .tetrahedralizers.report import report as report_mesh
+from .uncrossed_surface import boundary_surface, without_crossings
 
 Normals = NDArray[np.float64] | None
 
@@ -46,6 +47,8 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
             check_clear_of(body.name, surface.vertices, surface.triangles, scene.spheres)
             body, report = _fill(body, surface)
             reports.append(report)
+            if scene.contact is not None:
+                body = _touching(body)
         normals.append(_skin_normals(body.skin, surface))
         bodies.append(_embed_skin(body))
     solids = _pin_attached(replace(scene, bodies=bodies))
@@ -76,6 +79,18 @@ def _skin_normals(skin: Skin | None, surface: SurfaceMesh | TetMesh) -> Normals:
     if skin is None or not isinstance(surface, SurfaceMesh):
         return None
     return outward_normals(skin.points, surface.vertices, surface.triangles)
+
+
+def _touching(body: SoftBody) -> SoftBody:
+    """The body with a boundary of its tetrahedra that can touch, where these overlap."""
+    mesh = body.mesh
+    if body.contact_surface is not None or not isinstance(mesh, TetMesh) or mesh.fill is None:
+        return body
+    boundary = boundary_surface(mesh)
+    touching = without_crossings(boundary)
+    if len(touching.triangles) == len(boundary.triangles):
+        return body
+    return replace(body, contact_surface=touching)
 
 
 def _embed_skin(body: SoftBody) -> SoftBody:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import SceneError
 from .tet_mesh import FACES, TetMesh
 from .tetrahedralizers.point_grid import PointGrid
+from .tetrahedralizers.tets_around import TetsAround
 from .tetrahedralizers.triangle_distance import point_triangle_distance
 
 FloatArray = NDArray[np.float64]
@@ -18,6 +19,7 @@ IndexArray = NDArray[np.intp]
 
 #: Barycentric coordinates of a point on a face, after rounding.
 INSIDE = -1e-9
+_BESIDE = -0.5  # of a point that follows a tet of its own part
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,9 @@ def embed(mesh: TetMesh, points: ArrayLike) -> Embedding:
 
     A point inside a tet follows that tet. A point outside all of them follows one close by: the
     one with the smallest sum of distance, over the mesh's edge length, and of extrapolation, its
-    most negative barycentric coordinate. Affine motions of the mesh are reproduced exactly.
+    most negative barycentric coordinate. Where the mesh knows what surface it was made from, points
+    close to that follow tets that it runs through: where tets overlap, those of its side of a gap.
+    Affine motions of the mesh are reproduced exactly.
 
     Raises:
         SceneError: a point is not finite.
@@ -59,21 +63,34 @@ def embed(mesh: TetMesh, points: ArrayLike) -> Embedding:
     if not np.isfinite(positions).all():
         broken = int((~np.isfinite(positions).all(axis=1)).argmax())
         raise SceneError(f"Vertex {broken} is not at a finite position; move or delete it.")
-    owner = np.full(len(positions), -1)
+    owner = _of_own_part(mesh, positions)
     _find_containing(mesh, positions, owner)
     _find_close(mesh, positions, owner)
     weights = _barycentric(mesh, owner, positions)
     return Embedding(mesh.tets[owner].astype(np.int32), weights)
 
 
+def _of_own_part(mesh: TetMesh, points: FloatArray) -> IndexArray:
+    """The owner of each point on or close to the surface that the tets were made from, among the
+    tets around what of it is closest; -1 of others."""
+    if mesh.surface_tets is None or len(points) == 0:
+        return np.full(len(points), -1)
+    around = TetsAround(mesh.tets, len(mesh.vertices))
+    near = mesh.surface_tets.beside(points)
+    owner, least = around.locate(mesh.vertices, mesh.tets, points, near)
+    return np.where(least > _BESIDE, owner, -1)
+
+
 def _find_containing(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
-    """Set the owner of each point that lies in a tet."""
-    if len(points) == 0:
+    """Set the owner of each remaining point that lies in a tet."""
+    lost = np.flatnonzero(owner < 0)
+    if len(lost) == 0:
         return
     corners = mesh.vertices[mesh.tets]
     slack = 1e-9 * mesh.edge_length
     low, high = corners.min(axis=1) - slack, corners.max(axis=1) + slack
-    for tet, point in PointGrid(points, mesh.edge_length).pairs(low, high):
+    for tet, row in PointGrid(points[lost], mesh.edge_length).pairs(low, high):
+        point = lost[row]
         least = _barycentric(mesh, tet, points[point]).min(axis=1)
         inside = least >= INSIDE
         point, tet, _ = _best(point[inside], tet[inside], -least[inside])
@@ -82,6 +99,8 @@ def _find_containing(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> No
 
 def _find_close(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
     """Set the owner of the remaining points, looking farther and farther for a tet."""
+    if (owner >= 0).all():
+        return
     on_surface = np.zeros(len(mesh.vertices), dtype=bool)
     on_surface[mesh.surface] = True
     tets = np.flatnonzero(on_surface[mesh.tets].any(axis=1))

@@ -88,7 +88,7 @@ def encode(value: Any, key: str, arrays: Arrays) -> Any:
     if isinstance(value, (list, tuple)):
         return [encode(item, f"{key}/{index}", arrays) for index, item in enumerate(value)]
     if isinstance(value, TetMesh):
-        members = {"vertices": value.vertices, "tets": value.tets}
+        members = {"vertices": value.vertices, "tets": value.tets, "fill": value.fill}
     elif is_dataclass(value):
         members = {f.name: getattr(value, f.name) for f in fields(value) if _is_written(f, value)}
     else:

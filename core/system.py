@@ -20,6 +20,7 @@ from .potentials import Elasticity, Gravity, LinearElasticity, Potential, Viscos
 from .scene import Scene
 from .start_shape import start_positions, tet_mesh_of
 from .state import Energies, State
+from .tet_mesh import TetMesh
 
 
 class System:
@@ -244,15 +245,20 @@ class System:
         """Of the tets of one model, zero where their body has none."""
         counts = [len(self.meshes[index].tets) for index in indices]
         rate, shear = (
-            self._tensor(np.repeat([getattr(self.bodies[i], name) for i in indices], counts))
+            np.repeat([getattr(self.bodies[i], name) for i in indices], counts)
             for name in ("stiffness_damping", "viscosity")
         )
+        fill = np.concatenate([_fill(self.meshes[i]) for i in indices])
+        rates, shears = self._tensor(rate), self._tensor(fill * shear)
         material = elasticity.material
-        return Viscosity(elasticity.tets, rate * material.mu + shear, rate * material.lam)
+        return Viscosity(elasticity.tets, rates * material.mu + shears, rates * material.lam)
 
     def _elasticity(self, indices: list[int]) -> Elasticity:
         material = self._merged_material(
-            [(self.bodies[i].material, len(self.meshes[i].tets)) for i in indices]
+            [
+                (_filled(self.bodies[i].material, self.meshes[i]), len(self.meshes[i].tets))
+                for i in indices
+            ]
         )
         meshes = [(self._starts[i], self.meshes[i]) for i in indices]
         kind = LinearElasticity if isinstance(material, Linear) else Elasticity
@@ -272,3 +278,15 @@ class System:
                 ]
                 merged[name] = self._tensor(np.concatenate(parts))
         return replace(materials[0][0], **merged)
+
+
+def _fill(mesh: TetMesh) -> NDArray[np.float64]:
+    """(M,) fraction of each tet that is material."""
+    return np.ones(len(mesh.tets)) if mesh.fill is None else mesh.fill
+
+
+def _filled(material: Material, mesh: TetMesh) -> Material:
+    """The material, as much softer in each tet as that is empty."""
+    if mesh.fill is None:
+        return material
+    return replace(material, young=np.asarray(material.young) * mesh.fill)

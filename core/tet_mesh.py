@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import SceneError
+
+if TYPE_CHECKING:
+    from .tetrahedralizers.ownership import SurfaceTets
 
 # A tet flatter than this fraction of its longest edge cubed has no usable shape gradient.
 DEGENERATE_VOLUME = 1e-10
@@ -24,13 +27,18 @@ class TetMesh:
     Args:
         vertices: (N, 3) rest positions in metres.
         tets: (M, 4) vertex indices; tets of negative volume are reoriented.
+        fill: (M,) fraction of each tet that is material, where not all is; its mass and stiffness
+            are that much of a full one's. Tets that are partly filled may overlap.
 
     Raises:
         SceneError: on a value that is not finite, an index out of range, a flat tet, a tet that is
-            there twice, a face of three tets, or a vertex that no tet uses.
+            there twice, a face of three full tets, a vertex that no tet uses, or a fraction that is
+            not above 0.
     """
 
-    def __init__(self, vertices: ArrayLike, tets: ArrayLike) -> None:
+    def __init__(
+        self, vertices: ArrayLike, tets: ArrayLike, fill: NDArray[np.float64] | None = None
+    ) -> None:
         self.vertices: NDArray[np.float64] = np.ascontiguousarray(vertices, dtype=np.float64)
         indices = np.asarray(tets)
         _check_arrays(self.vertices, indices)
@@ -39,9 +47,19 @@ class TetMesh:
         _check_volumes(self.vertices, self.tets, volumes)
         inverted = volumes < 0
         self.tets[inverted, 2:] = self.tets[inverted, :1:-1]
-        _check_shared(self.tets)
+        _check_shared(self.tets, may_overlap=fill is not None)
         #: (M,) rest volumes in cubic metres.
         self.rest_volumes: NDArray[np.float64] = np.abs(volumes)
+        #: (M,) as given, or None.
+        self.fill = None if fill is None else _checked_fill(fill, len(self.tets))
+        #: The tets that the surface it was made from runs through, where they may overlap. No file
+        #: keeps it.
+        self.surface_tets: SurfaceTets | None = None
+
+    @property
+    def material_volumes(self) -> NDArray[np.float64]:
+        """(M,) of the material in each tet at rest, in cubic metres."""
+        return self.rest_volumes if self.fill is None else self.fill * self.rest_volumes
 
     @cached_property
     def shape_gradients(self) -> NDArray[np.float64]:
@@ -89,7 +107,7 @@ class TetMesh:
 
     def lumped_mass(self, density: float) -> NDArray[np.float64]:
         """(N,) vertex masses in kg: a quarter of each tet's mass to each of its corners."""
-        quarters = np.repeat(density * self.rest_volumes / 4.0, 4)
+        quarters = np.repeat(density * self.material_volumes / 4.0, 4)
         return _sum_at(self.tets, quarters, len(self.vertices))
 
 
@@ -158,8 +176,17 @@ def _check_volumes(
         )
 
 
-def _check_shared(tets: NDArray[np.int32]) -> None:
-    """Two tets are never the same, and a face belongs to two at most."""
+def _checked_fill(fill: NDArray[np.float64], tets: int) -> NDArray[np.float64]:
+    fractions = np.ascontiguousarray(fill, dtype=np.float64)
+    if fractions.shape != (tets,) or not (np.isfinite(fractions) & (fractions > 0.0)).all():
+        raise SceneError(
+            f"Tet mesh: what of each tet is filled must be {tets} numbers above 0, one a tet."
+        )
+    return fractions
+
+
+def _check_shared(tets: NDArray[np.int32], may_overlap: bool) -> None:
+    """Two tets are never the same, and a face belongs to two at most, where none overlap."""
     order, starts = _equal_rows(tets)
     again = np.diff(starts, append=len(order)) > 1
     if again.any():
@@ -168,6 +195,8 @@ def _check_shared(tets: NDArray[np.int32]) -> None:
             f"Tet mesh: tets {first} and {second} have the same four vertices "
             f"({int(len(tets) - len(starts))} such tets); keep one of them."
         )
+    if may_overlap:
+        return
     order, starts = _equal_rows(tets[:, FACES].reshape(-1, 3))
     counts = np.diff(starts, append=len(order))
     if (counts > 2).any():

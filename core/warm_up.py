@@ -40,6 +40,7 @@ Piece = Callable[[], None]
 def prepare_for(scene: Scene) -> None:
     """Loads and compiles what most simulations of such a scene need."""
     _prepare(_say_when_compiling)
+    _prepare(_tetrahedra)
     _prepare(_steps)
     if scene.contact is not None:
         _prepare(_clearance)
@@ -52,6 +53,7 @@ def prepare_everything(wanted: threading.Event) -> None:
     """Loads and compiles what simulations need, until ``wanted`` is set."""
     for piece in (
         _say_when_compiling,
+        _tetrahedra,
         _steps,
         _clearance,
         _contact,
@@ -150,6 +152,15 @@ def _fingerprint() -> str:
 
 
 # The tiny scenes
+
+
+def _tetrahedra() -> None:
+    from .embedding import embed
+    from .tetrahedralizers import tetrahedralize
+
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    triangles = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    embed(tetrahedralize(corners, triangles, edge_length=0.9), corners)
 
 
 def _steps() -> None:

@@ -15,7 +15,7 @@ from ..tet_mesh import TetMesh
 from .candidates import Candidates
 from .clearance_kernels import bends, least_room, own_way, stay_apart
 from .detection import MARGIN, PAIRS_PER_THREAD, SHARES, Detection
-from .detection_kernels import Stencils
+from .detection_kernels import CandidateStencils
 from .distance import contact_distances
 from .surface import CollisionSurface
 from .topology import Points, Values
@@ -190,6 +190,8 @@ class Clearance:
         least_room(stencils, points, surface.rest, surface.object_of, self._distances, rooms)
         return float(rooms.min())
 
-    def _stencils(self, found: Candidates) -> Stencils:
+    def _stencils(self, found: Candidates) -> CandidateStencils:
         surface = self.surface
-        return Stencils(found.edge_edges, found.face_vertices, surface.edges, surface.triangles)
+        return CandidateStencils(
+            found.edge_edges, found.face_vertices, surface.edges, surface.triangles
+        )

@@ -116,7 +116,8 @@ def _rows(
 def _places(body: SoftBody, points: NDArray[np.float64]) -> Embedding:
     """Points (A, 3) among the tetrahedra of a body as it starts."""
     try:
-        return embed(TetMesh(start_positions(body), tet_mesh_of(body).tets), points)
+        mesh = tet_mesh_of(body)
+        return embed(TetMesh(start_positions(body), mesh.tets, mesh.fill), points)
     except SceneError as error:
         raise SceneError(
             f"{body.name}: nothing can be attached to the shape it starts in ({error})"

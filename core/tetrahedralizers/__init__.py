@@ -4,16 +4,25 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
 from ..tet_mesh import TetMesh
 from .ftetwild import mesh_ftetwild
-from .lattice import mesh_lattice
 from .surface import check_surface, default_edge_length, is_tetrahedron
 from .tetgen import mesh_tetgen
 
-METHODS = {"lattice": mesh_lattice, "ftetwild": mesh_ftetwild, "tetgen": mesh_tetgen}
+
+def _mesh_lattice(
+    vertices: NDArray[np.float64], triangles: NDArray[np.intp], edge_length: float
+) -> TetMesh:
+    # Its loops and graphs want packages that Blender itself does not have.
+    from .lattice import mesh_lattice
+
+    return mesh_lattice(vertices, triangles, edge_length)
+
+
+METHODS = {"lattice": _mesh_lattice, "ftetwild": mesh_ftetwild, "tetgen": mesh_tetgen}
 
 
 def tetrahedralize(

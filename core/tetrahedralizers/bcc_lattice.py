@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Body-centred-cubic lattice of unit cubic edge: its nodes, edges and tetrahedra.
+"""Body-centred-cubic lattice of unit cubic edge: its nodes and tetrahedra.
 
 Two interleaved cubic grids of the same shape: corners at (i, j, k) and centres half a cell
 further along each axis. Node numbers run over the corners first, then over the centres.
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
+# So that faces of cells do not lie in those of a body.
+_OFF_CENTRE = np.array([1.3e-3, 0.7e-3, 1.1e-3])
 # A cell face normal to axis 0, 1, 2: its corners in cyclic order.
 _FACE_CORNERS = [
     [(1, 0, 0), (1, 1, 0), (1, 1, 1), (1, 0, 1)],
@@ -32,39 +34,15 @@ class BccLattice:
 
     @classmethod
     def around(cls, low: NDArray[np.float64], high: NDArray[np.float64]) -> BccLattice:
-        """The lattice that covers a box (3,), (3,) with a cell to spare, centred on it."""
+        """The lattice that covers a box (3,), (3,) with a cell to spare, all but centred on it."""
         half = np.ceil(0.5 * (high - low)).astype(int) + 1
         shape = (int(2 * half[0] + 1), int(2 * half[1] + 1), int(2 * half[2] + 1))
-        return cls(0.5 * (low + high) - half, shape)
+        return cls(0.5 * (low + high) - half + _OFF_CENTRE, shape)
 
     def nodes(self) -> NDArray[np.float64]:
         """(N, 3) node positions, N twice the product of `shape`."""
         corners = np.indices(self.shape).reshape(3, -1).T + self.origin
         return np.concatenate([corners, corners + 0.5])
-
-    def interpolate(self, values: FloatArray, points: FloatArray) -> FloatArray:
-        """(P,) values (N,) at points (P, 3): the mean of the trilinear ones on the two grids."""
-        total = np.zeros(len(points))
-        for grid in (0, 1):
-            local = np.clip(points - self.origin - 0.5 * grid, 0.0, np.array(self.shape) - 1.001)
-            cell = local.astype(np.intp)
-            fraction = local - cell
-            base = np.ravel_multi_index(tuple(cell.T), self.shape)
-            for offset in np.ndindex(2, 2, 2):
-                weight = np.where(np.array(offset) == 1, fraction, 1.0 - fraction).prod(axis=1)
-                total += 0.5 * weight * values[base + self._shift(grid, offset)]
-        return total
-
-    def short_edges(self, wanted: NDArray[np.bool_]) -> IndexArray:
-        """(E, 2) corner to centre, sqrt(3)/2 long, of which exactly one end is `wanted` (N,)."""
-        offsets = np.indices((2, 2, 2)).reshape(3, -1).T
-        return self._crossing(wanted, [(0, tuple(o), 1, (0, 0, 0), (1, 1, 1)) for o in offsets])
-
-    def long_edges(self, wanted: NDArray[np.bool_]) -> IndexArray:
-        """(E, 2) between neighbours of one grid, 1 long, of which exactly one end is `wanted`."""
-        steps = [tuple(step) for step in np.eye(3, dtype=int)]
-        pairs = [(grid, (0, 0, 0), grid, step, step) for grid in (0, 1) for step in steps]
-        return self._crossing(wanted, pairs)
 
     def tets(self, wanted: NDArray[np.bool_]) -> IndexArray:
         """(M, 4) tets with a `wanted` (N,) node: two centres, then an edge of the face between."""
@@ -82,17 +60,6 @@ class BccLattice:
                 cell = np.flatnonzero(np.broadcast_to(use, self._extent(reach)))
                 base = self._number(cell, reach)
                 found.append(np.stack([base + self._shift(*corner) for corner in corners], axis=1))
-        return np.concatenate(found)
-
-    def _crossing(self, wanted: NDArray[np.bool_], pairs: list[tuple]) -> IndexArray:  # type: ignore[type-arg]
-        found = []
-        for grid_a, offset_a, grid_b, offset_b, reach in pairs:
-            differ = self._window(wanted, grid_a, offset_a, reach) != self._window(
-                wanted, grid_b, offset_b, reach
-            )
-            base = self._number(np.flatnonzero(differ), reach)
-            ends = (base + self._shift(grid_a, offset_a), base + self._shift(grid_b, offset_b))
-            found.append(np.stack(ends, axis=1))
         return np.concatenate(found)
 
     def _extent(self, reach: tuple[int, int, int]) -> tuple[int, ...]:

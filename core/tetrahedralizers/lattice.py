@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tetrahedralizes any triangles: a lattice clipped to the surface, thin parts thickened.
-
-Inside is where the generalized winding number exceeds one half, so the surface may be open,
-intersect itself, consist of several shells or be inside out.
-"""
+"""Tetrahedralizes any triangles: all cells of a lattice that hold something, drawn in close to the
+surface, each with the fraction of it that is material."""
 
 from __future__ import annotations
 
@@ -13,50 +10,60 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from ..tet_mesh import TetMesh
 from .bcc_lattice import BccLattice
-from .isosurface_stuffing import stuff
+from .cell_fill import fill_fractions
+from .cells import Cells, find_cells
 from .orientation import orient_consistently
-from .point_grid import PointGrid
-from .smoothing import smooth
+from .ownership import SurfaceTets
+from .shrink_wrap import shrink_wrap
 from .subdivision import split_long_triangles
 from .tet_budget import check_budget
-from .triangle_distance import distance_to_triangles
-from .winding_number import winding_number
+from .tets_around import barycentric_maps
+from .virtual_nodes import copy_cells
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-_TETS_PER_CUBE = 12.0
+# The cubic edge of a cell whose six edges, two of length 1 and four of sqrt(3)/2, have the mean 1.
+_CUBIC_EDGE = 6.0 / (2.0 + 4.0 * 0.75**0.5)
+_TETS_PER_CUBE = 12.0 / _CUBIC_EDGE**3
 _MAX_TETS = 3_000_000
-
-# All in units of the edge length.
-_LONGEST_TRIANGLE = 0.75
-_BAND = 1.05  # no lattice edge is longer
-_PROBE = 0.5  # so far below the surface it should be solid
-_SOLID = 0.0
-_THICKNESS = 0.25  # on each side of a thin part
-_COVERED = 1.0  # a piece of surface is lost if it is farther than this from every vertex
-_UNSNAPPED = _BAND  # no node outside is farther, so all cuts are beyond the middle
-_GENEROUS_THICKNESS = 0.6  # a lattice node is never farther than 0.56
+_LONGEST_TRIANGLE = 0.75  # of a cell
+_ON_FACE = -1e-9
 
 
 def mesh_lattice(vertices: FloatArray, triangles: IndexArray, edge_length: float) -> TetMesh:
-    """Tets of about `edge_length` (m) in triangles (T, 3) over vertices (V, 3) (m).
+    """Tets of about `edge_length` (m) around triangles (T, 3) over vertices (V, 3) (m).
 
-    Parts thinner than the lattice become about one edge length thick.
+    Parts that are near but not joined get tets of their own, thin ones tets that are partly filled.
+    A surface without an inside becomes a sheet about one edge length thick.
 
     Raises:
         SceneError: `edge_length` is longer than the mesh, or so short that millions of tets fit.
     """
     check_budget(vertices, edge_length, _TETS_PER_CUBE, _MAX_TETS)
     _check_not_coarse(vertices, edge_length)
+    scale = _CUBIC_EDGE * edge_length
     centre = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
-    corners = ((vertices - centre) / edge_length)[orient_consistently(triangles)]
-    surface = split_long_triangles(corners, _LONGEST_TRIANGLE)
-    points = surface.reshape(-1, 3)
+    points = (vertices - centre) / scale
+    pieces = split_long_triangles(points[orient_consistently(triangles)], _LONGEST_TRIANGLE)
+    pieces = pieces[_have_area(pieces)]
+    if len(pieces) == 0:
+        raise SceneError("No face of the mesh has an area, so there is nothing to fill.")
+    number, corners = _number_corners(points, pieces)
     lattice = BccLattice.around(points.min(axis=0), points.max(axis=0))
-    positions, tets = _fill(lattice, surface)
-    rough = TetMesh(positions, tets)
-    return TetMesh(smooth(positions, rough.tets, rough.surface) * edge_length + centre, tets)
+    cells, mesh = copy_cells(find_cells(lattice, pieces, corners), corners)
+    row_tet = mesh.tet_of[cells.row_cell, cells.labels]
+    owner = _owners(cells, row_tet, corners, number)
+    owned = owner >= 0
+    positions = shrink_wrap(
+        mesh, row_tet, cells.triangles, cells.is_sheet, points[owned], owner[owned]
+    )
+    fill = fill_fractions(cells, mesh, positions)
+    solid = TetMesh(positions * scale + centre, mesh.tets, fill)
+    solid.surface_tets = SurfaceTets(
+        cells.centres * scale + centre, cells.triangles * scale + centre, row_tet
+    )
+    return solid
 
 
 def _check_not_coarse(vertices: FloatArray, edge_length: float) -> None:
@@ -68,66 +75,30 @@ def _check_not_coarse(vertices: FloatArray, edge_length: float) -> None:
         )
 
 
-def _fill(lattice: BccLattice, surface: FloatArray) -> tuple[FloatArray, IndexArray]:
-    """Thicken the parts too thin for the lattice, stuff it, and see that nothing got lost."""
-    nodes = lattice.nodes()
-    depth = _depth(nodes, surface)
-    thin = _is_thin(lattice, depth, surface)
-    if thin.any():
-        depth = _thicken(depth, _distance(nodes, surface[thin]), _THICKNESS)
-    positions, tets = stuff(lattice, depth)
-    lost = _nearest(surface.mean(axis=1), positions, _COVERED) > _COVERED
-    if lost.any():
-        depth = _thicken(depth, _distance(nodes, surface[lost]), _GENEROUS_THICKNESS)
-        positions, tets = stuff(lattice, depth)
-    return positions, tets
+def _have_area(triangles: FloatArray) -> NDArray[np.bool_]:
+    edges = triangles[:, 1:] - triangles[:, :1]
+    normals = np.cross(edges[:, 0], edges[:, 1])
+    solid: NDArray[np.bool_] = (normals**2).sum(axis=1) > 1e-24
+    return solid
 
 
-def _thicken(depth: FloatArray, distance: FloatArray, half_thickness: float) -> FloatArray:
-    """Make solid what is within `half_thickness`, so deep that stuffing cannot snap it away."""
-    thicker = np.maximum(depth, half_thickness - distance)
-    within = distance < half_thickness
-    thicker[within] = np.maximum(thicker[within], _UNSNAPPED)
-    return thicker
+def _number_corners(points: FloatArray, triangles: FloatArray) -> tuple[IndexArray, IndexArray]:
+    """(P,) number of the place of each point and (T, 3) of each corner: one a place."""
+    places = np.concatenate([points, triangles.reshape(-1, 3)])
+    _, number = np.unique(places, axis=0, return_inverse=True)
+    number = number.ravel()
+    return number[: len(points)], number[len(points) :].reshape(-1, 3)
 
 
-def _is_thin(lattice: BccLattice, depth: FloatArray, surface: FloatArray) -> NDArray[np.bool_]:
-    """Whether the lattice sees nothing solid below each triangle, on neither side of it."""
-    normal = np.cross(surface[:, 1] - surface[:, 0], surface[:, 2] - surface[:, 0])
-    length = np.sqrt((normal**2).sum(axis=1, keepdims=True))
-    step = _PROBE * normal / np.maximum(length, np.finfo(np.float64).tiny)
-    centre = surface.mean(axis=1)
-    below = np.maximum(
-        lattice.interpolate(depth, centre - step), lattice.interpolate(depth, centre + step)
-    )
-    thin: NDArray[np.bool_] = below < _SOLID
-    return thin
-
-
-def _depth(nodes: FloatArray, surface: FloatArray) -> FloatArray:
-    """Distance of nodes (N, 3) to the surface, cut off beyond the band; negative outside.
-
-    Across a hole, where there is no surface to be near, it follows the winding number.
-    """
-    numbers, faces = surface.reshape(-1, 3), np.arange(3 * len(surface)).reshape(-1, 3)
-    inside = np.abs(winding_number(nodes, numbers, faces)) - 0.5
-    across = np.minimum(2.0 * np.abs(inside), 1.0) * _BAND
-    depth: FloatArray = np.sign(inside) * np.minimum(_distance(nodes, surface), across)
-    return depth
-
-
-def _distance(nodes: FloatArray, surface: FloatArray) -> FloatArray:
-    faces = np.arange(3 * len(surface)).reshape(-1, 3)
-    return distance_to_triangles(nodes, surface.reshape(-1, 3), faces, _BAND)
-
-
-def _nearest(points: FloatArray, others: FloatArray, cutoff: float) -> FloatArray:
-    """Distance from points (P, 3) to the nearest of others (Q, 3); infinite beyond `cutoff`."""
-    distance = np.full(len(points), np.inf)
-    if len(points) == 0 or len(others) == 0:
-        return distance
-    for point, other in PointGrid(others, cutoff).pairs(points - cutoff, points + cutoff):
-        apart = np.sqrt(((points[point] - others[other]) ** 2).sum(axis=1))
-        np.minimum.at(distance, point, apart)
-    distance[distance > cutoff] = np.inf
-    return distance
+def _owners(
+    cells: Cells, row_tet: IndexArray, corners: IndexArray, number: IndexArray
+) -> IndexArray:
+    """(P,) the tet that each point of the surface lies in, -1 for those of no triangle."""
+    maps = barycentric_maps(cells.nodes, cells.tets[: cells.cut])[cells.row_cell]
+    owner = np.full(max(int(corners.max()), int(number.max())) + 1, -1)
+    for corner in (2, 1, 0):
+        place = cells.triangles[:, corner]
+        coordinates = np.einsum("kai,ki->ka", maps[:, :, :3], place) + maps[:, :, 3]
+        inside = coordinates.min(axis=1) >= _ON_FACE
+        owner[corners[cells.triangle[inside], corner]] = row_tet[inside]
+    return owner[number]

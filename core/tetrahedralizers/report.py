@@ -26,7 +26,7 @@ class MeshReport:
         minimum_quality: the worst tet's mean ratio, 1 for a regular tet, 0 for a flat one.
         minimum_dihedral: the smallest angle between two faces of a tet, in degrees.
         shortest_altitude: of any tet, in metres; the explicit time step is proportional to it.
-        volume: of all tets, in cubic metres.
+        volume: of the material in all tets, in cubic metres.
         surface_volume: inside the surface the tets were made from, in cubic metres; None where
             the surface is open.
     """
@@ -64,7 +64,7 @@ def report(mesh: TetMesh, vertices: ArrayLike, triangles: ArrayLike) -> MeshRepo
         minimum_quality=float(mean_ratios(mesh).min()),
         minimum_dihedral=float(dihedral_angles(mesh).min()),
         shortest_altitude=float(altitudes(mesh).min()),
-        volume=float(mesh.rest_volumes.sum()),
+        volume=float(mesh.material_volumes.sum()),
         surface_volume=_surface_volume(
             np.asarray(vertices, dtype=np.float64), np.asarray(triangles, dtype=np.intp)
         ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Moves vertices so that the flattest tets get thicker, keeping the surface where it is.
+"""Moves vertices so that the flattest tets get thicker, and others towards where they are to be.
 
 The longest stable explicit time step is proportional to the shortest altitude of a tet.
 """
@@ -14,37 +14,40 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.integer[Any]]
 
-_TARGET_ALTITUDE = 0.35
+_TARGET_ALTITUDE = 0.42
 _POWER = 4
-_SURFACE_STIFFNESS = 30.0
-_ITERATIONS = 12
+_STIFFNESS = 60.0
 _SMALLEST_STEP = 1e-3
 _LARGEST_MOVE = 0.4  # of the shortest altitude around a vertex
 
 
-def smooth(vertices: FloatArray, tets: IndexArray, surface: IndexArray) -> FloatArray:
+def smooth(
+    vertices: FloatArray,
+    tets: IndexArray,
+    targets: FloatArray,
+    quadrics: FloatArray,
+    iterations: int,
+) -> FloatArray:
     """Better positions for vertices (N, 3) of tets (M, 4) of positive volume.
 
-    All lengths are in units of the typical edge; `surface` (S, 3) holds the boundary triangles.
-    Minimises, by a few damped Newton steps with a block-diagonal Hessian,
+    All lengths are in units of the typical edge. Minimises, by so many damped Newton steps with a
+    block-diagonal Hessian,
 
         sum over altitudes of (target / altitude)^(2 p) + stiffness * sum over vertices of d^T Q d
 
-    with d the displacement of a vertex and Q the quadric of the surface around it (Garland and
-    Heckbert, "Surface simplification using quadric error metrics", 1997), so that surface
-    vertices slide along faces and creases but hardly leave them. The first term grows without
-    bound as a tet flattens: no step inverts one.
+    with d the way of a vertex from its target (N, 3) and Q its quadric (N, 3, 3), n n^T for one
+    that is drawn to the plane of normal n through its target and may slide along it, zero for one
+    that is free. The first term grows without bound as a tet flattens: no step inverts one.
     """
-    quadrics = _quadrics(vertices, surface)
     positions, step = vertices, 1.0
     gradients = _shape_gradients(positions, tets)
-    energy = _energy(gradients, positions - vertices, quadrics)
-    for _ in range(_ITERATIONS):
-        direction = _descent(gradients, tets, positions - vertices, quadrics)
+    energy = _energy(gradients, positions - targets, quadrics)
+    for _ in range(iterations):
+        direction = _descent(gradients, tets, positions - targets, quadrics)
         while True:
             trial = positions + step * direction
             trial_gradients = _shape_gradients(trial, tets)
-            trial_energy = _energy(trial_gradients, trial - vertices, quadrics)
+            trial_energy = _energy(trial_gradients, trial - targets, quadrics)
             if trial_energy < energy:
                 break
             step *= 0.5
@@ -76,7 +79,7 @@ def _energy(gradients: FloatArray | None, moved: FloatArray, quadrics: FloatArra
     if gradients is None:
         return np.inf
     off_surface = np.einsum("ni,nij,nj->", moved, quadrics, moved)
-    return float((_scaled_squares(gradients) ** _POWER).sum() + _SURFACE_STIFFNESS * off_surface)
+    return float((_scaled_squares(gradients) ** _POWER).sum() + _STIFFNESS * off_surface)
 
 
 def _descent(
@@ -98,8 +101,8 @@ def _descent(
         [np.bincount(corners, weights=force[..., i].ravel(), minlength=count) for i in range(3)],
         axis=1,
     )
-    total -= 2.0 * _SURFACE_STIFFNESS * np.einsum("nij,nj->ni", quadrics, moved)
-    hessian = 2.0 * _SURFACE_STIFFNESS * quadrics
+    total -= 2.0 * _STIFFNESS * np.einsum("nij,nj->ni", quadrics, moved)
+    hessian = 2.0 * _STIFFNESS * quadrics
     diagonal = np.bincount(corners, weights=curvature.ravel(), minlength=count)
     hessian += diagonal[:, None, None] * np.eye(3)
     direction: FloatArray = np.linalg.solve(hessian, total[:, :, None])[:, :, 0]
@@ -113,19 +116,3 @@ def _limit(direction: FloatArray, gradients: FloatArray, tets: IndexArray) -> Fl
     np.minimum.at(longest, tets.ravel(), np.repeat(_LARGEST_MOVE * thinnest, 4))
     length = np.sqrt(np.einsum("ni,ni->n", direction, direction))
     return direction * np.minimum(1.0, longest / np.maximum(length, 1e-300))[:, None]
-
-
-def _quadrics(vertices: FloatArray, surface: IndexArray) -> FloatArray:
-    """(N, 3, 3) area-weighted mean of n n^T over the triangles around a vertex, 0 inside."""
-    a, b, c = (vertices[surface[:, corner]] for corner in range(3))
-    normal = np.cross(b - a, c - a)
-    area = np.sqrt(np.einsum("si,si->s", normal, normal))
-    weighted = normal[:, :, None] * normal[:, None, :] / area[:, None, None]
-    quadrics = np.zeros((len(vertices), 3, 3))
-    total = np.zeros(len(vertices))
-    for corner in range(3):
-        np.add.at(quadrics, surface[:, corner], weighted)
-        np.add.at(total, surface[:, corner], area)
-    on_surface = total > 0.0
-    quadrics[on_surface] /= total[on_surface, None, None]
-    return quadrics

@@ -14,7 +14,7 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 _DEFAULT_TETS = 3000
-_TETS_PER_CUBE = 12  # of a body-centred-cubic lattice, per cube of its edge length
+_TETS_PER_CUBE = 12  # of the edge length: nine inside, and those at the surface
 _TETS_PER_SQUARE = 15  # of a sheet one cell thick, per square of the edge length
 _THIN_SHARE = 0.25  # of the surface
 _MOST_REFINEMENT = 2.0  # in tets, for the sake of thin parts

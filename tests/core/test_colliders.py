@@ -242,9 +242,9 @@ def test_tets_that_stand_out_of_a_surface_are_moved_off_the_sphere(make_block) -
         Scene([body], colliders=[Sphere((0.1, 0.0, -0.5), 0.5)]), SymplecticEuler()
     )
     away = (simulator.state.positions - torch.tensor([[0.1], [0.0], [-0.5]])).norm(dim=0)
-    assert float(away.min()) > 0.5 - 1e-12
+    assert float(away.min()) > 0.5 - 1e-9
     start = float(simulator.state.positions[2].max())
-    assert start < 1.05
+    assert start < 1.0 + 0.3  # the tets stand out by less than an edge
     highest = max(float(frame.positions[0][:, 2].max()) for frame in simulator.run(12))
     assert highest < start + 0.01
 

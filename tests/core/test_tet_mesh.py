@@ -57,6 +57,29 @@ def test_the_edge_length_of_regular_tets_is_that_of_each_edge(edge: float) -> No
     assert TetMesh(corners, [[0, 1, 2, 3]]).edge_length == pytest.approx(edge)
 
 
+def test_partly_filled_tets_have_that_much_mass(make_block) -> None:
+    full = make_block((3, 2, 2))
+    fill = np.linspace(0.1, 1.0, len(full.tets))
+    mesh = TetMesh(full.vertices, full.tets, fill)
+    assert mesh.lumped_mass(700.0).sum() == pytest.approx(700.0 * fill @ full.rest_volumes)
+    np.testing.assert_array_equal(mesh.rest_volumes, full.rest_volumes)
+
+
+@pytest.mark.parametrize("fill", [[0.0], [-1.0], [np.nan], [1.0, 1.0]])
+def test_a_fraction_of_no_tet_or_of_nothing_is_refused(fill) -> None:
+    corners = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    with pytest.raises(SceneError, match="1 numbers above 0"):
+        TetMesh(corners, [[0, 1, 2, 3]], np.array(fill))
+
+
+def test_partly_filled_tets_may_overlap() -> None:
+    corners = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, -1]]
+    tets = [[0, 1, 2, 3], [0, 1, 2, 4], [0, 1, 2, 5]]
+    assert len(TetMesh(corners, tets, np.full(3, 0.5)).surface) == 9
+    with pytest.raises(SceneError, match="share one face"):
+        TetMesh(corners, tets)
+
+
 def test_lumped_masses_sum_to_volume_times_density(make_block) -> None:
     mesh = make_block((2, 3, 2), (1.0, 2.0, 0.5))
     assert mesh.lumped_mass(700.0).sum() == pytest.approx(700.0)

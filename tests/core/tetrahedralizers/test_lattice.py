@@ -5,25 +5,15 @@ import numpy as np
 import pytest
 
 from supple.core import SceneError, TetMesh, embed, tetrahedralize
-from supple.core.tetrahedralizers.report import altitudes
+from supple.core.tetrahedralizers.report import altitudes, dihedral_angles
+
+from .meshes import box, pieces, with_shells
 
 BALL = 4 / 3 * np.pi
 
 
 def volume(mesh: TetMesh) -> float:
-    return float(mesh.rest_volumes.sum())
-
-
-def pieces(mesh: TetMesh) -> int:
-    """How many parts share no vertex."""
-    label = np.arange(len(mesh.vertices))
-    while True:
-        least = label[mesh.tets].min(axis=1)
-        new = label.copy()
-        np.minimum.at(new, mesh.tets.ravel(), np.repeat(least, 4))
-        if (new == label).all():
-            return len(np.unique(label))
-        label = new
+    return float(mesh.material_volumes.sum())
 
 
 def test_a_sphere_keeps_its_volume_better_and_better(sphere) -> None:
@@ -32,13 +22,43 @@ def test_a_sphere_keeps_its_volume_better_and_better(sphere) -> None:
         abs(volume(tetrahedralize(*surface, edge_length=length)) / BALL - 1)
         for length in (0.4, 0.2, 0.1)
     ]
-    assert errors[0] < 0.07 and errors[1] < 0.02 and errors[2] < 0.005
+    assert max(errors) < 0.01
 
 
 @pytest.mark.parametrize("edge_length", [0.13, 0.2, 0.31])
 def test_altitudes_stay_in_proportion_to_the_edge_length(sphere, edge_length) -> None:
     mesh = tetrahedralize(*sphere(4), edge_length=edge_length)
     assert altitudes(mesh).min() > 0.35 * edge_length
+
+
+def beyond(mesh: TetMesh, points: np.ndarray) -> float:
+    """How far outside of the tets the farthest point lies, in metres."""
+    embedding = embed(mesh, points)
+    corners = mesh.vertices[embedding.indices]
+    lone = TetMesh(corners.reshape(-1, 3), np.arange(corners.size // 3).reshape(-1, 4))
+    return float((-embedding.weights * altitudes(lone)).max())
+
+
+@pytest.mark.parametrize("edge_length", [0.14, 0.3, 0.5])
+def test_nothing_of_the_surface_lies_more_than_a_tenth_of_a_cell_outside(
+    sphere, edge_length
+) -> None:
+    small = (0.3 * sphere(3)[0] + [1.0, 0.2, 0.4], sphere(3)[1])
+    rough = box((-0.5, -0.7, -1.6), (0.5, 0.6, 0.1), (6, 6, 6))
+    vertices, triangles = with_shells(sphere(4), small, rough)
+    mesh = tetrahedralize(vertices, triangles, edge_length=edge_length)
+    assert pieces(mesh) == 1
+    assert beyond(mesh, vertices) < 0.1 * edge_length
+    assert dihedral_angles(mesh).min() > 15.0
+    assert altitudes(mesh).min() > 0.3 * edge_length
+
+
+def test_the_boundary_is_closed_and_no_edge_of_it_is_of_more_than_two_faces(sphere) -> None:
+    surface = tetrahedralize(*sphere(4), edge_length=0.2).surface
+    edges = np.concatenate([surface[:, [0, 1]], surface[:, [1, 2]], surface[:, [2, 0]]])
+    assert len(np.unique(edges, axis=0)) == len(edges)
+    assert {tuple(edge) for edge in edges} == {tuple(edge[::-1]) for edge in edges}
+    assert len(np.unique(surface)) - len(edges) // 2 + len(surface) == 2
 
 
 def test_a_cube_aligned_with_the_lattice_is_filled_to_its_faces(cube) -> None:
