@@ -7,6 +7,7 @@ test     pytest; with --blender the tests in a real Blender; further words go to
 lint     ruff and mypy; with --fix it mends what ruff can
 bench    time the solver beside its peers
 verify   check the solver against closed forms and write docs/verification.md
+looks    measure and render how bodies look, and write docs/looks.md
 build    pack the extension's zip into dist/
 blender  prepare a real Blender, where that is possible; with further words, run it with those
 """
@@ -153,6 +154,11 @@ def command_verify(args: Sequence[str]) -> int:
     return _in_venv("-m", "verification", *args)
 
 
+def command_looks(args: Sequence[str]) -> int:
+    setup()
+    return _in_venv("-m", "looks", *args)
+
+
 def command_build(_: Sequence[str]) -> int:
     archive = extension_zip.build(ROOT, ROOT / "dist")
     print(f"{archive} ({archive.stat().st_size / 1024:.0f} KB)", flush=True)
@@ -195,6 +201,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "lint": command_lint,
     "bench": command_bench,
     "verify": command_verify,
+    "looks": command_looks,
     "build": command_build,
     "blender": command_blender,
 }

@@ -82,6 +82,7 @@ def soft_body(
             stiffness_damping=exact(own.stiffness_damping),
             viscosity=exact(own.viscosity),
             skin=skin,
+            touching=own.contact_surface,
             name=obj.name,
         )
 

@@ -122,13 +122,11 @@ def touching_body(obj: bpy.types.Object, shape: Shape, body: SoftBody) -> SoftBo
 
 
 def _surface(obj: bpy.types.Object, shape: Shape) -> ContactSurface | None:
-    """What touches; None is the boundary of the tetrahedra."""
+    """What touches in place of what is chosen otherwise."""
     own = obj.supple
-    if own.contact_surface != "mesh":
+    if own.contact_surface != "mesh" or exact(own.contact_detail) == 1.0:
         return None
-    vertices, faces, share = shape.vertices, shape.triangles, exact(own.contact_detail)
-    if share < 1.0:
-        vertices, faces = decimated(vertices, faces, share)
+    vertices, faces = decimated(shape.vertices, shape.triangles, exact(own.contact_detail))
     if len(faces) == 0:
         raise CaptureError(
             f"{obj.name}: nothing is left of its contact surface; raise its Decimate Ratio."

@@ -45,16 +45,20 @@ class BodyContactSettings:
     )
     contact_surface: EnumProperty(
         name="Surface",
-        description="What of the body touches",
+        description="What of the body touches others, colliders and the ground",
+        # Files keep the numbers.
         items=[
-            ("tetrahedra", "Tetrahedra", "Their boundary: robust whatever the mesh is like"),
             (
-                "mesh",
-                "Mesh",
-                "The surface that is seen, for closer contact; it must not cross itself",
+                "automatic",
+                "Automatic",
+                "The mesh that is seen, a simpler copy where that is dense, the tetrahedra "
+                "where it crosses itself",
+                2,
             ),
+            ("mesh", "Mesh", "The surface that is seen; it must not cross itself", 1),
+            ("tetrahedra", "Tetrahedra", "Their boundary: robust whatever the mesh is like", 0),
         ],
-        default="tetrahedra",
+        default="automatic",
         options=NOT_KEYED,
     )
     contact_detail: FloatProperty(

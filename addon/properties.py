@@ -90,6 +90,7 @@ class SuppleObject(
     simulated_vertices: IntProperty(options=HIDDEN)
     simulated_as: StringProperty(options=HIDDEN)
     mesh_report: StringProperty(options=HIDDEN)
+    touching_report: StringProperty(options=HIDDEN)
 
 
 class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import quotes, side_by_side
-from .looks import LOOKS
 from .store import ROOT, quoted
+from .styles import STYLES
 from .tables import table, when
 from .time_against_tets import exponents
 from .time_stepping import CASES
@@ -211,7 +211,7 @@ def _growth(figures: dict[str, Any]) -> str:
         [_growth_line(row) for row in rows],
     )
     fits = [
-        f"{LOOKS[name][0]} tets^{fit['seconds_a_frame']:.2f}"
+        f"{STYLES[name][0]} tets^{fit['seconds_a_frame']:.2f}"
         for name, fit in exponents(rows).items()
     ]
     fitted = f"\nFitted, the time of a frame grows as: {'; '.join(fits)}.\n"
@@ -219,7 +219,7 @@ def _growth(figures: dict[str, Any]) -> str:
 
 
 def _growth_line(row: dict[str, Any]) -> Sequence[str]:
-    first = (LOOKS[row["contender"]][0], str(row["tets"]), f"{row['friction']:g}")
+    first = (STYLES[row["contender"]][0], str(row["tets"]), f"{row['friction']:g}")
     if "seconds_a_frame" not in row:
         return (*first, "failed", row["note"], "none")
     return (

@@ -12,8 +12,8 @@ import matplotlib as mpl
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from .looks import LOOKS
 from .store import quoted
+from .styles import STYLES
 from .time_against_tets import exponents
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
@@ -66,7 +66,7 @@ def draw_time_against_tets(rows: Rows, exponents: dict[str, Any], path: Path) ->
 def _plot_engines(
     panel: Axes, rows: Rows, x: str, y: str, growth: dict[str, float] | None = None
 ) -> None:
-    for engine, (label, colour, marker) in LOOKS.items():
+    for engine, (label, colour, marker) in STYLES.items():
         points = [(row[x], row[y]) for row in rows if row["contender"] == engine]
         if not points:
             continue

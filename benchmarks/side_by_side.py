@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .comparison import ERROR, SECONDS, cell, closest_peer, is_own
-from .looks import LOOKS
 from .store import MEASURED
+from .styles import STYLES
 from .tables import stamp, table
 
 NAME = "time_stepping"
@@ -80,14 +80,14 @@ def section(figures: dict[str, Any], cases: Sequence[str]) -> str:
 
 def _ratios(cases: dict[str, Any]) -> str:
     """A row a case, a column a peer."""
-    peers = [name for name in LOOKS if not is_own({"contender": name})]
+    peers = [name for name in STYLES if not is_own({"contender": name})]
     lines = []
     for case in cases.values():
         rows, error = case["rows"], case["reference"]["own_error_m"]
         own = [row for row in rows if is_own(row)]
         cells = (cell(own, [r for r in rows if r["contender"] == peer], error) for peer in peers)
         lines.append((*_case(rows[0]), *cells))
-    return table((*CASE, *(LOOKS[peer][0] for peer in peers)), lines)
+    return table((*CASE, *(STYLES[peer][0] for peer in peers)), lines)
 
 
 def _references(cases: dict[str, Any], records: dict[str, Any]) -> str:
@@ -96,7 +96,7 @@ def _references(cases: dict[str, Any], records: dict[str, Any]) -> str:
         reference, closest = case["reference"], closest_peer(case["rows"])
         peer = "none"
         if closest is not None:
-            label = LOOKS[closest["contender"]][0]
+            label = STYLES[closest["contender"]][0]
             peer = f"{closest[ERROR]:.4f} ({label}, {closest['steps_a_frame']} steps)"
         lines.append(
             (
@@ -123,7 +123,7 @@ def _fewest_steps(rows: Sequence[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
         if (case, row["contender"]) in seen:
             continue
         seen.add((case, row["contender"]))
-        label = LOOKS[row["contender"]][0]
+        label = STYLES[row["contender"]][0]
         if ERROR not in row:
             yield (*case, label, "failed", row["note"], "none")
             continue

@@ -112,12 +112,12 @@ def quoted(paths: Sequence[Path] = QUOTED) -> dict[str, Any]:
     return found
 
 
-def version(root: Path = ROOT) -> str:
-    """The last commit that changed what the figures depend on; with a + where more is changed."""
-    commit = _git(root, "log", "-1", "--format=%h", "--", *SOURCES)
+def version(root: Path = ROOT, sources: Sequence[str] = SOURCES) -> str:
+    """The last commit that changed what figures depend on; with a + where more is changed."""
+    commit = _git(root, "log", "-1", "--format=%h", "--", *sources)
     if not commit:
         return "unknown+"
-    return commit + ("+" if _git(root, "status", "--porcelain", "--", *SOURCES) else "")
+    return commit + ("+" if _git(root, "status", "--porcelain", "--", *sources) else "")
 
 
 def _git(root: Path, *words: str) -> str:

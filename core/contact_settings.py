@@ -14,6 +14,7 @@ from .embedding import Embedding
 from .errors import SceneError
 
 Formulation = Literal["original", "convergent"]
+TouchingChoice = Literal["automatic", "mesh", "tetrahedra"]
 
 
 @dataclass(frozen=True)

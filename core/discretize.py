@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From surfaces to tetrahedra: bodies filled, skins embedded, pins carried over,
+"""From surfaces to tetrahedra: bodies filled, what touches chosen, skins embedded, pins carried,
 what is attached to colliders pinned to them."""
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .collider_pins import pin_to_collider
+from .contact_settings import ContactSurface
 from .embedding import embed
 from .errors import SceneError
 from .overlap import check_above_ground, check_clear_of
@@ -21,6 +22,7 @@ from .surface_normals import outward_normals
 from .tet_mesh import TetMesh
 from .tetrahedralizers import tetrahedralize
 from .tetrahedralizers.report import report as report_mesh
+from .touching_surface import with_touching_surfaces
 from .uncrossed_surface import boundary_surface, without_crossings
 
 Normals = NDArray[np.float64] | None
@@ -45,7 +47,7 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
             if scene.ground is not None:
                 check_above_ground(body.name, surface.vertices, scene.ground)
             check_clear_of(body.name, surface.vertices, surface.triangles, scene.spheres)
-            body, report = _fill(body, surface)
+            body, report = _fill(body, surface, scene.contact is not None)
             reports.append(report)
             if scene.contact is not None:
                 body = _touching(body)
@@ -62,7 +64,7 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     return replace(solids, bodies=smooth), reports
 
 
-def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any]]:
+def _fill(body: SoftBody, surface: SurfaceMesh, touches: bool) -> tuple[SoftBody, dict[str, Any]]:
     try:
         mesh = tetrahedralize(
             surface.vertices, surface.triangles, surface.method, surface.edge_length
@@ -70,15 +72,16 @@ def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any
     except SceneError as error:
         raise SceneError(f"{body.name}: {error}") from error
     report = report_mesh(mesh, surface.vertices, surface.triangles)
-    skin = body.skin or Skin(surface.vertices)
-    summary = {"name": body.name, **asdict(report), "summary": str(report)}
-    return replace(body, mesh=mesh, skin=skin), summary
-
-
-def _skin_normals(skin: Skin | None, surface: SurfaceMesh | TetMesh) -> Normals:
-    if skin is None or not isinstance(surface, SurfaceMesh):
-        return None
-    return outward_normals(skin.points, surface.vertices, surface.triangles)
+    body = replace(body, mesh=mesh, skin=body.skin or Skin(surface.vertices))
+    seen = ContactSurface(surface.vertices, surface.triangles)
+    body, verdict = with_touching_surfaces(body, seen, touches)
+    summary = {
+        "name": body.name,
+        **asdict(report),
+        "summary": f"{report}; {verdict}",
+        "touching": str(verdict),
+    }
+    return body, summary
 
 
 def _touching(body: SoftBody) -> SoftBody:
@@ -91,6 +94,12 @@ def _touching(body: SoftBody) -> SoftBody:
     if len(touching.triangles) == len(boundary.triangles):
         return body
     return replace(body, contact_surface=touching)
+
+
+def _skin_normals(skin: Skin | None, surface: SurfaceMesh | TetMesh) -> Normals:
+    if skin is None or not isinstance(surface, SurfaceMesh):
+        return None
+    return outward_normals(skin.points, surface.vertices, surface.triangles)
 
 
 def _embed_skin(body: SoftBody) -> SoftBody:

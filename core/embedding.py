@@ -19,7 +19,8 @@ IndexArray = NDArray[np.intp]
 
 #: Barycentric coordinates of a point on a face, after rounding.
 INSIDE = -1e-9
-_BESIDE = -0.5  # of a point that follows a tet of its own part
+# The least of a point that follows a tet of its own part.
+_BESIDE = -0.5
 
 
 @dataclass(frozen=True, eq=False)

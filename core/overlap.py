@@ -47,7 +47,7 @@ def raise_needed(body: SoftBody, points: Points, ground: Ground, floor: float) -
     Raises:
         SceneError: when a body that was given as tetrahedra starts in the ground.
     """
-    depth = max(0.0, floor - float(points[:, 2].min()))
+    depth = max(0.0, floor - float(points[:, 2].min(initial=np.inf)))
     if depth > 0.0 and body.skin is None:
         check_above_ground(body.name, points, ground)
     return depth

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from . import checks
 from .checks import Vector
-from .contact_settings import Attachment, Collider, Contact, ContactSurface, check_friction
+from .contact_settings import (
+    Attachment,
+    Collider,
+    Contact,
+    ContactSurface,
+    TouchingChoice,
+    check_friction,
+)
 from .embedding import Embedding
 from .errors import SceneError
 from .materials import Material, StableNeoHookean
@@ -111,7 +118,10 @@ class SoftBody:
         skin: points that follow the body.
         friction: static Coulomb coefficient where it touches others; None is the contact's.
         kinetic_friction: once it slides; None is the static one.
-        contact_surface: what touches; None is the boundary of the tetrahedra.
+        touching: what of a body made of a surface touches others and the ground: the ``mesh`` that
+            is seen, the boundary of its ``tetrahedra``, or ``automatic``, the mesh where it can.
+        contact_surface: what touches others; None is the boundary of the tetrahedra.
+        seen_surface: what the ground and spheres meet; None is the vertices of the tetrahedra.
         self_contact: whether it touches itself, where the contact has bodies do.
         name: what messages call it.
     """
@@ -129,7 +139,9 @@ class SoftBody:
     skin: Skin | None = None
     friction: float | None = None
     kinetic_friction: float | None = None
+    touching: TouchingChoice = "automatic"
     contact_surface: ContactSurface | None = None
+    seen_surface: ContactSurface | None = None
     self_contact: bool = True
     name: str = "Soft body"
 

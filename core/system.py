@@ -192,9 +192,9 @@ class System:
         return self._ratios[1]
 
     def minimum_ground_distance(self, positions: Tensor) -> float | None:
-        """Height of the lowest vertex above the ground in metres; None without a ground."""
+        """Of the lowest point that it meets, in metres; None without a ground."""
         ground = self.obstacles.ground
-        return None if ground is None else float(positions[2].min()) - ground.height
+        return None if ground is None else self.obstacles.lowest(positions) - ground.height
 
     # Assembly
 

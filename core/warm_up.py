@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .contact_settings import Contact
+from .contact_settings import Contact, ContactSurface
+from .embedding import embed
 from .materials import CorotatedLinear
 from .output import say
 from .scene import Ground, Scene, SoftBody
@@ -167,7 +168,8 @@ def _steps() -> None:
     from .integrators import ImplicitEuler, SymplecticEuler
 
     for integrator in (SymplecticEuler(), ImplicitEuler()):
-        _simulate(Scene([_tet()], Ground()), integrator)
+        for body in (_tet(), _seen_tet()):
+            _simulate(Scene([body], Ground()), integrator)
 
 
 def _clearance() -> None:
@@ -202,7 +204,7 @@ def _viscosity() -> None:
 def _bounce() -> None:
     from .integrators import SymplecticEuler
 
-    _simulate(Scene([_tet()], Ground(response="projection")), SymplecticEuler())
+    _simulate(Scene([_seen_tet()], Ground(response="projection")), SymplecticEuler())
 
 
 def _constraints() -> None:
@@ -221,6 +223,15 @@ def _tet(height: float = 0.001) -> SoftBody:
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
     corners[:, 2] += height
     return SoftBody(TetMesh(corners, [[0, 1, 2, 3]]))
+
+
+def _seen_tet() -> SoftBody:
+    """One that the ground meets at the points of a surface."""
+    body = _tet()
+    assert isinstance(body.mesh, TetMesh)
+    points, triangles = body.mesh.vertices, body.mesh.surface
+    seen = ContactSurface(points, triangles, embed(body.mesh, points))
+    return replace(body, seen_surface=seen)
 
 
 def _simulate(scene: Scene, integrator: Integrator) -> None:

@@ -73,14 +73,14 @@ def render_moments(moments: Sequence[int], folder: Path) -> list[Pixels]:
         print(f"Rendering frame {frame}, {number} of {len(moments)}", flush=True)
         scene.frame_set(frame)
         render.filepath = str(folder / f"{frame:04d}.png")
-        with _quiet():
+        with quiet():
             bpy.ops.render.render(write_still=True)
         pictures.append(read_image(Path(render.filepath)))
     return pictures
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Hides the dozens of lines that Cycles prints a picture, past Python's own output."""
     sys.stdout.flush()
     kept = os.dup(STDOUT)

@@ -21,6 +21,7 @@ Truths = NDArray[np.bool_]
 Point = tuple[int, ...]
 
 _PAIRS_AT_ONCE = 1_000_000
+_MOST_SLABS = 256
 # Share of the sum of absolute products that the rounding of a determinant of differences, or of a
 # product with an axis, stays below; theory asks for some ten times the unit roundoff of 1.1e-16.
 _ROUNDING = 1e-14
@@ -65,28 +66,53 @@ def intersecting_pairs(
 
 
 def _whose_boxes_meet(corners: Corners) -> Iterator[Pairs]:
-    """Pairs of triangles whose bounding boxes share a point, swept along the longest axis."""
+    """Pairs of triangles whose bounding boxes share a point, each once: swept along the longest
+    axis, in slabs across the next."""
     if len(corners) == 0:
         return
     low, high = corners.min(axis=1), corners.max(axis=1)
-    axis = int(np.argmax(high.max(axis=0) - low.min(axis=0)))
-    order = np.argsort(low[:, axis], kind="stable")
-    low, high = low[order], high[order]
-    counts = np.searchsorted(low[:, axis], high[:, axis], "right") - np.arange(len(order)) - 1
+    across, along = np.argsort(high.max(axis=0) - low.min(axis=0))[1:]
+    first_slab, last_slab = _slabs(low[:, across], high[:, across])
+    # A triangle is in every slab that it reaches into, and a pair is found in its first common one.
+    number, reach = np.arange(len(corners)), last_slab - first_slab + 1
+    triangle = np.repeat(number, reach)
+    slab = np.arange(reach.sum()) - np.repeat(np.cumsum(reach) - reach - first_slab, reach)
+    lows = np.sort(low[:, along])
+    begin = np.searchsorted(lows, low[:, along], "left")
+    end = np.searchsorted(lows, high[:, along], "right")
+    key = slab * (len(corners) + 1) + begin[triangle]
+    order = np.argsort(key, kind="stable")
+    key, triangle, slab = key[order], triangle[order], slab[order]
+    last = np.searchsorted(key, slab * (len(corners) + 1) + end[triangle], "left")
+    counts = last - np.arange(len(order)) - 1
     totals = np.cumsum(counts)
     start = 0
     while start < len(order):
         done = totals[start - 1] if start else 0
-        end = max(start + 1, int(np.searchsorted(totals, done + _PAIRS_AT_ONCE, "right")))
-        own = counts[start:end]
-        first = np.repeat(np.arange(start, end), own)
-        second = first + 1 + np.arange(own.sum()) - np.repeat(np.cumsum(own) - own, own)
-        for other in {0, 1, 2} - {axis}:
-            meet = low[first, other] <= high[second, other]
+        stop = max(start + 1, int(np.searchsorted(totals, done + _PAIRS_AT_ONCE, "right")))
+        own = counts[start:stop]
+        former = np.repeat(np.arange(start, stop), own)
+        later = former + 1 + np.arange(own.sum()) - np.repeat(np.cumsum(own) - own, own)
+        first, second = triangle[former], triangle[later]
+        meet = slab[former] == np.maximum(first_slab[first], first_slab[second])
+        for other in {0, 1, 2} - {int(along)}:
+            meet &= low[first, other] <= high[second, other]
             meet &= low[second, other] <= high[first, other]
-            first, second = first[meet], second[meet]
-        yield np.stack([order[first], order[second]], axis=1)
-        start = end
+        yield np.stack([first[meet], second[meet]], axis=1)
+        start = stop
+
+
+def _slabs(low: Corners, high: Corners) -> tuple[Pairs, Pairs]:
+    """(F,) the first and the last of the slabs that each interval reaches into: about twice as
+    thick as most intervals are long."""
+    size = max(np.abs(low).max(), np.abs(high).max())
+    if size == 0.0:
+        return np.zeros(len(low), np.int64), np.zeros(len(low), np.int64)
+    low, high = low / size, high / size
+    least, span = low.min(), high.max() - low.min()
+    thickness = max(2.0 * float(np.median(high - low)), span / _MOST_SLABS, _UNDERFLOW)
+    first, last = (np.floor((ends - least) / thickness) for ends in (low, high))
+    return first.astype(np.int64), last.astype(np.int64)
 
 
 def _share_a_vertex(faces: Pairs, pairs: Pairs) -> Truths:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import bpy
 
-from ..capture import is_soft_body, soft_bodies
+from ..capture import soft_bodies
 from ..contact_capture import is_possible
-from .sidebar import SoftBodySidebar, draw_settings
+from .sidebar import SoftBodySidebar, draw_settings, write
 
 
 class SUPPLE_PT_surface(SoftBodySidebar, bpy.types.Panel):
@@ -16,12 +16,13 @@ class SUPPLE_PT_surface(SoftBodySidebar, bpy.types.Panel):
     bl_parent_id = "SUPPLE_PT_body"
     bl_options = {"DEFAULT_CLOSED"}
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return is_soft_body(context.object) and is_possible(context.scene, soft_bodies(context))
-
     def draw(self, context: bpy.types.Context) -> None:
         layout, own = self.layout, context.object.supple
-        draw_settings(layout, own, "friction", "sliding_friction", "contact_surface")
-        if own.contact_surface == "mesh":
+        touches_others = is_possible(context.scene, soft_bodies(context))
+        if touches_others:
+            draw_settings(layout, own, "friction", "sliding_friction")
+        draw_settings(layout, own, "contact_surface")
+        if touches_others and own.contact_surface == "mesh":
             draw_settings(layout, own, "contact_detail")
+        if own.touching_report:
+            write(layout, context, own.touching_report)

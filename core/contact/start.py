@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IntersectionError
+from ..held_points import HeldPoints
 from ..intersection_report import IntersectionReport, Offender
 from ..overlap import raise_needed
-from ..scene import Scene
+from ..scene import Scene, SoftBody
 from .distance import contact_distances, ground_distance
 from .intersections import Intersections, find_intersections
 from .separation import push_apart
@@ -86,8 +87,8 @@ def _above_ground(scene: Scene) -> Scene:
     shapes = StartShapes(scene)
     bodies = []
     for body, shape in zip(scene.bodies, shapes.bodies, strict=True):
-        floor, free = _floor(scene, shape), shape.positions[~shape.held]
-        depth = raise_needed(body, free, scene.ground, floor)
+        points = _free_points(body, shape, shape.positions)
+        depth = raise_needed(body, points, scene.ground, _floor(scene, shape))
         if depth > 0.0:
             body = replace(body, initial_positions=_raised(shape, shape.positions, depth))
         bodies.append(body)
@@ -102,8 +103,8 @@ def _repaired(
         return None
     # What is drawn in from above may be drawn into the ground.
     positions = [
-        _raised(shape, own, _floor(scene, shape) - own[~shape.held, 2].min(initial=np.inf))
-        for shape, own in zip(shapes.bodies, positions, strict=True)
+        _raised(shape, own, _floor(scene, shape) - _lowest(body, shape, own))
+        for body, shape, own in zip(scene.bodies, shapes.bodies, positions, strict=True)
     ]
     return None if len(find_intersections(shapes.surfaces(positions))) > 0 else positions
 
@@ -114,6 +115,17 @@ def _floor(scene: Scene, shape: StartBody) -> float:
     if ground is None or ground.response != "barrier":
         return -np.inf
     return ground.height + ground_distance(ground, shape.mesh.diagonal)
+
+
+def _free_points(
+    body: SoftBody, shape: StartBody, positions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(S, 3) what the ground meets of a body, where nothing of it is held."""
+    return HeldPoints.of(body, shape.mesh).that_move(~shape.held, wholly=True).at(positions)
+
+
+def _lowest(body: SoftBody, shape: StartBody, positions: NDArray[np.float64]) -> float:
+    return float(_free_points(body, shape, positions)[:, 2].min(initial=np.inf))
 
 
 def _raised(shape: StartBody, positions: NDArray[np.float64], height: float) -> NDArray[np.float64]:

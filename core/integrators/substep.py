@@ -54,6 +54,7 @@ class Substep(ABC):
         self.positions.copy_(positions)
         self.velocities.copy_(velocities)
         self.work.zero_()
+        self._system.obstacles.begin()
 
     def lead_pins(self, frame: int, fraction: float) -> None:
         """Says where moving pins are to be after the next step."""

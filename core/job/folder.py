@@ -133,8 +133,10 @@ class Job:
         if not isinstance(body.mesh, TetMesh):
             raise DamageError(self._solids_path, f"{body.name} has no tetrahedra")
         count = len(body.mesh.vertices)
-        for surface in (body.skin, body.contact_surface):
-            if surface is not None and not _fits(surface.embedding, len(surface.points), count, 4):
+        for surface in (body.skin, body.contact_surface, body.seen_surface):
+            if surface is None or surface.embedding is None:
+                continue
+            if not _fits(surface.embedding, len(surface.points), count, 4):
                 raise DamageError(self._solids_path, f"{body.name} does not fit its surface")
         if body.skin is not None and not _fits(body.skin.phong, len(body.skin.points), count):
             raise DamageError(self._solids_path, f"{body.name} does not fit its surface")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import torch
@@ -20,7 +20,9 @@ from ..linear_solvers.couplings import Couplings
 from ..linear_solvers.rigid_modes import bisect, group_size
 from ..potentials import GroundFriction, Viscosity
 from ..potentials.attachments import Attachments
+from ..potentials.ground_points import EmbeddedPoints
 from ..system import System
+from .embedded_ground_path import EmbeddedGroundPath
 from .ground_path import GroundPath
 
 # Below this share of its body's diagonal a second, a vertex on the ground sticks.
@@ -76,7 +78,7 @@ class IncrementalPotential:
         self._dampers: list[Viscosity] = []
         barrier = system.ground_barrier
         self._friction: GroundFriction | None = None
-        self._path: GroundPath | None = None
+        self._path: GroundPath | EmbeddedGroundPath | None = None
         self._attachments = Attachments.of_scene(system.scene, system.starts, system.mass)
         #: Between surfaces; None where there is none.
         self.contact: MeshContact | None = None
@@ -86,6 +88,8 @@ class IncrementalPotential:
             if system.friction > 0.0:
                 self._friction = GroundFriction(barrier, system.friction)
             self._path = GroundPath(barrier, self._friction)
+            if isinstance(barrier.points, EmbeddedPoints):
+                self._path = EmbeddedGroundPath(barrier, self._friction, system.free)
 
     @cached_property
     def _groups(self) -> list[NDArray[np.int64]]:
@@ -155,9 +159,10 @@ class IncrementalPotential:
             self.contact.begin_step(start, self._contact_slips(self.contact, step))
 
     def _ground_slip(self, step: float) -> Tensor:
-        """(S,) below how many metres in ``step`` seconds vertices on the ground stick."""
+        """(S,) below how many metres in ``step`` seconds points on the ground stick."""
         assert self.system.ground_barrier is not None
-        return SLIP_RATE * step * self.system.diagonals[self.system.ground_barrier.vertices]
+        points = self.system.ground_barrier.points
+        return SLIP_RATE * step * points.of_bodies(self.system.diagonals)
 
     def _contact_slips(self, contact: MeshContact, step: float) -> NDArray[np.float64]:
         """(O, O) below how many metres in ``step`` seconds two objects stick to each other."""
@@ -325,11 +330,12 @@ class IncrementalPotential:
         if anew:
             self._evaluate(positions, projected)
         if barrier is not None:
-            blocks = self.pattern.diagonal_of[barrier.vertices]
+            blocks = barrier.points.changed_blocks(self.pattern)
             if anew:
                 self._without_ground = matrix.values[blocks]
             else:
                 matrix.values[blocks] = self._without_ground
+            self._own_blocks = matrix.values[self.pattern.diagonal_of[barrier.vertices]]
             barrier.add_hessian(positions, matrix)
         if self._friction is not None:
             self._friction.add_hessian(positions, matrix)
@@ -382,6 +388,10 @@ class IncrementalPotential:
         """
         at, slope = self.path(positions, direction), float((gradient * direction).sum())
         if self.contact is None:
+            # Found to a tolerance, a bent path need not begin as the step does.
+            is_bent = isinstance(self._path, EmbeddedGroundPath)
+            if is_bent and float((gradient * (at(1.0) - positions)).sum()) > DESCENT * slope:
+                at = partial(_straight, positions, direction)
             return Way(at, slope, self.max_step(positions, direction), LONGEST_STEP)
         # What meets what is looked for on straight ways alone. Where the one to the end of a bent
         # step is cut short, one to an earlier place of it may lead further.
@@ -439,7 +449,7 @@ class IncrementalPotential:
 
     def _own_stiffness(self) -> Tensor:
         """(2, S) horizontal and vertical, of the vertices that may touch the ground, in N/m."""
-        barrier, blocks = self.system.ground_barrier, self._without_ground
+        barrier, blocks = self.system.ground_barrier, self._own_blocks
         assert barrier is not None
         x, y, z = blocks[:, 0], blocks[:, 4], blocks[:, 8]
         if self.contact is not None:
@@ -449,6 +459,10 @@ class IncrementalPotential:
         stiffness = torch.stack([0.5 * (x + y), z])
         # A Hessian that is not projected may hold less than inertia alone.
         return torch.maximum(stiffness, self._weight[barrier.vertices])
+
+
+def _straight(positions: Tensor, direction: Tensor, share: float) -> Tensor:
+    return positions + share * direction
 
 
 def _needs_explicit_steps(system: System) -> str:

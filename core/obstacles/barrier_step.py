@@ -63,7 +63,7 @@ class BarrierStep(ObstacleStep):
             self._friction,
             step,
             impulse_times,
-            _smallest(self._stiffness.dtype),
+            smallest_ratio(self._stiffness.dtype),
         )
 
 
@@ -77,7 +77,7 @@ def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:
         roots = torch.empty_like(start)
         share(len(start))
         loops.proximal_of_each(
-            start.numpy(), stiffness.numpy(), _smallest(start.dtype), roots.numpy()
+            start.numpy(), stiffness.numpy(), smallest_ratio(start.dtype), roots.numpy()
         )
         return roots
     start = start.clamp(max=1.0)
@@ -88,7 +88,7 @@ def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:
         2.0 * stiffness / (half + root),
         (root - half) / (2.0 * (1.0 - stiffness)).clamp(min=0.5),
     )
-    ratio = ratio.clamp(min=_smallest(ratio.dtype), max=1.0)
+    ratio = ratio.clamp(min=smallest_ratio(ratio.dtype), max=1.0)
     for _ in range(loops.ITERATIONS):
         slope, curvature = barrier_derivatives(ratio)
         change = (ratio - start + stiffness * slope) / (1.0 + stiffness * curvature)
@@ -96,6 +96,6 @@ def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:
     return ratio
 
 
-def _smallest(dtype: torch.dtype) -> float:
+def smallest_ratio(dtype: torch.dtype) -> float:
     """The least ratio that Newton's method starts from: its square still has an inverse."""
     return float(torch.finfo(dtype).tiny ** 0.25)

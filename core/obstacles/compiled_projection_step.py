@@ -31,7 +31,7 @@ def meet_surface(
     for i in shared_range(len(vertices)):
         v = vertices[i]
         offset = (positions[0, v] - x, positions[1, v] - y, positions[2, v] - z)
-        distance, normal = _nearest(kind, radius, offset)
+        distance, normal = nearest(kind, radius, offset)
         if distance < 0.0:
             before, squared = 0.0, 0.0
             for axis in range(3):
@@ -45,7 +45,7 @@ def meet_surface(
 
 
 @compiled()
-def _nearest(kind: int, radius: float, offset: Any) -> Any:
+def nearest(kind: int, radius: float, offset: Any) -> Any:
     """See ``Surface.nearest``; ``offset`` is from the surface's coordinates to the point."""
     if kind == PLANE:
         return offset[2], (0.0, 0.0, 1.0)

@@ -3,29 +3,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from ..compiled import is_compiled
 from ..contact.distance import ground_distance
+from ..held_points import HeldPoints
 from ..overlap import check_clear_of, raise_needed
 from ..potentials import GroundBarrier
-from ..scene import Ground, Scene, SoftBody
+from ..potentials.ground_points import EmbeddedPoints, GroundPoints, GroundVertices
+from ..scene import Ground, Scene, SoftBody, Sphere
 from ..tet_mesh import TetMesh
 from .barrier_step import BarrierStep
-from .obstacle_step import ObstacleStep
+from .embedded_barrier_step import EmbeddedBarrierStep
+from .embedded_projection_step import EmbeddedProjectionStep
 from .projection_step import ProjectionStep
-from .surfaces import Ball, Plane
+from .surfaces import Ball, Plane, Surface
 
 # The ground's stiffness in units of the body's: large enough to stop it within the distance.
 BARRIER_STIFFNESS = 0.1
-# Each takes a body's deepest vertex out of a collider, and its neighbours most of the way.
+# Each takes a body's deepest point out of a collider, and its neighbours most of the way.
 CLEARINGS = 50
 
 
+class Step(Protocol):
+    """What corrects an explicit step."""
+
+    def apply(
+        self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
+    ) -> None:
+        """Changes (3, N) positions and velocities at the end of a step of ``step`` seconds."""
+
+
 class Obstacles:
-    """The ground and the colliders, as the vertices that move meet them.
+    """The ground and the colliders, as what moves meets them.
 
     Args:
         scene: whose obstacles they are.
@@ -35,29 +50,41 @@ class Obstacles:
 
     def __init__(self, scene: Scene, meshes: list[TetMesh], inverse_mass: Tensor) -> None:
         self.ground, self.colliders = scene.ground, scene.spheres
-        self._inverse_mass, self._vertices = inverse_mass, torch.nonzero(inverse_mass).flatten()
-        self._balls = [Ball(sphere.center, sphere.radius) for sphere in scene.spheres]
-        self.steps: list[ObstacleStep] = [
-            ProjectionStep(
-                self._vertices, ball, sphere.friction, sphere.restitution, sphere.penalty
-            )
-            for ball, sphere in zip(self._balls, scene.spheres, strict=True)
-        ]
+        self._inverse_mass = inverse_mass
         #: The ground's energy, where it has one.
         self.barrier: GroundBarrier | None = None
+        self.steps: list[Step] = []
+        #: What of the bodies is met; None where there is nothing to meet.
+        self.points: GroundPoints | None = None
+        self._balls = [Ball(sphere.center, sphere.radius) for sphere in scene.spheres]
+        if scene.ground is None and not scene.spheres:
+            return
+        free = (inverse_mass > 0.0).cpu().numpy()
+        starts = [int(start) for start in np.cumsum([0, *(len(m.vertices) for m in meshes)])]
+        own = [
+            HeldPoints.of(body, mesh).that_move(free[start : start + len(mesh.vertices)])
+            for body, mesh, start in zip(scene.bodies, meshes, starts, strict=False)
+        ]
+        self.points = _points_of_all(scene.bodies, own, starts, inverse_mass)
+        for ball, sphere in zip(self._balls, scene.spheres, strict=True):
+            self.steps.append(self._projection(ball, sphere))
         # The ground comes last: nothing may then push a vertex below it.
         if scene.ground is not None and scene.ground.response == "barrier":
-            self.barrier = self._barrier(scene.ground, scene.bodies, meshes)
-            self.steps.append(
-                BarrierStep(self.barrier, inverse_mass[self._vertices], scene.ground.friction)
-            )
+            self.barrier = self._barrier(scene.ground, scene.bodies, meshes, own)
+            self.steps.append(self._barrier_step(self.barrier, scene.ground.friction))
         elif scene.ground is not None:
-            self.steps.append(_plane_step(self._vertices, scene.ground))
+            self.steps.append(self._projection(Plane(scene.ground.height), scene.ground))
 
     @property
     def need_explicit_steps(self) -> bool:
         """Whether there is one without an energy to minimise."""
         return bool(self.colliders) or (self.ground is not None and self.barrier is None)
+
+    def begin(self) -> None:
+        """Begins a row of steps, which depends on none before."""
+        for obstacle in self.steps:
+            if isinstance(obstacle, EmbeddedBarrierStep):
+                obstacle.begin()
 
     def meet(
         self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
@@ -67,10 +94,13 @@ class Obstacles:
         for obstacle in self.steps:
             obstacle.apply(positions, velocities, step, impulse_times)
 
+    def lowest(self, positions: Tensor) -> float:
+        """Height in metres of the lowest point, for (3, N) vertices, where there is a ground."""
+        assert self.points is not None
+        return float(self.points.gather(positions[2]).min())
+
     def clear(self, body: SoftBody, mesh: TetMesh, where: slice, positions: Tensor) -> None:
         """Moves a body off the obstacles that it touches, and refuses one that lies in them.
-
-        The tets of a surface may stand out of it, and into what it stands on.
 
         Args:
             body, mesh: to be moved.
@@ -80,55 +110,90 @@ class Obstacles:
         Raises:
             SceneError: when a body that was given as tetrahedra overlaps an obstacle.
         """
-        points, free = positions[:, where], self._inverse_mass[where] > 0.0
+        vertices, free = positions[:, where], self._inverse_mass[where] > 0.0
         if body.skin is None and self.colliders:
-            check_clear_of(body.name, points.T.cpu().numpy(), mesh.surface, self.colliders)
+            check_clear_of(body.name, vertices.T.cpu().numpy(), mesh.surface, self.colliders)
+        held = HeldPoints.of(body, mesh).that_move(free.cpu().numpy(), wholly=True)
         for ball in self._balls:
-            _move_off(points, free, ball)
+            _move_off(vertices, free, held, ball)
         if self.ground is None:
             return
         floor = self.ground.height
         if self.barrier is not None:
             floor += ground_distance(self.ground, mesh.diagonal)
-        points[2] += free * raise_needed(body, points[:, free].T.cpu().numpy(), self.ground, floor)
+        points = held.at(vertices.T.cpu().double().numpy())
+        vertices[2] += free * raise_needed(body, points, self.ground, floor)
 
     def _barrier(
-        self, ground: Ground, bodies: list[SoftBody], meshes: list[TetMesh]
+        self,
+        ground: Ground,
+        bodies: list[SoftBody],
+        meshes: list[TetMesh],
+        own: list[HeldPoints],
     ) -> GroundBarrier:
-        distances = np.concatenate(
-            [np.full(len(m.vertices), ground_distance(ground, m.diagonal)) for m in meshes]
-        )
-        weights = np.concatenate(
-            [
-                BARRIER_STIFFNESS * np.mean(np.asarray(body.material.young)) * _contact_areas(mesh)
-                for body, mesh in zip(bodies, meshes, strict=True)
-            ]
-        )
-        own_weights, own_distances = (
-            torch.as_tensor(values).to(self._inverse_mass)[self._vertices]
+        stiffness = [
+            BARRIER_STIFFNESS * np.mean(np.asarray(body.material.young)) for body in bodies
+        ]
+        weights = [k * part.areas for k, part in zip(stiffness, own, strict=True)]
+        distances = [
+            np.full(len(part.areas), ground_distance(ground, mesh.diagonal))
+            for mesh, part in zip(meshes, own, strict=True)
+        ]
+        of_points = (
+            torch.as_tensor(np.concatenate(values)).to(self._inverse_mass)
             for values in (weights, distances)
         )
-        return GroundBarrier(self._vertices, own_weights, ground.height, own_distances)
+        own_weights, own_distances = of_points
+        assert self.points is not None
+        return GroundBarrier(self.points, own_weights, ground.height, own_distances)
+
+    def _barrier_step(self, barrier: GroundBarrier, friction: float) -> Step:
+        if isinstance(barrier.points, EmbeddedPoints):
+            return EmbeddedBarrierStep(barrier, self._inverse_mass, friction)
+        return BarrierStep(barrier, self._inverse_mass[barrier.vertices], friction)
+
+    def _projection(self, surface: Surface, settings: Ground | Sphere) -> Step:
+        of_obstacle = settings.friction, settings.restitution, settings.penalty
+        points = self.points
+        # All at once, vertices that points share are not to be told from each other.
+        if isinstance(points, EmbeddedPoints) and is_compiled() and not points.shares.is_cuda:
+            return EmbeddedProjectionStep(points, self._inverse_mass, surface, *of_obstacle)
+        vertices = torch.nonzero(self._inverse_mass).flatten()
+        return ProjectionStep(vertices, surface, *of_obstacle)
 
 
-def _plane_step(vertices: Tensor, ground: Ground) -> ProjectionStep:
-    return ProjectionStep(
-        vertices, Plane(ground.height), ground.friction, ground.restitution, ground.penalty
-    )
-
-
-def _move_off(points: Tensor, free: Tensor, ball: Ball) -> None:
-    """Moves (3, n) points that are free together, until none is in the ball."""
+def _move_off(vertices: Tensor, free: Tensor, held: HeldPoints, ball: Ball) -> None:
+    """Moves (3, n) vertices that are free together, until no point is in the ball."""
+    if len(held.areas) == 0:
+        return
     for _ in range(CLEARINGS):
+        points = torch.as_tensor(held.at(vertices.T.cpu().double().numpy()).T)
         distance, normal = ball.nearest(points)
-        deepest = int(torch.where(free, distance, torch.inf).argmin())
+        deepest = int(distance.argmin())
         if not distance[deepest] < 0.0:
             return
-        points -= free * distance[deepest] * normal[:, deepest, None]
+        vertices -= free * (distance[deepest] * normal[:, deepest, None]).to(vertices)
 
 
-def _contact_areas(mesh: TetMesh) -> NDArray[np.float64]:
-    """(N,) of each vertex, in m²: one inside, which only a crushed body brings to the ground, has
-    the face of a cube of its volume."""
-    surface = mesh.surface_areas
-    return np.where(surface > 0.0, surface, mesh.lumped_mass(1.0) ** (2.0 / 3.0))
+def _points_of_all(
+    bodies: Sequence[SoftBody],
+    own: Sequence[HeldPoints],
+    starts: Sequence[int],
+    inverse_mass: Tensor,
+) -> GroundPoints:
+    """The points of several bodies, one after the other.
+
+    Args:
+        own: those of each body that move.
+        starts: the first vertex of each body among all.
+        inverse_mass: (N,) of all vertices in 1/kg, zero where they are held.
+    """
+    corners = np.concatenate(
+        [part.corners + start for part, start in zip(own, starts, strict=False)]
+    )
+    indices = torch.as_tensor(corners.T.astype(np.int64), device=inverse_mass.device).contiguous()
+    if all(body.seen_surface is None for body in bodies):
+        return GroundVertices(indices[0].contiguous())
+    shares = np.ascontiguousarray(np.concatenate([part.shares for part in own]).T)
+    of_corners = torch.as_tensor(shares).to(inverse_mass)
+    return EmbeddedPoints(indices, of_corners, inverse_mass > 0.0)

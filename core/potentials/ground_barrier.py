@@ -3,36 +3,51 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from ..barrier import barrier, barrier_derivatives, barrier_slope
 from ..linear_solvers.block_matrix import BlockMatrix
+from .ground_points import GroundPoints, GroundVertices
 from .potential import Potential
 
 
 class GroundBarrier(Potential):
-    """Σ w d̂ β(d/d̂) over the surface vertices, d their height above the ground.
+    """Σ w d̂ β(d/d̂) over the points of surfaces, d their height above the ground.
 
     Args:
-        vertices: (S,) indices of the vertices that touch the ground.
-        weights: (S,) barrier stiffness in Pa times vertex area in m², so in newtons.
+        points: S that touch the ground, or the (S,) indices of vertices that do.
+        weights: (S,) barrier stiffness in Pa times area around a point in m², so in newtons.
         height: of the ground, in metres.
         distances: (S,) d̂ in metres, at which the barrier begins to act.
     """
 
-    def __init__(self, vertices: Tensor, weights: Tensor, height: float, distances: Tensor) -> None:
-        self.vertices, self.weights = vertices, weights
-        self.height, self.distances = height, distances
+    def __init__(
+        self, points: GroundPoints | Tensor, weights: Tensor, height: float, distances: Tensor
+    ) -> None:
+        self.points = GroundVertices(points) if isinstance(points, Tensor) else points
+        self.weights, self.height, self.distances = weights, height, distances
+
+    @property
+    def vertices(self) -> Tensor:
+        """Those that move and carry the points."""
+        return self.points.vertices
 
     def energy(self, positions: Tensor) -> Tensor:
-        return (self.weights * self.distances * barrier(self.ratio(positions))).sum()
+        ratio = self.ratio(positions)
+        if not ratio.is_cuda and not bool((ratio < 1.0).any()):
+            return positions.new_zeros(())
+        return (self.weights * self.distances * barrier(ratio)).sum()
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        out[2].index_add_(0, self.vertices, -self.normal_force(positions))
+        self.points.add(-self.normal_force(positions), out[2])
 
     def normal_force(self, positions: Tensor) -> Tensor:
-        """(S,) with which the ground pushes each vertex up, in newtons."""
-        return -self.weights * barrier_slope(self.ratio(positions))
+        """(S,) with which the ground pushes each point up, in newtons."""
+        ratio = self.ratio(positions)
+        if not ratio.is_cuda and not bool((ratio < 1.0).any()):
+            return torch.zeros_like(ratio)
+        return -self.weights * barrier_slope(ratio)
 
     def curvature(self, positions: Tensor) -> Tensor:
         """(S,) second derivative by the height, in N/m."""
@@ -40,10 +55,10 @@ class GroundBarrier(Potential):
         return self.weights / self.distances * curvature
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        blocks = self.weights.new_zeros(len(self.vertices), 9)
+        blocks = self.weights.new_zeros(len(self.points), 9)
         blocks[:, 8] = self.curvature(positions)
-        matrix.add_diagonal_blocks(self.vertices, blocks)
+        self.points.add_blocks(blocks, matrix)
 
     def ratio(self, positions: Tensor) -> Tensor:
         """(S,) heights above the ground over the distances at which it begins to act."""
-        return (positions[2, self.vertices] - self.height) / self.distances
+        return (self.points.gather(positions[2]) - self.height) / self.distances

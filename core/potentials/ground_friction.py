@@ -12,9 +12,9 @@ from .potential import Potential
 
 
 class GroundFriction(Potential):
-    """Σ μ N f₀(|u|), u the horizontal way of a vertex since the start of the step.
+    """Σ μ N f₀(|u|), u the horizontal way of a point since the start of the step.
 
-    f₀(s) = s²/ε − s³/3ε² + ε/3 below ε, s beyond: a vertex that moves less than ε sticks by a force
+    f₀(s) = s²/ε − s³/3ε² + ε/3 below ε, s beyond: a point that moves less than ε sticks by a force
     that grows with the way, one that moves more slides against μ N. The normal force N is the one
     that the ground pushed with when ``lag`` was called last.
 
@@ -28,7 +28,7 @@ class GroundFriction(Potential):
 
     def __init__(self, barrier: GroundBarrier, coefficient: float) -> None:
         self._barrier, self._coefficient = barrier, coefficient
-        self.vertices = barrier.vertices
+        self.points = barrier.points
         self.limit = torch.zeros_like(barrier.weights)
         self._start: Tensor | None = None
         #: (S,) in metres.
@@ -37,9 +37,9 @@ class GroundFriction(Potential):
     def begin_step(self, positions: Tensor, slip: Tensor) -> None:
         """Measures ways and takes normal forces from (3, N) ``positions``.
 
-        Below (S,) ``slip`` metres a vertex sticks.
+        Below (S,) ``slip`` metres a point sticks.
         """
-        self._start, self.slip = positions[:2, self.vertices], slip
+        self._start, self.slip = self.points.gather(positions[:2]), slip
         self.lag(positions)
 
     def lag(self, positions: Tensor) -> tuple[float, float]:
@@ -52,29 +52,36 @@ class GroundFriction(Potential):
         self.limit = self._coefficient * self._barrier.normal_force(positions)
         return float((self.limit - before).abs().sum()), float(self.limit.sum())
 
+    @property
+    def begun(self) -> Tensor:
+        """(2, S) where the points were at the start of the step, in metres."""
+        assert self._start is not None
+        return self._start
+
     def way(self, positions: Tensor) -> Tensor:
         """(2, S) horizontal displacement since the start of the step, in metres."""
-        assert self._start is not None
-        return positions[:2, self.vertices] - self._start
+        return self.points.gather(positions[:2]) - self.begun
 
     def creep(self, before: Tensor, after: Tensor) -> float:
-        """How far vertices that stuck at (3, N) ``before`` have moved since, at most, in slips.
+        """How far points that stuck at (3, N) ``before`` have moved since, at most, in slips.
 
         One slip is enough to break loose: what looks like rest to a tolerance may not be it.
         """
         held = (self.limit > 0.0) & (torch.hypot(*self.way(before)) < self.slip)
-        moved = torch.hypot(*(after - before)[:2, self.vertices])
+        moved = torch.hypot(*self.points.gather((after - before)[:2]))
         return float((held * moved / self.slip).max())
 
     def energy(self, positions: Tensor) -> Tensor:
         slip = self.slip
+        if not slip.is_cuda and not bool(self.limit.any()):
+            return positions.new_zeros(())
         length = torch.hypot(*self.way(positions))
         share = (length / slip).clamp(max=1.0)
         sticking = slip * (share * share * (1.0 - share / 3.0) + 1.0 / 3.0)
         return torch.dot(self.limit, torch.where(length < slip, sticking, length))
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        out[:2].index_add_(1, self.vertices, self.force(self.way(positions)))
+        self.points.add(self.force(self.way(positions)), out[:2])
 
     def force(self, way: Tensor) -> Tensor:
         """(2, S) gradient by the way, in newtons."""
@@ -91,9 +98,9 @@ class GroundFriction(Potential):
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         curvature = self.curvature(self.way(positions))
-        blocks = curvature.new_zeros(len(self.vertices), 3, 3)
+        blocks = curvature.new_zeros(len(self.points), 3, 3)
         blocks[:, :2, :2] = curvature.permute(2, 0, 1)
-        matrix.add_diagonal_blocks(self.vertices, blocks.view(-1, 9))
+        self.points.add_blocks(blocks.view(-1, 9), matrix)
 
     def _stiffness(self, way: Tensor) -> tuple[Tensor, Tensor]:
         """k = μ N f₁(s)/s and its derivative by s over s."""

@@ -138,7 +138,7 @@ def test_a_file_without_these_settings_has_the_default_ones():
     own, body = bpy.context.scene.supple, bpy.data.objects["Cube"].supple
     assert not own.is_property_set("contact")
     assert (own.contact, own.contact_distance, own.self_contact) == ("automatic", 0.0, True)
-    assert (body.friction, body.contact_surface, body.attach_to) == (0.5, "tetrahedra", None)
+    assert (body.friction, body.contact_surface, body.attach_to) == (0.5, "automatic", None)
     assert captured().contact is not None
 
 
@@ -187,24 +187,29 @@ def test_bodies_that_touch_share_an_integrator(scene, add_body, second):
 # With what surface
 
 
-def test_tetrahedra_touch_unless_the_mesh_should(scene, add_body):
+@pytest.mark.parametrize("contact", ["always", "never"])
+def test_what_touches_is_left_to_the_solver_unless_it_is_chosen(scene, add_body, contact):
+    """Without contact it matters for the ground."""
     own = add_body().supple
-    scene.supple.contact = "always"
-    assert captured().bodies[0].contact_surface is None
-    own.contact_surface = "mesh"
-    body = captured().bodies[0]
-    assert body.contact_surface is not None
-    np.testing.assert_array_equal(body.contact_surface.points, body.mesh.vertices)
-    np.testing.assert_array_equal(body.contact_surface.triangles, body.mesh.triangles)
+    scene.supple.contact = contact
+    for choice in ("automatic", "mesh", "tetrahedra"):
+        if choice != "automatic":
+            own.contact_surface = choice
+        body = captured().bodies[0]
+        assert (body.touching, body.contact_surface) == (choice, None)
+
+
+def test_files_keep_what_they_chose_before_there_was_a_choice_by_itself(add_body):
+    own = add_body().supple
+    for number, choice in enumerate(("tetrahedra", "mesh")):
+        own["contact_surface"] = number
+        assert own.contact_surface == choice
 
 
 def test_modifiers_count_for_the_surface(scene, add_body):
     obj = add_body()
     obj.modifiers.new("Finer", "SUBSURF").levels = 2
-    obj.supple.contact_surface, scene.supple.contact = "mesh", "always"
-    surface = captured().bodies[0].contact_surface
-    assert surface is not None
-    assert len(surface.points) > 8
+    assert len(captured().bodies[0].mesh.vertices) > 8
 
 
 def test_a_simpler_copy_of_the_mesh_is_about_where_it_is(scene):

@@ -53,11 +53,12 @@ def test_the_push_of_the_ground_is_there_where_it_counts(scene, add_body):
 def test_settings_of_contact_are_there_where_it_is_possible(scene, add_body, setting):
     body = add_body()
     assert len(drawn(SUPPLE_PT_contact, body).settings) == 5
-    assert SUPPLE_PT_surface.poll(around(body))
+    assert "friction" in drawn(SUPPLE_PT_surface, body).settings
     assert not SUPPLE_PT_surface.poll(around(add("MESH")))
     setattr(scene.supple, *setting)
     assert drawn(SUPPLE_PT_contact, body).settings == ["contact"]
-    assert not SUPPLE_PT_surface.poll(around(body))
+    # The ground meets it all the same.
+    assert drawn(SUPPLE_PT_surface, body).settings == ["contact_surface"]
 
 
 def test_the_detail_is_there_where_the_mesh_touches(add_body):
@@ -66,6 +67,16 @@ def test_the_detail_is_there_where_the_mesh_touches(add_body):
     assert drawn(SUPPLE_PT_surface, body).settings == settings
     body.supple.contact_surface = "mesh"
     assert drawn(SUPPLE_PT_surface, body).settings == [*settings, "contact_detail"]
+
+
+def test_the_panel_says_what_touched(scene, add_body):
+    body = add_body()
+    assert drawn(SUPPLE_PT_surface, body).texts == []
+    bpy.ops.supple.tetrahedralize()
+    (said,) = drawn(SUPPLE_PT_surface, body).texts
+    assert said[1] == "The mesh touches."
+    bpy.ops.supple.free()
+    assert drawn(SUPPLE_PT_surface, body).texts == []
 
 
 def test_an_object_and_a_group_can_be_attached(add_body):

@@ -159,3 +159,15 @@ def _share(first, second) -> bool:
 def _without(row, pivot, column):
     share = row[column] / pivot[column]
     return [x - share * y for x, y in zip(row, pivot, strict=True)]
+
+
+@pytest.mark.parametrize("stretch", [(1, 1, 1), (1e150, 1, 1e-150), (1, 0, 0)])
+def test_small_triangles_among_large_ones_are_found_once(stretch):
+    random = np.random.default_rng(3)
+    size = 10.0 ** random.uniform(-2.0, 1.0, (60, 1, 1))
+    corners = (random.random((60, 1, 3)) + size * random.normal(size=(60, 3, 3))) * stretch
+    found = intersecting_pairs(corners.reshape(-1, 3), np.arange(180).reshape(-1, 3))
+    expected = [
+        pair for pair in combinations(range(60), 2) if intersect_exactly(*corners[list(pair)])
+    ]
+    assert [tuple(pair) for pair in found] == expected

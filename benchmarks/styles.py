@@ -3,7 +3,7 @@
 
 # Label, colour and marker; ours in blues and filled, peers in the other colours that the
 # colour-blind tell apart (Okabe and Ito, "Color Universal Design", 2008).
-LOOKS = {
+STYLES = {
     "supple-symplectic-euler": ("Supple, symplectic Euler", "#56B4E9", "o"),
     "supple-projecting": ("Supple, symplectic Euler, bouncy ground", "#7FD4D4", "h"),
     "supple-implicit-euler": ("Supple, implicit Euler", "#0072B2", "s"),

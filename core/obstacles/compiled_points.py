@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact of embedded points with the ground, as compiled loops.
+
+The ground pushes points, points share vertices, and a vertex that one lifts lifts others: what they
+are pushed with is found point by point, again and again, each time exactly for one of them
+(projected Gauss–Seidel on the forces), always in the order of the points.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..compiled import compiled
+from .compiled_barrier_step import proximal
+from .compiled_projection_step import nearest
+
+# Through the points that are near in an explicit step, at most; and until no height changes by more
+# than this share of the distance at which the ground begins to push.
+SWEEPS, STILL = 3, 1e-4
+# Sweeps at the end in which forces only grow, at most.
+RISES = 20
+# What is farther than so many distances cannot be brought near by what is pushed.
+NEAR = 2.0
+# Points are put on a surface to this share of how deep the deepest was.
+ROUNDING = 1e-9
+
+
+@compiled()
+def at_point(values: Any, corners: Any, shares: Any, p: Any) -> Any:
+    """Of (N,) values of vertices that of point p."""
+    total = 0.0
+    for k in range(4):
+        total += shares[p, k] * values[corners[p, k]]
+    return total
+
+
+@compiled()
+def spread(force: Any, corners: Any, shares: Any, compliance: Any, p: Any, out: Any) -> None:
+    """Adds what a force on point p does to (N,) values of vertices."""
+    for k in range(4):
+        v = corners[p, k]
+        out[v] += shares[p, k] * compliance[v] * force
+
+
+@compiled()
+def compliance_at(corners: Any, shares: Any, compliance: Any, p: Any) -> Any:
+    """By how much point p gives way to a force on it."""
+    total = 0.0
+    for k in range(4):
+        total += shares[p, k] ** 2 * compliance[corners[p, k]]
+    return total
+
+
+@compiled()
+def given_way(corners: Any, shares: Any, compliance: Any, near: Any, count: int) -> Any:
+    """``compliance_at`` of each point that is near."""
+    give = np.empty(count, compliance.dtype)
+    for i in range(count):
+        give[i] = compliance_at(corners, shares, compliance, near[i])
+    return give
+
+
+@compiled()
+def find_near(
+    heights: Any,
+    corners: Any,
+    shares: Any,
+    groups: Any,
+    outside: Any,
+    distances: Any,
+    ground: float,
+    near: Any,
+    forces: Any,
+    drags: Any,
+    was_near: Any,
+) -> Any:
+    """Lists the points that may touch the ground in ``near``; returns how many.
+
+    Args:
+        heights: (N,) of vertices.
+        groups: (G + 1,) where the points of each tet begin.
+        outside: (G,) by what share of a tet's height its points may lie below its corners.
+        forces, drags: of the points, which those that are not near lose.
+        was_near: (G,) whether any point of a tet may have some.
+    """
+    count = 0
+    for g in range(len(groups) - 1):
+        first = groups[g]
+        low = high = heights[corners[first, 0]]
+        for k in range(1, 4):
+            low = min(low, heights[corners[first, k]])
+            high = max(high, heights[corners[first, k]])
+        is_near = low - outside[g] * (high - low) - ground < NEAR * distances[first]
+        if is_near or was_near[g]:
+            for p in range(first, groups[g + 1]):
+                if is_near and at_point(heights, corners, shares, p) - ground < NEAR * distances[p]:
+                    near[count] = p
+                    count += 1
+                else:
+                    forces[p], drags[p, 0], drags[p, 1] = 0.0, 0.0, 0.0
+        was_near[g] = is_near
+    return count
+
+
+@compiled()
+def push_up(
+    heights: Any,
+    corners: Any,
+    shares: Any,
+    compliance: Any,
+    weights: Any,
+    distances: Any,
+    ground: float,
+    smallest: float,
+    near: Any,
+    count: int,
+    forces: Any,
+    sweeps: int,
+    still: float,
+) -> None:
+    """Moves (N,) heights to where the barrier's forces on points hold them.
+
+    Least is ½ Σ (z − z̃)²/c + Σ w d̂ β(u), z̃ the heights without the forces that points have at the
+    beginning.
+
+    Args:
+        compliance: (N,) c of each vertex in m/N; zero holds it.
+        weights, distances: (S,) of the barrier, in N and metres.
+        smallest: height over distance that is told from zero.
+        near: (count,) points to look at.
+        forces: (S,) in newtons; they are changed.
+        sweeps: through all of them at most.
+        still: change of a height over its distance at which it ends.
+    """
+    give = given_way(corners, shares, compliance, near, count)
+    sweep, rises = 0, False
+    while True:
+        change, sunk = 0.0, False
+        for i in range(count):
+            p, own = near[i], give[i]
+            if own > 0.0:
+                distance, before = distances[p], forces[p]
+                ratio = (at_point(heights, corners, shares, p) - ground) / distance
+                sunk = sunk or ratio <= 0.0
+                start = ratio - own * before / distance
+                force = 0.0
+                if start < 1.0:
+                    root = proximal(start, own * weights[p] / distance, smallest)
+                    force = (root - start) * distance / own
+                if rises:
+                    force = max(force, before)
+                if force != before:
+                    forces[p] = force
+                    spread(force - before, corners, shares, compliance, p, heights)
+                    change = max(change, abs(own * (force - before)) / distance)
+        sweep += 1
+        # What others have let sink is lifted at the end, and nothing is let down any more.
+        if rises and (not sunk or sweep >= sweeps + RISES):
+            break
+        rises = rises or change <= still or sweep >= sweeps
+
+
+@compiled()
+def hold_back(
+    positions: Any,
+    velocities: Any,
+    corners: Any,
+    shares: Any,
+    compliance: Any,
+    distances: Any,
+    friction: float,
+    step: float,
+    near: Any,
+    count: int,
+    forces: Any,
+    drags: Any,
+) -> None:
+    """Lets Coulomb friction slow the points that are pushed with ``forces``.
+
+    Args:
+        positions, velocities: (3, N) at the end of a step of ``step`` seconds.
+        compliance: (N,) of each vertex in metres a newton over the step.
+        drags: (S, 2) forces of friction, as the step before had them at the beginning.
+    """
+    give = given_way(corners, shares, compliance, near, count)
+    for i in range(count):
+        p = near[i]
+        pull(positions, velocities, corners, shares, compliance, step, p, drags[p, 0], drags[p, 1])
+    for _ in range(SWEEPS):
+        change = 0.0
+        for i in range(count):
+            p = near[i]
+            limit, before_x, before_y = friction * forces[p], drags[p, 0], drags[p, 1]
+            if limit > 0.0 or before_x != 0.0 or before_y != 0.0:
+                own = give[i] / step
+                x = before_x - at_point(velocities[0], corners, shares, p) / own
+                y = before_y - at_point(velocities[1], corners, shares, p) / own
+                size = math.sqrt(x * x + y * y)
+                if size > limit:
+                    x, y = x * (limit / size), y * (limit / size)
+                drags[p, 0], drags[p, 1] = x, y
+                x, y = x - before_x, y - before_y
+                pull(positions, velocities, corners, shares, compliance, step, p, x, y)
+                change = max(change, own * step * (abs(x) + abs(y)) / distances[p])
+        if change <= STILL:
+            break
+
+
+@compiled()
+def pull(
+    positions: Any,
+    velocities: Any,
+    corners: Any,
+    shares: Any,
+    compliance: Any,
+    step: float,
+    p: Any,
+    x: Any,
+    y: Any,
+) -> None:
+    """Lets a sideways force on point p act over a step."""
+    for k in range(4):
+        v = corners[p, k]
+        share = shares[p, k] * compliance[v]
+        positions[0, v] += share * x
+        positions[1, v] += share * y
+        velocities[0, v] += share / step * x
+        velocities[1, v] += share / step * y
+
+
+@compiled()
+def meet_ground(
+    positions: Any,
+    velocities: Any,
+    corners: Any,
+    shares: Any,
+    groups: Any,
+    outside: Any,
+    weights: Any,
+    distances: Any,
+    ground: float,
+    friction: float,
+    step: float,
+    impulse_times: Any,
+    inverse_mass: Any,
+    smallest: float,
+    near: Any,
+    compliance: Any,
+    forces: Any,
+    drags: Any,
+    was_near: Any,
+) -> None:
+    """Changes (3, N) positions and velocities at the end of an explicit step.
+
+    Args:
+        impulse_times: (N,) over which forces change velocities, in seconds.
+        inverse_mass: (N,) in 1/kg.
+        near, compliance: (S,) and (N,) to work with.
+        forces, drags, was_near: (S,), (S, 2) and (G,) as the step before left them.
+    """
+    heights = positions[2]
+    count = find_near(
+        heights,
+        corners,
+        shares,
+        groups,
+        outside,
+        distances,
+        ground,
+        near,
+        forces,
+        drags,
+        was_near,
+    )
+    for i in range(count):
+        p = near[i]
+        for k in range(4):
+            v = corners[p, k]
+            compliance[v] = step * impulse_times[v] * inverse_mass[v]
+    for i in range(count):
+        # Points are mostly pushed as in the step before.
+        spread(forces[near[i]], corners, shares, compliance, near[i], heights)
+    push_up(
+        heights,
+        corners,
+        shares,
+        compliance,
+        weights,
+        distances,
+        ground,
+        smallest,
+        near,
+        count,
+        forces,
+        SWEEPS,
+        STILL,
+    )
+    for i in range(count):
+        p = near[i]
+        if forces[p] > 0.0:
+            spread(forces[p] / step, corners, shares, compliance, p, velocities[2])
+    if friction > 0.0:
+        hold_back(
+            positions,
+            velocities,
+            corners,
+            shares,
+            compliance,
+            distances,
+            friction,
+            step,
+            near,
+            count,
+            forces,
+            drags,
+        )
+
+
+@compiled()
+def meet_surface_points(
+    positions: Any,
+    velocities: Any,
+    corners: Any,
+    shares: Any,
+    inverse_mass: Any,
+    kind: int,
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+    restitution: float,
+    share: float,
+    friction: float,
+    step: float,
+) -> None:
+    """Changes (3, N) positions and velocities; the penalty adds ``share`` of the speed."""
+    first = 0.0
+    for sweep in range(SWEEPS):
+        deepest = 0.0
+        for p in range(len(corners)):
+            own = compliance_at(corners, shares, inverse_mass, p)
+            offset = (
+                at_point(positions[0], corners, shares, p) - x,
+                at_point(positions[1], corners, shares, p) - y,
+                at_point(positions[2], corners, shares, p) - z,
+            )
+            distance, normal = nearest(kind, radius, offset)
+            if distance < 0.0 and own > 0.0:
+                deepest = min(deepest, distance)
+                put_back(
+                    positions,
+                    velocities,
+                    corners,
+                    shares,
+                    inverse_mass,
+                    p,
+                    distance / own,
+                    normal,
+                    restitution,
+                    share if sweep == 0 else 0.0,
+                    friction,
+                    step / own,
+                    own,
+                )
+        first = min(first, deepest)
+        if deepest >= ROUNDING * first:
+            break
+
+
+@compiled()
+def put_back(
+    positions: Any,
+    velocities: Any,
+    corners: Any,
+    shares: Any,
+    inverse_mass: Any,
+    p: Any,
+    depth: Any,
+    normal: Any,
+    restitution: float,
+    share: float,
+    friction: float,
+    step: Any,
+    own: Any,
+) -> None:
+    """Moves point p, ``depth`` over its inverse mass inside, to the surface, and lets it bounce."""
+    u = at_point(velocities[0], corners, shares, p)
+    v = at_point(velocities[1], corners, shares, p)
+    w = at_point(velocities[2], corners, shares, p)
+    before = u * normal[0] + v * normal[1] + w * normal[2]
+    pushed = before + share * math.sqrt(u * u + v * v + w * w)
+    # A point that already leaves is not slowed down.
+    change = max(pushed, -restitution * pushed) - before
+    along = (u - before * normal[0], v - before * normal[1], w - before * normal[2])
+    slip = math.sqrt(along[0] ** 2 + along[1] ** 2 + along[2] ** 2)
+    lost = 0.0
+    if change > 0.0 and slip > 0.0:
+        lost = min(1.0, friction * change / slip)
+    for k in range(4):
+        vertex = corners[p, k]
+        part = shares[p, k] * inverse_mass[vertex]
+        for axis in range(3):
+            stopped = lost * along[axis]
+            velocities[axis, vertex] += part / own * (change * normal[axis] - stopped)
+            positions[axis, vertex] -= part * (depth * normal[axis] + step * stopped)

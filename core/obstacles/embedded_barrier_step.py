@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ground's smooth barrier at the end of an explicit step, for points that vertices share."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..compiled import is_compiled
+from ..potentials import GroundBarrier
+from ..potentials.ground_points import EmbeddedPoints
+from . import compiled_points as loops
+from .barrier_step import barrier_proximal, smallest_ratio
+from .point_arrays import PointArrays
+
+
+class EmbeddedBarrierStep:
+    """Minimises ½ Σ m (z − z̃)² / hσ + b(z), z the heights of vertices, b of the points they carry.
+
+    On CUDA, where points are looked at all at once, each vertex takes the highest of the lifts that
+    its points ask for, and the mean of what friction asks.
+
+    Args:
+        barrier: whose energy holds the points up; those of one tet follow each other.
+        inverse_mass: (N,) in 1/kg, zero where held.
+        friction: Coulomb coefficient.
+    """
+
+    def __init__(self, barrier: GroundBarrier, inverse_mass: Tensor, friction: float) -> None:
+        assert isinstance(barrier.points, EmbeddedPoints)
+        self._barrier, self._points = barrier, barrier.points
+        self._inverse_mass, self._friction = inverse_mass, friction
+        self._compliance = torch.zeros_like(inverse_mass)
+        self._arrays = None if inverse_mass.is_cuda else PointArrays(self._points)
+
+    def begin(self) -> None:
+        """Forgets the steps before: what is resumed from a frame goes on as what was not."""
+        if self._arrays is not None:
+            self._arrays.forget()
+
+    def apply(
+        self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
+    ) -> None:
+        """See ``ObstacleStep.apply``."""
+        if self._arrays is None or not is_compiled():
+            self._apply_passes(positions, velocities, step, impulse_times)
+            return
+        own, barrier = self._arrays, self._barrier
+        loops.meet_ground(
+            positions.numpy(),
+            velocities.numpy(),
+            own.corners,
+            own.shares,
+            own.groups,
+            own.outside,
+            barrier.weights.numpy(),
+            barrier.distances.numpy(),
+            barrier.height,
+            self._friction,
+            step,
+            impulse_times.numpy(),
+            self._inverse_mass.numpy(),
+            smallest_ratio(positions.dtype),
+            own.near,
+            self._compliance.numpy(),
+            own.forces,
+            own.drags,
+            own.was_near,
+        )
+
+    def _apply_passes(
+        self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
+    ) -> None:
+        barrier, points, corners = self._barrier, self._points, self._points.corners
+        compliance = step * impulse_times * self._inverse_mass
+        shares = points.shares.clamp(min=0.0) * compliance[corners]
+        own = (shares * points.shares).sum(0)
+        moves = own > 0.0
+        safe = torch.where(moves, own, 1.0)
+        start = barrier.ratio(positions)
+        ratio = barrier_proximal(start, own * barrier.weights / barrier.distances)
+        touches = moves & (start < 1.0)
+        force = touches * (ratio - start) * barrier.distances / safe
+        lifts = torch.zeros_like(positions[2])
+        lifts.scatter_reduce_(0, corners.flatten(), (shares * force).flatten(), "amax")
+        positions[2] += lifts
+        velocities[2] += lifts / step
+        slip = points.gather(velocities[:2])
+        speed = torch.linalg.vector_norm(slip, dim=0)
+        most = self._friction * force * own / step
+        stopped = most.clamp(max=speed) / speed.clamp(min=torch.finfo(speed.dtype).tiny)
+        asked = torch.zeros_like(velocities[:2])
+        points.add(stopped * slip / safe, asked)
+        count = torch.zeros_like(lifts)
+        carries = (touches * (points.shares != 0.0)).to(count.dtype)
+        count.scatter_add_(0, corners.flatten(), carries.flatten())
+        change = asked * compliance / count.clamp(min=1.0)
+        velocities[:2] -= change
+        # Vertices moved on by their old velocity; take back what friction stopped.
+        positions[:2] -= step * change

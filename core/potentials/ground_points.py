@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The points of bodies that the ground holds up, and how they follow vertices."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..compiled import is_compiled
+from ..linear_solvers.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+from ..linear_solvers.segments import segment_sums
+from . import compiled_points as loops
+
+
+class GroundPoints(ABC):
+    """S points that follow N vertices."""
+
+    #: (U,) vertices that move and carry points.
+    vertices: Tensor
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def gather(self, values: Tensor) -> Tensor:
+        """(…, S) at the points from (…, N) at the vertices."""
+
+    @abstractmethod
+    def add(self, values: Tensor, out: Tensor) -> None:
+        """Adds (…, S) forces on the points to the (…, N) on the vertices."""
+
+    @abstractmethod
+    def of_bodies(self, values: Tensor) -> Tensor:
+        """(S,) from (N,) values that all vertices of a body share."""
+
+    @abstractmethod
+    def add_blocks(self, blocks: Tensor, matrix: BlockMatrix) -> None:
+        """Adds (S, 9) second derivatives by the positions of the points."""
+
+    @abstractmethod
+    def changed_blocks(self, pattern: BlockPattern) -> Tensor:
+        """Which blocks of a pattern ``add_blocks`` changes."""
+
+
+class GroundVertices(GroundPoints):
+    """Vertices that are points themselves.
+
+    Args:
+        vertices: (S,) different ones that move.
+    """
+
+    def __init__(self, vertices: Tensor) -> None:
+        self.vertices = vertices
+
+    def __len__(self) -> int:
+        return len(self.vertices)
+
+    def gather(self, values: Tensor) -> Tensor:
+        return values[..., self.vertices]
+
+    def add(self, values: Tensor, out: Tensor) -> None:
+        out.index_add_(-1, self.vertices, values)
+
+    def of_bodies(self, values: Tensor) -> Tensor:
+        return values[self.vertices]
+
+    def add_blocks(self, blocks: Tensor, matrix: BlockMatrix) -> None:
+        matrix.add_diagonal_blocks(self.vertices, blocks)
+
+    def changed_blocks(self, pattern: BlockPattern) -> Tensor:
+        return pattern.diagonal_of[self.vertices]
+
+
+class EmbeddedPoints(GroundPoints):
+    """Points that are sums of the vertices of one tet each.
+
+    Args:
+        corners: (4, S) indices of vertices; a point that is a vertex names it four times.
+        shares: (4, S) of each corner, which sum to one.
+        free: (N,) which vertices move by themselves.
+    """
+
+    def __init__(self, corners: Tensor, shares: Tensor, free: Tensor) -> None:
+        self.corners, self.shares = corners, shares
+        self._flat = corners.reshape(-1)
+        flat = corners.cpu().numpy().ravel()
+        order = np.argsort(flat, kind="stable")
+        carriers, starts = np.unique(flat[order], return_index=True)
+        self.vertices = _on(carriers[free.cpu().numpy()[carriers]], corners)
+        self._carriers, self._order = _on(carriers, corners), _on(order, corners)
+        self._starts = _on(np.append(starts, len(order)), corners)
+        self._located: tuple[BlockPattern, ElementMap] | None = None
+
+    @cached_property
+    def _products(self) -> Tensor:
+        """(S, 10) of the shares of two corners."""
+        first, second = np.array(CORNER_PAIRS).T
+        return (self.shares[first] * self.shares[second]).T.contiguous()
+
+    def __len__(self) -> int:
+        return self.corners.shape[1]
+
+    def gather(self, values: Tensor) -> Tensor:
+        if self._has_loops(values):
+            out = values.new_empty(*values.shape[:-1], len(self))
+            self._loop(loops.gather, values, out)
+            return out
+        at_corners = values.index_select(-1, self._flat).view(*values.shape[:-1], 4, -1)
+        return (at_corners * self.shares).sum(-2)
+
+    def add(self, values: Tensor, out: Tensor) -> None:
+        if self._has_loops(values):
+            self._loop(loops.add, values, out)
+            return
+        parts = (values[..., None, :] * self.shares).flatten(-2).index_select(-1, self._order)
+        # Summed in one order on every device.
+        sums = segment_sums(parts.movedim(-1, 0).contiguous(), self._starts)
+        out[..., self._carriers] += sums.movedim(0, -1)
+
+    def of_bodies(self, values: Tensor) -> Tensor:
+        return values[self.corners[0]]
+
+    @staticmethod
+    def _has_loops(values: Tensor) -> bool:
+        return is_compiled() and not values.is_cuda and values.is_floating_point()
+
+    def _loop(self, loop: Callable[..., None], values: Tensor, out: Tensor) -> None:
+        rows = values.contiguous().view(-1, values.shape[-1]).numpy()
+        loop(rows, self.corners.numpy(), self.shares.numpy(), out.view(-1, out.shape[-1]).numpy())
+
+    def add_blocks(self, blocks: Tensor, matrix: BlockMatrix) -> None:
+        where = self._map(matrix.pattern)
+        # Few points touch at a time.
+        some = torch.nonzero(blocks.any(1)).flatten()
+        if len(some) > 0:
+            products = self._products[some, :, None] * blocks[some, None]
+            elements = blocks.new_zeros(len(self), len(CORNER_PAIRS), 9)
+            matrix.add_elements(where, elements.index_copy_(0, some, products))
+
+    def changed_blocks(self, pattern: BlockPattern) -> Tensor:
+        self._map(pattern)
+        return self._changed
+
+    def _map(self, pattern: BlockPattern) -> ElementMap:
+        if self._located is None or self._located[0] is not pattern:
+            self._located = pattern, pattern.locate(self.corners.cpu().numpy())
+            changed = np.flatnonzero(np.diff(self._located[1].starts))
+            self._changed = _on(changed, self.corners)
+        return self._located[1]
+
+
+def _on(indices: NDArray[Any], like: Tensor) -> Tensor:
+    return torch.as_tensor(indices.astype(np.int64), device=like.device)

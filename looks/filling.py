@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How well tetrahedra fill a surface: volume, that of thin parts alone, and what lies outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.core import TetMesh
+from supple.core.tetrahedralizers.triangle_distance import distance_to_triangles
+from supple.core.tetrahedralizers.winding_number import winding_number
+
+Points = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: Lines along z on the longer side of what is measured.
+LINES = 400
+#: Of a side: keeps the lines off vertices and edges that lie on a grid of their own.
+OFFSETS = (0.382, 0.618)
+#: In cells: closer than this is on the tetrahedra.
+ON_SURFACE_CELLS = 1e-3
+#: In cells: farther is not looked for.
+FARTHEST_CELLS = 4.0
+
+
+@dataclass(frozen=True)
+class Region:
+    """A box, open where its bounds are infinite.
+
+    Args:
+        low, high: its corners in metres.
+    """
+
+    low: tuple[float, float, float] = (-np.inf, -np.inf, -np.inf)
+    high: tuple[float, float, float] = (np.inf, np.inf, np.inf)
+
+
+EVERYWHERE = Region()
+
+
+def enclosed_volume(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    region: Region = EVERYWHERE,
+    overlaps: bool = False,
+) -> float:
+    """What closed surfaces enclose within a region, in m³, summed along lines.
+
+    Args:
+        vertices: (V, 3) in metres.
+        triangles: (T, 3), counter-clockwise seen from outside.
+        overlaps: count what lies in two shells twice; else once.
+    """
+    points = np.asarray(vertices, dtype=np.float64)
+    corners = points[np.asarray(triangles, dtype=np.int64)]
+    low = np.maximum(points.min(axis=0), region.low)
+    high = np.minimum(points.max(axis=0), region.high)
+    if (high <= low).any():
+        return 0.0
+    side = float((high - low)[:2].max()) / LINES
+    counts = np.ceil((high - low)[:2] / side).astype(np.int64)
+    line, height, sign = _hits(corners, low, side, counts)
+    order = np.lexsort((height, line))
+    line, height, sign = line[order], height[order], sign[order]
+    # Upwards, a face that looks down is where a line enters.
+    layers = np.cumsum(-sign) - _before_each_line(line, -sign)
+    ends = np.clip(height, low[2], high[2])
+    spans = np.diff(ends) * (np.diff(line) == 0)
+    weights = layers[:-1] if overlaps else (layers[:-1] >= 1)
+    return float((spans * weights).sum()) * side * side
+
+
+def _hits(
+    corners: Points, low: Points, side: float, counts: Indices
+) -> tuple[Indices, Points, Indices]:
+    """Where the lines go through triangles (T, 3, 3): number of the line, height, and 1 where the
+    triangle looks up, -1 where it looks down."""
+    flat = (corners[:, :, :2] - low[:2]) / side - OFFSETS
+    first = np.maximum(np.ceil(flat.min(axis=1)).astype(np.int64), 0)
+    last = np.minimum(np.floor(flat.max(axis=1)).astype(np.int64), counts - 1)
+    sizes = np.maximum(last - first + 1, 0)
+    totals = sizes.prod(axis=1)
+    which = np.repeat(np.arange(len(corners)), totals)
+    local = np.arange(len(which)) - np.repeat(np.cumsum(totals) - totals, totals)
+    i = first[which, 0] + local // sizes[which, 1]
+    j = first[which, 1] + local % sizes[which, 1]
+    a, b, c = flat[which].swapaxes(0, 1)
+    point = np.stack([i, j], axis=1)
+    areas = np.stack([_area(b, c, point), _area(c, a, point), _area(a, b, point)], axis=1)
+    total = areas.sum(axis=1)
+    is_hit = ((areas > 0.0).all(axis=1) | (areas < 0.0).all(axis=1)) & (total != 0.0)
+    shares = areas[is_hit] / total[is_hit, None]
+    height = (shares * corners[which[is_hit], :, 2]).sum(axis=1)
+    line = i[is_hit] * counts[1] + j[is_hit]
+    return line, height, np.sign(total[is_hit]).astype(np.int64)
+
+
+def _area(p: Points, q: Points, r: Points) -> Points:
+    """Twice that of triangles in the plane, positive counter-clockwise."""
+    u, v = q - p, r - p
+    area: Points = u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]
+    return area
+
+
+def _before_each_line(line: Indices, steps: Indices) -> Indices:
+    """(K,) the sum of all steps on the lines before that of each."""
+    if len(line) == 0:
+        return steps
+    starts = np.flatnonzero(np.diff(line, prepend=line[0] - 1))
+    before = np.concatenate([[0], np.cumsum(steps)])[starts]
+    return np.repeat(before, np.diff(starts, append=len(line)))
+
+
+def distances_outside(mesh: TetMesh, points: ArrayLike) -> Points:
+    """(V,) how far points are outside of all tetrahedra at rest, in edge lengths of the mesh; 0
+    for those inside. What is farther than ``FARTHEST_CELLS`` has that distance."""
+    positions = np.asarray(points, dtype=np.float64)
+    cell = mesh.edge_length
+    distance = distance_to_triangles(positions, mesh.vertices, mesh.surface, FARTHEST_CELLS * cell)
+    cells = np.minimum(distance / cell, FARTHEST_CELLS)
+    is_inside = winding_number(positions, mesh.vertices, mesh.surface) > 0.5
+    outside: Points = np.where(is_inside | (cells < ON_SURFACE_CELLS), 0.0, cells)
+    return outside

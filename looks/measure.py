@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Simulates a scene through the add-on, as an artist does, and measures what is seen of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.addon import actions, playback
+from supple.core import TetMesh
+from supple.core.job import Job
+from supple.core.tet_mesh import signed_volumes
+
+from .filling import distances_outside, enclosed_volume
+from .scenes import FRAMES, Scenario, Stage, build, plate_bounds
+from .shapes import Shape, shape
+from .visible_mesh import VisibleMesh, depth_below, depth_in_box
+
+Points = NDArray[np.float64]
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """A scene that is open in Blender, with all its frames.
+
+    Args:
+        job: where they are; in a folder that may be gone once the next is simulated.
+        visible: the surface that is seen.
+        positions: (F, V, 3) of it in each frame, in metres in the world.
+    """
+
+    scenario: Scenario
+    stage: Stage
+    job: Job
+    visible: VisibleMesh
+    positions: Points
+
+
+def simulate(scenario: Scenario, folder: Path, frames: int = FRAMES) -> Simulated:
+    """Builds a scene, presses Simulate, and reads every frame as Blender shows it.
+
+    Args:
+        folder: for the simulated frames.
+
+    Raises:
+        SuppleError: when it cannot be simulated.
+    """
+    stage = build(scenario, frames)
+    scene = bpy.context.scene
+    scene.supple.cache_folder = str(folder)
+    actions.simulate(bpy.context)
+    shown = playback.shown_folder(scene)
+    assert shown is not None
+    made = shape(scenario.body)
+    start = made.vertices + np.array(stage.body.location)
+    seen = np.stack([_seen(stage.body, frame) for frame in range(1, frames + 2)])
+    visible = VisibleMesh.of_quads(start, made.quads)
+    return Simulated(scenario, stage, Job(shown), visible, seen)
+
+
+def figures(found: Simulated) -> Figures:
+    """All figures of a scene, the worst of its frames where there is one for each."""
+    return {**_of_surface(found), **_of_tets(found)}
+
+
+def _of_surface(found: Simulated) -> Figures:
+    visible, frames = found.visible, found.positions
+    crossing = [len(visible.crossing_faces(at)) for at in frames]
+    torn = [visible.torn_share(at) for at in frames]
+    rough = [visible.roughness(at) for at in frames]
+    ranks = list(zip(crossing, torn, rough, strict=True))
+    ground = bpy.context.scene.supple.ground_height
+    return {
+        "crossing_faces": max(crossing),
+        "torn_percent": _rounded(100.0 * max(torn)),
+        "longest_stretch": _rounded(max(float(visible.stretches(at).max()) for at in frames)),
+        "roughness": _rounded(max(rough)),
+        "ground_depth_mm": _rounded(1e3 * max(depth_below(at, ground) for at in frames)),
+        "collider_depth_mm": _rounded(1e3 * _depth_in_plates(found)),
+        # The most that cross, of these the most torn, then the roughest; as the timeline counts.
+        "worst_frame": 1 + max(range(len(ranks)), key=lambda frame: ranks[frame]),
+        "faces": len(np.unique(visible.faces)),
+    }
+
+
+def _of_tets(found: Simulated) -> Figures:
+    body = found.job.solids.bodies[0]
+    mesh, made = body.mesh, shape(found.scenario.body)
+    assert isinstance(mesh, TetMesh)
+    rest = mesh.rest_volumes
+    volumes = [
+        signed_volumes(found.job.read_frame(frame).astype(np.float64), mesh.tets) / rest
+        for frame in range(len(found.positions))
+    ]
+    records = found.job.records()
+    seconds = [float(record["seconds"]) for record in records if record["frame"] > 0]
+    outside = distances_outside(mesh, found.visible.rest)
+    return {
+        "least_j": _rounded(min(float(each.min()) for each in volumes)),
+        "inverted_tets": max(int((each <= 0.0).sum()) for each in volumes),
+        "tets": len(mesh.tets),
+        "integrator": str(records[-1].get("integrator", "")),
+        "seconds_a_frame": _rounded(float(np.mean(seconds))),
+        "outside_percent": _rounded(100.0 * float((outside > 0.0).mean())),
+        "farthest_outside_cells": _rounded(float(outside.max())),
+        **_filling(found, mesh, made),
+    }
+
+
+def _filling(found: Simulated, mesh: TetMesh, made: Shape) -> Figures:
+    """By how many percent volume and mass are off, and the volume where the body is thin."""
+    body = found.job.solids.bodies[0]
+    shift = found.visible.rest[0] - made.vertices[0]
+    triangles = found.visible.triangles
+    volume = enclosed_volume(made.vertices, triangles)
+    thin = enclosed_volume(made.vertices, triangles, made.thin)
+    filled = enclosed_volume(mesh.vertices - shift, mesh.surface, made.thin, overlaps=True)
+    mass = float(mesh.lumped_mass(body.density).sum())
+    return {
+        "volume_error_percent": _percent(float(mesh.rest_volumes.sum()), volume),
+        "mass_error_percent": _percent(mass, body.density * volume),
+        "thin_volume_error_percent": _percent(filled, thin),
+    }
+
+
+def _depth_in_plates(found: Simulated) -> float:
+    """In metres, in any frame."""
+    scene, deepest = bpy.context.scene, 0.0
+    if not found.stage.plates:
+        return deepest
+    for frame, at in enumerate(found.positions, 1):
+        scene.frame_set(frame)
+        for plate in found.stage.plates:
+            deepest = max(deepest, depth_in_box(at, *plate_bounds(plate)))
+    return deepest
+
+
+def _seen(obj: bpy.types.Object, frame: int) -> Points:
+    """(V, 3) what Blender shows at a frame, in the world."""
+    bpy.context.scene.frame_set(frame)
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    local = np.empty(3 * len(evaluated.data.vertices), dtype=np.float32)
+    evaluated.data.vertices.foreach_get("co", local)
+    matrix = np.array(evaluated.matrix_world)
+    positions: Points = local.reshape(-1, 3).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+    return positions
+
+
+def _percent(value: float, reference: float) -> float:
+    return _rounded(100.0 * (value / reference - 1.0))
+
+
+def _rounded(value: float) -> float:
+    """To four digits."""
+    return float(f"{value:.4g}")

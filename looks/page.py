@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes docs/looks.md from the figures in ``results``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from supple.benchmarks.store import Store
+from supple.benchmarks.tables import table
+
+from .pictures import DOCS, PICTURED, PICTURES, file_name
+from .scenes import SCENARIOS, Scenario
+from .shapes import SHAPES
+
+Figures = Mapping[str, Any]
+#: Of all scenarios that were measured, by their names.
+Results = Mapping[str, Figures]
+
+RESULTS = Path(__file__).resolve().parent / "results"
+PAGE = DOCS / "looks.md"
+NAME = "looks"
+BEFORE, NOW, REFERENCES = "before", "now", "references"
+
+HEAD = """# Looks
+
+How simulated bodies look, measured. Written by `python3 dev.py looks`, which simulates, measures
+and renders all of it anew; this page is not edited by hand. Run it after a change to the
+tetrahedralizer, the embedding, contact or the add-on's defaults; `python3 dev.py looks --quick
+monkey` takes seconds, measures one scene and prints it beside the figures kept here.
+
+Five bodies are dropped from 0.6 m, and squeezed by 40 % of their width between two plates that open
+again, 40 frames each. They are so stiff that a column as high as the body is long would sag by 5,
+15 and 40 % under its own weight; all other settings are those that a new soft body gets. What is
+measured is the mesh that Blender shows.
+
+- **crossing**: faces of the body that cross another of it, where neither crosses any at rest,
+  nor are both next to such; in the worst frame, like all that follows
+- **torn**: edges longer than 3 times their rest length or shorter than a fifth
+- **stretch**: of the longest edge
+- **roughness**: mean distance of a vertex from the mean of its neighbours, over that at rest; in
+  brackets over the same scene's at three times the resolution, where that was simulated
+- **J**: least volume of a tetrahedron over that at rest; **inverted**: how many have none
+- **ground**, **plates**: how deep the visible mesh is inside of them, in mm
+
+*Before* is what stands for comparison, kept in [results](../looks/results). {when}
+
+"""
+FARTHEST = "farthest_outside_cells"
+#: What an arrow leads from and to.
+ARROW = " → "
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What figures are held to.
+
+    Args:
+        figure: of one scenario, and its reference's figures.
+        holds: whether a figure does.
+    """
+
+    what: str
+    bar: str
+    figure: Callable[[Figures, Figures], float | None]
+    holds: Callable[[float], bool]
+    worst: Callable[[Iterable[float]], float] = max
+
+
+def _plain(name: str) -> Callable[[Figures, Figures], float | None]:
+    return lambda figures, _: figures.get(name)
+
+
+def _size(name: str) -> Callable[[Figures, Figures], float | None]:
+    return lambda figures, _: None if name not in figures else abs(figures[name])
+
+
+def _roughness_ratio(figures: Figures, reference: Figures) -> float | None:
+    if "roughness" not in figures or "roughness" not in reference:
+        return None
+    return float(f"{figures['roughness'] / reference['roughness']:.3g}")
+
+
+def _at_most(bar: float) -> Callable[[float], bool]:
+    return lambda value: value <= bar
+
+
+BARS = (
+    Bar("new crossing faces", "0", _plain("crossing_faces"), _at_most(0)),
+    Bar("torn edges, %", "≤ 0.05", _plain("torn_percent"), _at_most(0.05)),
+    Bar("roughness over the reference's", "≤ 1.15", _roughness_ratio, _at_most(1.15)),
+    Bar("inside of the ground, mm", "0", _plain("ground_depth_mm"), _at_most(1e-3)),
+    Bar("inside of plates, mm", "0", _plain("collider_depth_mm"), _at_most(1e-3)),
+    Bar("volume off by, %", "≤ 1", _size("volume_error_percent"), _at_most(1.0)),
+    Bar("mass off by, %", "≤ 1", _size("mass_error_percent"), _at_most(1.0)),
+    Bar("volume of thin parts off by, %", "≤ 5", _size("thin_volume_error_percent"), _at_most(5.0)),
+    Bar(
+        "farthest outside of the tets, cells",
+        "≤ 0.1",
+        _plain("farthest_outside_cells"),
+        _at_most(0.1),
+    ),
+    Bar("least J", "> 0.05", _plain("least_j"), lambda value: value > 0.05, min),
+)
+
+SCENE_HEAD = (
+    *("", "crossing", "torn, %", "stretch", "roughness", "J", "inverted"),
+    *("ground", "plates", "s a frame", "steps"),
+)
+SCENE_FIGURES = (
+    *("crossing_faces", "torn_percent", "longest_stretch", "roughness", "least_j", "inverted_tets"),
+    *("ground_depth_mm", "collider_depth_mm", "seconds_a_frame", "integrator"),
+)
+FILLING_HEAD = (
+    *("faces", "tets", "volume off by, %", "mass, %", "thin parts' volume, %"),
+    *("vertices outside, %", "farthest, cells"),
+)
+FILLING_FIGURES = (
+    *("faces", "tets", "volume_error_percent", "mass_error_percent", "thin_volume_error_percent"),
+    *("outside_percent", "farthest_outside_cells"),
+)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was measured, from the files in ``results``."""
+
+    before: Results
+    now: Results
+    references: Results
+    when: str
+
+    @staticmethod
+    def read(folder: Path = RESULTS) -> Kept:
+        stores = [store(state, folder) for state in (BEFORE, NOW, REFERENCES)]
+        before, now, references = (each.figures.get(NAME, {}) for each in stores)
+        sentences = (_when(each, state) for each, state in zip(stores, (BEFORE, NOW), strict=False))
+        return Kept(before, now, references, " ".join(filter(None, sentences)))
+
+
+def store(state: str, folder: Path = RESULTS) -> Store:
+    return Store.open(folder / f"{state}.json")
+
+
+def write(path: Path = PAGE) -> None:
+    path.write_text(text(Kept.read()), encoding="utf-8")
+
+
+def text(kept: Kept) -> str:
+    """The whole page, in Markdown."""
+    first = HEAD.format(when=kept.when) + table(("", "bar", "before", "now"), _bars(kept))
+    return "\n".join([first, *(_section(body, kept) for body in SHAPES)])
+
+
+def rows(
+    scenarios: Iterable[Scenario], before: Results, now: Results, kept: Kept
+) -> list[list[str]]:
+    """The figures of scenes side by side, in the columns of ``SCENE_HEAD``."""
+    found = []
+    for scenario in scenarios:
+        first, second = before.get(scenario.name, {}), now.get(scenario.name, {})
+        reference = kept.references.get(scenario.name, {})
+        cells = [_both(name, first, second, reference) for name in SCENE_FIGURES]
+        found.append([f"{scenario.action}, {scenario.sag} %", *cells])
+    return found
+
+
+def filling(body: str, before: Results, now: Results) -> list[str]:
+    """What is the same in all scenes of a body, in the columns of ``FILLING_HEAD``."""
+    names = [scenario.name for scenario in SCENARIOS if scenario.body == body]
+    first, second = (
+        next((kept[name] for name in names if "tets" in kept.get(name, {})), {})
+        for kept in (before, now)
+    )
+    return [_both(name, first, second, {}) for name in FILLING_FIGURES]
+
+
+def _section(body: str, kept: Kept) -> str:
+    own = [scenario for scenario in SCENARIOS if scenario.body == body]
+    parts = [f"## {body.capitalize()}", _pictures(body)]
+    parts.append(table(FILLING_HEAD, [filling(body, kept.before, kept.now)]).rstrip())
+    parts.append(table(SCENE_HEAD, rows(own, kept.before, kept.now, kept)).rstrip())
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _pictures(body: str) -> str:
+    """A table of those that there are."""
+    lines = []
+    for action, sag in PICTURED:
+        names = [file_name(body, action, state) for state in (BEFORE, NOW)]
+        cells = [
+            f"![{body}, {action}]({PICTURES.name}/{name})" if (PICTURES / name).exists() else ""
+            for name in names
+        ]
+        if any(cells):
+            lines.append([f"{action}, {sag} %", *cells])
+    return table(("worst frame", "before", "now"), lines).rstrip() if lines else ""
+
+
+def _bars(kept: Kept) -> list[list[str]]:
+    return [
+        [bar.what, bar.bar, *(_verdict(bar, r, kept) for r in (kept.before, kept.now))]
+        for bar in BARS
+    ]
+
+
+def _verdict(bar: Bar, results: Results, kept: Kept) -> str:
+    """The worst figure of all scenes."""
+    figures = (bar.figure(own, kept.references.get(name, {})) for name, own in results.items())
+    known = [value for value in figures if value is not None]
+    if not known:
+        return ""
+    worst = bar.worst(known)
+    return f"{worst:g}" if bar.holds(worst) else f"**{worst:g}**"
+
+
+def _both(name: str, before: Figures, now: Figures, reference: Figures) -> str:
+    first, second = (_cell(name, figures, reference) for figures in (before, now))
+    if not first or not second or first == second:
+        return second or first
+    return first + ARROW + second
+
+
+def _cell(name: str, figures: Figures, reference: Figures) -> str:
+    if "failed" in figures:
+        return "failed"
+    value = figures.get(name)
+    if value is None:
+        return ""
+    shown = f"{value:.3g}" if isinstance(value, float) else str(value)
+    ratio = _roughness_ratio(figures, reference) if name == "roughness" else None
+    return shown if ratio is None else f"{shown} ({ratio:.2f})"
+
+
+def _when(kept: Store, state: str) -> str:
+    records = kept.records(NAME).values()
+    if not records:
+        return ""
+    versions = sorted({record["version"] for record in records})
+    dates = sorted({record["date"] for record in records})
+    at = ", ".join(versions)
+    return f"*{state.capitalize()}* was measured at {at} on {dates[-1]}, {kept.machine}."

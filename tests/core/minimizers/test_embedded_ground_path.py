@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Newton steps along the ground for points that share vertices."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from supple.core.minimizers import embedded_ground_path
+from supple.core.minimizers.embedded_ground_path import EmbeddedGroundPath
+from supple.core.potentials import GroundBarrier, GroundFriction
+from supple.core.potentials.ground_points import EmbeddedPoints
+
+TETS, COUNT = 5, 20
+REACH, SLIP = 0.01, 1e-4
+
+
+def _random(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def _free() -> torch.Tensor:
+    free = torch.ones(COUNT, dtype=torch.bool)
+    free[3] = False
+    return free
+
+
+def _barrier() -> GroundBarrier:
+    """Of thirty points, some of them outside of their tets."""
+    shares = torch.rand(30, 4, generator=_random(1), dtype=torch.float64) - 0.1
+    shares = shares / shares.sum(1, keepdim=True)
+    corners = torch.arange(COUNT).view(TETS, 4)[torch.arange(30) * TETS // 30]
+    points = EmbeddedPoints(corners.T.contiguous(), shares.T.contiguous(), _free())
+    weights = 10.0 ** (4.0 * torch.rand(30, generator=_random(2), dtype=torch.float64))
+    return GroundBarrier(points, weights, 0.0, torch.full_like(weights, REACH))
+
+
+def _positions() -> torch.Tensor:
+    """(3, N) with points close to the ground and above it, all above zero."""
+    positions = torch.rand(3, COUNT, generator=_random(3), dtype=torch.float64)
+    positions[2] = REACH * (0.3 + 1.5 * positions[2])
+    lowest = float(_barrier().points.gather(positions[2]).min())
+    positions[2] += max(0.0, 0.1 * REACH - lowest)
+    return positions
+
+
+def _stiffness(barrier: GroundBarrier) -> torch.Tensor:
+    return 1e4 * (0.5 + torch.rand(2, len(barrier.vertices), generator=_random(4)).double())
+
+
+def _direction(size: float) -> torch.Tensor:
+    direction = size * torch.randn(3, COUNT, generator=_random(5), dtype=torch.float64)
+    direction[:, ~_free()] = 0.0
+    return direction
+
+
+def _path(size: float, friction: float = 0.5) -> tuple[EmbeddedGroundPath, GroundBarrier]:
+    barrier, positions = _barrier(), _positions()
+    drag = None
+    if friction > 0.0:
+        drag = GroundFriction(barrier, friction)
+        drag.begin_step(positions - 0.3 * SLIP, torch.full_like(barrier.weights, SLIP))
+    path = EmbeddedGroundPath(barrier, drag, _free())
+    path.start(positions, _direction(size), _stiffness(barrier))
+    return path, barrier
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_it_starts_where_the_vertices_are(friction: float) -> None:
+    path, _ = _path(1.0, friction)
+    torch.testing.assert_close(path.at(0.0), _positions(), rtol=0.0, atol=1e-2 * SLIP)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_it_leaves_in_the_direction_of_the_newton_step(friction: float, monkeypatch) -> None:
+    for name in ("STILL_HEIGHT", "STILL_WAY"):
+        monkeypatch.setattr(embedded_ground_path, name, 1e-12)
+    monkeypatch.setattr(embedded_ground_path, "SWEEPS", 20000)
+    size = 1e-2 * SLIP
+    path, _ = _path(size, friction)
+    moved = (path.at(1.0) - path.at(-1.0)) / 2.0
+    torch.testing.assert_close(moved, _direction(size), rtol=0.05, atol=0.05 * size)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_no_point_meets_the_ground_and_what_is_held_stays(size: float) -> None:
+    path, barrier = _path(size)
+    for fraction in (0.1, 1.0, 8.0):
+        end = path.at(fraction)
+        assert torch.isfinite(barrier.energy(end))
+        assert float(barrier.ratio(end).min()) > 0.0
+        assert torch.equal(end[:, 3], _positions()[:, 3])
+
+
+def test_free_vertices_end_where_their_energy_is_least() -> None:
+    """½ k (z − z̃)² + b(z) of all: a Newton step leads to its end."""
+    barrier, positions = _barrier(), _positions()
+    stiffness = _stiffness(barrier)
+    vertices, fall = barrier.vertices, torch.zeros_like(_positions())
+    fall[2, vertices] = -2.0 * REACH
+    # The step of the model, whose Hessian couples vertices through their points.
+    unit, whole = torch.eye(COUNT, dtype=torch.float64), torch.zeros(COUNT, COUNT).double()
+    barrier.points.add(barrier.curvature(positions) * barrier.points.gather(unit), whole)
+    hessian = whole[vertices][:, vertices] + torch.diag(stiffness[1])
+    force = barrier.gradient(positions)[2, vertices] - stiffness[1] * fall[2, vertices]
+    direction = torch.zeros_like(positions)
+    direction[2, vertices] = torch.linalg.solve(hessian, -force)
+    path = EmbeddedGroundPath(barrier, None, _free())
+    path.start(positions, direction, stiffness)
+    end = path.at(1.0)
+    pull = stiffness[1] * (end - positions - fall)[2, vertices]
+    push = -barrier.gradient(end)[2, vertices]
+    assert float(push.abs().max()) > 10.0
+    torch.testing.assert_close(pull, push, rtol=1e-2, atol=1e-2 * float(push.abs().max()))
+
+
+def test_what_falls_lands_and_what_lies_stays() -> None:
+    barrier, start = _barrier(), _positions()
+    friction = GroundFriction(barrier, 0.5)
+    friction.begin_step(start, torch.full_like(barrier.weights, SLIP))
+    path = EmbeddedGroundPath(barrier, friction, _free())
+    predicted = start.clone()
+    predicted[2, _free()] -= 0.5 * REACH
+    predicted[0, _free()] += 0.1
+    guess = path.land(start, predicted, torch.full((COUNT,), 1e4, dtype=torch.float64))
+    lies = (barrier.ratio(start) < 1.0) & (barrier.ratio(predicted) < 1.0)
+    assert int(lies.sum()) > 5
+    assert isinstance(barrier.points, EmbeddedPoints)
+    vertices = barrier.points.corners[:, lies].flatten().unique()
+    assert torch.equal(guess[:2, vertices], start[:2, vertices])
+    assert torch.isfinite(barrier.energy(guess))
+    flies = torch.ones(COUNT, dtype=torch.bool)
+    flies[vertices] = False
+    flies &= _free()
+    assert torch.equal(guess[:2, flies], predicted[:2, flies])

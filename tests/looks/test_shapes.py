@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from supple.core.tetrahedralizers.winding_number import winding_number
+from supple.looks.filling import enclosed_volume
+from supple.looks.implicit_surfaces import ellipsoid, surface, union, without
+from supple.looks.shapes import SHAPES, Shape, shape
+from supple.looks.visible_mesh import VisibleMesh
+from supple.verification.exact_intersections import count_intersections
+
+
+def triangles_of(made: Shape) -> np.ndarray:
+    return VisibleMesh.of_quads(made.vertices, made.quads).triangles
+
+
+def uses_of_edges(quads: np.ndarray) -> np.ndarray:
+    """How many faces each edge belongs to; an error where two go along it the same way."""
+    sides = np.stack([quads, np.roll(quads, -1, axis=1)], axis=2).reshape(-1, 2)
+    assert len(np.unique(sides, axis=0)) == len(sides)
+    return np.unique(np.sort(sides, axis=1), axis=0, return_counts=True)[1]
+
+
+@pytest.mark.parametrize("name", [name for name in SHAPES if name != "monkey"])
+def test_bodies_are_closed_surfaces_of_a_few_thousand_faces(name: str) -> None:
+    made = shape(name)
+    assert (uses_of_edges(made.quads) == 2).all()
+    assert 2000 <= len(made.quads) <= 8000
+    assert 0.3 <= made.size.max() <= 1.0
+    assert made.vertices[:, 2].min() == 0.0
+    triangles = triangles_of(made)
+    whole = enclosed_volume(made.vertices, triangles)
+    assert 0.002 * whole < enclosed_volume(made.vertices, triangles, made.thin) < 0.6 * whole
+
+
+def test_the_monkey_is_blender_s_with_two_levels_of_subdivision() -> None:
+    made = shape("monkey")
+    assert len(made.quads) == 7872
+    assert made.size[0] == pytest.approx(2.7, abs=0.1)
+
+
+@pytest.mark.parametrize("name", ["hand", "mouth", "rabbit"])
+def test_bodies_of_one_shell_do_not_cross_themselves(name: str) -> None:
+    made = shape(name)
+    assert count_intersections(made.vertices, triangles_of(made)) == 0
+
+
+def test_fingers_and_lips_are_apart_by_millimetres() -> None:
+    hand, mouth = shape("hand"), shape("mouth")
+    front = hand.vertices[:, 1].min()
+    fingers = hand.vertices[np.abs(hand.vertices[:, 1] - front - 0.12) < 0.01]
+    middle = 0.5 * (fingers[:, 2].min() + fingers[:, 2].max())
+    gaps = gaps_along(hand, (-0.2, front + 0.12, middle), (0.2, front + 0.12, middle))
+    assert len(gaps) == 3
+    assert all(0.001 < gap < 0.012 for gap in gaps)
+    lips = mouth.vertices[:, 1].min() + 0.03
+    gaps = gaps_along(mouth, (0.0, lips, 0.0), (0.0, lips, 0.5))
+    assert len(gaps) == 1
+    assert 0.001 < gaps[0] < 0.012
+
+
+def gaps_along(made: Shape, start: tuple[float, ...], end: tuple[float, ...]) -> list[float]:
+    """Lengths of what is outside between parts that are inside, along a line."""
+    points = np.linspace(start, end, 2001)
+    inside = winding_number(points, made.vertices, triangles_of(made)) > 0.5
+    changes = np.flatnonzero(np.diff(inside))
+    step = float(np.linalg.norm(points[1] - points[0]))
+    return [step * float(length) for length in np.diff(changes)[1::2]]
+
+
+def test_a_surface_lies_where_its_field_is_zero_and_looks_outwards() -> None:
+    vertices, quads = surface(
+        ellipsoid((0.1, 0.2, 0.3), (1.0, 0.8, 0.6)), (-2, -2, -2), (2, 2, 2), 0.1
+    )
+    scaled = (vertices - [0.1, 0.2, 0.3]) / [1.0, 0.8, 0.6]
+    np.testing.assert_allclose(np.linalg.norm(scaled, axis=1), 1.0, atol=2e-3)
+    assert (uses_of_edges(quads) == 2).all()
+    triangles = VisibleMesh.of_quads(vertices, quads).triangles
+    volume = enclosed_volume(vertices, triangles)
+    assert volume == pytest.approx(4.0 / 3.0 * np.pi * 0.48, rel=0.02)
+
+
+def test_a_fillet_only_adds_where_two_meet() -> None:
+    parts = ellipsoid((0, 0, 0), (1, 1, 1)), ellipsoid((1.5, 0, 0), (1, 1, 1))
+    points = np.array([[0.75, 0.7, 0.0], [-1.01, 0.0, 0.0]])
+    sharp, smooth = union(*parts)(points), union(*parts, blend=0.3)(points)
+    assert smooth[0] < 0.0 < sharp[0]
+    assert smooth[1] == sharp[1]
+
+
+def test_what_is_taken_away_is_outside() -> None:
+    field = without(ellipsoid((0, 0, 0), (1, 1, 1)), ellipsoid((0, 0, 1), (0.5, 0.5, 0.5)))
+    assert field(np.array([[0.0, 0.0, 0.8]]))[0] > 0.0
+    assert field(np.array([[0.0, 0.0, 0.2]]))[0] < 0.0
