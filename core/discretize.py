@@ -128,6 +128,9 @@ def _smooth(body: SoftBody, normals: Normals) -> SoftBody:
     skin, mesh = body.skin, body.mesh
     if skin is None or skin.embedding is None or not isinstance(mesh, TetMesh):
         return body
+    if body.contact_surface is not None and body.contact_surface is body.seen_surface:
+        # What is kept apart is where the tets take it linearly, and nothing else may be seen.
+        return body
     held = np.zeros(len(mesh.vertices), dtype=bool)
     if body.pinned is not None:
         held[body.pinned] = True
