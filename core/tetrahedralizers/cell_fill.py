@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 # Of a tet, so that all have some mass and stiffness.
-LEAST_FILL = 0.01
+LEAST_FILL = 0.1
 
 
 def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> FloatArray:
