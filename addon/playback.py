@@ -20,7 +20,7 @@ from ..core.job import Job
 from . import pc2, smooth
 from .captured import Capture, CapturedObject
 from .paths import absolute, portable
-from .playback_modifier import MODIFIER, find_modifier
+from .playback_modifier import MODIFIER, find_modifier, removed
 
 
 class Playback:
@@ -101,11 +101,7 @@ def shown_folder(scene: bpy.types.Scene) -> Path | None:
 
 def detach(obj: bpy.types.Object) -> bool:
     """Removes the playback modifier; False when there was none."""
-    modifier = find_modifier(obj)
-    if modifier is None:
-        return False
-    obj.modifiers.remove(modifier)
-    return True
+    return removed(obj, find_modifier(obj))
 
 
 def play_first(obj: bpy.types.Object) -> bool:

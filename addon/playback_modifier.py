@@ -27,6 +27,14 @@ def find_smooth(obj: bpy.types.Object) -> bpy.types.Modifier | None:
     return next(found, None)
 
 
+def removed(obj: bpy.types.Object, modifier: bpy.types.Modifier | None) -> bool:
+    """Takes a modifier away; False where there is none."""
+    if modifier is None:
+        return False
+    obj.modifiers.remove(modifier)
+    return True
+
+
 def is_own(modifier: bpy.types.Modifier) -> bool:
     """Whether Supple added it."""
     return (modifier.type == "MESH_CACHE" and modifier.name.startswith(MODIFIER)) or (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import bpy
 
 from .bake import shape_keys
-from .playback_modifier import SMOOTH, find_modifier, find_smooth
+from .playback_modifier import SMOOTH, find_modifier, find_smooth, removed
 
 
 def update(obj: bpy.types.Object) -> None:
@@ -30,11 +30,7 @@ def update(obj: bpy.types.Object) -> None:
 
 def remove(obj: bpy.types.Object) -> bool:
     """Takes the smoothing away; False when there was none."""
-    modifier = find_smooth(obj)
-    if modifier is None:
-        return False
-    obj.modifiers.remove(modifier)
-    return True
+    return removed(obj, find_smooth(obj))
 
 
 def _add(obj: bpy.types.Object) -> bpy.types.Modifier:

@@ -8,7 +8,7 @@ import math
 from torch import Tensor
 
 from ..potentials.ground_points import EmbeddedPoints
-from . import compiled_points as loops
+from . import compiled_surface_points as loops
 from .point_arrays import PointArrays
 from .surfaces import Surface
 

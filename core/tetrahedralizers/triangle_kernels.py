@@ -99,6 +99,16 @@ def clip_all(triangles: Any, maps: Any, areas: Any, centres: Any) -> None:
 
 
 @compiled()
+def _side_from_first(triangle: Any, corner: int) -> Any:
+    """From the first corner of a triangle to another one."""
+    return (
+        triangle[corner, 0] - triangle[0, 0],
+        triangle[corner, 1] - triangle[0, 1],
+        triangle[corner, 2] - triangle[0, 2],
+    )
+
+
+@compiled()
 def crossing(start: Any, end: Any, triangle: Any) -> Any:
     """Where between two points a triangle is crossed, 0 … 1, and what that adds to the winding
     number: 1 on the way in, -1 on the way out, 0 where nothing is crossed.
@@ -106,16 +116,7 @@ def crossing(start: Any, end: Any, triangle: Any) -> Any:
     Möller and Trumbore, "Fast, minimum storage ray/triangle intersection", 1997.
     """
     dx, dy, dz = end[0] - start[0], end[1] - start[1], end[2] - start[2]
-    ax, ay, az = (
-        triangle[1, 0] - triangle[0, 0],
-        triangle[1, 1] - triangle[0, 1],
-        triangle[1, 2] - triangle[0, 2],
-    )
-    bx, by, bz = (
-        triangle[2, 0] - triangle[0, 0],
-        triangle[2, 1] - triangle[0, 1],
-        triangle[2, 2] - triangle[0, 2],
-    )
+    (ax, ay, az), (bx, by, bz) = _side_from_first(triangle, 1), _side_from_first(triangle, 2)
     px, py, pz = dy * bz - dz * by, dz * bx - dx * bz, dx * by - dy * bx
     determinant = ax * px + ay * py + az * pz
     if determinant == 0.0:
@@ -190,16 +191,7 @@ def _side(point: Any, centre: Any, triangle: Any) -> float:
 @compiled()
 def normal_of(triangle: Any) -> Any:
     """Of unit length."""
-    ax, ay, az = (
-        triangle[1, 0] - triangle[0, 0],
-        triangle[1, 1] - triangle[0, 1],
-        triangle[1, 2] - triangle[0, 2],
-    )
-    bx, by, bz = (
-        triangle[2, 0] - triangle[0, 0],
-        triangle[2, 1] - triangle[0, 1],
-        triangle[2, 2] - triangle[0, 2],
-    )
+    (ax, ay, az), (bx, by, bz) = _side_from_first(triangle, 1), _side_from_first(triangle, 2)
     x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
     length = np.sqrt(x * x + y * y + z * z)
     return x / length, y / length, z / length
