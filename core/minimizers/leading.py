@@ -72,6 +72,7 @@ class Leader:
             step: of the time integration, in seconds.
         """
         self._goal, self._colliders = goal, colliders.copy()
+        self._newton.begin()
         positions = self._go_straight(start)
         held: list[str] = []
         whole = before = self._left(positions)

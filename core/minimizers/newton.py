@@ -96,6 +96,10 @@ class Newton:
                 return search.minimum(stopped)
         return search.minimum(f"not converged after {max_iterations} iterations")
 
+    def begin(self) -> None:
+        """Forgets earlier searches, so that what follows does not depend on them."""
+        self._solver.begin()
+
     def step_against(self, positions: Tensor, gradient: Tensor) -> Tensor:
         """(3, N) step that takes a gradient away, by the projected Hessian at ``positions``."""
         objective = self._objective

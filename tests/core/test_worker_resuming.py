@@ -12,13 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from supple.core import Scene, SoftBody
+from supple.core import Scene, Simulator, SoftBody
 from supple.core.contact_settings import Collider, Contact
 from supple.core.integrators.choice import NAMES
 from supple.core.job import Job, Settings
 from supple.core.materials import StableNeoHookean
 from supple.core.version import version
+from supple.core.worker import work
 
 from .box_job import COMMAND, box, box_job, copied, run
 
@@ -138,3 +140,16 @@ def test_a_job_with_contact_killed_and_resumed_has_the_same_bytes(tmp_path: Path
     assert records[-1]["contacts"] > 0
     assert 0.0 < records[-1]["minimum_distance"] < 0.02
     assert [r["contacts"] for r in job.records()] == [r["contacts"] for r in records]
+
+
+def test_what_contact_searched_before_leaves_no_trace_in_any_later_frame(tmp_path: Path) -> None:
+    job = _touching(tmp_path)
+    work(job.folder, mesh_only=True)
+    whole = Simulator(job.solids)
+    for index in range(12):
+        saved = {name: values.copy() for name, values in whole.state.to_arrays().items()}
+        resumed = Simulator(job.solids)
+        resumed.state = resumed.state.restored(index, saved)
+        for simulator in (whole, resumed):
+            next(simulator.run(1))
+        assert torch.equal(resumed.state.positions, whole.state.positions), index
