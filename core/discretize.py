@@ -128,7 +128,7 @@ def _smooth(body: SoftBody, normals: Normals) -> SoftBody:
     skin, mesh = body.skin, body.mesh
     if skin is None or skin.embedding is None or not isinstance(mesh, TetMesh):
         return body
-    if body.contact_surface is not None and body.contact_surface is body.seen_surface:
+    if _touches_as_seen(body):
         # What is kept apart is where the tets take it linearly, and nothing else may be seen.
         return body
     held = np.zeros(len(mesh.vertices), dtype=bool)
@@ -136,6 +136,12 @@ def _smooth(body: SoftBody, normals: Normals) -> SoftBody:
         held[body.pinned] = True
     phong = embed_smoothly(mesh, skin.points, skin.embedding, normals, held)
     return replace(body, skin=replace(skin, phong=phong))
+
+
+def _touches_as_seen(body: SoftBody) -> bool:
+    """Whether it touches with points of the mesh that is seen, all of them or some."""
+    touching, seen = body.contact_surface, body.seen_surface
+    return touching is not None and seen is not None and touching.embedding is seen.embedding
 
 
 def _pin_attached(scene: Scene) -> Scene:

@@ -18,20 +18,26 @@ from .strays import used_points, without_strays
 from .tet_mesh import TetMesh
 from .tetrahedralizers.orientation import orient_consistently
 from .tetrahedralizers.surface import signed_volume
+from .uncrossed_surface import outer_part
 
 # Between longer edges of the mesh, in units of those of the tetrahedra, these would sag unseen.
 LONGEST_EDGE = 1.25
 # A mesh of more faces than these, and than so many times those of the tetrahedra's boundary, is
-# dense: each of them may touch. A copy has at least half as many.
-FEW, DENSE = 2000, 2
+# dense: each of them may touch. A copy has at least half as many. One of more than MOST costs more
+# than a frame may, whatever it would be good for.
+FEW, DENSE, MOST = 2000, 2, 60_000
+# Of the faces of a mesh that crosses itself, where fewer are left the tetrahedra say better what
+# is there.
+LEAST_OUTSIDE = 0.3
 # Of the triangles of a copy whose middles are closest to a point, the one that is closest is among
 # so many.
 NEIGHBOURS = 8
 
-Kind = Literal["mesh", "copy", "tetrahedra"]
+Kind = Literal["mesh", "outside", "copy", "tetrahedra"]
 
 _TOUCHES: dict[Kind, str] = {
     "mesh": "the mesh touches",
+    "outside": "the mesh touches but where it crosses itself",
     "copy": "a simpler copy of the mesh touches",
     "tetrahedra": "the tetrahedra touch",
 }
@@ -45,7 +51,8 @@ class Verdict:
     """What touches, and why.
 
     Args:
-        kind: the mesh that is seen, a simpler copy of it, or the boundary of the tetrahedra.
+        kind: the mesh that is seen, what of it is outside and does not cross itself, a simpler copy
+            of it, or the boundary of the tetrahedra.
         reason: in words; empty where it is the mesh, or what was asked for.
     """
 
@@ -85,15 +92,21 @@ def with_touching_surfaces(
 
 
 def _chosen(body: SoftBody, seen: ContactSurface, mesh: TetMesh) -> tuple[SoftBody, Verdict]:
-    if len(seen.triangles) <= max(FEW, DENSE * len(mesh.surface)):
-        if not _crosses_itself(seen, mesh):
-            return replace(body, contact_surface=seen), Verdict("mesh")
+    faces = len(seen.triangles)
+    if faces > max(FEW, DENSE * len(mesh.surface)):
+        copy = _embedded(wrapped(seen, mesh), mesh)
+        if not _crosses_itself(copy, mesh):
+            reason = f"the mesh is dense: {faces} faces"
+            return replace(body, contact_surface=copy), Verdict("copy", reason)
+        if faces > MOST:
+            reason = "the mesh is dense, and a simpler copy crosses itself"
+            return body, Verdict("tetrahedra", reason)
+    if not _crosses_itself(seen, mesh):
+        return replace(body, contact_surface=seen), Verdict("mesh")
+    outer = outer_part(seen)
+    if len(outer.triangles) < LEAST_OUTSIDE * faces:
         return body, Verdict("tetrahedra", "the mesh crosses itself")
-    copy = _embedded(wrapped(seen, mesh), mesh)
-    if not _crosses_itself(copy, mesh):
-        reason = f"the mesh is dense: {len(seen.triangles)} faces"
-        return replace(body, contact_surface=copy), Verdict("copy", reason)
-    return body, Verdict("tetrahedra", "the mesh is dense, and a simpler copy crosses itself")
+    return replace(body, contact_surface=outer), Verdict("outside")
 
 
 def welded(surface: ContactSurface) -> ContactSurface:

@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 from .contact_settings import ContactSurface
 from .embedding import Embedding
 from .tet_mesh import TetMesh
+from .tetrahedralizers.winding_number import winding_number
+
+# Beside a triangle is so many edge lengths from it, and inside where the surface winds so often.
+BESIDE, INSIDE = 1e-2, 0.5
+# A piece of an open surface is inside where the most of so many of its triangles are.
+SPEAKERS, MOSTLY = 32, 0.5
 
 
 def without_crossings(surface: ContactSurface) -> ContactSurface:
@@ -30,6 +36,51 @@ def without_crossings(surface: ContactSurface) -> ContactSurface:
             break
         triangles = triangles[~_around(triangles, np.unique(found.triangles))]
     return replace(surface, triangles=triangles)
+
+
+def outer_part(surface: ContactSurface) -> ContactSurface:
+    """The surface without what crosses itself, and without the pieces left of it that lie inside
+    of the material: they are never seen and have nothing to meet. The same object where nothing
+    crosses."""
+    left = without_crossings(surface)
+    if len(left.triangles) in (0, len(surface.triangles)):
+        return surface if len(left.triangles) else left
+    pieces = _pieces(left)
+    # A few triangles of a piece, evenly taken, speak for it: nothing crosses it.
+    order = np.argsort(pieces, kind="stable")
+    counts = np.bincount(pieces)
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    few = order[rank % np.repeat(-(-counts // SPEAKERS), counts) == 0]
+    is_inside = _are_inside(surface, left.triangles[few])
+    share = np.bincount(pieces[few], is_inside) / np.bincount(pieces[few])
+    return replace(left, triangles=left.triangles[share[pieces] <= MOSTLY])
+
+
+def _pieces(surface: ContactSurface) -> NDArray[np.int32]:
+    """(F,) the connected piece that each triangle belongs to, numbered from 0."""
+    # It takes a moment to load, which surfaces that do not cross need not wait.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends = surface.triangles[:, [0, 1, 1, 2]].reshape(-1, 2).T
+    size = len(surface.points)
+    links = coo_array((np.ones(ends.shape[1], dtype=bool), tuple(ends)), (size, size))
+    labels = connected_components(links, directed=False)[1]
+    pieces: NDArray[np.int32] = np.unique(labels[surface.triangles[:, 0]], return_inverse=True)[1]
+    return pieces
+
+
+def _are_inside(surface: ContactSurface, triangles: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """(F,) whether there is material on both sides of triangles, where the surface encloses it."""
+    a, b, c = surface.points[triangles].swapaxes(0, 1)
+    normals = np.cross(b - a, c - a)
+    # By the root of twice the area, which is about an edge.
+    aside = BESIDE * normals / np.sqrt(np.linalg.norm(normals, axis=1, keepdims=True))
+    centres = (a + b + c) / 3.0
+    sides = np.concatenate([centres + aside, centres - aside])
+    winding = np.abs(winding_number(sides, surface.points, surface.triangles)).reshape(2, -1)
+    inside: NDArray[np.bool_] = (winding > INSIDE).all(axis=0)
+    return inside
 
 
 def boundary_surface(mesh: TetMesh) -> ContactSurface:

@@ -16,7 +16,7 @@ from .candidates import Candidates
 from .clearance_kernels import bends, least_room, own_way, stay_apart
 from .detection import MARGIN, PAIRS_PER_THREAD, SHARES, Detection
 from .detection_kernels import CandidateStencils
-from .distance import contact_distances
+from .rest_distance import surface_distances
 from .surface import CollisionSurface
 from .topology import Points, Values
 
@@ -71,9 +71,9 @@ class Clearance:
     """
 
     def __init__(self, scene: Scene, meshes: list[TetMesh]) -> None:
-        self._distances = contact_distances(scene)
         #: All that touches.
         self.surface = surface = CollisionSurface(scene, meshes)
+        self._distances = surface_distances(scene, surface)
         detection = Detection(surface, self._distances)
         self._broad_phase, self._radii = detection.broad_phase, detection.radii
         own = np.diag(self._distances)[: surface.topology.body_objects]

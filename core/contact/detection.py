@@ -39,10 +39,8 @@ class Detection:
         self.broad_phase = BroadPhase(
             surface.rest, surface.edges, surface.triangles, surface.object_of, surface.may_meet
         )
-        # A collider reaches as far as any body does, a body as far as itself.
-        reach = np.where(np.diag(distances) > 0.0, np.diag(distances), distances.max())
         #: (V,) so far around each vertex it looks, in metres.
-        self.radii = 0.5 * MARGIN * reach[surface.object_of]
+        self.radii = MARGIN * _reaches(distances, surface)[surface.object_of]
         #: All that may come close on the way swept last.
         self.candidates = Candidates.none()
         self._edges = surface.edges
@@ -80,3 +78,13 @@ class Detection:
     def _stencils(self) -> CandidateStencils:
         own = self.candidates
         return CandidateStencils(own.edge_edges, own.face_vertices, self._edges, self._triangles)
+
+
+def _reaches(distances: Values, surface: CollisionSurface) -> Values:
+    """(O,) in metres, of any two objects at least their d̂ together: bodies reach half as far as
+    they push themselves or others, and colliders what is left."""
+    bodies = surface.topology.body_objects
+    reaches = 0.5 * distances[:, :bodies].max(axis=1)
+    left = distances[:bodies, bodies:] - reaches[:bodies, None]
+    reaches[bodies:] = left.max(axis=0, initial=0.0)
+    return reaches

@@ -16,10 +16,11 @@ from ..tet_mesh import TetMesh
 from .barrier import ContactBarrier
 from .detection import Detection
 from .displacement_limit import DisplacementLimit
-from .distance import contact_distances, of_pairs
+from .distance import of_pairs
 from .friction import ContactFriction
 from .friction_pairs import FrictionPairs
 from .normal_collisions import NormalCollisions
+from .rest_distance import surface_distances
 from .squares import assembled
 from .stencils import Stencils
 from .stiffness import AdaptiveStiffness, physical_stiffness
@@ -46,9 +47,9 @@ class MeshContact:
         contact = scene.contact
         assert contact is not None
         self._by_area = contact.formulation == "convergent"
-        #: (O, O) d̂ of every two objects, in metres.
-        self.distances = contact_distances(scene)
         self.surface = CollisionSurface(scene, meshes)
+        #: (O, O) d̂ of every two objects, in metres.
+        self.distances = surface_distances(scene, self.surface)
         self._detection = Detection(self.surface, self.distances)
         self._adaptive: AdaptiveStiffness | None = None
         stiffness: float | Values = contact.stiffness or 1.0

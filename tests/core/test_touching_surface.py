@@ -57,12 +57,45 @@ def test_a_dense_mesh_gets_a_simpler_copy_that_lies_on_it() -> None:
     assert len(find_intersections(Surfaces(copy.points, copy.triangles, owner))) == 0
 
 
-def test_a_mesh_that_crosses_itself_leaves_it_to_the_tetrahedra() -> None:
+def test_of_a_mesh_that_crosses_itself_what_is_seen_touches() -> None:
     body, said = _chosen(_body(*_two_balls(0.6)))
+    assert said == "the mesh touches but where it crosses itself"
+    touching, seen = body.contact_surface, body.seen_surface
+    assert touching is not None and seen is not None
+    owner = np.zeros(len(touching.points), dtype=np.int32)
+    assert len(find_intersections(Surfaces(touching.points, touching.triangles, owner))) == 0
+    middles = touching.points[touching.triangles].mean(axis=1)
+    inside = np.linalg.norm(middles, axis=1) < 0.48
+    inside |= np.linalg.norm(middles - [0.6, 0.0, 0.0], axis=1) < 0.48
+    assert not inside.any()
+    far = np.abs(middles[:, 0] - 0.3) > 0.2
+    all_middles = seen.points[seen.triangles].mean(axis=1)
+    assert far.sum() == (np.abs(all_middles[:, 0] - 0.3) > 0.2).sum() - 2 * _hidden(all_middles)
+    # It is shown where it is kept apart.
+    assert body.skin is not None and body.skin.phong is None
+
+
+def _hidden(middles: np.ndarray) -> int:
+    """Of the first of two balls, how much is deep in the other."""
+    return int(((middles[:, 0] - 0.3 > 0.2) & (np.linalg.norm(middles, axis=1) < 0.51)).sum())
+
+
+def test_a_mesh_that_crosses_itself_nearly_everywhere_leaves_it_to_the_tetrahedra() -> None:
+    points, faces = ball_surface(3)
+    crumpled = points + np.random.default_rng(7).normal(0.0, 0.1, points.shape)
+    body, said = _chosen(_body(crumpled, faces))
     assert said == "the tetrahedra touch, as the mesh crosses itself"
-    assert body.contact_surface is None
     # The ground meets points alone, which cannot cross.
     assert body.seen_surface is not None
+
+
+def test_a_dense_mesh_with_parts_too_near_for_a_copy_touches_itself() -> None:
+    first, second = (ball_surface(5, 0.5, (x, 0.0, 0.0)) for x in (0.0, 1.003))
+    points = np.concatenate([first[0], second[0]])
+    faces = np.concatenate([first[1], second[1] + len(first[0])])
+    body, said = _chosen(_body(points, faces))
+    assert said == "the mesh touches"
+    assert body.contact_surface is body.seen_surface
 
 
 def test_shells_that_are_apart_touch_with_their_mesh() -> None:

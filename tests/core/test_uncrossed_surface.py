@@ -6,7 +6,7 @@ import numpy as np
 from supple.core import TetMesh
 from supple.core.contact.intersections import Surfaces, find_intersections
 from supple.core.contact_settings import ContactSurface
-from supple.core.uncrossed_surface import boundary_surface, without_crossings
+from supple.core.uncrossed_surface import boundary_surface, outer_part, without_crossings
 
 from .tetrahedralizers.meshes import box, with_shells
 
@@ -29,10 +29,36 @@ def test_of_shells_that_overlap_what_does_not_cross_is_left() -> None:
     assert far.sum() == (points[left.triangles].min(axis=1)[:, 0] > 2.3).sum()
 
 
+def test_what_lies_inside_of_the_material_is_left_out() -> None:
+    one = box((0, 0, 0), (2, 2, 2), (8, 8, 8))
+    two = box((1.1, 0.3, 0.3), (3, 1.3, 1.3), (10, 5, 5))
+    points, triangles = with_shells(one, two)
+    outer = outer_part(ContactSurface(points, triangles.astype(np.int32)))
+    middles = points[outer.triangles].mean(axis=1)
+    in_one = ((middles > 0.01) & (middles < 1.99)).all(axis=1)
+    in_two = ((middles > [1.11, 0.31, 0.31]) & (middles < [2.99, 1.29, 1.29])).all(axis=1)
+    assert not in_one.any() and not in_two.any()
+    assert (middles[:, 0] > 2.9).any() and (middles[:, 0] < 0.1).any()
+
+
+def test_a_lid_in_a_socket_is_not_inside() -> None:
+    """It is open, and so is what it lies in: nothing is enclosed for certain."""
+    head, (points, faces) = (
+        box((0, 0, 0), (2, 2, 2), (8, 8, 8)),
+        box((0.6, 0.6, 1.5), (1.4, 1.4, 2.4), (4, 4, 4)),
+    )
+    lid = points, faces[points[faces].max(axis=1)[:, 2] > 1.6]
+    surface = ContactSurface(*(part for part in with_shells(head, lid)))
+    surface = ContactSurface(surface.points, surface.triangles.astype(np.int32))
+    outer = outer_part(surface)
+    assert (surface.points[outer.triangles].mean(axis=1)[:, 2] > 2.3).any()
+
+
 def test_a_surface_that_does_not_cross_itself_stays_whole() -> None:
     points, triangles = box((0, 0, 0), (2, 2, 2), (3, 3, 3))
     surface = ContactSurface(points, triangles.astype(np.int32))
     np.testing.assert_array_equal(without_crossings(surface).triangles, surface.triangles)
+    assert outer_part(surface) is surface
 
 
 def test_the_boundary_of_tetrahedra_follows_their_vertices(make_block) -> None:
