@@ -21,7 +21,9 @@ from ..linear_solvers.rigid_modes import bisect, group_size
 from ..potentials import GroundFriction, Viscosity
 from ..potentials.attachments import Attachments
 from ..potentials.ground_points import EmbeddedPoints
+from ..potentials.volume_floor import VolumeFloor
 from ..system import System
+from ..tet_mesh import signed_volumes
 from .embedded_ground_path import EmbeddedGroundPath
 from .ground_path import GroundPath
 
@@ -73,6 +75,7 @@ class IncrementalPotential:
             elasticity.keep_volumes()
         self._predicted = system.rest_positions()
         self._weight = torch.zeros_like(system.mass)
+        self._floor = VolumeFloor(system.elasticities, _left_alone(system))
         #: In kg, by whose velocity errors of linear solves are measured.
         self.reference_mass = 0.0
         self._dampers: list[Viscosity] = []
@@ -148,6 +151,7 @@ class IncrementalPotential:
         for damper in self._dampers:
             damper.begin_step(step, past)
         self._predicted = predicted
+        self._floor.begin(start)
         impulse_time = step if impulse_time is None else impulse_time
         self._weight = self.system.free_mass / (step * impulse_time)
         # What is little for a heavy body may be much for a light one.
@@ -181,6 +185,7 @@ class IncrementalPotential:
         """
         self._dampers = []
         self._predicted = start
+        self._floor.begin(start)
         self._weight = self.system.free_mass / (step * step)
         self.reference_mass = sum(self._free_masses)
         if self._friction is not None:
@@ -227,6 +232,10 @@ class IncrementalPotential:
         stiffness = (blocks[:, 0] + blocks[:, 4] + blocks[:, 8]) / 3.0
         rate = float((stiffness / self.system.mass[self.pattern.vertices]).max())
         return rate * self.system.size * torch.finfo(self.system.dtype).eps
+
+    def admit(self, positions: Tensor) -> None:
+        """Lets a search begin at (3, N) positions, though tets be inside out there."""
+        self._floor.admit(positions)
 
     def guess(self, positions: Tensor, predicted: Tensor) -> Tensor:
         """(3, N) ``predicted`` positions, but where the ground would let them end."""
@@ -286,6 +295,7 @@ class IncrementalPotential:
         system, away = self.system, positions - self._predicted
         parts = [0.5 * (self._weight * (away * away).sum(0)).sum()]
         parts += [part.energy(positions) for part in (*system.potentials, *self._dampers)]
+        parts.append(self._floor.energy(positions))
         if system.ground_barrier is not None:
             parts.append(system.ground_barrier.energy(positions))
         if self._friction is not None:
@@ -309,6 +319,7 @@ class IncrementalPotential:
         system = self.system
         gradient = self._weight * (positions - self._predicted)
         system.add_gradient(positions, gradient)
+        self._floor.add_gradient(positions, gradient)
         for damper in self._dampers:
             damper.add_gradient(positions, gradient)
         if system.ground_barrier is not None:
@@ -339,6 +350,9 @@ class IncrementalPotential:
             barrier.add_hessian(positions, matrix)
         if self._friction is not None:
             self._friction.add_hessian(positions, matrix)
+        if (flat := self._floor.hessian(positions, projected)) is not None:
+            size, unknown_of = self.pattern.size, self.pattern.unknown_of
+            matrix.couple(Couplings.of(flat, unknown_of, size, matrix.dtype))
         if self._attachments is not None:
             matrix.couple(self._joints)
         if self.contact is not None:
@@ -435,7 +449,8 @@ class IncrementalPotential:
 
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
         """The share of a step along which every potential is defined."""
-        return min(part.max_step(positions, direction) for part in self.system.elasticities)
+        parts = (self._floor, *self.system.elasticities)
+        return min(part.max_step(positions, direction) for part in parts)
 
     def unknowns(self, vectors: Tensor) -> Tensor:
         """(3, N) to (n, 3): the rows of the vertices that are not pinned."""
@@ -463,6 +478,19 @@ class IncrementalPotential:
 
 def _straight(positions: Tensor, direction: Tensor, share: float) -> Tensor:
     return positions + share * direction
+
+
+def _left_alone(system: System) -> Tensor:
+    """(N,) vertices whose tets may be turned inside out: those that pins lead, and of bodies that
+    begin so, which unfold by turning others."""
+    alone = torch.zeros(system.vertex_count, dtype=torch.bool, device=system.device)
+    if system.moving_pins is not None:
+        alone[system.moving_pins.vertices] = True
+    for body, mesh, where in zip(system.bodies, system.meshes, system.body_slices(), strict=True):
+        start = body.initial_positions
+        if start is not None and float(signed_volumes(start, mesh.tets).min()) <= 0.0:
+            alone[where] = True
+    return alone
 
 
 def _needs_explicit_steps(system: System) -> str:

@@ -141,6 +141,7 @@ class _Search:
         self._gradient: Tensor | None = None
         self._tried_gradient: Tensor | None = None
         solver.begin()
+        objective.admit(positions)
         self._evaluate()
 
     def minimum(self, stopped: str) -> Minimum:
