@@ -15,6 +15,8 @@ from .tetrahedralizers.winding_number import winding_number
 
 # Beside a triangle is so many edge lengths from it, and inside where the surface winds so often.
 BESIDE, INSIDE = 1e-2, 0.5
+# Of the size of a surface: what is so near to others beside where they cross lies in the seam.
+SEAM = 5e-4
 # A piece of an open surface is inside where the most of so many of its triangles are.
 SPEAKERS, MOSTLY = 32, 0.5
 
@@ -41,10 +43,19 @@ def without_crossings(surface: ContactSurface) -> ContactSurface:
 def outer_part(surface: ContactSurface) -> ContactSurface:
     """The surface without what crosses itself, and without the pieces left of it that lie inside
     of the material: they are never seen and have nothing to meet. The same object where nothing
-    crosses."""
-    left = without_crossings(surface)
-    if len(left.triangles) in (0, len(surface.triangles)):
-        return surface if len(left.triangles) else left
+    crosses.
+
+    Beside what crosses is left what is not all but there: parts fold onto each other along their
+    seams.
+    """
+    crossing = _crossing(surface, 0.0)
+    if not crossing.any():
+        return surface
+    near = _crossing(surface, SEAM * float(np.linalg.norm(np.ptp(surface.points, axis=0))))
+    seam = near & _around(surface.triangles, np.flatnonzero(crossing))
+    left = replace(surface, triangles=surface.triangles[~(crossing | seam)])
+    if len(left.triangles) == 0:
+        return left
     pieces = _pieces(left)
     # A few triangles of a piece, evenly taken, speak for it: nothing crosses it.
     order = np.argsort(pieces, kind="stable")
@@ -94,6 +105,22 @@ def boundary_surface(mesh: TetMesh) -> ContactSurface:
         inverse.reshape(mesh.surface.shape).astype(np.int32),
         Embedding(indices, weights),
     )
+
+
+def _crossing(surface: ContactSurface, distance: float) -> NDArray[np.bool_]:
+    """(F,) whether triangles with an area cross others, or are closer than a distance, in metres,
+    to others that they share no point with."""
+    # It loads ipctk, which takes a moment that scenes without contact need not wait.
+    from .contact.degenerate import have_area
+    from .contact.intersections import Surfaces, find_close
+
+    triangles = surface.triangles.astype(np.int32)
+    sound = np.flatnonzero(have_area(surface.points[triangles]))
+    owner = np.zeros(len(surface.points), dtype=np.int32)
+    found = find_close(Surfaces(surface.points, triangles[sound], owner), distance)
+    crossing = np.zeros(len(triangles), dtype=bool)
+    crossing[sound[found.triangles.ravel()]] = True
+    return crossing
 
 
 def _around(triangles: NDArray[np.int32], which: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -18,7 +18,7 @@ from .inversion_bound import inversion_bound
 from .linear_elasticity import LinearElasticity
 
 #: The J below which it pushes.
-FLOOR = 0.15
+FLOOR = 0.2
 
 Values = NDArray[np.float64]
 
