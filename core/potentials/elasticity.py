@@ -81,6 +81,11 @@ class Elasticity(Potential):
         poisson = torch.where(limited, ratio.clamp(max=highest), ratio)
         self._set_material(replace(self._nominal, poisson=poisson) if some else self._nominal)
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether Poisson's ratio of any tet is."""
+        return self._nominal is not None and self.material is not self._nominal
+
     def energy(self, positions: Tensor) -> Tensor:
         if self.fused is not None:
             return self.tets.like.new_tensor(self.fused.energy(positions))

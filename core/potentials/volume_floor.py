@@ -88,7 +88,11 @@ class VolumeFloor:
 
     def begin(self, start: Tensor) -> None:
         """Begins a step at (3, N) positions."""
-        self._kept = [torch.ones_like(kept) for kept in self._kept]
+        # What is being unfolded may have to turn on the way.
+        self._kept = [
+            torch.full_like(kept, not part.is_limited)
+            for kept, (part, _) in zip(self._kept, self._parts, strict=True)
+        ]
         if self._left is not None:
             self._let_go(self._left)
         self.admit(start)

@@ -98,6 +98,16 @@ def test_what_begins_inside_out_may_come_back() -> None:
     assert float(floor.energy(mirrored)) == 0.0
 
 
+def test_what_is_being_unfolded_may_turn() -> None:
+    system = System(Scene([SoftBody(MESH, SOFT)]), torch.device("cpu"), torch.float64)
+    floor, rest = VolumeFloor(system.elasticities), system.rest_positions()
+    at = pressed(rest, 0.5 * FLOOR)
+    for bodies, pushes in (((0,), False), ((), True)):
+        system.limit_poisson(bodies, 0.3)
+        floor.begin(rest)
+        assert (float(floor.energy(at)) > 0.0) == pushes
+
+
 def test_what_is_led_goes_where_it_is_told() -> None:
     system = System(Scene([SoftBody(MESH, SOFT)]), torch.device("cpu"), torch.float64)
     rest = system.rest_positions()
