@@ -69,9 +69,10 @@ def test_a_small_body_lands_beside_a_large_one_without_being_pressed_flat() -> N
     # It falls further in a step than it is high.
     small = cube(SIDE, 1e5, (0.0, 0.0, 0.02))
     scene = Scene([large, small], ground=Ground(), contact=Contact())
-    landed = list(Simulator(scene, ImplicitEuler(), device="cpu").run(7))[2:]
-    # Searches from flat tets took hundreds, and ended with rounding.
-    assert all(frame.report.effort.converged for frame in landed)
-    assert max(frame.report.effort.iterations for frame in landed) <= 20
+    frames = list(Simulator(scene, ImplicitEuler(), device="cpu").run(7))
+    landed = frames[2:]
+    # Searches from flat tets took hundreds each, and ended with rounding.
+    assert all(frame.report.effort.converged for frame in frames)
+    assert sum(frame.report.effort.iterations for frame in frames) <= 250
     heights = [frame.positions[1][:, 2] for frame in landed]
     assert all(float(z.max() - z.min()) > 0.95 * SIDE for z in heights)
