@@ -36,6 +36,8 @@ def test_under_constant_acceleration_ways_bend_as_closed_forms_say(shares) -> No
         bends(path, times, 0, 3, is_straight, out)
         assert out[0] == pytest.approx(expected, rel=1e-9)
     assert out[0] > 5.0 / 8.0  # what the whole way leaves its chord by
+    bends(path, times, 0, 2, True, out)
+    assert out[0] == pytest.approx(2.5 * times[1] * (times[2] - times[1]), rel=1e-9)
     for piece, own in ((0, turns[0]), (1, max(turns)), (2, turns[1])):
         bends(path, times, piece, piece + 1, False, out)
         assert out[0] == pytest.approx(BEND * own, rel=1e-9)
