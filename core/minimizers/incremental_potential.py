@@ -449,8 +449,8 @@ class IncrementalPotential:
 
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
         """The share of a step along which every potential is defined."""
-        parts = (self._floor, *self.system.elasticities)
-        return min(part.max_step(positions, direction) for part in parts)
+        shares = [part.max_step(positions, direction) for part in self.system.elasticities]
+        return min(self._floor.max_step(positions, direction), *shares)
 
     def unknowns(self, vectors: Tensor) -> Tensor:
         """(3, N) to (n, 3): the rows of the vertices that are not pinned."""
