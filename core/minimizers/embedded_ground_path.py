@@ -20,6 +20,8 @@ from .compiled_slides import slide
 # which the ground pushes, and no way by more than that share of the one that breaks a point loose:
 # where the sums are less exact, so are the steps of a search.
 SWEEPS, STILL_HEIGHT, STILL_WAY = 500, 1e-4, 1e-2
+# A step that changes no height above the ground and no way by more than this share need not bend.
+STRAIGHT_RATIO = 0.1
 
 
 class EmbeddedGroundPath:
@@ -71,6 +73,24 @@ class EmbeddedGroundPath:
             self._drags = self._friction.force(way)
         # Without the forces that change on the way, which are linear in the model.
         self._pull = direction + self._compliance[[0, 0, 1]] * pulled
+
+    def bends(self, positions: Tensor, direction: Tensor) -> bool:
+        """Whether forces of the ground change along a step by more than the model holds.
+
+        A curve is found to a tolerance, so that a step shorter than that has to be straight.
+        """
+        along = self._points.gather(direction)
+        ratio = self._barrier.ratio(positions)
+        fall = along[2] / self._barrier.distances
+        pushed = torch.minimum(ratio, ratio + fall) < 1.0
+        if bool((pushed & (fall.abs() > STRAIGHT_RATIO * ratio)).any()):
+            return True
+        if self._friction is None:
+            return False
+        friction = self._friction
+        way = torch.maximum(torch.hypot(*friction.way(positions)), friction.slip)
+        held = friction.limit > 0.0
+        return bool((held & (torch.hypot(*along[:2]) > STRAIGHT_RATIO * way)).any())
 
     def at(self, fraction: float) -> Tensor:
         """(3, N) positions a ``fraction`` of the Newton step on."""
