@@ -21,7 +21,7 @@ from .compiled_slides import slide
 # where the sums are less exact, so are the steps of a search.
 SWEEPS, STILL_HEIGHT, STILL_WAY = 500, 1e-4, 1e-2
 # A step that changes no height above the ground and no way by more than this share need not bend.
-STRAIGHT_RATIO = 0.1
+STRAIGHT_RATIO = 0.3
 
 
 class EmbeddedGroundPath:
