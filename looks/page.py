@@ -182,7 +182,7 @@ def at_rest(kept: Store) -> str:
         for row in rows:
             finer = row["times_finer"]
             name = part if finer == 1.0 else f"{part}, {finer:g} times finer"
-            lines.append([name, *(f"{row[figure]:.4g}" for figure in AT_REST_FIGURES)])
+            lines.append([name, *(str(row[figure]) for figure in AT_REST_FIGURES)])
     if not lines:
         return ""
     dates = sorted(record["date"] for record in kept.records(SQUEEZE).values())

@@ -25,7 +25,7 @@ def test_bodies_at_rest_are_told_with_what_they_cost(tmp_path) -> None:
     text = page.at_rest(page.squeezes(tmp_path))
     assert "Abacus, 1 cores: pebble, now at abc." in text
     shown = line(text, "pebble, now, 1.4 times finer")
-    assert shown.endswith("| 3128 | 1.68 | 4.75 | 0 | 0.5 | 0.84 | 1.8 |")
+    assert shown.endswith("| 3128 | 1.68 | 4.75 | 0.0 | 0.5 | 0.84 | 1.8 |")
 
 
 def line(text: str, beginning: str) -> str:
