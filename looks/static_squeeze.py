@@ -118,7 +118,7 @@ def settled(python: Path, body: str, finer: float, path: Path) -> dict[str, Any]
 
 def simulate(body: str, finer: float) -> tuple[dict[str, Any], Points]:
     """What settling a body took, and (V, 3) where its visible vertices come to rest."""
-    from supple.core import Ground, Scene, Simulator, SoftBody, SurfaceMesh
+    from supple.core import Ground, Scene, Simulator, SoftBody, SurfaceMesh, TetMesh
     from supple.core.materials import StableNeoHookean
 
     make, edge_length = BODIES[body]
@@ -134,6 +134,8 @@ def simulate(body: str, finer: float) -> tuple[dict[str, Any], Points]:
     frame = simulator.settle()
     seconds = time.process_time() - began - filling
     filled = simulator.scene.bodies[0]
+    assert isinstance(filled.mesh, TetMesh)
+    assert filled.skin is not None and filled.skin.embedding is not None
     positions = frame.positions[0].numpy()
     # Earlier versions carried what is seen by the tetrahedra alone.
     seen_at = getattr(filled.skin, "seen_at", None)
