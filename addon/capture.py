@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import bpy
 import numpy as np
@@ -19,7 +19,7 @@ from .attachments import capture_attachments
 from .body_capture import Shape, check_object, pinned_vertices, soft_body
 from .captured import Capture, CapturedObject, CaptureError
 from .colliders import shown_colliders
-from .integrators import of_bodies, use_tolerance
+from .integrators import knows_viscosity, of_bodies, use_tolerance
 from .mesh_colliders import MeshCollider
 from .motion import Motion, MotionRecording, frame_kept, record
 from .sphere_colliders import SphereCollider
@@ -120,13 +120,18 @@ class _Reading:
         colliders = [each.described() for each in seen]
         return _Reading(objects, pinned, landed_on, shapes, motions, colliders, attachments, unit)
 
-    def bodies(self) -> list[SoftBody]:
+    def bodies(self, scene: bpy.types.Scene) -> list[SoftBody]:
         each = zip(self.objects, self.shapes, self.pinned, self.motions, strict=True)
-        return [soft_body(*of_one, self.unit) for of_one in each]
+        bodies = [soft_body(*of_one, self.unit) for of_one in each]
+        # What is left out here is said by ``ignored``.
+        return [
+            body if knows_viscosity(taken) else replace(body, stiffness_damping=0.0, viscosity=0.0)
+            for body, taken in zip(bodies, of_bodies(self.objects, scene), strict=True)
+        ]
 
 
 def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
-    own, unit, bodies = scene.supple, read.unit, read.bodies()
+    own, unit, bodies = scene.supple, read.unit, read.bodies(scene)
     contact = None
     if contact_capture.is_wanted(scene, read.objects, read.landed_on):
         contact = contact_capture.capture_contact(scene, read.objects, unit)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import bpy
 import numpy as np
 
+from . import integrators
 from .animated import animated_paths
 from .capture import is_soft_body, soft_bodies
 from .colliders import is_collider
@@ -36,6 +37,7 @@ def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
         return []
     end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
     found = [line for obj in bodies for line in _of_body(obj, end)]
+    found += _viscosities(context.scene, bodies)
     return [*found, *_of_scene(context.scene), *_of_others(context)]
 
 
@@ -51,6 +53,16 @@ def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
         )
     if obj.rigid_body is not None:
         yield f"{obj.name}: its rigid body is ignored. Remove it under Physics."
+
+
+def _viscosities(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Iterator[str]:
+    for obj, taken in zip(bodies, integrators.of_bodies(bodies, scene), strict=True):
+        own = obj.supple
+        if not integrators.knows_viscosity(taken) and (own.stiffness_damping or own.viscosity):
+            yield (
+                f"{obj.name}: {integrators.label(taken)} ignores Stiffness Damping and Viscosity. "
+                "Set both to 0, or choose another integrator."
+            )
 
 
 def _deformations(obj: bpy.types.Object) -> Iterator[str]:

@@ -81,6 +81,11 @@ def know_contact(names: Iterable[str]) -> bool:
     return any(name == "automatic" or is_implicit(name) for name in names)
 
 
+def knows_viscosity(name: str) -> bool:
+    """Whether an integrator lets materials lose energy as they change their shape."""
+    return name != "xpbd"
+
+
 def label(name: str) -> str:
     """What the menu calls an integrator."""
     return next(shown for identifier, shown, _ in ITEMS if identifier == name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stiffness and resolution that suit an object's size and shape, and how far it will sag."""
+"""Settings that suit an object's size and shape, and how far it will sag."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ..core.errors import SuppleError
+from ..core.ripples import default_viscosity
 from ..core.self_weight import default_young, estimated_sag
 from ..core.tetrahedralizers.surface import check_surface, default_edge_length
 from .bake import shape_keys
@@ -29,6 +30,8 @@ def suit(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> Non
             shape = _shape(context, obj)
             if not obj.supple.is_property_set("young"):
                 _set_young(context.scene, obj, shape)
+            if not obj.supple.is_property_set("viscosity"):
+                _set_viscosity(obj, shape)
             if not obj.supple.is_property_set("resolution"):
                 _set_resolution(obj, shape)
         except SuppleError:
@@ -77,6 +80,13 @@ def _set_young(scene: bpy.types.Scene, obj: bpy.types.Object, shape: Shape) -> N
     young = default_young(used, exact(obj.supple.density), gravity(scene))
     # Two digits promise no more than the estimate holds.
     obj.supple.young = float(f"{young:.2g}")
+
+
+def _set_viscosity(obj: bpy.types.Object, shape: Shape) -> None:
+    own = obj.supple
+    material = exact(own.young), exact(own.poisson), exact(own.density)
+    viscosity = default_viscosity(float(shape.size().max()), *material)
+    own.viscosity = float(f"{viscosity:.2g}")
 
 
 def _set_resolution(obj: bpy.types.Object, shape: Shape) -> None:

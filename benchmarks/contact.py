@@ -42,7 +42,7 @@ def _pile() -> Scene:
         centre = (0.38 * np.cos(around), 0.38 * np.sin(around), 0.62 + LAYER * layer)
         turn = Rotation.random(random_state=index).as_matrix()
         vertices = SIZE * mesh.vertices @ turn.T + np.array(centre)
-        bodies.append(_body(TetMesh(vertices, mesh.tets), f"Monkey {index}"))
+        bodies.append(_body(mesh.with_vertices(vertices), f"Monkey {index}"))
     return Scene(bodies, colliders=[bowl(1.2, 0.9, 14, 48)], contact=Contact(friction=FRICTION))
 
 
@@ -52,8 +52,8 @@ def _blocks() -> Scene:
     turn = Rotation.from_euler("z", TURN).as_matrix()
     high = upper.vertices @ turn.T + np.array([0.0, 0.0, 1.55 * SIDE])
     bodies = [
-        _body(TetMesh(low, lower.tets), "Lower"),
-        _body(TetMesh(high, upper.tets), "Upper"),
+        _body(lower.with_vertices(low), "Lower"),
+        _body(upper.with_vertices(high), "Upper"),
     ]
     return Scene(bodies, ground=Ground(), contact=Contact(friction=FRICTION))
 

@@ -54,7 +54,7 @@ class Drop:
     def of(cls, mesh: TetMesh, young: float, poisson: float, height: float = HEIGHT) -> Self:
         """The mesh with its lowest vertex ``height`` metres above the ground."""
         lift = np.array([0.0, 0.0, height - mesh.vertices[:, 2].min()])
-        return cls(TetMesh(mesh.vertices + lift, mesh.tets), young, poisson)
+        return cls(mesh.with_vertices(mesh.vertices + lift), young, poisson)
 
     def with_equal_masses(self) -> Self:
         return replace(self, mesh=EqualMasses(self.mesh.vertices, self.mesh.tets))

@@ -40,9 +40,9 @@ def parts() -> dict[str, Callable[[], dict[str, Any]]]:
 
 
 def _compare(edge_length: float, precision: str) -> dict[str, Any]:
-    from .monkey import tetrahedra
+    from .monkey import full_tetrahedra
 
-    mesh = tetrahedra(edge_length)
+    mesh = full_tetrahedra(edge_length)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mesh.npz"
         np.savez(path, vertices=mesh.vertices + np.array([0.0, HEIGHT, HEIGHT]), tets=mesh.tets)

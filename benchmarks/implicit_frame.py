@@ -52,7 +52,7 @@ def _in_own_process(name: str) -> dict[str, Any]:
 def _measure(
     edge_length: float, young: float, poisson: float, friction: float | None
 ) -> dict[str, Any]:
-    from supple.core import Ground, Scene, Simulator, SoftBody, TetMesh
+    from supple.core import Ground, Scene, Simulator, SoftBody
     from supple.core.integrators import Automatic, ImplicitEuler
     from supple.core.materials import StableNeoHookean
 
@@ -61,7 +61,7 @@ def _measure(
     mesh = tetrahedra(edge_length)
     lowest = mesh.vertices[:, 2].min()
     raised = mesh.vertices + np.array([0.0, 0.0, HEIGHT - lowest])
-    body = SoftBody(TetMesh(raised, mesh.tets), StableNeoHookean(young, poisson))
+    body = SoftBody(mesh.with_vertices(raised), StableNeoHookean(young, poisson))
     ground = Ground() if friction is None else Ground(friction=friction)
     scene = Scene([body], ground=ground)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from supple.core import Ground, Scene, Simulator, SoftBody, TetMesh
+from supple.core import Ground, Scene, Simulator, SoftBody
 from supple.core.integrators import NAMES, integrator_named
 from supple.core.materials import StableNeoHookean
 
@@ -41,7 +41,7 @@ def _measure(name: str, stiffness_damping: float) -> dict[str, Any]:
     mesh = tetrahedra(EDGE_LENGTH)
     raised = mesh.vertices + np.array([0.0, 0.0, HEIGHT - mesh.vertices[:, 2].min()])
     body = SoftBody(
-        TetMesh(raised, mesh.tets),
+        mesh.with_vertices(raised),
         StableNeoHookean(YOUNG, POISSON),
         stiffness_damping=stiffness_damping,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.core import TetMesh, tetrahedralize
+from supple.core.tet_mesh import FACES
 
 
 @cache
@@ -29,5 +30,25 @@ def triangles() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     return vertices.reshape(-1, 3).astype(np.float64), corners.reshape(-1, 3)
 
 
-def tetrahedra(edge_length: float) -> TetMesh:
-    return tetrahedralize(*triangles(), edge_length=edge_length)
+def tetrahedra(edge_length: float, method: str = "lattice") -> TetMesh:
+    return tetrahedralize(*triangles(), method=method, edge_length=edge_length)
+
+
+def full_tetrahedra(edge_length: float, method: str = "lattice") -> TetMesh:
+    """As any engine takes them: all full, and no face between three.
+
+    Where three meet, because the lattice holds parts of the body on top of each other, those that
+    hold the least of it are left out.
+    """
+    mesh = tetrahedra(edge_length, method)
+    tets, fill = mesh.tets, mesh.material_volumes / mesh.rest_volumes
+    while True:
+        faces = np.sort(tets[:, FACES].reshape(-1, 3), axis=1)
+        _, face_of, counts = np.unique(faces, axis=0, return_inverse=True, return_counts=True)
+        shared = np.flatnonzero(counts[face_of.ravel()] > 2)
+        if len(shared) == 0:
+            break
+        least = shared[fill[shared // len(FACES)].argmin()] // len(FACES)
+        tets, fill = np.delete(tets, least, axis=0), np.delete(fill, least)
+    used, corners = np.unique(tets, return_inverse=True)
+    return TetMesh(mesh.vertices[used], corners.reshape(-1, 4))

@@ -39,7 +39,7 @@ def scene(mesh: TetMesh, size: float, distance: float | None, aside: float) -> S
     for index in range(MONKEYS):
         turn = Rotation.random(random_state=index).as_matrix() if aside else np.eye(3)
         place = [aside * (index % 2), 0.5 * aside * (index // 2), 1.3 + 2.4 * index]
-        body = TetMesh(size * (mesh.vertices @ turn.T + np.array(place)), mesh.tets)
+        body = mesh.with_vertices(size * (mesh.vertices @ turn.T + np.array(place)))
         bodies.append(SoftBody(body, StableNeoHookean(YOUNG, POISSON), name=f"Monkey {index}"))
     contact = Contact(friction=FRICTION, distance=distance)
     return Scene(bodies, ground=Ground(), contact=contact)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from supple.core import Ground, tetrahedralize
+from supple.core import Ground
 
 from .drop import FRAMES, Drop
 from .own_process import measure
@@ -37,9 +37,9 @@ def parts() -> dict[str, Callable[[], list[dict[str, Any]]]]:
 
 def _rows(edge_length: float, engines: Sequence[str] = ENGINES) -> list[dict[str, Any]]:
     """One an engine, with the friction that the ground has by default."""
-    from .monkey import triangles
+    from .monkey import full_tetrahedra
 
-    drop = Drop.of(tetrahedralize(*triangles(), edge_length=edge_length), YOUNG, POISSON)
+    drop = Drop.of(full_tetrahedra(edge_length), YOUNG, POISSON)
     drop = replace(drop, friction=Ground().friction)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "drop.npz"

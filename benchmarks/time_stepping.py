@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.core import TetMesh, tetrahedralize
+from supple.core import TetMesh
 
 from .drop import FRAMES, Drop, Positions
 from .own_process import TIMEOUT, Measured, measure
@@ -143,10 +143,10 @@ def compare(case: Case, names: Sequence[str] = tuple(ENGINES)) -> dict[str, Any]
 
 @cache
 def _mesh(name: str) -> TetMesh:
-    from .monkey import triangles
+    from .monkey import full_tetrahedra
 
     method, edge_length = MESHES[name]
-    return tetrahedralize(*triangles(), method=method, edge_length=edge_length)
+    return full_tetrahedra(edge_length, method)
 
 
 def _reference(path: Path) -> Reference:

@@ -56,6 +56,14 @@ class TetMesh:
         #: keeps it.
         self.surface_tets: SurfaceTets | None = None
 
+    def with_vertices(self, vertices: ArrayLike) -> TetMesh:
+        """The same tets, filled as much, with (N, 3) other rest positions in metres.
+
+        Raises:
+            SceneError: as for a mesh of its own.
+        """
+        return TetMesh(vertices, self.tets, self.fill)
+
     @property
     def material_volumes(self) -> NDArray[np.float64]:
         """(M,) of the material in each tet at rest, in cubic metres."""

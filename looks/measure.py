@@ -117,7 +117,7 @@ def _filling(found: Simulated, mesh: TetMesh, made: Shape) -> Figures:
     """By how many percent the mass is off, and the volume where the body is thin."""
     body = found.job.solids.bodies[0]
     shift = found.visible.rest[0] - made.vertices[0]
-    standing = TetMesh(mesh.vertices - shift, mesh.tets, mesh.fill)
+    standing = mesh.with_vertices(mesh.vertices - shift)
     triangles = found.visible.triangles
     volume = enclosed_volume(made.vertices, triangles)
     thin = enclosed_volume(made.vertices, triangles, made.thin)

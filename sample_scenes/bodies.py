@@ -111,6 +111,7 @@ def make_soft(
     poisson: float = 0.45,
     density: float = 1000.0,
     damping: float = 0.0,
+    viscosity: float = 0.0,
     model: str = "stable_neo_hookean",
     integrator: str = "scene",
 ) -> None:
@@ -118,7 +119,7 @@ def make_soft(
     soft.enabled = True
     soft.model, soft.integrator = model, integrator
     soft.young, soft.poisson, soft.density = young, poisson, density
-    soft.damping, soft.resolution = damping, resolution
+    soft.damping, soft.viscosity, soft.resolution = damping, viscosity, resolution
 
 
 def pin(body: bpy.types.Object, vertices: list[int]) -> None:

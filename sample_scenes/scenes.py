@@ -18,7 +18,7 @@ def jelly_drop(scene: bpy.types.Scene) -> None:
     body = monkey("Jelly Monkey", RASPBERRY)
     body.location = (0.0, 0.0, 1.55)
     body.rotation_euler = [math.radians(angle) for angle in (-22.0, 9.0, 18.0)]
-    make_soft(body, young=4e4, damping=0.8, resolution=18)
+    make_soft(body, young=4e4, damping=0.5, viscosity=100.0, resolution=18)
     studio(scene, target=(0.0, 0.0, 0.93), distance=4.9)
 
 

@@ -32,7 +32,7 @@ def irregular_block(cells: tuple[int, int, int] = (3, 3, 3), seed: int = 0) -> T
     inside = np.setdiff1d(np.arange(len(vertices)), mesh.surface)
     random = np.random.default_rng(seed)
     vertices[inside] += random.uniform(-IRREGULARITY, IRREGULARITY, (len(inside), 3)) / cells
-    return TetMesh(vertices, mesh.tets)
+    return mesh.with_vertices(vertices)
 
 
 def on_faces(mesh: TetMesh, axis: int) -> NDArray[np.int32]:

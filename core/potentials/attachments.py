@@ -18,7 +18,6 @@ from ..embedding import Embedding, embed
 from ..errors import SceneError
 from ..scene import Scene, SoftBody
 from ..start_shape import start_positions, tet_mesh_of
-from ..tet_mesh import TetMesh
 
 # How much stiffer a joint is than the tets around it: it gives by less than a hundredth of what
 # the bodies do, and the condition of the system grows a few times.
@@ -117,7 +116,7 @@ def _places(body: SoftBody, points: NDArray[np.float64]) -> Embedding:
     """Points (A, 3) among the tetrahedra of a body as it starts."""
     try:
         mesh = tet_mesh_of(body)
-        return embed(TetMesh(start_positions(body), mesh.tets, mesh.fill), points)
+        return embed(mesh.with_vertices(start_positions(body)), points)
     except SceneError as error:
         raise SceneError(
             f"{body.name}: nothing can be attached to the shape it starts in ({error})"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
@@ -31,9 +32,7 @@ class FusedElasticity:
 
     def __init__(self, constants: Constants, tets: Tets) -> None:
         self._constants, self._corners = constants, tets.corners.numpy()
-        unique = [tets.metric[i, j].numpy() for i in range(3) for j in range(i, 3)]
-        # One row each, so that a tet's constants are read in step.
-        self._rows = np.stack([*unique, 1.0 / tets.volumes.numpy(), *constants.moduli])
+        self._rows = np.concatenate([metric_rows(tets), constants.moduli])
         self._forces = np.empty((9, len(tets)), dtype=self._rows.dtype)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
@@ -52,6 +51,13 @@ class FusedElasticity:
         sums = np.zeros(-(-self._corners.shape[1] // TETS_PER_SUM))
         _energy_sums(positions.numpy(), self._corners, self._rows, own.law, own.low, own.high, sums)
         return float(sums.sum())
+
+
+def metric_rows(tets: Tets) -> NDArray[Any]:
+    """(7, M) the products of shape gradients times V and 1 / V: one row each, so that a tet's
+    constants are read in step."""
+    unique = [tets.metric[i, j].numpy() for i in range(3) for j in range(i, 3)]
+    return np.stack([*unique, 1.0 / tets.volumes.numpy()])
 
 
 @compiled(parallel=True)

@@ -9,6 +9,7 @@ import bpy
 import pytest
 
 from supple.addon import actions, ignored
+from supple.addon.capture import capture
 from supple.addon.panels.main import SUPPLE_PT_main
 
 from .layout import drawn
@@ -48,6 +49,18 @@ def test_an_ordinary_scene_has_nothing_that_is_ignored(scene, add_body):
 
 def test_nothing_is_said_of_a_scene_without_soft_bodies(scene):
     bpy.ops.object.effector_add(type="WIND")
+    assert messages() == []
+
+
+def test_an_integrator_without_viscosity_is_named_and_runs_without_it(scene, add_body):
+    body = add_body()
+    body.supple.viscosity, body.supple.stiffness_damping = 10.0, 0.01
+    assert messages() == []
+    body.supple.integrator = "xpbd"
+    assert only().startswith("Cube: XPBD ignores Stiffness Damping and Viscosity")
+    (captured,) = capture(bpy.context).scene.bodies
+    assert (captured.viscosity, captured.stiffness_damping) == (0.0, 0.0)
+    body.supple.viscosity = body.supple.stiffness_damping = 0.0
     assert messages() == []
 
 

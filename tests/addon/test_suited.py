@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import bpy
@@ -40,6 +41,16 @@ def test_a_new_body_is_as_stiff_as_its_size_wants(cube, size):
     assert sag(cube) == "Sags by about 10% of its height."
 
 
+@pytest.mark.parametrize("size", [0.01, 1.0, 10.0])
+def test_the_slowest_wobble_of_a_new_body_loses_as_much_at_any_size(cube, size):
+    cube.scale = (size, size, size)
+    bpy.ops.supple.add()
+    own = cube.supple
+    shear_modulus = own.young / (2.0 * (1.0 + own.poisson))
+    rate = 0.5 * math.pi / size * math.sqrt(shear_modulus / own.density)
+    assert own.viscosity * rate / shear_modulus == pytest.approx(0.02, rel=0.05)
+
+
 def test_modifiers_and_units_count(scene, cube):
     scene.unit_settings.scale_length = 0.1
     scene.gravity = (0.0, 0.0, -G / 0.1)
@@ -57,9 +68,10 @@ def test_without_gravity_the_earths_counts_and_nothing_is_said(scene, cube):
 
 
 def test_what_was_set_before_stays(cube):
-    cube.supple.young, cube.supple.resolution = 1e5, 9
+    own = cube.supple
+    own.young, own.resolution, own.viscosity = 1e5, 9, 0.0
     bpy.ops.supple.add()
-    assert (cube.supple.young, cube.supple.resolution) == (1e5, 9)
+    assert (own.young, own.resolution, own.viscosity) == (1e5, 9, 0.0)
 
 
 def test_removing_and_adding_keeps_what_is_there(cube):

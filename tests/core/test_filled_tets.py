@@ -67,3 +67,10 @@ def test_a_file_keeps_what_of_each_tet_is_filled(make_block, tmp_path) -> None:
     save_scene(tmp_path / "scene.json", Scene([SoftBody(mesh)]), {})
     scene, _ = load_scene(tmp_path / "scene.json")
     np.testing.assert_array_equal(scene.bodies[0].mesh.fill, mesh.fill)
+
+
+def test_a_mesh_with_other_vertices_is_filled_as_much(make_block) -> None:
+    mesh = half_filled(make_block((2, 1, 1)))
+    twice = mesh.with_vertices(2.0 * mesh.vertices)
+    np.testing.assert_allclose(twice.material_volumes, 8.0 * mesh.material_volumes)
+    np.testing.assert_array_equal(twice.tets, mesh.tets)

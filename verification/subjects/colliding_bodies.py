@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.core import Scene, Simulator, SoftBody, TetMesh
+from supple.core import Scene, Simulator, SoftBody
 from supple.core.contact_settings import Contact, Formulation
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
@@ -158,7 +158,7 @@ def _scene(kind: Formulation, friction: float) -> Scene:
     turn = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
     mesh = block((3, 3, 3), (0.2, 0.2, 0.2), (-0.1, -0.1, -0.1))
     cube = SoftBody(
-        TetMesh(mesh.vertices @ turn + np.array([0.3, 0.03, 0.02]), mesh.tets),
+        mesh.with_vertices(mesh.vertices @ turn + np.array([0.3, 0.03, 0.02])),
         StableNeoHookean(5e4, 0.4),
         velocity=(-1.0, 0.5, 0.0),
         name="cube",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.core import Scene, Simulator, SoftBody, TetMesh
+from supple.core import Scene, Simulator, SoftBody
 from supple.core.contact_settings import Collider, Contact, Formulation
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
@@ -121,7 +121,7 @@ def _scene(kind: Formulation, friction: float, kinetic: float | None) -> Scene:
     across, along = np.array([0.0, 1.0, 0.0]), _downhill()
     frame = np.stack([along, across, np.cross(along, across)])
     mesh = block((2, 2, 1), SIZE, (-0.5 * SIZE[0], -0.5 * SIZE[1], 1e-3 * SIZE[0]))
-    body = SoftBody(TetMesh(mesh.vertices @ frame, mesh.tets), StableNeoHookean(YOUNG, 0.3))
+    body = SoftBody(mesh.with_vertices(mesh.vertices @ frame), StableNeoHookean(YOUNG, 0.3))
     corners = np.array([[-1.0, -1.0, 0.0], [9.0, -1.0, 0.0], [9.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
     slope = Collider(corners @ frame, np.array([[0, 1, 2], [0, 2, 3]]), name="slope")
     contact = Contact(friction=friction, kinetic_friction=kinetic, formulation=kind)

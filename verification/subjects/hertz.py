@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.core import Ground, Scene, Simulator, SoftBody, TetMesh
+from supple.core import Ground, Scene, Simulator, SoftBody
 from supple.core.materials import Linear
 
 from ..check import Check, Curve, Panel, Subject, within
@@ -62,7 +62,7 @@ def run() -> Subject:
 
 def _settled(shells: int) -> Contact:
     ball = graded_ball(BALL.radius, shells, GRADING)
-    mesh = TetMesh(ball.vertices + np.array([0.0, 0.0, BALL.radius + DISTANCE]), ball.tets)
+    mesh = ball.with_vertices(ball.vertices + np.array([0.0, 0.0, BALL.radius + DISTANCE]))
     density = BALL.force / (GRAVITY * mesh.rest_volumes.sum())
     body = SoftBody(mesh, Linear(BALL.young, BALL.poisson), density)
     ground = Ground(friction=0.0, distance=DISTANCE)

@@ -127,7 +127,7 @@ def count_below(points: Points, corners: Points) -> int:
 def _ball() -> SoftBody:
     mesh = graded_ball(RADIUS, 3, 1.0)
     return SoftBody(
-        TetMesh(mesh.vertices + np.array([0.0, 0.0, 1.5 * RADIUS]), mesh.tets),
+        mesh.with_vertices(mesh.vertices + np.array([0.0, 0.0, 1.5 * RADIUS])),
         StableNeoHookean(1e5, 0.3),
         velocity=(0.0, 0.0, -SPEED),
         name="ball",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from supple.core import Scene, Simulator, SoftBody, TetMesh
+from supple.core import Scene, Simulator, SoftBody
 from supple.core.contact_settings import Collider, Contact
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
@@ -141,7 +141,7 @@ def _balls() -> Scene:
     bodies = []
     for k in range(BALLS):
         centre = [0.05 * math.cos(2.4 * k), 0.05 * math.sin(2.4 * k), 0.12 + 0.18 * k]
-        mesh = TetMesh(ball.vertices + centre, ball.tets)
+        mesh = ball.with_vertices(ball.vertices + centre)
         bodies.append(SoftBody(mesh, SOFT, velocity=(0.0, 0.0, -1.0), name=f"ball {k}"))
     return Scene(bodies, colliders=[bowl(0.4, 0.2)], contact=Contact())
 

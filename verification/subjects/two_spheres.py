@@ -202,7 +202,7 @@ def _balls(shells: int, grading: float) -> list[SoftBody]:
     above = ball.vertices + np.array([0.0, 0.0, RADIUS + 0.5 * DISTANCE])
     cosine, sine = math.cos(TURN), math.sin(TURN)
     turned = above @ np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, -1.0]])
-    meshes = TetMesh(above, ball.tets), TetMesh(turned, ball.tets[:, [0, 2, 1, 3]])
+    meshes = ball.with_vertices(above), TetMesh(turned, ball.tets[:, [0, 2, 1, 3]])
     pinned = np.flatnonzero(above[:, 2] > RADIUS).astype(np.int32)
     depths = np.array([0.0, *DEPTHS])
     return [

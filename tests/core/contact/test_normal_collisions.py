@@ -43,7 +43,7 @@ def pile(seed: int) -> tuple[CollisionSurface, Points]:
     for level in range(3):
         turn = Rotation.from_euler("z", 0.4 * level).as_matrix() if level else np.eye(3)
         mesh = block((3, 3, 2), (1.0, 1.0, 0.4), (-0.5, -0.5, 0.42 * level))
-        meshes.append(TetMesh(mesh.vertices @ turn.T, mesh.tets))
+        meshes.append(mesh.with_vertices(mesh.vertices @ turn.T))
     scene = Scene(
         [SoftBody(mesh, name=f"Body {index}") for index, mesh in enumerate(meshes)],
         colliders=[Collider(STAND.vertices, STAND.surface)],

@@ -20,7 +20,7 @@ GAP = 0.001
 
 def box(*offset: float, name: str = "Box") -> SoftBody:
     mesh = block((3, 3, 3))
-    return SoftBody(TetMesh(mesh.vertices + np.array(offset), mesh.tets), name=name)
+    return SoftBody(mesh.with_vertices(mesh.vertices + np.array(offset)), name=name)
 
 
 def table(height: float = 0.0, size: float = 5.0) -> Collider:

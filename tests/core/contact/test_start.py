@@ -14,7 +14,7 @@ from supple.core.contact.start_shapes import StartShapes
 from supple.core.contact_settings import Attachment, Collider, Contact, ContactSurface
 from supple.core.discretize import discretize
 from supple.core.errors import IntersectionError, SceneError
-from supple.core.tet_mesh import TetMesh, signed_volumes
+from supple.core.tet_mesh import signed_volumes
 from supple.verification.meshes import block, graded_ball
 
 #: Two metres wide, in the plane z = 0, with faces as large as that.
@@ -25,7 +25,7 @@ TABLE = Collider(
 
 def box(offset=(0.0, 0.0, 0.0), cells: int = 4, name: str = "Box", **options) -> SoftBody:
     mesh = block((cells, cells, cells))
-    return SoftBody(TetMesh(mesh.vertices + np.array(offset), mesh.tets), name=name, **options)
+    return SoftBody(mesh.with_vertices(mesh.vertices + np.array(offset)), name=name, **options)
 
 
 def scene(*bodies: SoftBody, colliders=(), **options) -> Scene:
@@ -112,7 +112,7 @@ def test_what_is_pinned_stays_where_it_is_led():
 
 def test_balls_that_overlap_a_little_are_flattened():
     ball = graded_ball(0.5, 8, 1.0)
-    upper = TetMesh(np.add(ball.vertices, (0.02, 0.01, 0.985)), ball.tets)
+    upper = ball.with_vertices(np.add(ball.vertices, (0.02, 0.01, 0.985)))
     balls = scene(SoftBody(ball, name="Lower"), SoftBody(upper, name="Upper"))
     check_repaired(balls, prepare_start(balls))
 

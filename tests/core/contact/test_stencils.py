@@ -4,7 +4,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core import TetMesh
 from supple.core.contact.closest_features import CROSSING
 from supple.core.contact.collision_keys import POINTS
 from supple.core.contact.topology import Points
@@ -60,7 +59,7 @@ def test_many_collisions_push_as_the_barrier_says(by_area) -> None:
     # Turned, so that no edges are parallel but those of one body.
     cos, sin = np.cos(0.5), np.sin(0.5)
     turned = upper.vertices @ np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])
-    bodies = [block((3, 3, 1)), TetMesh(turned + np.array([0.2, 0.0, 0.0]), upper.tets)]
+    bodies = [block((3, 3, 1)), upper.with_vertices(turned + np.array([0.2, 0.0, 0.0]))]
     found = close(bodies, TRIANGLE - [0.0, 0.0, 9.0], by_area)
     assert len(found.collisions) > 20
     check_gradient(found)

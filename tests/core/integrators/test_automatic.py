@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Collider, Ground, Scene, Simulator, SoftBody, TetMesh
+from supple.core import Collider, Ground, Scene, Simulator, SoftBody
 from supple.core.contact.surface import CollisionSurface
 from supple.core.contact_settings import Attachment, Contact
 from supple.core.integrators import Automatic, ImplicitEuler, SymplecticEuler
@@ -128,7 +128,7 @@ def test_a_collider_that_comes_fast_is_met() -> None:
 def landing() -> Scene:
     """It hits the ground about as fast as its own waves travel."""
     mesh = irregular_block((4, 4, 4))
-    above = TetMesh(mesh.vertices + np.array([0.0, 0.0, 0.02]), mesh.tets)
+    above = mesh.with_vertices(mesh.vertices + np.array([0.0, 0.0, 0.02]))
     body = SoftBody(above, StableNeoHookean(4e4, 0.3), velocity=(0.0, 0.0, -5.0))
     return Scene([body], Ground())
 

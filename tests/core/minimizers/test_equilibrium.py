@@ -12,7 +12,6 @@ from supple.core import (
     SceneError,
     Simulator,
     SoftBody,
-    TetMesh,
     tetrahedralize,
 )
 from supple.core.integrators import SymplecticEuler
@@ -88,7 +87,7 @@ def test_settling_leaves_an_explicit_run_its_materials(make_block) -> None:
 def test_a_ball_that_rolls_freely_on_a_fine_contact_settles() -> None:
     """Small tets weigh little: their forces have to vanish although nothing holds the ball."""
     ball = graded_ball(0.1, 8, 6.0)
-    mesh = TetMesh(ball.vertices + np.array([0.0, 0.0, 0.1]), ball.tets)
+    mesh = ball.with_vertices(ball.vertices + np.array([0.0, 0.0, 0.1]))
     body = SoftBody(mesh, StableNeoHookean(1e6, 0.3), density=250.0)
     simulator = Simulator(Scene([body], ground=Ground(friction=0.0)))
     frame = simulator.settle()
