@@ -37,6 +37,11 @@ def test_it_is_infinite_at_contact_and_nothing_beyond_its_reach() -> None:
     assert barrier(u).tolist() == [math.inf, math.inf, 0.0, 0.0]
 
 
+def test_beyond_its_reach_nothing_pushes() -> None:
+    u = torch.tensor([1.0, 1.01, 1.3, 5.0], dtype=torch.float64)
+    assert not barrier_slope(u).any()
+
+
 def test_it_fades_in_with_two_continuous_derivatives() -> None:
     u = torch.tensor([1.0 - 1e-7], dtype=torch.float64)
     assert float(barrier_slope(u)) == pytest.approx(0.0, abs=1e-6)

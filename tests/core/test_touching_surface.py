@@ -12,7 +12,7 @@ from supple.core import Contact, ContactSurface, Ground, Scene, SoftBody, Surfac
 from supple.core.contact.intersections import Surfaces, find_intersections
 from supple.core.discretize import discretize
 from supple.core.scene_file import decode, encode
-from supple.core.touching_surface import refined, welded
+from supple.core.touching_surface import _normals, refined, welded
 
 from .balls import ball_surface, soft_ball
 
@@ -55,6 +55,14 @@ def test_a_dense_mesh_gets_a_simpler_copy_that_lies_on_it() -> None:
     assert away.max() < 0.505
     owner = np.zeros(len(copy.points), dtype=np.int32)
     assert len(find_intersections(Surfaces(copy.points, copy.triangles, owner))) == 0
+
+
+@pytest.mark.parametrize("turn", [1, -1], ids=["outwards", "inwards"])
+def test_whichever_way_faces_look_a_copy_grows_outwards(turn: int) -> None:
+    points, faces = ball_surface(3)
+    normals = _normals(ContactSurface(points, faces[:, ::turn].astype(np.int32)))
+    outwards = points / np.linalg.norm(points, axis=1, keepdims=True)
+    np.testing.assert_allclose((normals * outwards).sum(axis=1), 1.0, atol=0.02)
 
 
 def test_a_mesh_that_crosses_itself_leaves_it_to_the_tetrahedra() -> None:

@@ -187,6 +187,15 @@ def test_a_collider_that_comes_is_seen_and_one_that_stays_away_is_not():
     assert not clearance.is_clear(rest, corners - [0.0, 0.0, 1e-3])
 
 
+def test_between_frames_colliders_go_straight_whatever_bodies_do():
+    before, after = np.random.default_rng(3).normal(size=(2, 4, 3))
+    bodies = np.random.default_rng(4).normal(size=(3, 5, 3))
+    ways = Ways(bodies, np.array([0.0, 0.2, 1.0]), False, (before, after))
+    for index, expected in enumerate((before, before + 0.2 * (after - before), after)):
+        np.testing.assert_array_equal(ways.at(index)[:5], bodies[index])
+        np.testing.assert_allclose(ways.at(index)[5:], expected, rtol=1e-12)
+
+
 def test_a_collider_goes_on_from_where_it_was_held():
     clearance, corners = plated()
     held = corners - [0.0, 0.0, 0.7]

@@ -95,6 +95,16 @@ def test_what_lies_on_something_does_not_try_explicit_steps_in_vain() -> None:
     assert free.places == []
 
 
+def test_after_an_implicit_frame_no_room_is_known_of() -> None:
+    simulator = Simulator(meeting(), Automatic())
+    list(simulator.run(1))
+    assert simulator.state.room > 0.0
+    simulator.state = replace(simulator.state, waits=1)
+    (frame,) = simulator.run(1)
+    assert frame.report.integrator == IMPLICIT
+    assert simulator.state.room == 0.0
+
+
 @pytest.mark.parametrize("saved_after", [1, 4, 6, 9, 14])
 def test_a_saved_state_goes_on_to_the_same_bits(saved_after: int) -> None:
     whole, resumed = (Simulator(meeting(), Automatic()) for _ in range(2))

@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from supple.core import Collider, Contact, Scene, Simulator, SoftBody
+from supple.core.integrators.implicit_stepper import ImplicitStepper
 from supple.core.materials import StableNeoHookean
+from supple.core.minimizers import leading
+from supple.core.minimizers.newton import Newton
 from supple.tests.core.touching import check_apart, checked, contact_of, plate
 from supple.verification.meshes import block
 
@@ -84,6 +88,26 @@ def test_pins_press_a_block_against_a_plate() -> None:
         assert frame.report.effort.held == ()
 
 
+def test_free_vertices_are_pushed_to_where_newton_expects_them_beside_the_pins() -> None:
+    simulator = simulated(led(upward(0.0)), plate(-0.5))
+    stepper = simulator.stepper
+    assert isinstance(stepper, ImplicitStepper) and stepper._leader is not None
+    objective, leader, contact = stepper._objective, stepper._leader, contact_of(simulator)
+    start, way = simulator.state.positions, 1e-4
+    pinned = ~objective.system.free
+    contact.begin(None)
+    objective.begin(start, start, 1.0 / 24.0)
+    leader._goal = start + way * pinned * torch.tensor([[1.0], [0.0], [0.0]], dtype=start.dtype)
+    leader._colliders = contact.colliders
+    pushed, share = leader._push(start)
+    assert share == 1.0
+    assert torch.equal(pushed[:, pinned], leader._goal[:, pinned])
+    expected = Newton(objective, 1e-8).minimize(pushed, 1e-10, 1.0 / 24.0, 20).positions
+    assert float((expected - start)[0, ~pinned].min()) > 0.02 * way
+    # As exactly as linear solves are.
+    assert float((pushed - expected).abs().max()) < 0.1 * way
+
+
 # What nothing is in the way of
 
 
@@ -151,6 +175,25 @@ def test_a_collider_that_meets_a_body_pinned_all_around_is_held_and_named() -> N
     assert 1.0 < heights[1] <= heights[0] < 1.0 + REACH
     # Free again, it goes back to where it is seen.
     assert heights[2] == 1.5
+
+
+def test_what_stands_still_is_not_said_to_be_held() -> None:
+    body = SoftBody(block((2, 2, 2)), SOFT, pinned=surface_vertices(), name="Jelly")
+    table = plate(-0.5 * REACH, name="Table")
+    press = plate(1.5, frames=upward(0.0, -1.0), name="Press")
+    (frame,) = checked(simulated(body, table, press), 1)
+    assert frame.report.effort.held == ("Press: Jelly is in the way",)
+
+
+def test_a_push_that_takes_too_many_steps_ends_and_is_said(monkeypatch) -> None:
+    monkeypatch.setattr(leading, "MAX_STEPS", 2)
+    lift = plate(-0.1, frames=upward(0.0, 0.6), name="Lift")
+    simulator = simulated(SoftBody(block((2, 2, 2)), SOFT), lift)
+    (frame,) = checked(simulator, 1)
+    assert frame.report.effort.held == ("Lift: what it presses cannot make way",)
+    reached = float(colliders_now(simulator)[0, 2])
+    assert -0.1 < reached < 0.5
+    assert float(frame.positions[0][:, 2].min()) > reached
 
 
 def test_what_is_held_is_named_in_the_frame_that_holds_it() -> None:

@@ -11,8 +11,10 @@ import torch
 
 from supple.core import Ground, Scene, SoftBody, TetMesh
 from supple.core.linear_solvers.block_matrix import BlockMatrix
+from supple.core.linear_solvers.linear_solver import LinearSolver
+from supple.core.linear_solvers.solution import Solution
 from supple.core.materials import Material, NeoHookean, StableNeoHookean
-from supple.core.minimizers.incremental_potential import IncrementalPotential
+from supple.core.minimizers.incremental_potential import IncrementalPotential, Way
 from supple.core.minimizers.minimum import CONVERGED, Minimum
 from supple.core.minimizers.newton import LAG_CHANGE, STILL, Newton
 from supple.core.state import Effort
@@ -194,6 +196,41 @@ def test_a_hessian_without_numbers_is_not_taken_for_a_minimum(make_block, monkey
     assert torch.equal(minimum.positions, problem.start)
 
 
+def test_a_search_that_no_hessian_leads_on_ends_and_says_why(make_block, monkeypatch) -> None:
+    problem = Problem(make_block)
+    energy, start = problem.objective.energy, problem.start
+
+    def hidden(positions: torch.Tensor) -> tuple[float, float]:
+        """As where rounding hides every descent."""
+        value, size = energy(positions)
+        return (value, size) if torch.equal(positions, start) else (math.inf, size)
+
+    monkeypatch.setattr(problem.objective, "energy", hidden)
+    minimum = problem.minimize()
+    assert minimum.stopped == "rounding hides the descent"
+    assert minimum.iterations == 0
+    assert torch.equal(minimum.positions, start)
+
+
+def test_what_an_indefinite_hessian_answers_is_no_step(make_block, monkeypatch) -> None:
+    problem = Problem(make_block, (0.2, 0.2, 3.0), StableNeoHookean(1e6, 0.4), forcing=0.1)
+    solver, way, ends = problem.newton._solver, problem.objective.way, []
+
+    def solve(*args: Any) -> Solution:
+        solution = LinearSolver.solve(solver, *args)
+        ends.append(solution.end)
+        return solution
+
+    def gone(*args: Any) -> Way:
+        assert ends[-1] != "indefinite"
+        return way(*args)
+
+    monkeypatch.setattr(solver, "solve", solve)
+    monkeypatch.setattr(problem.objective, "way", gone)
+    assert problem.minimize(1e-10).converged
+    assert "indefinite" in ends
+
+
 def test_friction_ends_with_the_normal_forces_of_the_minimum(make_block) -> None:
     problem = Problem(make_block, ground=ROUGH, forcing=0.1)
     minimum = problem.minimize()
@@ -204,6 +241,13 @@ def test_friction_ends_with_the_normal_forces_of_the_minimum(make_block) -> None
     pushed = float(barrier.normal_force(minimum.positions).sum())
     assert pushed > 0.0
     assert float(held.abs().max()) < LAG_CHANGE * pushed
+
+
+def test_normal_forces_of_friction_are_taken_until_the_end_is_near(make_block) -> None:
+    problem = Problem(make_block, ground=ROUGH, forcing=0.1)
+    minimum = problem.minimize(1e-9)
+    assert minimum.converged
+    assert problem.objective.lag(minimum.positions) < 1e-3 * LAG_CHANGE
 
 
 @pytest.mark.parametrize("push", [1e-4, 2e-3, 1e-2])
