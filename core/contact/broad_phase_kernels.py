@@ -14,7 +14,10 @@ import numpy as np
 from ..compiled import compiled, shared_range
 from .bounding_volumes import LEAF_SIZE
 from .continuous_collision import least_on_way
-from .vectors import four_points
+from .vectors import advanced, dot, four_points, minus, scaled
+
+# What is farther apart than this times the square of a distance is so whatever rounding does.
+BESIDE = 1.0 + 1e-6
 
 
 class Parts(NamedTuple):
@@ -284,4 +287,36 @@ def _are_near(ways: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> boo
     else:
         reach = radii[a] + max(radii[b], radii[c], radii[d])
     start, end = four_points(ways.before, a, b, c, d), four_points(ways.after, a, b, c, d)
+    if _are_beside(start, end, are_edges, reach):
+        return False
     return least_on_way(start, end, are_edges) <= reach
+
+
+@compiled()
+def _are_beside(start: Any, end: Any, are_edges: bool, reach: float) -> bool:
+    """Whether two parts stay farther apart than ``reach`` along the line between their middles:
+    most pairs do, and ``least_on_way`` takes several times as long to say so."""
+    line = minus(_second_middle(start, are_edges), _first_middle(start, are_edges))
+    gap = min(_gap_along(line, start, are_edges), _gap_along(line, end, are_edges))
+    return gap > 0.0 and gap * gap > BESIDE * reach * reach * dot(line, line)
+
+
+@compiled()
+def _first_middle(x: Any, are_edges: bool) -> Any:
+    return scaled(0.5, advanced(x[0], 1.0, x[1])) if are_edges else x[0]
+
+
+@compiled()
+def _second_middle(x: Any, are_edges: bool) -> Any:
+    if are_edges:
+        return scaled(0.5, advanced(x[2], 1.0, x[3]))
+    return scaled(1.0 / 3.0, advanced(advanced(x[1], 1.0, x[2]), 1.0, x[3]))
+
+
+@compiled()
+def _gap_along(line: Any, x: Any, are_edges: bool) -> float:
+    """From the first part to the second, times the length of the line."""
+    lowest = min(dot(line, minus(x[2], x[0])), dot(line, minus(x[3], x[0])))
+    if are_edges:
+        return lowest - max(0.0, dot(line, minus(x[1], x[0])))
+    return min(lowest, dot(line, minus(x[1], x[0])))

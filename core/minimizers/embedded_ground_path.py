@@ -10,16 +10,19 @@ import torch
 from torch import Tensor
 
 from ..obstacles.barrier_step import smallest_ratio
-from ..obstacles.compiled_points import NEAR, push_up
+from ..obstacles.compiled_points import NEAR
 from ..obstacles.point_arrays import PointArrays
 from ..potentials import GroundBarrier, GroundFriction
 from ..potentials.ground_points import EmbeddedPoints
+from .compiled_lifts import lift
 from .compiled_slides import slide
 
-# Through the points at most, until no height changes by more than this share of the distance at
-# which the ground pushes, and no way by more than that share of the one that breaks a point loose:
-# where the sums are less exact, so are the steps of a search.
-SWEEPS, STILL_HEIGHT, STILL_WAY = 500, 1e-4, 1e-2
+# Until no height changes by more than this share of the distance at which the ground pushes, and no
+# way by more than that share of the one that breaks a point loose, or so many times through the
+# points: where the sums are less exact, so are the steps of a search.
+STILL_HEIGHT, STILL_WAY, SWEEPS = 1e-4, 1e-2, 500
+# A step that changes no height above the ground and no way by more than this share need not bend.
+STRAIGHT_RATIO = 0.3
 
 
 class EmbeddedGroundPath:
@@ -30,7 +33,7 @@ class EmbeddedGroundPath:
 
         k (z − z₀) + q(t) + ∇b(z) = 0,    q(t) = −(k + ∇²b(z₀)) t Δz − ∇b(z₀),
 
-    found point by point, and what friction lets slide likewise.
+    found for all points at once, and what friction lets slide point by point.
 
     Args:
         barrier, friction: of the ground; no friction where that is None.
@@ -71,6 +74,24 @@ class EmbeddedGroundPath:
             self._drags = self._friction.force(way)
         # Without the forces that change on the way, which are linear in the model.
         self._pull = direction + self._compliance[[0, 0, 1]] * pulled
+
+    def bends(self, positions: Tensor, direction: Tensor) -> bool:
+        """Whether forces of the ground change along a step by more than the model holds.
+
+        A curve is found to a tolerance, so that a step shorter than that has to be straight.
+        """
+        along = self._points.gather(direction)
+        ratio = self._barrier.ratio(positions)
+        fall = along[2] / self._barrier.distances
+        pushed = torch.minimum(ratio, ratio + fall) < 1.0
+        if bool((pushed & (fall.abs() > STRAIGHT_RATIO * ratio)).any()):
+            return True
+        if self._friction is None:
+            return False
+        friction = self._friction
+        way = torch.maximum(torch.hypot(*friction.way(positions)), friction.slip)
+        held = friction.limit > 0.0
+        return bool((held & (torch.hypot(*along[:2]) > STRAIGHT_RATIO * way)).any())
 
     def at(self, fraction: float) -> Tensor:
         """(3, N) positions a ``fraction`` of the Newton step on."""
@@ -131,7 +152,7 @@ class EmbeddedGroundPath:
         out, found = heights.cpu().numpy().copy(), forces.cpu().numpy().copy()
         low = (self._points.gather(heights) - self._barrier.height) / self._barrier.distances
         near = np.flatnonzero(((low < NEAR) | (forces > 0.0)).cpu().numpy()).astype(np.int32)
-        push_up(
+        lift(
             out,
             own.corners,
             own.shares,
@@ -141,9 +162,7 @@ class EmbeddedGroundPath:
             self._barrier.height,
             smallest_ratio(heights.dtype),
             near,
-            len(near),
             found,
-            SWEEPS,
             STILL_HEIGHT,
         )
         return torch.as_tensor(out).to(heights)

@@ -37,7 +37,8 @@ def settle(system: System, state: State) -> State:
     squared distance from where it starts, over the square of the step. From anywhere they descend,
     and in the limit they are Newton's method on the potentials themselves (Rockafellar, "Monotone
     Operators and the Proximal Point Algorithm", SIAM Journal on Control and Optimization 14, 1976).
-    Friction holds against the way from ``state`` on.
+    Friction holds against the way of each step: what rolls or topples is not pulled back to where
+    it lay.
 
     Raises:
         InstabilityError: when there is no equilibrium, or it is not found.
@@ -52,7 +53,7 @@ def settle(system: System, state: State) -> State:
         positions[:, pins.vertices] = pins.positions(state.frame, 0.0)
     objective.check_volumes(positions)
     for _ in range(MAX_STEPS):
-        objective.begin_settling(state.positions, positions, step, FIRST)
+        objective.begin_settling(positions, step, FIRST)
         minimum = newton.minimize(positions, tolerance * system.size, step, MAX_ITERATIONS)
         positions = minimum.positions
         effort = minimum.added_to(replace(effort, converged=True), step)

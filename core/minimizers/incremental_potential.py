@@ -173,13 +173,10 @@ class IncrementalPotential:
         slips: NDArray[np.float64] = CONTACT_SLIP * SLIP_RATE * step * contact.sizes
         return slips
 
-    def begin_settling(
-        self, origin: Tensor, start: Tensor, step: float, friction_step: float
-    ) -> None:
+    def begin_settling(self, start: Tensor, step: float, friction_step: float) -> None:
         """Begins a step without velocity at (3, N) ``start``.
 
         Args:
-            origin: (3, N) where friction holds to.
             step: in seconds.
             friction_step: of friction, which lets slip as much as in a step of so many seconds.
         """
@@ -189,12 +186,11 @@ class IncrementalPotential:
         self._weight = self.system.free_mass / (step * step)
         self.reference_mass = sum(self._free_masses)
         if self._friction is not None:
-            self._friction.begin_step(origin, self._ground_slip(friction_step))
-            self._friction.lag(start)
+            self._friction.begin_step(start, self._ground_slip(friction_step))
         if self.contact is not None:
             self._adapt_at_start(start, step)
             slips = self._contact_slips(self.contact, friction_step)
-            self.contact.begin_step(origin, slips, start)
+            self.contact.begin_step(start, slips)
 
     def _adapt_at_start(self, start: Tensor, step: float) -> None:
         contact = self.contact
@@ -442,10 +438,13 @@ class IncrementalPotential:
 
     def path(self, positions: Tensor, direction: Tensor) -> Callable[[float], Tensor]:
         """The curve along a Newton step; the Hessian is the one evaluated last."""
-        if self._path is None:
-            return lambda fraction: positions + fraction * direction
-        self._path.start(positions, direction, self._own_stiffness())
-        return self._path.at
+        path = self._path
+        if path is None:
+            return partial(_straight, positions, direction)
+        if isinstance(path, EmbeddedGroundPath) and not path.bends(positions, direction):
+            return partial(_straight, positions, direction)
+        path.start(positions, direction, self._own_stiffness())
+        return path.at
 
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
         """The share of a step along which every potential is defined."""

@@ -10,7 +10,22 @@ NAME = "monkey, drop, 40 %"
 
 
 def test_the_page_is_what_the_kept_figures_give() -> None:
-    assert page.PAGE.read_text(encoding="utf-8") == page.text(Kept.read())
+    assert page.PAGE.read_text(encoding="utf-8") == page.whole()
+
+
+def test_bodies_at_rest_are_told_with_what_they_cost(tmp_path) -> None:
+    row = {
+        **{"times_finer": 1.4, "tets": 3128, "rms_mm": 1.68, "largest_mm": 4.75},
+        **{"below_ground_mm": 0.0, "seconds": 0.5, "rms_mm_seconds": 0.84, "filling_seconds": 1.8},
+    }
+    kept = page.squeezes(tmp_path)
+    assert page.at_rest(kept) == ""
+    kept.figures["machine"] = {"processor": "Abacus", "cores": 1}
+    kept.measure(page.SQUEEZE, "pebble, now", lambda: [row], "abc")
+    text = page.at_rest(page.squeezes(tmp_path))
+    assert "Abacus, 1 cores: pebble, now at abc." in text
+    shown = line(text, "pebble, now, 1.4 times finer")
+    assert shown.endswith("| 3128 | 1.68 | 4.75 | 0.0 | 0.5 | 0.84 | 1.8 |")
 
 
 def line(text: str, beginning: str) -> str:

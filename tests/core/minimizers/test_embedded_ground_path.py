@@ -133,3 +133,29 @@ def test_what_falls_lands_and_what_lies_stays() -> None:
     flies[vertices] = False
     flies &= _free()
     assert torch.equal(guess[:2, flies], predicted[:2, flies])
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_a_step_within_what_the_model_holds_need_not_bend(friction: float) -> None:
+    path, barrier = _path(1.0, friction)
+    least = min(float(barrier.ratio(_positions()).min()) * REACH, SLIP)
+    assert not path.bends(_positions(), _direction(1e-2 * least))
+    assert path.bends(_positions(), _direction(REACH))
+
+
+def test_a_step_that_friction_turns_bends() -> None:
+    sideways = _direction(1.0)
+    sideways[2] = 0.0
+    sideways *= 3.0 * SLIP / float(sideways.abs().max())
+    with_friction, without = _path(1.0)[0], _path(1.0, 0.0)[0]
+    assert with_friction.bends(_positions(), sideways)
+    assert not without.bends(_positions(), sideways)
+
+
+def test_a_step_from_afar_bends_where_it_lands() -> None:
+    path, _ = _path(1.0, 0.0)
+    down = torch.zeros_like(_positions())
+    down[2] = -1.0
+    high = _positions() + torch.tensor([[0.0], [0.0], [10.0 * REACH]])
+    assert not path.bends(high, 2.0 * REACH * down)
+    assert path.bends(high, 20.0 * REACH * down)

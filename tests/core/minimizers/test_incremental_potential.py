@@ -204,7 +204,7 @@ def test_what_sticks_creeps_by_a_share_of_its_size_a_second(make_block, step: fl
     diagonals = torch.tensor(np.repeat(np.sqrt(3.0) * np.array(sizes), 8))
     for begin in (
         lambda: objective.begin(rest, rest, step),
-        lambda: objective.begin_settling(rest, rest, 7.0 * step, step),
+        lambda: objective.begin_settling(rest, 7.0 * step, step),
     ):
         begin()
         torch.testing.assert_close(ground.slip, 1e-4 * step * diagonals)
