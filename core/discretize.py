@@ -22,7 +22,7 @@ from .surface_normals import outward_normals
 from .tet_mesh import TetMesh
 from .tetrahedralizers import tetrahedralize
 from .tetrahedralizers.report import report as report_mesh
-from .touching_surface import with_touching_surfaces
+from .touching_surface import MOST, with_touching_surfaces
 from .uncrossed_surface import boundary_surface, without_crossings
 
 Normals = NDArray[np.float64] | None
@@ -41,13 +41,18 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         SceneError: when a surface cannot be filled or a body is pinned everywhere.
     """
     bodies, reports, normals = [], [], []
+    most, is_pressed = MOST // max(1, len(scene.bodies)), _is_pressed(scene)
     for body in scene.bodies:
         surface = body.mesh
         if isinstance(surface, SurfaceMesh):
             if scene.ground is not None:
                 check_above_ground(body.name, surface.vertices, scene.ground)
             check_clear_of(body.name, surface.vertices, surface.triangles, scene.spheres)
-            body, report = _fill(body, surface, scene.contact is not None)
+            body, report = _fill(body, surface)
+            seen = ContactSurface(surface.vertices, surface.triangles)
+            touches = scene.contact is not None
+            body, verdict = with_touching_surfaces(body, seen, touches, most, is_pressed)
+            report |= {"summary": f"{report['summary']}; {verdict}", "touching": str(verdict)}
             reports.append(report)
             if scene.contact is not None:
                 body = _touching(body)
@@ -64,7 +69,14 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     return replace(solids, bodies=smooth), reports
 
 
-def _fill(body: SoftBody, surface: SurfaceMesh, touches: bool) -> tuple[SoftBody, dict[str, Any]]:
+def _is_pressed(scene: Scene) -> bool:
+    """Whether pins or colliders are led."""
+    skins = [body.skin for body in scene.bodies if body.skin is not None]
+    moves = [skin.pin_path is not None for skin in skins]
+    return any(moves) or any(collider.vertices.ndim == 3 for collider in scene.meshes)
+
+
+def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any]]:
     try:
         mesh = tetrahedralize(
             surface.vertices, surface.triangles, surface.method, surface.edge_length
@@ -73,15 +85,7 @@ def _fill(body: SoftBody, surface: SurfaceMesh, touches: bool) -> tuple[SoftBody
         raise SceneError(f"{body.name}: {error}") from error
     report = report_mesh(mesh, surface.vertices, surface.triangles)
     body = replace(body, mesh=mesh, skin=body.skin or Skin(surface.vertices))
-    seen = ContactSurface(surface.vertices, surface.triangles)
-    body, verdict = with_touching_surfaces(body, seen, touches)
-    summary = {
-        "name": body.name,
-        **asdict(report),
-        "summary": f"{report}; {verdict}",
-        "touching": str(verdict),
-    }
-    return body, summary
+    return body, {"name": body.name, **asdict(report), "summary": str(report)}
 
 
 def _touching(body: SoftBody) -> SoftBody:

@@ -23,9 +23,9 @@ from .uncrossed_surface import outer_part
 # Between longer edges of the mesh, in units of those of the tetrahedra, these would sag unseen.
 LONGEST_EDGE = 1.25
 # A mesh of more faces than these, and than so many times those of the tetrahedra's boundary, is
-# dense: each of them may touch. A copy has at least half as many. One of more than MOST costs more
-# than a frame may, whatever it would be good for.
-FEW, DENSE, MOST = 2000, 2, 60_000
+# dense: each of them may touch. A copy has at least half as many. More than MOST in a whole scene
+# cost more than a frame may.
+FEW, DENSE, MOST = 2000, 2, 40_000
 # Of the faces of a mesh that crosses itself, where fewer are left the tetrahedra say better what
 # is there.
 LEAST_OUTSIDE = 0.3
@@ -65,7 +65,11 @@ class Verdict:
 
 
 def with_touching_surfaces(
-    body: SoftBody, surface: ContactSurface, touches_others: bool
+    body: SoftBody,
+    surface: ContactSurface,
+    touches_others: bool,
+    most: int = MOST,
+    is_pressed: bool = False,
 ) -> tuple[SoftBody, Verdict]:
     """The body with what of it touches, embedded in its tetrahedra.
 
@@ -73,6 +77,9 @@ def with_touching_surfaces(
         body: with tetrahedra, made of a surface.
         surface: that is seen.
         touches_others: whether there is contact, not the ground and spheres alone.
+        most: faces, more than which a dense mesh may not have.
+        is_pressed: whether pins or colliders are led, which wait for what is in their way. Parts of
+            a mesh that crosses itself are so near each other that they make way but slowly.
     """
     mesh = body.mesh
     assert isinstance(mesh, TetMesh)
@@ -88,21 +95,26 @@ def with_touching_surfaces(
         return replace(body, contact_surface=given), Verdict("mesh")
     if body.touching == "mesh":
         return replace(body, contact_surface=seen), Verdict("mesh")
-    return _chosen(body, seen, mesh)
+    return _chosen(body, seen, mesh, most, is_pressed)
 
 
-def _chosen(body: SoftBody, seen: ContactSurface, mesh: TetMesh) -> tuple[SoftBody, Verdict]:
+def _chosen(
+    body: SoftBody, seen: ContactSurface, mesh: TetMesh, most: int, is_pressed: bool
+) -> tuple[SoftBody, Verdict]:
     faces = len(seen.triangles)
     if faces > max(FEW, DENSE * len(mesh.surface)):
         copy = _embedded(wrapped(seen, mesh), mesh)
         if not _crosses_itself(copy, mesh):
             reason = f"the mesh is dense: {faces} faces"
             return replace(body, contact_surface=copy), Verdict("copy", reason)
-        if faces > MOST:
+        if faces > most:
             reason = "the mesh is dense, and a simpler copy crosses itself"
             return body, Verdict("tetrahedra", reason)
     if not _crosses_itself(seen, mesh):
         return replace(body, contact_surface=seen), Verdict("mesh")
+    if is_pressed:
+        reason = "the mesh crosses itself where pins or colliders may press it"
+        return body, Verdict("tetrahedra", reason)
     outer = outer_part(seen)
     if len(outer.triangles) < LEAST_OUTSIDE * faces:
         return body, Verdict("tetrahedra", "the mesh crosses itself")

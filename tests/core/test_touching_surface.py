@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from supple.core import Contact, ContactSurface, Ground, Scene, SoftBody, SurfaceMesh
+from supple.core import Collider, Contact, ContactSurface, Ground, Scene, SoftBody, SurfaceMesh
 from supple.core.contact.intersections import Surfaces, find_intersections
 from supple.core.discretize import discretize
 from supple.core.scene_file import decode, encode
@@ -104,6 +104,26 @@ def test_a_dense_mesh_with_parts_too_near_for_a_copy_touches_itself() -> None:
     body, said = _chosen(_body(points, faces))
     assert said == "the mesh touches"
     assert body.contact_surface is body.seen_surface
+
+
+def test_a_mesh_that_crosses_itself_leaves_it_to_the_tetrahedra_where_it_is_pressed() -> None:
+    points, faces = _two_balls(0.6)
+    still = np.array([[-2.0, -2, 3], [2, -2, 3], [0, 2, 3]])
+    scene = Scene([_body(points, faces)], None, colliders=[Collider(still, [[0, 1, 2]])])
+    led = Collider(still + np.array([[[0.0, 0, 0]], [[0, 0, -1]]]), [[0, 1, 2]])
+    for colliders, kind in (([led], "the tetrahedra touch"), (scene.colliders, "the mesh touches")):
+        _, (report,) = discretize(replace(scene, colliders=colliders, contact=Contact()))
+        assert report["touching"].startswith(kind)
+
+
+def test_dense_meshes_of_many_bodies_leave_it_to_the_tetrahedra() -> None:
+    first, second = (ball_surface(5, 0.5, (x, 0.0, 0.0)) for x in (0.0, 1.003))
+    points = np.concatenate([first[0], second[0]])
+    faces = np.concatenate([first[1], second[1] + len(first[0])])
+    many = [_body(points + np.array([0.0, 3.0 * k, 0.0]), faces) for k in range(3)]
+    for bodies, kind in ((many[:1], "the mesh touches"), (many, "the tetrahedra touch")):
+        _, reports = discretize(Scene(bodies, None, contact=Contact()))
+        assert all(report["touching"].startswith(kind) for report in reports)
 
 
 def test_shells_that_are_apart_touch_with_their_mesh() -> None:
