@@ -13,9 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..materials import StableNeoHookean
 from .elasticity import Elasticity
 from .inversion_bound import inversion_bound
-from .linear_elasticity import LinearElasticity
 
 #: The J below which it pushes.
 FLOOR = 0.2
@@ -64,8 +64,8 @@ class VolumeFloor:
     At J = J̄/3 it has grown to a pressure of 3 M, at J = 0 it is infinite: the clamped barrier of
     incremental potential contact (Li et al., 2020), on volumes. It leaves alone what a model does
     above J̄; tets around vertices of one that begins a step inside out, which has to find its way
-    back; those whose corners are led, which go where they are told; the linear model, and models
-    that have a barrier of their own.
+    back; those whose corners are led, which go where they are told; and all models but the stable
+    Neo-Hookean: others have a barrier of their own, or lose volume where they are pulled.
 
     Args:
         elasticities: of a scene.
@@ -77,7 +77,7 @@ class VolumeFloor:
         self._parts = [
             (part, _moduli(part))
             for part in elasticities
-            if not isinstance(part, LinearElasticity) and part.material.volume_limits()[0] != 0.0
+            if isinstance(part.material, StableNeoHookean)
         ]
         self._left = left
         self._kept = [

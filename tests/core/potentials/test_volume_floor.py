@@ -9,7 +9,13 @@ import torch
 
 from supple.core import Ground, Scene, Simulator, SoftBody, TetMesh
 from supple.core.integrators import ImplicitEuler
-from supple.core.materials import Linear, NeoHookean, StableNeoHookean, StVenantKirchhoff
+from supple.core.materials import (
+    CorotatedLinear,
+    Linear,
+    NeoHookean,
+    StableNeoHookean,
+    StVenantKirchhoff,
+)
 from supple.core.potentials.volume_floor import FLOOR, VolumeFloor
 from supple.core.system import System
 from supple.verification.meshes import block
@@ -122,9 +128,10 @@ def test_what_is_led_goes_where_it_is_told() -> None:
     assert floor.max_step(rest, driven - rest) == 1.0
 
 
-@pytest.mark.parametrize("material", [Linear(1e4, 0.3), NeoHookean(1e4, 0.3)])
-def test_models_that_know_no_volume_or_keep_it_themselves_are_left_alone(material) -> None:
-    system = System(Scene([SoftBody(MESH, material)]), torch.device("cpu"), torch.float64)
+@pytest.mark.parametrize("model", [Linear, NeoHookean, CorotatedLinear, StVenantKirchhoff])
+def test_models_that_lose_volume_or_keep_it_themselves_are_left_alone(model) -> None:
+    body = SoftBody(MESH, model(1e4, 0.3))
+    system = System(Scene([body]), torch.device("cpu"), torch.float64)
     for part in system.elasticities:
         part.keep_volumes()
     rest = system.rest_positions()
@@ -138,10 +145,9 @@ def test_tets_that_are_all_but_empty_are_held_as_full_ones_are() -> None:
     assert float(floor_of(empty)[0].energy(at)) == pytest.approx(float(full.energy(at)))
 
 
-@pytest.mark.parametrize("material", [SOFT, StVenantKirchhoff(1e4, 0.3)])
-def test_a_soft_block_that_hits_the_ground_hard_is_not_turned_inside_out(material) -> None:
+def test_a_soft_block_that_hits_the_ground_hard_is_not_turned_inside_out() -> None:
     mesh = block((3, 3, 3), (0.5, 0.5, 0.5), origin=(0.0, 0.0, 0.05))
-    body = SoftBody(mesh, material, velocity=(0.0, 0.0, -9.0))
+    body = SoftBody(mesh, SOFT, velocity=(0.0, 0.0, -9.0))
     simulator = Simulator(Scene([body], Ground()), ImplicitEuler())
     least = [frame.report.minimum_volume_ratio for frame in simulator.run(12)]
     assert min(least) > 0.01
