@@ -51,13 +51,16 @@ class EmbeddedGroundPath:
             values.cpu().numpy() for values in (barrier.weights, barrier.distances)
         )
 
-    def start(self, positions: Tensor, direction: Tensor, stiffness: Tensor) -> None:
+    def start(
+        self, positions: Tensor, direction: Tensor, stiffness: Tensor, bounded: bool = False
+    ) -> None:
         """Begins a curve at (3, N) ``positions``.
 
         Args:
             direction: (3, N) Newton step in metres.
             stiffness: (2, U) horizontal and vertical stiffness of the vertices that carry points,
                 without the ground, in N/m.
+            bounded: whether the Hessian held the bound of friction's.
         """
         barrier, points = self._barrier, self._points
         self._positions = positions
@@ -70,7 +73,9 @@ class EmbeddedGroundPath:
         self._pushes = barrier.normal_force(positions)
         if self._friction is not None:
             way = self._friction.way(positions)
-            points.add((self._friction.curvature(way) * along[None, :2]).sum(1), pulled[:2])
+            points.add(
+                (self._friction.curvature(way, bounded) * along[None, :2]).sum(1), pulled[:2]
+            )
             self._drags = self._friction.force(way)
         # Without the forces that change on the way, which are linear in the model.
         self._pull = direction + self._compliance[[0, 0, 1]] * pulled

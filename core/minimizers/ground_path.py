@@ -32,13 +32,16 @@ class GroundPath:
     def __init__(self, barrier: GroundBarrier, friction: GroundFriction | None) -> None:
         self._barrier, self._friction = barrier, friction
 
-    def start(self, positions: Tensor, direction: Tensor, stiffness: Tensor) -> None:
+    def start(
+        self, positions: Tensor, direction: Tensor, stiffness: Tensor, bounded: bool = False
+    ) -> None:
         """Begins a curve at (3, N) ``positions``.
 
         Args:
             direction: (3, N) Newton step in metres.
             stiffness: (2, S) horizontal and vertical stiffness of the barrier's vertices without
                 the ground, in N/m.
+            bounded: whether the Hessian held the bound of friction's.
         """
         barrier, friction = self._barrier, self._friction
         self._positions, self._direction, self._stiffness = positions, direction, stiffness
@@ -47,7 +50,7 @@ class GroundPath:
         self._push = -barrier.normal_force(positions)
         if friction is not None:
             self._way = friction.way(positions)
-            curvature = friction.curvature(self._way)
+            curvature = friction.curvature(self._way, bounded)
             self._drag = stiffness[0] * own[:2] + (curvature * own[None, :2]).sum(1)
             self._hold = friction.force(self._way)
 

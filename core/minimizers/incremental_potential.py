@@ -75,12 +75,13 @@ class IncrementalPotential:
             elasticity.keep_volumes()
         self._predicted = system.rest_positions()
         self._weight = torch.zeros_like(system.mass)
-        self._floor = VolumeFloor(system.elasticities, _left_alone(system))
+        self._floor = VolumeFloor(system.elasticities, _beginning_inside_out(system))
         #: In kg, by whose velocity errors of linear solves are measured.
         self.reference_mass = 0.0
         self._dampers: list[Viscosity] = []
         barrier = system.ground_barrier
         self._friction: GroundFriction | None = None
+        self._bounds_friction = False
         self._path: GroundPath | EmbeddedGroundPath | None = None
         self._attachments = Attachments.of_scene(system.scene, system.starts, system.mass)
         #: Between surfaces; None where there is none.
@@ -151,7 +152,6 @@ class IncrementalPotential:
         for damper in self._dampers:
             damper.begin_step(step, past)
         self._predicted = predicted
-        self._floor.begin(start)
         impulse_time = step if impulse_time is None else impulse_time
         self._weight = self.system.free_mass / (step * impulse_time)
         # What is little for a heavy body may be much for a light one.
@@ -182,7 +182,6 @@ class IncrementalPotential:
         """
         self._dampers = []
         self._predicted = start
-        self._floor.begin(start)
         self._weight = self.system.free_mass / (step * step)
         self.reference_mass = sum(self._free_masses)
         if self._friction is not None:
@@ -229,10 +228,6 @@ class IncrementalPotential:
         rate = float((stiffness / self.system.mass[self.pattern.vertices]).max())
         return rate * self.system.size * torch.finfo(self.system.dtype).eps
 
-    def admit(self, positions: Tensor) -> None:
-        """Lets a search begin at (3, N) positions, though tets be inside out there."""
-        self._floor.admit(positions)
-
     def guess(self, positions: Tensor, predicted: Tensor) -> Tensor:
         """(3, N) ``predicted`` positions, but where the ground would let them end."""
         if self._path is None:
@@ -252,18 +247,21 @@ class IncrementalPotential:
             if body in touching and float(way[where].max()) < self.contact.slips[body, body]
         ]
 
-    def lag(self, positions: Tensor, settled: bool = True) -> float:
+    def lag(self, positions: Tensor, settled: bool = True, share: float = 1.0) -> float:
         """Takes what lags behind, the normal forces of friction, from ``positions``.
 
         Args:
             settled: whether the search has come so near that surfaces are where they will be.
+            share: of the way to them that those of the ground go.
 
         Returns:
             The change, as a share of the whole; 0 where nothing lags.
         """
-        touching = self.contact if settled else None
-        parts = [part for part in (self._friction, touching) if part is not None]
-        changes = [part.lag(positions) for part in parts]
+        changes = []
+        if self._friction is not None:
+            changes.append(self._friction.lag(positions, share))
+        if self.contact is not None and settled:
+            changes.append(self.contact.lag(positions))
         changed, whole = (math.fsum(values) for values in zip((0.0, 0.0), *changes, strict=True))
         return changed / whole if whole > 0.0 else float(changed > 0.0)
 
@@ -345,10 +343,10 @@ class IncrementalPotential:
             self._own_blocks = matrix.values[self.pattern.diagonal_of[barrier.vertices]]
             barrier.add_hessian(positions, matrix)
         if self._friction is not None:
-            self._friction.add_hessian(positions, matrix)
-        if (flat := self._floor.hessian(positions, projected)) is not None:
-            size, unknown_of = self.pattern.size, self.pattern.unknown_of
-            matrix.couple(Couplings.of(flat, unknown_of, size, matrix.dtype))
+            # Beside contact steps are straight, and do not bend to where points stick.
+            self._bounds_friction = projected and self.contact is not None
+            self._friction.add_hessian(positions, matrix, self._bounds_friction)
+        self._floor.add_hessian(positions, matrix, projected)
         if self._attachments is not None:
             matrix.couple(self._joints)
         if self.contact is not None:
@@ -443,13 +441,12 @@ class IncrementalPotential:
             return partial(_straight, positions, direction)
         if isinstance(path, EmbeddedGroundPath) and not path.bends(positions, direction):
             return partial(_straight, positions, direction)
-        path.start(positions, direction, self._own_stiffness())
+        path.start(positions, direction, self._own_stiffness(), self._bounds_friction)
         return path.at
 
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
         """The share of a step along which every potential is defined."""
-        shares = [part.max_step(positions, direction) for part in self.system.elasticities]
-        return min(self._floor.max_step(positions, direction), *shares)
+        return min(part.max_step(positions, direction) for part in self.system.elasticities)
 
     def unknowns(self, vectors: Tensor) -> Tensor:
         """(3, N) to (n, 3): the rows of the vertices that are not pinned."""
@@ -479,17 +476,14 @@ def _straight(positions: Tensor, direction: Tensor, share: float) -> Tensor:
     return positions + share * direction
 
 
-def _left_alone(system: System) -> Tensor:
-    """(N,) vertices whose tets may be turned inside out: those that pins lead, and of bodies that
-    begin so, which unfold by turning others."""
-    alone = torch.zeros(system.vertex_count, dtype=torch.bool, device=system.device)
-    if system.moving_pins is not None:
-        alone[system.moving_pins.vertices] = True
+def _beginning_inside_out(system: System) -> Tensor:
+    """(N,) vertices of the bodies that do."""
+    found = torch.zeros(system.vertex_count, dtype=torch.bool, device=system.device)
     for body, mesh, where in zip(system.bodies, system.meshes, system.body_slices(), strict=True):
         start = body.initial_positions
         if start is not None and float(signed_volumes(start, mesh.tets).min()) <= 0.0:
-            alone[where] = True
-    return alone
+            found[where] = True
+    return found
 
 
 def _needs_explicit_steps(system: System) -> str:

@@ -43,6 +43,9 @@ SETTLING, SETTLED = 50.0, 3.0
 # Where surfaces all but touch, a step goes no further than they are apart, however strong the push:
 # while it takes the closest apart by more than this ratio, the search has not arrived.
 OPENING = 1.5
+# Where a change is more than this share of the one before, friction and normal forces turn each
+# other over, and the next ones go this share of the way.
+CYCLING, DAMPED = 0.7, 0.5
 # What friction holds must have come to rest within this share of the way that breaks it loose.
 STILL = 0.1
 
@@ -135,13 +138,14 @@ class _Search:
         # Indefinite Hessians come in a row: wait for longer each time before trying again.
         self._wait, self._patience = 0, 1
         self._lags, self._is_stuck, self._is_eager = lags, False, False
+        # By how much normal forces changed last.
+        self._changed, self._lag_share = math.inf, 1.0
         # Shares of steps since elasticity was evaluated, and whether it was projected.
         self._gone, self._is_projected = math.inf, True
         # Of where the search is and of its last try, where a line search had to look at them.
         self._gradient: Tensor | None = None
         self._tried_gradient: Tensor | None = None
         solver.begin()
-        objective.admit(positions)
         self._evaluate()
 
     def minimum(self, stopped: str) -> Minimum:
@@ -200,7 +204,10 @@ class _Search:
         """Whether the last step is within tolerance, and the normal forces are those of here."""
         if self._lags:
             touches = self._objective.contact is not None
-            change = self._objective.lag(self._positions, self._move <= SETTLING * self._tolerance)
+            settled = self._move <= SETTLING * self._tolerance
+            change = self._objective.lag(self._positions, settled, self._lag_share)
+            self._lag_share = DAMPED if change > CYCLING * self._changed else 1.0
+            self._changed = change
             near = self._move <= (SETTLED if touches else LAG_NEAR) * self._tolerance
             self._lags = change > self._lag_change or not near
             if change > 0.0:

@@ -42,15 +42,16 @@ class GroundFriction(Potential):
         self._start, self.slip = self.points.gather(positions[:2]), slip
         self.lag(positions)
 
-    def lag(self, positions: Tensor) -> tuple[float, float]:
-        """Takes the normal forces from (3, N) ``positions``.
+    def lag(self, positions: Tensor, share: float = 1.0) -> tuple[float, float]:
+        """Takes the normal forces from (3, N) ``positions``, or goes a share of the way to them.
 
         Returns:
-            By how much they changed, added up, and their sum, in newtons.
+            By how much they have changed, added up, and their sum, in newtons.
         """
-        before = self.limit
-        self.limit = self._coefficient * self._barrier.normal_force(positions)
-        return float((self.limit - before).abs().sum()), float(self.limit.sum())
+        limit = self._coefficient * self._barrier.normal_force(positions)
+        change = limit - self.limit
+        self.limit = self.limit + share * change
+        return float(change.abs().sum()), float(limit.sum())
 
     @property
     def begun(self) -> Tensor:
@@ -88,16 +89,22 @@ class GroundFriction(Potential):
         stiffness, _ = self._stiffness(way)
         return stiffness * way
 
-    def curvature(self, way: Tensor) -> Tensor:
-        """(2, 2, S) second derivative by the way, in N/m; positive semi-definite."""
+    def curvature(self, way: Tensor, bounded: bool = False) -> Tensor:
+        """(2, 2, S) second derivative by the way, in N/m; positive semi-definite.
+
+        Args:
+            bounded: whether it is to hold against sliding on as it holds across: a bound, with
+                which no straight step leaps over the place where a point would stick.
+        """
         stiffness, change = self._stiffness(way)
-        curvature = way[:, None] * way[None] * change
+        curvature = way[:, None] * way[None] * (0.0 if bounded else change)
         curvature[0, 0] += stiffness
         curvature[1, 1] += stiffness
         return curvature
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        curvature = self.curvature(self.way(positions))
+        """Projected, it is the bound of ``curvature``."""
+        curvature = self.curvature(self.way(positions), projected)
         blocks = curvature.new_zeros(len(self.points), 3, 3)
         blocks[:, :2, :2] = curvature.permute(2, 0, 1)
         self.points.add_blocks(blocks.view(-1, 9), matrix)

@@ -250,6 +250,19 @@ def test_normal_forces_of_friction_are_taken_until_the_end_is_near(make_block) -
     assert problem.objective.lag(minimum.positions) < 1e-3 * LAG_CHANGE
 
 
+def test_normal_forces_that_go_to_and_fro_go_half_of_the_way(make_block, monkeypatch) -> None:
+    problem = Problem(make_block, ground=ROUGH, forcing=0.1)
+    changes, shares = [1.0, 0.9, 0.5, 0.4, 0.1, 0.0], []
+
+    def lag(positions: torch.Tensor, settled: bool, share: float) -> float:
+        shares.append(share)
+        return changes[len(shares) - 1] if len(shares) < len(changes) else 0.0
+
+    monkeypatch.setattr(problem.objective, "lag", lag)
+    assert problem.minimize(1e-10).converged
+    assert shares[:6] == [1.0, 1.0, 0.5, 1.0, 0.5, 1.0]
+
+
 @pytest.mark.parametrize("push", [1e-4, 2e-3, 1e-2])
 def test_it_ends_when_what_sticks_has_come_to_rest_however_loose_the_tolerance(
     make_block, push: float

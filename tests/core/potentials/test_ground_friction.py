@@ -50,13 +50,15 @@ def _moved(start: torch.Tensor, ways: float) -> torch.Tensor:
     return moved
 
 
-def _hessian(potential: Potential, positions: torch.Tensor) -> torch.Tensor:
+def _hessian(
+    potential: Potential, positions: torch.Tensor, projected: bool = False
+) -> torch.Tensor:
     """(5, 3, 3) diagonal blocks; there are no others."""
     count = positions.shape[1]
     elements = np.empty((4, 0), dtype=np.int32)
     pattern = BlockPattern(elements, np.arange(count), count, positions.device)
     matrix = BlockMatrix(pattern, positions.dtype)
-    potential.add_hessian(positions, matrix)
+    potential.add_hessian(positions, matrix, projected)
     return matrix.diagonal_blocks()
 
 
@@ -97,6 +99,14 @@ def test_the_hessian_is_the_finite_difference_of_the_gradient(friction, start, w
 def test_the_energy_is_convex(friction, start, ways: float) -> None:
     values = torch.linalg.eigvalsh(_hessian(friction, _moved(start, ways)))
     assert float(values.min()) > -1e-12 * float(values.max())
+
+
+@pytest.mark.parametrize("ways", WAYS)
+def test_a_bound_of_the_hessian_holds_along_the_way_as_across(friction, start, ways: float) -> None:
+    moved = _moved(start, ways)
+    true, bound = (_hessian(friction, moved, projected) for projected in (False, True))
+    stiffest = torch.linalg.eigvalsh(true)[:, 2, None]
+    torch.testing.assert_close(bound, torch.diag_embed(stiffest * stiffest.new_tensor([1, 1, 0])))
 
 
 def test_a_vertex_that_sticks_is_held_by_a_force_that_grows_with_its_way(friction, start) -> None:
@@ -146,6 +156,25 @@ def test_the_normal_force_is_that_of_the_last_time_it_was_taken(friction, start)
     assert _change(friction, lower) > 0.1
     assert (friction.gradient(_moved(lower, 7.0)).norm(dim=0) >= before).all()
     assert _change(friction, lower) == 0.0
+
+
+def test_normal_forces_may_go_a_share_of_the_way(friction, barrier, start) -> None:
+    lower = start.clone()
+    lower[2] *= 0.5
+    before, target = friction.limit, COEFFICIENT * barrier.normal_force(lower)
+    changed, whole = friction.lag(lower, 0.25)
+    assert changed == pytest.approx(float((target - before).abs().sum()))
+    assert whole == pytest.approx(float(target.sum()))
+    torch.testing.assert_close(friction.limit, 0.75 * before + 0.25 * target)
+
+
+def test_creep_is_the_longest_way_in_slips_of_what_stuck(friction, start) -> None:
+    before, after = _moved(start, 0.5), _moved(start, 0.9)
+    assert friction.creep(before, after) == pytest.approx(0.4)
+    # What slides, and what is not pushed, may go as far as it likes.
+    assert friction.creep(_moved(start, 1.5), _moved(start, 7.0)) == 0.0
+    friction.limit = torch.zeros_like(friction.limit)
+    assert friction.creep(before, after) == 0.0
 
 
 def test_without_contact_no_normal_force_changes(friction, start) -> None:
