@@ -17,7 +17,7 @@ from torch import Tensor
 def barrier(u: Tensor) -> Tensor:
     """β(u), infinite for u ≤ 0."""
     active = u.clamp(0.0, 1.0)
-    return -((active - 1.0) ** 2) * active.log()
+    return barrier_from_log(active, active.log())
 
 
 def barrier_slope(u: Tensor) -> Tensor:
@@ -31,8 +31,16 @@ def barrier_derivatives(u: Tensor) -> tuple[Tensor, Tensor]:
     return derivatives_from_log(u, u.log())
 
 
+# With ln u given, for tensors and for numbers in compiled loops.
+
+
+def barrier_from_log(u: Any, log: Any) -> Any:
+    """β(u) for 0 < u ≤ 1."""
+    return -(u - 1.0) * (u - 1.0) * log
+
+
 def derivatives_from_log(u: Any, log: Any) -> Any:
-    """The same with ln u given, for tensors and for numbers in compiled loops."""
+    """β'(u) and β''(u) for 0 < u ≤ 1."""
     gap = u - 1.0
     ratio = gap / u
     return -gap * (2.0 * log + ratio), ratio * (ratio - 4.0) - 2.0 * log

@@ -30,6 +30,7 @@ def default_viscosity(
         young: Young's modulus in Pa.
         poisson: Poisson's ratio.
         density: in kg/m³.
+        loss_factor: tan δ of that wobble.
     """
     shear_modulus = young / (2.0 * (1.0 + poisson))
     slowest = 0.5 * math.pi / size * math.sqrt(shear_modulus / density)

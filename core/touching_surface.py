@@ -68,8 +68,8 @@ def with_touching_surfaces(
     body: SoftBody,
     surface: ContactSurface,
     touches_others: bool,
-    most: int = MOST,
-    is_pressed: bool = False,
+    most: int,
+    is_pressed: bool,
 ) -> tuple[SoftBody, Verdict]:
     """The body with what of it touches, embedded in its tetrahedra.
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..barrier import derivatives_from_log
+from ..barrier import barrier_from_log, derivatives_from_log
 from ..compiled import compiled
 from ..obstacles.compiled_points import at_point, push_up, spread
-from .point_systems import add_at_near, at_near, carriers, solve
+from .point_systems import add_at_point, carriers, solve
 
 # Point by point through all of them, which leads above the ground wherever the search begins.
 SWEEPS = 4
@@ -23,6 +23,7 @@ DECREASE, HALVINGS = 1e-4, 30
 ROUNDING = 1e-14
 
 _derivatives = compiled()(derivatives_from_log)
+_beta = compiled()(barrier_from_log)
 
 
 @compiled()
@@ -76,7 +77,8 @@ def lift(
     for v in range(len(vertices)):
         away[v] = heights[vertices[v]] - target[vertices[v]]
         stiffness[v] = 1.0 / compliance[vertices[v]]
-    _minimize(stiffness, numbers, shares, weights, distances, near, away, ratios, still)
+    # Of what is near alone.
+    _minimize(stiffness, numbers, shares[near], weights[near], distances[near], away, ratios, still)
     for v in range(len(vertices)):
         heights[vertices[v]] = target[vertices[v]] + away[v]
 
@@ -88,7 +90,6 @@ def _minimize(
     shares: Any,
     weights: Any,
     distances: Any,
-    near: Any,
     away: Any,
     ratios: Any,
     still: float,
@@ -96,28 +97,29 @@ def _minimize(
     """Newton's method on (n,) ways from where vertices are without the ground, and the (K,) heights
     over distances of points that go with them."""
     size, forces = len(stiffness), np.zeros(len(stiffness) + 1)
-    own, slopes = np.empty(len(near)), np.empty(len(near))
+    count = len(numbers)
+    own, slopes = np.empty(count), np.empty(count)
     for _ in range(MAX_STEPS):
         for v in range(size):
             forces[v] = -stiffness[v] * away[v]
-        for i in range(len(near)):
-            p, own[i] = near[i], 0.0
+        for i in range(count):
+            own[i] = 0.0
             if ratios[i] < 1.0:
                 slope, curvature = _derivatives(ratios[i], math.log(ratios[i]))
-                own[i] = weights[p] / distances[p] * curvature
-                add_at_near(-weights[p] * slope, numbers, shares, i, p, forces)
-        step = solve(stiffness, numbers, shares, near, own, forces)
+                own[i] = weights[i] / distances[i] * curvature
+                add_at_point(-weights[i] * slope, numbers, shares, i, forces)
+        step = solve(stiffness, numbers, shares, own, forces)
         promised, largest, fraction = 0.0, 0.0, 1.0
         for v in range(size):
             promised -= forces[v] * step[v]
-        for i in range(len(near)):
-            slopes[i] = at_near(step, numbers, shares, i, near[i]) / distances[near[i]]
+        for i in range(count):
+            slopes[i] = at_point(step, numbers, shares, i) / distances[i]
             largest = max(largest, abs(slopes[i]))
             if slopes[i] < 0.0:
                 fraction = min(fraction, KEPT * ratios[i] / -slopes[i])
         for _ in range(HALVINGS):
             change, whole = _energy_change(
-                stiffness, away, step, weights, distances, near, ratios, slopes, fraction
+                stiffness, away, step, weights, distances, ratios, slopes, fraction
             )
             if change <= DECREASE * fraction * promised + ROUNDING * whole:
                 break
@@ -126,7 +128,7 @@ def _minimize(
             break
         for v in range(size):
             away[v] += fraction * step[v]
-        for i in range(len(near)):
+        for i in range(count):
             ratios[i] += fraction * slopes[i]
         if fraction == 1.0 and largest <= still:
             break
@@ -139,7 +141,6 @@ def _energy_change(
     step: Any,
     weights: Any,
     distances: Any,
-    near: Any,
     ratios: Any,
     slopes: Any,
     fraction: Any,
@@ -151,10 +152,10 @@ def _energy_change(
         way = fraction * step[v]
         change += stiffness[v] * way * (away[v] + 0.5 * way)
         whole += stiffness[v] * away[v] * away[v]
-    for i in range(len(near)):
+    for i in range(len(ratios)):
         before = _barrier(ratios[i])
         after = _barrier(ratios[i] + fraction * slopes[i])
-        scale = weights[near[i]] * distances[near[i]]
+        scale = weights[i] * distances[i]
         change += scale * (after - before)
         whole += scale * before
     return change, whole
@@ -164,4 +165,4 @@ def _energy_change(
 def _barrier(ratio: Any) -> float:
     if ratio >= 1.0:
         return 0.0
-    return -((ratio - 1.0) ** 2) * math.log(ratio)
+    return float(_beta(ratio, math.log(ratio)))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled
+from ..obstacles.compiled_points import at_point
 
 # The error that the conjugate gradients leave, squared, in units of that of no step at all; and the
 # iterations that they take at most.
@@ -41,37 +42,28 @@ def carriers(corners: Any, compliance: Any, near: Any) -> Any:
 
 
 @compiled()
-def at_near(values: Any, numbers: Any, shares: Any, i: Any, p: Any) -> Any:
-    """Of (n + 1,) values of vertices that of point p, the i-th that is near."""
-    total = 0.0
+def add_at_point(force: Any, numbers: Any, shares: Any, i: Any, out: Any) -> None:
+    """Adds a force on point i to those on (n + 1,) vertices."""
     for k in range(4):
-        total += shares[p, k] * values[numbers[i, k]]
-    return total
+        out[numbers[i, k]] += shares[i, k] * force
 
 
 @compiled()
-def add_at_near(force: Any, numbers: Any, shares: Any, i: Any, p: Any, out: Any) -> None:
-    """Adds a force on a point to those on (n + 1,) vertices."""
-    for k in range(4):
-        out[numbers[i, k]] += shares[p, k] * force
-
-
-@compiled()
-def solve(stiffness: Any, numbers: Any, shares: Any, near: Any, own: Any, rhs: Any) -> Any:
+def solve(stiffness: Any, numbers: Any, shares: Any, own: Any, rhs: Any) -> Any:
     """(n + 1,) what solves a system, roughly: by conjugate gradients, zero where held.
 
     Args:
         stiffness: (n,) 1/c of vertices, in N/m.
-        numbers: (K, 4) as of ``carriers``.
-        own: (K,) of the points that are near, none of it negative, in N/m.
+        numbers, shares: (K, 4) of points, numbers as of ``carriers``.
+        own: (K,) of the points, none of it negative, in N/m.
         rhs: (n + 1,) in newtons.
     """
     size = len(stiffness)
     diagonal = np.ones(size + 1)
     diagonal[:size] = stiffness
-    for i in range(len(near)):
+    for i in range(len(numbers)):
         for k in range(4):
-            diagonal[numbers[i, k]] += shares[near[i], k] ** 2 * own[i]
+            diagonal[numbers[i, k]] += shares[i, k] ** 2 * own[i]
     x, direction, image = np.zeros(size + 1), np.zeros(size + 1), np.empty(size + 1)
     residual = rhs.copy()
     rho = first = 0.0
@@ -86,7 +78,7 @@ def solve(stiffness: Any, numbers: Any, shares: Any, near: Any, own: Any, rhs: A
         again = rho / before if iteration > 0 else 0.0
         for v in range(size):
             direction[v] = again * direction[v] + residual[v] / diagonal[v]
-        _multiply(stiffness, numbers, shares, near, own, direction, image)
+        _multiply(stiffness, numbers, shares, own, direction, image)
         curvature = 0.0
         for v in range(size):
             curvature += direction[v] * image[v]
@@ -99,12 +91,9 @@ def solve(stiffness: Any, numbers: Any, shares: Any, near: Any, own: Any, rhs: A
 
 
 @compiled()
-def _multiply(
-    stiffness: Any, numbers: Any, shares: Any, near: Any, own: Any, x: Any, out: Any
-) -> None:
+def _multiply(stiffness: Any, numbers: Any, shares: Any, own: Any, x: Any, out: Any) -> None:
     for v in range(len(stiffness)):
         out[v] = stiffness[v] * x[v]
-    for i in range(len(near)):
+    for i in range(len(numbers)):
         if own[i] > 0.0:
-            force = own[i] * at_near(x, numbers, shares, i, near[i])
-            add_at_near(force, numbers, shares, i, near[i], out)
+            add_at_point(own[i] * at_point(x, numbers, shares, i), numbers, shares, i, out)

@@ -232,3 +232,14 @@ def test_free_of_a_body_that_is_edited_keeps_its_frames(add_body, play):
         actions.free(bpy.context)
     bpy.ops.object.mode_set(mode="OBJECT")
     assert find_modifier(obj) is not None
+
+
+@pytest.mark.parametrize(
+    ("count", "names"),
+    [(3, "Copy 0, Copy 1, Copy 2;"), (5, "Copy 0, Copy 1, Copy 2 and 2 more;")],
+)
+def test_of_many_names_three_are_said(scene, add_body, count, names):
+    obj = add_body()
+    for number in range(count):
+        scene.collection.objects.link(bpy.data.objects.new(f"Copy {number}", obj.data))
+    assert f"Cube shares its mesh with {names}" in only("")
