@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.core import TetMesh, tetrahedralize
+from supple.core import SurfaceMesh, TetMesh, tetrahedralize
 from supple.core.tet_mesh import FACES
 
 
@@ -28,6 +28,14 @@ def triangles() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     mesh.vertices.foreach_get("co", vertices)
     mesh.loop_triangles.foreach_get("vertices", corners)
     return vertices.reshape(-1, 3).astype(np.float64), corners.reshape(-1, 3)
+
+
+def surface(edge_length: float, height: float) -> SurfaceMesh:
+    """As add-on and scripts take it, its lowest point at a height in metres: the lattice is made of
+    it, and what is seen meets the ground."""
+    vertices, corners = triangles()
+    raised = vertices + np.array([0.0, 0.0, height - vertices[:, 2].min()])
+    return SurfaceMesh(raised, corners, edge_length=edge_length)
 
 
 def tetrahedra(edge_length: float, method: str = "lattice") -> TetMesh:

@@ -126,7 +126,7 @@ def _implicit(figures: dict[str, Any]) -> str:
 def _automatic(implicit: dict[str, Any]) -> str:
     choices = [
         f"{name}: {found['integrator']}, {found['steps_a_frame']:g} steps a frame, "
-        f"{found['mean_ms']:.0f} ms"
+        f"another in {found['others']} frames, {found['mean_ms']:.0f} ms"
         for name, row in implicit.items()
         if (found := row.get("automatic"))
     ]

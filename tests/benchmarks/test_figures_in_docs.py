@@ -33,12 +33,14 @@ def test_a_figure_measured_anew_makes_a_quoted_sentence_wrong(figures: dict[str,
 
 def test_what_automatic_takes_is_quoted_as_soon_as_it_is_measured(figures: dict[str, Any]) -> None:
     changed = deepcopy(figures)
-    taken = {"integrator": "Symplectic Euler", "steps_a_frame": 33.0, "mean_ms": 77.4}
-    changed["implicit_frame"]["15 K tets"]["automatic"] = taken
+    taken = {"integrator": "Symplectic Euler", "steps_a_frame": 33.0, "others": 7, "mean_ms": 77.4}
+    changed["implicit_frame"]["15 K tets"] |= {"automatic": taken, "frames": 90}
     ((file, sentence),) = quotes.missing(changed, ROOT)
     assert file == "README.md"
-    assert sentence.endswith("Symplectic Euler in 33 steps for such a body alone: 77 ms.")
-    assert "15 K tets: Symplectic Euler, 33 steps a frame, 77 ms" in page.text(changed)
+    assert sentence.endswith(
+        "Symplectic Euler in 33 steps, and implicit Euler in 7 of 90 frames, where it lands: 77 ms."
+    )
+    assert "Symplectic Euler, 33 steps a frame, another in 7 frames, 77 ms" in page.text(changed)
 
 
 def test_line_breaks_do_not_make_a_sentence_wrong(figures: dict[str, Any], tmp_path: Path) -> None:
