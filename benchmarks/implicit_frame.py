@@ -65,6 +65,8 @@ def _measure(
         return Simulator(scene, ImplicitEuler(), device="cpu")
 
     automatic = Simulator(scene, Automatic(), device="cpu")
+    # All others take the tets that it was filled with.
+    scene = automatic.scene
     next(Simulator(scene, Automatic(), device="cpu").run(1))
     chosen = [frame.report for frame in automatic.run(FRAMES)]
     next(simulator().run(1))  # loads the compiled loops

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from supple.core import Contact, Ground, Scene, Simulator, SoftBody, TetMesh, tetrahedralize
+from supple.core import Contact, Ground, Scene, Simulator, SoftBody, TetMesh
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
 from supple.verification.scene_intersections import scene_intersections
 
-from .monkey import triangles
+from .monkey import tetrahedra
 
 EDGE_LENGTH, YOUNG, POISSON, FRICTION = 0.22, 5e4, 0.4, 0.3
 MONKEYS, FRAMES, FILLINGS = 3, 48, 3
@@ -31,10 +31,7 @@ CASES = ((0.5, None, 0.0), (1.0, None, 0.0), (1.0, 5e-3, 0.3), (0.3, 5e-3, 0.2))
 
 
 def run() -> list[dict[str, Any]]:
-    meshes = [
-        tetrahedralize(*triangles(), method="ftetwild", edge_length=EDGE_LENGTH)
-        for _ in range(FILLINGS)
-    ]
+    meshes = [tetrahedra(EDGE_LENGTH, "ftetwild") for _ in range(FILLINGS)]
     return [_measure(mesh, *case) for case in CASES for mesh in meshes]
 
 

@@ -31,16 +31,13 @@ def barrier_derivatives(u: Tensor) -> tuple[Tensor, Tensor]:
     return derivatives_from_log(u, u.log())
 
 
-# With ln u given, for tensors and for numbers in compiled loops.
-
-
 def barrier_from_log(u: Any, log: Any) -> Any:
-    """β(u) for 0 < u ≤ 1."""
+    """β(u) for 0 < u ≤ 1 with ln u given, for tensors and for numbers in compiled loops."""
     return -(u - 1.0) * (u - 1.0) * log
 
 
 def derivatives_from_log(u: Any, log: Any) -> Any:
-    """β'(u) and β''(u) for 0 < u ≤ 1."""
+    """β'(u) and β''(u) in the same way."""
     gap = u - 1.0
     ratio = gap / u
     return -gap * (2.0 * log + ratio), ratio * (ratio - 4.0) - 2.0 * log

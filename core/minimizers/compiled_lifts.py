@@ -77,7 +77,7 @@ def lift(
     for v in range(len(vertices)):
         away[v] = heights[vertices[v]] - target[vertices[v]]
         stiffness[v] = 1.0 / compliance[vertices[v]]
-    # Of what is near alone.
+    # Only what is near takes part.
     _minimize(stiffness, numbers, shares[near], weights[near], distances[near], away, ratios, still)
     for v in range(len(vertices)):
         heights[vertices[v]] = target[vertices[v]] + away[v]

@@ -103,6 +103,8 @@ def test_a_small_body_on_a_slope_creeps_no_faster_beside_a_large_one(make_block)
         scene = Scene([body, *others], Ground(friction=0.5), gravity=(3.0, 0.0, -9.81))
         simulator = Simulator(scene, ImplicitEuler(1e-7))
         simulator.settle()
+        # Where it settled depends on the way there; what is left of that goes first.
+        list(simulator.run(48))
         start = simulator.state.positions[0].clone()
         list(simulator.run(24))
         return float((simulator.state.positions[0] - start)[:8].abs().max())
@@ -111,5 +113,5 @@ def test_a_small_body_on_a_slope_creeps_no_faster_beside_a_large_one(make_block)
     large = SoftBody(mesh, StableNeoHookean(1e7, 0.3))
     alone = crept()
     assert alone < 1e-4 * SMALL * math.sqrt(3.0)
-    # Friction holds wherever it settled, which is not at the same place twice.
-    assert crept(large) == pytest.approx(alone, rel=0.5)
+    # Friction holds normal forces as they settled, which is not the same twice.
+    assert crept(large) == pytest.approx(alone, rel=0.2)
