@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from . import checks
 from .embedding import Embedding
 from .errors import SceneError
+from .schema import IF_THERE
 
 Formulation = Literal["original", "convergent"]
 TouchingChoice = Literal["automatic", "mesh", "tetrahedra"]
@@ -145,15 +146,26 @@ class ContactSurface:
         points: (V, 3) at rest, in metres.
         triangles: (F, 3) indices of points.
         embedding: the points in the tetrahedra of the body, once it has them.
+        through_own: (F,) whether a triangle goes through its own body, as those do that cross it at
+            rest; None is none of them.
     """
 
     points: NDArray[np.float64]
     triangles: NDArray[np.int32]
     embedding: Embedding | None = None
+    through_own: NDArray[np.bool_] | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.points = checks.positions(self.points, "the contact surface")
         self.triangles = checks.triangles(self.triangles, len(self.points), "the contact surface")
+        if self.through_own is None:
+            return
+        self.through_own = np.asarray(self.through_own, dtype=bool)
+        if self.through_own.shape != (len(self.triangles),):
+            raise SceneError(
+                f"The contact surface: of {len(self.triangles)} triangles, "
+                f"{self.through_own.shape} are said to go through their own body or not to."
+            )
 
 
 @dataclass(eq=False)

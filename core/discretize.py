@@ -23,7 +23,7 @@ from .tet_mesh import TetMesh
 from .tetrahedralizers import tetrahedralize
 from .tetrahedralizers.report import report as report_mesh
 from .touching_surface import MOST, with_touching_surfaces
-from .uncrossed_surface import boundary_surface, without_crossings
+from .uncrossed_surface import boundary_surface, spare_crossings
 
 Normals = NDArray[np.float64] | None
 
@@ -54,8 +54,8 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
             body, verdict = with_touching_surfaces(body, seen, touches, most, is_pressed)
             report |= {"summary": f"{report['summary']}; {verdict}", "touching": str(verdict)}
             reports.append(report)
-            if scene.contact is not None:
-                body = _touching(body)
+        if scene.contact is not None:
+            body = _touching(body)
         normals.append(_skin_normals(body.skin, surface))
         bodies.append(_embed_skin(body))
     solids = _pin_attached(replace(scene, bodies=bodies))
@@ -93,11 +93,8 @@ def _touching(body: SoftBody) -> SoftBody:
     mesh = body.mesh
     if body.contact_surface is not None or not isinstance(mesh, TetMesh) or mesh.fill is None:
         return body
-    boundary = boundary_surface(mesh)
-    touching = without_crossings(boundary)
-    if len(touching.triangles) == len(boundary.triangles):
-        return body
-    return replace(body, contact_surface=touching)
+    touching = spare_crossings(boundary_surface(mesh))
+    return body if touching.through_own is None else replace(body, contact_surface=touching)
 
 
 def _skin_normals(skin: Skin | None, surface: SurfaceMesh | TetMesh) -> Normals:

@@ -15,6 +15,9 @@ import numpy as np
 #: was written before there was such a member is what is written now.
 IF_THERE = "if_there"
 
+# Of what arrays are, by what they are declared to be of.
+_KINDS = ((np.bool_, "b"), (np.integer, "iu"), (np.number, "fiu"))
+
 
 def check_members(kind: type, members: Mapping[str, object]) -> None:
     """Checks values against the annotations of a dataclass.
@@ -62,7 +65,7 @@ def _conform(values: list[Any] | tuple[Any, ...], hints: tuple[Any, ...]) -> boo
 
 def _is_array_of(array: np.ndarray[Any, Any], dtype: Any) -> bool:
     wanted = get_args(dtype)[0]
-    kinds = "iu" if issubclass(wanted, np.integer) else "fiu"
+    kinds = next(kinds for kind, kinds in _KINDS if issubclass(wanted, kind))
     return array.dtype.kind in kinds and bool(np.isfinite(array).all())
 
 

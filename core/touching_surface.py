@@ -18,7 +18,7 @@ from .strays import used_points, without_strays
 from .tet_mesh import TetMesh
 from .tetrahedralizers.orientation import orient_consistently
 from .tetrahedralizers.surface import signed_volume
-from .uncrossed_surface import outer_part
+from .uncrossed_surface import pushes_itself, spare_unseen
 
 # Between longer edges of the mesh, in units of those of the tetrahedra, these would sag unseen.
 LONGEST_EDGE = 1.25
@@ -26,18 +26,15 @@ LONGEST_EDGE = 1.25
 # dense: each of them may touch. A copy has at least half as many. More than MOST in a whole scene
 # cost more than a frame may.
 FEW, DENSE, MOST = 2000, 2, 40_000
-# Of the faces of a mesh that crosses itself, where fewer are left the tetrahedra say better what
-# is there.
-LEAST_OUTSIDE = 0.3
 # Of the triangles of a copy whose middles are closest to a point, the one that is closest is among
 # so many.
 NEIGHBOURS = 8
 
-Kind = Literal["mesh", "outside", "copy", "tetrahedra"]
+Kind = Literal["mesh", "crossing", "copy", "tetrahedra"]
 
 _TOUCHES: dict[Kind, str] = {
     "mesh": "the mesh touches",
-    "outside": "the mesh touches but where it crosses itself",
+    "crossing": "the mesh touches, itself only where it does not cross itself",
     "copy": "a simpler copy of the mesh touches",
     "tetrahedra": "the tetrahedra touch",
 }
@@ -51,8 +48,8 @@ class Verdict:
     """What touches, and why.
 
     Args:
-        kind: the mesh that is seen, what of it is outside and does not cross itself, a simpler copy
-            of it, or the boundary of the tetrahedra.
+        kind: the mesh that is seen, the same where it crosses itself, a simpler copy of it, or the
+            boundary of the tetrahedra.
         reason: in words; empty where it is the mesh, or what was asked for.
     """
 
@@ -78,8 +75,8 @@ def with_touching_surfaces(
         surface: that is seen.
         touches_others: whether there is contact, not the ground and spheres alone.
         most: faces, more than which a dense mesh may not have.
-        is_pressed: whether pins or colliders are led, which wait for what is in their way. Parts of
-            a mesh that crosses itself are so near each other that they make way but slowly.
+        is_pressed: whether pins or colliders are led, which wait for what is in their way. Parts
+            that push each other at rest make way but slowly.
     """
     mesh = body.mesh
     assert isinstance(mesh, TetMesh)
@@ -110,15 +107,13 @@ def _chosen(
         if faces > most:
             reason = "the mesh is dense, and a simpler copy crosses itself"
             return body, Verdict("tetrahedra", reason)
-    if not _crosses_itself(seen, mesh):
+    touching = spare_unseen(seen)
+    if touching is seen:
         return replace(body, contact_surface=seen), Verdict("mesh")
-    if is_pressed:
-        reason = "the mesh crosses itself where pins or colliders may press it"
+    if is_pressed and pushes_itself(touching):
+        reason = "the mesh crosses itself and has narrow folds that pins or colliders may press"
         return body, Verdict("tetrahedra", reason)
-    outer = outer_part(seen)
-    if len(outer.triangles) < LEAST_OUTSIDE * faces:
-        return body, Verdict("tetrahedra", "the mesh crosses itself")
-    return replace(body, contact_surface=outer), Verdict("outside")
+    return replace(body, contact_surface=touching), Verdict("crossing")
 
 
 def welded(surface: ContactSurface) -> ContactSurface:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A surface that touches, without what of it crosses itself at rest."""
+"""What of a surface that touches crosses itself at rest, and goes through its own body."""
 
 from __future__ import annotations
 
@@ -21,50 +21,59 @@ SEAM = 5e-4
 SPEAKERS, MOSTLY = 32, 0.5
 
 
-def without_crossings(surface: ContactSurface) -> ContactSurface:
-    """The surface without the triangles that cross others, and those around them.
+def spare_crossings(surface: ContactSurface) -> ContactSurface:
+    """The surface with the triangles that cross others, and those around them, going through their
+    own body. The same object where nothing crosses.
 
     Parts that overlap at rest are one body: where they do, there is nothing to keep apart.
     """
-    # It loads ipctk, which takes a moment that scenes without contact need not wait.
-    from .contact.degenerate import without_degenerate
-    from .contact.intersections import Surfaces, find_intersections
-
-    triangles = without_degenerate(surface.points, surface.triangles).astype(np.int32)
-    while len(triangles):
-        owner = np.zeros(len(surface.points), dtype=np.int32)
-        found = find_intersections(Surfaces(surface.points, triangles, owner))
-        if len(found) == 0:
+    through = np.zeros(len(surface.triangles), dtype=bool)
+    while True:
+        kept = np.flatnonzero(~through)
+        crossing = _crossing(replace(surface, triangles=surface.triangles[kept]), 0.0)
+        if not crossing.any():
             break
-        triangles = triangles[~_around(triangles, np.unique(found.triangles))]
-    return replace(surface, triangles=triangles)
+        through |= _around(surface.triangles, kept[crossing])
+    return replace(surface, through_own=through) if through.any() else surface
 
 
-def outer_part(surface: ContactSurface) -> ContactSurface:
-    """The surface without what crosses itself, and without the pieces left of it that lie inside
-    of the material: they are never seen and have nothing to meet. The same object where nothing
-    crosses.
+def spare_unseen(surface: ContactSurface) -> ContactSurface:
+    """The surface with what crosses itself, and the pieces left of it that lie inside of the
+    material, going through their own body. The same object where nothing crosses.
 
-    Beside what crosses is left what is not all but there: parts fold onto each other along their
-    seams.
+    Beside what crosses so does what is all but there: parts fold onto each other along their seams.
     """
     crossing = _crossing(surface, 0.0)
     if not crossing.any():
         return surface
     near = _crossing(surface, SEAM * float(np.linalg.norm(np.ptp(surface.points, axis=0))))
-    seam = near & _around(surface.triangles, np.flatnonzero(crossing))
-    left = replace(surface, triangles=surface.triangles[~(crossing | seam)])
-    if len(left.triangles) == 0:
-        return left
-    pieces = _pieces(left)
-    # A few triangles of a piece, evenly taken, speak for it: nothing crosses it.
-    order = np.argsort(pieces, kind="stable")
-    counts = np.bincount(pieces)
-    rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    few = order[rank % np.repeat(-(-counts // SPEAKERS), counts) == 0]
-    is_inside = _are_inside(surface, left.triangles[few])
-    share = np.bincount(pieces[few], is_inside) / np.bincount(pieces[few])
-    return replace(left, triangles=left.triangles[share[pieces] <= MOSTLY])
+    through = crossing | near & _around(surface.triangles, np.flatnonzero(crossing))
+    left = np.flatnonzero(~through)
+    if len(left) > 0:
+        outside = replace(surface, triangles=surface.triangles[left])
+        pieces = _pieces(outside)
+        # A few triangles of a piece, evenly taken, speak for it: nothing crosses it.
+        order = np.argsort(pieces, kind="stable")
+        counts = np.bincount(pieces)
+        rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        few = order[rank % np.repeat(-(-counts // SPEAKERS), counts) == 0]
+        is_inside = _are_inside(surface, outside.triangles[few])
+        share = np.bincount(pieces[few], is_inside) / np.bincount(pieces[few])
+        through[left] = share[pieces] > MOSTLY
+    return replace(surface, through_own=through)
+
+
+def pushes_itself(surface: ContactSurface) -> bool:
+    """Whether parts of a surface that do not go through their own body are so near each other that
+    they push at rest, with the usual d̂."""
+    # It takes a moment to load, which scenes without contact need not wait.
+    from .contact.distance import SURFACES
+    from .contact.rest_distance import LEAST
+
+    assert surface.through_own is not None
+    size = float(np.linalg.norm(np.ptp(surface.points, axis=0)))
+    kept = replace(surface, triangles=surface.triangles[~surface.through_own], through_own=None)
+    return bool(_crossing(kept, LEAST * SURFACES * size).any())
 
 
 def _pieces(surface: ContactSurface) -> NDArray[np.int32]:

@@ -37,8 +37,8 @@ class BroadPhase:
         points: (V, 3) where the surface was made, in metres.
         edges: (E, 2) vertices.
         triangles: (F, 3) vertices; one without a triangle meets nothing.
-        object_of: (V,) the object that each vertex belongs to.
-        may_meet: (O, O) whether two objects may meet, on the diagonal whether one may itself.
+        group_of: (V,) the group that each vertex, with all that it is connected to, belongs to.
+        may_meet: (G, G) whether two groups may meet, on the diagonal whether one may itself.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class BroadPhase:
         points: Points,
         edges: Indices,
         triangles: Indices,
-        object_of: NDArray[np.intp],
+        group_of: NDArray[np.intp],
         may_meet: NDArray[np.bool_],
     ) -> None:
         self._edges = np.ascontiguousarray(edges, dtype=np.int32)
@@ -55,7 +55,7 @@ class BroadPhase:
         self._places = [PLACES, PLACES]
         pieces = _pieces(len(points), self._edges)[self._triangles[:, 0]]
         firsts, tree_of_face = np.unique(pieces, return_index=True, return_inverse=True)[1:]
-        self._objects = object_of[self._triangles[firsts, 0]].astype(np.int32)
+        self._groups = group_of[self._triangles[firsts, 0]].astype(np.int32)
         self._tree_of = np.zeros(len(points), dtype=np.int32)
         self._tree_of[self._triangles] = tree_of_face[:, None]
         self._vertex_counts = np.bincount(self._tree_of, minlength=len(firsts))
@@ -109,7 +109,7 @@ class BroadPhase:
         box_nodes(self._ends, self._ranges, faces.boxes, boxes)
         least = boxes[self._roots, 0] + np.minimum(motions[:, 0], 0.0)
         by_place = np.argsort(least, kind="stable").astype(np.int32)
-        trees = tree_pairs(boxes, motions, self._roots, self._objects, self._may_meet, by_place)
+        trees = tree_pairs(boxes, motions, self._roots, self._groups, self._may_meet, by_place)
         shifts = motions[trees[:, 0]] - motions[trees[:, 1]]
         leaves = leaf_pairs(boxes, self._ends, self._roots, trees, shifts)
         use_threads(len(leaves), PAIRS_PER_THREAD)

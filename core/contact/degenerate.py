@@ -25,8 +25,13 @@ def without_degenerate(vertices: FloatArray, triangles: Triangles) -> Triangles:
         vertices: (V, 3) at the start.
         triangles: (F, 3) indices of vertices.
     """
+    return triangles[are_sound(vertices, triangles)]
+
+
+def are_sound(vertices: FloatArray, triangles: Triangles) -> NDArray[np.bool_]:
+    """(F,) whether triangles have three corners and an area; arguments as above."""
     repeated = (triangles == np.roll(triangles, 1, axis=1)).any(axis=1)
-    return triangles[have_area(vertices[triangles]) & ~repeated]
+    return have_area(vertices[triangles]) & ~repeated
 
 
 def have_area(corners: FloatArray) -> NDArray[np.bool_]:

@@ -37,7 +37,8 @@ class Detection:
         self._triangles = surface.triangles
         #: Finds what may meet.
         self.broad_phase = BroadPhase(
-            surface.rest, surface.edges, surface.triangles, surface.object_of, surface.may_meet
+            *(surface.rest, surface.edges, surface.triangles, surface.group_of),
+            surface.by_groups(surface.may_meet),
         )
         #: (V,) so far around each vertex it looks, in metres.
         self.radii = MARGIN * _reaches(distances, surface)[surface.object_of]

@@ -26,12 +26,14 @@ class Surfaces:
         triangles: (F, 3) indices of vertices; no triangle has vertices of two objects.
         objects: (V,) which object a vertex belongs to.
         excluded: pairs of objects that may go through each other; (k, k) is object k and itself.
+        through_own: (F,) whether a triangle may go through its own object; None is none of them.
     """
 
     vertices: NDArray[np.float64]
     triangles: NDArray[np.int32]
     objects: NDArray[np.int32]
     excluded: Collection[tuple[int, int]] = ()
+    through_own: NDArray[np.bool_] | None = None
 
     @property
     def triangle_objects(self) -> NDArray[np.int32]:
@@ -100,6 +102,9 @@ def find_close(surfaces: Surfaces, distance: float) -> Intersections:
     pairs = _candidates(surfaces, reach)
     triangles, objects = surfaces.triangles, surfaces.triangle_objects
     pairs = pairs[surfaces.may_meet()[objects[pairs[:, 0]], objects[pairs[:, 1]]]]
+    if surfaces.through_own is not None:
+        is_own = objects[pairs[:, 0]] == objects[pairs[:, 1]]
+        pairs = pairs[~(is_own & surfaces.through_own[pairs].any(axis=1))]
     shared = triangles[pairs[:, 0]][:, :, None] == triangles[pairs[:, 1]][:, None, :]
     pairs = pairs[~shared.any(axis=(1, 2))]
     corners = surfaces.vertices[triangles]

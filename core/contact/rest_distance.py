@@ -36,7 +36,8 @@ def surface_distances(scene: Scene, surface: CollisionSurface) -> Values:
     if not own.any():
         return distances
     reach = 0.5 * MARGIN * np.diag(distances)[surface.object_of]
-    broad_phase = BroadPhase(surface.rest, surface.edges, surface.triangles, surface.object_of, own)
+    parts = surface.rest, surface.edges, surface.triangles, surface.group_of
+    broad_phase = BroadPhase(*parts, surface.by_groups(own))
     found = broad_phase.candidates(surface.rest, surface.rest, reach)
     near = NormalCollisions.of(found, surface.rest, surface.topology, distances, False)
     spared = distances.copy()

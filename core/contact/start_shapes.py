@@ -31,6 +31,7 @@ class StartBody:
         positions: (N, 3) of their vertices at the start, in metres.
         carriers: the V points that touch, in the tetrahedra.
         triangles: (F, 3) indices of these points.
+        through_own: (F,) whether a triangle goes through its own body.
         held: (N,) whether a vertex is pinned.
     """
 
@@ -38,6 +39,7 @@ class StartBody:
     positions: Points
     carriers: Embedding
     triangles: NDArray[np.int32]
+    through_own: NDArray[np.bool_]
     held: NDArray[np.bool_]
 
     @staticmethod
@@ -49,12 +51,15 @@ class StartBody:
             held[body.pinned] = True
         surface = body.contact_surface
         if surface is not None and surface.embedding is not None:
-            return StartBody(mesh, positions, surface.embedding, surface.triangles, held)
+            triangles, through = surface.triangles, surface.through_own
+            through = np.zeros(len(triangles), dtype=bool) if through is None else through
+            return StartBody(mesh, positions, surface.embedding, triangles, through, held)
         vertices, triangles = used_points(mesh.surface)
         weights = np.zeros((len(vertices), 4))
         weights[:, 0] = 1.0
         carriers = Embedding(np.repeat(vertices[:, None], 4, axis=1).astype(np.int32), weights)
-        return StartBody(mesh, positions, carriers, triangles.astype(np.int32), held)
+        through = np.zeros(len(triangles), dtype=bool)
+        return StartBody(mesh, positions, carriers, triangles.astype(np.int32), through, held)
 
     def points(self, positions: Points | None = None) -> Points:
         """(V, 3) what touches, for tet vertices at ``positions``; at the start without."""
@@ -127,9 +132,11 @@ class StartShapes:
         ]
         triangles = [own + start for own, start in zip(self._triangles, self.starts, strict=False)]
         owners = np.repeat(np.arange(len(self.names)), np.diff(self.starts))
+        colliders = [np.zeros(len(own), dtype=bool) for own in self._triangles[len(self.bodies) :]]
         return Surfaces(
             np.concatenate([*points, *self._colliders]),
             np.concatenate(triangles).astype(np.int32),
             owners.astype(np.int32),
             self.excluded,
+            np.concatenate([body.through_own for body in self.bodies] + colliders),
         )

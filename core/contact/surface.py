@@ -5,22 +5,39 @@ from __future__ import annotations
 
 import itertools
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from ..contact_settings import ContactSurface
 from ..scene import Scene
 from ..strays import used_points
 from ..tet_mesh import TetMesh
 from .attached_pairs import attached_pairs
 from .collider_surface import collider_surface
-from .degenerate import without_degenerate
+from .degenerate import are_sound
 from .topology import Points, Topology, topology
 
 Triangles = NDArray[np.int32]
 Indices = NDArray[np.intp]
+
+
+class _BodyPart(NamedTuple):
+    """Of a body, what touches.
+
+    Args:
+        points: (V, 3) at rest, in metres.
+        triangles: (F, 3) points.
+        follow: (V, N) matrix from the vertices of its tetrahedra to the points.
+        through_own: (V,) whether a point goes through its own body.
+    """
+
+    points: Points
+    triangles: Indices
+    follow: Any
+    through_own: NDArray[np.bool_]
 
 
 class CollisionSurface:
@@ -34,21 +51,26 @@ class CollisionSurface:
     def __init__(self, scene: Scene, meshes: list[TetMesh]) -> None:
         parts = [_body_part(scene, index, mesh) for index, mesh in enumerate(meshes)]
         paths = [collider_surface(collider) for collider in scene.meshes]
-        points = [*(part[0] for part in parts), *(path[0] for path, _ in paths)]
-        faces = [*(part[1] for part in parts), *(triangles for _, triangles in paths)]
+        points = [*(part.points for part in parts), *(path[0] for path, _ in paths)]
+        faces = [*(part.triangles for part in parts), *(triangles for _, triangles in paths)]
         self._paths = [path for path, _ in paths]
         self.names = [*(body.name for body in scene.bodies), *(item.name for item in scene.meshes)]
         #: Of the vertices, how many belong to bodies.
-        self.body_count = sum(len(part[0]) for part in parts)
+        self.body_count = sum(len(part.points) for part in parts)
         #: (V,) the object that each vertex belongs to: bodies first, then colliders.
         self.object_of = np.repeat(np.arange(len(points)), [len(part) for part in points])
+        #: (V,) the group that each vertex belongs to: its object's number, and O more where it
+        #: goes through its own body.
+        self.group_of = self.object_of.copy()
+        for index, part in enumerate(parts):
+            self.group_of[self.object_of == index] += len(points) * part.through_own
         first = np.cumsum([0, *(len(part) for part in points)])
         #: (F, 3) vertices of each triangle.
         self.triangles: Triangles = np.concatenate(
             [own + start for own, start in zip(faces, first, strict=False)]
         ).astype(np.int32)
         #: (B, N) matrix from vertices of the tetrahedra to those of the bodies' surfaces.
-        self.follow = sparse.block_diag([part[2] for part in parts], format="csr")
+        self.follow = sparse.block_diag([part.follow for part in parts], format="csr")
         #: (B,) the vertex of the tetrahedra at each of the bodies', where there is one at each.
         self.selected = self._selection()
         #: (V, 3) of bodies at rest, of colliders at the start, in metres.
@@ -67,6 +89,14 @@ class CollisionSurface:
         """Where the vertices of each collider lie among those of all colliders."""
         ends = np.cumsum([0, *(path.shape[1] for path in self._paths)])
         return [slice(a, b) for a, b in itertools.pairwise(ends)]
+
+    @staticmethod
+    def by_groups(may_meet: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(2O, 2O) whether two groups may meet, by (O, O) whether their objects may."""
+        through = np.repeat([False, True], len(may_meet))
+        is_own = np.tile(np.eye(len(may_meet), dtype=bool), (2, 2))
+        found: NDArray[np.bool_] = np.tile(may_meet, (2, 2))
+        return found & ~(is_own & (through[:, None] | through))
 
     def colliders_at(self, frame: int, fraction: float) -> Points:
         """(C, 3) vertices of the colliders a ``fraction`` of the way from a frame to the next."""
@@ -132,23 +162,36 @@ def _may_meet(scene: Scene) -> NDArray[np.bool_]:
     return may
 
 
-def _body_part(scene: Scene, index: int, mesh: TetMesh) -> tuple[Points, Indices, Any]:
-    """Vertices at rest, triangles, and the matrix from the body's tetrahedra to its surface."""
+def _body_part(scene: Scene, index: int, mesh: TetMesh) -> _BodyPart:
     surface, size = scene.bodies[index].contact_surface, len(mesh.vertices)
     if surface is None:
         used, triangles = used_points(mesh.surface)
         follow = sparse.csr_array(
             (np.ones(len(used)), used, np.arange(len(used) + 1)), shape=(len(used), size)
         )
-        return mesh.vertices[used], triangles, follow
+        return _BodyPart(mesh.vertices[used], triangles, follow, np.zeros(len(used), dtype=bool))
     assert surface.embedding is not None
-    used, triangles = used_points(without_degenerate(surface.points, surface.triangles))
+    used, triangles, through_own = _parted(surface)
     embedding, starts = surface.embedding, 4 * np.arange(len(used) + 1)
     follow = sparse.csr_array(
         (embedding.weights[used].ravel(), embedding.indices[used].ravel(), starts),
         shape=(len(used), size),
     )
-    return follow @ mesh.vertices, triangles, follow
+    return _BodyPart(follow @ mesh.vertices, triangles, follow, through_own)
+
+
+def _parted(surface: ContactSurface) -> tuple[Indices, Indices, NDArray[np.bool_]]:
+    """Points that are used (U,), triangles with an area (F, 3) as places in them, and (U,) whether
+    points go through their own body. Those between triangles that do and others are there twice."""
+    has_area = are_sound(surface.points, surface.triangles)
+    through = np.zeros_like(has_area) if surface.through_own is None else surface.through_own
+    kept, kept_triangles = used_points(surface.triangles[has_area & ~through])
+    spared, spared_triangles = used_points(surface.triangles[has_area & through])
+    return (
+        np.concatenate([kept, spared]),
+        np.concatenate([kept_triangles, spared_triangles + len(kept)]),
+        np.repeat([False, True], [len(kept), len(spared)]),
+    )
 
 
 def _sample(path: Points, frame: int, fraction: float) -> Points:

@@ -28,6 +28,7 @@ NAN = float("nan")
         (tuple[str, ...], [[], ["a", "b"]], [[1], "ab"]),
         (FLOATS, [np.zeros(2), np.zeros(2, int)], [[0.0], np.array([NAN]), np.array(["a"])]),
         (WHOLES, [np.zeros(2, int)], [np.zeros(2), np.array([True]), 3]),
+        (NDArray[np.bool_], [np.array([True])], [np.zeros(1), np.zeros(1, int), True]),
         (Any, [0.5, np.zeros(2)], ["0.5", None, True, np.array([NAN]), []]),
     ],
 )

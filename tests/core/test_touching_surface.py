@@ -8,13 +8,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from supple.core import Collider, Contact, ContactSurface, Ground, Scene, SoftBody, SurfaceMesh
+from supple.core import (
+    Collider,
+    Contact,
+    ContactSurface,
+    Ground,
+    Scene,
+    Simulator,
+    SoftBody,
+    SurfaceMesh,
+    TetMesh,
+)
 from supple.core.contact.intersections import Surfaces, find_intersections
 from supple.core.discretize import discretize
+from supple.core.integrators import ImplicitEuler
 from supple.core.scene_file import decode, encode
 from supple.core.touching_surface import _normals, refined, welded
 
 from .balls import ball_surface, soft_ball
+from .touching import check_apart
+
+CROSSING = "the mesh touches, itself only where it does not cross itself"
 
 
 def _body(points: np.ndarray, faces: np.ndarray, edge_length: float = 0.2, **options) -> SoftBody:
@@ -65,14 +79,16 @@ def test_whichever_way_faces_look_a_copy_grows_outwards(turn: int) -> None:
     np.testing.assert_allclose((normals * outwards).sum(axis=1), 1.0, atol=0.02)
 
 
-def test_of_a_mesh_that_crosses_itself_what_is_seen_touches() -> None:
+def test_of_a_mesh_that_crosses_itself_all_touches_others_and_what_is_seen_itself() -> None:
     body, said = _chosen(_body(*_two_balls(0.6)))
-    assert said == "the mesh touches but where it crosses itself"
+    assert said == CROSSING
     touching, seen = body.contact_surface, body.seen_surface
-    assert touching is not None and seen is not None
+    assert touching is not None and seen is not None and touching.through_own is not None
+    np.testing.assert_array_equal(touching.triangles, seen.triangles)
+    own = touching.triangles[~touching.through_own]
     owner = np.zeros(len(touching.points), dtype=np.int32)
-    assert len(find_intersections(Surfaces(touching.points, touching.triangles, owner))) == 0
-    middles = touching.points[touching.triangles].mean(axis=1)
+    assert len(find_intersections(Surfaces(touching.points, own, owner))) == 0
+    middles = touching.points[own].mean(axis=1)
     inside = np.linalg.norm(middles, axis=1) < 0.48
     inside |= np.linalg.norm(middles - [0.6, 0.0, 0.0], axis=1) < 0.48
     assert not inside.any()
@@ -88,13 +104,14 @@ def _hidden(middles: np.ndarray) -> int:
     return int(((middles[:, 0] - 0.3 > 0.2) & (np.linalg.norm(middles, axis=1) < 0.51)).sum())
 
 
-def test_a_mesh_that_crosses_itself_nearly_everywhere_leaves_it_to_the_tetrahedra() -> None:
+def test_a_mesh_that_crosses_itself_nearly_everywhere_touches_others_all_the_same() -> None:
     points, faces = ball_surface(3)
     crumpled = points + np.random.default_rng(7).normal(0.0, 0.3, points.shape)
     body, said = _chosen(_body(crumpled, faces))
-    assert said == "the tetrahedra touch, as the mesh crosses itself"
-    # The ground meets points alone, which cannot cross.
-    assert body.seen_surface is not None
+    assert said == CROSSING
+    touching = body.contact_surface
+    assert touching is not None and touching.through_own is not None
+    assert touching.through_own.mean() > 0.7
 
 
 def test_a_dense_mesh_with_parts_too_near_for_a_copy_touches_itself() -> None:
@@ -106,14 +123,42 @@ def test_a_dense_mesh_with_parts_too_near_for_a_copy_touches_itself() -> None:
     assert body.contact_surface is body.seen_surface
 
 
-def test_a_mesh_that_crosses_itself_leaves_it_to_the_tetrahedra_where_it_is_pressed() -> None:
+@pytest.mark.parametrize(("gap", "touches"), [(1e-3, "the tetrahedra touch"), (4e-3, CROSSING)])
+def test_a_crossing_mesh_that_is_folded_narrowly_leaves_it_to_the_tetrahedra_where_it_is_pressed(
+    gap: float, touches: str
+) -> None:
     points, faces = _two_balls(0.6)
+    third, more = ball_surface(3, 0.5, (-1.0 - gap, 0.0, 0.0))
+    mesh = np.concatenate([points, third]), np.concatenate([faces, more + len(points)])
     still = np.array([[-2.0, -2, 3], [2, -2, 3], [0, 2, 3]])
-    scene = Scene([_body(points, faces)], None, colliders=[Collider(still, [[0, 1, 2]])])
+    scene = Scene([_body(*mesh)], colliders=[Collider(still, [[0, 1, 2]])], contact=Contact())
     led = Collider(still + np.array([[[0.0, 0, 0]], [[0, 0, -1]]]), [[0, 1, 2]])
-    for colliders, kind in (([led], "the tetrahedra touch"), (scene.colliders, "the mesh touches")):
-        _, (report,) = discretize(replace(scene, colliders=colliders, contact=Contact()))
-        assert report["touching"].startswith(kind)
+    for colliders, said in (([led], touches), (scene.colliders, CROSSING)):
+        _, (report,) = discretize(replace(scene, colliders=colliders))
+        assert report["touching"].startswith(said)
+
+
+def test_tetrahedra_that_lie_over_each_other_go_through_there_and_fall_on_another_body(
+    make_block,
+) -> None:
+    one = make_block((2, 2, 2), origin=(0.0, 0.0, 1.01))
+    over = one.vertices + np.array([0.6, 0.1, 0.2])
+    mesh = TetMesh(
+        np.concatenate([one.vertices, over]),
+        np.concatenate([one.tets, one.tets + len(one.vertices)]),
+        np.full(2 * len(one.tets), 0.9),
+    )
+    floor = make_block((3, 2, 1), (3.0, 2.0, 1.0), origin=(-0.5, -0.5, 0.0))
+    low = np.flatnonzero(floor.vertices[:, 2] == 0.0)
+    bodies = [SoftBody(mesh, name="Jelly"), SoftBody(floor, pinned=low, name="Floor")]
+    simulator = Simulator(Scene(bodies, contact=Contact()), ImplicitEuler(), device="cpu")
+    touching = simulator.scene.bodies[0].contact_surface
+    assert touching is not None and touching.through_own is not None
+    assert 0.0 < touching.through_own.mean() < 1.0
+    for frame in simulator.run(12):
+        assert frame.report.effort.converged
+        check_apart(simulator)
+    assert frame.positions[0][:, 2].min() > 0.9
 
 
 def test_dense_meshes_of_many_bodies_leave_it_to_the_tetrahedra() -> None:
@@ -168,6 +213,14 @@ def test_what_was_chosen_goes_with_the_scene() -> None:
         before, after = getattr(solids.bodies[0], name), getattr(again, name)
         np.testing.assert_array_equal(before.embedding.weights, after.embedding.weights)
     assert discretize(solids)[1] == []
+
+
+def test_what_goes_through_its_own_body_goes_with_the_scene() -> None:
+    solids, _ = discretize(Scene([_body(*_two_balls(0.6))], contact=Contact()))
+    arrays: dict = {}
+    before = solids.bodies[0].contact_surface
+    after = decode(encode(solids, "scene", arrays), arrays).bodies[0].contact_surface
+    np.testing.assert_array_equal(before.through_own, after.through_own)
 
 
 def test_long_edges_are_halved_in_all_triangles_that_share_them() -> None:

@@ -10,7 +10,7 @@ from supple.verification.meshes import block
 CORNERS = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
 
 
-def together(*objects, excluded=()) -> Surfaces:
+def together(*objects, **options) -> Surfaces:
     """Objects, each (vertices, triangles), as one."""
     starts = np.cumsum([0, *(len(vertices) for vertices, _ in objects)])
     return Surfaces(
@@ -19,7 +19,7 @@ def together(*objects, excluded=()) -> Surfaces:
             [np.asarray(t) + start for (_, t), start in zip(objects, starts, strict=False)]
         ).astype(np.int32),
         np.repeat(np.arange(len(objects)), np.diff(starts)).astype(np.int32),
-        excluded,
+        **options,
     )
 
 
@@ -40,6 +40,16 @@ def test_triangles_that_cross_are_found_and_those_beside_each_other_are_not():
     through = [[0.2, 0.2, -1], [0.3, 0.2, 1], [0.2, 0.3, 1]]
     assert pairs(one(), one(through)) == 1
     assert pairs(one(), one(np.add(through, (1, 0, 0)))) == 0
+
+
+def test_what_goes_through_its_own_object_does_not_go_through_others() -> None:
+    through = [[0.2, 0.2, -1], [0.3, 0.2, 1], [0.2, 0.3, 1]]
+    two = np.concatenate([CORNERS, through]), [[0, 1, 2], [3, 4, 5]]
+    for first in (False, True):
+        for second in (False, True):
+            marked = np.array([first, second])
+            assert pairs(two, through_own=marked) == (not first and not second)
+            assert pairs(one(), one(through), through_own=marked) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -214,6 +216,37 @@ BODIES_AND_COLLIDERS = {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3)}
 
 def test_bodies_meet_all_but_colliders_do_not_meet_each_other() -> None:
     assert meetings(crowd()) == {*BODIES_AND_COLLIDERS, (0, 0), (1, 1)}
+
+
+def test_points_between_what_goes_through_its_own_body_and_the_rest_are_there_twice() -> None:
+    through = np.arange(8) < 3
+    around = ContactSurface(OCTAHEDRON, EIGHT, through_own=through)
+    body = SoftBody(block((1, 2, 1), origin=(2.0, 0.0, 0.0)), contact_surface=around)
+    scene = Scene([body], colliders=[Collider(SQUARE, HALVES)], contact=Contact())
+    surface = surface_of(scene)
+    groups = surface.group_of[surface.triangles]
+    assert (groups == groups[:, :1]).all()
+    np.testing.assert_array_equal(np.bincount(groups[:, 0]), [5, 2, 3])
+    corners = surface.points(shaken(scene), surface.colliders_at(0, 0.0))[surface.triangles]
+    seen = surface_of(replace(scene, bodies=[replace(body, contact_surface=plain(around))]))
+    expected = seen.points(shaken(scene), seen.colliders_at(0, 0.0))[seen.triangles]
+    order = np.concatenate([np.flatnonzero(~through), np.flatnonzero(through), [8, 9]])
+    np.testing.assert_array_equal(corners, expected[order])
+
+
+def plain(surface: ContactSurface) -> ContactSurface:
+    return replace(surface, through_own=None)
+
+
+def test_what_goes_through_its_own_body_meets_all_others_and_the_rest_meets_itself() -> None:
+    surface = surface_of(Scene(bodies(), colliders=[Collider(SQUARE, HALVES)], contact=Contact()))
+    groups = CollisionSurface.by_groups(surface.may_meet)
+    np.testing.assert_array_equal(groups, groups.T)
+    found = {(i, j) for i, j in np.argwhere(groups).tolist() if i <= j}
+    first, second, table = (0, 3), (1, 4), (2,)
+    others = {tuple(sorted((i, j))) for i in first for j in second}
+    others |= {tuple(sorted((i, j))) for i in (*first, *second) for j in (*table, 5)}
+    assert found == others | {(0, 0), (1, 1)}
 
 
 def test_without_self_contact_a_body_still_meets_the_others() -> None:
