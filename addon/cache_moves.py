@@ -64,7 +64,6 @@ def after_saving(file: Path) -> None:
             path = _before.get(obj.session_uid)
             for modifier, _ in playing([obj]) if path is not None else ():
                 modifier.filepath = path
-    _before.clear()
     reconnect()
 
 

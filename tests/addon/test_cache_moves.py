@@ -201,6 +201,20 @@ def test_of_equal_runs_beside_it_a_file_finds_its_own(cube, tmp_path):
         assert_moves(cube)
 
 
+def test_a_run_that_is_gone_is_not_taken_for_another_one(cube, tmp_path):
+    save(tmp_path / "drop.blend")
+    gone = simulate()
+    bpy.ops.wm.save_mainfile()
+    path = path_of(cube)
+    cube.supple.density = 900.0
+    other = simulate()
+    find_modifier(cube).filepath = path
+    shutil.rmtree(gone)
+    cache_moves.reconnect()
+    assert (other / "playback" / "0.pc2").is_file()
+    assert path_of(cube) == path
+
+
 def test_an_undo_past_the_first_save_finds_the_frames(cube, tmp_path):
     bpy.ops.ed.undo_push(message="before")
     simulate()
