@@ -26,7 +26,7 @@ Play = Callable[..., tuple[Job, Playback]]
 STEP = np.array([0.1, 0.2, 0.3])
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def addon() -> Iterator[None]:
     supple.register()
     yield
