@@ -51,8 +51,8 @@ class BodyContactSettings:
             (
                 "automatic",
                 "Automatic",
-                "The mesh that is seen, or a simpler copy where that is dense; where it crosses "
-                "itself, what of it lies outside",
+                "The mesh that is seen, or a simpler copy where that is dense. What of it crosses "
+                "itself goes through itself, but not through others",
                 2,
             ),
             ("mesh", "Mesh", "The surface that is seen; it must not cross itself", 1),
