@@ -23,7 +23,7 @@ from .tet_mesh import TetMesh
 from .tetrahedralizers import tetrahedralize
 from .tetrahedralizers.report import report as report_mesh
 from .touching_surface import MOST, with_touching_surfaces
-from .uncrossed_surface import boundary_surface, spare_crossings
+from .uncrossed_surface import boundary_surface, without_crossings
 
 Normals = NDArray[np.float64] | None
 
@@ -93,8 +93,11 @@ def _touching(body: SoftBody) -> SoftBody:
     mesh = body.mesh
     if body.contact_surface is not None or not isinstance(mesh, TetMesh) or mesh.fill is None:
         return body
-    touching = spare_crossings(boundary_surface(mesh))
-    return body if touching.through_own is None else replace(body, contact_surface=touching)
+    boundary = boundary_surface(mesh)
+    touching = without_crossings(boundary)
+    if len(touching.triangles) == len(boundary.triangles):
+        return body
+    return replace(body, contact_surface=touching)
 
 
 def _skin_normals(skin: Skin | None, surface: SurfaceMesh | TetMesh) -> Normals:

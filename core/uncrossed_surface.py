@@ -21,20 +21,24 @@ SEAM = 5e-4
 SPEAKERS, MOSTLY = 32, 0.5
 
 
-def spare_crossings(surface: ContactSurface) -> ContactSurface:
-    """The surface with the triangles that cross others, and those around them, going through their
-    own body. The same object where nothing crosses.
+def without_crossings(surface: ContactSurface) -> ContactSurface:
+    """The surface without the triangles that cross others, and those around them.
 
-    Parts that overlap at rest are one body: where they do, there is nothing to keep apart.
+    For the boundary of tetrahedra, of which all but empty ones stand out where parts overlap at
+    rest: as what goes through its own body alone, they were caught between other bodies.
     """
-    through = np.zeros(len(surface.triangles), dtype=bool)
-    while True:
-        kept = np.flatnonzero(~through)
-        crossing = _crossing(replace(surface, triangles=surface.triangles[kept]), 0.0)
-        if not crossing.any():
+    # It loads ipctk, which takes a moment that scenes without contact need not wait.
+    from .contact.degenerate import without_degenerate
+    from .contact.intersections import Surfaces, find_intersections
+
+    triangles = without_degenerate(surface.points, surface.triangles).astype(np.int32)
+    while len(triangles):
+        owner = np.zeros(len(surface.points), dtype=np.int32)
+        found = find_intersections(Surfaces(surface.points, triangles, owner))
+        if len(found) == 0:
             break
-        through |= _around(surface.triangles, kept[crossing])
-    return replace(surface, through_own=through) if through.any() else surface
+        triangles = triangles[~_around(triangles, np.unique(found.triangles))]
+    return replace(surface, triangles=triangles)
 
 
 def spare_unseen(surface: ContactSurface) -> ContactSurface:
