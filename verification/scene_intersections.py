@@ -4,24 +4,26 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from supple.core import Simulator, TetMesh
+from supple.core import Simulator, SoftBody, TetMesh
 
 from .exact_intersections import count_intersections
 
 
 def scene_intersections(simulator: Simulator) -> int:
-    """Of the bodies' and colliders' surfaces where they are now.
+    """Of the bodies' and colliders' surfaces that touch, where they are now.
 
-    Colliders count as a whole, so the scene's must not cross themselves.
+    Colliders count as a whole, so the scene's must not cross themselves. What goes through its own
+    body is left out.
     """
     scene, state = simulator.scene, simulator.state
-    positions = [state.positions.numpy().T]
-    triangles = []
+    positions, triangles, count = [], [], 0
     for body, where in zip(scene.bodies, simulator.system.body_slices(), strict=True):
-        assert isinstance(body.mesh, TetMesh)
-        triangles.append(body.mesh.surface + where.start)
-    count = len(positions[0])
+        points, faces = _touching(body, state.positions[:, where].numpy().T)
+        positions.append(points)
+        triangles.append(faces + count)
+        count += len(points)
     # Where they have been led, which may be short of where they were to go.
     led = state.colliders
     for collider in scene.meshes:
@@ -34,3 +36,16 @@ def scene_intersections(simulator: Simulator) -> int:
         triangles.append(collider.triangles + count)
         count += size
     return count_intersections(np.concatenate(positions), np.concatenate(triangles))
+
+
+def _touching(
+    body: SoftBody, vertices: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """(V, 3) points and (F, 3) triangles of what of a body touches, by (N, 3) tet vertices."""
+    surface = body.contact_surface
+    if surface is None:
+        assert isinstance(body.mesh, TetMesh)
+        return vertices, body.mesh.surface
+    assert surface.embedding is not None
+    kept = slice(None) if surface.through_own is None else ~surface.through_own
+    return surface.embedding.interpolate(vertices), surface.triangles[kept]
