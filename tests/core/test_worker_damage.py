@@ -54,8 +54,15 @@ def test_damaged_and_missing_frames_are_simulated_again(whole: Job, tmp_path: Pa
     content = bytearray(job.frame_path(3).read_bytes())
     content[1000] ^= 4
     job.frame_path(3).write_bytes(content)
+    # What a write that was killed leaves goes; what somebody else put there stays.
+    left = [job.folder / "log.jsonl.4711.part", job.folder / "frames" / "000003.npy.4711.part"]
+    own = job.folder / "frames" / "notes.part"
+    for path in (*left, own):
+        path.write_bytes(b"half")
     done = run(job.folder)
     assert done.returncode == 0, done.stderr
+    assert own.exists() and not any(path.exists() for path in left)
+    own.unlink()
     assert "000001.npy is missing: simulating again up to frame 1" in done.stdout
     assert "000003.npy is damaged (its checksum does not match): simulating" in done.stdout
     assert "of 100, " not in done.stdout  # the frames that were good
