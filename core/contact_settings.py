@@ -167,6 +167,13 @@ class ContactSurface:
                 f"{self.through_own.shape} are said to go through their own body or not to."
             )
 
+    @property
+    def meets_own(self) -> NDArray[np.bool_]:
+        """(F,) whether a triangle meets its own body."""
+        if self.through_own is None:
+            return np.ones(len(self.triangles), dtype=bool)
+        return ~self.through_own
+
 
 @dataclass(eq=False)
 class Attachment:

@@ -95,9 +95,7 @@ def _touching(body: SoftBody) -> SoftBody:
         return body
     boundary = boundary_surface(mesh)
     touching = without_crossings(boundary)
-    if len(touching.triangles) == len(boundary.triangles):
-        return body
-    return replace(body, contact_surface=touching)
+    return body if touching is boundary else replace(body, contact_surface=touching)
 
 
 def _skin_normals(skin: Skin | None, surface: SurfaceMesh | TetMesh) -> Normals:

@@ -18,7 +18,7 @@ from .strays import used_points, without_strays
 from .tet_mesh import TetMesh
 from .tetrahedralizers.orientation import orient_consistently
 from .tetrahedralizers.surface import signed_volume
-from .uncrossed_surface import pushes_itself, spare_unseen
+from .uncrossed_surface import crosses_itself, pushes_itself, spare_unseen
 
 # Between longer edges of the mesh, in units of those of the tetrahedra, these would sag unseen.
 LONGEST_EDGE = 1.25
@@ -101,7 +101,7 @@ def _chosen(
     faces = len(seen.triangles)
     if faces > max(FEW, DENSE * len(mesh.surface)):
         copy = _embedded(wrapped(seen, mesh), mesh)
-        if not _crosses_itself(copy, mesh):
+        if len(copy.triangles) > 0 and not crosses_itself(copy):
             reason = f"the mesh is dense: {faces} faces"
             return replace(body, contact_surface=copy), Verdict("copy", reason)
         if faces > most:
@@ -215,15 +215,3 @@ def _embedded(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:
     if surface.embedding is not None:
         return surface
     return replace(surface, embedding=embed(mesh, surface.points))
-
-
-def _crosses_itself(surface: ContactSurface, mesh: TetMesh) -> bool:
-    # It loads ipctk, which takes a moment that scenes without contact need not wait.
-    from .contact.degenerate import without_degenerate
-    from .contact.intersections import Surfaces, find_intersections
-
-    triangles = without_degenerate(surface.points, surface.triangles).astype(np.int32)
-    assert surface.embedding is not None
-    points = surface.embedding.interpolate(mesh.vertices)
-    owner = np.zeros(len(points), dtype=np.int32)
-    return len(triangles) == 0 or len(find_intersections(Surfaces(points, triangles, owner))) > 0

@@ -21,24 +21,24 @@ SEAM = 5e-4
 SPEAKERS, MOSTLY = 32, 0.5
 
 
+def crosses_itself(surface: ContactSurface) -> bool:
+    """Whether any triangles cross."""
+    return bool((_nearest(surface, 0.0) == 0.0).any())
+
+
 def without_crossings(surface: ContactSurface) -> ContactSurface:
-    """The surface without the triangles that cross others, and those around them.
+    """The surface without the triangles that cross others, and those around them. The same object
+    where nothing crosses.
 
     For the boundary of tetrahedra, of which all but empty ones stand out where parts overlap at
     rest: as what goes through its own body alone, they were caught between other bodies.
     """
-    # It loads ipctk, which takes a moment that scenes without contact need not wait.
-    from .contact.degenerate import without_degenerate
-    from .contact.intersections import Surfaces, find_intersections
-
-    triangles = without_degenerate(surface.points, surface.triangles).astype(np.int32)
-    while len(triangles):
-        owner = np.zeros(len(surface.points), dtype=np.int32)
-        found = find_intersections(Surfaces(surface.points, triangles, owner))
-        if len(found) == 0:
-            break
-        triangles = triangles[~_around(triangles, np.unique(found.triangles))]
-    return replace(surface, triangles=triangles)
+    while True:
+        crossing = np.flatnonzero(_nearest(surface, 0.0) == 0.0)
+        if len(crossing) == 0:
+            return surface
+        left = surface.triangles[~_around(surface.triangles, crossing)]
+        surface = replace(surface, triangles=left)
 
 
 def spare_unseen(surface: ContactSurface) -> ContactSurface:
@@ -47,10 +47,12 @@ def spare_unseen(surface: ContactSurface) -> ContactSurface:
 
     Beside what crosses so does what is all but there: parts fold onto each other along their seams.
     """
-    crossing = _crossing(surface, 0.0)
+    seam = SEAM * float(np.linalg.norm(np.ptp(surface.points, axis=0)))
+    nearest = _nearest(surface, seam)
+    crossing = nearest == 0.0
     if not crossing.any():
         return surface
-    near = _crossing(surface, SEAM * float(np.linalg.norm(np.ptp(surface.points, axis=0))))
+    near = np.isfinite(nearest)
     through = crossing | near & _around(surface.triangles, np.flatnonzero(crossing))
     left = np.flatnonzero(~through)
     if len(left) > 0:
@@ -74,10 +76,9 @@ def pushes_itself(surface: ContactSurface) -> bool:
     from .contact.distance import SURFACES
     from .contact.rest_distance import LEAST
 
-    assert surface.through_own is not None
     size = float(np.linalg.norm(np.ptp(surface.points, axis=0)))
-    kept = replace(surface, triangles=surface.triangles[~surface.through_own], through_own=None)
-    return bool(_crossing(kept, LEAST * SURFACES * size).any())
+    kept = replace(surface, triangles=surface.triangles[surface.meets_own], through_own=None)
+    return bool(np.isfinite(_nearest(kept, LEAST * SURFACES * size)).any())
 
 
 def _pieces(surface: ContactSurface) -> NDArray[np.int32]:
@@ -120,9 +121,9 @@ def boundary_surface(mesh: TetMesh) -> ContactSurface:
     )
 
 
-def _crossing(surface: ContactSurface, distance: float) -> NDArray[np.bool_]:
-    """(F,) whether triangles with an area cross others, or are closer than a distance, in metres,
-    to others that they share no point with."""
+def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
+    """(F,) how near triangles with an area are to others that they share no point with, in metres:
+    0 where they cross, infinite beyond a distance."""
     # It loads ipctk, which takes a moment that scenes without contact need not wait.
     from .contact.degenerate import have_area
     from .contact.intersections import Surfaces, find_close
@@ -131,9 +132,9 @@ def _crossing(surface: ContactSurface, distance: float) -> NDArray[np.bool_]:
     sound = np.flatnonzero(have_area(surface.points[triangles]))
     owner = np.zeros(len(surface.points), dtype=np.int32)
     found = find_close(Surfaces(surface.points, triangles[sound], owner), distance)
-    crossing = np.zeros(len(triangles), dtype=bool)
-    crossing[sound[found.triangles.ravel()]] = True
-    return crossing
+    nearest = np.full(len(triangles), np.inf)
+    np.minimum.at(nearest, sound[found.triangles], found.distances[:, None])
+    return nearest
 
 
 def _around(triangles: NDArray[np.int32], which: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -14,8 +14,7 @@ from .exact_intersections import count_intersections
 def scene_intersections(simulator: Simulator) -> int:
     """Of the bodies' and colliders' surfaces that touch, where they are now.
 
-    Colliders count as a whole, so the scene's must not cross themselves. What goes through its own
-    body is left out.
+    Colliders count as a whole, so the scene's must not cross themselves.
     """
     scene, state = simulator.scene, simulator.state
     positions, triangles, count = [], [], 0
@@ -46,6 +45,5 @@ def _touching(
     if surface is None:
         assert isinstance(body.mesh, TetMesh)
         return vertices, body.mesh.surface
-    assert surface.embedding is not None
-    kept = slice(None) if surface.through_own is None else ~surface.through_own
-    return surface.embedding.interpolate(vertices), surface.triangles[kept]
+    assert surface.embedding is not None and surface.through_own is None
+    return surface.embedding.interpolate(vertices), surface.triangles

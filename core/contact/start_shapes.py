@@ -51,8 +51,7 @@ class StartBody:
             held[body.pinned] = True
         surface = body.contact_surface
         if surface is not None and surface.embedding is not None:
-            triangles, through = surface.triangles, surface.through_own
-            through = np.zeros(len(triangles), dtype=bool) if through is None else through
+            triangles, through = surface.triangles, ~surface.meets_own
             return StartBody(mesh, positions, surface.embedding, triangles, through, held)
         vertices, triangles = used_points(mesh.surface)
         weights = np.zeros((len(vertices), 4))
@@ -80,6 +79,9 @@ class StartShapes:
         self._triangles = [body.triangles for body in self.bodies]
         colliders = [collider_surface(mesh) for mesh in scene.meshes]
         self._triangles += [triangles for _, triangles in colliders]
+        through = [body.through_own for body in self.bodies]
+        through += [np.zeros(len(triangles), dtype=bool) for _, triangles in colliders]
+        self._through_own = np.concatenate(through)
         self._colliders = [path[0] for path, _ in colliders]
 
     @cached_property
@@ -132,11 +134,10 @@ class StartShapes:
         ]
         triangles = [own + start for own, start in zip(self._triangles, self.starts, strict=False)]
         owners = np.repeat(np.arange(len(self.names)), np.diff(self.starts))
-        colliders = [np.zeros(len(own), dtype=bool) for own in self._triangles[len(self.bodies) :]]
         return Surfaces(
             np.concatenate([*points, *self._colliders]),
             np.concatenate(triangles).astype(np.int32),
             owners.astype(np.int32),
             self.excluded,
-            np.concatenate([body.through_own for body in self.bodies] + colliders),
+            self._through_own,
         )

@@ -62,8 +62,8 @@ class CollisionSurface:
         #: (V,) the group that each vertex belongs to: its object's number, and O more where it
         #: goes through its own body.
         self.group_of = self.object_of.copy()
-        for index, part in enumerate(parts):
-            self.group_of[self.object_of == index] += len(points) * part.through_own
+        through_own = np.concatenate([part.through_own for part in parts])
+        self.group_of[: self.body_count] += len(points) * through_own
         first = np.cumsum([0, *(len(part) for part in points)])
         #: (F, 3) vertices of each triangle.
         self.triangles: Triangles = np.concatenate(
@@ -184,9 +184,8 @@ def _parted(surface: ContactSurface) -> tuple[Indices, Indices, NDArray[np.bool_
     """Points that are used (U,), triangles with an area (F, 3) as places in them, and (U,) whether
     points go through their own body. Those between triangles that do and others are there twice."""
     has_area = are_sound(surface.points, surface.triangles)
-    through = np.zeros_like(has_area) if surface.through_own is None else surface.through_own
-    kept, kept_triangles = used_points(surface.triangles[has_area & ~through])
-    spared, spared_triangles = used_points(surface.triangles[has_area & through])
+    kept, kept_triangles = used_points(surface.triangles[has_area & surface.meets_own])
+    spared, spared_triangles = used_points(surface.triangles[has_area & ~surface.meets_own])
     return (
         np.concatenate([kept, spared]),
         np.concatenate([kept_triangles, spared_triangles + len(kept)]),

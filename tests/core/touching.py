@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from supple.core import Collider, Simulator
+from supple.core.contact.attached_pairs import attached_pairs
 from supple.core.contact.mesh_contact import MeshContact
 from supple.core.contact.toolkit import toolkit
 from supple.core.integrators.implicit_stepper import ImplicitStepper
@@ -29,9 +30,10 @@ def check_apart(simulator: Simulator) -> None:
     colliders = surface.colliders_at(0, 0.0) if state.colliders is None else state.colliders
     points = surface.points(state.positions.cpu().numpy(), colliders)
     assert not toolkit().has_intersections(reference_mesh(surface), np.asfortranarray(points))
-    groups = surface.by_groups(surface.may_meet)
-    apart = {(i, j) for i, j in np.argwhere(~groups).tolist() if i <= j}
-    assert count_intersections(points, surface.triangles, surface.group_of, apart) == 0
+    bodies, count = len(simulator.scene.bodies), len(surface.names)
+    apart = {(i, j) for i in range(bodies, count) for j in range(i, count)}
+    apart |= attached_pairs(simulator.scene)
+    assert count_intersections(points, surface.triangles, surface.object_of, apart) == 0
 
 
 def checked(simulator: Simulator, frames: int) -> Iterator[Frame]:

@@ -43,16 +43,16 @@ def reference_mesh(surface: CollisionSurface) -> Any:
 def reference_filter(surface: CollisionSurface) -> Any:
     """Who may meet whom."""
     kit, vertices = toolkit(), np.arange(len(surface.object_of), dtype=np.int32)
-    same = kit.make_vertex_patches_filter(surface.group_of.astype(np.int32))
+    same = kit.make_vertex_patches_filter(surface.object_of.astype(np.int32))
     can_meet = kit.make_static_obstacle_filter(surface.body_count)
-    for first, second in np.argwhere(~surface.by_groups(surface.may_meet)):
+    for first, second in np.argwhere(~surface.may_meet):
         if first < second:
             together = vertices.copy()
-            together[np.isin(surface.group_of, (first, second))] = 0
+            together[np.isin(surface.object_of, (first, second))] = 0
             can_meet &= kit.make_vertex_patches_filter(together) | ~same
         elif first == second:
             together = vertices.copy()
-            together[surface.group_of == first] = 0
+            together[surface.object_of == first] = 0
             can_meet &= kit.make_vertex_patches_filter(together)
     return can_meet
 

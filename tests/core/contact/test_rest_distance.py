@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core import Collider, Contact, Scene, SoftBody, TetMesh
+from supple.core import Collider, Contact, ContactSurface, Scene, SoftBody, TetMesh
 from supple.core.contact.clearance import Clearance
 from supple.core.contact.distance import contact_distances
 from supple.core.contact.rest_distance import LEAST
@@ -14,6 +14,8 @@ from supple.tests.core.contact.close_bodies import HALVES, TABLE, contact_of, gr
 from supple.verification.meshes import block
 
 pytest.importorskip("ipctk")
+
+BOX = block((1, 1, 1))
 
 
 def jaws(gap: float) -> SoftBody:
@@ -49,6 +51,24 @@ def test_what_is_apart_at_rest_keeps_its_distance() -> None:
     assert contact_of(Scene([jaws(0.5)], contact=Contact(friction=0.0))).distances[0, 0] == usual(
         0.5
     )
+
+
+def test_what_goes_through_its_own_body_neither_pushes_it_nor_shortens_its_distance() -> None:
+    mesh, points = block((2, 2, 2)), [0.2, 0.2, 0.2] + 0.5 * BOX.vertices
+    points = np.concatenate([points, [0.45, 0.3, 0.3] + [0.5, 0.3, 0.3] * BOX.vertices])
+    triangles = np.concatenate([BOX.surface, BOX.surface + 8]).astype(np.int32)
+    own = np.arange(len(triangles)) < len(BOX.surface)
+    found = {}
+    for through in (None, own, ~own):
+        around = ContactSurface(points, triangles, through_own=through)
+        scene = Scene([SoftBody(mesh, contact_surface=around)], contact=Contact(friction=0.0))
+        contact, positions = contact_of(scene), rest(scene)
+        share = contact.sweep(positions, positions)
+        found[through is None] = contact.distances[0, 0], share, len(contact._detection.candidates)
+        if through is not None:
+            assert found[False] == (contact_distances(scene)[0, 0], 1.0, 0)
+    assert found[True][0] < found[False][0]
+    assert found[True][2] > 0
 
 
 def test_other_objects_are_met_from_as_far_as_ever() -> None:
