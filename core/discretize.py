@@ -41,7 +41,7 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         SceneError: when a surface cannot be filled or a body is pinned everywhere.
     """
     bodies, reports, normals = [], [], []
-    most, is_pressed = MOST // max(1, len(scene.bodies)), _is_pressed(scene)
+    most = MOST // max(1, len(scene.bodies))
     for body in scene.bodies:
         surface = body.mesh
         if isinstance(surface, SurfaceMesh):
@@ -51,7 +51,7 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
             body, report = _fill(body, surface)
             seen = ContactSurface(surface.vertices, surface.triangles)
             touches = scene.contact is not None
-            body, verdict = with_touching_surfaces(body, seen, touches, most, is_pressed)
+            body, verdict = with_touching_surfaces(body, seen, touches, most)
             report |= {"summary": f"{report['summary']}; {verdict}", "touching": str(verdict)}
             reports.append(report)
         if scene.contact is not None:
@@ -67,13 +67,6 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         for before, body, own in zip(scene.bodies, solids.bodies, normals, strict=True)
     ]
     return replace(solids, bodies=smooth), reports
-
-
-def _is_pressed(scene: Scene) -> bool:
-    """Whether pins or colliders are led."""
-    skins = [body.skin for body in scene.bodies if body.skin is not None]
-    moves = [skin.pin_path is not None for skin in skins]
-    return any(moves) or any(collider.vertices.ndim == 3 for collider in scene.meshes)
 
 
 def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any]]:

@@ -18,7 +18,7 @@ from .strays import used_points, without_strays
 from .tet_mesh import TetMesh
 from .tetrahedralizers.orientation import orient_consistently
 from .tetrahedralizers.surface import signed_volume
-from .uncrossed_surface import crosses_itself, pushes_itself, spare_unseen
+from .uncrossed_surface import crosses_itself, spare_unseen
 
 # Between longer edges of the mesh, in units of those of the tetrahedra, these would sag unseen.
 LONGEST_EDGE = 1.25
@@ -66,7 +66,6 @@ def with_touching_surfaces(
     surface: ContactSurface,
     touches_others: bool,
     most: int,
-    is_pressed: bool,
 ) -> tuple[SoftBody, Verdict]:
     """The body with what of it touches, embedded in its tetrahedra.
 
@@ -75,8 +74,6 @@ def with_touching_surfaces(
         surface: that is seen.
         touches_others: whether there is contact, not the ground and spheres alone.
         most: faces, more than which a dense mesh may not have.
-        is_pressed: whether pins or colliders are led, which wait for what is in their way. Parts
-            that push each other at rest make way but slowly.
     """
     mesh = body.mesh
     assert isinstance(mesh, TetMesh)
@@ -92,11 +89,11 @@ def with_touching_surfaces(
         return replace(body, contact_surface=given), Verdict("mesh")
     if body.touching == "mesh":
         return replace(body, contact_surface=seen), Verdict("mesh")
-    return _chosen(body, seen, mesh, most, is_pressed)
+    return _chosen(body, seen, mesh, most)
 
 
 def _chosen(
-    body: SoftBody, seen: ContactSurface, mesh: TetMesh, most: int, is_pressed: bool
+    body: SoftBody, seen: ContactSurface, mesh: TetMesh, most: int
 ) -> tuple[SoftBody, Verdict]:
     faces = len(seen.triangles)
     if faces > max(FEW, DENSE * len(mesh.surface)):
@@ -110,9 +107,6 @@ def _chosen(
     touching = spare_unseen(seen)
     if touching is seen:
         return replace(body, contact_surface=seen), Verdict("mesh")
-    if is_pressed and pushes_itself(touching):
-        reason = "the mesh crosses itself and has narrow folds that pins or colliders may press"
-        return body, Verdict("tetrahedra", reason)
     return replace(body, contact_surface=touching), Verdict("crossing")
 
 

@@ -69,18 +69,6 @@ def spare_unseen(surface: ContactSurface) -> ContactSurface:
     return replace(surface, through_own=through)
 
 
-def pushes_itself(surface: ContactSurface) -> bool:
-    """Whether parts of a surface that do not go through their own body are so near each other that
-    they push at rest, with the usual d̂."""
-    # It takes a moment to load, which scenes without contact need not wait.
-    from .contact.distance import SURFACES
-    from .contact.rest_distance import LEAST
-
-    size = float(np.linalg.norm(np.ptp(surface.points, axis=0)))
-    kept = replace(surface, triangles=surface.triangles[surface.meets_own], through_own=None)
-    return bool(np.isfinite(_nearest(kept, LEAST * SURFACES * size)).any())
-
-
 def _pieces(surface: ContactSurface) -> NDArray[np.int32]:
     """(F,) the connected piece that each triangle belongs to, numbered from 0."""
     # It takes a moment to load, which surfaces that do not cross need not wait.

@@ -16,6 +16,9 @@ from .newton import Newton
 
 # Steps towards the goal at most, and those within which what is led has to get on.
 MAX_STEPS, PATIENCE = 200, 8
+# Of the way to where something meets, each step goes so much: the last of it would leave pairs so
+# near each other that what is expected of them holds for but a little of the next step.
+PART = 0.5
 # A share of the way so small that bodies have to be given time to make way.
 BLOCKED = 0.05
 # Getting on by less than this share of the whole way while it is out of patience is no progress.
@@ -150,8 +153,8 @@ class Leader:
         )
         contact.limited_steps += share < 1.0
         if share < 1.0:
-            after = positions + share * scale * way
-            moved = contact.colliders + share * scale * aside
+            part = PART * share * scale
+            after, moved = positions + part * way, contact.colliders + part * aside
         contact.colliders = moved
         return after, share
 

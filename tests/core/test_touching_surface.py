@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from supple.core import (
-    Collider,
     Contact,
     ContactSurface,
     Ground,
@@ -123,21 +122,6 @@ def test_a_dense_mesh_with_parts_too_near_for_a_copy_touches_itself() -> None:
     body, said = _chosen(_body(points, faces))
     assert said == "the mesh touches"
     assert body.contact_surface is body.seen_surface
-
-
-@pytest.mark.parametrize(("gap", "touches"), [(1e-3, "the tetrahedra touch"), (4e-3, CROSSING)])
-def test_a_crossing_mesh_that_is_folded_narrowly_leaves_it_to_the_tetrahedra_where_it_is_pressed(
-    gap: float, touches: str
-) -> None:
-    points, faces = _two_balls(0.6)
-    third, more = ball_surface(3, 0.5, (-1.0 - gap, 0.0, 0.0))
-    mesh = np.concatenate([points, third]), np.concatenate([faces, more + len(points)])
-    still = np.array([[-2.0, -2, 3], [2, -2, 3], [0, 2, 3]])
-    scene = Scene([_body(*mesh)], colliders=[Collider(still, [[0, 1, 2]])], contact=Contact())
-    led = Collider(still + np.array([[[0.0, 0, 0]], [[0, 0, -1]]]), [[0, 1, 2]])
-    for colliders, said in (([led], touches), (scene.colliders, CROSSING)):
-        _, (report,) = discretize(replace(scene, colliders=colliders))
-        assert report["touching"].startswith(said)
 
 
 def test_tetrahedra_that_lie_over_each_other_touch_but_there(make_block) -> None:
