@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -49,12 +49,14 @@ class Way:
         slope: of the energy at its start, in joules.
         limit: the share along which every energy is finite and nothing meets, at most 1.
         longest: share to try when more promises more.
+        reach: how much of the step it is a way for may be gone, at most 1.
     """
 
     at: Callable[[float], Tensor]
     slope: float
     limit: float
     longest: float
+    reach: float
 
 
 class IncrementalPotential:
@@ -324,16 +326,19 @@ class IncrementalPotential:
             self._attachments.add_gradient(positions, gradient)
         return gradient
 
-    def hessian(self, positions: Tensor, projected: bool = True, anew: bool = True) -> BlockMatrix:
+    def hessian(
+        self, positions: Tensor, projected: bool = True, anew: bool = True, heavier: float = 0.0
+    ) -> BlockMatrix:
         """Projected to be positive semi-definite, in N/m.
 
         Args:
             anew: whether inertia, elasticity and damping are, or as they were evaluated last.
+            heavier: so many times as much inertia is added, for steps that go less far.
         """
         matrix, barrier = self.matrix, self.system.ground_barrier
         matrix.uncouple()
         if anew:
-            self._evaluate(positions, projected)
+            self._evaluate(positions, projected, heavier)
         if barrier is not None:
             blocks = barrier.points.changed_blocks(self.pattern)
             if anew:
@@ -353,10 +358,10 @@ class IncrementalPotential:
             matrix.couple(self._touching(self.contact, positions, projected))
         return matrix
 
-    def _evaluate(self, positions: Tensor, projected: bool) -> None:
+    def _evaluate(self, positions: Tensor, projected: bool, heavier: float) -> None:
         """What vertices have from their mass and their tets alone."""
         matrix = self.matrix
-        matrix.set_diagonal(self._weight[self.pattern.vertices])
+        matrix.set_diagonal((1.0 + heavier) * self._weight[self.pattern.vertices])
         for part in (*self.system.potentials, *self._dampers):
             part.add_hessian(positions, matrix, projected)
 
@@ -400,7 +405,8 @@ class IncrementalPotential:
             is_bent = isinstance(self._path, EmbeddedGroundPath)
             if is_bent and float((gradient * (at(1.0) - positions)).sum()) > DESCENT * slope:
                 at = partial(_straight, positions, direction)
-            return Way(at, slope, self.max_step(positions, direction), LONGEST_STEP)
+            limit = self.max_step(positions, direction)
+            return Way(at, slope, limit, LONGEST_STEP, limit)
         # What meets what is looked for on straight ways alone. Where the one to the end of a bent
         # step is cut short, one to an earlier place of it may lead further.
         most, share = LONGEST_STEP if eager else 1.0, 1.0
@@ -413,6 +419,7 @@ class IncrementalPotential:
             shorter = self._straight_way(positions, at(share) - positions, gradient, most)
             if descends and shorter.slope * shorter.limit >= way.slope * way.limit:
                 # What was swept last has to be where the search goes.
+                share /= SHORTER
                 way = self._straight_way(positions, way.at(1.0) - positions, gradient, most)
                 break
             way = shorter
@@ -421,7 +428,7 @@ class IncrementalPotential:
             # descends, if not far.
             way = self._straight_way(positions, share * direction, gradient, most)
         self.contact.limited_steps += way.longest < 1.0
-        return way
+        return replace(way, reach=share * way.limit)
 
     def _straight_way(self, positions: Tensor, chord: Tensor, gradient: Tensor, most: float) -> Way:
         """Along a chord, at most ``most`` times, as far as it may be looked and nothing meets."""
@@ -432,7 +439,8 @@ class IncrementalPotential:
         whole = reach * chord
         free = self.contact.sweep(positions, positions + whole)
         longest = reach * min(free, self.max_step(positions, whole))
-        return Way(lambda part: positions + part * chord, slope, min(1.0, longest), longest)
+        limit = min(1.0, longest)
+        return Way(lambda part: positions + part * chord, slope, limit, longest, limit)
 
     def path(self, positions: Tensor, direction: Tensor) -> Callable[[float], Tensor]:
         """The curve along a Newton step; the Hessian is the one evaluated last."""

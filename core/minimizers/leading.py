@@ -16,17 +16,14 @@ from .newton import Newton
 
 # Steps towards the goal at most, and those within which what is led has to get on.
 MAX_STEPS, PATIENCE = 200, 8
-# Of the way to where something meets, each step goes so much: the last of it would leave pairs so
-# near each other that what is expected of them holds for but a little of the next step.
-PART = 0.5
 # A share of the way so small that bodies have to be given time to make way.
 BLOCKED = 0.05
 # Getting on by less than this share of the whole way while it is out of patience is no progress.
 PROGRESS = 1e-3
 # Led parts come no closer than so many distances at which the barrier begins, but for rounding.
 CLOSEST, NEARLY = 1e-2, 0.999
-# Newton steps in which bodies make way.
-RELAXING = 2
+# Newton steps in which bodies make way, and at most where they have to get out of corners.
+RELAXING, MOST_RELAXING = 2, 40
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,9 @@ class Leader:
             patience, steps = patience - 1, steps - 1
             positions, share = self._push(positions)
             if share < BLOCKED:
-                minimum = self._newton.minimize(positions, tolerance, step, RELAXING, lags=False)
+                minimum = self._newton.minimize(
+                    positions, tolerance, step, MOST_RELAXING, lags=False, enough=RELAXING
+                )
                 positions = minimum.positions
         return Led(positions, tuple(dict.fromkeys(held)))
 
@@ -153,8 +152,8 @@ class Leader:
         )
         contact.limited_steps += share < 1.0
         if share < 1.0:
-            part = PART * share * scale
-            after, moved = positions + part * way, contact.colliders + part * aside
+            after = positions + share * scale * way
+            moved = contact.colliders + share * scale * aside
         contact.colliders = moved
         return after, share
 

@@ -46,6 +46,12 @@ OPENING = 1.5
 # Where a change is more than this share of the one before, friction and normal forces turn each
 # other over, and the next ones go this share of the way.
 CYCLING, DAMPED = 0.7, 0.5
+# Surfaces that all but touch turn on the way of a long step, and meet early on it; short steps take
+# them apart. Where less than the first of these shares may be gone, the next steps take bodies
+# for heavier (Levenberg and Marquardt), and for heavier still until the second may be; from the
+# third on that weight is divided by the last number.
+CORNERED, PASSABLE, CLEAR, LIGHTER = 0.1, 0.3, 0.9, 4.0
+MOST_HEAVIER = 1e9
 # What friction holds must have come to rest within this share of the way that breaks it loose.
 STILL = 0.1
 
@@ -80,6 +86,7 @@ class Newton:
         max_iterations: int,
         lags: bool = True,
         relaxed: float = 1.0,
+        enough: int | None = None,
     ) -> Minimum:
         """
         Args:
@@ -89,14 +96,17 @@ class Newton:
             max_iterations: Newton steps at most.
             lags: whether what lags behind is taken anew on the way.
             relaxed: by how much tolerances of friction are.
+            enough: Newton steps after which it ends once it is not cornered.
         """
         search = _Search(
             self._objective, self._solver, positions, tolerance, step, self._forcing, lags, relaxed
         )
-        for _ in range(max_iterations):
+        for count in range(1, max_iterations + 1):
             stopped = search.step()
             if stopped:
                 return search.minimum(stopped)
+            if enough is not None and count >= enough and not search.is_cornered:
+                return search.minimum(f"not converged after {count} iterations")
         return search.minimum(f"not converged after {max_iterations} iterations")
 
     def begin(self) -> None:
@@ -140,6 +150,8 @@ class _Search:
         self._lags, self._is_stuck, self._is_eager = lags, False, False
         # By how much normal forces changed last.
         self._changed, self._lag_share = math.inf, 1.0
+        # By how much steps take bodies for heavier than they are.
+        self._heavier = 0.0
         # Shares of steps since elasticity was evaluated, and whether it was projected.
         self._gone, self._is_projected = math.inf, True
         # Of where the search is and of its last try, where a line search had to look at them.
@@ -174,7 +186,8 @@ class _Search:
             self._move = math.inf
             return self._try_another_hessian()
         way = objective.way(before, direction, gradient, self._is_eager)
-        within = self._move <= self._tolerance
+        is_whole = self._heavier == 0.0
+        within = is_whole and self._move <= self._tolerance
         fraction = self._search_line(way)
         if fraction == 0.0 and not within:
             return self._try_another_hessian()
@@ -183,7 +196,8 @@ class _Search:
         if objective.adapt(self._positions):
             self._evaluate()
         self._plan(fraction, self._move <= FAST * previous)
-        if not (within or fraction >= 1.0) or not self._arrived():
+        self._weigh(way.reach)
+        if not is_whole or not (within or fraction >= 1.0) or not self._arrived():
             return ""
         still = objective.creep(before, self._positions) <= self._still
         if not still or objective.opening(before, self._positions) > OPENING:
@@ -247,7 +261,7 @@ class _Search:
     def _take_hessian(self) -> None:
         objective = self._objective
         anew = self._gone > SHORT or self._projects != self._is_projected
-        matrix = objective.hessian(self._positions, self._projects, anew)
+        matrix = objective.hessian(self._positions, self._projects, anew, self._heavier)
         if anew:
             self._gone, self._is_projected = 0.0, self._projects
         self._solver.prepare(matrix, objective.unknowns(self._positions))
@@ -258,6 +272,21 @@ class _Search:
         self._projects = fraction < 1.0 or self._wait >= 0
         self._gone += math.inf if self._objective.contact is None else fraction
         self._keeps_hessian = fast and self._move <= NEAR * self._tolerance
+
+    def _weigh(self, reach: float) -> None:
+        """How heavy the next step takes bodies for, by how much of the last one may be gone."""
+        before = self._heavier
+        if reach < (PASSABLE if before > 0.0 else CORNERED):
+            self._heavier = min(max(1.0, before) / max(reach, 1.0 / MOST_HEAVIER), MOST_HEAVIER)
+        elif reach >= CLEAR:
+            self._heavier = before / LIGHTER if before > LIGHTER else 0.0
+        if self._heavier != before:
+            self._gone, self._keeps_hessian = math.inf, False
+
+    @property
+    def is_cornered(self) -> bool:
+        """Whether it takes bodies for heavier than they are, to get out of a corner."""
+        return self._heavier > 0.0
 
     @property
     def _slack(self) -> float:
