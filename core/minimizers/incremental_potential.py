@@ -272,12 +272,9 @@ class IncrementalPotential:
         parts = [part for part in (self._friction, self.contact) if part is not None]
         return max((part.creep(before, after) for part in parts), default=0.0)
 
-    def opening(self, before: Tensor, after: Tensor) -> float:
-        """The ratio of the least distances between surfaces after and before a step."""
-        if self.contact is None:
-            return 1.0
-        distances = self.contact.gap(before), self.contact.gap(after)
-        return distances[1] / distances[0] if math.isfinite(distances[1]) else 1.0
+    def gap(self, positions: Tensor) -> float:
+        """The least distance between surfaces that are close, in metres; else infinite."""
+        return math.inf if self.contact is None else self.contact.gap(positions)
 
     def energy(self, positions: Tensor) -> tuple[float, float]:
         """In joules, and the sum of the sizes of its terms, which its rounding goes with."""

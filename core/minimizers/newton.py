@@ -96,7 +96,7 @@ class Newton:
             max_iterations: Newton steps at most.
             lags: whether what lags behind is taken anew on the way.
             relaxed: by how much tolerances of friction are.
-            enough: Newton steps after which it ends once it is not cornered.
+            enough: Newton steps after which it ends once it is in no corner, and nothing opens.
         """
         search = _Search(
             self._objective, self._solver, positions, tolerance, step, self._forcing, lags, relaxed
@@ -105,7 +105,7 @@ class Newton:
             stopped = search.step()
             if stopped:
                 return search.minimum(stopped)
-            if enough is not None and count >= enough and not search.is_cornered:
+            if enough is not None and count >= enough and search.is_free:
                 return search.minimum(f"not converged after {count} iterations")
         return search.minimum(f"not converged after {max_iterations} iterations")
 
@@ -159,6 +159,7 @@ class _Search:
         self._tried_gradient: Tensor | None = None
         solver.begin()
         self._evaluate()
+        self._gap, self._is_opening = objective.gap(positions), False
 
     def minimum(self, stopped: str) -> Minimum:
         return Minimum(
@@ -197,10 +198,11 @@ class _Search:
             self._evaluate()
         self._plan(fraction, self._move <= FAST * previous)
         self._weigh(way.reach)
+        self._watch()
         if not is_whole or not (within or fraction >= 1.0) or not self._arrived():
             return ""
         still = objective.creep(before, self._positions) <= self._still
-        if not still or objective.opening(before, self._positions) > OPENING:
+        if not still or self._is_opening:
             self._keeps_hessian = False
             return ""
         return CONVERGED
@@ -284,9 +286,14 @@ class _Search:
             self._gone, self._keeps_hessian = math.inf, False
 
     @property
-    def is_cornered(self) -> bool:
-        """Whether it takes bodies for heavier than they are, to get out of a corner."""
-        return self._heavier > 0.0
+    def is_free(self) -> bool:
+        """Whether it is in no corner, and its last step took nothing apart that all but touches."""
+        return self._heavier == 0.0 and not self._is_opening
+
+    def _watch(self) -> None:
+        """Sees how close surfaces are, and whether the last step took the closest far apart."""
+        before, self._gap = self._gap, self._objective.gap(self._positions)
+        self._is_opening = OPENING * before < self._gap < math.inf
 
     @property
     def _slack(self) -> float:
