@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.core import TetMesh
+from supple.core.embedding import embed
 from supple.core.tetrahedralizers.triangle_distance import distance_to_triangles
 from supple.core.tetrahedralizers.winding_number import winding_number
 
@@ -20,8 +20,8 @@ Indices = NDArray[np.int64]
 LINES = 400
 #: Of a side: keeps the lines off vertices and edges that lie on a grid of their own.
 OFFSETS = (0.382, 0.618)
-#: Points along an edge of a tetrahedron.
-SPREAD = 4
+#: Samples of what is in tetrahedra along one of their edges.
+SPREAD = 8
 #: In cells: closer than this is on the tetrahedra.
 ON_SURFACE_CELLS = 1e-3
 #: In cells: farther is not looked for.
@@ -112,16 +112,52 @@ def _before_each_line(line: Indices, steps: Indices) -> Indices:
     return np.repeat(before, np.diff(starts, append=len(line)))
 
 
-def material_volume(mesh: TetMesh, region: Region = EVERYWHERE) -> float:
-    """Of what tetrahedra are filled with at rest, within a region, in m³. Of tets on its bounds
-    points spread over them say how much."""
-    steps = np.array(
-        [p for p in itertools.product(range(SPREAD), repeat=4) if sum(p) == SPREAD - 1], dtype=float
-    )
-    shares = (steps + 0.25) / SPREAD
-    points = np.einsum("pa,mai->mpi", shares, mesh.vertices[mesh.tets])
-    is_inside = ((points >= region.low) & (points <= region.high)).all(axis=2)
-    return float((mesh.material_volumes * is_inside.mean(axis=1)).sum())
+def material_volume(
+    mesh: TetMesh, vertices: ArrayLike, triangles: ArrayLike, region: Region
+) -> float:
+    """Of what tetrahedra are filled with at rest, within a region, in m³.
+
+    The material of a tet is what of the inside of the closed surfaces lies in it or, outside of all
+    tets, closest to it; of tets on the bounds, samples of that say how much is within.
+    """
+    corners = mesh.vertices[mesh.tets]
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    on_bounds = ((high > region.low) & (low < region.high)).all(axis=1) & (
+        (low < region.low) | (high > region.high)
+    ).any(axis=1)
+    within = ((low >= region.low) & (high <= region.high)).all(axis=1).astype(np.float64)
+    if on_bounds.any():
+        window = Region(tuple(low[on_bounds].min(axis=0)), tuple(high[on_bounds].max(axis=0)))
+        samples = _samples(window, mesh.edge_length / SPREAD)
+        inside = winding_number(samples, np.asarray(vertices), np.asarray(triangles)) > 0.5
+        samples = samples[inside]
+        owners = _owners(mesh, samples)
+        counted = ((samples >= region.low) & (samples <= region.high)).all(axis=1)
+        total = np.bincount(owners, minlength=len(corners))
+        share = np.bincount(owners, counted, len(corners)) / np.maximum(total, 1)
+        within[on_bounds] = share[on_bounds]
+    return float((mesh.material_volumes * within).sum())
+
+
+def _samples(window: Region, side: float) -> Points:
+    """(S, 3) one in each cube of a grid, anywhere in it."""
+    low = np.asarray(window.low)
+    counts = np.ceil((np.asarray(window.high) - low) / side).astype(np.int64)
+    cubes = np.indices(counts).reshape(3, -1).T
+    samples: Points = low + side * (cubes + np.random.default_rng(0).random(cubes.shape))
+    return samples
+
+
+def _owners(mesh: TetMesh, points: Points) -> Indices:
+    """(S,) the tet that each point follows."""
+    count = len(mesh.tets)
+    followed = embed(mesh, points).indices
+    rows, found = np.unique(np.concatenate([mesh.tets, followed]), axis=0, return_inverse=True)
+    tet_of = np.empty(len(rows), dtype=np.int64)
+    found = found.reshape(-1)
+    tet_of[found[:count]] = np.arange(count)
+    owners: Indices = tet_of[found[count:]]
+    return owners
 
 
 def distances_outside(mesh: TetMesh, points: ArrayLike) -> Points:

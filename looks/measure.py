@@ -118,13 +118,13 @@ def _filling(found: Simulated, mesh: TetMesh, made: Shape) -> Figures:
     body = found.job.solids.bodies[0]
     shift = found.visible.rest[0] - made.vertices[0]
     standing = mesh.with_vertices(mesh.vertices - shift)
-    triangles = found.visible.triangles
-    volume = enclosed_volume(made.vertices, triangles)
-    thin = enclosed_volume(made.vertices, triangles, made.thin)
+    surface = made.vertices, found.visible.triangles
+    volume = enclosed_volume(*surface)
+    thin = enclosed_volume(*surface, made.thin)
     mass = float(mesh.lumped_mass(body.density).sum())
     return {
         "mass_error_percent": _percent(mass, body.density * volume),
-        "thin_volume_error_percent": _percent(material_volume(standing, made.thin), thin),
+        "thin_volume_error_percent": _percent(material_volume(standing, *surface, made.thin), thin),
     }
 
 

@@ -21,8 +21,9 @@ from .virtual_nodes import VirtualMesh
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-# Of a tet, so that all have some mass and stiffness.
-LEAST_FILL = 0.1
+# Of a tet, so that all have some mass and stiffness; and how often the others around are made to
+# hold as much less.
+LEAST_FILL, ROUNDS = 0.1, 4
 
 
 def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> FloatArray:
@@ -46,8 +47,23 @@ def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> Fl
     volumes = signed_volumes(positions, mesh.tets)
     per_sample = CELL_VOLUME / SAMPLES_INSIDE
     fill = held / np.maximum(asked, 1) + beside * per_sample / volumes
-    fill = np.where(is_partial, np.maximum(fill, LEAST_FILL), 1.0)
+    fill = _at_least(np.where(is_partial, fill, 1.0), volumes, mesh, is_partial)
     return fill * _correction(cells, mesh, fill, volumes, is_partial)
+
+
+def _at_least(
+    fill: FloatArray, volumes: FloatArray, mesh: VirtualMesh, is_partial: NDArray[np.bool_]
+) -> FloatArray:
+    """(M,) at least ``LEAST_FILL`` where tets are partial, with as much material around each
+    vertex as before, as nearly as may be: thin parts are made of such tets."""
+    tets, count = mesh.tets, len(mesh.vertices)
+    wanted = np.bincount(tets.ravel(), np.repeat(fill * volumes, 4), count)
+    fill = np.maximum(fill, LEAST_FILL)
+    for _ in range(ROUNDS):
+        around = np.bincount(tets.ravel(), np.repeat(fill * volumes, 4), count)
+        factor = (wanted / around)[tets].mean(axis=1)
+        fill = np.where(is_partial, np.maximum(fill * factor, LEAST_FILL), fill)
+    return fill
 
 
 def _correction(

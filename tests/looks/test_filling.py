@@ -11,6 +11,13 @@ from supple.verification.meshes import block, graded_ball
 BLOCK = block((2, 2, 2), (1.0, 2.0, 3.0), (0.1, 0.2, 0.3))
 
 
+#: The upper half of the upper tets of the block, and the lower half of them.
+LAYERS = (
+    ((-np.inf, -np.inf, 2.55), (np.inf, np.inf, np.inf)),
+    ((-np.inf, -np.inf, 1.8), (np.inf, np.inf, 2.55)),
+)
+
+
 def two_blocks(apart: float) -> tuple[np.ndarray, np.ndarray]:
     count = len(BLOCK.vertices)
     vertices = np.concatenate([BLOCK.vertices, BLOCK.vertices + np.array([apart, 0.0, 0.0])])
@@ -54,9 +61,21 @@ def test_only_what_is_in_the_region_counts(region: Region, volume: float) -> Non
     [(Region(), 6.0), (Region(low=(0.6, -np.inf, -np.inf)), 3.0), (Region(high=(9, 9, 1.05)), 1.5)],
 )
 def test_only_what_tets_are_filled_with_counts(region: Region, volume: float) -> None:
-    assert material_volume(BLOCK, region) == pytest.approx(volume, rel=0.03)
+    surface = BLOCK.vertices, BLOCK.surface
+    assert material_volume(BLOCK, *surface, region) == pytest.approx(volume, rel=0.02)
     half = TetMesh(BLOCK.vertices, BLOCK.tets, np.full(len(BLOCK.tets), 0.5))
-    assert material_volume(half, region) == pytest.approx(0.5 * volume, rel=0.03)
+    assert material_volume(half, *surface, region) == pytest.approx(0.5 * volume, rel=0.02)
+
+
+def test_what_tets_are_filled_with_is_where_the_surface_has_its_inside() -> None:
+    # The surface ends below the upper half of the upper tets, and beside all of them.
+    inside = block((2, 2, 2), (1.2, 2.0, 2.25), (0.1, 0.2, 0.3))
+    surface = inside.vertices, inside.surface
+    upper = BLOCK.vertices[BLOCK.tets][:, :, 2].mean(axis=1) > 1.8
+    fill = TetMesh(BLOCK.vertices, BLOCK.tets, np.where(upper, 0.5, 1.0))
+    above, below = (material_volume(fill, *surface, Region(*at)) for at in LAYERS)
+    assert above == pytest.approx(0.0, abs=1e-12)
+    assert below == pytest.approx(1.5, rel=0.02)
 
 
 def test_points_are_outside_by_their_distance_in_cells() -> None:

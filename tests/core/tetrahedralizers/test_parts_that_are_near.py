@@ -92,6 +92,16 @@ def test_a_thin_leaf_keeps_its_volume(thickness) -> None:
     assert share == pytest.approx(near.mean(), abs=0.05)
 
 
+@pytest.mark.parametrize("width", [0.3, 0.45])
+def test_a_thin_rod_on_a_thick_block_keeps_its_own_volume(width) -> None:
+    block = box((0, 0, 0), (4, 4, 4), (4, 4, 4))
+    rod = box((1.87, 1.83, 3.6), (1.87 + width, 1.83 + width, 12), (1, 1, 12))
+    mesh = tetrahedralize(*with_shells(block, rod), edge_length=EDGE)
+    above = mesh.vertices[mesh.tets][:, :, 2].mean(axis=1) > 6.0
+    assert mesh.material_volumes[above].sum() == pytest.approx(6.0 * width**2, rel=0.1)
+    assert mesh.material_volumes.sum() == pytest.approx(64.0 + 8.0 * width**2, rel=0.01)
+
+
 def test_a_finger_beside_another_can_be_bent_away_from_it() -> None:
     vertices, triangles = hand(0.2)
     left = (vertices[:, 0] < 1.3) | (vertices[:, 2] < 2.5)

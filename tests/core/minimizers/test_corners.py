@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Searches that begin where surfaces all but touch."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Contact, Scene, SoftBody, TetMesh
+from supple.core.materials import StableNeoHookean
+from supple.core.minimizers.incremental_potential import IncrementalPotential
+from supple.core.minimizers.minimum import Minimum
+from supple.core.minimizers.newton import Newton
+from supple.core.system import System
+from supple.verification.meshes import block
+
+pytest.importorskip("ipctk")
+
+STEP = 1.0 / 24.0
+TOLERANCE = 1e-3 * STEP
+
+
+def turned(points: np.ndarray, axis: int, angle: float) -> np.ndarray:
+    """(N, 3) about a line through their middle."""
+    first, second = (axis + 1) % 3, (axis + 2) % 3
+    matrix = np.eye(3)
+    matrix[first, first] = matrix[second, second] = math.cos(angle)
+    matrix[first, second], matrix[second, first] = -math.sin(angle), math.sin(angle)
+    middle = points.mean(axis=0)
+    return middle + (points - middle) @ matrix.T
+
+
+class Crossing:
+    """Two blocks with an edge of one on an edge of the other, so far apart in metres; the upper
+    one falls and tips over."""
+
+    def __init__(self, gap: float) -> None:
+        mesh = block((3, 3, 3))
+        lower, upper = (turned(mesh.vertices, axis, math.pi / 4.0) for axis in (0, 1))
+        upper[:, 2] += lower[:, 2].max() - upper[:, 2].min() + gap
+        soft = StableNeoHookean(1e4, 0.3)
+        bodies = [
+            SoftBody(TetMesh(points, mesh.tets), soft, name=name)
+            for points, name in ((lower, "Lower"), (upper, "Upper"))
+        ]
+        scene = Scene(bodies, contact=Contact(distance=0.02), gravity=(0.0, 0.0, 0.0))
+        system = System(scene, torch.device("cpu"), torch.float64)
+        self.objective = IncrementalPotential(system)
+        self.start = system.rest_positions()
+        self._predicted = self.start.clone()
+        tipped = turned(turned(upper, 2, 0.6), 0, 0.6) - (0.0, 0.0, 0.05)
+        self._predicted[:, len(lower) :] = torch.as_tensor(tipped.T)
+
+    def minimize(self, limit: int = 200, enough: int | None = None) -> Minimum:
+        assert self.objective.contact is not None
+        self.objective.contact.begin(None)
+        self.objective.begin(self.start, self._predicted, STEP)
+        newton = Newton(self.objective)
+        return newton.minimize(self.start, TOLERANCE, STEP, limit, enough=enough)
+
+    def gap(self, minimum: Minimum) -> float:
+        return self.objective.gap(minimum.positions)
+
+
+def test_edges_that_all_but_touch_open_as_soon_however_near_they_begin() -> None:
+    found = []
+    for gap, most in ((1e-3, 40), (1e-6, 60), (1e-9, 70)):
+        crossing = Crossing(gap)
+        minimum = crossing.minimize()
+        assert minimum.converged
+        assert minimum.iterations <= most
+        found.append(crossing.gap(minimum))
+    # The way there does not matter.
+    assert found == pytest.approx(found[:1] * 3, rel=1e-2)
+    assert found[0] > 1e-3
+
+
+def test_a_search_for_room_ends_when_nothing_opens_any_more() -> None:
+    crossing = Crossing(1e-6)
+    after = crossing.minimize(enough=2)
+    assert 10 < after.iterations < 60
+    assert not after.converged
+    assert crossing.gap(after) > 1e-4
+    assert Crossing(1e-2).minimize(enough=2).iterations == 2
+
+
+def test_heavier_steps_add_to_inertia_alone() -> None:
+    crossing = Crossing(1e-2)
+    crossing.minimize(1)
+    hessian = crossing.objective.hessian
+    light = hessian(crossing.start, True).diagonal_blocks().clone()
+    heavier = hessian(crossing.start, True, heavier=3.0).diagonal_blocks() - light
+    masses = crossing.objective.system.mass
+    expected = 3.0 * masses[:, None, None] * torch.eye(3, dtype=torch.float64) / STEP**2
+    torch.testing.assert_close(heavier, expected)
