@@ -35,9 +35,9 @@ def turned(points: np.ndarray, axis: int, angle: float) -> np.ndarray:
 
 class Crossing:
     """Two blocks with an edge of one on an edge of the other, so far apart in metres; the upper
-    one falls and tips over."""
+    one falls and tips over by an angle."""
 
-    def __init__(self, gap: float) -> None:
+    def __init__(self, gap: float, angle: float = 0.6) -> None:
         mesh = block((3, 3, 3))
         lower, upper = (turned(mesh.vertices, axis, math.pi / 4.0) for axis in (0, 1))
         upper[:, 2] += lower[:, 2].max() - upper[:, 2].min() + gap
@@ -51,7 +51,7 @@ class Crossing:
         self.objective = IncrementalPotential(system)
         self.start = system.rest_positions()
         self._predicted = self.start.clone()
-        tipped = turned(turned(upper, 2, 0.6), 0, 0.6) - (0.0, 0.0, 0.05)
+        tipped = turned(turned(upper, 2, angle), 0, angle) - (0.0, 0.0, 0.05)
         self._predicted[:, len(lower) :] = torch.as_tensor(tipped.T)
 
     def minimize(self, limit: int = 200, enough: int | None = None) -> Minimum:
@@ -85,6 +85,11 @@ def test_a_search_for_room_ends_when_nothing_opens_any_more() -> None:
     assert not after.converged
     assert crossing.gap(after) > 1e-4
     assert Crossing(1e-2).minimize(enough=2).iterations == 2
+    # What falls straight is in no corner, and takes the edges apart by as much again at a time.
+    falling = Crossing(1e-6, angle=0.0)
+    after = falling.minimize(enough=2)
+    assert 6 < after.iterations < 20
+    assert falling.gap(after) > 1e-4
 
 
 def test_heavier_steps_add_to_inertia_alone() -> None:
