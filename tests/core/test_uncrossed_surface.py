@@ -48,6 +48,9 @@ def test_what_lies_inside_of_the_material_goes_through() -> None:
     in_two = ((middles > [1.11, 0.31, 0.31]) & (middles < [2.99, 1.29, 1.29])).all(axis=1)
     assert not in_one.any() and not in_two.any()
     assert (middles[:, 0] > 2.9).any() and (middles[:, 0] < 0.1).any()
+    # Those outside stay, although they share points with what crosses.
+    beyond = [(points[those].min(axis=1)[:, 0] > 2.04).sum() for those in (kept(spared), triangles)]
+    assert beyond[0] == beyond[1] > 0
 
 
 def test_a_lid_in_a_socket_is_not_inside() -> None:
