@@ -61,14 +61,24 @@ def embed(mesh: TetMesh, points: ArrayLike) -> Embedding:
         SceneError: a point is not finite.
     """
     positions = np.asarray(points, dtype=np.float64).reshape(-1, 3)
+    owner = followed_tets(mesh, positions)
+    weights = _barycentric(mesh, owner, positions)
+    return Embedding(mesh.tets[owner].astype(np.int32), weights)
+
+
+def followed_tets(mesh: TetMesh, positions: FloatArray) -> IndexArray:
+    """(V,) the tet that each point (V, 3) follows, as `embed` says.
+
+    Raises:
+        SceneError: a point is not finite.
+    """
     if not np.isfinite(positions).all():
         broken = int((~np.isfinite(positions).all(axis=1)).argmax())
         raise SceneError(f"Vertex {broken} is not at a finite position; move or delete it.")
     owner = _of_own_part(mesh, positions)
     _find_containing(mesh, positions, owner)
     _find_close(mesh, positions, owner)
-    weights = _barycentric(mesh, owner, positions)
-    return Embedding(mesh.tets[owner].astype(np.int32), weights)
+    return owner
 
 
 def _of_own_part(mesh: TetMesh, points: FloatArray) -> IndexArray:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .contact_settings import ContactSurface
 from .embedding import Embedding
+from .strays import used_points
 from .tet_mesh import TetMesh
 from .tetrahedralizers.winding_number import winding_number
 
@@ -98,14 +99,12 @@ def _are_inside(surface: ContactSurface, triangles: NDArray[np.int32]) -> NDArra
 
 def boundary_surface(mesh: TetMesh) -> ContactSurface:
     """The boundary of tetrahedra, as a surface embedded in them."""
-    corners, inverse = np.unique(mesh.surface, return_inverse=True)
+    corners, triangles = used_points(mesh.surface)
     weights = np.zeros((len(corners), 4))
     weights[:, 0] = 1.0
     indices = np.repeat(corners[:, None], 4, axis=1).astype(np.int32)
     return ContactSurface(
-        mesh.vertices[corners],
-        inverse.reshape(mesh.surface.shape).astype(np.int32),
-        Embedding(indices, weights),
+        mesh.vertices[corners], triangles.astype(np.int32), Embedding(indices, weights)
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.core import TetMesh
-from supple.core.embedding import embed
+from supple.core.embedding import followed_tets
 from supple.core.tetrahedralizers.triangle_distance import distance_to_triangles
 from supple.core.tetrahedralizers.winding_number import winding_number
 
@@ -131,7 +131,7 @@ def material_volume(
         samples = _samples(window, mesh.edge_length / SPREAD)
         inside = winding_number(samples, np.asarray(vertices), np.asarray(triangles)) > 0.5
         samples = samples[inside]
-        owners = _owners(mesh, samples)
+        owners = followed_tets(mesh, samples)
         counted = ((samples >= region.low) & (samples <= region.high)).all(axis=1)
         total = np.bincount(owners, minlength=len(corners))
         share = np.bincount(owners, counted, len(corners)) / np.maximum(total, 1)
@@ -146,18 +146,6 @@ def _samples(window: Region, side: float) -> Points:
     cubes = np.indices(counts).reshape(3, -1).T
     samples: Points = low + side * (cubes + np.random.default_rng(0).random(cubes.shape))
     return samples
-
-
-def _owners(mesh: TetMesh, points: Points) -> Indices:
-    """(S,) the tet that each point follows."""
-    count = len(mesh.tets)
-    followed = embed(mesh, points).indices
-    rows, found = np.unique(np.concatenate([mesh.tets, followed]), axis=0, return_inverse=True)
-    tet_of = np.empty(len(rows), dtype=np.int64)
-    found = found.reshape(-1)
-    tet_of[found[:count]] = np.arange(count)
-    owners: Indices = tet_of[found[count:]]
-    return owners
 
 
 def distances_outside(mesh: TetMesh, points: ArrayLike) -> Points:

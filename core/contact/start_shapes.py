@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..embedding import Embedding
 from ..scene import Scene, SoftBody
 from ..start_shape import start_positions, tet_mesh_of
-from ..strays import used_points
 from ..tet_mesh import TetMesh
+from ..uncrossed_surface import boundary_surface
 from .attached_pairs import attached_pairs
 from .collider_surface import collider_surface
 from .intersections import Surfaces
@@ -50,15 +50,11 @@ class StartBody:
         if body.pinned is not None:
             held[body.pinned] = True
         surface = body.contact_surface
-        if surface is not None and surface.embedding is not None:
-            triangles, through = surface.triangles, ~surface.meets_own
-            return StartBody(mesh, positions, surface.embedding, triangles, through, held)
-        vertices, triangles = used_points(mesh.surface)
-        weights = np.zeros((len(vertices), 4))
-        weights[:, 0] = 1.0
-        carriers = Embedding(np.repeat(vertices[:, None], 4, axis=1).astype(np.int32), weights)
-        through = np.zeros(len(triangles), dtype=bool)
-        return StartBody(mesh, positions, carriers, triangles.astype(np.int32), through, held)
+        if surface is None or surface.embedding is None:
+            surface = boundary_surface(mesh)
+        assert surface.embedding is not None
+        through = ~surface.meets_own
+        return StartBody(mesh, positions, surface.embedding, surface.triangles, through, held)
 
     def points(self, positions: Points | None = None) -> Points:
         """(V, 3) what touches, for tet vertices at ``positions``; at the start without."""

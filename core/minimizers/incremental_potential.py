@@ -49,14 +49,19 @@ class Way:
         slope: of the energy at its start, in joules.
         limit: the share along which every energy is finite and nothing meets, at most 1.
         longest: share to try when more promises more.
-        reach: how much of the step it is a way for may be gone, at most 1.
+        share: of a Newton step, how much the whole way is.
     """
 
     at: Callable[[float], Tensor]
     slope: float
     limit: float
     longest: float
-    reach: float
+    share: float = 1.0
+
+    @property
+    def reach(self) -> float:
+        """How much of the step may be gone."""
+        return self.share * self.limit
 
 
 class IncrementalPotential:
@@ -402,8 +407,7 @@ class IncrementalPotential:
             is_bent = isinstance(self._path, EmbeddedGroundPath)
             if is_bent and float((gradient * (at(1.0) - positions)).sum()) > DESCENT * slope:
                 at = partial(_straight, positions, direction)
-            limit = self.max_step(positions, direction)
-            return Way(at, slope, limit, LONGEST_STEP, limit)
+            return Way(at, slope, self.max_step(positions, direction), LONGEST_STEP)
         # What meets what is looked for on straight ways alone. Where the one to the end of a bent
         # step is cut short, one to an earlier place of it may lead further.
         most, share = LONGEST_STEP if eager else 1.0, 1.0
@@ -425,7 +429,7 @@ class IncrementalPotential:
             # descends, if not far.
             way = self._straight_way(positions, share * direction, gradient, most)
         self.contact.limited_steps += way.longest < 1.0
-        return replace(way, reach=share * way.limit)
+        return replace(way, share=share)
 
     def _straight_way(self, positions: Tensor, chord: Tensor, gradient: Tensor, most: float) -> Way:
         """Along a chord, at most ``most`` times, as far as it may be looked and nothing meets."""
@@ -436,8 +440,7 @@ class IncrementalPotential:
         whole = reach * chord
         free = self.contact.sweep(positions, positions + whole)
         longest = reach * min(free, self.max_step(positions, whole))
-        limit = min(1.0, longest)
-        return Way(lambda part: positions + part * chord, slope, limit, longest, limit)
+        return Way(lambda part: positions + part * chord, slope, min(1.0, longest), longest)
 
     def path(self, positions: Tensor, direction: Tensor) -> Callable[[float], Tensor]:
         """The curve along a Newton step; the Hessian is the one evaluated last."""

@@ -101,13 +101,14 @@ class Newton:
         search = _Search(
             self._objective, self._solver, positions, tolerance, step, self._forcing, lags, relaxed
         )
-        for count in range(1, max_iterations + 1):
-            stopped = search.step()
+        count = 0
+        while count < max_iterations:
+            stopped, count = search.step(), count + 1
             if stopped:
                 return search.minimum(stopped)
             if enough is not None and count >= enough and search.is_free:
-                return search.minimum(f"not converged after {count} iterations")
-        return search.minimum(f"not converged after {max_iterations} iterations")
+                break
+        return search.minimum(f"not converged after {count} iterations")
 
     def begin(self) -> None:
         """Forgets earlier searches, so that what follows does not depend on them."""

@@ -56,12 +56,14 @@ def _at_least(
 ) -> FloatArray:
     """(M,) at least ``LEAST_FILL`` where tets are partial, with as much material around each
     vertex as before, as nearly as may be: thin parts are made of such tets."""
-    tets, count = mesh.tets, len(mesh.vertices)
-    wanted = np.bincount(tets.ravel(), np.repeat(fill * volumes, 4), count)
-    fill = np.maximum(fill, LEAST_FILL)
+
+    def around(fill: FloatArray) -> FloatArray:
+        held = np.repeat(fill * volumes, 4)
+        return np.bincount(mesh.tets.ravel(), held, len(mesh.vertices)).astype(np.float64)
+
+    wanted, fill = around(fill), np.maximum(fill, LEAST_FILL)
     for _ in range(ROUNDS):
-        around = np.bincount(tets.ravel(), np.repeat(fill * volumes, 4), count)
-        factor = (wanted / around)[tets].mean(axis=1)
+        factor = (wanted / around(fill))[mesh.tets].mean(axis=1)
         fill = np.where(is_partial, np.maximum(fill * factor, LEAST_FILL), fill)
     return fill
 
