@@ -278,6 +278,12 @@ class MeshContact:
         self._look(positions)
         return float(self._stencils.distances.min(initial=math.inf))
 
+    def relative_gap(self, positions: Tensor) -> float:
+        """The least distance between surfaces over that from which they push, at most 1."""
+        self._look(positions)
+        shares = self._stencils.distances / self._stencils.collisions.distances
+        return float(shares.min(initial=1.0))
+
     def touching(self, positions: Tensor) -> set[int]:
         """The objects that are close to others or themselves."""
         self.stay(positions)

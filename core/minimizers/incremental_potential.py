@@ -281,6 +281,10 @@ class IncrementalPotential:
         """The least distance between surfaces that are close, in metres; else infinite."""
         return math.inf if self.contact is None else self.contact.gap(positions)
 
+    def relative_gap(self, positions: Tensor) -> float:
+        """The least distance between surfaces over that from which they push, at most 1."""
+        return 1.0 if self.contact is None else self.contact.relative_gap(positions)
+
     def energy(self, positions: Tensor) -> tuple[float, float]:
         """In joules, and the sum of the sizes of its terms, which its rounding goes with."""
         return self._energy(positions, [] if self.contact is None else [self.contact])

@@ -46,10 +46,13 @@ OPENING = 1.5
 # Where a change is more than this share of the one before, friction and normal forces turn each
 # other over, and the next ones go this share of the way.
 CYCLING, DAMPED = 0.7, 0.5
-# Surfaces that all but touch turn on the way of a long step, and meet early on it; short steps take
-# them apart. Where less than the first of these shares may be gone, the next steps take bodies
-# for heavier (Levenberg and Marquardt), and for heavier still until the second may be; from the
-# third on that weight is divided by the last number.
+# Surfaces that are closer than so much of the distance from which they push turn on the way of a
+# long step, and meet early on it; short steps take them apart. (Further apart, what cuts steps is
+# met anew, and shorter ones only take longer to get there.)
+ALL_BUT_TOUCHING = 3e-3
+# Where less than the first of these shares may be gone, the next steps take bodies for heavier
+# (Levenberg and Marquardt), and for heavier still until the second may be; from the third on that
+# weight is divided by the last number.
 CORNERED, PASSABLE, CLEAR, LIGHTER = 0.1, 0.3, 0.9, 4.0
 MOST_HEAVIER = 1e9
 # What friction holds must have come to rest within this share of the way that breaks it loose.
@@ -279,7 +282,8 @@ class _Search:
     def _weigh(self, reach: float) -> None:
         """How heavy the next step takes bodies for, by how much of the last one may be gone."""
         before = self._heavier
-        if reach < (PASSABLE if before > 0.0 else CORNERED):
+        is_cut = reach < (PASSABLE if before > 0.0 else CORNERED)
+        if is_cut and self._objective.relative_gap(self._positions) < ALL_BUT_TOUCHING:
             self._heavier = min(max(1.0, before) / max(reach, 1.0 / MOST_HEAVIER), MOST_HEAVIER)
         elif reach >= CLEAR:
             self._heavier = before / LIGHTER if before > LIGHTER else 0.0
