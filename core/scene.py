@@ -22,6 +22,7 @@ from .contact_settings import (
 )
 from .embedding import Embedding
 from .errors import SceneError
+from .forces import Force
 from .materials import Material, StableNeoHookean
 from .materials.material import PARAMETERS
 from .schema import IF_THERE
@@ -276,6 +277,7 @@ class Scene:
         contact: how bodies touch each other and meshes; None lets bodies pass through each other,
             and stands for ``Contact()`` where there is a mesh to land on.
         attachments: of bodies to each other and to meshes.
+        forces: energies of the author's own; no file can hold them.
     """
 
     bodies: list[SoftBody]
@@ -284,6 +286,7 @@ class Scene:
     colliders: list[Sphere | Collider] = field(default_factory=list)
     contact: Contact | None = None
     attachments: list[Attachment] = field(default_factory=list)
+    forces: list[Force] = field(default_factory=list, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         if not self.bodies:
@@ -291,6 +294,9 @@ class Scene:
         self.gravity = checks.vector(self.gravity, "Gravity")
         if self.contact is None and self.meshes:
             self.contact = Contact()
+        for force in self.forces:
+            if not isinstance(force, Force):
+                raise SceneError(f"{force!r} is no force: it has no method potential(system).")
         for attachment in self.attachments:
             self._check_attachment(attachment)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
 from .embedding import Embedding
-from .errors import DamageError, JobError
+from .errors import DamageError, JobError, SceneError
 from .files import read_arrays, read_json, write_arrays, write_json
 from .materials import MODELS
 from .scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
@@ -49,7 +49,15 @@ _TYPES: dict[str, type] = {
 
 
 def save_scene(json_path: Path, scene: Scene, more: Mapping[str, object]) -> None:
-    """Writes ``scene``, and ``more`` of it, to a JSON file, its arrays to the .npz beside that."""
+    """Writes ``scene``, and ``more`` of it, to a JSON file, its arrays to the .npz beside that.
+
+    Raises:
+        SceneError: when it has forces of its own.
+    """
+    if scene.forces:
+        raise SceneError(
+            "No file can hold the scene's own forces; simulate it in the script that makes them."
+        )
     arrays: Arrays = {}
     encoded = encode(scene, "scene", arrays)
     # The JSON comes last: a folder that has it has all of it.
@@ -113,8 +121,10 @@ def decode(value: Any, arrays: Arrays) -> Any:
 
 def _is_written(member: Field[Any], value: Any) -> bool:
     """Of what newer versions know, only what is there: an older scene keeps its digest."""
-    is_left_out = member.metadata.get(IF_THERE, False) and getattr(value, member.name) is None
-    return member.init and not is_left_out
+    if not member.init or not member.metadata.get(IF_THERE, False):
+        return member.init
+    content = getattr(value, member.name)
+    return not (content is None or (isinstance(content, list) and not content))
 
 
 def _reason(error: Exception) -> str:

@@ -11,8 +11,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-#: In the metadata of a dataclass's member: one that is not written where it is None, so that what
-#: was written before there was such a member is what is written now.
+#: In the metadata of a dataclass's member: one that is not written where it is None or an empty
+#: list, so that what was written before there was such a member is what is written now.
 IF_THERE = "if_there"
 
 # Of what arrays are, by what they are declared to be of.

@@ -168,7 +168,7 @@ class Simulator:
             SceneError: when there are colliders or the ground is bouncy.
         """
         began = time.perf_counter()
-        # Another system: an explicit integrator wants its materials as they are.
+        # Another system: what is unfolded is softened on the way.
         system = System(self.scene, self.system.device, self.system.dtype)
         with self._threads():
             self.state = Unfolding(system).settled(partial(settle, system), self.state)

@@ -184,6 +184,7 @@ class Energies:
     elastic: float
     gravity: float
     ground: float
+    forces: float = 0.0
 
     @staticmethod
     def of_all(energies: Sequence[Energies]) -> Energies:
@@ -193,8 +194,9 @@ class Energies:
             elastic=sum(part.elastic for part in energies),
             gravity=sum(part.gravity for part in energies),
             ground=sum(part.ground for part in energies),
+            forces=sum(part.forces for part in energies),
         )
 
     @property
     def total(self) -> float:
-        return self.kinetic + self.elastic + self.gravity + self.ground
+        return self.kinetic + self.elastic + self.gravity + self.ground + self.forces

@@ -54,7 +54,10 @@ class System:
             self.damping = self._tensor(self._repeat(rates))
         self.moving_pins = self._moving_pins()
         self.elasticities: list[Elasticity] = []
-        self._solids: list[tuple[Elasticity, list[int]]] = []
+        #: The same for implicit steps, in which models stand that have no energy where a tet is
+        #: flat.
+        self.solved_elasticities: list[Elasticity] = []
+        self._solids: list[list[int]] = []
         #: Bodies whose Poisson's ratio is limited.
         self.softened: tuple[int, ...] = ()
         #: What resists the rates of deformations.
@@ -66,6 +69,7 @@ class System:
         # Falling by a hundredth of an edge: below this, differences of energy mean nothing.
         fall = float(np.linalg.norm(scene.gravity)) * 0.01 * self.shortest_edge()
         self.smallest_energy = float(mass.sum()) * fall
+        #: What explicit steps take besides viscosity and obstacles.
         self.potentials: list[Potential] = [*self.elasticities, self.gravity]
         self._measured: tuple[State, Energies] | None = None
         self._ratios: tuple[Tensor, list[Tensor]] | None = None
@@ -73,6 +77,9 @@ class System:
         self.friction = 0.0 if scene.ground is None else scene.ground.friction
         self.obstacles = Obstacles(scene, self.meshes, self.inverse_mass)
         self.ground_barrier = self.obstacles.barrier
+        #: Those that the scene brings along, made last, since they may ask for all the others.
+        self.forces: list[Potential] = [force.potential(self) for force in scene.forces]
+        self.potentials += self.forces
 
     @property
     def names(self) -> str:
@@ -116,7 +123,7 @@ class System:
         return State(positions, velocities, 0, substeps)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        """Adds the gradient of elasticity and gravity, (3, N) in newtons, to ``out``."""
+        """Adds the gradient of elasticity, gravity and forces, (3, N) in newtons, to ``out``."""
         for potential in self.potentials:
             potential.add_gradient(positions, out)
 
@@ -143,10 +150,13 @@ class System:
         if bodies == self.softened:
             return
         self.softened, self._measured = bodies, None
-        for elasticity, members in self._solids:
+        for members, *parts in zip(
+            self._solids, self.elasticities, self.solved_elasticities, strict=True
+        ):
             counts = [len(self.meshes[index].tets) for index in members]
             soft = np.repeat([index in bodies for index in members], counts)
-            elasticity.limit_poisson(torch.as_tensor(soft, device=self.device), highest)
+            for part in dict.fromkeys(parts):
+                part.limit_poisson(torch.as_tensor(soft, device=self.device), highest)
 
     @property
     def has_obstacles(self) -> bool:
@@ -174,6 +184,7 @@ class System:
             elastic=elastic,
             gravity=float(self.gravity.energy(state.positions)),
             ground=0.0 if ground is None else float(ground.energy(state.positions)),
+            forces=sum(float(part.energy(state.positions)) for part in self.forces),
         )
 
     def minimum_volume_ratio(self, positions: Tensor) -> float:
@@ -236,7 +247,8 @@ class System:
         for indices in models.values():
             elasticity = self._elasticity(indices)
             self.elasticities.append(elasticity)
-            self._solids.append((elasticity, indices))
+            self.solved_elasticities.append(elasticity.unlimited())
+            self._solids.append(indices)
             bodies = [self.bodies[index] for index in indices]
             if any(body.stiffness_damping or body.viscosity for body in bodies):
                 self.viscosities.append(self._viscosity(elasticity, indices))

@@ -11,6 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..linear_solvers.block_matrix import BlockMatrix
+from ..linear_solvers.couplings import Couplings
+from ..potentials.potential import Potential, TimeStep
 from ..scene import Scene
 from ..tet_mesh import TetMesh
 from .barrier import ContactBarrier
@@ -31,8 +34,15 @@ from .topology import Points, Values
 NARROW = 1.05
 
 
-class MeshContact:
+# Below this share of the smaller one's diagonal a second, a pair sticks: three times what the
+# ground lets slip, since a search cannot bend its steps along surfaces.
+SLIP_RATE = 3e-4
+
+
+class MeshContact(Potential):
     """Barrier and friction at work on the positions of all bodies, (3, N) in metres.
+
+    Both are one energy, since what they add to a Hessian is pulled back to tets in one product.
 
     Colliders are where ``colliders`` says, (C, 3) in metres. Energies are defined on the straight
     way that was swept last.
@@ -42,6 +52,8 @@ class MeshContact:
         meshes: those of its bodies.
         mean_mass: of the vertices, in kg.
     """
+
+    is_stiff = True
 
     def __init__(self, scene: Scene, meshes: list[TetMesh], mean_mass: float) -> None:
         contact = scene.contact
@@ -154,6 +166,9 @@ class MeshContact:
         self.colliders = self.surface.colliders_at(0, 0.0) if colliders is None else colliders
         self.limited_steps = 0
 
+    def begin_time_step(self, step: TimeStep) -> None:
+        self.begin_step(step.start, SLIP_RATE * step.of_friction * self.sizes)
+
     def begin_step(
         self, start: Tensor, slips: float | Values, lagged: Tensor | None = None
     ) -> None:
@@ -169,7 +184,7 @@ class MeshContact:
         self.stay(around)
         if self._friction is not None:
             self._friction.begin_step(self.points(start), self.slips)
-            self.lag(around)
+            self.update_lagged(around)
 
     @property
     def adapts(self) -> bool:
@@ -192,7 +207,7 @@ class MeshContact:
         points = self._stencils.points
         self.barrier.stiffness = self._adaptive.begin_step(points, step, forces, own)
 
-    def adapt(self, positions: Tensor) -> bool:
+    def after_iteration(self, positions: Tensor) -> bool:
         """Makes the barrier stiffer where surfaces get too close; whether it did."""
         if self._adaptive is None:
             return False
@@ -202,19 +217,18 @@ class MeshContact:
             self.barrier.stiffness = stiffness
         return stiffness != before
 
-    def lag(self, positions: Tensor) -> tuple[float, float]:
-        """Takes the normal forces of friction from (3, N) positions, as often as is allowed.
-
-        Returns:
-            By how much they changed, and their sum, in newtons.
-        """
-        if self._friction is None or self._updates_left <= 0:
+    def update_lagged(
+        self, positions: Tensor, share: float = 1.0, settled: bool = True
+    ) -> tuple[float, float]:
+        """Takes the normal forces of friction from (3, N) positions, wholly and as often as is
+        allowed, once the search has settled."""
+        if self._friction is None or self._updates_left <= 0 or not settled:
             return 0.0, 0.0
         self._updates_left -= 1
         self._look(positions)
         return self._friction.lag(self._stencils)
 
-    def creep(self, before: Tensor, after: Tensor) -> float:
+    def stick_drift(self, before: Tensor, after: Tensor) -> float:
         """How far pairs that stuck have moved between two places, at most, in slips."""
         if self._friction is None:
             return 0.0
@@ -237,6 +251,16 @@ class MeshContact:
         if self._friction is not None:
             gradient = gradient + self._friction.gradient(self._stencils.points)
         out += torch.as_tensor(self.surface.pull_back(gradient)).to(out)
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        surface, pattern = self.surface, matrix.pattern
+        hessian, unknown_of = self.hessian(positions, projected), pattern.unknown_of
+        if surface.selected is not None:
+            unknown_of = np.full(len(surface.object_of), -1)
+            unknown_of[: surface.body_count] = pattern.unknown_of[surface.selected]
+        else:
+            hessian = surface.pull_back_matrix(hessian)
+        matrix.couple(Couplings.of(hessian, unknown_of, pattern.size, matrix.dtype))
 
     def hessian(self, positions: Tensor, projected: bool) -> Any:
         """(3V, 3V) sparse over the vertices of the surface, in N/m, always positive semi-definite:

@@ -47,9 +47,10 @@ class Automatic(Integrator):
 
     def stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
         scene, obstacles = system.scene, system.obstacles
+        is_stiff = scene.attachments or any(part.is_stiff for part in system.forces)
         if obstacles.need_explicit_steps and not scene.couples_bodies:
             return SymplecticEuler().stepper(system, frame_time, substeps)
-        if obstacles.need_explicit_steps or scene.attachments:
+        if obstacles.need_explicit_steps or is_stiff:
             return ImplicitEuler().stepper(system, frame_time, substeps)
         free = self._free_stepper(system, frame_time, substeps)
         if scene.contact is None and (substeps is not None or not _is_explicit(free)):
@@ -95,7 +96,7 @@ class AutomaticStepper(Stepper):
     @cached_property
     def implicit(self) -> ImplicitStepper:
         """What takes the frames that the other cannot."""
-        # Made when it is needed: some models differ once it is there.
+        # Made when it is needed, which many a scene never does.
         return ImplicitEuler().stepper(self._system, self._frame_time, self._asked)
 
     @property

@@ -44,7 +44,7 @@ class EnergyRounding:
         """By which a frame of ``substeps`` that ends at (3, N) ``positions`` may seem to gain."""
         farthest = float(positions.abs().max())
         coordinate = self._eps * farthest
-        terms = energies.kinetic + abs(energies.elastic) + energies.ground
+        terms = energies.kinetic + abs(energies.elastic) + energies.ground + abs(energies.forces)
         known = self._eps * (terms + self._cancelled) + coordinate * (self._weight + self._strained)
         moved = substeps * self._stiffness * coordinate * coordinate
         total = MARGIN * (known + moved)

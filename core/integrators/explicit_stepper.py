@@ -119,9 +119,15 @@ class ExplicitStepper(Stepper):
 def refuse_contact(system: System, label: str) -> None:
     """
     Raises:
-        SceneError: when surfaces are to touch or bodies to hold each other: their forces are far
-            too stiff for steps that solve nothing.
+        SceneError: when surfaces are to touch, bodies to hold each other, or a force of the scene
+            says so: they are far too stiff for steps that solve nothing.
     """
+    stiff = next((part for part in system.forces if part.is_stiff), None)
+    if stiff is not None:
+        raise SceneError(
+            f"{system.names}: {type(stiff).__name__} is too stiff for {label}; choose Automatic or "
+            "an implicit integrator."
+        )
     if system.scene.couples_bodies:
         what = "attach bodies" if system.scene.contact is None else "let surfaces touch each other"
         raise SceneError(

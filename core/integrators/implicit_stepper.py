@@ -205,7 +205,8 @@ class ImplicitStepper(Stepper):
         """The best of three: coasting, falling, staying."""
         objective, system = self._objective, self._system
         staying = torch.where(system.free, start, inertial)
-        guesses = [objective.guess(start, inertial), objective.guess(start, falling), staying]
+        coasting, fallen = (objective.paths.initial_guess(start, to) for to in (inertial, falling))
+        guesses = [coasting, fallen, staying]
         # Whatever touches makes itself felt on the way to the guess.
         energies = [objective.energy_apart(guess) for guess in guesses]
         finite = [math.inf if math.isnan(energy) else energy for energy in energies]

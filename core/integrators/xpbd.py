@@ -60,11 +60,14 @@ class _XPBDSubstep(Substep):
         ]
         super().__init__(system, step)
         self._start = torch.zeros_like(self.positions)
+        # Of the scene's own forces.
+        self._pull = torch.zeros_like(self.positions)
 
     def set_step(self, step: float) -> None:
         super().set_step(step)
         impulse_times = self._impulse_times
         self._fall = impulse_times * self._system.free_acceleration
+        self._kick = impulse_times * self._system.inverse_mass
         for constraints in self._constraints:
             constraints.set_step(step * impulse_times)
 
@@ -76,6 +79,11 @@ class _XPBDSubstep(Substep):
             system.add_gradient(positions, self._gradient)
         self._start.copy_(positions)
         velocities.mul_(self._retention).add_(self._fall)
+        if system.forces:
+            self._pull.zero_()
+            for force in system.forces:
+                force.add_gradient(positions, self._pull)
+            velocities.sub_(self._pull.mul_(self._kick))
         positions.add_(velocities, alpha=self.step)
         for constraints in self._constraints:
             constraints.relax(positions)

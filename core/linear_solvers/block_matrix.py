@@ -134,14 +134,23 @@ class BlockMatrix:
         self._no_couplings = Couplings.none(pattern.size, self.dtype)
         self.couplings = self._no_couplings
 
-    def set_diagonal(self, values: Tensor) -> None:
-        """Makes this the diagonal matrix of (n,) values, one an unknown vertex."""
+    def clear(self) -> None:
+        """Makes this the matrix of zeros."""
         self.values.zero_()
-        self.values[self.pattern.diagonal, ::4] = values[:, None]
-
-    def uncouple(self) -> None:
-        """Leaves the blocks of the pattern alone."""
         self.couplings = self._no_couplings
+
+    def copied(self) -> tuple[Tensor, Couplings]:
+        """What it holds, for ``restore``."""
+        return self.values.clone(), self.couplings
+
+    def restore(self, content: tuple[Tensor, Couplings]) -> None:
+        """Makes this what it was when ``copied`` was called."""
+        values, self.couplings = content
+        self.values.copy_(values)
+
+    def add_diagonal(self, values: Tensor) -> None:
+        """Adds (n,) values, one an unknown vertex, to the diagonal."""
+        self.values[self.pattern.diagonal, ::4] += values[:, None]
 
     def couple(self, couplings: Couplings) -> None:
         """Adds blocks that may lie outside the pattern."""

@@ -133,7 +133,7 @@ class Leader:
             gradient = gradient + objective.gradient_apart(positions + led)
             gradient = gradient - objective.gradient_apart(positions)
         direction = self._newton.step_against(positions, gradient * objective.system.free)
-        after = objective.path(positions, direction)(1.0)
+        after = objective.paths.curve(positions, direction)(1.0)
         way = torch.where(self._pinned, self._goal - positions, (after - positions) / scale)
         return self._move(positions, way, self._colliders - contact.colliders)
 
@@ -148,7 +148,7 @@ class Leader:
             moved = np.where(aside != 0.0, self._colliders, moved)
         share = min(
             contact.sweep(positions, after, moved, self._room(positions)),
-            self._objective.max_step(positions, scale * way),
+            self._objective.paths.max_step(positions, scale * way),
         )
         contact.limited_steps += share < 1.0
         if share < 1.0:

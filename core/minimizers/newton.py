@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from ..linear_solvers.linear_solver import LinearSolver
-from .incremental_potential import IncrementalPotential, Way
+from .incremental_potential import IncrementalPotential
 from .minimum import CONVERGED, Minimum
+from .search_path import SearchPath
 
 # Share of the decrease that the gradient promises which a step has to bring (Armijo).
 DECREASE = 1e-4
@@ -190,22 +191,22 @@ class _Search:
         if self._move == 0.0 and self._is_lost:
             self._move = math.inf
             return self._try_another_hessian()
-        way = objective.way(before, direction, gradient, self._is_eager)
+        path = objective.paths.find(before, direction, gradient, self._is_eager)
         is_whole = self._heavier == 0.0
         within = is_whole and self._move <= self._tolerance
-        fraction = self._search_line(way)
+        fraction = self._search_line(path)
         if fraction == 0.0 and not within:
             return self._try_another_hessian()
         self._iterations += 1
         self._is_stuck, self._is_eager = False, fraction >= 1.0
-        if objective.adapt(self._positions):
+        if objective.after_iteration(self._positions):
             self._evaluate()
         self._plan(fraction, self._move <= FAST * previous)
-        self._weigh(way.reach)
+        self._weigh(path.collision_free_fraction)
         self._watch()
         if not is_whole or not (within or fraction >= 1.0) or not self._arrived():
             return ""
-        still = objective.creep(before, self._positions) <= self._still
+        still = objective.stick_drift(before, self._positions) <= self._still
         if not still or self._is_opening:
             self._keeps_hessian = False
             return ""
@@ -225,7 +226,7 @@ class _Search:
         if self._lags:
             touches = self._objective.contact is not None
             settled = self._move <= SETTLING * self._tolerance
-            change = self._objective.lag(self._positions, settled, self._lag_share)
+            change = self._objective.update_lagged(self._positions, settled, self._lag_share)
             self._lag_share = DAMPED if change > CYCLING * self._changed else 1.0
             self._changed = change
             near = self._move <= (SETTLED if touches else LAG_NEAR) * self._tolerance
@@ -305,12 +306,12 @@ class _Search:
         """By how much the energy may be off."""
         return ROUNDING * torch.finfo(self._positions.dtype).eps * self._size
 
-    def _search_line(self, way: Way) -> float:
-        """Moves along a way to where the energy is low enough; returns how far, 0 for nowhere."""
-        start, fraction = self._energy, way.limit
+    def _search_line(self, path: SearchPath) -> float:
+        """Moves along a path to where the energy is low enough; returns how far, 0 for nowhere."""
+        start, fraction = self._energy, path.max_step_size
         for _ in range(HALVINGS):
-            self._try(way, fraction)
-            if self._is_lower(fraction * way.slope):
+            self._try(path, fraction)
+            if self._is_lower(fraction * path.slope):
                 break
             fraction *= 0.5
         else:
@@ -318,10 +319,10 @@ class _Search:
         self._accept()
         while (
             fraction >= 1.0
-            and 2.0 * fraction <= way.longest
-            and start - self._energy > max(-STRAIGHT * fraction * way.slope, self._slack)
+            and 2.0 * fraction <= path.max_extended_step_size
+            and start - self._energy > max(-STRAIGHT * fraction * path.slope, self._slack)
         ):
-            self._try(way, 2.0 * fraction)
+            self._try(path, 2.0 * fraction)
             if not self._tried_energy < self._energy:
                 break
             fraction *= 2.0
@@ -345,8 +346,8 @@ class _Search:
         change_at_end = float((self._tried_gradient * (self._tried - self._positions)).sum())
         return change_at_end <= -UPHILL * promised
 
-    def _try(self, way: Way, fraction: float) -> None:
-        self._tried, self._tried_gradient = way.at(fraction), None
+    def _try(self, path: SearchPath, fraction: float) -> None:
+        self._tried, self._tried_gradient = path.at(fraction), None
         self._tried_energy, self._tried_size = self._objective.energy(self._tried)
 
     def _accept(self) -> None:

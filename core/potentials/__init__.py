@@ -5,8 +5,9 @@ from .elasticity import Elasticity
 from .gravity import Gravity
 from .ground_barrier import GroundBarrier
 from .ground_friction import GroundFriction
+from .inertia import Inertia
 from .linear_elasticity import LinearElasticity
-from .potential import Potential
+from .potential import Potential, TimeStep
 from .viscosity import Viscosity
 
 __all__ = [
@@ -14,7 +15,9 @@ __all__ = [
     "Gravity",
     "GroundBarrier",
     "GroundFriction",
+    "Inertia",
     "LinearElasticity",
     "Potential",
+    "TimeStep",
     "Viscosity",
 ]

@@ -16,26 +16,30 @@ from ..attached_vertices import attached_vertices
 from ..contact_settings import Attachment
 from ..embedding import Embedding, embed
 from ..errors import SceneError
+from ..linear_solvers.block_matrix import BlockMatrix, BlockPattern
+from ..linear_solvers.couplings import Couplings
 from ..scene import Scene, SoftBody
 from ..start_shape import start_positions, tet_mesh_of
+from .potential import Potential
 
 # How much stiffer a joint is than the tets around it: it gives by less than a hundredth of what
 # the bodies do, and the condition of the system grows a few times.
 FIRMNESS = 25.0
 
 
-class Attachments:
+class Attachments(Potential):
     """Σ ½ k |x_a − Σ_j w_j x_j|²: vertices a keep their places among the vertices j of others.
 
     The weights of a place sum to one and reproduce where the vertex starts. So there is no force
-    at the start, and none of them changes momentum or angular momentum. It is no ``Potential``,
-    because it couples vertices that share no tet: its second derivative is ``couplings``.
+    at the start, and none of them changes momentum or angular momentum.
 
     Args:
         offsets: (A, N) matrix from the positions of all vertices to x_a − Σ_j w_j x_j.
         stiffness: (A,) k in N/m.
         like: a tensor on the device and of the precision to work in.
     """
+
+    is_stiff = True
 
     def __init__(
         self, offsets: sparse.csr_array, stiffness: NDArray[np.float64], like: Tensor
@@ -44,6 +48,7 @@ class Attachments:
         self._offsets = _tensor(offsets, like)
         self._sums = _tensor(sparse.csr_array(offsets.T), like)
         self._stiffness = torch.as_tensor(stiffness).to(like)
+        self._coupled: tuple[BlockPattern, Couplings] | None = None
 
     @classmethod
     def of_scene(
@@ -70,13 +75,18 @@ class Attachments:
         return cls(sparse.csr_array(sparse.vstack(rows)), np.concatenate(stiffness), like)
 
     def energy(self, positions: Tensor) -> Tensor:
-        """In joules at (3, N) ``positions``, a tensor of no dimension on their device."""
         offsets = (self._offsets @ positions.T).T
         return 0.5 * (self._stiffness * offsets.square()).sum()
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        """Adds the energy's gradient, (3, N) in newtons, to ``out``."""
         out += (self._sums @ (self._stiffness[:, None] * (self._offsets @ positions.T))).T
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        pattern = matrix.pattern
+        if self._coupled is None or self._coupled[0] is not pattern:
+            blocks = Couplings.of(self.couplings(), pattern.unknown_of, pattern.size, matrix.dtype)
+            self._coupled = pattern, blocks
+        matrix.couple(self._coupled[1])
 
     def couplings(self) -> sparse.csr_array:
         """The energy's second derivative, (3N, 3N) in N/m, the same everywhere.

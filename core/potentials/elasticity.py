@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
@@ -62,15 +63,15 @@ class Elasticity(Potential):
         assert isinstance(material, StretchMaterial)
         return StretchPasses(material, self.tets)
 
-    def keep_volumes(self) -> None:
-        """Takes a model that holds for J > 0 alone as it stands, for those who mind ``max_step``.
-
-        Others get it with a continuation through J = 0.
-        """
+    def unlimited(self) -> Elasticity:
+        """The same tets with a model that holds for J > 0 alone as it stands, for those who mind
+        ``max_step``; others get it with a continuation through J = 0."""
         material = self.material.unlimited()
-        if material.model() != self.material.model():
-            self._set_material(material)
-            self._nominal = None if self._nominal is None else self._nominal.unlimited()
+        if material.model() == self.material.model():
+            return self
+        own = copy(self)
+        own._set_material(material)
+        return own
 
     def limit_poisson(self, limited: Tensor, highest: float) -> None:
         """Takes Poisson's ratio as ``highest`` at most for the (M,) tets that are limited."""
@@ -92,9 +93,8 @@ class Elasticity(Potential):
         return self.passes.energy(positions)
 
     @cached_property
-    def cancelled(self) -> float:
-        """Σ 2μV in joules: about what the terms of the energy at rest add up to before they cancel;
-        the energy is known to the rounding of this."""
+    def cancellation(self) -> float:
+        """Σ 2μV in joules."""
         return 2.0 * float((self.material.mu * self.tets.volumes).sum())
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:

@@ -22,6 +22,8 @@ class GroundBarrier(Potential):
         distances: (S,) d̂ in metres, at which the barrier begins to act.
     """
 
+    is_stiff = True
+
     def __init__(
         self, points: GroundPoints | Tensor, weights: Tensor, height: float, distances: Tensor
     ) -> None:

@@ -8,7 +8,10 @@ from torch import Tensor
 
 from ..linear_solvers.block_matrix import BlockMatrix
 from .ground_barrier import GroundBarrier
-from .potential import Potential
+from .potential import Potential, TimeStep
+
+# Below this share of its body's diagonal a second, a vertex sticks.
+SLIP_RATE = 1e-4
 
 
 class GroundFriction(Potential):
@@ -24,15 +27,30 @@ class GroundFriction(Potential):
     Args:
         barrier: whose force is the normal force.
         coefficient: μ.
+        sizes: (S,) diagonals of the bodies of the points, in metres.
+        is_bounded: whether a projected Hessian holds the bound of ``curvature``, for searches that
+            do not bend to where points stick.
     """
 
-    def __init__(self, barrier: GroundBarrier, coefficient: float) -> None:
+    is_stiff = True
+
+    def __init__(
+        self,
+        barrier: GroundBarrier,
+        coefficient: float,
+        sizes: Tensor,
+        is_bounded: bool = True,
+    ) -> None:
         self._barrier, self._coefficient = barrier, coefficient
+        self._sizes, self.is_bounded = sizes, is_bounded
         self.points = barrier.points
         self.limit = torch.zeros_like(barrier.weights)
         self._start: Tensor | None = None
         #: (S,) in metres.
         self.slip = torch.ones_like(barrier.weights)
+
+    def begin_time_step(self, step: TimeStep) -> None:
+        self.begin_step(step.start, SLIP_RATE * step.of_friction * self._sizes)
 
     def begin_step(self, positions: Tensor, slip: Tensor) -> None:
         """Measures ways and takes normal forces from (3, N) ``positions``.
@@ -40,14 +58,11 @@ class GroundFriction(Potential):
         Below (S,) ``slip`` metres a point sticks.
         """
         self._start, self.slip = self.points.gather(positions[:2]), slip
-        self.lag(positions)
+        self.update_lagged(positions)
 
-    def lag(self, positions: Tensor, share: float = 1.0) -> tuple[float, float]:
-        """Takes the normal forces from (3, N) ``positions``, or goes a share of the way to them.
-
-        Returns:
-            By how much they have changed, added up, and their sum, in newtons.
-        """
+    def update_lagged(
+        self, positions: Tensor, share: float = 1.0, settled: bool = True
+    ) -> tuple[float, float]:
         limit = self._coefficient * self._barrier.normal_force(positions)
         change = limit - self.limit
         self.limit = self.limit + share * change
@@ -63,7 +78,7 @@ class GroundFriction(Potential):
         """(2, S) horizontal displacement since the start of the step, in metres."""
         return self.points.gather(positions[:2]) - self.begun
 
-    def creep(self, before: Tensor, after: Tensor) -> float:
+    def stick_drift(self, before: Tensor, after: Tensor) -> float:
         """How far points that stuck at (3, N) ``before`` have moved since, at most, in slips.
 
         One slip is enough to break loose: what looks like rest to a tolerance may not be it.
@@ -103,8 +118,7 @@ class GroundFriction(Potential):
         return curvature
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        """Projected, it is the bound of ``curvature``."""
-        curvature = self.curvature(self.way(positions), projected)
+        curvature = self.curvature(self.way(positions), projected and self.is_bounded)
         blocks = curvature.new_zeros(len(self.points), 3, 3)
         blocks[:, :2, :2] = curvature.permute(2, 0, 1)
         self.points.add_blocks(blocks.view(-1, 9), matrix)

@@ -44,10 +44,6 @@ class GroundPoints(ABC):
     def add_blocks(self, blocks: Tensor, matrix: BlockMatrix) -> None:
         """Adds (S, 9) second derivatives by the positions of the points."""
 
-    @abstractmethod
-    def changed_blocks(self, pattern: BlockPattern) -> Tensor:
-        """Which blocks of a pattern ``add_blocks`` changes."""
-
 
 class GroundVertices(GroundPoints):
     """Vertices that are points themselves.
@@ -73,9 +69,6 @@ class GroundVertices(GroundPoints):
 
     def add_blocks(self, blocks: Tensor, matrix: BlockMatrix) -> None:
         matrix.add_diagonal_blocks(self.vertices, blocks)
-
-    def changed_blocks(self, pattern: BlockPattern) -> Tensor:
-        return pattern.diagonal_of[self.vertices]
 
 
 class EmbeddedPoints(GroundPoints):
@@ -144,15 +137,9 @@ class EmbeddedPoints(GroundPoints):
             elements = blocks.new_zeros(len(self), len(CORNER_PAIRS), 9)
             matrix.add_elements(where, elements.index_copy_(0, some, products))
 
-    def changed_blocks(self, pattern: BlockPattern) -> Tensor:
-        self._map(pattern)
-        return self._changed
-
     def _map(self, pattern: BlockPattern) -> ElementMap:
         if self._located is None or self._located[0] is not pattern:
             self._located = pattern, pattern.locate(self.corners.cpu().numpy())
-            changed = np.flatnonzero(np.diff(self._located[1].starts))
-            self._changed = _on(changed, self.corners)
         return self._located[1]
 
 

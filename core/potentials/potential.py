@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -11,8 +13,52 @@ from torch import Tensor
 from ..linear_solvers.block_matrix import BlockMatrix
 
 
+@dataclass(frozen=True)
+class TimeStep:
+    """An implicit time step that begins.
+
+    Args:
+        start: (3, N) where vertices are, in metres.
+        predicted: (3, N) x̃, where they would end without forces.
+        seconds: of the step, from velocities to positions.
+        impulse_time: the seconds that forces over mass change velocities over, a number or (N,).
+        before: (3, N) where the step before started, for second-order differences in time.
+        is_static: whether the step seeks an equilibrium: nothing has a velocity.
+        stick_seconds: friction lets slip as much as in a step of so many seconds.
+    """
+
+    start: Tensor
+    predicted: Tensor
+    seconds: float
+    impulse_time: Tensor | float
+    before: Tensor | None = None
+    is_static: bool = False
+    stick_seconds: float | None = None
+
+    @property
+    def of_friction(self) -> float:
+        """The seconds in which what sticks may slip."""
+        return self.seconds if self.stick_seconds is None else self.stick_seconds
+
+
 class Potential(ABC):
-    """An energy that depends on the positions of all vertices, (3, N), in metres."""
+    """An energy that depends on the positions of all vertices, (3, N), in metres.
+
+    Explicit steps take its gradient. An implicit step begins it, evaluates it along the search for
+    the minimum of the sum of all, and asks after each iteration what has to change.
+    """
+
+    #: Whether it is too stiff for explicit steps, and changes too fast for a Hessian of it to serve
+    #: twice: barriers, friction, attachments.
+    is_stiff: ClassVar[bool] = False
+
+    @property
+    def cancellation(self) -> float:
+        """About what its terms add up to before they cancel, in joules: rounding goes with this."""
+        return 0.0
+
+    def begin_time_step(self, step: TimeStep) -> None:  # noqa: B027 (most have nothing to take)
+        """Takes from the start of an implicit step what holds all through it."""
 
     @abstractmethod
     def energy(self, positions: Tensor) -> Tensor:
@@ -24,11 +70,37 @@ class Potential(ABC):
 
     @abstractmethod
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        """Adds the energy's second derivative, projected to be positive semi-definite, in N/m."""
+        """Adds the energy's second derivative, in N/m.
+
+        Args:
+            projected: whether it has to be positive semi-definite.
+        """
 
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
         """The share, at most 1, of a step ``direction`` (3, N) along which the energy is finite."""
         return 1.0
+
+    def update_lagged(
+        self, positions: Tensor, share: float = 1.0, settled: bool = True
+    ) -> tuple[float, float]:
+        """Takes the forces that lag behind, such as the normal forces of friction, from positions.
+
+        Args:
+            share: of the way to them to go.
+            settled: whether the search has come so near that surfaces are where they will be.
+
+        Returns:
+            By how much they have changed, added up, and their sum, in newtons.
+        """
+        return 0.0, 0.0
+
+    def stick_drift(self, before: Tensor, after: Tensor) -> float:
+        """How far what stuck at (3, N) ``before`` has moved since, over what breaks it loose."""
+        return 0.0
+
+    def after_iteration(self, positions: Tensor) -> bool:
+        """Adapts itself to (3, N) ``positions`` of a search; whether the energy is another now."""
+        return False
 
     def gradient(self, positions: Tensor) -> Tensor:
         """(3, N) gradient of the energy in newtons."""

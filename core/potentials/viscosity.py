@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -10,7 +12,7 @@ from ..compiled import is_compiled
 from ..linear_solvers.block_matrix import BlockMatrix
 from .fused_green_strain import FusedGreenStrain
 from .green_strain_passes import GreenStrainPasses
-from .potential import Potential
+from .potential import Potential, TimeStep
 from .tets import Tets
 
 
@@ -39,12 +41,22 @@ class Viscosity(Potential):
         self._strains: FusedGreenStrain | GreenStrainPasses = (
             FusedGreenStrain(tets) if on_cpu else GreenStrainPasses(tets)
         )
-        self._span = 1.0
+        # What takes for ever meets no resistance.
+        self._span = math.inf
         self._before = shear.new_zeros(6, len(shear))
 
     def add_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         """Adds what (3, N) velocities pull against, in newtons, to ``out``."""
         self._strains.add_viscous_forces(positions, velocities, self._shear, self._bulk, out)
+
+    def begin_time_step(self, step: TimeStep) -> None:
+        if step.is_static:
+            self._span = math.inf
+            return
+        past = [(1.0, step.start)]
+        if step.before is not None:
+            past = [(4.0 / 3.0, step.start), (-1.0 / 3.0, step.before)]
+        self.begin_step(step.seconds, past)
 
     def begin_step(self, span: float, past: list[tuple[float, Tensor]]) -> None:
         """Begins an implicit step.
@@ -60,16 +72,22 @@ class Viscosity(Potential):
         )
 
     def energy(self, positions: Tensor) -> Tensor:
+        if self._span == math.inf:
+            return positions.new_zeros(())
         change = self._strains.strain(positions).sub_(self._before)
         work = change * self._stress(change)
         density = 0.5 * work[:3].sum(0) + work[3:].sum(0)
         return torch.dot(density, self._tets.volumes) / self._span
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        if self._span == math.inf:
+            return
         self._strains.add_forces(positions, self._step_stress(positions), out)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         """Projected, it leaves out what turns the stress: the rest is positive semi-definite."""
+        if self._span == math.inf:
+            return
         stress = self._step_stress(positions)
         if projected:
             stress.zero_()

@@ -76,6 +76,8 @@ class VolumeFloor(Potential):
         left: (N,) vertices of bodies that begin inside out, which unfold by turning tets.
     """
 
+    is_stiff = True
+
     def __init__(self, elasticities: list[Elasticity], left: Tensor) -> None:
         self._parts = [
             (part, PRESSURE_RATIO * _moduli(part), ~left[part.corners[0].long()])

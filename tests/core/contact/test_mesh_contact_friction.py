@@ -96,15 +96,15 @@ def test_friction_holds_with_the_forces_it_was_given_last_and_as_often_as_allowe
     held = friction_at(contact, positions + aside)
     assert held > 0.0
     assert friction_at(contact, closer + aside) == pytest.approx(held, rel=1e-3)
-    changed, whole = contact.lag(closer)
+    changed, whole = contact.update_lagged(closer)
     assert 0.0 < changed < whole
     grown = friction_at(contact, closer + aside)
     assert grown > 1.02 * held
     # The second time was the last.
-    assert contact.lag(closest) == (0.0, 0.0)
+    assert contact.update_lagged(closest) == (0.0, 0.0)
     assert friction_at(contact, closest + aside) == pytest.approx(grown, rel=1e-3)
     contact.begin_step(positions, SLIP)
-    assert contact.lag(closest)[0] > 0.0
+    assert contact.update_lagged(closest)[0] > 0.0
 
 
 def friction_at(contact: MeshContact, positions: torch.Tensor) -> float:
@@ -117,7 +117,7 @@ def friction_at(contact: MeshContact, positions: torch.Tensor) -> float:
 def test_forces_taken_where_they_were_taken_before_have_not_changed() -> None:
     contact, positions, _ = pyramid(friction=0.5)
     contact.begin_step(positions, SLIP)
-    changed, whole = contact.lag(positions)
+    changed, whole = contact.update_lagged(positions)
     assert changed == 0.0
     assert whole > 0.0
 
@@ -126,24 +126,24 @@ def test_what_stuck_creeps_by_as_many_slips_as_it_moved() -> None:
     contact, positions, levels = pyramid(friction=0.5)
     contact.begin_step(positions, SLIP)
     aside = torch.tensor([[SLIP], [0.0], [0.0]], dtype=torch.float64)
-    assert contact.creep(positions, positions) == 0.0
-    assert contact.creep(positions, positions + 0.25 * aside) == pytest.approx(0.25)
-    assert contact.creep(positions + 0.9 * aside, positions - aside) == pytest.approx(1.9)
+    assert contact.stick_drift(positions, positions) == 0.0
+    assert contact.stick_drift(positions, positions + 0.25 * aside) == pytest.approx(0.25)
+    assert contact.stick_drift(positions + 0.9 * aside, positions - aside) == pytest.approx(1.9)
     # What slid already may move on.
-    assert contact.creep(positions + 1.1 * aside, positions + 6.0 * aside) < 1e-9
+    assert contact.stick_drift(positions + 1.1 * aside, positions + 6.0 * aside) < 1e-9
     one = positions.clone()
     one[:, levels[2]] += 0.5 * aside
     # The farthest counts, whatever slides below.
     slid = one.clone()
     slid[:, levels[0]] += 7.0 * aside
     slid[:, levels[1]] += 7.0 * aside
-    assert contact.creep(positions, one) == pytest.approx(0.5)
-    assert contact.creep(slid, slid + aside) < 1e-9
+    assert contact.stick_drift(positions, one) == pytest.approx(0.5)
+    assert contact.stick_drift(slid, slid + aside) < 1e-9
 
 
 def test_without_friction_nothing_lags_or_creeps() -> None:
     scene = stack("convergent", "boundary", {"friction": 0.0})
     contact, positions = contact_of(scene), rest(scene)
     contact.begin_step(positions, SLIP)
-    assert contact.lag(positions) == (0.0, 0.0)
-    assert contact.creep(positions, positions + 1.0) == 0.0
+    assert contact.update_lagged(positions) == (0.0, 0.0)
+    assert contact.stick_drift(positions, positions + 1.0) == 0.0

@@ -31,7 +31,7 @@ def test_the_convergent_barrier_and_a_chosen_stiffness_stay_as_they_are() -> Non
         contact = contact_of(stack(formulation, "boundary", {}))
         assert not contact.adapts
         assert contact.barrier.stiffness == 1e6
-        assert not contact.adapt(rest(stack(formulation, "boundary", {})))
+        assert not contact.after_iteration(rest(stack(formulation, "boundary", {})))
 
 
 def test_the_convergent_stiffness_lies_between_those_of_the_two_bodies() -> None:
@@ -84,16 +84,16 @@ def test_every_step_begins_with_a_stiffness_of_its_own() -> None:
     for gap in (1e-8, 5e-9, 2e-9):
         close = nearer(positions, gap)
         contact.stay(close)
-        contact.adapt(close)
+        contact.after_iteration(close)
     assert contact.barrier.stiffness == 4.0 * first
     assert started(contact, positions, STEP, pull) == first
     # And it remembers no distance of the step before: closer than that is not closer than before.
     close = nearer(positions, 1e-9)
     contact.stay(close)
-    assert not contact.adapt(close)
+    assert not contact.after_iteration(close)
     closer = nearer(positions, 5e-10)
     contact.stay(closer)
-    assert contact.adapt(closer)
+    assert contact.after_iteration(closer)
 
 
 def test_it_begins_as_stiff_as_balances_all_other_forces_best() -> None:
@@ -149,11 +149,11 @@ def test_it_stiffens_while_surfaces_come_too_close() -> None:
     contact, positions, pull = adaptive()
     first = started(contact, positions, STEP, pull)
     assert first > 0.0
-    assert not contact.adapt(positions)
+    assert not contact.after_iteration(positions)
     stiffened = []
     for gap in (1e-8, 5e-9, 2e-9, 3e-9):
         close = nearer(positions, gap)
         contact.stay(close)
-        stiffened.append(contact.adapt(close))
+        stiffened.append(contact.after_iteration(close))
     assert stiffened == [False, True, True, False]
     assert contact.barrier.stiffness == 4.0 * first

@@ -72,7 +72,7 @@ def implicit_system(
     pattern = BlockPattern(elasticity.corners.cpu().numpy(), order, len(vertices), device)
     matrix = BlockMatrix(pattern, dtype)
     masses = np.concatenate([mesh.lumped_mass(DENSITY) for mesh in meshes])[order]
-    matrix.set_diagonal(torch.tensor(masses / step**2, dtype=dtype, device=device))
+    matrix.add_diagonal(torch.tensor(masses / step**2, dtype=dtype, device=device))
     elasticity.add_hessian(positions, matrix)
     starts = np.cumsum([0, *map(len, groups)]).astype(np.int32)
     return ImplicitSystem(matrix, positions[:, order].T.contiguous(), starts)

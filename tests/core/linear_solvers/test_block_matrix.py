@@ -73,7 +73,7 @@ def test_sums_are_the_same_to_the_last_bit_each_time(elements, matrix, method) -
 
 def test_what_goes_to_vertices_lands_on_their_diagonal_blocks(vertices, matrix) -> None:
     masses = torch.arange(1.0, len(vertices) + 1.0, dtype=torch.float64)
-    matrix.set_diagonal(masses)
+    matrix.add_diagonal(masses)
     chosen = [5, 0, 3]
     blocks = torch.arange(27.0, dtype=torch.float64).view(3, 9)
     matrix.add_diagonal_blocks(torch.as_tensor(vertices[chosen]), blocks)

@@ -151,13 +151,16 @@ def test_blocks_have_the_precision_asked_for(scattered) -> None:
 # In a matrix
 
 
-def test_what_is_coupled_twice_adds_up_until_it_is_uncoupled() -> None:
+def test_what_is_coupled_twice_adds_up_until_the_matrix_is_cleared() -> None:
     system = coupled()
+    content, before = system.matrix.copied(), whole(system)
     once = system.matrix.couplings
     system.matrix.couple(once)
     np.testing.assert_allclose(as_dense(system.matrix.couplings), 2.0 * as_dense(once))
-    system.matrix.uncouple()
-    assert len(system.matrix.couplings) == 0
+    system.matrix.clear()
+    assert len(system.matrix.couplings) == 0 and not system.matrix.values.any()
+    system.matrix.restore(content)
+    np.testing.assert_array_equal(whole(system), before)
 
 
 def test_diagonal_blocks_include_what_is_coupled() -> None:

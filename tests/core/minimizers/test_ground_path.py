@@ -49,7 +49,7 @@ def _direction(speed: float) -> torch.Tensor:
 
 
 def _friction(barrier: GroundBarrier, start: torch.Tensor) -> GroundFriction:
-    friction = GroundFriction(barrier, 0.5)
+    friction = GroundFriction(barrier, 0.5, torch.ones_like(barrier.weights))
     friction.begin_step(start, torch.full_like(barrier.weights, SLIP))
     return friction
 

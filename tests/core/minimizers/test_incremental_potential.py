@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from supple.core import Contact, Ground, Scene, SceneError, SoftBody
 from supple.core.materials import NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
+from supple.core.potentials import GroundFriction
 from supple.core.system import System
 from supple.tests.core.dense import dense
 
@@ -99,7 +101,10 @@ def test_the_projected_hessian_is_positive_definite_where_the_other_is_not(
     assert lowest[0] > 0.0 > lowest[1]
 
 
-def test_what_tets_hold_can_be_kept_while_the_ground_is_taken_anew(objective, positions) -> None:
+def test_what_tets_hold_can_be_kept_while_the_ground_is_taken_anew(system, positions) -> None:
+    touching = replace(system.scene, contact=Contact())
+    objective = IncrementalPotential(System(touching, CPU, torch.float64))
+    objective.begin(positions, positions, STEP)
     ground = objective.system.ground_barrier.vertices
     first = objective.hessian(positions).values.clone()
     moved = positions.clone()
@@ -169,7 +174,7 @@ def test_the_path_is_straight_without_a_ground(make_block) -> None:
     objective = IncrementalPotential(system)
     rest = system.rest_positions()
     direction = _near(torch.zeros_like(rest), 1.0, 55)
-    assert torch.equal(objective.path(rest, direction)(0.25), rest + 0.25 * direction)
+    assert torch.equal(objective.paths.curve(rest, direction)(0.25), rest + 0.25 * direction)
 
 
 def test_the_path_leaves_in_the_direction_of_the_step_and_stays_above_the_ground(
@@ -177,9 +182,9 @@ def test_the_path_leaves_in_the_direction_of_the_step_and_stays_above_the_ground
 ) -> None:
     objective.hessian(positions)
     direction = 1e-4 * _near(torch.zeros_like(positions), 1.0, 56) * objective.system.free
-    path, h = objective.path(positions, direction), 1e-4
+    path, h = objective.paths.curve(positions, direction), 1e-4
     torch.testing.assert_close((path(h) - path(-h)) / (2.0 * h), direction, rtol=1e-4, atol=1e-8)
-    assert float(objective.path(positions, 1e6 * direction)(1.0)[2].min()) > 0.0
+    assert float(objective.paths.curve(positions, 1e6 * direction)(1.0)[2].min()) > 0.0
 
 
 def test_the_normal_forces_of_friction_follow_when_they_are_taken_anew(
@@ -187,8 +192,8 @@ def test_the_normal_forces_of_friction_follow_when_they_are_taken_anew(
 ) -> None:
     pressed = positions.clone()
     pressed[2] *= 0.9
-    assert objective.lag(pressed) > 0.01
-    assert objective.lag(pressed) == 0.0
+    assert objective.update_lagged(pressed) > 0.01
+    assert objective.update_lagged(pressed) == 0.0
 
 
 @pytest.mark.parametrize("step", [STEP, 0.1 * STEP])
@@ -199,8 +204,9 @@ def test_what_sticks_creeps_by_a_share_of_its_size_a_second(make_block, step: fl
     scene = Scene(bodies, ground=Ground(distance=REACH), contact=Contact())
     objective = IncrementalPotential(System(scene, CPU, torch.float64))
     rest = objective.system.rest_positions()
-    ground, contact = objective._friction, objective.contact
-    assert ground is not None and contact is not None
+    contact = objective.contact
+    (ground,) = (part for part in objective.potentials if isinstance(part, GroundFriction))
+    assert contact is not None
     diagonals = torch.tensor(np.repeat(np.sqrt(3.0) * np.array(sizes), 8))
     for begin in (
         lambda: objective.begin(rest, rest, step),
@@ -215,7 +221,7 @@ def test_what_sticks_creeps_by_a_share_of_its_size_a_second(make_block, step: fl
 def test_nothing_lags_without_friction(make_block) -> None:
     scene = Scene([SoftBody(make_block())], ground=Ground(friction=0.0))
     objective = IncrementalPotential(System(scene, CPU, torch.float64))
-    assert objective.lag(objective.system.rest_positions()) == 0.0
+    assert objective.update_lagged(objective.system.rest_positions()) == 0.0
 
 
 def test_a_bouncy_ground_is_refused(make_block) -> None:

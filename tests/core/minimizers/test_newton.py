@@ -14,9 +14,10 @@ from supple.core.linear_solvers.block_matrix import BlockMatrix
 from supple.core.linear_solvers.linear_solver import LinearSolver
 from supple.core.linear_solvers.solution import Solution
 from supple.core.materials import Material, NeoHookean, StableNeoHookean
-from supple.core.minimizers.incremental_potential import IncrementalPotential, Way
+from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.minimizers.minimum import CONVERGED, Minimum
 from supple.core.minimizers.newton import LAG_CHANGE, STILL, Newton
+from supple.core.minimizers.search_path import SearchPath
 from supple.core.state import Effort
 from supple.core.system import System
 
@@ -214,19 +215,19 @@ def test_a_search_that_no_hessian_leads_on_ends_and_says_why(make_block, monkeyp
 
 def test_what_an_indefinite_hessian_answers_is_no_step(make_block, monkeypatch) -> None:
     problem = Problem(make_block, (0.2, 0.2, 3.0), StableNeoHookean(1e6, 0.4), forcing=0.1)
-    solver, way, ends = problem.newton._solver, problem.objective.way, []
+    solver, find, ends = problem.newton._solver, problem.objective.paths.find, []
 
     def solve(*args: Any) -> Solution:
         solution = LinearSolver.solve(solver, *args)
         ends.append(solution.end)
         return solution
 
-    def gone(*args: Any) -> Way:
+    def gone(*args: Any) -> SearchPath:
         assert ends[-1] != "indefinite"
-        return way(*args)
+        return find(*args)
 
     monkeypatch.setattr(solver, "solve", solve)
-    monkeypatch.setattr(problem.objective, "way", gone)
+    monkeypatch.setattr(problem.objective.paths, "find", gone)
     assert problem.minimize(1e-10).converged
     assert "indefinite" in ends
 
@@ -236,7 +237,7 @@ def test_friction_ends_with_the_normal_forces_of_the_minimum(make_block) -> None
     minimum = problem.minimize()
     assert minimum.converged
     held = problem.objective.gradient(minimum.positions)
-    assert problem.objective.lag(minimum.positions) <= LAG_CHANGE
+    assert problem.objective.update_lagged(minimum.positions) <= LAG_CHANGE
     barrier = problem.objective.system.ground_barrier
     pushed = float(barrier.normal_force(minimum.positions).sum())
     assert pushed > 0.0
@@ -247,7 +248,7 @@ def test_normal_forces_of_friction_are_taken_until_the_end_is_near(make_block) -
     problem = Problem(make_block, ground=ROUGH, forcing=0.1)
     minimum = problem.minimize(1e-9)
     assert minimum.converged
-    assert problem.objective.lag(minimum.positions) < 1e-3 * LAG_CHANGE
+    assert problem.objective.update_lagged(minimum.positions) < 1e-3 * LAG_CHANGE
 
 
 def test_normal_forces_that_go_to_and_fro_go_half_of_the_way(make_block, monkeypatch) -> None:
@@ -258,7 +259,7 @@ def test_normal_forces_that_go_to_and_fro_go_half_of_the_way(make_block, monkeyp
         shares.append(share)
         return changes[len(shares) - 1] if len(shares) < len(changes) else 0.0
 
-    monkeypatch.setattr(problem.objective, "lag", lag)
+    monkeypatch.setattr(problem.objective, "update_lagged", lag)
     assert problem.minimize(1e-10).converged
     assert shares[:6] == [1.0, 1.0, 0.5, 1.0, 0.5, 1.0]
 
@@ -274,7 +275,7 @@ def test_it_ends_when_what_sticks_has_come_to_rest_however_loose_the_tolerance(
     assert minimum.converged
     before = problem.minimize(1e-2 * STEP, minimum.iterations - 1).positions
     after = problem.minimize(1e-2 * STEP).positions
-    assert problem.objective.creep(before, after) <= STILL
+    assert problem.objective.stick_drift(before, after) <= STILL
 
 
 def test_pinned_vertices_stay_where_they_are(make_block) -> None:

@@ -33,7 +33,7 @@ def start() -> torch.Tensor:
 
 @pytest.fixture
 def friction(barrier: GroundBarrier, start: torch.Tensor) -> GroundFriction:
-    friction = GroundFriction(barrier, COEFFICIENT)
+    friction = GroundFriction(barrier, COEFFICIENT, torch.ones_like(barrier.weights))
     friction.begin_step(start, torch.full_like(barrier.weights, SLIP))
     return friction
 
@@ -162,7 +162,7 @@ def test_normal_forces_may_go_a_share_of_the_way(friction, barrier, start) -> No
     lower = start.clone()
     lower[2] *= 0.5
     before, target = friction.limit, COEFFICIENT * barrier.normal_force(lower)
-    changed, whole = friction.lag(lower, 0.25)
+    changed, whole = friction.update_lagged(lower, 0.25)
     assert changed == pytest.approx(float((target - before).abs().sum()))
     assert whole == pytest.approx(float(target.sum()))
     torch.testing.assert_close(friction.limit, 0.75 * before + 0.25 * target)
@@ -170,19 +170,19 @@ def test_normal_forces_may_go_a_share_of_the_way(friction, barrier, start) -> No
 
 def test_creep_is_the_longest_way_in_slips_of_what_stuck(friction, start) -> None:
     before, after = _moved(start, 0.5), _moved(start, 0.9)
-    assert friction.creep(before, after) == pytest.approx(0.4)
+    assert friction.stick_drift(before, after) == pytest.approx(0.4)
     # What slides, and what is not pushed, may go as far as it likes.
-    assert friction.creep(_moved(start, 1.5), _moved(start, 7.0)) == 0.0
+    assert friction.stick_drift(_moved(start, 1.5), _moved(start, 7.0)) == 0.0
     friction.limit = torch.zeros_like(friction.limit)
-    assert friction.creep(before, after) == 0.0
+    assert friction.stick_drift(before, after) == 0.0
 
 
 def test_without_contact_no_normal_force_changes(friction, start) -> None:
     away = start.clone()
     away[2] += 2.0 * REACH
-    changed, whole = friction.lag(away)
+    changed, whole = friction.update_lagged(away)
     assert changed > 0.0 and whole == 0.0
-    assert friction.lag(away) == (0.0, 0.0)
+    assert friction.update_lagged(away) == (0.0, 0.0)
 
 
 def test_the_hessian_of_the_ground_is_the_finite_difference_of_its_gradient(barrier, start) -> None:
@@ -192,5 +192,5 @@ def test_the_hessian_of_the_ground_is_the_finite_difference_of_its_gradient(barr
 
 def _change(friction: GroundFriction, positions: torch.Tensor) -> float:
     """Of the normal forces, as a share of them."""
-    changed, whole = friction.lag(positions)
+    changed, whole = friction.update_lagged(positions)
     return changed / whole
