@@ -277,7 +277,7 @@ class Scene:
         contact: how bodies touch each other and meshes; None lets bodies pass through each other,
             and stands for ``Contact()`` where there is a mesh to land on.
         attachments: of bodies to each other and to meshes.
-        forces: energies of the author's own; no file can hold them.
+        forces: energies beside those, also of the author's own, which no file can hold.
     """
 
     bodies: list[SoftBody]

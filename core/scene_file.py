@@ -52,12 +52,14 @@ def save_scene(json_path: Path, scene: Scene, more: Mapping[str, object]) -> Non
     """Writes ``scene``, and ``more`` of it, to a JSON file, its arrays to the .npz beside that.
 
     Raises:
-        SceneError: when it has forces of its own.
+        SceneError: when it has forces of its author's own.
     """
-    if scene.forces:
-        raise SceneError(
-            "No file can hold the scene's own forces; simulate it in the script that makes them."
-        )
+    for force in scene.forces:
+        if type(force) not in _TYPES.values():
+            raise SceneError(
+                f"No file can hold the force {type(force).__name__}; simulate the scene in the "
+                "script that makes it."
+            )
     arrays: Arrays = {}
     encoded = encode(scene, "scene", arrays)
     # The JSON comes last: a folder that has it has all of it.

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from ..linear_solvers.linear_solver import LinearSolver
 from .incremental_potential import IncrementalPotential
+from .levenberg_marquardt import LevenbergMarquardt
 from .minimum import CONVERGED, Minimum
 from .search_path import SearchPath
 
@@ -47,15 +49,6 @@ OPENING = 1.5
 # Where a change is more than this share of the one before, friction and normal forces turn each
 # other over, and the next ones go this share of the way.
 CYCLING, DAMPED = 0.7, 0.5
-# Surfaces that are closer than so much of the distance from which they push turn on the way of a
-# long step, and meet early on it; short steps take them apart. (Further apart, what cuts steps is
-# met anew, and shorter ones only take longer to get there.)
-ALL_BUT_TOUCHING = 3e-3
-# Where less than the first of these shares may be gone, the next steps take bodies for heavier
-# (Levenberg and Marquardt), and for heavier still until the second may be; from the third on that
-# weight is divided by the last number.
-CORNERED, PASSABLE, CLEAR, LIGHTER = 0.1, 0.3, 0.9, 4.0
-MOST_HEAVIER = 1e9
 # What friction holds must have come to rest within this share of the way that breaks it loose.
 STILL = 0.1
 
@@ -155,8 +148,7 @@ class _Search:
         self._lags, self._is_stuck, self._is_eager = lags, False, False
         # By how much normal forces changed last.
         self._changed, self._lag_share = math.inf, 1.0
-        # By how much steps take bodies for heavier than they are.
-        self._heavier = 0.0
+        self._damping = LevenbergMarquardt()
         # Shares of steps since elasticity was evaluated, and whether it was projected.
         self._gone, self._is_projected = math.inf, True
         # Of where the search is and of its last try, where a line search had to look at them.
@@ -192,7 +184,7 @@ class _Search:
             self._move = math.inf
             return self._try_another_hessian()
         path = objective.paths.find(before, direction, gradient, self._is_eager)
-        is_whole = self._heavier == 0.0
+        is_whole = self._damping.extra_inertia == 0.0
         within = is_whole and self._move <= self._tolerance
         fraction = self._search_line(path)
         if fraction == 0.0 and not within:
@@ -202,7 +194,9 @@ class _Search:
         if objective.after_iteration(self._positions):
             self._evaluate()
         self._plan(fraction, self._move <= FAST * previous)
-        self._weigh(path.collision_free_fraction)
+        relative_gap = partial(objective.relative_gap, self._positions)
+        if self._damping.update(path.collision_free_fraction, relative_gap):
+            self._gone, self._keeps_hessian = math.inf, False
         self._watch()
         if not is_whole or not (within or fraction >= 1.0) or not self._arrived():
             return ""
@@ -268,7 +262,9 @@ class _Search:
     def _take_hessian(self) -> None:
         objective = self._objective
         anew = self._gone > SHORT or self._projects != self._is_projected
-        matrix = objective.hessian(self._positions, self._projects, anew, self._heavier)
+        matrix = objective.hessian(
+            self._positions, self._projects, anew, self._damping.extra_inertia
+        )
         if anew:
             self._gone, self._is_projected = 0.0, self._projects
         self._solver.prepare(matrix, objective.unknowns(self._positions))
@@ -280,21 +276,10 @@ class _Search:
         self._gone += math.inf if self._objective.contact is None else fraction
         self._keeps_hessian = fast and self._move <= NEAR * self._tolerance
 
-    def _weigh(self, reach: float) -> None:
-        """How heavy the next step takes bodies for, by how much of the last one may be gone."""
-        before = self._heavier
-        is_cut = reach < (PASSABLE if before > 0.0 else CORNERED)
-        if is_cut and self._objective.relative_gap(self._positions) < ALL_BUT_TOUCHING:
-            self._heavier = min(max(1.0, before) / max(reach, 1.0 / MOST_HEAVIER), MOST_HEAVIER)
-        elif reach >= CLEAR:
-            self._heavier = before / LIGHTER if before > LIGHTER else 0.0
-        if self._heavier != before:
-            self._gone, self._keeps_hessian = math.inf, False
-
     @property
     def is_free(self) -> bool:
         """Whether it is in no corner, and its last step took nothing apart that all but touches."""
-        return self._heavier == 0.0 and not self._is_opening
+        return self._damping.extra_inertia == 0.0 and not self._is_opening
 
     def _watch(self) -> None:
         """Sees how close surfaces are, and whether the last step took the closest far apart."""
