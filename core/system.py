@@ -79,7 +79,9 @@ class System:
         self.ground_barrier = self.obstacles.barrier
         #: Those that the scene brings along, made last, since they may ask for all the others.
         self.forces: list[Potential] = [force.potential(self) for force in scene.forces]
-        self.potentials += self.forces
+        self.potentials += [part for part in self.forces if not part.is_dissipative]
+        self.dissipative: list[Potential] = [*self.viscosities]
+        self.dissipative += [part for part in self.forces if part.is_dissipative]
 
     @property
     def names(self) -> str:
@@ -128,19 +130,24 @@ class System:
             potential.add_gradient(positions, out)
 
     @property
-    def is_viscous(self) -> bool:
-        """Whether any body resists the rate of its deformation."""
-        return len(self.viscosities) > 0
+    def is_dissipative(self) -> bool:
+        """Whether any force goes by velocities."""
+        return len(self.dissipative) > 0
 
-    def add_viscous_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
-        """Adds what viscosity pulls against, (3, N) in newtons, to ``out``."""
-        for viscosity in self.viscosities:
-            viscosity.add_forces(positions, velocities, out)
+    @property
+    def is_driven(self) -> bool:
+        """Whether forces may bring in energy from outside, such as wind."""
+        return len(self.dissipative) > len(self.viscosities)
+
+    def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
+        """Adds what viscosity and drag pull against, (3, N) in newtons, to ``out``."""
+        for part in self.dissipative:
+            part.add_rate_forces(positions, velocities, out)
 
     def add_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         """Adds all that explicit steps pull against, contact left out, to ``out``."""
         self.add_gradient(positions, out)
-        self.add_viscous_forces(positions, velocities, out)
+        self.add_rate_forces(positions, velocities, out)
 
     def limit_poisson(self, bodies: tuple[int, ...], highest: float) -> None:
         """Makes Poisson's ratio of some bodies ``highest`` at most, and what it is of all others.
@@ -184,7 +191,11 @@ class System:
             elastic=elastic,
             gravity=float(self.gravity.energy(state.positions)),
             ground=0.0 if ground is None else float(ground.energy(state.positions)),
-            forces=sum(float(part.energy(state.positions)) for part in self.forces),
+            forces=sum(
+                float(part.energy(state.positions))
+                for part in self.forces
+                if not part.is_dissipative
+            ),
         )
 
     def minimum_volume_ratio(self, positions: Tensor) -> float:

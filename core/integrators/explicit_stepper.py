@@ -99,7 +99,8 @@ class ExplicitStepper(Stepper):
         what rounding makes."""
         after = self._system.energies(state)
         gained = after.total - before.total - work
-        if not math.isfinite(gained) or not self._scheme.keeps_energy:
+        keeps_energy = self._scheme.keeps_energy and not self._system.is_driven
+        if not (math.isfinite(gained) and keeps_energy):
             return math.isfinite(gained)
         fallen = max(0.0, before.gravity - after.gravity)
         moving = before.kinetic + before.elastic + before.ground + fallen + abs(work)

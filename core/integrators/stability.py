@@ -57,12 +57,14 @@ def spectrum(system: System) -> Spectrum:
         return difference / (2.0 * scale)
 
     def viscosity(direction: Tensor) -> Tensor:
-        forces = torch.zeros_like(rest)
-        system.add_viscous_forces(rest, direction, forces)
-        return forces
+        forces, still = torch.zeros_like(rest), torch.zeros_like(rest)
+        system.add_rate_forces(rest, direction, forces)
+        # Wind blows at what does not move, too.
+        system.add_rate_forces(rest, torch.zeros_like(rest), still)
+        return forces - still
 
     frequency = math.sqrt(_largest_eigenvalue(system, stiffness))
-    rate = _largest_eigenvalue(system, viscosity) if system.is_viscous else 0.0
+    rate = _largest_eigenvalue(system, viscosity) if system.is_dissipative else 0.0
     return Spectrum(max(SLOWEST, frequency), rate)
 
 

@@ -82,7 +82,10 @@ class _XPBDSubstep(Substep):
         if system.forces:
             self._pull.zero_()
             for force in system.forces:
-                force.add_gradient(positions, self._pull)
+                if force.is_dissipative:
+                    force.add_rate_forces(positions, velocities, self._pull)
+                else:
+                    force.add_gradient(positions, self._pull)
             velocities.sub_(self._pull.mul_(self._kick))
         positions.add_(velocities, alpha=self.step)
         for constraints in self._constraints:

@@ -36,6 +36,13 @@ class TimeStep:
     stick_seconds: float | None = None
 
     @property
+    def coasting_origin(self) -> Tensor:
+        """(3, N) x̂ such that what ends the step at x goes (x − x̂) / seconds, in metres."""
+        if self.before is None:
+            return self.start
+        return (4.0 * self.start - self.before) / 3.0
+
+    @property
     def of_friction(self) -> float:
         """The seconds in which what sticks may slip."""
         return self.seconds if self.stick_seconds is None else self.stick_seconds
@@ -51,6 +58,9 @@ class Potential(ABC):
     #: Whether it is too stiff for explicit steps, and changes too fast for a Hessian of it to serve
     #: twice: barriers, friction, attachments.
     is_stiff: ClassVar[bool] = False
+    #: Whether it goes by velocities, as drag does: its energy is that of one implicit step, and
+    #: explicit ones ask for ``add_rate_forces`` in place of its gradient.
+    is_dissipative: ClassVar[bool] = False
 
     @property
     def cancellation(self) -> float:
@@ -75,6 +85,11 @@ class Potential(ABC):
         Args:
             projected: whether it has to be positive semi-definite.
         """
+
+    def add_rate_forces(  # noqa: B027 (only what is dissipative has any)
+        self, positions: Tensor, velocities: Tensor, out: Tensor
+    ) -> None:
+        """Adds what (3, N) velocities in m/s pull against, in newtons, to ``out``."""
 
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
         """The share, at most 1, of a step ``direction`` (3, N) along which the energy is finite."""

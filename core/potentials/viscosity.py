@@ -35,6 +35,8 @@ class Viscosity(Potential):
         bulk: (M,) b in Pa s.
     """
 
+    is_dissipative = True
+
     def __init__(self, tets: Tets, shear: Tensor, bulk: Tensor) -> None:
         self._tets, self._shear, self._bulk = tets, shear, bulk
         on_cpu = is_compiled() and not shear.is_cuda
@@ -45,8 +47,7 @@ class Viscosity(Potential):
         self._span = math.inf
         self._before = shear.new_zeros(6, len(shear))
 
-    def add_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
-        """Adds what (3, N) velocities pull against, in newtons, to ``out``."""
+    def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         self._strains.add_viscous_forces(positions, velocities, self._shear, self._bulk, out)
 
     def begin_time_step(self, step: TimeStep) -> None:

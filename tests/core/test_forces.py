@@ -25,7 +25,7 @@ from supple.core.integrators import (
 )
 from supple.core.linear_solvers.block_matrix import BlockMatrix
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials import Potential
+from supple.core.potentials import Potential, TimeStep
 from supple.core.scene_file import load_scene, save_scene
 from supple.core.system import System
 from supple.tests.core.tether import Tether, TetherEnergy
@@ -67,6 +67,42 @@ class _PullEnergy(Potential):
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         """It has none."""
+
+
+@dataclass(frozen=True)
+class Wind:
+    """Drag of so much a second, by the speed through air that moves."""
+
+    rate: float
+    velocity: tuple[float, float, float]
+
+    def potential(self, system: System) -> Potential:
+        return _WindEnergy(self.rate * system.mass, torch.as_tensor(self.velocity).to(system.mass))
+
+
+class _WindEnergy(Potential):
+    is_dissipative = True
+
+    def __init__(self, drag: Tensor, velocity: Tensor) -> None:
+        self._drag, self._velocity = drag, velocity[:, None]
+        self._seconds, self._origin = 1.0, torch.zeros_like(drag)
+
+    def begin_time_step(self, step: TimeStep) -> None:
+        self._seconds = step.seconds
+        self._origin = step.coasting_origin + step.seconds * self._velocity
+
+    def energy(self, positions: Tensor) -> Tensor:
+        away = (positions - self._origin).square().sum(0)
+        return 0.5 * (self._drag * away).sum() / self._seconds
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        out.add_(self._drag / self._seconds * (positions - self._origin))
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        matrix.add_diagonal((self._drag / self._seconds)[matrix.pattern.vertices])
+
+    def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
+        out.add_(self._drag * (velocities - self._velocity))
 
 
 @dataclass(frozen=True)
@@ -117,6 +153,18 @@ def test_a_tethered_body_hangs_where_its_weight_and_the_tether_balance(integrato
     weight = 1000.0 * 0.2**3 * 9.81
     hung = frame.positions[0][7]
     assert float(hung[2]) == pytest.approx(0.25 - weight / stiffness, rel=0.01)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda kind: type(kind).__name__)
+def test_wind_takes_bodies_along_by_and_by(integrator) -> None:
+    """v = w (1 − e^(−kt)), from rest and without weight."""
+    rate, wind, frames = 2.0, np.array([3.0, 0.0, 1.0]), 12
+    scene = Scene([body()], gravity=NOWHERE, forces=[Wind(rate, tuple(wind))])
+    last = list(Simulator(scene, integrator, substeps=None, device="cpu").run(frames))[-1]
+    found = last.velocities[0].mean(dim=0).numpy()
+    expected = wind * (1.0 - math.exp(-rate * frames / 24.0))
+    # Of one step a frame, the first order is off by about k h / 2.
+    np.testing.assert_allclose(found, expected, rtol=0.03, atol=1e-6)
 
 
 def test_a_static_equilibrium_knows_forces() -> None:

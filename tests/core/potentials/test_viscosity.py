@@ -63,7 +63,7 @@ def test_forces_and_energy_match_a_tet_by_tet_reference(make_block, evaluator) -
         grown = 0.5 * (after.T @ after - f.T @ f)
         energy += 0.5 * volume / SPAN * np.sum(grown * _stress(resistance, e, grown))
     found = torch.zeros(3, len(x), dtype=torch.float64)
-    resistance.add_forces(torch.as_tensor(x.T.copy()), torch.as_tensor(v.T.copy()), found)
+    resistance.add_rate_forces(torch.as_tensor(x.T.copy()), torch.as_tensor(v.T.copy()), found)
     np.testing.assert_allclose(found.T.numpy(), forces, rtol=1e-10, atol=1e-12)
     resistance.begin_step(SPAN, [(1.0, torch.as_tensor(x.T.copy()))])
     assert float(resistance.energy(torch.as_tensor(y.T.copy()))) == pytest.approx(energy, rel=1e-10)
@@ -121,7 +121,7 @@ def test_rigid_motion_is_not_resisted(make_block, evaluator) -> None:
     spin = torch.tensor([[0.0, -3.0, 2.0], [3.0, 0.0, -1.0], [-2.0, 1.0, 0.0]]).double()
     velocities = spin @ positions + torch.tensor([[1.0], [2.0], [3.0]]).double()
     forces = torch.zeros_like(positions)
-    resistance.add_forces(positions, velocities, forces)
+    resistance.add_rate_forces(positions, velocities, forces)
     assert float(forces.abs().max()) < 1e-12
 
 
@@ -131,14 +131,14 @@ def test_what_runs_on_cuda_does_not_wait_for_it(make_block) -> None:
     velocities = _random(mesh.vertices, 3, 1.0)
     expected = torch.zeros_like(velocities)
     on_host = System(Scene([body]), torch.device("cpu"), torch.float64)
-    on_host.add_viscous_forces(on_host.rest_positions(), velocities, expected)
+    on_host.add_rate_forces(on_host.rest_positions(), velocities, expected)
     with pretended_cuda() as device:
         system = System(Scene([body]), torch.device("cuda"), torch.float64)
         positions, given = system.rest_positions(), velocities.to("cuda")
         found = torch.zeros_like(positions)
-        system.add_viscous_forces(positions, given, found)
+        system.add_rate_forces(positions, given, found)
         found.zero_()
         before = device.waits
-        system.add_viscous_forces(positions, given, found)
+        system.add_rate_forces(positions, given, found)
         assert device.waits == before
         torch.testing.assert_close(found.cpu(), expected, rtol=1e-9, atol=1e-12)
