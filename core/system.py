@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from .cached_at import CachedAt
 from .materials import Linear, Material
 from .materials.material import PARAMETERS
 from .obstacles import Obstacles
@@ -71,8 +72,9 @@ class System:
         self.smallest_energy = float(mass.sum()) * fall
         #: What explicit steps take besides viscosity and obstacles.
         self.potentials: list[Potential] = [*self.elasticities, self.gravity]
-        self._measured: tuple[State, Energies] | None = None
-        self._ratios: tuple[Tensor, list[Tensor]] | None = None
+        # A frame ends where the next begins.
+        self._potential_energies = CachedAt(self._measure)
+        self._volume_ratios = CachedAt(self._find_volume_ratios)
         #: Coulomb coefficient of the ground.
         self.friction = 0.0 if scene.ground is None else scene.ground.friction
         self.obstacles = Obstacles(scene, self.meshes, self.inverse_mass)
@@ -156,7 +158,8 @@ class System:
         """
         if bodies == self.softened:
             return
-        self.softened, self._measured = bodies, None
+        self.softened = bodies
+        self._potential_energies.forget()
         for members, *parts in zip(
             self._solids, self.elasticities, self.solved_elasticities, strict=True
         ):
@@ -178,24 +181,20 @@ class System:
         self.obstacles.meet(positions, velocities, step, impulse_times)
 
     def energies(self, state: State) -> Energies:
-        """Of a state; kept for the last one asked, since a frame ends where the next begins."""
-        if self._measured is None or self._measured[0] is not state:
-            self._measured = (state, self._measure(state))
-        return self._measured[1]
+        """Of a state."""
+        kinetic = 0.5 * float((self.free_mass * state.velocities.square()).sum())
+        return replace(self._potential_energies(state.positions), kinetic=kinetic)
 
-    def _measure(self, state: State) -> Energies:
-        elastic = sum(float(part.energy(state.positions)) for part in self.elasticities)
+    def _measure(self, positions: Tensor) -> Energies:
+        elastic = sum(float(part.energy(positions)) for part in self.elasticities)
         ground = self.ground_barrier
+        forces = [part for part in self.forces if not part.is_dissipative]
         return Energies(
-            kinetic=0.5 * float((self.free_mass * state.velocities.square()).sum()),
+            kinetic=0.0,
             elastic=elastic,
-            gravity=float(self.gravity.energy(state.positions)),
-            ground=0.0 if ground is None else float(ground.energy(state.positions)),
-            forces=sum(
-                float(part.energy(state.positions))
-                for part in self.forces
-                if not part.is_dissipative
-            ),
+            gravity=float(self.gravity.energy(positions)),
+            ground=0.0 if ground is None else float(ground.energy(positions)),
+            forces=sum((float(part.energy(positions)) for part in forces), 0.0),
         )
 
     def minimum_volume_ratio(self, positions: Tensor) -> float:
@@ -206,12 +205,9 @@ class System:
         """How many tets are flat or inside out."""
         return sum(int((own <= 0.0).sum()) for own in self._volume_ratios(positions))
 
-    def _volume_ratios(self, positions: Tensor) -> list[Tensor]:
-        """Of the tets of each elasticity; kept for the positions asked for last."""
-        if self._ratios is None or self._ratios[0] is not positions:
-            ratios = [part.tets.volume_ratios(positions) for part in self.elasticities]
-            self._ratios = (positions, ratios)
-        return self._ratios[1]
+    def _find_volume_ratios(self, positions: Tensor) -> list[Tensor]:
+        """Of the tets of each elasticity."""
+        return [part.tets.volume_ratios(positions) for part in self.elasticities]
 
     def minimum_ground_distance(self, positions: Tensor) -> float | None:
         """Of the lowest point that it meets, in metres; None without a ground."""

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..cached_at import CachedAt
 from ..linear_solvers.block_matrix import BlockMatrix
 from ..linear_solvers.couplings import Couplings
 from ..potentials.potential import Potential, TimeStep
@@ -79,9 +80,9 @@ class MeshContact(Potential):
         #: (O, O) diagonal of the smaller one of two objects, in metres.
         self.sizes = of_pairs([mesh.diagonal for mesh in meshes], len(scene.meshes))
         self._limit = DisplacementLimit(self.surface)
+        self._stencils = CachedAt(self._find_stencils)
+        self._around = CachedAt(self._build_candidates)
         self.colliders = self.surface.colliders_at(0, 0.0)
-        self._seen: Tensor | None = None
-        self._around: Tensor | None = None
         #: (O, O) below which two objects stick, in metres.
         self.slips = np.zeros_like(self.sizes)
         #: Steps of a search that had to be cut, in this frame.
@@ -96,23 +97,27 @@ class MeshContact(Potential):
 
     @colliders.setter
     def colliders(self, places: Points) -> None:
-        self._colliders, self._seen, self._around = places, None, None
+        self._colliders = places
+        self._stencils.forget()
+        self._around.forget()
 
     def points(self, positions: Tensor, colliders: Points | None = None) -> Points:
         """(V, 3) of the surface; colliders are where they are unless told otherwise."""
         places = self._colliders if colliders is None else colliders
         return self.surface.points(positions.cpu().numpy(), places)
 
-    def _look(self, positions: Tensor) -> None:
-        """Finds what is close, unless it was looked for there last."""
-        if positions is self._seen:
-            return
+    def _find_stencils(self, positions: Tensor) -> Stencils:
+        """What is close, among the candidates of the way that was swept last."""
         points = self.points(positions)
         collisions = NormalCollisions.of(
             self._detection.candidates, points, self.surface.topology, self.distances, self._by_area
         )
-        self._stencils = Stencils.of(collisions, points)
-        self._seen = positions
+        return Stencils.of(collisions, points)
+
+    def _build_candidates(self, positions: Tensor) -> None:
+        points = self.points(positions)
+        self._detection.sweep(points, points)
+        self._stencils.forget()
 
     # Ways
 
@@ -124,11 +129,7 @@ class MeshContact(Potential):
 
     def stay(self, positions: Tensor) -> None:
         """Looks around (3, N) positions alone, unless that was done last."""
-        if positions is self._around:
-            return
-        points = self.points(positions)
-        self._detection.sweep(points, points)
-        self._seen, self._around = None, positions
+        self._around(positions)
 
     def sweep(
         self, before: Tensor, after: Tensor, colliders: Points | None = None, room: float = 0.0
@@ -144,7 +145,7 @@ class MeshContact(Potential):
         """
         start, end = self.points(before), self.points(after, colliders)
         self._detection.sweep(start, end)
-        self._around = None
+        self._around.forget()
         rounding = torch.finfo(before.dtype).eps * max(abs(start).max(), abs(end).max())
         return self._detection.free_share(start, end, room, rounding)
 
@@ -199,12 +200,12 @@ class MeshContact(Potential):
         """
         assert self._adaptive is not None
         self.stay(positions)
-        self._look(positions)
+        stencils = self._stencils(positions)
         self.barrier.stiffness = 1.0
         # What presses on colliders need not be balanced.
-        own = self.barrier.gradient(self._stencils)[: self.surface.body_count]
+        own = self.barrier.gradient(stencils)[: self.surface.body_count]
         forces = self.surface.follow @ gradient.T.cpu().numpy()
-        points = self._stencils.points
+        points = stencils.points
         self.barrier.stiffness = self._adaptive.begin_step(points, step, forces, own)
 
     def after_iteration(self, positions: Tensor) -> bool:
@@ -225,8 +226,7 @@ class MeshContact(Potential):
         if self._friction is None or self._updates_left <= 0 or not settled:
             return 0.0, 0.0
         self._updates_left -= 1
-        self._look(positions)
-        return self._friction.lag(self._stencils)
+        return self._friction.lag(self._stencils(positions))
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
         """How far pairs that stuck have moved between two places, at most, in slips."""
@@ -238,18 +238,18 @@ class MeshContact(Potential):
 
     def energy(self, positions: Tensor) -> Tensor:
         """In joules."""
-        self._look(positions)
-        total = self.barrier.energy(self._stencils)
+        stencils = self._stencils(positions)
+        total = self.barrier.energy(stencils)
         if self._friction is not None:
-            total += self._friction.energy(self._stencils.points)
+            total += self._friction.energy(stencils.points)
         return positions.new_tensor(total)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds (3, N) in newtons to ``out``."""
-        self._look(positions)
-        gradient = self.barrier.gradient(self._stencils)
+        stencils = self._stencils(positions)
+        gradient = self.barrier.gradient(stencils)
         if self._friction is not None:
-            gradient = gradient + self._friction.gradient(self._stencils.points)
+            gradient = gradient + self._friction.gradient(stencils.points)
         out += torch.as_tensor(self.surface.pull_back(gradient)).to(out)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
@@ -265,8 +265,8 @@ class MeshContact(Potential):
     def hessian(self, positions: Tensor, projected: bool) -> Any:
         """(3V, 3V) sparse over the vertices of the surface, in N/m, always positive semi-definite:
         where surfaces slide and roll over each other, that of the barrier itself rarely is."""
-        self._look(positions)
-        points, parts = self._stencils.points, [self.barrier.squares(self._stencils)]
+        stencils = self._stencils(positions)
+        points, parts = stencils.points, [self.barrier.squares(stencils)]
         if self._friction is not None:
             parts.append(self._friction.squares(points, projected))
         return assembled(parts, len(points))
@@ -289,32 +289,29 @@ class MeshContact(Potential):
         Returns:
             (K, 2) objects, the lower one first, and (K,) distances in metres.
         """
-        self._look(positions)
+        stencils = self._stencils(positions)
         surface = self.surface
         led = np.ones(len(surface.object_of), dtype=bool)
         led[: surface.body_count] = surface.follow @ (~pinned.cpu().numpy()).astype(float) == 0.0
-        collisions = self._stencils.collisions
+        collisions = stencils.collisions
         kept = led[collisions.vertices].all(axis=1)
-        return collisions.objects[kept], self._stencils.distances[kept]
+        return collisions.objects[kept], stencils.distances[kept]
 
     def gap(self, positions: Tensor) -> float:
         """The least distance between surfaces that are close, in metres; else infinite."""
-        self._look(positions)
-        return float(self._stencils.distances.min(initial=math.inf))
+        return float(self._stencils(positions).distances.min(initial=math.inf))
 
     def relative_gap(self, positions: Tensor) -> float:
         """The least distance between surfaces over that from which they push, at most 1."""
-        self._look(positions)
-        shares = self._stencils.distances / self._stencils.collisions.distances
+        stencils = self._stencils(positions)
+        shares = stencils.distances / stencils.collisions.distances
         return float(shares.min(initial=1.0))
 
     def touching(self, positions: Tensor) -> set[int]:
         """The objects that are close to others or themselves."""
         self.stay(positions)
-        self._look(positions)
-        return set(self._stencils.collisions.objects.ravel().tolist())
+        return set(self._stencils(positions).collisions.objects.ravel().tolist())
 
     def count(self, positions: Tensor) -> int:
         """Pairs that are close."""
-        self._look(positions)
-        return len(self._stencils)
+        return len(self._stencils(positions))
