@@ -16,6 +16,7 @@ from ..core.errors import SceneError
 from ..core.materials import MODELS, Material, StVenantKirchhoff
 from ..core.scene import Skin, SoftBody, SurfaceMesh
 from .captured import CaptureError
+from .friction import coefficients
 from .motion import NO_PINS, Matrices, Motion, transform, world_matrix
 from .surfaces import Points, Triangles, filled_surface, own_shape
 from .units import exact
@@ -62,6 +63,7 @@ def soft_body(
     """
     _check_matrices(obj, motion)
     own, path = obj.supple, motion.pin_path()
+    friction, kinetic = coefficients(own)
     with _naming(obj):
         mesh = SurfaceMesh(
             shape.vertices,
@@ -82,6 +84,8 @@ def soft_body(
             stiffness_damping=exact(own.stiffness_damping),
             viscosity=exact(own.viscosity),
             skin=skin,
+            friction=friction,
+            kinetic_friction=kinetic,
             touching=own.contact_surface,
             name=obj.name,
         )

@@ -19,6 +19,7 @@ from .attachments import capture_attachments
 from .body_capture import Shape, check_object, pinned_vertices, soft_body
 from .captured import Capture, CapturedObject, CaptureError
 from .colliders import shown_colliders
+from .friction import coefficients
 from .integrators import knows_viscosity, of_bodies, use_tolerance
 from .mesh_colliders import MeshCollider
 from .motion import Motion, MotionRecording, frame_kept, record
@@ -151,12 +152,14 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
 
 def _ground(scene: bpy.types.Scene, unit: float) -> Ground:
     own = scene.supple
+    friction, kinetic = coefficients(own, "ground_")
     return Ground(
         unit * exact(own.ground_height),
-        exact(own.ground_friction),
+        friction,
         exact(own.ground_restitution),
         own.ground_response,
         penalty=exact(own.ground_penalty),
+        kinetic_friction=kinetic,
     )
 
 

@@ -3,6 +3,7 @@
 
 from bpy.props import BoolProperty, FloatProperty
 
+from .friction import friction_property, kinetic_friction_property
 from .property_options import NOT_KEYED
 
 
@@ -14,27 +15,8 @@ class ColliderSettings:
         description="Soft bodies land on this object",
         options=NOT_KEYED,
     )
-    collider_friction: FloatProperty(
-        name="Friction",
-        description="0 is ice, 0.5 wood, 1 rubber",
-        default=0.5,
-        soft_min=0.0,
-        soft_max=2.0,
-        precision=2,
-        options=NOT_KEYED,
-    )
-    collider_sliding_friction: FloatProperty(
-        name="Kinetic Friction",
-        description=(
-            "Share of the friction that is left once something slides: a crate is harder to set "
-            "going than to keep going. 1 is all of it"
-        ),
-        default=1.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-        options=NOT_KEYED,
-    )
+    collider_friction: friction_property()
+    collider_sliding_friction: kinetic_friction_property()
     collider_thickness: FloatProperty(
         name="Thickness",
         description="Of a skin around the mesh, to either side: soft bodies stay outside of it",

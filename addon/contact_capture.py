@@ -105,22 +105,12 @@ def capture_contact(scene: bpy.types.Scene, bodies: Objects, unit: float) -> Con
 
 
 def touching_body(obj: bpy.types.Object, shape: Shape, body: SoftBody) -> SoftBody:
-    """A body with all that matters where it touches others.
+    """A body with what touches others.
 
     Raises:
-        CaptureError: when its settings make no sense.
+        CaptureError: when nothing is left of that.
     """
-    friction = exact(obj.supple.friction)
-    kinetic = kinetic_friction(friction, obj.supple.sliding_friction)
-    try:
-        return replace(
-            body,
-            friction=friction,
-            kinetic_friction=kinetic,
-            contact_surface=_surface(obj, shape),
-        )
-    except SceneError as error:
-        raise CaptureError(str(error)) from error
+    return replace(body, contact_surface=_surface(obj, shape))
 
 
 def _surface(obj: bpy.types.Object, shape: Shape) -> ContactSurface | None:
@@ -135,9 +125,3 @@ def _surface(obj: bpy.types.Object, shape: Shape) -> ContactSurface | None:
         )
     # Nothing can touch a loose point.
     return ContactSurface(*without_strays(vertices, faces))
-
-
-def kinetic_friction(friction: float, share: float) -> float | None:
-    """The coefficient of what slides, of which a share is left; None where that is all of it."""
-    share = exact(share)
-    return None if share == 1.0 else share * friction

@@ -13,36 +13,15 @@ from bpy.props import (
 
 from .capture import is_soft_body
 from .colliders import is_collider
+from .friction import friction_property, kinetic_friction_property
 from .property_options import NOT_KEYED
 
 
 class BodyContactSettings:
     """Belongs to the settings of every soft body."""
 
-    friction: FloatProperty(
-        name="Friction",
-        description=(
-            "Where it touches soft bodies and colliders: 0 is ice, 0.5 wood, 1 rubber. Between "
-            "two objects it is the root of the product of theirs"
-        ),
-        default=0.5,
-        soft_min=0.0,
-        soft_max=2.0,
-        precision=2,
-        options=NOT_KEYED,
-    )
-    sliding_friction: FloatProperty(
-        name="Kinetic Friction",
-        description=(
-            "Share of the friction that is left once it slides: a crate is harder to set going "
-            "than to keep going. 1 is all of it"
-        ),
-        default=1.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-        options=NOT_KEYED,
-    )
+    friction: friction_property()
+    sliding_friction: kinetic_friction_property()
     contact_surface: EnumProperty(
         name="Surface",
         description="What of the body touches others, colliders and the ground",

@@ -14,7 +14,7 @@ from ..core.contact_settings import Collider
 from ..core.errors import SceneError
 from ..core.strays import used_points
 from .captured import CaptureError
-from .contact_capture import kinetic_friction
+from .friction import coefficients
 from .motion import Recording, is_animated, may_move, transform, world_matrix
 from .surfaces import Points, Triangles, coordinates, polygons, seen_mesh, triangles
 from .units import exact
@@ -71,13 +71,11 @@ class MeshCollider:
             CaptureError: when its settings make no sense.
         """
         samples, own = self.recording.samples(), self._obj.supple
-        friction = exact(own.collider_friction)
         try:
             return Collider(
                 samples[0] if len(samples) == 1 else samples,
                 self._faces[:, ::-1] if self._mirrored else self._faces,
-                friction,
-                kinetic_friction(friction, own.collider_sliding_friction),
+                *coefficients(own, "collider_"),
                 self._unit * exact(own.collider_thickness),
                 self._obj.name,
             )

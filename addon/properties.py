@@ -20,6 +20,7 @@ from bpy.props import (
 from . import integrators, smooth
 from .collider_properties import ColliderSettings
 from .contact_properties import AttachSettings, BodyContactSettings, SceneContactSettings
+from .friction import friction_property, kinetic_friction_property
 from .material_properties import MaterialSettings
 from .property_options import HIDDEN, NOT_KEYED
 
@@ -109,15 +110,8 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         unit="LENGTH",
         options=NOT_KEYED,
     )
-    ground_friction: FloatProperty(
-        name="Friction",
-        description="0 is ice, 0.5 wood, 1 rubber",
-        default=0.5,
-        soft_min=0.0,
-        soft_max=2.0,
-        precision=2,
-        options=NOT_KEYED,
-    )
+    ground_friction: friction_property()
+    ground_sliding_friction: kinetic_friction_property()
     ground_response: EnumProperty(
         name="Response",
         description="How the ground holds soft bodies up",

@@ -9,6 +9,7 @@ import numpy as np
 from ..core.errors import SceneError
 from ..core.scene import Sphere
 from .captured import CaptureError
+from .friction import coefficients
 from .motion import matrix_recording, transform, world_matrix
 from .surfaces import Points, seen_surface
 from .units import exact
@@ -58,14 +59,16 @@ def _sphere(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, unit: float) 
     center, radius = fit(obj, depsgraph)
     x, y, z = (float(unit * part) for part in center)
     own = obj.supple
+    friction, kinetic = coefficients(own, "collider_")
     try:
         return Sphere(
             (x, y, z),
             unit * radius,
-            exact(own.collider_friction),
+            friction,
             exact(own.collider_restitution),
             exact(own.collider_penalty),
             obj.name,
+            kinetic,
         )
     except SceneError as error:
         raise CaptureError(str(error)) from error

@@ -23,7 +23,7 @@ class PairFriction:
     """Friction between two objects, in place of what their own coefficients come to.
 
     Args:
-        first, second: names of the objects.
+        first, second: names of the objects; that of the scene's ground is ``Ground``.
         friction: static Coulomb coefficient.
         kinetic_friction: once they slide; None is the static one.
     """
@@ -50,8 +50,8 @@ class Contact:
     Args:
         distance: d̂ at which surfaces begin to push, in metres; None is for a body three
             thousandths of its diagonal, or less where its tets are small, for two the lesser.
-        friction: static Coulomb coefficient of objects that have none of their own. Between two
-            objects it is the geometric mean of theirs.
+        friction: static Coulomb coefficient of two objects that both have none. Of others it is the
+            geometric mean of theirs, or that of the one that has any.
         kinetic_friction: once they slide; None is the static one.
         formulation: ``convergent`` weighs by area, so that forces do not depend on the mesh;
             ``original`` adds up pairs, and adapts its stiffness.
@@ -101,7 +101,7 @@ class Collider:
         vertices: (V, 3) positions in metres, or (T, V, 3) at the start and after each frame; the
             last ones are kept.
         triangles: (F, 3) vertex indices.
-        friction: static Coulomb coefficient; None is the contact's.
+        friction: static Coulomb coefficient; None is that of what touches it.
         kinetic_friction: once something slides; None is the static one.
         thickness: of a skin around the mesh, to either side, in metres.
         name: what messages call it.

@@ -117,7 +117,7 @@ class SoftBody:
             stress 2(βμ + η) dE/dt + βλ tr(dE/dt) I.
         pin_path: (T, P, 3) positions of the pinned vertices at the start and after each frame.
         skin: points that follow the body.
-        friction: static Coulomb coefficient where it touches others; None is the contact's.
+        friction: static Coulomb coefficient; None is that of what it touches.
         kinetic_friction: once it slides; None is the static one.
         touching: what of a body made of a surface touches others and the ground: the ``mesh`` that
             is seen, the boundary of its ``tetrahedra``, or ``automatic``, the mesh where it can.
@@ -212,13 +212,15 @@ class Ground:
 
     Args:
         height: in metres.
-        friction: Coulomb coefficient.
+        friction: static Coulomb coefficient; that of two surfaces is the mean of theirs (see
+            ``FrictionTable``).
         restitution: fraction of the normal speed kept at a bounce, for ``projection`` only.
         response: ``barrier`` keeps every vertex strictly above by a smooth energy,
             ``projection`` puts those that fell below back on the plane.
         distance: at which the barrier begins to push, in metres; None is a thousandth of each
             body's own diagonal.
         penalty: k in 1/s of the push k m |v| on a vertex below, for ``projection`` only.
+        kinetic_friction: once something slides; None is the static one.
     """
 
     height: float = 0.0
@@ -227,11 +229,13 @@ class Ground:
     response: Literal["barrier", "projection"] = "barrier"
     distance: float | None = None
     penalty: float = 0.0
+    kinetic_friction: float | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.height):
             raise SceneError(f"Ground: the height must be a finite number, not {self.height}.")
-        _check_contact("Ground", self.friction, self.restitution, self.penalty)
+        check_friction("Ground", self.friction, self.kinetic_friction)
+        _check_bounce("Ground", self.restitution, self.penalty)
         if self.response not in ("barrier", "projection"):
             raise SceneError(f"Ground: there is no response {self.response!r}.")
         if self.distance is not None and not self.distance > 0.0:
@@ -245,10 +249,11 @@ class Sphere:
     Args:
         center: in metres.
         radius: in metres.
-        friction: Coulomb coefficient.
+        friction: static Coulomb coefficient.
         restitution: fraction of the normal speed kept at a bounce.
         penalty: k in 1/s of the push k m |v| on a vertex inside.
         name: what messages call it.
+        kinetic_friction: once something slides; None is the static one.
     """
 
     center: Vector
@@ -257,12 +262,14 @@ class Sphere:
     restitution: float = 0.0
     penalty: float = 0.0
     name: str = "Sphere"
+    kinetic_friction: float | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.center = checks.vector(self.center, f"{self.name}: the center")
         if not (math.isfinite(self.radius) and self.radius > 0.0):
             raise SceneError(f"{self.name}: the radius must be above 0 m, not {self.radius:g}.")
-        _check_contact(self.name, self.friction, self.restitution, self.penalty)
+        check_friction(self.name, self.friction, self.kinetic_friction)
+        _check_bounce(self.name, self.restitution, self.penalty)
 
 
 @dataclass(eq=False)
@@ -335,9 +342,7 @@ class Scene:
             raise SceneError(f"{name} is attached to itself; choose another object.")
 
 
-def _check_contact(name: str, friction: float, restitution: float, penalty: float) -> None:
-    if not (math.isfinite(friction) and friction >= 0.0):
-        raise SceneError(f"{name}: the friction must be 0 or more, not {friction:g}.")
+def _check_bounce(name: str, restitution: float, penalty: float) -> None:
     if not 0.0 <= restitution <= 1.0:
         raise SceneError(f"{name}: restitution must be 0 … 1, not {restitution:g}.")
     if not (math.isfinite(penalty) and penalty >= 0.0):

@@ -22,7 +22,7 @@ from .tet_mesh import TetMesh
 
 Arrays = dict[str, NDArray[Any]]
 
-FORMAT = 2
+FORMAT = 3
 
 # What making a scene of something else raises; a SceneError is a ValueError.
 _NO_SCENE = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)

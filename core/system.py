@@ -75,8 +75,6 @@ class System:
         # A frame ends where the next begins.
         self._potential_energies = CachedAt(self._measure)
         self._volume_ratios = CachedAt(self._find_volume_ratios)
-        #: Coulomb coefficient of the ground.
-        self.friction = 0.0 if scene.ground is None else scene.ground.friction
         self.obstacles = Obstacles(scene, self.meshes, self.inverse_mass)
         self.ground_barrier = self.obstacles.barrier
         #: Those that the scene brings along, made last, since they may ask for all the others.

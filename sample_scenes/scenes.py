@@ -56,7 +56,8 @@ def ellipsoid_on_sphere(scene: bpy.types.Scene) -> None:
     make_soft(body, young=4e4, damping=0.3, resolution=14)
     pole = ball("Sphere", plain("Stone", (0.55, 0.53, 0.5)), (0.0, 0.0, 0.6), (0.8, 0.8, 0.8))
     pole.supple.collider = True
-    pole.supple.collider_friction = 0.2
+    # With the body's 0.5 it comes to 0.2.
+    pole.supple.collider_friction = 0.08
     scene.supple.integrator = "symplectic_euler"
     studio(scene, target=(0.15, 0.0, 0.95), distance=6.0)
 
@@ -104,6 +105,7 @@ def material_models(scene: bpy.types.Scene) -> None:
         x = 1.6 * (index - 1.5)
         body = box(name, colour, (x, 0.0, 0.75), (0.7, 0.7, 1.5), cuts=16)
         make_soft(body, young=1e5, poisson=0.3, resolution=14, model=model)
+        body.supple.friction = 2.0
         pin(body, [v.index for v in body.data.vertices if v.co.z > 0.68])
         for frame, turn, height in ((1, 0.0, 0.75), (40, 120.0, 0.75), (72, 120.0, 0.1)):
             body.rotation_euler.z, body.location.z = math.radians(turn), height

@@ -10,8 +10,9 @@ from ..colliders import can_collide
 from ..contact_capture import is_possible
 from .sidebar import Sidebar, draw_settings
 
-_OF_MESHES = ("collider_friction", "collider_sliding_friction", "collider_thickness")
-_OF_SPHERES = ("collider_friction", "collider_restitution", "collider_penalty")
+_OF_ALL = ("collider_friction", "collider_sliding_friction")
+_OF_MESHES = (*_OF_ALL, "collider_thickness")
+_OF_SPHERES = (*_OF_ALL, "collider_restitution", "collider_penalty")
 
 
 class SUPPLE_PT_collider(Sidebar, bpy.types.Panel):

@@ -20,6 +20,7 @@ class SUPPLE_PT_ground(Sidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, own = self.layout, context.scene.supple
         layout.active = own.use_ground
-        draw_settings(layout, own, "ground_height", "ground_friction", "ground_response")
+        draw_settings(layout, own, "ground_height", "ground_friction", "ground_sliding_friction")
+        draw_settings(layout, own, "ground_response")
         if own.ground_response == "projection":
             draw_settings(layout, own, "ground_restitution", "ground_penalty")

@@ -18,10 +18,8 @@ class SUPPLE_PT_surface(SoftBodySidebar, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, own = self.layout, context.object.supple
+        draw_settings(layout, own, "friction", "sliding_friction", "contact_surface")
         touches_others = is_possible(context.scene, soft_bodies(context))
-        if touches_others:
-            draw_settings(layout, own, "friction", "sliding_friction")
-        draw_settings(layout, own, "contact_surface")
         if touches_others and own.contact_surface == "mesh":
             draw_settings(layout, own, "contact_detail")
         if own.touching_report:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..friction import Coefficients, f0, f1, f1_slope
 from .barrier import ContactBarrier
-from .friction_pairs import FrictionPairs
 from .squares import Squares
 from .stencils import Stencils
 from .surface import CollisionSurface
@@ -18,29 +18,26 @@ from .topology import Points, Values
 
 
 class ContactFriction:
-    """Σ N φ(|u|), u the way that two surfaces slid along each other since the step began.
+    """Σ μ N ε f₀(|u|/ε), u the way that two surfaces slid along each other since the step began.
 
-    φ' grows as μ (2s/ε − s²/ε²) up to the slip ε, below which pairs stick, and falls smoothly to
-    the kinetic μ between ε and 2ε. The normal forces N, the closest points and the planes to slide
-    in are those where ``lag`` was called last.
-
-    Source: Li et al., "Incremental Potential Contact", ACM Transactions on Graphics 39(4), 2020,
-    section 5.
+    The law is that of ``core/friction.py``. The normal forces N, the closest points and the planes
+    to slide in are those where ``lag`` was called last.
 
     Args:
         surface: what touches.
         barrier: whose force is the normal force.
-        pairs: coefficients of every two objects.
+        coefficients: (O, O) of every two objects.
     """
 
     def __init__(
-        self, surface: CollisionSurface, barrier: ContactBarrier, pairs: FrictionPairs
+        self, surface: CollisionSurface, barrier: ContactBarrier, coefficients: Coefficients
     ) -> None:
-        self._surface, self._barrier, self._coefficients = surface, barrier, pairs
+        self._surface, self._barrier, self._coefficients = surface, barrier, coefficients
+        self._drops = coefficients.drop
         self._normal_forces = np.zeros(len(surface.object_of))
         self._vertices, self._slides = np.empty((0, 4), dtype=np.int64), np.empty((0, 2, 4, 3))
         self._slide = _matrix(self._vertices, self._slides, len(surface.object_of))
-        self._static = self._kinetic = self._slip = np.empty(0)
+        self._limit = self._drop = self._slip = np.empty(0)
 
     def begin_step(self, start: Points, slips: Values) -> None:
         """Measures ways from (V, 3) ``start``; below (O, O) ``slips`` of their objects, in metres,
@@ -63,8 +60,8 @@ class ContactFriction:
         acting = forces > 0.0
         stencils, forces = stencils.where(acting), forces[acting]
         first, second = stencils.collisions.objects.T
-        self._static = forces * self._coefficients.static[first, second]
-        self._kinetic = forces * self._coefficients.kinetic[first, second]
+        self._limit = forces * self._coefficients.static[first, second]
+        self._drop = self._drops[first, second]
         self._slip = self._slips[first, second]
         self._vertices = stencils.collisions.vertices
         self._slides = _slides(stencils.coefficients, stencils.normals)
@@ -82,14 +79,7 @@ class ContactFriction:
     def energy(self, points: Points) -> float:
         """In joules, at (V, 3) points."""
         ratio = self._lengths(self._ways(points)) / self._slip
-        grown = np.minimum(ratio, 1.0)
-        fallen = np.clip(ratio - 1.0, 0.0, 1.0)
-        sticking = grown * grown * (1.0 - grown / 3.0)
-        sliding = np.maximum(ratio - 1.0, 0.0)
-        # What is lost as μ falls: ∫ (3t² − 2t³) dt up to 1, and all of it beyond.
-        lost = fallen**3 - 0.5 * fallen**4 + np.maximum(ratio - 2.0, 0.0)
-        drop = self._static - self._kinetic
-        return float(self._slip @ (self._static * (sticking + sliding) - drop * lost))
+        return float((self._slip * self._limit) @ f0(ratio, self._drop))
 
     def gradient(self, points: Points) -> Points:
         """(V, 3) in newtons."""
@@ -116,14 +106,10 @@ class ContactFriction:
         return Squares(self._vertices, rows, weights)
 
     def _stiffness(self, lengths: Values) -> tuple[Values, Values]:
-        """N φ'/s across the way, and N φ'' along it, in N/m."""
+        """The force over the way, across it, and its derivative along it, in N/m."""
         ratio = lengths / self._slip
-        grown, fallen = np.minimum(ratio, 1.0), np.clip(ratio - 1.0, 0.0, 1.0)
-        drop = self._static - self._kinetic
-        force = self._static * grown * (2.0 - grown)
-        force -= drop * fallen * fallen * (3.0 - 2.0 * fallen)
-        along = 2.0 * self._static * (1.0 - grown) - 6.0 * drop * fallen * (1.0 - fallen)
-        return force / lengths, along / self._slip
+        force = self._limit * f1(ratio, self._drop)
+        return force / lengths, self._limit * f1_slope(ratio, self._drop) / self._slip
 
     def _ways(self, points: Points) -> Points:
         """(K, 2) of the pairs, in their planes."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..cached_at import CachedAt
+from ..friction import FrictionTable
 from ..linear_solvers.block_matrix import BlockMatrix
 from ..linear_solvers.couplings import Couplings
 from ..potentials.potential import Potential, TimeStep
@@ -22,7 +23,6 @@ from .detection import Detection
 from .displacement_limit import DisplacementLimit
 from .distance import of_pairs
 from .friction import ContactFriction
-from .friction_pairs import FrictionPairs
 from .normal_collisions import NormalCollisions
 from .rest_distance import surface_distances
 from .squares import assembled
@@ -71,10 +71,10 @@ class MeshContact(Potential):
         elif contact.stiffness is None:
             self._adaptive = AdaptiveStiffness(float(self.distances.max()), mean_mass)
         self.barrier = ContactBarrier(self.surface, stiffness, self._by_area)
-        pairs = FrictionPairs(scene)
+        coefficients = FrictionTable(scene).of_meshes
         self._friction: ContactFriction | None = None
-        if pairs.static.any():
-            self._friction = ContactFriction(self.surface, self.barrier, pairs)
+        if coefficients.act:
+            self._friction = ContactFriction(self.surface, self.barrier, coefficients)
         self._updates = contact.friction_updates or math.inf
         self._updates_left = 0.0
         #: (O, O) diagonal of the smaller one of two objects, in metres.

@@ -27,7 +27,7 @@ def slide(
 ) -> None:
     """Moves (N,) places of vertices to where friction holds them.
 
-    Least is ½ Σ ‖x − x̃‖²/c + Σ μN f₀(‖u‖), u the way of a point from its start and x̃ the places
+    Least is ½ Σ ‖x − x̃‖²/c + Σ μN ε f₀(‖u‖/ε), u the way of a point from its start and x̃ the places
     without the forces that points have at the beginning (see ``GroundFriction``).
 
     Args:
@@ -63,7 +63,7 @@ def slide(
 
 @compiled()
 def way_left(pull: Any, stiffness: Any, limit: Any, slip: Any) -> Any:
-    """The way s with k s + μN f₁(s) = pull, for a spring of the given stiffness k."""
+    """The way s with k s + μN f₁(s/ε) = pull, for a spring of the given stiffness k."""
     sliding = (pull - limit) / stiffness
     if sliding >= slip:
         return sliding

@@ -73,6 +73,7 @@ class EmbeddedGroundPath:
         self._pushes = barrier.normal_force(positions)
         if self._friction is not None:
             way = self._friction.way(positions)
+            self._limits = self._friction.limit_at(way)
             points.add(
                 (self._friction.curvature(way, bounded) * along[None, :2]).sum(1), pulled[:2]
             )
@@ -132,7 +133,7 @@ class EmbeddedGroundPath:
 
     def _held(self, friction: GroundFriction, places: Tensor) -> Tensor:
         """(2, N) places with what friction adds to its forces on the points."""
-        own = self._arrays
+        own, limits = self._arrays, self._limits.cpu().numpy()
         x, y = places.cpu().numpy().copy()
         slide(
             x,
@@ -141,9 +142,9 @@ class EmbeddedGroundPath:
             own.shares,
             self._compliance[0].cpu().numpy(),
             friction.begun.cpu().numpy(),
-            friction.limit.cpu().numpy(),
+            limits,
             friction.slip.cpu().numpy(),
-            np.flatnonzero(friction.limit.cpu().numpy()).astype(np.int32),
+            np.flatnonzero(limits).astype(np.int32),
             self._drags.cpu().numpy().copy(),
             SWEEPS,
             STILL_WAY,

@@ -23,7 +23,8 @@ class GroundPath:
     the very equation whose linearisation around z₀ the Newton step Δz solves. The curve starts at
     z₀ in the direction Δz, so a line search along it is one for the energy; it never meets the
     ground; and its end is right for each vertex wherever the step is right for its neighbours.
-    Horizontal friction is treated the same way.
+    Horizontal friction is treated the same way, but that what slides at z₀ goes on against the same
+    force, however its coefficient falls.
 
     Args:
         barrier, friction: of the ground; no friction where that is None.
@@ -50,6 +51,7 @@ class GroundPath:
         self._push = -barrier.normal_force(positions)
         if friction is not None:
             self._way = friction.way(positions)
+            self._limit = friction.limit_at(self._way)
             curvature = friction.curvature(self._way, bounded)
             self._drag = stiffness[0] * own[:2] + (curvature * own[None, :2]).sum(1)
             self._hold = friction.force(self._way)
@@ -96,11 +98,11 @@ class GroundPath:
         return guess
 
     def _slide(self, friction: GroundFriction, fraction: float) -> Tensor:
-        """(2, S) ways with k u + μN f₁(|u|) u/|u| = w, where w is what the step pulls with."""
+        """(2, S) ways with k u + μN f₁(|u|/ε) u/|u| = w, where w is what the step pulls with."""
         stiffness = self._stiffness[0]
         pull = stiffness * self._way + fraction * self._drag + self._hold
         size = torch.hypot(*pull)
-        limit, slip = friction.limit, friction.slip
+        limit, slip = self._limit, friction.slip
         sliding = (size - limit) / stiffness
         linear = stiffness + 2.0 * limit / slip
         root = (linear * linear - 4.0 * limit * size / (slip * slip)).clamp(min=0.0).sqrt()

@@ -70,12 +70,15 @@ class IncrementalPotential:
 
     def _ground_friction(self) -> GroundFriction | None:
         system, barrier = self.system, self.system.ground_barrier
-        if barrier is None or not system.friction > 0.0:
+        if barrier is None:
+            return None
+        coefficients = system.obstacles.ground_friction
+        if not coefficients.act:
             return None
         # Beside contact steps are straight, and do not bend to where points stick.
         is_bounded = self.contact is not None
         sizes = barrier.points.of_bodies(system.diagonals)
-        return GroundFriction(barrier, system.friction, sizes, is_bounded)
+        return GroundFriction(barrier, coefficients, sizes, is_bounded)
 
     @cached_property
     def _groups(self) -> list[NDArray[np.int64]]:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..barrier import barrier_derivatives
 from ..compiled import is_compiled
+from ..friction import Coefficients
 from ..potentials import GroundBarrier
 from . import compiled_barrier_step as loops
 from .compiled_contact import share
@@ -28,10 +29,12 @@ class BarrierStep(ObstacleStep):
     Args:
         barrier: whose energy holds the vertices up.
         inverse_mass: (S,) of its vertices, in 1/kg.
-        friction: Coulomb coefficient.
+        friction: (S,) tensors, of its vertices.
     """
 
-    def __init__(self, barrier: GroundBarrier, inverse_mass: Tensor, friction: float) -> None:
+    def __init__(
+        self, barrier: GroundBarrier, inverse_mass: Tensor, friction: Coefficients
+    ) -> None:
         super().__init__(barrier.vertices, friction)
         self._height, self._distances = barrier.height, barrier.distances
         self._stiffness = barrier.weights * inverse_mass / barrier.distances
@@ -60,7 +63,8 @@ class BarrierStep(ObstacleStep):
             self._stiffness.numpy(),
             self._height,
             self._distances.numpy(),
-            self._friction,
+            self._friction.static.numpy(),
+            self._friction.kinetic.numpy(),
             step,
             impulse_times,
             smallest_ratio(self._stiffness.dtype),

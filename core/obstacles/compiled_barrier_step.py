@@ -26,7 +26,8 @@ def meet_barrier(
     stiffness: Any,
     height: float,
     distances: Any,
-    friction: float,
+    static: Any,
+    kinetic: Any,
     step: float,
     impulse_times: Any,
     smallest: float,
@@ -36,6 +37,7 @@ def meet_barrier(
     Args:
         stiffness: (S,) of the barrier over mass, in 1/s².
         distances: (S,) at which it begins to act, in metres.
+        static, kinetic: (S,) coefficients of friction.
         impulse_times: (N,) over which forces change velocities, in seconds.
     """
     for i in shared_range(len(vertices)):
@@ -46,7 +48,8 @@ def meet_barrier(
             lifted = height + ratio * distance
             gained = (lifted - positions[2, v]) / step
             positions[2, v] = lifted
-            push_off(positions, velocities, v, (0.0, 0.0, 1.0), gained, friction, step)
+            normal = (0.0, 0.0, 1.0)
+            push_off(positions, velocities, v, normal, gained, static[i], kinetic[i], step)
 
 
 @compiled()

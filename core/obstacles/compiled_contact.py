@@ -21,25 +21,34 @@ def share(vertex_count: int) -> None:
 
 
 @compiled()
+def stopped_share(speed: Any, change: Any, static: Any, kinetic: Any) -> Any:
+    """Of a speed along a surface, the share that friction takes where contact changed that along
+    the normal by ``change``: all that the static coefficient can stop, else by the kinetic one."""
+    if change <= 0.0 or speed <= 0.0:
+        return 0.0
+    return 1.0 if speed <= static * change else kinetic * change / speed
+
+
+@compiled()
 def push_off(
     positions: Any,
     velocities: Any,
     v: Any,
     normal: Any,
     change: Any,
-    friction: float,
+    static: Any,
+    kinetic: Any,
     step: float,
 ) -> None:
-    """Adds ``change`` to the speed of vertex v along the normal and lets friction slow the rest."""
+    """Adds ``change`` to the speed of vertex v along the normal and lets friction, by the
+    coefficients of the vertex, slow the rest."""
     along = 0.0
     for axis in range(3):
         along += velocities[axis, v] * normal[axis]
     squared = 0.0
     for axis in range(3):
         squared += (velocities[axis, v] - along * normal[axis]) ** 2
-    lost = 0.0
-    if change > 0.0 and squared > 0.0:
-        lost = min(1.0, friction * change / math.sqrt(squared))
+    lost = stopped_share(math.sqrt(squared), change, static, kinetic)
     for axis in range(3):
         stopped = lost * (velocities[axis, v] - along * normal[axis])
         velocities[axis, v] += change * normal[axis] - stopped

@@ -24,10 +24,15 @@ def meet_surface(
     radius: float,
     restitution: float,
     share: float,
-    friction: float,
+    static: Any,
+    kinetic: Any,
     step: float,
 ) -> None:
-    """Changes (3, N) positions and velocities; the penalty adds ``share`` of the speed."""
+    """Changes (3, N) positions and velocities; the penalty adds ``share`` of the speed.
+
+    Args:
+        static, kinetic: (S,) coefficients of friction.
+    """
     for i in shared_range(len(vertices)):
         v = vertices[i]
         offset = (positions[0, v] - x, positions[1, v] - y, positions[2, v] - z)
@@ -41,7 +46,8 @@ def meet_surface(
             pushed = before + share * math.sqrt(squared)
             # A vertex that already leaves is not slowed down.
             after = max(pushed, -restitution * pushed)
-            push_off(positions, velocities, v, normal, after - before, friction, step)
+            gained = after - before
+            push_off(positions, velocities, v, normal, gained, static[i], kinetic[i], step)
 
 
 @compiled()

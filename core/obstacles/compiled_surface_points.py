@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from ..compiled import compiled
+from .compiled_contact import stopped_share
 from .compiled_points import SWEEPS, at_point, compliance_at
 from .compiled_projection_step import nearest
 
@@ -28,10 +29,15 @@ def meet_surface_points(
     radius: float,
     restitution: float,
     share: float,
-    friction: float,
+    static: Any,
+    kinetic: Any,
     step: float,
 ) -> None:
-    """Changes (3, N) positions and velocities; the penalty adds ``share`` of the speed."""
+    """Changes (3, N) positions and velocities; the penalty adds ``share`` of the speed.
+
+    Args:
+        static, kinetic: (S,) coefficients of friction.
+    """
     first = 0.0
     for sweep in range(SWEEPS):
         deepest = 0.0
@@ -56,7 +62,8 @@ def meet_surface_points(
                     normal,
                     restitution,
                     share if sweep == 0 else 0.0,
-                    friction,
+                    static[p],
+                    kinetic[p],
                     step / own,
                     own,
                 )
@@ -77,7 +84,8 @@ def put_back(
     normal: Any,
     restitution: float,
     share: float,
-    friction: float,
+    static: Any,
+    kinetic: Any,
     step: Any,
     own: Any,
 ) -> None:
@@ -91,9 +99,7 @@ def put_back(
     change = max(pushed, -restitution * pushed) - before
     along = (u - before * normal[0], v - before * normal[1], w - before * normal[2])
     slip = math.sqrt(along[0] ** 2 + along[1] ** 2 + along[2] ** 2)
-    lost = 0.0
-    if change > 0.0 and slip > 0.0:
-        lost = min(1.0, friction * change / slip)
+    lost = stopped_share(slip, change, static, kinetic)
     for k in range(4):
         vertex = corners[p, k]
         part = shares[p, k] * inverse_mass[vertex]

@@ -7,10 +7,12 @@ import torch
 from torch import Tensor
 
 from ..compiled import is_compiled
+from ..friction import Coefficients
 from ..potentials import GroundBarrier
 from ..potentials.ground_points import EmbeddedPoints
-from . import compiled_points as loops
+from . import compiled_embedded_barrier_step as loops
 from .barrier_step import barrier_proximal, smallest_ratio
+from .obstacle_step import stopped_share
 from .point_arrays import PointArrays
 
 
@@ -23,13 +25,15 @@ class EmbeddedBarrierStep:
     Args:
         barrier: whose energy holds the points up; those of one tet follow each other.
         inverse_mass: (N,) in 1/kg, zero where held.
-        friction: Coulomb coefficient.
+        friction: (S,) tensors, of the points.
     """
 
-    def __init__(self, barrier: GroundBarrier, inverse_mass: Tensor, friction: float) -> None:
+    def __init__(
+        self, barrier: GroundBarrier, inverse_mass: Tensor, friction: Coefficients
+    ) -> None:
         assert isinstance(barrier.points, EmbeddedPoints)
         self._barrier, self._points = barrier, barrier.points
-        self._inverse_mass, self._friction = inverse_mass, friction
+        self._inverse_mass, self._friction, self._rubs = inverse_mass, friction, friction.act
         self._compliance = torch.zeros_like(inverse_mass)
         self._arrays = None if inverse_mass.is_cuda else PointArrays(self._points)
 
@@ -56,7 +60,9 @@ class EmbeddedBarrierStep:
             barrier.weights.numpy(),
             barrier.distances.numpy(),
             barrier.height,
-            self._friction,
+            self._friction.static.numpy(),
+            self._friction.kinetic.numpy(),
+            self._rubs,
             step,
             impulse_times.numpy(),
             self._inverse_mass.numpy(),
@@ -87,8 +93,7 @@ class EmbeddedBarrierStep:
         velocities[2] += lifts / step
         slip = points.gather(velocities[:2])
         speed = torch.linalg.vector_norm(slip, dim=0)
-        most = self._friction * force * own / step
-        stopped = most.clamp(max=speed) / speed.clamp(min=torch.finfo(speed.dtype).tiny)
+        stopped = stopped_share(speed, force * own / step, self._friction)
         asked = torch.zeros_like(velocities[:2])
         points.add(stopped * slip / safe, asked)
         count = torch.zeros_like(lifts)

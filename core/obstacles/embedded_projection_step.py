@@ -7,6 +7,7 @@ import math
 
 from torch import Tensor
 
+from ..friction import Coefficients
 from ..potentials.ground_points import EmbeddedPoints
 from . import compiled_surface_points as loops
 from .point_arrays import PointArrays
@@ -20,7 +21,7 @@ class EmbeddedProjectionStep:
         points: of all bodies.
         inverse_mass: (N,) of vertices in 1/kg, zero where held.
         surface: of the obstacle.
-        friction: Coulomb coefficient.
+        friction: (S,) tensors, of the points on the obstacle.
         restitution, penalty: as ``ProjectionStep`` takes them.
     """
 
@@ -29,12 +30,13 @@ class EmbeddedProjectionStep:
         points: EmbeddedPoints,
         inverse_mass: Tensor,
         surface: Surface,
-        friction: float,
+        friction: Coefficients,
         restitution: float,
         penalty: float,
     ) -> None:
         self._arrays, self._inverse_mass = PointArrays(points), inverse_mass.numpy()
-        self._surface, self._friction = surface, friction
+        self._surface = surface
+        self._static, self._kinetic = (part.numpy() for part in friction)
         self._restitution, self._penalty = restitution, penalty
 
     def apply(
@@ -51,6 +53,7 @@ class EmbeddedProjectionStep:
             *self._surface.numbers(),
             self._restitution,
             -math.expm1(-step * self._penalty),
-            self._friction,
+            self._static,
+            self._kinetic,
             step,
         )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled
+from ..friction import Coefficients
 from . import compiled_contact as contact
 
 
@@ -23,10 +24,10 @@ class ObstacleStep(ABC):
 
     Args:
         vertices: (S,) indices of free vertices.
-        friction: Coulomb coefficient.
+        friction: (S,) tensors, of the vertices on the obstacle.
     """
 
-    def __init__(self, vertices: Tensor, friction: float) -> None:
+    def __init__(self, vertices: Tensor, friction: Coefficients) -> None:
         self._vertices, self._friction = vertices, friction
 
     def apply(
@@ -51,10 +52,7 @@ class ObstacleStep(ABC):
         placed, normal, change = self._respond(positions[:, vertices], before, step, times)
         sliding = before - (before * normal).sum(0) * normal
         speed = torch.linalg.vector_norm(sliding, dim=0)
-        # The smallest positive divisor keeps a vertex at rest from becoming 0 / 0.
-        tiny = torch.finfo(speed.dtype).tiny
-        lost = (self._friction * change.clamp(min=0.0) / speed.clamp(min=tiny)).clamp(max=1.0)
-        stopped = lost * sliding
+        stopped = stopped_share(speed, change.clamp(min=0.0), self._friction) * sliding
         velocities[:, vertices] = before + change * normal - stopped
         # A vertex moved on by its old tangential velocity; take back what friction stopped.
         positions[:, vertices] = placed - step * stopped
@@ -84,3 +82,10 @@ class ObstacleStep(ABC):
             (3, S) points after contact, (3, S) outward normals of the obstacle, and the (S,)
             change of the velocity along them, in m/s; zero away from it.
         """
+
+
+def stopped_share(speed: Tensor, change: Tensor, friction: Coefficients) -> Tensor:
+    """(S,) what ``compiled_contact.stopped_share`` is of one vertex."""
+    # The smallest positive divisor keeps a vertex at rest from becoming 0 / 0.
+    slowed = friction.kinetic * change / speed.clamp(min=torch.finfo(speed.dtype).tiny)
+    return torch.where(speed <= friction.static * change, 1.0, slowed)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..compiled import is_compiled
 from ..contact.distance import ground_distance
+from ..friction import Coefficients, FrictionTable
 from ..held_points import HeldPoints
 from ..overlap import check_clear_of, raise_needed
 from ..potentials import GroundBarrier
@@ -53,6 +54,8 @@ class Obstacles:
         self._inverse_mass = inverse_mass
         #: The ground's energy, where it has one.
         self.barrier: GroundBarrier | None = None
+        #: (S,) of its points, where the ground has an energy.
+        self.ground_friction: Coefficients
         self.steps: list[Step] = []
         #: What of the bodies is met; None where there is nothing to meet.
         self.points: GroundPoints | None = None
@@ -66,14 +69,21 @@ class Obstacles:
             for body, mesh, start in zip(scene.bodies, meshes, starts, strict=False)
         ]
         self.points = _points_of_all(scene.bodies, own, starts, inverse_mass)
-        for ball, sphere in zip(self._balls, scene.spheres, strict=True):
-            self.steps.append(self._projection(ball, sphere))
+        self._counts, table = [len(mesh.vertices) for mesh in meshes], FrictionTable(scene)
+        for index, sphere in enumerate(scene.spheres):
+            friction = self._of_vertices(table.on_sphere(index))
+            self.steps.append(self._projection(self._balls[index], sphere, friction))
+        if scene.ground is None:
+            return
         # The ground comes last: nothing may then push a vertex below it.
-        if scene.ground is not None and scene.ground.response == "barrier":
+        friction = self._of_vertices(table.on_ground)
+        if scene.ground.response == "barrier":
             self.barrier = self._barrier(scene.ground, scene.bodies, meshes, own)
-            self.steps.append(self._barrier_step(self.barrier, scene.ground.friction))
-        elif scene.ground is not None:
-            self.steps.append(self._projection(Plane(scene.ground.height), scene.ground))
+            self.ground_friction = Coefficients(*map(self.points.of_bodies, friction))
+            self.steps.append(self._barrier_step(self.barrier, self.ground_friction))
+        else:
+            plane = Plane(scene.ground.height)
+            self.steps.append(self._projection(plane, scene.ground, friction))
 
     @property
     def need_explicit_steps(self) -> bool:
@@ -147,19 +157,28 @@ class Obstacles:
         assert self.points is not None
         return GroundBarrier(self.points, own_weights, ground.height, own_distances)
 
-    def _barrier_step(self, barrier: GroundBarrier, friction: float) -> Step:
+    def _of_vertices(self, friction: Coefficients) -> Coefficients:
+        """(N,) tensors from (B,) of the bodies."""
+        rows = (torch.as_tensor(np.repeat(part, self._counts)) for part in friction)
+        return Coefficients(*(row.to(self._inverse_mass) for row in rows))
+
+    def _barrier_step(self, barrier: GroundBarrier, friction: Coefficients) -> Step:
         if isinstance(barrier.points, EmbeddedPoints):
             return EmbeddedBarrierStep(barrier, self._inverse_mass, friction)
         return BarrierStep(barrier, self._inverse_mass[barrier.vertices], friction)
 
-    def _projection(self, surface: Surface, settings: Ground | Sphere) -> Step:
-        of_obstacle = settings.friction, settings.restitution, settings.penalty
-        points = self.points
+    def _projection(
+        self, surface: Surface, settings: Ground | Sphere, friction: Coefficients
+    ) -> Step:
+        """Of an obstacle, by (N,) coefficients of the vertices on it."""
+        bounce, points = (settings.restitution, settings.penalty), self.points
         # All at once, vertices that points share are not to be told from each other.
         if isinstance(points, EmbeddedPoints) and is_compiled() and not points.shares.is_cuda:
-            return EmbeddedProjectionStep(points, self._inverse_mass, surface, *of_obstacle)
+            own = Coefficients(*map(points.of_bodies, friction))
+            return EmbeddedProjectionStep(points, self._inverse_mass, surface, own, *bounce)
         vertices = torch.nonzero(self._inverse_mass).flatten()
-        return ProjectionStep(vertices, surface, *of_obstacle)
+        own = Coefficients(*(part[vertices] for part in friction))
+        return ProjectionStep(vertices, surface, own, *bounce)
 
 
 def _move_off(vertices: Tensor, free: Tensor, held: HeldPoints, ball: Ball) -> None:

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..friction import Coefficients
 from . import compiled_projection_step as loops
 from .obstacle_step import ObstacleStep
 from .surfaces import Surface
@@ -21,7 +22,7 @@ class ProjectionStep(ObstacleStep):
     Args:
         vertices: (S,) indices of free vertices.
         surface: of the obstacle.
-        friction: Coulomb coefficient.
+        friction: (S,) tensors, of the vertices on the obstacle.
         restitution: fraction of the normal speed kept.
         penalty: k in 1/s of the force k m |v| along the normal on a vertex of mass m inside.
     """
@@ -30,7 +31,7 @@ class ProjectionStep(ObstacleStep):
         self,
         vertices: Tensor,
         surface: Surface,
-        friction: float,
+        friction: Coefficients,
         restitution: float = 0.0,
         penalty: float = 0.0,
     ) -> None:
@@ -67,6 +68,7 @@ class ProjectionStep(ObstacleStep):
             *self._surface.numbers(),
             self._restitution,
             self._share(step),
-            self._friction,
+            self._friction.static.numpy(),
+            self._friction.kinetic.numpy(),
             step,
         )

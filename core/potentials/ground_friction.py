@@ -6,6 +6,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..friction import Coefficients, f0, f1, f1_slope
 from ..linear_solvers.block_matrix import BlockMatrix
 from .ground_barrier import GroundBarrier
 from .potential import Potential, TimeStep
@@ -15,18 +16,16 @@ SLIP_RATE = 1e-4
 
 
 class GroundFriction(Potential):
-    """Σ μ N f₀(|u|), u the horizontal way of a point since the start of the step.
+    """Σ μ N ε f₀(|u|/ε), u the horizontal way of a point since the start of the step.
 
-    f₀(s) = s²/ε − s³/3ε² + ε/3 below ε, s beyond: a point that moves less than ε sticks by a force
-    that grows with the way, one that moves more slides against μ N. The normal force N is the one
-    that the ground pushed with when ``lag`` was called last.
-
-    Source: Li et al., "Incremental Potential Contact", ACM Transactions on Graphics 39(4), 2020,
-    section 5.
+    The law is that of ``core/friction.py``: a point that moves less than ε sticks by a force that
+    grows with the way, one that moves more slides against μ N, or less where its kinetic
+    coefficient is lower. The normal force N is the one that the ground pushed with when
+    ``update_lagged`` was called last.
 
     Args:
         barrier: whose force is the normal force.
-        coefficient: μ.
+        coefficients: (S,) tensors, of its points.
         sizes: (S,) diagonals of the bodies of the points, in metres.
         is_bounded: whether a projected Hessian holds the bound of ``curvature``, for searches that
             do not bend to where points stick.
@@ -37,13 +36,15 @@ class GroundFriction(Potential):
     def __init__(
         self,
         barrier: GroundBarrier,
-        coefficient: float,
+        coefficients: Coefficients,
         sizes: Tensor,
         is_bounded: bool = True,
     ) -> None:
-        self._barrier, self._coefficient = barrier, coefficient
+        self._barrier, self._coefficients = barrier, coefficients
+        self._drop: Tensor = coefficients.drop
         self._sizes, self.is_bounded = sizes, is_bounded
         self.points = barrier.points
+        #: (S,) μ N that breaks a point loose, in newtons.
         self.limit = torch.zeros_like(barrier.weights)
         self._start: Tensor | None = None
         #: (S,) in metres.
@@ -63,7 +64,7 @@ class GroundFriction(Potential):
     def update_lagged(
         self, positions: Tensor, share: float = 1.0, settled: bool = True
     ) -> tuple[float, float]:
-        limit = self._coefficient * self._barrier.normal_force(positions)
+        limit = self._coefficients.static * self._barrier.normal_force(positions)
         change = limit - self.limit
         self.limit = self.limit + share * change
         return float(change.abs().sum()), float(limit.sum())
@@ -91,13 +92,17 @@ class GroundFriction(Potential):
         slip = self.slip
         if not slip.is_cuda and not bool(self.limit.any()):
             return positions.new_zeros(())
-        length = torch.hypot(*self.way(positions))
-        share = (length / slip).clamp(max=1.0)
-        sticking = slip * (share * share * (1.0 - share / 3.0) + 1.0 / 3.0)
-        return torch.dot(self.limit, torch.where(length < slip, sticking, length))
+        ratio = torch.hypot(*self.way(positions)) / slip
+        return torch.dot(self.limit * slip, f0(ratio, self._drop))
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         self.points.add(self.force(self.way(positions)), out[:2])
+
+    def limit_at(self, way: Tensor) -> Tensor:
+        """(S,) newtons against which points go on that have gone (2, S) ``way``: what breaks those
+        loose that stick, and holds the others back."""
+        ratio = (torch.hypot(*way) / self.slip).clamp(min=1.0)
+        return self.limit * f1(ratio, self._drop)
 
     def force(self, way: Tensor) -> Tensor:
         """(2, S) gradient by the way, in newtons."""
@@ -105,16 +110,19 @@ class GroundFriction(Potential):
         return stiffness * way
 
     def curvature(self, way: Tensor, bounded: bool = False) -> Tensor:
-        """(2, 2, S) second derivative by the way, in N/m; positive semi-definite.
+        """(2, 2, S) second derivative by the way, in N/m; positive semi-definite: none along the
+        way where the force falls.
 
         Args:
             bounded: whether it is to hold against sliding on as it holds across: a bound, with
                 which no straight step leaps over the place where a point would stick.
         """
-        stiffness, change = self._stiffness(way)
-        curvature = way[:, None] * way[None] * (0.0 if bounded else change)
-        curvature[0, 0] += stiffness
-        curvature[1, 1] += stiffness
+        across, along = self._stiffness(way)
+        unit = way / self._length(way)
+        change = torch.zeros_like(across) if bounded else along.clamp(min=0.0) - across
+        curvature = unit[:, None] * unit[None] * change
+        curvature[0, 0] += across
+        curvature[1, 1] += across
         return curvature
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
@@ -124,14 +132,12 @@ class GroundFriction(Potential):
         self.points.add_blocks(blocks.view(-1, 9), matrix)
 
     def _stiffness(self, way: Tensor) -> tuple[Tensor, Tensor]:
-        """k = μ N f₁(s)/s and its derivative by s over s."""
-        length = torch.hypot(*way)
-        safe = torch.maximum(length, self.slip)
-        slides = length >= self.slip
-        sticking = self.limit * (2.0 - length / self.slip) / self.slip
-        stiffness = torch.where(slides, self.limit / safe, sticking)
-        small = torch.maximum(length, 1e-6 * self.slip)
-        change = torch.where(
-            slides, -self.limit / safe**3, -self.limit / (self.slip * self.slip * small)
-        )
-        return stiffness, change
+        """(S,) the force over the way, across it, and its derivative along it, in N/m."""
+        length = self._length(way)
+        ratio = length / self.slip
+        force = self.limit * f1(ratio, self._drop)
+        return force / length, self.limit * f1_slope(ratio, self._drop) / self.slip
+
+    def _length(self, way: Tensor) -> Tensor:
+        """(S,) never quite zero, for the sake of directions."""
+        return torch.maximum(torch.hypot(*way), 1e-9 * self.slip)

@@ -91,7 +91,7 @@ def test_two_bodies_touch_unless_they_never_should(scene, add_body):
     scene.supple.contact = "never"
     now = captured()
     assert now.contact is None
-    assert {body.friction for body in now.bodies} == {None}
+    assert {body.friction for body in now.bodies} == {0.5}
 
 
 def test_a_collider_is_a_reason_to_touch(scene, add_body):
@@ -124,6 +124,18 @@ def test_settings_reach_the_solver_as_they_were_typed(scene, add_body):
     assert (now.contact.formulation, now.contact.friction_updates) == ("original", 3)
     assert not now.contact.self_contact
     assert (now.bodies[0].friction, now.bodies[0].kinetic_friction) == (0.8, 0.4)
+
+
+def test_friction_reaches_the_solver_without_contact_too(scene, add_body):
+    own, settings = add_body().supple, scene.supple
+    settings.contact = "never"
+    assert (captured().ground.friction, captured().ground.kinetic_friction) == (0.5, None)
+    own.friction, own.sliding_friction = 0.8, 0.5
+    settings.ground_friction, settings.ground_sliding_friction = 0.2, 0.25
+    now = captured()
+    assert now.contact is None
+    assert (now.bodies[0].friction, now.bodies[0].kinetic_friction) == (0.8, 0.4)
+    assert (now.ground.friction, now.ground.kinetic_friction) == (0.2, 0.05)
 
 
 def test_a_friction_that_does_not_exist(scene, add_body):

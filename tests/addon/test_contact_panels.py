@@ -34,13 +34,19 @@ def test_meshes_and_spherical_empties_that_are_not_soft_can_be_colliders(add_bod
 def test_a_collider_shows_what_its_integrator_takes(scene, add_body):
     add_body()
     plate = add("MESH")
-    of_meshes = ["collider", "collider_friction", "collider_sliding_friction", "collider_thickness"]
-    of_spheres = ["collider", "collider_friction", "collider_restitution", "collider_penalty"]
+    of_all = ["collider", "collider_friction", "collider_sliding_friction"]
+    of_meshes = [*of_all, "collider_thickness"]
+    of_spheres = [*of_all, "collider_restitution", "collider_penalty"]
     assert drawn(SUPPLE_PT_collider, plate).settings == of_meshes
     scene.supple.integrator = "symplectic_euler"
     assert drawn(SUPPLE_PT_collider, plate).settings == of_spheres
     scene.supple.integrator, scene.supple.contact = "automatic", "never"
     assert drawn(SUPPLE_PT_collider, plate).settings == of_spheres
+
+
+def test_the_ground_has_both_frictions(add_body):
+    settings = drawn(SUPPLE_PT_ground, add_body()).settings
+    assert {"ground_friction", "ground_sliding_friction"} <= set(settings)
 
 
 def test_the_push_of_the_ground_is_there_where_it_counts(scene, add_body):
@@ -53,12 +59,13 @@ def test_the_push_of_the_ground_is_there_where_it_counts(scene, add_body):
 def test_settings_of_contact_are_there_where_it_is_possible(scene, add_body, setting):
     body = add_body()
     assert len(drawn(SUPPLE_PT_contact, body).settings) == 5
-    assert "friction" in drawn(SUPPLE_PT_surface, body).settings
+    of_body = drawn(SUPPLE_PT_surface, body).settings
     assert not SUPPLE_PT_surface.poll(around(add("MESH")))
     setattr(scene.supple, *setting)
     assert drawn(SUPPLE_PT_contact, body).settings == ["contact"]
     # The ground meets it all the same.
-    assert drawn(SUPPLE_PT_surface, body).settings == ["contact_surface"]
+    assert drawn(SUPPLE_PT_surface, body).settings == of_body
+    assert of_body == ["friction", "sliding_friction", "contact_surface"]
 
 
 def test_the_detail_is_there_where_the_mesh_touches(add_body):

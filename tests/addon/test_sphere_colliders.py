@@ -88,7 +88,9 @@ def test_friction_bounce_and_push_reach_the_solver_as_they_were_typed(add_ball):
     own = add_ball().supple
     own.collider_friction, own.collider_restitution, own.collider_penalty = 0.7, 0.3, 12.3
     (sphere,) = captured()
+    own.collider_sliding_friction = 0.5
     assert (sphere.friction, sphere.restitution, sphere.penalty) == (0.7, 0.3, 12.3)
+    assert (sphere.kinetic_friction, captured()[0].kinetic_friction) == (None, 0.35)
 
 
 def test_the_push_of_a_bouncy_ground_reaches_the_solver(scene, add_ball):
@@ -127,7 +129,7 @@ def test_an_empty_that_shows_a_sphere_is_that_sphere(add_body):
 def test_explicit_steps_know_no_contact(add_ball):
     add_ball()
     now = capture(bpy.context).scene
-    assert (now.contact, now.bodies[0].friction) == (None, None)
+    assert now.contact is None
 
 
 def test_automatic_steps_land_on_spheres_where_contact_is_never(scene, add_ball):

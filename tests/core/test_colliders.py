@@ -103,12 +103,15 @@ def test_a_penalty_alone_stops_a_fall_before_it_bounces() -> None:
 # Sliding
 
 
-def _on_sphere(angle: float, friction: float) -> Simulator:
-    """Particles at rest on a sphere of 1 m, at an angle from its top."""
+def _on_sphere(
+    angle: float, friction: float, kinetic: float | None = None, own: float | None = None
+) -> Simulator:
+    """Particles at rest on a sphere of 1 m, at an angle from its top; ``own`` is their friction."""
     near = _particles((math.sin(angle), 0.0, math.cos(angle)), 1e-3)
     start = near.vertices / np.linalg.norm(near.vertices, axis=1)[:, None]
-    body = SoftBody(near, NO_STUFF, initial_positions=start * (1.0 + 1e-9))
-    scene = Scene([body], colliders=[Sphere((0.0, 0.0, 0.0), 1.0, friction=friction)])
+    body = SoftBody(near, NO_STUFF, initial_positions=start * (1.0 + 1e-9), friction=own)
+    sphere = Sphere((0.0, 0.0, 0.0), 1.0, friction=friction, kinetic_friction=kinetic)
+    scene = Scene([body], colliders=[sphere])
     return Simulator(scene, SymplecticEuler(), frame_time=0.01, substeps=20)
 
 
@@ -125,9 +128,19 @@ def test_particles_stick_to_a_sphere_below_the_angle_of_friction_and_slide_above
         assert (moved > 0.05) if slides else (abs(moved) < 1e-4)
 
 
-def test_particles_slide_on_a_flank_with_the_closed_form_acceleration() -> None:
+def test_of_particles_and_a_sphere_the_geometric_mean_counts() -> None:
+    angle = math.atan(0.5)
+    for own, friction, slides in ((2.0, 0.14, False), (0.12, 2.0, True)):
+        *_, last = _on_sphere(angle, friction, own=own).run(100)
+        moved = _angle(last.positions[0]) - angle
+        assert (moved > 0.05) if slides else (abs(moved) < 1e-4)
+
+
+@pytest.mark.parametrize(("static", "own"), [(0.3, None), (0.75, None), (0.6, 0.15)])
+def test_particles_slide_on_a_flank_with_the_closed_form_acceleration(static, own) -> None:
     angle, friction, seconds = 0.7, 0.3, 0.06
-    *_, last = _on_sphere(angle, friction).run(round(seconds / 0.01))
+    kinetic = friction if own is None else 0.6
+    *_, last = _on_sphere(angle, static, kinetic, own).run(round(seconds / 0.01))
     acceleration = GRAVITY * (math.sin(angle) - friction * math.cos(angle))
     # The flank gets steeper by 1 % on the way.
     assert _angle(last.positions[0]) - angle == pytest.approx(

@@ -10,6 +10,7 @@ from supple.core.minimizers import embedded_ground_path
 from supple.core.minimizers.embedded_ground_path import EmbeddedGroundPath
 from supple.core.potentials import GroundBarrier, GroundFriction
 from supple.core.potentials.ground_points import EmbeddedPoints
+from supple.tests.core.rubbing import alike
 
 TETS, COUNT = 5, 20
 REACH, SLIP = 0.01, 1e-4
@@ -58,7 +59,9 @@ def _path(size: float, friction: float = 0.5) -> tuple[EmbeddedGroundPath, Groun
     barrier, positions = _barrier(), _positions()
     drag = None
     if friction > 0.0:
-        drag = GroundFriction(barrier, friction, torch.ones_like(barrier.weights))
+        drag = GroundFriction(
+            barrier, alike(barrier.weights, friction), torch.ones_like(barrier.weights)
+        )
         drag.begin_step(positions - 0.3 * SLIP, torch.full_like(barrier.weights, SLIP))
     path = EmbeddedGroundPath(barrier, drag, _free())
     path.start(positions, _direction(size), _stiffness(barrier))
@@ -116,7 +119,9 @@ def test_free_vertices_end_where_their_energy_is_least() -> None:
 
 def test_what_falls_lands_and_what_lies_stays() -> None:
     barrier, start = _barrier(), _positions()
-    friction = GroundFriction(barrier, 0.5, torch.ones_like(barrier.weights))
+    friction = GroundFriction(
+        barrier, alike(barrier.weights, 0.5), torch.ones_like(barrier.weights)
+    )
     friction.begin_step(start, torch.full_like(barrier.weights, SLIP))
     path = EmbeddedGroundPath(barrier, friction, _free())
     predicted = start.clone()

@@ -7,6 +7,7 @@ import torch
 from supple.core.barrier import barrier_slope
 from supple.core.minimizers.ground_path import GroundPath
 from supple.core.potentials import GroundBarrier, GroundFriction
+from supple.tests.core.rubbing import alike
 
 COUNT = 200
 REACH = 0.01
@@ -49,7 +50,9 @@ def _direction(speed: float) -> torch.Tensor:
 
 
 def _friction(barrier: GroundBarrier, start: torch.Tensor) -> GroundFriction:
-    friction = GroundFriction(barrier, 0.5, torch.ones_like(barrier.weights))
+    friction = GroundFriction(
+        barrier, alike(barrier.weights, 0.5), torch.ones_like(barrier.weights)
+    )
     friction.begin_step(start, torch.full_like(barrier.weights, SLIP))
     return friction
 

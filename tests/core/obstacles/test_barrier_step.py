@@ -8,6 +8,7 @@ from supple.core.barrier import barrier_slope
 from supple.core.obstacles import BarrierStep
 from supple.core.obstacles.barrier_step import barrier_proximal
 from supple.core.potentials import GroundBarrier
+from supple.tests.core.rubbing import alike
 
 TIME = torch.tensor([0.01], dtype=torch.float64)
 
@@ -17,14 +18,15 @@ def _one_vertex(height: float, velocity: tuple[float, float, float]) -> tuple:
     return positions, torch.tensor(velocity, dtype=torch.float64)[:, None]
 
 
-def _barrier_step(friction: float = 0.0) -> BarrierStep:
+def _barrier_step(friction: float = 0.0, kinetic: float | None = None) -> BarrierStep:
     barrier = GroundBarrier(
         torch.tensor([0]),
         torch.tensor([100.0], dtype=torch.float64),
         0.0,
         torch.tensor([0.01], dtype=torch.float64),
     )
-    return BarrierStep(barrier, torch.tensor([2.0], dtype=torch.float64), friction)
+    inverse_mass = torch.tensor([2.0], dtype=torch.float64)
+    return BarrierStep(barrier, inverse_mass, alike(inverse_mass, friction, kinetic))
 
 
 @pytest.mark.parametrize("stiffness", [1e-12, 1e-6, 1e-2, 0.3, 1.0, 3.0, 1e2, 1e6])
@@ -60,6 +62,19 @@ def test_friction_takes_the_coefficient_times_what_the_barrier_gives() -> None:
     assert lost > 0.3
 
 
+@pytest.mark.parametrize("speed", [0.1, 0.38, 0.41, 5.0])
+def test_what_the_static_coefficient_cannot_stop_is_slowed_by_the_kinetic_one(speed) -> None:
+    positions, velocities = _one_vertex(-0.01, (speed, 0.0, -2.0))
+    step = _barrier_step(0.25, 0.1)
+    _, free = positions.clone(), velocities.clone()
+    step.apply(positions, velocities, 0.01, TIME)
+    gained = float(velocities[2] - free[2])
+    kept = 0.0 if speed <= 0.25 * gained else speed - 0.1 * gained
+    assert 0.38 < 0.25 * gained < 0.41
+    assert float(velocities[0]) == pytest.approx(kept, abs=1e-12)
+    assert float(positions[0]) == pytest.approx(0.01 * (kept - speed), abs=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_compiled_loops_and_torch_passes_agree(dtype: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(5)
@@ -70,7 +85,8 @@ def test_compiled_loops_and_torch_passes_agree(dtype: torch.dtype) -> None:
     vertices, ones = torch.arange(40), torch.ones(40, dtype=dtype)
     distances = torch.linspace(0.005, 0.03, 40, dtype=dtype)
     times = torch.linspace(0.004, 0.01, 40, dtype=dtype)
-    step = BarrierStep(GroundBarrier(vertices, 50.0 * ones, 0.0, distances), 2.0 * ones, 0.4)
+    barrier = GroundBarrier(vertices, 50.0 * ones, 0.0, distances)
+    step = BarrierStep(barrier, 2.0 * ones, alike(ones, 0.4, 0.2))
     looped, passed = (positions.clone(), velocities.clone()), (positions, velocities)
     step.apply(*looped, 0.01, times)
     step._apply_passes(*passed, 0.01, times)

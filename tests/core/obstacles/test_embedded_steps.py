@@ -12,6 +12,7 @@ from supple.core.obstacles.embedded_barrier_step import EmbeddedBarrierStep
 from supple.core.obstacles.embedded_projection_step import EmbeddedProjectionStep
 from supple.core.potentials import GroundBarrier
 from supple.core.potentials.ground_points import EmbeddedPoints
+from supple.tests.core.rubbing import alike
 
 STEP, REACH = 0.01, 0.02
 COUNT = 12  # vertices
@@ -39,6 +40,13 @@ def _barrier(points: EmbeddedPoints) -> GroundBarrier:
     return GroundBarrier(points, weights, 0.0, torch.full_like(weights, REACH))
 
 
+def _step(
+    points: EmbeddedPoints, friction: float, kinetic: float | None = None
+) -> EmbeddedBarrierStep:
+    coefficients = alike(points.shares[0], friction, kinetic)
+    return EmbeddedBarrierStep(_barrier(points), 1.0 / _masses(), coefficients)
+
+
 def _state(deep: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
     positions = torch.rand(3, COUNT, generator=_random(4), dtype=torch.float64)
     positions[2] = deep * REACH * (2.0 * positions[2] - 1.0)
@@ -64,9 +72,7 @@ def test_no_point_ends_in_the_ground(least: float, deep: float, request) -> None
     points = _points(least)
     positions, velocities = _state(deep)
     assert float(points.gather(positions[2]).min()) < 0.0
-    EmbeddedBarrierStep(_barrier(points), 1.0 / _masses(), 0.5).apply(
-        positions, velocities, STEP, _times()
-    )
+    _step(points, 0.5).apply(positions, velocities, STEP, _times())
     assert float(points.gather(positions[2]).min()) > 0.0
 
 
@@ -77,7 +83,7 @@ def test_a_step_ends_where_inertia_and_barrier_are_least(request) -> None:
     barrier = _barrier(points)
     positions, velocities = _state()
     before = positions.clone()
-    _repeated(EmbeddedBarrierStep(barrier, 1.0 / masses, 0.0), (positions, velocities))
+    _repeated(_step(points, 0.0), (positions, velocities))
     pull = masses * (positions - before)[2] / STEP**2
     push = torch.zeros_like(pull)
     points.add(barrier.normal_force(positions), push)
@@ -93,7 +99,7 @@ def test_momentum_changes_by_what_the_ground_gives_and_energy_is_not_gained(requ
     positions, velocities = _state()
     velocities[2] = -velocities[2].abs()
     before, start = velocities.clone(), positions.clone()
-    _repeated(EmbeddedBarrierStep(barrier, 1.0 / masses, 0.3), (positions, velocities))
+    _repeated(_step(points, 0.3), (positions, velocities))
     given = (masses * (velocities - before)).sum(1)
     force = float(barrier.normal_force(positions).sum())
     assert float(given[2]) == pytest.approx(force * STEP, rel=2e-3)
@@ -101,7 +107,8 @@ def test_momentum_changes_by_what_the_ground_gives_and_energy_is_not_gained(requ
     torch.testing.assert_close((positions - start)[2], STEP * (velocities - before)[2])
 
 
-def test_a_point_at_a_vertex_is_met_as_the_vertex_is(request) -> None:
+@pytest.mark.parametrize("kinetic", [0.4, 0.1])
+def test_a_point_at_a_vertex_is_met_as_the_vertex_is(kinetic: float) -> None:
     """Friction included, whether it sticks or slides."""
     vertices = torch.arange(COUNT)
     corners, shares = vertices.repeat(4, 1), torch.zeros(4, COUNT, dtype=torch.float64)
@@ -114,12 +121,10 @@ def test_a_point_at_a_vertex_is_met_as_the_vertex_is(request) -> None:
         states = [_state(), _state()]
         for _, velocities in states:
             velocities *= speed
-        EmbeddedBarrierStep(GroundBarrier(points, weights, 0.0, distances), inverse, 0.4).apply(
-            *states[0], STEP, _times()
-        )
-        BarrierStep(GroundBarrier(vertices, weights, 0.0, distances), inverse, 0.4).apply(
-            *states[1], STEP, _times()
-        )
+        friction = alike(weights, 0.4, kinetic)
+        barriers = [GroundBarrier(own, weights, 0.0, distances) for own in (points, vertices)]
+        EmbeddedBarrierStep(barriers[0], inverse, friction).apply(*states[0], STEP, _times())
+        BarrierStep(barriers[1], inverse, friction).apply(*states[1], STEP, _times())
         torch.testing.assert_close(states[0], states[1], rtol=1e-6, atol=1e-9)
 
 
@@ -130,7 +135,7 @@ def test_what_lies_still_under_friction_stays(request) -> None:
     points = _points()
     positions, velocities = _state()
     velocities[:2] *= 1e-3
-    _repeated(EmbeddedBarrierStep(_barrier(points), 1.0 / _masses(), 0.5), (positions, velocities))
+    _repeated(_step(points, 0.5), (positions, velocities))
     pushed = _barrier(points).normal_force(positions) > 1.0
     slip = torch.linalg.vector_norm(points.gather(velocities[:2]), dim=0)
     assert int(pushed.sum()) > 5
@@ -146,7 +151,8 @@ def test_points_are_put_back_and_leave(surface, restitution: float) -> None:
     positions, velocities = _state()
     velocities[2] = -1.0
     inside = surface.nearest(points.gather(positions))[0] < 0.0
-    step = EmbeddedProjectionStep(points, 1.0 / _masses(), surface, 0.3, restitution, 0.0)
+    friction = alike(points.shares[0], 0.3)
+    step = EmbeddedProjectionStep(points, 1.0 / _masses(), surface, friction, restitution, 0.0)
     step.apply(positions, velocities, STEP, _times())
     distance, normal = surface.nearest(points.gather(positions))
     assert int(inside.sum()) > 1
@@ -161,7 +167,9 @@ def test_held_vertices_stay() -> None:
     inverse[::2] = 0.0
     positions, velocities = _state()
     before = positions.clone(), velocities.clone()
-    EmbeddedBarrierStep(_barrier(points), inverse, 0.5).apply(positions, velocities, STEP, _times())
+    friction = alike(points.shares[0], 0.5)
+    step = EmbeddedBarrierStep(_barrier(points), inverse, friction)
+    step.apply(positions, velocities, STEP, _times())
     assert torch.equal(positions[:, ::2], before[0][:, ::2])
     assert torch.equal(velocities[:, ::2], before[1][:, ::2])
     assert not torch.equal(positions, before[0])

@@ -9,8 +9,10 @@ from torch import Tensor
 
 from supple.core.obstacles import Ball, Plane, ProjectionStep, Surface
 from supple.tests.core.pretended_cuda import pretended_cuda
+from supple.tests.core.rubbing import alike
 
 STEP = 0.01
+ALL = torch.arange(300)
 BALL = Ball((0.3, -0.2, 0.5), 0.4)
 SURFACES = pytest.mark.parametrize("surface", [Plane(0.25), BALL], ids=["plane", "ball"])
 # From the ball's center to its flank, and along it.
@@ -30,8 +32,20 @@ def _on(surface: Surface, depth: float) -> tuple[Tensor, Tensor, Tensor]:
     return _column(0.1, 0.2, 0.25 - depth), _column(0.0, 0.0, 1.0), _column(0.6, 0.8, 0.0)
 
 
-def _meeting(surface: Surface, *settings: float) -> ProjectionStep:
-    return ProjectionStep(torch.tensor([0]), surface, *settings)
+def _meeting(surface: Surface, friction: float, *settings: float) -> ProjectionStep:
+    return _step(surface, friction, *settings, vertices=torch.tensor([0]))
+
+
+def _step(
+    surface: Surface,
+    friction: float,
+    *settings: float,
+    kinetic: float | None = None,
+    vertices: Tensor = ALL,
+    dtype: torch.dtype = torch.float64,
+) -> ProjectionStep:
+    coefficients = alike(vertices.to(dtype), friction, kinetic)
+    return ProjectionStep(vertices, surface, coefficients, *settings)
 
 
 def _times(positions: Tensor) -> Tensor:
@@ -100,6 +114,18 @@ def test_friction_stops_a_slow_vertex_and_does_not_turn_it_round(surface) -> Non
 
 
 @SURFACES
+@pytest.mark.parametrize(("speed", "kept"), [(0.9, 0.0), (1.1, 0.7), (5.0, 4.6)])
+def test_what_the_static_coefficient_cannot_stop_is_slowed_by_the_kinetic_one(
+    surface, speed: float, kept: float
+) -> None:
+    positions, normal, along = _on(surface, 0.01)
+    velocities = -2.0 * normal + speed * along
+    step = _step(surface, 0.5, kinetic=0.2, vertices=torch.tensor([0]))
+    step.apply(positions, velocities, STEP, _times(positions))
+    torch.testing.assert_close(velocities, kept * along)
+
+
+@SURFACES
 def test_the_penalty_is_a_force_along_the_normal_by_speed_and_mass(surface) -> None:
     positions, normal, along = _on(surface, 0.01)
     velocities = 3.0 * normal + 4.0 * along
@@ -130,7 +156,7 @@ def test_no_penalty_adds_more_than_the_speed_there_was(surface) -> None:
 @pytest.mark.parametrize("friction", [0.0, 0.4, 5.0])
 def test_nothing_ends_in_the_ball_however_fast_it_slides_along_it(friction: float) -> None:
     positions, velocities = _swarm()
-    step = ProjectionStep(torch.arange(300), BALL, friction, 0.3, 10.0)
+    step = _step(BALL, friction, 0.3, 10.0)
     inside = int((BALL.nearest(positions)[0] < 0.0).sum())
     step.apply(positions, velocities, 0.1, _times(positions))
     assert inside > 50
@@ -146,9 +172,7 @@ def test_a_vertex_at_the_center_of_the_ball_leaves_upwards() -> None:
 def test_only_the_vertices_it_was_given_are_met() -> None:
     positions, velocities = _swarm()
     before = positions.clone()
-    ProjectionStep(torch.arange(0, 300, 2), BALL, 0.4).apply(
-        positions, velocities, STEP, _times(positions)
-    )
+    _step(BALL, 0.4, vertices=ALL[::2]).apply(positions, velocities, STEP, _times(positions))
     moved = (positions != before).any(0)
     assert moved[::2].any() and not moved[1::2].any()
 
@@ -157,7 +181,7 @@ def test_only_the_vertices_it_was_given_are_met() -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_compiled_loops_and_torch_passes_agree(surface, dtype: torch.dtype) -> None:
     looped, passed = _swarm(dtype), _swarm(dtype)
-    step = ProjectionStep(torch.arange(300), surface, 0.4, 0.3, 5.0)
+    step = _step(surface, 0.4, 0.3, 5.0, kinetic=0.2, dtype=dtype)
     step.apply(*looped, STEP, _times(looped[0]))
     step._apply_passes(*passed, STEP, _times(passed[0]))
     exact = {"rtol": 1e-13, "atol": 1e-14} if dtype == torch.float64 else {}
@@ -167,12 +191,10 @@ def test_compiled_loops_and_torch_passes_agree(surface, dtype: torch.dtype) -> N
 @SURFACES
 def test_on_a_cuda_device_nothing_waits_for_the_host(surface) -> None:
     expected = _swarm()
-    ProjectionStep(torch.arange(300), surface, 0.4, 0.3, 5.0).apply(
-        *expected, STEP, _times(expected[0])
-    )
+    _step(surface, 0.4, 0.3, 5.0, kinetic=0.2).apply(*expected, STEP, _times(expected[0]))
     with pretended_cuda() as device:
         positions, velocities = (values.to("cuda") for values in _swarm())
-        step = ProjectionStep(torch.arange(300).to("cuda"), surface, 0.4, 0.3, 5.0)
+        step = _step(surface, 0.4, 0.3, 5.0, kinetic=0.2, vertices=ALL.to("cuda"))
         before = device.waits
         step.apply(positions, velocities, STEP, _times(positions))
         assert device.waits == before

@@ -7,8 +7,9 @@ import torch
 
 from supple.core.linear_solvers.block_matrix import BlockMatrix, BlockPattern
 from supple.core.potentials import GroundBarrier, GroundFriction, Potential
+from supple.tests.core.rubbing import alike
 
-COEFFICIENT = 0.4
+COEFFICIENT, KINETIC = 0.4, 0.1
 SLIP = 1e-4
 REACH = 0.01
 #: Of all vertices, those that touch the ground; the last of them is out of its reach.
@@ -33,7 +34,20 @@ def start() -> torch.Tensor:
 
 @pytest.fixture
 def friction(barrier: GroundBarrier, start: torch.Tensor) -> GroundFriction:
-    friction = GroundFriction(barrier, COEFFICIENT, torch.ones_like(barrier.weights))
+    return _friction(barrier, start)
+
+
+@pytest.fixture
+def falling(barrier: GroundBarrier, start: torch.Tensor) -> GroundFriction:
+    """Friction that falls to a kinetic coefficient."""
+    return _friction(barrier, start, KINETIC)
+
+
+def _friction(
+    barrier: GroundBarrier, start: torch.Tensor, kinetic: float = COEFFICIENT
+) -> GroundFriction:
+    coefficients = alike(barrier.weights, COEFFICIENT, kinetic)
+    friction = GroundFriction(barrier, coefficients, torch.ones_like(barrier.weights))
     friction.begin_step(start, torch.full_like(barrier.weights, SLIP))
     return friction
 
@@ -75,8 +89,12 @@ def _assert_hessian_matches_gradient(
         torch.testing.assert_close(hessian[:, :, axis], expected, rtol=1e-5, atol=1e-6 * scale)
 
 
-@pytest.mark.parametrize("ways", WAYS)
-def test_the_gradient_is_the_finite_difference_of_the_energy(friction, start, ways: float) -> None:
+@pytest.mark.parametrize("kinetic", [COEFFICIENT, KINETIC])
+@pytest.mark.parametrize("ways", [*WAYS, 1.5, 1.99, 2.01])
+def test_the_gradient_is_the_finite_difference_of_the_energy(
+    barrier, start, ways: float, kinetic: float
+) -> None:
+    friction = _friction(barrier, start, kinetic)
     positions, h, random = _moved(start, ways), 1e-5 * SLIP, _random()
     gradient = friction.gradient(positions)
     for _ in range(3):
@@ -88,8 +106,12 @@ def test_the_gradient_is_the_finite_difference_of_the_energy(friction, start, wa
         assert float(rise) / (2.0 * h) == pytest.approx(slope, rel=1e-4, abs=1e-4)
 
 
-@pytest.mark.parametrize("ways", WAYS)
-def test_the_hessian_is_the_finite_difference_of_the_gradient(friction, start, ways: float) -> None:
+@pytest.mark.parametrize("kinetic", [COEFFICIENT, KINETIC])
+@pytest.mark.parametrize("ways", [0.0, 1e-3, 0.3, 0.99, 2.01, 3.0, 1e4])
+def test_the_hessian_is_the_finite_difference_of_the_gradient(
+    barrier, start, ways: float, kinetic: float
+) -> None:
+    friction = _friction(barrier, start, kinetic)
     # At no way at all the third derivative jumps: a smaller difference there.
     h = SLIP * (1e-4 if ways else 1e-7)
     _assert_hessian_matches_gradient(friction, _moved(start, ways), h)
@@ -99,6 +121,34 @@ def test_the_hessian_is_the_finite_difference_of_the_gradient(friction, start, w
 def test_the_energy_is_convex(friction, start, ways: float) -> None:
     values = torch.linalg.eigvalsh(_hessian(friction, _moved(start, ways)))
     assert float(values.min()) > -1e-12 * float(values.max())
+
+
+def test_where_the_force_falls_the_hessian_is_exact_across_the_way_and_none_along(
+    falling, start
+) -> None:
+    moved = _moved(start, 1.5)
+    way = (moved - start)[:2, TOUCHING]
+    along = way / way.norm(dim=0)
+    across = torch.stack([-along[1], along[0]])
+    blocks = _hessian(falling, moved)[TOUCHING, :2, :2]
+    pushes = falling.gradient(moved)[:2, TOUCHING].norm(dim=0)
+    expected = across * pushes / way.norm(dim=0)
+    torch.testing.assert_close(torch.einsum("sij,js->is", blocks, across), expected)
+    nothing = torch.zeros_like(along)
+    found = torch.einsum("sij,js->is", blocks, along)
+    torch.testing.assert_close(found, nothing, rtol=0.0, atol=1e-12 * float(blocks.abs().max()))
+
+
+def test_what_slides_is_held_back_by_the_kinetic_coefficient(falling, barrier, start) -> None:
+    pushes = barrier.normal_force(start)
+    for ways, coefficient in ((1.0, COEFFICIENT), (1.5, 0.25), (2.0, KINETIC), (50.0, KINETIC)):
+        moved = _moved(start, ways)
+        force = falling.gradient(moved)[:2, TOUCHING].norm(dim=0)
+        torch.testing.assert_close(force, coefficient * pushes)
+        # What goes on from there meets no less.
+        torch.testing.assert_close(falling.limit_at((moved - start)[:2, TOUCHING]), force)
+    resting = torch.zeros(2, len(TOUCHING), dtype=torch.float64)
+    torch.testing.assert_close(falling.limit_at(resting), COEFFICIENT * pushes)
 
 
 @pytest.mark.parametrize("ways", WAYS)

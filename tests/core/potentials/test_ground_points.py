@@ -11,6 +11,7 @@ from supple.core.linear_solvers.block_matrix import BlockMatrix, BlockPattern
 from supple.core.potentials import GroundBarrier, GroundFriction, Potential
 from supple.core.potentials.ground_points import EmbeddedPoints
 from supple.tests.core.dense import dense
+from supple.tests.core.rubbing import alike
 
 REACH, SLIP = 0.5, 0.02
 #: Two tets that share a face.
@@ -45,7 +46,9 @@ def energy(
 ) -> Potential:
     if request.param == "barrier":
         return barrier
-    friction = GroundFriction(barrier, 0.4, torch.ones_like(barrier.weights))
+    friction = GroundFriction(
+        barrier, alike(barrier.weights, 0.4), torch.ones_like(barrier.weights)
+    )
     friction.begin_step(positions - 0.3 * SLIP, torch.full_like(barrier.weights, SLIP))
     return friction
 
