@@ -58,7 +58,7 @@ def everything() -> Scene:
             SoftBody(block((1, 1, 1), size, (6.0, 0.0, 1.0)), soft, name="pressed"),
         ],
         ground=Ground(distance=REACH),
-        contact=Contact(distance=REACH),
+        contact=Contact(distance=REACH, kinetic_friction=0.3),
         attachments=[Attachment(3, np.array([0, 2]), 2)],
         forces=[Tether(vertex=3, stiffness=2e3)],
     )
