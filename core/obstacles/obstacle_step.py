@@ -88,4 +88,4 @@ def stopped_share(speed: Tensor, change: Tensor, friction: Coefficients) -> Tens
     """(S,) what ``compiled_contact.stopped_share`` is of one vertex."""
     # The smallest positive divisor keeps a vertex at rest from becoming 0 / 0.
     slowed = friction.kinetic * change / speed.clamp(min=torch.finfo(speed.dtype).tiny)
-    return torch.where(speed <= friction.static * change, 1.0, slowed)
+    return torch.where(speed <= friction.static * change, torch.ones_like(speed), slowed)
