@@ -49,20 +49,8 @@ def hold_back(
         limits[i] = static[p] * forces[p]
         falls = falls or kinetic[p] < static[p]
         pull(positions, velocities, corners, shares, compliance, step, p, drags[p, 0], drags[p, 1])
-    slow(
-        positions,
-        velocities,
-        corners,
-        shares,
-        compliance,
-        distances,
-        step,
-        near,
-        give,
-        limits,
-        drags,
-        HOLDS if falls else SWEEPS,
-    )
+    own = (positions, velocities, corners, shares, compliance, distances, step, near, give, drags)
+    slow(HOLDS if falls else SWEEPS, limits, *own)
     slides = False
     for i in range(count):
         p = near[i]
@@ -72,24 +60,13 @@ def hold_back(
             if step * math.sqrt(x * x + y * y) > SLIDES * distances[p]:
                 limits[i], slides = kinetic[p] * forces[p], True
     if slides:
-        slow(
-            positions,
-            velocities,
-            corners,
-            shares,
-            compliance,
-            distances,
-            step,
-            near,
-            give,
-            limits,
-            drags,
-            SWEEPS,
-        )
+        slow(SWEEPS, limits, *own)
 
 
 @compiled()
 def slow(
+    sweeps: int,
+    limits: Any,
     positions: Any,
     velocities: Any,
     corners: Any,
@@ -99,16 +76,14 @@ def slow(
     step: float,
     near: Any,
     give: Any,
-    limits: Any,
     drags: Any,
-    sweeps: int,
 ) -> None:
     """Stops points by forces of at most (count,) ``limits``, one point after the other.
 
     Args:
+        sweeps: through all points at most.
         give: (count,) by how much each gives way.
         drags: (S, 2) the forces so far; they are changed.
-        sweeps: through all points at most.
     """
     for _ in range(sweeps):
         change = 0.0
