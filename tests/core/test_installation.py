@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What pip installs of this folder, in an environment that has nothing but what it asks for."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from email import message_from_bytes
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Lets the environment import some of what is installed here, instead of downloading it again.
+FINDER = """
+import sys
+from importlib.machinery import PathFinder
+
+class Lent:
+    def find_spec(name, path=None, target=None):
+        place = LENT.get(name) if path is None else None
+        return place and PathFinder.find_spec(name, [place])
+
+sys.meta_path.append(Lent)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy, in which nothing lies that an earlier version left."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    for name in ("addon", "core", "requirements"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in [*ROOT.glob("*.py"), *ROOT.glob("*.toml"), ROOT / "README.md", ROOT / "LICENSE"]:
+        shutil.copy(path, source)
+    pip("wheel", "--no-build-isolation", "--wheel-dir", folder, source)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def pip(*arguments: str | Path) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
+    done = subprocess.run(
+        [*command, "--quiet", "--no-index", "--no-deps"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def environment_of(folder: Path, wheel: Path, without: str = "") -> Path:
+    """A new one with the wheel, and what its metadata asks for but one; returns its Python."""
+    venv.create(folder, symlinks=os.name != "nt")
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    pip("--python", python, "install", wheel)
+    (site,) = [wheel.parent for wheel in folder.rglob("supple-*.dist-info")]
+    (metadata,) = site.glob("supple-*.dist-info")
+    lent = {
+        name: str(package.locate_file(""))
+        for package in required(Distribution.at(metadata), without)
+        for name in names_to_import(package)
+    }
+    (site / "lent.py").write_text(f"LENT = {lent}\n{FINDER}", encoding="utf-8")
+    (site / "lent.pth").write_text("import lent\n", encoding="utf-8")
+    return python
+
+
+def required(package: Distribution, without: str = "") -> list[Distribution]:
+    """All that a package asks for without extras, and what that asks for."""
+    found: dict[str, Distribution] = {}
+    unread = [package]
+    while unread:
+        for requirement in map(Requirement, unread.pop().requires or []):
+            asked = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+            if not asked or requirement.name in (*found, without):
+                continue
+            found[requirement.name] = distribution(requirement.name)
+            unread.append(found[requirement.name])
+    return list(found.values())
+
+
+def names_to_import(package: Distribution) -> set[str]:
+    return {
+        path.parts[0].partition(".")[0] for path in package.files or [] if path.suffix != ".pth"
+    }
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Without ipctk, which brings SciPy along and is not made for every machine."""
+    return environment_of(tmp_path_factory.mktemp("environment"), wheel, without="ipctk")
+
+
+def run(python: Path, script: str) -> str:
+    """What a script prints that runs in that environment."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(
+        [python, "-c", script], cwd=python.parent, env=clean, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_readmes_script_runs_as_it_stands(python: Path):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert len(run(python, script).splitlines()) == 48
+
+
+def test_all_of_core_can_be_imported_and_its_loops_are_compiled(python: Path):
+    script = """
+import importlib, pkgutil
+import supple.core
+from supple.core.compiled import is_compiled
+for module in pkgutil.walk_packages(supple.core.__path__, "supple.core."):
+    if not module.name.endswith("__main__") and module.name != "supple.core.launch":
+        importlib.import_module(module.name)
+assert is_compiled()
+print(supple.core.__file__)
+"""
+    assert Path(run(python, script).strip()).is_relative_to(python.parents[1])
+
+
+def test_contact_has_its_package(wheel: Path, tmp_path: Path):
+    pytest.importorskip("ipctk")
+    python = environment_of(tmp_path, wheel)
+    run(python, "from supple.core.contact.toolkit import toolkit; toolkit()")
+
+
+def test_what_blender_installs_is_what_the_package_asks_for(wheel: Path):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        metadata = message_from_bytes(archive.read(name))
+    asked = {each.name: each for each in map(Requirement, metadata.get_all("Requires-Dist"))}
+    text = (ROOT / "requirements" / "solver.txt").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    for pinned in map(Requirement, lines):
+        ours = asked[pinned.name]
+        assert all(
+            ours.specifier.contains(each.version)
+            for each in pinned.specifier
+            if each.operator != "<"
+        )
+        assert "extra" in str(ours.marker) or ours.marker == pinned.marker
