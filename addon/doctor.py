@@ -17,7 +17,7 @@ import bpy
 from ..core.errors import SuppleError
 from . import cache, solver_environment, solver_packages, unused_caches
 from .solver_environment import Environment
-from .solver_packages import PACKAGES, Package
+from .solver_packages import Package
 
 _PROBE = """
 import importlib, importlib.metadata, json, platform, sys
@@ -107,7 +107,7 @@ def _folder_state(folder: Path | None) -> str:
 
 
 def _probe(environment: Environment) -> list[Finding]:
-    names = [package.name for package in PACKAGES]
+    names = [package.name for package in solver_packages.packages()]
     command = [str(environment.python), "-s", "-P", "-c", _PROBE, *names]
     try:
         done = subprocess.run(
@@ -149,9 +149,8 @@ def _cure(environment: Environment) -> str:
 
 
 def _facts(found: dict[str, Any], environment: Environment) -> list[Finding]:
-    wanted = solver_packages.required_names()
     python = Finding("Solver runs on", f"Python {found['python']}, {found['machine']}")
-    packages = [_package(package, found, wanted[package.name], environment) for package in PACKAGES]
+    packages = [_package(package, found, environment) for package in solver_packages.packages()]
     return [
         python,
         *packages,
@@ -170,18 +169,26 @@ def _unused_caches() -> list[Finding]:
     return [Finding("Unused caches", summary), *largest]
 
 
-def _package(
-    package: Package, found: dict[str, Any], is_made: bool, environment: Environment
-) -> Finding:
+def _package(package: Package, found: dict[str, Any], environment: Environment) -> Finding:
     version: str | None = found["packages"][package.name]
-    if version is not None:
-        return Finding(package.label, version)
-    if not is_made:
-        return Finding(package.label, f"not made for this machine: {package.loss}")
-    why = f"{found['errors'][package.name]}: {package.loss}"
-    if package.is_optional:
-        return Finding(package.label, f"optional, {why}", is_lacking=True)
-    return Finding(package.label, why, _cure(environment), is_lacking=True)
+    words = package.words
+    if version is None:
+        return _lack(package, found["errors"][package.name], environment)
+    # One without metadata says no version, but can be imported.
+    if version[0].isdigit() and not package.fits(version):
+        other = f"{version}, but Supple is made for {package.versions.removeprefix('==')}"
+        return Finding(words.label, other, _cure(environment))
+    return Finding(words.label, version)
+
+
+def _lack(package: Package, error: str, environment: Environment) -> Finding:
+    words = package.words
+    if not package.is_made:
+        return Finding(words.label, f"not made for this machine: {words.loss}")
+    why = f"{error}: {words.loss}"
+    if words.is_optional:
+        return Finding(words.label, f"optional, {why}", is_lacking=True)
+    return Finding(words.label, why, _cure(environment), is_lacking=True)
 
 
 def _cache() -> Finding:

@@ -131,7 +131,7 @@ def why_no_contact() -> str:
     """
     if may_have("ipctk"):
         return ""
-    if not solver_packages.required_names()["ipctk"]:
+    if not solver_packages.package("ipctk").is_made:
         return (
             "Contact needs the package ipctk, which is not made for this machine "
             f"({platform.machine()}). Set Contact to Never."

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from supple.addon import doctor, solver_environment, solver_packages
 from supple.addon.solver_environment import Environment
+from supple.addon.solver_packages import Package
 
 pytestmark = pytest.mark.usefixtures("scene", "solver")
 
@@ -31,17 +33,64 @@ def problems(findings: list[doctor.Finding]) -> list[str]:
     return [finding.what for finding in findings if finding.cure]
 
 
-def test_every_package_of_the_requirements_is_looked_for():
-    assert {package.name for package in solver_packages.PACKAGES} == set(
-        solver_packages.required_names()
+@pytest.fixture
+def requirements(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Changes what the solver is made for."""
+
+    def change(old: str, new: str) -> None:
+        text = solver_packages.REQUIREMENTS.read_text(encoding="utf-8")
+        assert old in text
+        path = tmp_path / "requirements.txt"
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        monkeypatch.setattr(solver_packages, "REQUIREMENTS", path)
+
+    return change
+
+
+def test_a_line_of_the_requirements_is_enough_to_be_looked_for(requirements):
+    requirements("numpy", "a_new_package==1.0\nnumpy")
+    (found,) = (finding for finding in doctor.examine() if finding.cure)
+    assert found.what == "a_new_package"
+    assert "No module named 'a_new_package'" in found.value
+
+
+@pytest.mark.parametrize(
+    ("name", "versions", "other"),
+    [("cvxopt", "==1.3.3", "==1.2"), ("scipy", "==1.17.1", "==1.17"), ("numpy", "<3", "<1.26")],
+)
+def test_another_version_is_a_problem_that_names_both(requirements, name, versions, other):
+    requirements(versions, other)
+    (found,) = (finding for finding in doctor.examine() if finding.cure)
+    package = solver_packages.package(name)
+    assert found.what == package.words.label
+    assert found.value == (
+        f"{metadata.version(name)}, but Supple is made for {package.versions.removeprefix('==')}"
     )
+    assert "requirements/solver.txt" in found.cure
+
+
+@pytest.mark.parametrize(
+    ("versions", "version", "fits"),
+    [
+        ("==2.13.0", "2.13.0+cu130", True),
+        ("==2.13.0", "2.13", True),
+        ("==2.13.0", "2.13.1", False),
+        (">=1.26,<3", "1.26.4", True),
+        (">=1.26,<3", "1.9.4", False),
+        (">=1.26,<3", "2.10.0", True),
+        (">=1.26,<3", "3.0.0", False),
+    ],
+)
+def test_versions_are_compared_number_by_number(versions, version, fits):
+    assert Package("name", versions, is_made=True).fits(version) == fits
 
 
 def test_a_whole_solver_is_well_and_its_versions_are_told():
     findings = doctor.examine()
     told = {finding.what: finding.value for finding in findings}
     assert problems(findings) == []
-    assert all(told[package.label][0].isdigit() for package in solver_packages.PACKAGES)
+    for package in solver_packages.packages():
+        assert told[package.words.label] == metadata.version(package.name)
     assert doctor.in_words(findings).splitlines()[-1] == "All is well."
 
 
@@ -51,9 +100,9 @@ def test_a_missing_package_is_a_problem_with_what_is_lost_and_the_cure(broken, n
     findings = doctor.examine()
     # Others cannot be imported without SciPy.
     found = next(finding for finding in findings if finding.cure)
-    (package,) = (package for package in solver_packages.PACKAGES if package.name == name)
-    assert found.what == package.label
-    assert package.loss in found.value and f"No module named {name}" in found.value
+    words = solver_packages.package(name).words
+    assert found.what == words.label
+    assert words.loss in found.value and f"No module named {name}" in found.value
     assert "Install Solver" in found.cure
     assert doctor.in_words(findings).endswith("problem(s) found.")
 
