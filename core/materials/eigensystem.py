@@ -71,6 +71,13 @@ class Eigensystem:
         _diagonal(block).add_((self._along * _diagonal(outer)).sum(1))
         return product(product(self.u, block), self.u.transpose(0, 1))
 
+    def apply(self, matrices: Tensor) -> Tensor:
+        """(3, 3, M) matrices ∂²Ψ/∂F∂F : A for (3, 3, M) matrices A."""
+        inside = product(product(self.u.transpose(0, 1), matrices), self.v)
+        block = self._along * inside + self._across * inside.transpose(0, 1)
+        _diagonal(block).copy_((self.stretch * _diagonal(inside)).sum(1))
+        return product(product(self.u, block), self.v.transpose(0, 1))
+
     @cached_property
     def _along(self) -> Tensor:
         """(3, 3, M): what δ_ij has to do with itself."""

@@ -66,11 +66,17 @@ class Material(ABC):
 
     @abstractmethod
     def energy_density(self, deformation_gradient: Tensor) -> Tensor:
-        """(M, 3, 3) deformation gradients to (M,) energy densities in J/m³."""
+        """(M, 3, 3) deformation gradients to (M,) energy densities in J/m³.
+
+        Autograd differentiates it twice; its first derivative is ``first_piola``.
+        """
 
     @abstractmethod
     def first_piola(self, deformation_gradient: Tensor) -> Tensor:
-        """(M, 3, 3) deformation gradients to (M, 3, 3) first Piola–Kirchhoff stresses in pascal."""
+        """(M, 3, 3) deformation gradients to (M, 3, 3) first Piola–Kirchhoff stresses in pascal.
+
+        Autograd differentiates it once.
+        """
 
 
 def _require(young: Parameter, poisson: Parameter) -> None:

@@ -42,20 +42,13 @@ class StretchMaterial(Material):
         axis, of the other two, the flip (Ψ_i − Ψ_j)/(σ_i − σ_j) and twist (Ψ_i + Ψ_j)/(σ_i + σ_j).
         """
 
+    # Materials are described where torch is not loaded.
     def energy_density(self, deformation_gradient: Tensor) -> Tensor:
-        _, (a, b, c), _ = _signed_svd(deformation_gradient)
-        density: Tensor = self.density(a, b, c, self.mu, self.lam, self.guard)
-        return density
+        from .stretch_derivatives import energy_density
+
+        return energy_density(self, deformation_gradient)
 
     def first_piola(self, deformation_gradient: Tensor) -> Tensor:
-        u, (a, b, c), v = _signed_svd(deformation_gradient)
-        slopes = self.law(a, b, c, self.mu, self.lam, self.guard)
-        turned = sum(slopes[k] * u[:, k, None] * v[:, k] for k in range(3))
-        return turned.permute(2, 0, 1)
+        from .stretch_derivatives import first_piola
 
-
-def _signed_svd(deformation_gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    # Materials are described where torch is not loaded.
-    from .eigensystem import signed_svd
-
-    return signed_svd(deformation_gradient.permute(1, 2, 0))
+        return first_piola(self, deformation_gradient)

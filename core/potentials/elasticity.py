@@ -28,8 +28,8 @@ from .tets import Tets
 class Elasticity(Potential):
     """Σ Ψ(F_e) V_e.
 
-    On a CPU compiled loops over tets serve, where numba is installed; passes over whole arrays
-    serve CUDA and automatic differentiation.
+    On a CPU compiled loops over tets serve, where numba is installed; elsewhere passes over whole
+    arrays. Both write in place: what autograd differentiates is the material's ``energy_density``.
 
     Args:
         material: with parameters that are numbers or (M,) tensors.
