@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..core.contact_settings import Attachment, Collider
 from ..core.errors import SceneError
 from ..core.job import Settings
-from ..core.overlap import check_above_ground, check_clear_of
+from ..core.overlap import check_surfaces
 from ..core.scene import Ground, Scene, SoftBody, Sphere
 from . import changes, contact_capture
 from .attachments import capture_attachments
@@ -141,10 +141,8 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
     try:
         ground = _ground(scene, unit) if own.use_ground else None
         described = Scene(bodies, ground, gravity(scene), read.colliders, contact, read.attachments)
-        for body, shape in zip(bodies, read.shapes, strict=True):
-            if ground is not None:
-                check_above_ground(body.name, shape.vertices, ground)
-            check_clear_of(body.name, shape.vertices, shape.triangles, described.spheres)
+        # The worker does so, too; from here it is said before one is started.
+        check_surfaces(described)
         return described
     except SceneError as error:
         raise CaptureError(str(error)) from error

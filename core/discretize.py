@@ -14,7 +14,6 @@ from .collider_pins import pin_to_collider
 from .contact_settings import ContactSurface
 from .embedding import embed
 from .errors import SceneError
-from .overlap import check_above_ground, check_clear_of
 from .phong_deformation import embed_smoothly
 from .pin_transfer import pinned_tet_vertices, transfer_path
 from .scene import Scene, Skin, SoftBody, SurfaceMesh
@@ -45,9 +44,6 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     for body in scene.bodies:
         surface = body.mesh
         if isinstance(surface, SurfaceMesh):
-            if scene.ground is not None:
-                check_above_ground(body.name, surface.vertices, scene.ground)
-            check_clear_of(body.name, surface.vertices, surface.triangles, scene.spheres)
             body, report = _fill(body, surface)
             seen = ContactSurface(surface.vertices, surface.triangles)
             touches = scene.contact is not None

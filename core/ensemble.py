@@ -24,7 +24,7 @@ class Ensemble:
     Args:
         scene: its bodies.
         integrators: one a body; equal ones share a simulator.
-        frame_time, substeps, device, dtype: as a ``Simulator`` takes them.
+        frame_time, substeps, device, dtype, is_prepared: as a ``Simulator`` takes them.
 
     Raises:
         SceneError, InstabilityError: as a ``Simulator`` does.
@@ -39,6 +39,7 @@ class Ensemble:
         substeps: int | None = None,
         device: str = "auto",
         dtype: torch.dtype = torch.float64,
+        is_prepared: bool = False,
     ) -> None:
         if len(integrators) != len(scene.bodies):
             raise SceneError(
@@ -62,6 +63,7 @@ class Ensemble:
                 substeps=substeps,
                 device=device,
                 dtype=dtype,
+                is_prepared=is_prepared,
             )
             for integrator, members in groups.items()
         ]

@@ -51,6 +51,7 @@ def _ensemble(job: Job) -> Ensemble:
         substeps=settings.substeps,
         device=settings.device,
         dtype=torch.float64 if settings.dtype == "float64" else torch.float32,
+        is_prepared=True,
     )
 
 

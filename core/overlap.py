@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import SceneError
-from .scene import Ground, SoftBody, Sphere
+from .held_points import HeldPoints
+from .scene import Ground, Scene, Sphere, SurfaceMesh
+from .start_shape import start_positions, tet_mesh_of
 from .tetrahedralizers.triangle_distance import point_triangle_distance
 from .tetrahedralizers.winding_number import solid_angle_fraction
 
@@ -21,17 +23,48 @@ Points = NDArray[np.floating[Any]]
 Triangles = NDArray[np.integer[Any]]
 
 
-def check_above_ground(name: str, points: Points, ground: Ground) -> None:
-    """Refuses a body that starts in the ground; one that stands on it may dip in a little.
+def check_surfaces(scene: Scene) -> None:
+    """Refuses bodies that are surfaces still and lie in the ground or in a sphere.
 
-    Args:
-        name: of the body.
-        points: (N, 3) in metres.
-        ground: of its scene.
+    One that stands on them may dip in a little.
 
     Raises:
         SceneError: with the depth.
     """
+    for body in scene.bodies:
+        if isinstance(body.mesh, SurfaceMesh):
+            vertices = body.mesh.vertices
+            if scene.ground is not None:
+                _check_above_ground(body.name, vertices, scene.ground)
+            _check_clear_of(body.name, vertices, body.mesh.triangles, scene.spheres)
+
+
+def check_tetrahedra(scene: Scene) -> None:
+    """Refuses bodies that were given as tetrahedra and lie in the ground or in a sphere.
+
+    The tets of a surface may stand out of it, and into what it stands on; and what is pinned may be
+    anywhere.
+
+    Args:
+        scene: what went through ``discretize``.
+
+    Raises:
+        SceneError: with the depth.
+    """
+    for body in scene.bodies:
+        if body.skin is not None:
+            continue
+        mesh, positions = tet_mesh_of(body), start_positions(body)
+        _check_clear_of(body.name, positions, mesh.surface, scene.spheres)
+        free = np.ones(len(positions), dtype=bool)
+        if body.pinned is not None:
+            free[body.pinned] = False
+        points = HeldPoints.of(body, mesh).that_move(free, wholly=True).at(positions)
+        if scene.ground is not None and len(points) > 0:
+            _check_above_ground(body.name, points, scene.ground)
+
+
+def _check_above_ground(name: str, points: Points, ground: Ground) -> None:
     depth = ground.height - float(points[:, 2].min())
     if depth > TOUCHING * _diagonal(points):
         raise SceneError(
@@ -39,34 +72,11 @@ def check_above_ground(name: str, points: Points, ground: Ground) -> None:
         )
 
 
-def raise_needed(body: SoftBody, points: Points, ground: Ground, floor: float) -> float:
-    """By how much a body has to rise for its free points (N, 3) to reach ``floor``, in metres.
-
-    The tets of a surface may stand out of it, and into what it stands on.
-
-    Raises:
-        SceneError: when a body that was given as tetrahedra starts in the ground.
-    """
-    depth = max(0.0, floor - float(points[:, 2].min(initial=np.inf)))
-    if depth > 0.0 and body.skin is None:
-        check_above_ground(body.name, points, ground)
-    return depth
-
-
-def check_clear_of(
-    name: str, vertices: Points, triangles: Triangles, colliders: Sequence[Sphere]
+def _check_clear_of(
+    name: str, vertices: Points, triangles: Triangles, spheres: Sequence[Sphere]
 ) -> None:
-    """Refuses a body that overlaps a collider at the start, or surrounds it.
-
-    Args:
-        name: of the body.
-        vertices, triangles: (V, 3) in metres and (T, 3), its surface, which may be open.
-        colliders: of its scene.
-
-    Raises:
-        SceneError: with the depth.
-    """
-    for sphere in colliders:
+    """The surface, (V, 3) in metres and (T, 3), may be open; it must not surround a sphere."""
+    for sphere in spheres:
         depth = sphere.radius - _signed_distance(np.array(sphere.center), vertices, triangles)
         if depth > TOUCHING * _diagonal(vertices):
             raise SceneError(

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from .compiled import is_compiled
-from .discretize import discretize
 from .errors import SceneError
 from .integrators import XPBD, ImplicitEuler, Integrator, Stepper
 from .minimizers.equilibrium import settle
+from .preparation import prepare
 from .scene import Scene
 from .state import Effort, Energies, State
 from .system import System
@@ -120,6 +120,7 @@ class Simulator:
             motion needs them.
         device: ``auto`` takes CUDA where there is one.
         dtype: ``torch.float64`` or ``torch.float32``.
+        is_prepared: whether the scene is what ``prepare`` made of one.
 
     Raises:
         SceneError: when the scene cannot be simulated or the device does not exist.
@@ -135,8 +136,9 @@ class Simulator:
         substeps: int | None = None,
         device: str = "auto",
         dtype: torch.dtype = torch.float64,
+        is_prepared: bool = False,
     ) -> None:
-        self.scene = _started(discretize(scene)[0])
+        self.scene = scene if is_prepared else prepare(scene)[0]
         self.frame_time = frame_time
         self.system = System(self.scene, find_device(device), dtype)
         self.stepper: Stepper = (integrator or ImplicitEuler()).stepper(
@@ -212,16 +214,6 @@ class Simulator:
             velocities=[state.velocities[:, where].T.contiguous() for where in slices],
             report=report,
         )
-
-
-def _started(scene: Scene) -> Scene:
-    """The scene from where nothing intersects."""
-    if scene.contact is None:
-        return scene
-    # It loads scipy.spatial, which takes a moment that other scenes need not wait.
-    from .contact.start import prepare_start
-
-    return prepare_start(scene)
 
 
 def find_device(name: str) -> torch.device:

@@ -7,13 +7,13 @@ import json
 import os
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import files
-from .discretize import discretize
 from .errors import DamageError, IntersectionError, JobError
 from .job import OUTPUT, Job, lock
 from .output import say
+from .preparation import prepare
 from .version import version
 from .warm_up import prepare_everything, prepare_for, say_compiling
 
@@ -73,8 +73,7 @@ def work(folder: Path, mesh_only: bool = False) -> None:
         for place in (folder, folder / "frames"):
             files.remove_unfinished(place)
         if not _has_solids(job):
-            solids, reports = discretize(job.scene)
-            job.write_solids(_with_clear_start(job, solids), reports)
+            job.write_solids(*_prepared(job))
         _say_reports(job)
         if mesh_only:
             return
@@ -138,15 +137,11 @@ def _say_reports(job: Job) -> None:
         say(f"{report['name']}: {report['summary']}")
 
 
-def _with_clear_start(job: Job, solids: Scene) -> Scene:
-    """The solids where nothing intersects at the start; what does is written down."""
+def _prepared(job: Job) -> tuple[Scene, list[dict[str, Any]]]:
+    """The solids and the reports on them; what intersects at the start is written down."""
     job.write_intersections(None)
-    if solids.contact is None:
-        return solids
-    from .contact.start import prepare_start
-
     try:
-        return prepare_start(solids)
+        return prepare(job.scene)
     except IntersectionError as error:
         job.write_intersections(error.report)
         raise

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ..errors import IntersectionError
 from ..held_points import HeldPoints
 from ..intersection_report import IntersectionReport, Offender
-from ..overlap import raise_needed
 from ..scene import Scene, SoftBody
 from .distance import contact_distances, ground_distance
 from .intersections import Intersections, find_intersections
@@ -87,8 +86,7 @@ def _above_ground(scene: Scene) -> Scene:
     shapes = StartShapes(scene)
     bodies = []
     for body, shape in zip(scene.bodies, shapes.bodies, strict=True):
-        points = _free_points(body, shape, shape.positions)
-        depth = raise_needed(body, points, scene.ground, _floor(scene, shape))
+        depth = _floor(scene, shape) - _lowest(body, shape, shape.positions)
         if depth > 0.0:
             body = replace(body, initial_positions=_raised(shape, shape.positions, depth))
         bodies.append(body)
@@ -117,15 +115,10 @@ def _floor(scene: Scene, shape: StartBody) -> float:
     return ground.height + ground_distance(ground, shape.mesh.diagonal)
 
 
-def _free_points(
-    body: SoftBody, shape: StartBody, positions: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """(S, 3) what the ground meets of a body, where nothing of it is held."""
-    return HeldPoints.of(body, shape.mesh).that_move(~shape.held, wholly=True).at(positions)
-
-
 def _lowest(body: SoftBody, shape: StartBody, positions: NDArray[np.float64]) -> float:
-    return float(_free_points(body, shape, positions)[:, 2].min(initial=np.inf))
+    """Height of what the ground meets of a body, where nothing of it is held."""
+    free = HeldPoints.of(body, shape.mesh).that_move(~shape.held, wholly=True)
+    return float(free.at(positions)[:, 2].min(initial=np.inf))
 
 
 def _raised(shape: StartBody, positions: NDArray[np.float64], height: float) -> NDArray[np.float64]:

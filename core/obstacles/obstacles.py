@@ -14,7 +14,6 @@ from ..compiled import is_compiled
 from ..contact.distance import ground_distance
 from ..friction import Coefficients, FrictionTable
 from ..held_points import HeldPoints
-from ..overlap import check_clear_of, raise_needed
 from ..potentials import GroundBarrier
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints, GroundVertices
 from ..scene import Ground, Scene, SoftBody, Sphere
@@ -110,19 +109,14 @@ class Obstacles:
         return float(self.points.gather(positions[2]).min())
 
     def clear(self, body: SoftBody, mesh: TetMesh, where: slice, positions: Tensor) -> None:
-        """Moves a body off the obstacles that it touches, and refuses one that lies in them.
+        """Moves a body off the obstacles that it touches.
 
         Args:
             body, mesh: to be moved.
             where: its vertices lie among all.
             positions: (3, N) of all vertices at the start.
-
-        Raises:
-            SceneError: when a body that was given as tetrahedra overlaps an obstacle.
         """
         vertices, free = positions[:, where], self._inverse_mass[where] > 0.0
-        if body.skin is None and self.colliders:
-            check_clear_of(body.name, vertices.T.cpu().numpy(), mesh.surface, self.colliders)
         held = HeldPoints.of(body, mesh).that_move(free.cpu().numpy(), wholly=True)
         for ball in self._balls:
             _move_off(vertices, free, held, ball)
@@ -132,7 +126,7 @@ class Obstacles:
         if self.barrier is not None:
             floor += ground_distance(self.ground, mesh.diagonal)
         points = held.at(vertices.T.cpu().double().numpy())
-        vertices[2] += free * raise_needed(body, points, self.ground, floor)
+        vertices[2] += free * max(0.0, floor - float(points[:, 2].min(initial=np.inf)))
 
     def _barrier(
         self,

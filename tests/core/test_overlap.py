@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from supple.core import SceneError, Sphere
-from supple.core.overlap import check_clear_of
+from supple.core import Ground, SceneError, Sphere
+from supple.core.overlap import check_surfaces, check_tetrahedra
+from supple.core.scene import Scene, Skin, SoftBody, SurfaceMesh
 
 
 def _check(mesh, *spheres: Sphere) -> None:
-    check_clear_of("Box", mesh.vertices, mesh.surface, spheres)
+    surface = SurfaceMesh(mesh.vertices, mesh.surface)
+    check_surfaces(Scene([SoftBody(surface, name="Box")], colliders=spheres))
+    check_tetrahedra(Scene([SoftBody(mesh, name="Box")], colliders=spheres))
 
 
 def _below(gap: float, radius: float = 0.3) -> Sphere:
@@ -37,7 +41,32 @@ def test_a_body_in_the_middle_of_a_sphere_is_an_overlap(make_block) -> None:
         _check(make_block(), around)
 
 
+@pytest.mark.parametrize("check", [check_surfaces, check_tetrahedra])
+def test_both_surfaces_and_tetrahedra_are_looked_at(make_block, check) -> None:
+    mesh = make_block(origin=(0.0, 0.0, -0.25))
+    shape = SurfaceMesh(mesh.vertices, mesh.surface) if check is check_surfaces else mesh
+    body = SoftBody(shape, name="Box")
+    with pytest.raises(SceneError, match=r"Box starts 0\.25 m below the ground; raise it"):
+        check(Scene([body], ground=Ground()))
+    with pytest.raises(SceneError, match=r"Box starts 0\.6 m inside the collider Ball"):
+        check(Scene([body], colliders=[Sphere((0.5, 0.5, 0.25), 0.1, name="Ball")]))
+
+
+def test_tetrahedra_are_where_they_start_and_pinned_ones_may_be_in_the_ground(make_block) -> None:
+    mesh = make_block(origin=(0.0, 0.0, -0.25))
+    lowest = np.flatnonzero(mesh.vertices[:, 2] < 0.0)
+    check_tetrahedra(Scene([SoftBody(mesh, pinned=lowest)], ground=Ground()))
+    raised = np.add(mesh.vertices, (0.0, 0.0, 0.25))
+    check_tetrahedra(Scene([SoftBody(mesh, initial_positions=raised)], ground=Ground()))
+
+
+def test_tetrahedra_that_stand_out_of_what_is_seen_may_be_in_the_ground(make_block) -> None:
+    mesh = make_block(origin=(0.0, 0.0, -0.25))
+    check_tetrahedra(Scene([SoftBody(mesh, skin=Skin(mesh.vertices + 0.25))], ground=Ground()))
+
+
 def test_a_surface_that_is_inside_out_surrounds_as_well(make_block) -> None:
     mesh, inside = make_block(), Sphere((0.5, 0.5, 0.5), 0.1, name="Ball")
+    surface = SurfaceMesh(mesh.vertices, mesh.surface[:, ::-1])
     with pytest.raises(SceneError, match=r"0\.6 m inside"):
-        check_clear_of("Box", mesh.vertices, mesh.surface[:, ::-1], [inside])
+        check_surfaces(Scene([SoftBody(surface)], colliders=[inside]))
