@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from . import cache_moves, changes, coarse_meshes, pc2, playback
+from . import cache_moves, changes, coarse_meshes, ids, pc2, playback
 from .bake import own_mesh, shape_keys
 from .body_capture import linked_reason
 from .capture import soft_bodies
@@ -42,7 +42,7 @@ def notices(context: bpy.types.Context) -> list[Notice]:
             Notice(
                 f"The settings, colliders or soft bodies of {context.scene.name} are not those "
                 "that were simulated; simulate again.",
-                "supple.simulate",
+                ids.SIMULATE,
             )
         )
     if cache_moves.problem:
@@ -62,16 +62,16 @@ def before_a_run(context: bpy.types.Context) -> list[str]:
 
 def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
     if reason := linked_reason(obj):
-        yield Notice(reason, "supple.make_override", obj.name)
+        yield Notice(reason, ids.MAKE_OVERRIDE, obj.name)
         return
     yield from (Notice(text, is_problem=False) for text in (*_scenes(scene, obj), *_mesh(obj)))
     if reason := _coarseness(obj):
-        yield Notice(reason, "supple.subdivide", obj.name, is_problem=False)
+        yield Notice(reason, ids.SUBDIVIDE, obj.name, is_problem=False)
     if shape_keys.has_idle_keys(obj):
         yield Notice(
             f"{obj.name} has shape keys that were added after Bake and do nothing beside its "
             "absolute keys.",
-            "supple.make_keys_work",
+            ids.MAKE_KEYS_WORK,
             obj.name,
         )
     modifier = find_modifier(obj)
@@ -82,26 +82,26 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
 def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterator[Notice]:
     problem = playback.why_not_playing(obj) or pc2.why_unreadable(absolute(modifier.filepath))
     if problem:
-        yield Notice(f"{obj.name} does not play its frames: {problem}", "supple.simulate")
+        yield Notice(f"{obj.name} does not play its frames: {problem}", ids.SIMULATE)
         return
     if obj.modifiers[0] != modifier:
         yield Notice(
             f"{obj.name}'s {obj.modifiers[0].name} comes before its simulated frames and is not "
             "seen.",
-            "supple.play_first",
+            ids.PLAY_FIRST,
             obj.name,
         )
     if what := changes.changed(obj):
         yield Notice(
             f"{obj.name} was changed since it was simulated: its {' and '.join(what)}; simulate "
             "again.",
-            "supple.simulate",
+            ids.SIMULATE,
         )
     if shape_keys.has_bake(obj):
         yield Notice(
             f"{obj.name} plays a simulation that is newer than its bake; bake again, or the keys "
             "stay those of before.",
-            "supple.bake",
+            ids.BAKE,
         )
 
 

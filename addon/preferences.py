@@ -4,6 +4,8 @@
 import bpy
 from bpy.props import StringProperty
 
+from . import ids
+
 ADDON = __package__.rpartition(".")[0]
 
 
@@ -33,9 +35,9 @@ class SupplePreferences(bpy.types.AddonPreferences):
         self.layout.prop(self, "cache_folder")
         self.layout.prop(self, "solver_python")
         row = self.layout.row()
-        row.operator("supple.install_solver")
-        row.operator("supple.doctor")
-        self.layout.operator("supple.remove_caches")
+        row.operator(ids.INSTALL_SOLVER)
+        row.operator(ids.DOCTOR)
+        self.layout.operator(ids.REMOVE_CACHES)
 
 
 def find() -> SupplePreferences | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import bpy
 
-from .. import selection, standby
+from .. import ids, selection, standby
 
 
 class SUPPLE_OT_add(bpy.types.Operator):
     """Make the selected meshes soft bodies"""
 
-    bl_idname = "supple.add"
+    bl_idname = ids.ADD
     bl_label = "Add Soft Body"
     bl_options = {"REGISTER", "UNDO"}
 

@@ -6,7 +6,7 @@ from bpy.props import EnumProperty
 
 from ...core.materials.preset_table import length, stiffness
 from ...core.materials.presets import PRESETS, Preset
-from .. import suited
+from .. import ids, suited
 from .bodies_operator import BodiesOperator, chosen_bodies
 
 _SETTINGS = (
@@ -29,7 +29,7 @@ _MENU = [(name, preset.label, _describe(preset)) for name, preset in PRESETS.ite
 class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
     """Make the active soft body, and all selected ones, of a real material with published values"""
 
-    bl_idname = "supple.apply_preset"
+    bl_idname = ids.APPLY_PRESET
     bl_label = "Material Preset"
     bl_options = {"REGISTER", "UNDO"}
 

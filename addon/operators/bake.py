@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import bpy
 
-from .. import actions
+from .. import actions, ids
 from .action_operator import ActionOperator
 
 
 class SUPPLE_OT_bake(ActionOperator, bpy.types.Operator):
     """Turn the simulated frames of all soft bodies into shape keys, which need no Supple to play"""
 
-    bl_idname = "supple.bake"
+    bl_idname = ids.BAKE
     bl_label = "Bake"
     bl_options = {"REGISTER", "UNDO"}
 

@@ -7,7 +7,7 @@ import re
 
 import bpy
 
-from .. import doctor
+from .. import doctor, ids
 
 _TEXT = "Supple Doctor"
 
@@ -15,7 +15,7 @@ _TEXT = "Supple Doctor"
 class SUPPLE_OT_doctor(bpy.types.Operator):
     """Check what Supple's solver needs on this machine. Takes some seconds"""
 
-    bl_idname = "supple.doctor"
+    bl_idname = ids.DOCTOR
     bl_label = "Doctor"
 
     def execute(self, context: bpy.types.Context) -> set[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import bpy
 
-from .. import actions
+from .. import actions, ids
 from .action_operator import ActionOperator
 
 
 class SUPPLE_OT_free(ActionOperator, bpy.types.Operator):
     """Remove playback, baked shape keys and, for good, the simulated frames on the disk"""
 
-    bl_idname = "supple.free"
+    bl_idname = ids.FREE
     bl_label = "Free"
     bl_options = {"REGISTER", "UNDO"}
 

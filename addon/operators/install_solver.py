@@ -6,14 +6,14 @@ from __future__ import annotations
 import bpy
 
 from ...core.errors import SuppleError
-from .. import solver_environment, standby
+from .. import ids, solver_environment, standby
 from ..solver_install import Installation, download_size, install, missing
 
 
 class SUPPLE_OT_install_solver(bpy.types.Operator):
     """Download PyTorch for Supple's solver. Blender's own Python stays as it is"""
 
-    bl_idname = "supple.install_solver"
+    bl_idname = ids.INSTALL_SOLVER
     bl_label = "Install Solver"
     bl_options = {"REGISTER"}
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ...core.errors import SuppleError
+from .. import ids
 from ..bake import shape_keys
 from .named_object import NamedObjectOperator
 
@@ -13,7 +14,7 @@ from .named_object import NamedObjectOperator
 class SUPPLE_OT_make_keys_work(NamedObjectOperator, bpy.types.Operator):
     """Turn the bake into relative shape keys, beside which your own keys act. Plays more slowly"""
 
-    bl_idname = "supple.make_keys_work"
+    bl_idname = ids.MAKE_KEYS_WORK
     bl_label = "Make Keys Work"
     bl_options = {"REGISTER", "UNDO"}
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 import bpy
 
 from ...core.errors import SuppleError
+from .. import ids
 from .named_object import NamedObjectOperator
 
 
 class SUPPLE_OT_make_override(NamedObjectOperator, bpy.types.Operator):
     """Make a library override of a linked soft body, which can then be simulated and baked"""
 
-    bl_idname = "supple.make_override"
+    bl_idname = ids.MAKE_OVERRIDE
     bl_label = "Make Override"
     bl_options = {"REGISTER", "UNDO"}
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 import bpy
 
 from ...core.errors import SuppleError
-from .. import playback
+from .. import ids, playback
 from .named_object import NamedObjectOperator
 
 
 class SUPPLE_OT_play_first(NamedObjectOperator, bpy.types.Operator):
     """Move the simulated frames before all modifiers, as a bake has them"""
 
-    bl_idname = "supple.play_first"
+    bl_idname = ids.PLAY_FIRST
     bl_label = "Play Frames First"
     bl_options = {"REGISTER", "UNDO"}
 

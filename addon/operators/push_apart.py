@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import bpy
 
-from .. import intersections
+from .. import ids, intersections
 from .action_operator import ActionOperator
 
 
 class SUPPLE_OT_push_apart(ActionOperator, bpy.types.Operator):
     """Move soft bodies that intersect something at the start to where they are free of it"""
 
-    bl_idname = "supple.push_apart"
+    bl_idname = ids.PUSH_APART
     bl_label = "Push Apart"
     bl_options = {"REGISTER", "UNDO"}
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import bpy
 
-from .. import playback, smooth
+from .. import ids, playback, smooth
 from ..capture import is_soft_body
 
 
 class SUPPLE_OT_remove(bpy.types.Operator):
     """Make the selected soft bodies ordinary meshes again. Baked shape keys stay"""
 
-    bl_idname = "supple.remove"
+    bl_idname = ids.REMOVE
     bl_label = "Remove Soft Body"
     bl_options = {"REGISTER", "UNDO"}
 

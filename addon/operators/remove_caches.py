@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty
 
-from .. import unused_caches
+from .. import ids, unused_caches
 from .action_operator import ActionOperator
 
 _SHOWN = 20
@@ -15,7 +15,7 @@ _SHOWN = 20
 class SUPPLE_OT_remove_caches(ActionOperator, bpy.types.Operator):
     """Delete simulated frames that no file plays. Lists them, with their sizes, and asks first"""
 
-    bl_idname = "supple.remove_caches"
+    bl_idname = ids.REMOVE_CACHES
     bl_label = "Remove Unused Caches"
 
     others_too: BoolProperty(

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import bpy
 
-from .. import intersections
+from .. import ids, intersections
 from .action_operator import ActionOperator
 
 
 class SUPPLE_OT_select_intersections(ActionOperator, bpy.types.Operator):
     """Select the objects that intersect at the start, and their faces that do"""
 
-    bl_idname = "supple.select_intersections"
+    bl_idname = ids.SELECT_INTERSECTIONS
     bl_label = "Show Intersections"
     bl_options = {"REGISTER", "UNDO"}
 

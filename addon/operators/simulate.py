@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import EnumProperty
 
-from .. import selection
+from .. import ids, selection
 from ..capture import soft_bodies
 from ..runs import Simulation
 from .worker_operator import WorkerOperator
@@ -22,7 +22,7 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
     """Simulate all soft bodies of the scene, and selected meshes that are to become some. Goes on
     where a cancelled simulation stopped"""
 
-    bl_idname = "supple.simulate"
+    bl_idname = ids.SIMULATE
     bl_label = "Simulate"
     bl_options = {"REGISTER", "UNDO"}
 
@@ -99,7 +99,7 @@ def _ask(context: bpy.types.Context, names: list[str]) -> None:
     def draw(popup: bpy.types.Menu, _context: bpy.types.Context) -> None:
         popup.layout.operator_context = "INVOKE_DEFAULT"
         for choice, text, icon in choices:
-            popup.layout.operator("supple.simulate", text=text, icon=icon).newcomers = choice
+            popup.layout.operator(ids.SIMULATE, text=text, icon=icon).newcomers = choice
 
     is_none = "are no soft bodies" if several else "is no soft body"
     context.window_manager.popup_menu(draw, title=f"{', '.join(names)} {is_none} yet")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from .. import coarse_meshes
+from .. import coarse_meshes, ids
 from .named_object import NamedObjectOperator
 
 
@@ -13,7 +13,7 @@ class SUPPLE_OT_subdivide(NamedObjectOperator, bpy.types.Operator):
     """Give the mesh enough vertices to be seen bending and wobbling. Its shape, shape keys, UVs and
     vertex groups stay"""
 
-    bl_idname = "supple.subdivide"
+    bl_idname = ids.SUBDIVIDE
     bl_label = "Subdivide"
     bl_options = {"REGISTER", "UNDO"}
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import bpy
 
-from .. import suited
+from .. import ids, suited
 from .bodies_operator import BodiesOperator
 
 
 class SUPPLE_OT_suit_resolution(BodiesOperator, bpy.types.Operator):
     """Make the cells as small as its thin parts want, as long as that stays quick"""
 
-    bl_idname = "supple.suit_resolution"
+    bl_idname = ids.SUIT_RESOLUTION
     bl_label = "Resolution from Shape"
     bl_options = {"REGISTER", "UNDO"}
 

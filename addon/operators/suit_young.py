@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from .. import suited
+from .. import ids, suited
 from .bodies_operator import BodiesOperator
 
 
@@ -13,7 +13,7 @@ class SUPPLE_OT_suit_young(BodiesOperator, bpy.types.Operator):
     """Make it as stiff as its size and density want: it sags by about a tenth of its height under
     its own weight and wobbles"""
 
-    bl_idname = "supple.suit_young"
+    bl_idname = ids.SUIT_YOUNG
     bl_label = "Stiffness from Size"
     bl_options = {"REGISTER", "UNDO"}
 

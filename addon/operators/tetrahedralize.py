@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bpy
 
+from .. import ids
 from ..runs import Tetrahedralization
 from .worker_operator import WorkerOperator
 
@@ -12,7 +13,7 @@ from .worker_operator import WorkerOperator
 class SUPPLE_OT_tetrahedralize(WorkerOperator, bpy.types.Operator):
     """Fill all soft bodies with tetrahedra and show them, without simulating"""
 
-    bl_idname = "supple.tetrahedralize"
+    bl_idname = ids.TETRAHEDRALIZE
     bl_label = "Tetrahedralize"
     bl_options = {"REGISTER", "UNDO"}
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import bpy
 
+from .body import SUPPLE_PT_body
 from .sidebar import SoftBodySidebar
 
 
 class SUPPLE_PT_attach(SoftBodySidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_attach"
     bl_label = "Attach"
-    bl_parent_id = "SUPPLE_PT_body"
+    bl_parent_id = SUPPLE_PT_body.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

@@ -7,6 +7,7 @@ import bpy
 
 from ..capture import soft_bodies
 from ..contact_capture import is_possible
+from .scene import SUPPLE_PT_scene
 from .sidebar import Sidebar, draw_settings
 
 _SETTINGS = ("self_contact", "contact_distance", "contact_formulation", "friction_updates")
@@ -15,7 +16,7 @@ _SETTINGS = ("self_contact", "contact_distance", "contact_formulation", "frictio
 class SUPPLE_PT_contact(Sidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_contact"
     bl_label = "Contact"
-    bl_parent_id = "SUPPLE_PT_scene"
+    bl_parent_id = SUPPLE_PT_scene.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import bpy
 
+from .scene import SUPPLE_PT_scene
 from .sidebar import Sidebar, draw_settings
 
 
 class SUPPLE_PT_ground(Sidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_ground"
     bl_label = "Ground"
-    bl_parent_id = "SUPPLE_PT_scene"
+    bl_parent_id = SUPPLE_PT_scene.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: bpy.types.Context) -> None:

@@ -7,6 +7,7 @@ import bpy
 
 from ...core.job import Job
 from .. import (
+    ids,
     ignored,
     intersections,
     playback,
@@ -57,15 +58,15 @@ def _draw_installation(
 ) -> None:
     box = layout.box()
     write(box, context, problem, icon="ERROR")
-    box.operator("supple.install_solver", icon="IMPORT")
-    box.operator("supple.doctor", icon="INFO")
+    box.operator(ids.INSTALL_SOLVER, icon="IMPORT")
+    box.operator(ids.DOCTOR, icon="INFO")
 
 
 def _draw_selection(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
-    layout.operator("supple.add", icon="ADD")
+    layout.operator(ids.ADD, icon="ADD")
     obj = context.object
     if is_soft_body(obj):
-        layout.operator("supple.remove", icon="REMOVE")
+        layout.operator(ids.REMOVE, icon="REMOVE")
     elif selection.is_convertible(obj):
         write(layout, context, selection.why_none(context), icon="INFO")
     elif obj is None or obj.type != "MESH":
@@ -87,10 +88,10 @@ def _draw_preparation(layout: bpy.types.UILayout) -> None:
 def _draw_buttons(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
     column = layout.column(align=True)
     column.scale_y = 1.5
-    column.operator("supple.simulate", icon="PLAY")
+    column.operator(ids.SIMULATE, icon="PLAY")
     row = column.row(align=True)
-    row.operator("supple.bake", icon="SHAPEKEY_DATA")
-    row.operator("supple.free", icon="TRASH")
+    row.operator(ids.BAKE, icon="SHAPEKEY_DATA")
+    row.operator(ids.FREE, icon="TRASH")
     if (failure := intersections.latest(context.scene)) is not None:
         _draw_failure(layout, context, failure)
     shown = playback.shown_folder(context.scene)
@@ -104,8 +105,8 @@ def _draw_failure(
 ) -> None:
     write(layout, context, failure.message, icon="ERROR")
     row = layout.row(align=True)
-    row.operator("supple.select_intersections", icon="RESTRICT_SELECT_OFF")
-    row.operator("supple.push_apart", icon="FULLSCREEN_ENTER")
+    row.operator(ids.SELECT_INTERSECTIONS, icon="RESTRICT_SELECT_OFF")
+    row.operator(ids.PUSH_APART, icon="FULLSCREEN_ENTER")
 
 
 def _draw_steps(

@@ -5,23 +5,24 @@ from __future__ import annotations
 
 import bpy
 
-from .. import suited
+from .. import ids, suited
+from .body import SUPPLE_PT_body
 from .sidebar import SoftBodySidebar, draw_settings, write
 
 
 class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_material"
     bl_label = "Material"
-    bl_parent_id = "SUPPLE_PT_body"
+    bl_parent_id = SUPPLE_PT_body.bl_idname
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, own = self.layout, context.object.supple
-        layout.operator_menu_enum("supple.apply_preset", "preset", text="Preset", icon="PRESET")
+        layout.operator_menu_enum(ids.APPLY_PRESET, "preset", text="Preset", icon="PRESET")
         draw_settings(layout, own, "model", "young")
         text, is_problem = suited.sag_in_words(context.scene, context.object)
         if text:
             write(layout, context, text, icon="ERROR" if is_problem else "INFO")
-        layout.operator("supple.suit_young")
+        layout.operator(ids.SUIT_YOUNG)
         draw_settings(layout, own, "poisson")
         if own.model == "st_venant_kirchhoff":
             draw_settings(layout, own, "guard")

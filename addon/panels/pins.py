@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import bpy
 
+from .body import SUPPLE_PT_body
 from .sidebar import SoftBodySidebar, write
 
 
 class SUPPLE_PT_pins(SoftBodySidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_pins"
     bl_label = "Pins"
-    bl_parent_id = "SUPPLE_PT_body"
+    bl_parent_id = SUPPLE_PT_body.bl_idname
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, obj = self.layout, context.object

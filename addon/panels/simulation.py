@@ -9,13 +9,14 @@ from ...core.errors import SuppleError
 from .. import cache
 from ..capture import soft_bodies
 from ..integrators import of_bodies, use_tolerance
+from .scene import SUPPLE_PT_scene
 from .sidebar import Sidebar, draw_settings, write
 
 
 class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_simulation"
     bl_label = "Simulation"
-    bl_parent_id = "SUPPLE_PT_scene"
+    bl_parent_id = SUPPLE_PT_scene.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

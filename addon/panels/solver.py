@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import bpy
 
+from .body import SUPPLE_PT_body
 from .sidebar import SoftBodySidebar, draw_settings
 
 
 class SUPPLE_PT_solver(SoftBodySidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_solver"
     bl_label = "Solver"
-    bl_parent_id = "SUPPLE_PT_body"
+    bl_parent_id = SUPPLE_PT_body.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

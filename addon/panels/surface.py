@@ -7,13 +7,14 @@ import bpy
 
 from ..capture import soft_bodies
 from ..contact_capture import is_possible
+from .body import SUPPLE_PT_body
 from .sidebar import SoftBodySidebar, draw_settings, write
 
 
 class SUPPLE_PT_surface(SoftBodySidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_surface"
     bl_label = "Surface"
-    bl_parent_id = "SUPPLE_PT_body"
+    bl_parent_id = SUPPLE_PT_body.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

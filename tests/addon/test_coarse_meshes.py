@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon import actions, coarse_meshes, notices
+from supple.addon import actions, coarse_meshes, ids, notices
 from supple.addon.surfaces import coordinates
 
 from .said import only, press, said
@@ -36,7 +36,7 @@ FINE = {
 @pytest.mark.parametrize("make", COARSE.values(), ids=COARSE)
 def test_a_coarse_mesh_is_told_and_mended_at_a_button(scene, make):
     obj = make()
-    assert "has too few vertices to be seen bending" in only("supple.subdivide")
+    assert "has too few vertices to be seen bending" in only(ids.SUBDIVIDE)
     assert any("too few vertices" in text for text in notices.before_a_run(bpy.context))
     assert press(said()[0]) == {"FINISHED"}
     assert said() == []

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon import actions, playback
+from supple.addon import actions, ids, playback
 from supple.addon.bake import shape_keys
 from supple.addon.panels.notices import draw_notices
 from supple.addon.playback_modifier import find_modifier
@@ -36,7 +36,7 @@ def test_a_bake_and_a_free_change_nothing_that_was_simulated(scene, add_body, pl
     play(3)
     frames, start = playback.read(obj)
     shape_keys.bake(obj, frames, start)
-    assert "newer than its bake" in only("supple.bake")
+    assert "newer than its bake" in only(ids.BAKE)
     shape_keys.free(obj)
     assert said() == []
 
@@ -56,7 +56,7 @@ def test_what_of_a_body_was_changed_is_told_until_it_is_changed_back(add_body, p
     before = obj.data.vertices[0].co.x
     CHANGES[what](obj)
     obj.data.update()
-    assert f"Cube was changed since it was simulated: its {what};" in only("supple.simulate")
+    assert f"Cube was changed since it was simulated: its {what};" in only(ids.SIMULATE)
     obj.supple.young, obj.location.x, obj.data.vertices[0].co.x = 1e5, 0.0, before
     obj.data.update()
     assert said() == []
@@ -89,7 +89,7 @@ def test_keys_pins_and_modifiers_count_as_the_mesh(add_body, play, edit):
     assert said() == []
     edit(obj)
     obj.data.update()
-    assert "its mesh;" in only("supple.simulate")
+    assert "its mesh;" in only(ids.SIMULATE)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_changes_to_the_scene_are_told(scene, add_body, play, change):
     scene.frame_end = 90
     assert said() == []
     change(scene)
-    assert "are not those that were simulated" in only("supple.simulate")
+    assert "are not those that were simulated" in only(ids.SIMULATE)
 
 
 def test_changes_to_the_scene_are_not_told_of_what_is_baked(scene, add_body, play):
@@ -137,10 +137,10 @@ def test_frames_that_are_gone_or_cut_off_are_told_and_not_baked(add_body, play):
     job, _ = play(3)
     path = job.folder / "playback" / "0.pc2"
     path.write_bytes(path.read_bytes()[:-1])
-    assert "Cube does not play its frames:" in only("supple.simulate")
-    assert "is cut off" in only("supple.simulate")
+    assert "Cube does not play its frames:" in only(ids.SIMULATE)
+    assert "is cut off" in only(ids.SIMULATE)
     shutil.rmtree(job.folder)
-    assert "0.pc2 is not there. Bring it back, or simulate again." in only("supple.simulate")
+    assert "0.pc2 is not there. Bring it back, or simulate again." in only(ids.SIMULATE)
     assert not bpy.ops.supple.bake.poll()
     assert "is not there" in actions.why_no_bake(bpy.context)
 
@@ -157,7 +157,7 @@ def test_undoing_free_says_that_the_frames_are_gone(scene, add_body, play):
     bpy.ops.ed.undo()
     assert find_modifier(bpy.data.objects["Cube"]) is not None
     assert not bpy.ops.supple.bake.poll()
-    assert "Cube does not play its frames:" in only("supple.simulate")
+    assert "Cube does not play its frames:" in only(ids.SIMULATE)
     assert bpy.ops.supple.free() == {"FINISHED"}
     assert said() == []
 
@@ -166,7 +166,7 @@ def test_an_edited_mesh_is_told_with_its_numbers(add_body, play):
     obj = add_body()
     play(3)
     obj.data.vertices.add(1)
-    assert "Cube has 9 vertices and had 8" in only("supple.simulate")
+    assert "Cube has 9 vertices and had 8" in only(ids.SIMULATE)
 
 
 def test_modifiers_before_the_frames_are_told_and_put_behind_them(add_body, play):
@@ -174,7 +174,7 @@ def test_modifiers_before_the_frames_are_told_and_put_behind_them(add_body, play
     obj.modifiers.new("Round", "SUBSURF")
     play(3)
     obj.modifiers.move(0, 1)
-    assert "Cube's Round comes before its simulated frames" in only("supple.play_first")
+    assert "Cube's Round comes before its simulated frames" in only(ids.PLAY_FIRST)
     assert press(said()[0]) == {"FINISHED"}
     assert [modifier.type for modifier in obj.modifiers] == ["MESH_CACHE", "SUBSURF"]
     assert said() == []
@@ -189,7 +189,7 @@ def test_a_key_added_after_bake_is_told_and_made_to_work(add_body, play):
     key = obj.shape_key_add(name="Correction", from_mix=False)
     key.points[0].co.z += 1.0
     key.value = 1.0
-    assert "do nothing beside its absolute keys" in only("supple.make_keys_work")
+    assert "do nothing beside its absolute keys" in only(ids.MAKE_KEYS_WORK)
     assert press(said()[0]) == {"FINISHED"}
     moved = evaluated_positions(obj, 3) - before
     np.testing.assert_allclose(moved[0], [0, 0, 1], atol=1e-6)
@@ -214,7 +214,7 @@ def test_the_tab_says_what_is_alike_once_with_one_button(add_body, play):
     shutil.rmtree(job.folder)
     layout = Layout()
     draw_notices(layout, around(None))
-    assert layout.buttons == ["supple.simulate"]
+    assert layout.buttons == [ids.SIMULATE]
     assert len(layout.texts) == 6
     assert layout.texts[0][0] == "ERROR"
     assert layout.texts[0][1].startswith("Cube 0 does not play its frames:")

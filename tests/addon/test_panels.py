@@ -8,6 +8,7 @@ import pytest
 
 from supple.addon import (
     actions,
+    ids,
     intersections,
     panels,
     playback,
@@ -19,6 +20,7 @@ from supple.addon.panels.body import SUPPLE_PT_body
 from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.panels.material import SUPPLE_PT_material
 from supple.addon.panels.mesh import SUPPLE_PT_mesh
+from supple.addon.panels.scene import SUPPLE_PT_scene
 from supple.addon.panels.simulation import SUPPLE_PT_simulation
 from supple.core.errors import SuppleError
 from supple.core.intersection_report import IntersectionReport
@@ -96,7 +98,7 @@ def test_while_it_runs_the_steps_of_this_run_are_shown(scene, add_body, monkeypa
 
 def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(add_body):
     layout = drawn(SUPPLE_PT_material, add_body())
-    assert layout.buttons == ["supple.apply_preset", "supple.suit_young"]
+    assert layout.buttons == [ids.APPLY_PRESET, ids.SUIT_YOUNG]
     assert layout.labels == [
         *("Model", "Stiffness (Pa)", "Poisson's Ratio", "Density (kg/m³)"),
         *("Damping (1/s)", "Stiffness Damping (s)", "Viscosity (Pa s)"),
@@ -107,15 +109,15 @@ def test_contact_that_lacks_its_package_offers_to_install_it(scene, add_body, mo
     body = add_body()
     monkeypatch.setattr(solver_environment, "why_no_contact", lambda: "Contact needs ipctk.")
     monkeypatch.setattr(solver_environment, "may_have", lambda package: package != "ipctk")
-    assert "supple.install_solver" not in drawn(SUPPLE_PT_main, body).buttons
+    assert ids.INSTALL_SOLVER not in drawn(SUPPLE_PT_main, body).buttons
     add_body("Other", location=(3, 0, 0))
     layout = drawn(SUPPLE_PT_main, body)
     assert layout.texts[0] == ("ERROR", "Contact needs ipctk.")
-    assert layout.buttons[:2] == ["supple.install_solver", "supple.doctor"]
+    assert layout.buttons[:2] == [ids.INSTALL_SOLVER, ids.DOCTOR]
     with pytest.raises(SuppleError, match=r"Contact needs ipctk\."):
         runs.Simulation(bpy.context)
     scene.supple.contact = "never"
-    assert "supple.install_solver" not in drawn(SUPPLE_PT_main, body).buttons
+    assert ids.INSTALL_SOLVER not in drawn(SUPPLE_PT_main, body).buttons
 
 
 def test_a_worker_that_compiles_shows_how_far_it_is(scene, add_body, monkeypatch):
@@ -150,19 +152,19 @@ def test_panels_of_a_body_and_of_the_scene_are_apart(scene, add_body):
     for panel in panels.CLASSES:
         settings = set(drawn(panel, body).settings) - {"frame_start", "frame_end"}
         parent = getattr(panel, "bl_parent_id", "")
-        if parent == "SUPPLE_PT_body":
+        if parent == SUPPLE_PT_body.bl_idname:
             assert settings <= set(dir(body.supple)) and settings
-        if parent == "SUPPLE_PT_scene":
+        if parent == SUPPLE_PT_scene.bl_idname:
             assert settings <= set(dir(scene.supple)) and settings
 
 
 def test_what_intersects_is_said_with_two_cures(scene, add_body, tmp_path):
     add_body()
-    assert "supple.push_apart" not in drawn(SUPPLE_PT_main, bpy.context.object).buttons
+    assert ids.PUSH_APART not in drawn(SUPPLE_PT_main, bpy.context.object).buttons
     job = Job(tmp_path)
     job.write_intersections(IntersectionReport([], {"Cube": (0.0, 0.0, 1.0)}))
     intersections.remember(scene, job, "Cube intersects Table.")
     layout = drawn(SUPPLE_PT_main, bpy.context.object)
     intersections.forget()
     assert ("ERROR", "Cube intersects Table.") in layout.texts
-    assert layout.buttons[-2:] == ["supple.select_intersections", "supple.push_apart"]
+    assert layout.buttons[-2:] == [ids.SELECT_INTERSECTIONS, ids.PUSH_APART]

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon import actions, command_line, notices
+from supple.addon import actions, command_line, ids, notices
 from supple.addon.bake import shape_keys
 from supple.addon.capture import capture
 from supple.addon.captured import CaptureError
@@ -112,7 +112,7 @@ def test_a_linked_body_is_refused_before_the_run_with_the_cure(add_body, tmp_pat
         CaptureError, match=r"Cube is linked from the file library\.blend.*Override"
     ):
         capture(bpy.context)
-    assert "Cube is linked from the file library.blend" in only("supple.make_override")
+    assert "Cube is linked from the file library.blend" in only(ids.MAKE_OVERRIDE)
 
 
 @pytest.mark.parametrize("collection", [False, True])

@@ -8,7 +8,7 @@ import math
 import bpy
 import pytest
 
-from supple.addon import suited
+from supple.addon import ids, suited
 from supple.addon.capture import capture
 from supple.addon.panels.material import SUPPLE_PT_material
 from supple.addon.panels.mesh import SUPPLE_PT_mesh
@@ -141,8 +141,8 @@ def test_the_panels_show_how_it_sags_and_the_buttons(cube):
     bpy.context.view_layer.update()
     layout = drawn(SUPPLE_PT_material, cube)
     assert ("INFO", "Sags by about 10% of its height.") in layout.texts
-    assert "supple.suit_young" in layout.buttons
-    assert "supple.suit_resolution" in drawn(SUPPLE_PT_mesh, cube).buttons
+    assert ids.SUIT_YOUNG in layout.buttons
+    assert ids.SUIT_RESOLUTION in drawn(SUPPLE_PT_mesh, cube).buttons
     cube.supple.young = 1e3
     assert ("ERROR", "Too soft for its size: it lies down.") in drawn(
         SUPPLE_PT_material, cube

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The operators' ids, by which Blender, key maps and users' scripts call them.
+
+Apart from the operators, since these need what shows buttons for them. Panels are named by their
+classes.
+"""
+
+from __future__ import annotations
+
+ADD = "supple.add"
+APPLY_PRESET = "supple.apply_preset"
+BAKE = "supple.bake"
+DOCTOR = "supple.doctor"
+FREE = "supple.free"
+INSTALL_SOLVER = "supple.install_solver"
+MAKE_KEYS_WORK = "supple.make_keys_work"
+MAKE_OVERRIDE = "supple.make_override"
+PLAY_FIRST = "supple.play_first"
+PUSH_APART = "supple.push_apart"
+REMOVE = "supple.remove"
+REMOVE_CACHES = "supple.remove_caches"
+SELECT_INTERSECTIONS = "supple.select_intersections"
+SIMULATE = "supple.simulate"
+SUBDIVIDE = "supple.subdivide"
+SUIT_RESOLUTION = "supple.suit_resolution"
+SUIT_YOUNG = "supple.suit_young"
+TETRAHEDRALIZE = "supple.tetrahedralize"
