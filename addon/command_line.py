@@ -26,7 +26,8 @@ from typing import Any
 import bpy
 
 from ..core.errors import SuppleError
-from ..core.job import INTEGRATORS, Job
+from ..core.integrator_table import INTEGRATORS
+from ..core.job import Job
 from . import actions, capture, playback
 from .bake import shape_keys
 

@@ -6,6 +6,7 @@ Blender has no unit for pressures, densities and rates: they stand in the labels
 
 from bpy.props import EnumProperty, FloatProperty
 
+from ..core.materials import MODEL_TABLE
 from .property_options import NOT_KEYED
 
 
@@ -15,38 +16,7 @@ class MaterialSettings:
     model: EnumProperty(
         name="Model",
         description="How the material answers to large deformations; all agree for small ones",
-        items=[
-            (
-                "stable_neo_hookean",
-                "Stable Neo-Hookean",
-                "Flesh, jelly, rubber: keeps its volume and recovers from being turned inside out",
-            ),
-            (
-                "neo_hookean",
-                "Neo-Hookean",
-                "The rubber of textbooks: resists being crushed without limit; no inside out",
-            ),
-            (
-                "corotated_linear",
-                "Corotated Linear",
-                "Simple and quick to understand, as in game engines; for moderate stretches",
-            ),
-            (
-                "st_venant_kirchhoff",
-                "St. Venant–Kirchhoff",
-                "Large turns and small stretches; gives way when it is pressed hard",
-            ),
-            (
-                "as_rigid_as_possible",
-                "As Rigid As Possible",
-                "Cartoon stretch: holds its shape, but not its volume",
-            ),
-            (
-                "linear",
-                "Linear",
-                "For small deformations only: a body that turns swells. For teaching",
-            ),
-        ],
+        items=[(name, row.label, row.description) for name, row in MODEL_TABLE.items()],
         default="stable_neo_hookean",
         options=NOT_KEYED,
     )

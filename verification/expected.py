@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.core.integrators import NAMES, Integrator, integrator_named
-from supple.core.materials import MODELS, Material
+from supple.core.materials import MODEL_TABLE, MODELS, Material
 
 #: (n + 1, 2) position and velocity over ω, from rest at 1, over n steps of hω = z.
 Oscillation = Callable[[float, int], NDArray[np.float64]]
@@ -228,7 +228,6 @@ class Range:
     """Of a material.
 
     Args:
-        label: what readers call it.
         stretches: (ν → shortest, longest) between which a bar pulled along its axis has one stable
             equilibrium.
         turns_freely: whether a rotation costs no energy.
@@ -236,7 +235,6 @@ class Range:
         refused: whether implicit steps refuse a body that starts inside out.
     """
 
-    label: str
     stretches: Callable[[float], tuple[float, float]] = lambda poisson: (0.5, 3.0)
     turns_freely: bool = True
     recovers: bool = False
@@ -245,15 +243,13 @@ class Range:
 
 #: By the names of ``supple.core.materials.MODELS``.
 MATERIALS = {
-    "stable_neo_hookean": Range("Stable Neo-Hookean", recovers=True),
-    "neo_hookean": Range("Neo-Hookean", refused=True),
-    "corotated_linear": Range("Corotated linear"),
+    "stable_neo_hookean": Range(recovers=True),
+    "neo_hookean": Range(refused=True),
+    "corotated_linear": Range(),
     # Gives way below 1/√3, and its sides meet where s² = 1 + 1/ν.
-    "st_venant_kirchhoff": Range(
-        "St. Venant–Kirchhoff", lambda poisson: (0.7, 0.9 * math.sqrt(1.0 + 1.0 / poisson))
-    ),
-    "as_rigid_as_possible": Range("As rigid as possible"),
-    "linear": Range("Linear", turns_freely=False),
+    "st_venant_kirchhoff": Range(lambda poisson: (0.7, 0.9 * math.sqrt(1.0 + 1.0 / poisson))),
+    "as_rigid_as_possible": Range(),
+    "linear": Range(turns_freely=False),
 }
 
 
@@ -267,7 +263,7 @@ class Model:
 
     @property
     def label(self) -> str:
-        return self.expected.label
+        return MODEL_TABLE[self.name].label
 
 
 def models(kinds: Mapping[str, type[Material]] = MODELS) -> Iterator[Model]:

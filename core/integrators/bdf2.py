@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from ..integrator_table import INTEGRATORS
 from ..state import State
 from ..system import System
 from .damping import decay, impulse_time
@@ -39,7 +40,7 @@ class BDF2(Integrator):
 
 
 class _BDF2Stepper(ImplicitStepper):
-    label = "BDF2"
+    label = INTEGRATORS["bdf2"].label
 
     def inertia(self, state: State, step: float) -> Inertia:
         rate = self._system.damping

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from ..integrator_table import INTEGRATORS
 from ..state import State
 from ..system import System
 from .damping import decay, impulse_time
@@ -40,7 +41,7 @@ class ImplicitEuler(Integrator):
 
 
 class _EulerStepper(ImplicitStepper):
-    label = "Implicit Euler"
+    label = INTEGRATORS["implicit_euler"].label
 
     def inertia(self, state: State, step: float) -> Inertia:
         rate = self._system.damping

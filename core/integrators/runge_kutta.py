@@ -10,6 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from ..integrator_table import INTEGRATORS
 from ..system import System
 from .damping import impulse_times, velocity_retention
 from .explicit_scheme import ExplicitScheme
@@ -31,7 +32,7 @@ class Midpoint(ExplicitScheme):
     section II.1.
     """
 
-    label = "Midpoint"
+    label = INTEGRATORS["midpoint"].label
     order = 2
     #: Of each stage, its time in the step and what it counts for at the end.
     NODES: ClassVar = (0.0, 1.0 / 2.0)
@@ -58,7 +59,7 @@ class RungeKutta4(ExplicitScheme):
     section II.1; its stability region, the second volume, section IV.2.
     """
 
-    label = "Runge–Kutta 4"
+    label = INTEGRATORS["runge_kutta4"].label
     order = 4
     NODES: ClassVar = (0.0, 1.0 / 2.0, 1.0 / 2.0, 1.0)
     WEIGHTS: ClassVar = (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)

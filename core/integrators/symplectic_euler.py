@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..integrator_table import INTEGRATORS
 from ..system import System
 from .explicit_scheme import ExplicitScheme
 from .motion import move
@@ -20,7 +21,7 @@ class SymplecticEuler(ExplicitScheme):
     Source: Hairer, Lubich and Wanner, "Geometric Numerical Integration", 2nd edition, section I.5.
     """
 
-    label = "Symplectic Euler"
+    label = INTEGRATORS["symplectic_euler"].label
     order = 1
 
     def substep(self, system: System, step: float) -> Substep:

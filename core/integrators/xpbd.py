@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 
 from ..errors import SceneError
+from ..integrator_table import INTEGRATORS
 from ..materials import Material, StableNeoHookean, StVenantKirchhoff
 from ..system import System
 from ..xpbd import Constraints, GreenStrains, NeoHookeanConstraints
@@ -39,7 +40,7 @@ class XPBD(Scheme):
     2019: one iteration a step, so that multipliers begin at zero.
     """
 
-    label = "XPBD"
+    label = INTEGRATORS["xpbd"].label
     # Too soft a body takes up more energy than what bends it gives, and is calm all the same.
     keeps_energy = False
 

@@ -18,7 +18,8 @@ its checkpoint, so that a folder left by a killed worker can be read and resumed
 checksum, each line of the log too (``core/files.py``).
 """
 
+from ..integrator_table import INTEGRATORS
 from .folder import OUTPUT, Job
-from .settings import INTEGRATORS, Precision, Settings, digest
+from .settings import Precision, Settings, digest
 
 __all__ = ["INTEGRATORS", "OUTPUT", "Job", "Precision", "Settings", "digest"]

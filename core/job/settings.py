@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import scene_file
 from ..errors import SceneError
+from ..integrator_table import INTEGRATORS
 from ..scene import Scene
 from ..schema import check_members
 from ..version import version
@@ -21,19 +22,6 @@ from ..version import version
 MOST_FRAMES = 1_048_574
 
 Precision = Literal["float32", "float64"]
-# Those of ``integrators.choice``, which loads torch.
-INTEGRATORS = (
-    "automatic",
-    "implicit_euler",
-    "bdf2",
-    "symplectic_euler",
-    "midpoint",
-    "runge_kutta4",
-    "adaptive_symplectic_euler",
-    "adaptive_midpoint",
-    "adaptive_runge_kutta4",
-    "xpbd",
-)
 
 
 @dataclass(frozen=True)

@@ -5,23 +5,18 @@ from .corotated_linear import AsRigidAsPossible, CorotatedLinear
 from .invariant_material import InvariantMaterial
 from .linear import Linear
 from .material import Material
+from .model_table import MODEL_TABLE
 from .neo_hookean import NeoHookean
 from .st_venant_kirchhoff import StVenantKirchhoff
 from .stable_neo_hookean import StableNeoHookean
 from .stretch_material import StretchMaterial
 
 #: Every model, by the name that a setting calls it.
-MODELS: dict[str, type[Material]] = {
-    "stable_neo_hookean": StableNeoHookean,
-    "neo_hookean": NeoHookean,
-    "corotated_linear": CorotatedLinear,
-    "st_venant_kirchhoff": StVenantKirchhoff,
-    "as_rigid_as_possible": AsRigidAsPossible,
-    "linear": Linear,
-}
+MODELS: dict[str, type[Material]] = {name: row.kind for name, row in MODEL_TABLE.items()}
 
 __all__ = [
     "MODELS",
+    "MODEL_TABLE",
     "AsRigidAsPossible",
     "CorotatedLinear",
     "InvariantMaterial",

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every integrator, one row each: what menus, the command line and jobs offer.
+
+No torch here: the classes are named, and loaded when one is wanted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class IntegratorRow:
+    """One integrator.
+
+    Args:
+        label: what a user calls it.
+        description: of a tooltip.
+        where: module and class in ``core/integrators``.
+        is_adaptive: whether the class is a scheme whose steps follow a tolerance here.
+        is_implicit: whether it solves for where a step ends, whatever the scene is like.
+        knows_contact: whether it lets bodies touch each other and meshes.
+        knows_viscosity: whether it lets materials lose energy as they change their shape.
+    """
+
+    label: str
+    description: str
+    where: str
+    is_adaptive: bool = False
+    is_implicit: bool = False
+    knows_contact: bool = False
+    knows_viscosity: bool = True
+
+
+#: By identifier, in the order of the menu.
+INTEGRATORS = {
+    "automatic": IntegratorRow(
+        "Automatic",
+        "Many short steps where they are quick, else Implicit Euler",
+        "automatic.Automatic",
+        knows_contact=True,
+    ),
+    "implicit_euler": IntegratorRow(
+        "Implicit Euler",
+        "Stable at any stiffness with one step a frame; calms motion down",
+        "implicit_euler.ImplicitEuler",
+        is_implicit=True,
+        knows_contact=True,
+    ),
+    "bdf2": IntegratorRow(
+        "BDF2",
+        "Stable like Implicit Euler, but livelier: keeps more of the wobble",
+        "bdf2.BDF2",
+        is_implicit=True,
+        knows_contact=True,
+    ),
+    "symplectic_euler": IntegratorRow(
+        "Symplectic Euler",
+        "Many small explicit steps: exact wobble, slow for stiff or fine bodies",
+        "symplectic_euler.SymplecticEuler",
+    ),
+    "midpoint": IntegratorRow(
+        "Midpoint",
+        "Explicit steps of second order: precise when they are short; long ones explode",
+        "runge_kutta.Midpoint",
+    ),
+    "runge_kutta4": IntegratorRow(
+        "Runge–Kutta 4",
+        "Explicit steps of fourth order: four times the work, very precise where motion is smooth",
+        "runge_kutta.RungeKutta4",
+    ),
+    "adaptive_symplectic_euler": IntegratorRow(
+        "Adaptive Symplectic Euler",
+        "Symplectic Euler whose steps are as long as the tolerance allows",
+        "symplectic_euler.SymplecticEuler",
+        is_adaptive=True,
+    ),
+    "adaptive_midpoint": IntegratorRow(
+        "Adaptive Midpoint",
+        "Midpoint whose steps are as long as the tolerance allows",
+        "runge_kutta.Midpoint",
+        is_adaptive=True,
+    ),
+    "adaptive_runge_kutta4": IntegratorRow(
+        "Adaptive Runge–Kutta 4",
+        "Runge–Kutta 4 whose steps are as long as the tolerance allows",
+        "runge_kutta.RungeKutta4",
+        is_adaptive=True,
+    ),
+    "xpbd": IntegratorRow(
+        "XPBD",
+        "As games do: quick and calm whatever the stiffness, but softer than Young's modulus says",
+        "xpbd.XPBD",
+        knows_viscosity=False,
+    ),
+}

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every material model, one row each: what menus, scene files and the verification take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .corotated_linear import AsRigidAsPossible, CorotatedLinear
+from .linear import Linear
+from .material import Material
+from .neo_hookean import NeoHookean
+from .st_venant_kirchhoff import StVenantKirchhoff
+from .stable_neo_hookean import StableNeoHookean
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One model.
+
+    Args:
+        kind: its class.
+        label: what a user calls it.
+        description: of a tooltip.
+    """
+
+    kind: type[Material]
+    label: str
+    description: str
+
+
+#: By identifier, in the order of the menu.
+MODEL_TABLE = {
+    "stable_neo_hookean": ModelRow(
+        StableNeoHookean,
+        "Stable Neo-Hookean",
+        "Flesh, jelly, rubber: keeps its volume and recovers from being turned inside out",
+    ),
+    "neo_hookean": ModelRow(
+        NeoHookean,
+        "Neo-Hookean",
+        "The rubber of textbooks: resists being crushed without limit; no inside out",
+    ),
+    "corotated_linear": ModelRow(
+        CorotatedLinear,
+        "Corotated Linear",
+        "Simple and quick to understand, as in game engines; for moderate stretches",
+    ),
+    "st_venant_kirchhoff": ModelRow(
+        StVenantKirchhoff,
+        "St. Venant–Kirchhoff",
+        "Large turns and small stretches; gives way when it is pressed hard",
+    ),
+    "as_rigid_as_possible": ModelRow(
+        AsRigidAsPossible,
+        "As Rigid As Possible",
+        "Cartoon stretch: holds its shape, but not its volume",
+    ),
+    "linear": ModelRow(
+        Linear,
+        "Linear",
+        "For small deformations only: a body that turns swells. For teaching",
+    ),
+}
