@@ -42,20 +42,14 @@ class CompiledCG:
 
     def solve(self, rhs: Tensor, relative: float, absolute: float, limit: int) -> Solution:
         use_threads(self._pattern.size, ROWS_PER_THREAD)
-        energies = np.zeros(limit + 1)
         iterations, end = _solve(
             (self._pattern.starts, self._pattern.columns, self._values),
             (self._couplings.starts, self._couplings.columns, self._couplings.values),
-            self._inverse,
             (self._modes.starts, self._modes.group_of, self._modes.arms),
-            self._coarse_inverse,
+            (self._inverse, self._coarse_inverse),
             rhs.numpy(),
-            self._vectors,
-            self._coarse,
-            self._sums,
-            energies,
-            relative * relative,
-            absolute * absolute,
+            (self._vectors, self._coarse, self._sums, np.zeros(limit + 1)),
+            (relative * relative, absolute * absolute),
         )
         return Solution(torch.from_numpy(self._vectors[0]), iterations, END[end])
 
@@ -64,18 +58,24 @@ class CompiledCG:
 def _solve(
     matrix: Any,
     couplings: Any,
-    inverse: Any,
     groups: Any,
-    coarse_inverse: Any,
+    inverses: Any,
     rhs: Any,
-    vectors: Any,
-    coarse: Any,
-    sums: Any,
-    energies: Any,
-    relative: float,
-    absolute: float,
+    work: Any,
+    tolerances: Any,
 ) -> tuple[int, int]:
+    """The iterations it took, and which ``END`` it came to.
+
+    Args:
+        matrix, couplings: starts, columns and values of the blocks of each row.
+        groups: where each starts, that of each row, and the rows' ways from its middle.
+        inverses: of the diagonal blocks, and of the matrix between the groups.
+        work: x, r, z, p and q, (5, N, 3); what the groups feel and answer; a sum of each; energies.
+        tolerances: relative and absolute, squared.
+    """
     group_starts, group_of, arms = groups
+    inverse, coarse_inverse = inverses
+    vectors, coarse, sums, energies = work
     x, r, z, p, q = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     pull, answer = coarse[0], coarse[1]
     count = len(group_starts) - 1
@@ -86,27 +86,11 @@ def _solve(
     for iteration in range(len(energies)):
         # r is known but for the last step; what the groups feel of it is gathered on the way.
         for group in shared_range(count):
-            t0, t1, t2, w0, w1, w2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            for i in range(group_starts[group], group_starts[group + 1]):
-                if iteration > 0:
-                    for c in range(3):
-                        x[i, c] += step * p[i, c]
-                        r[i, c] -= step * q[i, c]
-                r0, r1, r2 = r[i, 0], r[i, 1], r[i, 2]
-                a0, a1, a2 = arms[i, 0], arms[i, 1], arms[i, 2]
-                t0, t1, t2 = t0 + r0, t1 + r1, t2 + r2
-                w0, w1, w2 = w0 + a1 * r2 - a2 * r1, w1 + a2 * r0 - a0 * r2, w2 + a0 * r1 - a1 * r0
-            own = pull[6 * group : 6 * group + 6]
-            own[0], own[1], own[2], own[3], own[4], own[5] = t0, t1, t2, w0, w1, w2
+            _step_and_gather(groups, vectors, step, iteration > 0, pull, group)
         if iteration == len(energies) - 1:
             return iteration, 1
-        # What the last iterations gained estimates the error before them (Strakos and Tichy,
-        # "Error estimation in preconditioned conjugate gradients", BIT 45, 2005).
-        before = iteration - 3 - iteration // 4
-        if before > 0:
-            error = energies[iteration] - energies[before]
-            if error <= max(relative * energies[iteration], absolute):
-                return iteration, 0
+        if _is_converged(energies, iteration, tolerances):
+            return iteration, 0
         for group in shared_range(count):
             _multiply_six(coarse_inverse[6 * group : 6 * group + 6], pull, answer, 6 * group)
         for group in shared_range(count):
@@ -133,6 +117,42 @@ def _solve(
         step = rho / curvature
         energies[iteration + 1] = energies[iteration] + step * rho
     return 0, 1
+
+
+@compiled()
+def _step_and_gather(
+    groups: Any, vectors: Any, step: float, moves: bool, pull: Any, group: int
+) -> None:
+    """Takes the last step in the rows of a group, and adds up what the group feels of r then."""
+    starts, _, arms = groups
+    x, r, p, q = vectors[0], vectors[1], vectors[3], vectors[4]
+    t0, t1, t2, w0, w1, w2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(starts[group], starts[group + 1]):
+        if moves:
+            for c in range(3):
+                x[i, c] += step * p[i, c]
+                r[i, c] -= step * q[i, c]
+        r0, r1, r2 = r[i, 0], r[i, 1], r[i, 2]
+        a0, a1, a2 = arms[i, 0], arms[i, 1], arms[i, 2]
+        t0, t1, t2 = t0 + r0, t1 + r1, t2 + r2
+        w0, w1, w2 = w0 + a1 * r2 - a2 * r1, w1 + a2 * r0 - a0 * r2, w2 + a0 * r1 - a1 * r0
+    own = pull[6 * group : 6 * group + 6]
+    own[0], own[1], own[2], own[3], own[4], own[5] = t0, t1, t2, w0, w1, w2
+
+
+@compiled()
+def _is_converged(energies: Any, iteration: int, tolerances: Any) -> bool:
+    """What the last iterations gained estimates the error before them.
+
+    Source: Strakos and Tichy, "Error estimation in preconditioned conjugate gradients", BIT 45,
+    2005.
+    """
+    relative, absolute = tolerances
+    before = iteration - 3 - iteration // 4
+    if before <= 0:
+        return False
+    error = energies[iteration] - energies[before]
+    return bool(error <= max(relative * energies[iteration], absolute))
 
 
 @compiled()

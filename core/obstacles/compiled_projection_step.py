@@ -17,22 +17,21 @@ def meet_surface(
     positions: Any,
     velocities: Any,
     vertices: Any,
-    kind: int,
-    x: float,
-    y: float,
-    z: float,
-    radius: float,
-    restitution: float,
-    share: float,
-    static: Any,
-    kinetic: Any,
+    surface: Any,
+    response: Any,
+    friction: Any,
     step: float,
 ) -> None:
-    """Changes (3, N) positions and velocities; the penalty adds ``share`` of the speed.
+    """Changes (3, N) positions and velocities.
 
     Args:
-        static, kinetic: (S,) coefficients of friction.
+        surface: its ``numbers``.
+        response: restitution, and the share of the speed that the penalty adds.
+        friction: (S,) static and (S,) kinetic coefficients.
     """
+    kind, x, y, z, radius = surface
+    restitution, share = response
+    static, kinetic = friction
     for i in shared_range(len(vertices)):
         v = vertices[i]
         offset = (positions[0, v] - x, positions[1, v] - y, positions[2, v] - z)

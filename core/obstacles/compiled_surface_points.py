@@ -19,25 +19,24 @@ ROUNDING = 1e-9
 def meet_surface_points(
     positions: Any,
     velocities: Any,
-    corners: Any,
-    shares: Any,
-    inverse_mass: Any,
-    kind: int,
-    x: float,
-    y: float,
-    z: float,
-    radius: float,
-    restitution: float,
-    share: float,
-    static: Any,
-    kinetic: Any,
+    points: Any,
+    surface: Any,
+    response: Any,
+    friction: Any,
     step: float,
 ) -> None:
-    """Changes (3, N) positions and velocities; the penalty adds ``share`` of the speed.
+    """Changes (3, N) positions and velocities.
 
     Args:
-        static, kinetic: (S,) coefficients of friction.
+        points: their corners and shares of these, and the vertices' inverse masses.
+        surface: its ``numbers``.
+        response: restitution, and the share of the speed that the penalty adds.
+        friction: (S,) static and (S,) kinetic coefficients.
     """
+    corners, shares, inverse_mass = points
+    kind, x, y, z, radius = surface
+    restitution, share = response
+    static, kinetic = friction
     first = 0.0
     for sweep in range(SWEEPS):
         deepest = 0.0
@@ -54,18 +53,13 @@ def meet_surface_points(
                 put_back(
                     positions,
                     velocities,
-                    corners,
-                    shares,
-                    inverse_mass,
+                    points,
                     p,
-                    distance / own,
-                    normal,
-                    restitution,
-                    share if sweep == 0 else 0.0,
-                    static[p],
-                    kinetic[p],
-                    step / own,
                     own,
+                    (distance, normal),
+                    (restitution, share if sweep == 0 else 0.0),
+                    (static[p], kinetic[p]),
+                    step,
                 )
         first = min(first, deepest)
         if deepest >= ROUNDING * first:
@@ -76,20 +70,23 @@ def meet_surface_points(
 def put_back(
     positions: Any,
     velocities: Any,
-    corners: Any,
-    shares: Any,
-    inverse_mass: Any,
+    points: Any,
     p: Any,
-    depth: Any,
-    normal: Any,
-    restitution: float,
-    share: float,
-    static: Any,
-    kinetic: Any,
-    step: Any,
     own: Any,
+    gap: Any,
+    response: Any,
+    friction: Any,
+    step: float,
 ) -> None:
-    """Moves point p, ``depth`` over its inverse mass inside, to the surface, and lets it bounce."""
+    """Moves point p, of inverse mass ``own``, to the surface, and lets it bounce.
+
+    Args:
+        gap: its distance, which is negative, and the normal.
+        response, friction: as above, of this point.
+    """
+    corners, shares, inverse_mass = points
+    (distance, normal), (restitution, share), (static, kinetic) = gap, response, friction
+    depth, step_over_mass = distance / own, step / own
     u = at_point(velocities[0], corners, shares, p)
     v = at_point(velocities[1], corners, shares, p)
     w = at_point(velocities[2], corners, shares, p)
@@ -106,4 +103,4 @@ def put_back(
         for axis in range(3):
             stopped = lost * along[axis]
             velocities[axis, vertex] += part / own * (change * normal[axis] - stopped)
-            positions[axis, vertex] -= part * (depth * normal[axis] + step * stopped)
+            positions[axis, vertex] -= part * (depth * normal[axis] + step_over_mass * stopped)

@@ -47,13 +47,9 @@ class EmbeddedProjectionStep:
         loops.meet_surface_points(
             positions.numpy(),
             velocities.numpy(),
-            own.corners,
-            own.shares,
-            self._inverse_mass,
-            *self._surface.numbers(),
-            self._restitution,
-            -math.expm1(-step * self._penalty),
-            self._static,
-            self._kinetic,
+            (own.corners, own.shares, self._inverse_mass),
+            self._surface.numbers(),
+            (self._restitution, -math.expm1(-step * self._penalty)),
+            (self._static, self._kinetic),
             step,
         )

@@ -65,10 +65,8 @@ class ProjectionStep(ObstacleStep):
             positions,
             velocities,
             self._vertices.numpy(),
-            *self._surface.numbers(),
-            self._restitution,
-            self._share(step),
-            self._friction.static.numpy(),
-            self._friction.kinetic.numpy(),
+            self._surface.numbers(),
+            (self._restitution, self._share(step)),
+            (self._friction.static.numpy(), self._friction.kinetic.numpy()),
             step,
         )

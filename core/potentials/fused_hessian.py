@@ -42,10 +42,7 @@ class FusedHessian:
             tets.gradients_by_tet,
             tets.volumes.numpy(),
             own.moduli,
-            own.law,
-            own.guard,
-            own.low,
-            own.high,
+            (own.law, own.guard, own.low, own.high),
             projected,
             out.numpy(),
         )
@@ -58,10 +55,7 @@ def _blocks(
     gradients: Any,
     volumes: Any,
     moduli: Any,
-    law: int,
-    guard: float,
-    low: Any,
-    high: Any,
+    material: Any,
     projected: bool,
     out: Any,
 ) -> None:
@@ -75,20 +69,11 @@ def _blocks(
         for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
             deform(positions, corners, gradients, e, edges, f)
             signed_svd(f, u, s, v, scratch)
-            _eigensystem(
-                s,
-                law,
-                guard,
-                low,
-                high,
-                moduli[0, e],
-                moduli[1, e],
-                volumes[e],
-                floor,
-                stretch,
-                shear,
-                cross,
-            )
+            own = (moduli[0, e], moduli[1, e], volumes[e])
+            if material[0] >= FIRST_STRETCH_LAW:
+                _of_stretches(s, material, own, floor, stretch, shear, cross)
+            else:
+                _of_invariants(s, material, own, floor, stretch, shear, cross)
             if projected:
                 _project(stretch, f, scratch)
             multiply(gradients[e], v, g)
@@ -96,31 +81,36 @@ def _blocks(
 
 
 @compiled()
-def _eigensystem(
-    s: Any,
-    law: int,
-    guard: float,
-    low: Any,
-    high: Any,
-    mu: Any,
-    lam: Any,
-    volume: Any,
-    floor: float,
-    stretch: Any,
-    shear: Any,
-    cross: Any,
+def _of_stretches(
+    s: Any, material: Any, own: Any, floor: float, stretch: Any, shear: Any, cross: Any
 ) -> None:
-    """∂²Ψ/∂σ_i∂σ_j into ``stretch``; half the sum and half the difference of each pair of shear
-    eigenvalues, at least ``floor``, into ``shear`` and ``cross``; all times the volume."""
-    if law >= FIRST_STRETCH_LAW:
-        numbers = stretch_curvature_of(law, s[0], s[1], s[2], mu, lam, guard)
-        for k in range(3):
-            a, b = (k + 1) % 3, (k + 2) % 3
-            stretch[k, k] = volume * numbers[k]
-            stretch[a, b], stretch[b, a] = volume * numbers[3 + k], volume * numbers[3 + k]
-            flip, twist = volume * max(numbers[6 + k], floor), volume * max(numbers[9 + k], floor)
-            shear[k], cross[k] = 0.5 * (flip + twist), 0.5 * (flip - twist)
-        return
+    """The eigensystem of a law in the stretches ``s``, times the volume.
+
+    ∂²Ψ/∂σ_i∂σ_j goes into ``stretch``; half the sum and half the difference of each pair of shear
+    eigenvalues, at least ``floor``, into ``shear`` and ``cross``.
+
+    Args:
+        material: number of the law, its guard, and between which J it holds.
+        own: μ, λ and volume of the tet.
+    """
+    law, guard, _, _ = material
+    mu, lam, volume = own
+    numbers = stretch_curvature_of(law, s[0], s[1], s[2], mu, lam, guard)
+    for k in range(3):
+        a, b = (k + 1) % 3, (k + 2) % 3
+        stretch[k, k] = volume * numbers[k]
+        stretch[a, b], stretch[b, a] = volume * numbers[3 + k], volume * numbers[3 + k]
+        flip, twist = volume * max(numbers[6 + k], floor), volume * max(numbers[9 + k], floor)
+        shear[k], cross[k] = 0.5 * (flip + twist), 0.5 * (flip - twist)
+
+
+@compiled()
+def _of_invariants(
+    s: Any, material: Any, own: Any, floor: float, stretch: Any, shear: Any, cross: Any
+) -> None:
+    """The same of a law in I_C and J."""
+    law, _, low, high = material
+    mu, lam, volume = own
     i_c = s[0] * s[0] + s[1] * s[1] + s[2] * s[2]
     j = s[0] * s[1] * s[2]
     inside = min(max(j, low), high)
