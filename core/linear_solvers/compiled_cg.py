@@ -56,13 +56,7 @@ class CompiledCG:
 
 @compiled(parallel=True)
 def _solve(
-    matrix: Any,
-    couplings: Any,
-    groups: Any,
-    inverses: Any,
-    rhs: Any,
-    work: Any,
-    tolerances: Any,
+    matrix: Any, couplings: Any, groups: Any, inverses: Any, rhs: Any, work: Any, tolerances: Any
 ) -> tuple[int, int]:
     """The iterations it took, and which ``END`` it came to.
 
