@@ -224,10 +224,10 @@ def test_pins_of_a_child_follow_its_animated_parent(scene, add_body):
     set_linear(parent)
     scene.frame_set(3)
     now = captured()
-    path = now.scene.bodies[0].skin.pin_path
+    path = now.scene.bodies[0].skin.pin_path.samples
     start = now.scene.bodies[0].skin.points[3]
     np.testing.assert_allclose(path[:, 0] - start, [[k, 0, 0] for k in range(4)], atol=1e-5)
-    assert len(now.objects[0].matrices) == 4
+    assert len(now.objects[0].matrices.samples) == 4
     assert scene.frame_current == 3
 
 
@@ -236,7 +236,7 @@ def test_an_object_with_a_constraint_that_does_not_move_has_one_matrix(add_body)
     pin(obj, [0])
     obj.constraints.new("LIMIT_LOCATION")
     now = captured()
-    assert len(now.objects[0].matrices) == 1
+    assert len(now.objects[0].matrices.samples) == 1
     assert now.scene.bodies[0].skin.pin_path is None
 
 
@@ -263,7 +263,7 @@ def test_pins_on_a_turning_object_go_round_with_it(scene, add_body):
         obj.keyframe_insert("rotation_euler", frame=frame)
     set_linear(obj)
     x, y, z = obj.data.vertices[7].co
-    path = captured().scene.bodies[0].skin.pin_path[:, 0]
+    path = captured().scene.bodies[0].skin.pin_path.samples[:, 0]
     for index, angle in enumerate(np.linspace(0.0, math.pi / 2, 4)):
         cos, sin = math.cos(angle), math.sin(angle)
         expected = (2 + cos * x - sin * y, sin * x + cos * y, z)
@@ -278,8 +278,8 @@ def test_unit_scale_reaches_the_path_of_pins(scene, add_body):
         obj.location.x = x
         obj.keyframe_insert("location", frame=frame)
     skin = captured().scene.bodies[0].skin
-    np.testing.assert_allclose(skin.pin_path[0, 0], skin.points[0], atol=1e-6)
-    np.testing.assert_allclose(skin.pin_path[3, 0] - skin.points[0], [0.3, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(skin.pin_path.samples[0, 0], skin.points[0], atol=1e-6)
+    np.testing.assert_allclose(skin.pin_path.samples[3, 0] - skin.points[0], [0.3, 0, 0], atol=1e-6)
 
 
 def test_the_resolution_counts_cells_along_the_longest_side(add_body):
