@@ -92,6 +92,41 @@ def test_scene_settings_become_time_gravity_and_frames(scene, add_body):
     assert captured().scene.gravity == (0.0, 0.0, 0.0)
 
 
+def test_keyed_gravity_is_captured_frame_by_frame(scene, add_body):
+    add_body()
+    scene.unit_settings.scale_length = 0.1
+    scene.frame_start, scene.frame_end = 2, 5
+    for frame, gravity in ((2, (0.0, 1.0, -9.0)), (5, (3.0, 1.0, 0.0))):
+        scene.gravity = gravity
+        scene.keyframe_insert("gravity", frame=frame)
+    set_linear(scene)
+    scene.frame_set(4)
+    gravity = captured().scene.gravity
+    expected = [[0.0, 0.1, -0.9], [0.1, 0.1, -0.6], [0.2, 0.1, -0.3], [0.3, 0.1, 0.0]]
+    np.testing.assert_allclose(gravity.samples, expected, atol=1e-6)
+    assert scene.frame_current == 4
+
+
+def test_gravity_that_is_switched_off_and_one_that_is_driven_are_followed(scene, add_body):
+    add_body()
+    scene.frame_start, scene.frame_end = 1, 4
+    for frame, acts in ((1, True), (3, False)):
+        scene.use_gravity = acts
+        scene.keyframe_insert("use_gravity", frame=frame)
+    scene.driver_add("gravity", 0).driver.expression = "2 * frame"
+    gravity = captured().scene.gravity
+    expected = [[2.0, 0, -9.81], [4.0, 0, -9.81], [0, 0, 0], [0, 0, 0]]
+    np.testing.assert_allclose(gravity.samples, expected, atol=1e-6)
+
+
+def test_keyed_gravity_that_stays_the_same_is_a_constant(scene, add_body):
+    add_body()
+    scene.gravity = (1.0, 0.0, -2.0)
+    scene.keyframe_insert("gravity", frame=1)
+    scene.keyframe_insert("gravity", frame=9)
+    assert captured().scene.gravity == (1.0, 0.0, -2.0)
+
+
 def test_the_menu_offers_every_integrator_by_its_name(scene):
     menu = scene.supple.bl_rna.properties["integrator"]
     assert {item.identifier: item.name for item in menu.enum_items} == NAMES

@@ -235,6 +235,8 @@ def test_bodies_and_colliders_are_read_in_one_pass(scene, add_plate):
         for frame in (1, 4):
             obj.location.x = 0.1 * frame
             obj.keyframe_insert("location", frame=frame)
+            scene.gravity[0] = 0.1 * frame
+            scene.keyframe_insert("gravity", frame=frame)
     seen: list[int] = []
 
     def note(scene: bpy.types.Scene, *_: object) -> None:
@@ -248,6 +250,7 @@ def test_bodies_and_colliders_are_read_in_one_pass(scene, add_plate):
     assert seen == [1, 1, 2, 3, 4, 1]
     assert now.meshes[0].vertices.samples.shape == (4, 4, 3)
     assert now.bodies[0].skin.pin_path.samples.shape == (4, 1, 3)
+    assert now.gravity.samples.shape == (4, 3)
 
 
 # What is refused
