@@ -7,6 +7,14 @@ from collections.abc import Iterator
 
 import bpy
 
+#: Of a scene: the gravity, and whether it acts.
+GRAVITY = ("gravity", "use_gravity")
+
+
+def has_animated_gravity(scene: bpy.types.Scene) -> bool:
+    """Whether anything changes a scene's gravity, or whether it has one."""
+    return not animated_paths(scene).isdisjoint(GRAVITY)
+
 
 def animated_paths(owner: bpy.types.ID) -> set[str]:
     """The paths of all that its action, its NLA strips and its drivers change."""

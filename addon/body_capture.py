@@ -62,7 +62,7 @@ def soft_body(
         CaptureError: when it cannot be simulated.
     """
     _check_matrices(obj, motion)
-    own, path = obj.supple, motion.pin_path()
+    own, path = obj.supple, motion.pin_path(unit)
     friction, kinetic = coefficients(own)
     with _naming(obj):
         mesh = SurfaceMesh(
@@ -71,11 +71,7 @@ def soft_body(
             own.mesh_method,
             float(shape.size().max()) / own.resolution,
         )
-        skin = Skin(
-            shape.points,
-            pinned if len(pinned) else None,
-            None if path is None else unit * path,
-        )
+        skin = Skin(shape.points, pinned if len(pinned) else None, path)
         return SoftBody(
             mesh,
             _material(own),
@@ -181,5 +177,5 @@ def _check_scale(obj: bpy.types.Object, matrix: Matrices) -> None:
 
 
 def _check_matrices(obj: bpy.types.Object, motion: Motion) -> None:
-    for matrix in motion.matrices:
+    for matrix in motion.matrices.samples:
         _check_scale(obj, matrix)

@@ -9,12 +9,14 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.channel import Channel
 from ..core.contact_settings import Attachment, Collider
 from ..core.errors import SceneError
 from ..core.job import Settings
 from ..core.overlap import check_surfaces
 from ..core.scene import Ground, Scene, SoftBody, Sphere
 from . import changes, contact_capture
+from .animated import has_animated_gravity
 from .attachments import capture_attachments
 from .body_capture import Shape, check_object, pinned_vertices, soft_body
 from .captured import Capture, CapturedObject, CaptureError
@@ -22,7 +24,7 @@ from .colliders import shown_colliders
 from .friction import coefficients
 from .integrators import knows_viscosity, of_bodies, use_tolerance
 from .mesh_colliders import MeshCollider
-from .motion import Motion, MotionRecording, frame_kept, record
+from .motion import Motion, MotionRecording, Recording, frame_kept, record
 from .sphere_colliders import SphereCollider
 from .surfaces import without_supple
 from .units import exact, gravity, metres_per_unit
@@ -96,6 +98,7 @@ class _Reading:
     landed_on: list[bpy.types.Object]
     shapes: list[Shape]
     motions: list[Motion]
+    gravity: Channel
     colliders: list[Sphere | Collider]
     attachments: list[Attachment]
     unit: float
@@ -115,11 +118,17 @@ class _Reading:
             leads = [MotionRecording(*both) for both in zip(objects, pinned, strict=True)]
             kind = MeshCollider if touching else SphereCollider
             seen = [kind(obj, depsgraph, unit) for obj in landed_on]
+            weight = Recording(
+                lambda now: np.array(gravity(now.scene_eval)), has_animated_gravity(scene)
+            )
             recordings = [recording for lead in leads for recording in lead.recordings]
-            record(context, [*recordings, *(each.recording for each in seen)], frames)
+            record(context, [weight, *recordings, *(each.recording for each in seen)], frames)
         motions = [lead.motion() for lead in leads]
         colliders = [each.described() for each in seen]
-        return _Reading(objects, pinned, landed_on, shapes, motions, colliders, attachments, unit)
+        acting = weight.channel()
+        return _Reading(
+            *(objects, pinned, landed_on, shapes, motions, acting, colliders, attachments, unit)
+        )
 
     def bodies(self, scene: bpy.types.Scene) -> list[SoftBody]:
         each = zip(self.objects, self.shapes, self.pinned, self.motions, strict=True)
@@ -140,7 +149,7 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
         bodies = [contact_capture.touching_body(*of_one) for of_one in each]
     try:
         ground = _ground(scene, unit) if own.use_ground else None
-        described = Scene(bodies, ground, gravity(scene), read.colliders, contact, read.attachments)
+        described = Scene(bodies, ground, read.gravity, read.colliders, contact, read.attachments)
         # The worker does so, too; from here it is said before one is started.
         check_surfaces(described)
         return described

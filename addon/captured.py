@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.channel import Channel
 from ..core.errors import SuppleError
 from ..core.job import Settings
 from ..core.scene import Scene
-from .motion import Matrices, transform
+from .motion import transform
 from .surfaces import Points
 
 
@@ -27,7 +28,7 @@ class CapturedObject:
         uid: the object's ``session_uid``, which outlives renaming and undo.
         name: when it was captured.
         vertex_count: of its own mesh.
-        matrices: (T, 4, 4) object to world in Blender units, T = 1 where it stands still.
+        matrices: channel of (4, 4) object to world in Blender units.
         unit: metres in a Blender unit.
         marks: of the object as it was captured (``changes``).
     """
@@ -35,13 +36,13 @@ class CapturedObject:
     uid: int
     name: str
     vertex_count: int
-    matrices: Matrices
+    matrices: Channel
     unit: float
     marks: str = ""
 
     def to_local(self, frame: int, positions: Points) -> NDArray[np.float32]:
         """(V, 3) world positions in metres after ``frame`` to the object's own space."""
-        inverse = np.linalg.inv(self.matrices[min(frame, len(self.matrices) - 1)])
+        inverse = np.linalg.inv(self.matrices.at(frame))
         return transform(inverse, positions / self.unit).astype(np.float32)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from .animated import animated_paths
 from .bake import shape_keys
 from .motion import is_animated, may_move
 from .playback_modifier import is_own
@@ -49,8 +50,7 @@ def scene_mark(scene: bpy.types.Scene) -> str:
     render = scene.render
     numbers = [
         *_settings(own),
-        *scene.gravity,
-        scene.use_gravity,
+        *_gravity(scene),
         *(render.fps, render.fps_base, metres_per_unit(scene), start),
     ]
     for obj in sorted(scene.objects, key=lambda obj: obj.name):
@@ -60,6 +60,15 @@ def scene_mark(scene: bpy.types.Scene) -> str:
         elif own.collider:
             numbers += [obj.name, *_settings(own), *_place(obj)]
     return _digest([repr(numbers)])
+
+
+def _gravity(scene: bpy.types.Scene) -> Iterator[Any]:
+    """What of it is not animated: that is another in every frame."""
+    moving = animated_paths(scene)
+    if "gravity" not in moving:
+        yield from scene.gravity
+    if "use_gravity" not in moving:
+        yield scene.use_gravity
 
 
 def changed(obj: bpy.types.Object) -> list[str]:

@@ -104,13 +104,7 @@ def _settings(owner: bpy.types.ID, paths: set[str]) -> Iterator[str]:
 
 
 def _of_scene(scene: bpy.types.Scene) -> Iterator[str]:
-    paths = animated_paths(scene)
-    yield from _settings(scene, paths)
-    if paths & {"gravity", "use_gravity"}:
-        yield (
-            f"{scene.name}: the animation of gravity is ignored; its value now counts throughout. "
-            "Remove its keys or driver."
-        )
+    yield from _settings(scene, animated_paths(scene))
 
 
 def _of_others(context: bpy.types.Context) -> Iterator[str]:

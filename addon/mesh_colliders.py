@@ -70,10 +70,10 @@ class MeshCollider:
         Raises:
             CaptureError: when its settings make no sense.
         """
-        samples, own = self.recording.samples(), self._obj.supple
+        own = self._obj.supple
         try:
             return Collider(
-                samples[0] if len(samples) == 1 else samples,
+                self.recording.channel(),
                 self._faces[:, ::-1] if self._mirrored else self._faces,
                 *coefficients(own, "collider_"),
                 self._unit * exact(own.collider_thickness),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps a scene through its frames and records where objects and pinned vertices go."""
+"""Steps a scene through its frames and records what changes over them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.channel import Channel
 from .surfaces import Points, own_shape
 
 Matrices = NDArray[np.float64]
@@ -25,20 +26,24 @@ class Motion:
     """Of one object over the frames of a simulation.
 
     Args:
-        matrices: (T, 4, 4) object to world in Blender units, T = 1 where it stands still.
-        pins: (T, P, 3) pinned vertices in its own space, T = 1 where they keep their place in it.
+        matrices: channel of (4, 4) object to world in Blender units.
+        pins: channel of (P, 3) pinned vertices in its own space.
     """
 
-    matrices: Matrices
-    pins: Points
+    matrices: Channel
+    pins: Channel
 
-    def pin_path(self) -> Points | None:
-        """(T, P, 3) pinned vertices in the world in Blender units; None when they stay put."""
-        if len(self.matrices) == len(self.pins) == 1 or self.pins.shape[1] == 0:
+    def pin_path(self, unit: float) -> Channel | None:
+        """Of (P, 3) pinned vertices in the world in metres; None when they stay put.
+
+        Args:
+            unit: metres in a Blender unit.
+        """
+        matrices, pins = self.matrices.samples, self.pins.samples
+        if len(matrices) == len(pins) == 1 or pins.shape[1] == 0:
             return None
-        turned = self.pins @ self.matrices[:, :3, :3].swapaxes(1, 2)
-        path: Points = turned + self.matrices[:, None, :3, 3]
-        return path
+        turned = pins @ matrices[:, :3, :3].swapaxes(1, 2)
+        return Channel(unit * (turned + matrices[:, None, :3, 3]))
 
 
 @contextmanager
@@ -55,7 +60,7 @@ class Recording:
     """Numbers of the scene over the frames of a simulation.
 
     Args:
-        read: what they are now, always in the same shape.
+        read: what they are now, always in the same shape; a copy.
         may_change: whether they could differ from one frame to the next. Generous: what then
             stays the same is found out.
     """
@@ -69,10 +74,10 @@ class Recording:
         if self.may_change or not self._taken:
             self._taken.append(self._read(depsgraph))
 
-    def samples(self) -> Samples:
-        """(T, ...) at each frame, T = 1 where they are the same at all."""
+    def channel(self) -> Channel:
+        """Of what was read, a constant where it is the same at all frames."""
         array = np.stack(self._taken)
-        return array[:1] if (array == array[0]).all() else array
+        return Channel(array[:1] if (array == array[0]).all() else array)
 
 
 class MotionRecording:
@@ -87,7 +92,7 @@ class MotionRecording:
         self.recordings = [self._matrices, self._pins]
 
     def motion(self) -> Motion:
-        return Motion(self._matrices.samples(), self._pins.samples())
+        return Motion(self._matrices.channel(), self._pins.channel())
 
 
 def matrix_recording(obj: bpy.types.Object) -> Recording:

@@ -46,7 +46,7 @@ class SphereCollider:
         Raises:
             CaptureError: when it moves.
         """
-        if len(self.recording.samples()) > 1:
+        if not self.recording.channel().is_constant:
             raise CaptureError(
                 f"{self._name} is animated, and without contact only still spheres can be "
                 f"colliders. Clear its animation, untick Collider, or {CURE}."

@@ -18,7 +18,7 @@ def exact(value: float) -> float:
 
 
 def gravity(scene: bpy.types.Scene) -> tuple[float, float, float]:
-    """In m/s²."""
+    """As it is now, in m/s²."""
     unit = metres_per_unit(scene)
     x, y, z = (unit * exact(part) if scene.use_gravity else 0.0 for part in scene.gravity)
     return x, y, z

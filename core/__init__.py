@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .channel import Channel
     from .contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
     from .embedding import Embedding, embed
     from .errors import InstabilityError, JobError, SceneError, SuppleError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Attachment": "contact_settings",
+    "Channel": "channel",
     "Collider": "contact_settings",
     "Contact": "contact_settings",
     "ContactSurface": "contact_settings",
@@ -47,6 +49,7 @@ _HOMES = {
 
 __all__ = [
     "Attachment",
+    "Channel",
     "Collider",
     "Contact",
     "ContactSurface",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .attached_vertices import attached_vertices, point_positions
+from .channel import Channel
 from .closest_point import closest_points
 from .contact.degenerate import have_area, without_degenerate
 from .contact_settings import Collider
@@ -36,12 +37,14 @@ def pin_to_collider(body: SoftBody, points: NDArray[np.int32], collider: Collide
     own = np.zeros(0, dtype=np.int32) if body.pinned is None else body.pinned
     vertices = np.setdiff1d(attached_vertices(body, points), own).astype(np.int32)
     start = start_positions(body)
-    path = None
-    if collider.vertices.ndim == 3:
+    is_still = body.pin_path is None and collider.vertices.is_constant
+    led = Channel.constant(start[vertices])
+    if not collider.vertices.is_constant:
         places = point_positions(body)[points]
-        path = transfer_path(places, carried_along(places, collider), start[vertices])
-    path = _side_by_side(body.pin_path, start[own], path, start[vertices])
-    return replace(body, pinned=np.concatenate([own, vertices]), pin_path=path)
+        led = Channel(transfer_path(places, carried_along(places, collider), start[vertices]))
+    path = Channel.side_by_side([body.pin_path or Channel.constant(start[own]), led])
+    pinned = np.concatenate([own, vertices])
+    return replace(body, pinned=pinned, pin_path=None if is_still else path)
 
 
 def carried_along(points: FloatArray, collider: Collider) -> FloatArray:
@@ -60,8 +63,7 @@ def carried_along(points: FloatArray, collider: Collider) -> FloatArray:
             "another object."
         )
     triangle, weights = closest_points(points, collider.at(0), triangles)
-    samples = collider.vertices.reshape(-1, *collider.vertices.shape[-2:])
-    corners = samples[:, triangles[triangle]]
+    corners = collider.vertices.samples[:, triangles[triangle]]
     closest = np.einsum("pa,tpai->tpi", weights, corners)
     rotations = _rotations_since_start(corners)
     return closest + np.einsum("tpij,pj->tpi", rotations, points - closest[0])
@@ -84,16 +86,3 @@ def _frames(corners: FloatArray) -> FloatArray:
 
 def _unit(vectors: FloatArray) -> FloatArray:
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-
-
-def _side_by_side(
-    first: FloatArray | None, at_first: FloatArray, second: FloatArray | None, at_second: FloatArray
-) -> FloatArray | None:
-    """One path (T, P + Q, 3) for both; what has none stays, and what ends earlier waits."""
-    if first is None and second is None:
-        return None
-    paths = [at_first[None] if first is None else first]
-    paths.append(at_second[None] if second is None else second)
-    length = max(len(path) for path in paths)
-    padded = [np.pad(path, ((0, length - len(path)), (0, 0), (0, 0)), "edge") for path in paths]
-    return np.concatenate(padded, axis=1)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import checks
+from .channel import Channel
 from .embedding import Embedding
 from .errors import SceneError
 from .schema import IF_THERE
@@ -98,8 +99,8 @@ class Collider:
     It may be open, have holes, and cross itself.
 
     Args:
-        vertices: (V, 3) positions in metres, or (T, V, 3) at the start and after each frame; the
-            last ones are kept.
+        vertices: channel of the (V, 3) positions in metres; (V, 3) where it stands still, or
+            (T, V, 3) samples, become one.
         triangles: (F, 3) vertex indices.
         friction: static Coulomb coefficient; None is that of what touches it.
         kinetic_friction: once something slides; None is the static one.
@@ -107,7 +108,7 @@ class Collider:
         name: what messages call it.
     """
 
-    vertices: NDArray[np.float64]
+    vertices: Channel
     triangles: NDArray[np.int32]
     friction: float | None = None
     kinetic_friction: float | None = None
@@ -115,26 +116,14 @@ class Collider:
     name: str = "Collider"
 
     def __post_init__(self) -> None:
-        samples = np.ascontiguousarray(self.vertices, dtype=np.float64)
-        if samples.ndim not in (2, 3) or samples.shape[-1] != 3 or len(samples) == 0:
-            raise SceneError(
-                f"{self.name}: vertices must be (V, 3) or (T, V, 3), not {samples.shape}."
-            )
-        broken = ~np.isfinite(samples).all(axis=-1)
-        if broken.any():
-            vertex = int(np.argwhere(broken)[0, -1])
-            raise SceneError(f"{self.name}: vertex {vertex} is not at a finite position.")
-        self.vertices = samples
-        self.triangles = checks.triangles(self.triangles, samples.shape[-2], self.name)
+        self.vertices = Channel.of(self.vertices, f"{self.name}: the vertices", None, 3)
+        self.triangles = checks.triangles(self.triangles, len(self.at(0)), self.name)
         check_friction(self.name, self.friction, self.kinetic_friction)
         checks.at_least_zero(self.thickness, f"{self.name}: the thickness in metres")
 
     def at(self, frame: int) -> NDArray[np.float64]:
         """(V, 3) where it is after a frame; 0 is the start."""
-        if self.vertices.ndim == 2:
-            return self.vertices
-        sample: NDArray[np.float64] = self.vertices[min(frame, len(self.vertices) - 1)]
-        return sample
+        return self.vertices.at(frame)
 
 
 @dataclass(eq=False)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .channel import Channel
 from .collider_pins import pin_to_collider
 from .contact_settings import ContactSurface
 from .embedding import embed
@@ -110,7 +111,8 @@ def _embed_skin(body: SoftBody) -> SoftBody:
     pinned = pinned_tet_vertices(embedding, skin.pinned)
     path = None
     if skin.pin_path is not None:
-        path = transfer_path(skin.points[skin.pinned], skin.pin_path, mesh.vertices[pinned])
+        rest = skin.points[skin.pinned]
+        path = Channel(transfer_path(rest, skin.pin_path.samples, mesh.vertices[pinned]))
     return replace(body, skin=embedded, pinned=pinned, pin_path=path)
 
 

@@ -103,7 +103,7 @@ class Ensemble:
         for number, simulator in enumerate(self.simulators):
             prefix = f"{number}/"
             own = {n.removeprefix(prefix): v for n, v in arrays.items() if n.startswith(prefix)}
-            vertices = sum(mesh.vertices.shape[-2] for mesh in simulator.scene.meshes)
+            vertices = sum(len(mesh.at(0)) for mesh in simulator.scene.meshes)
             if own.get("colliders", np.empty((vertices, 3))).shape != (vertices, 3):
                 raise JobError("The checkpoint does not fit the colliders; simulate again.")
             simulator.state = simulator.state.restored(frame, own)

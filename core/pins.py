@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Vertices that are held, or led along a path sampled once a frame."""
+"""Vertices that are held, or led along a path."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from torch import Tensor
 
+from .tensor_channel import TensorChannel
 
+
+@dataclass(frozen=True)
 class MovingPins:
     """Pinned vertices that follow a path.
 
     Args:
         vertices: (P,) indices.
-        path: (T, 3, P) positions at the start and after each frame; the last one is kept.
+        path: channel of their (3, P) positions.
     """
 
-    def __init__(self, vertices: Tensor, path: Tensor) -> None:
-        self.vertices, self._path = vertices, path
+    vertices: Tensor
+    path: TensorChannel
 
     def positions(self, frame: int, fraction: float) -> Tensor:
         """(3, P) positions a ``fraction`` of the way from ``frame`` to the next."""
-        last = len(self._path) - 1
-        before, after = self._path[min(frame, last)], self._path[min(frame + 1, last)]
-        return before.lerp(after, fraction)
+        return self.path.at(frame, fraction)

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from . import checks
+from . import channel, checks
+from .channel import Channel
 from .checks import Vector
 from .contact_settings import (
     Attachment,
@@ -59,8 +60,8 @@ class Skin:
     Args:
         points: (V, 3) rest positions in metres.
         pinned: indices of points to be held; the tets around them are held with them.
-        pin_path: (T, P, 3) positions of the pinned points at the start and after each frame,
-            or None when they stay where they are.
+        pin_path: channel of the (P, 3) positions of the pinned points, or its (T, P, 3) samples;
+            None when they stay where they are.
         embedding: the points in the tetrahedra of the body, once it has them: which of these are
             pinned with a point.
         phong: how the points are seen to move, by Phong deformation; None is by their tets alone.
@@ -68,13 +69,14 @@ class Skin:
 
     points: NDArray[np.float64]
     pinned: NDArray[np.int32] | None = None
-    pin_path: NDArray[np.float64] | None = None
+    pin_path: Channel | None = None
     embedding: Embedding | None = None
     phong: Embedding | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.points = checks.positions(self.points, "the skin")
-        self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, len(self.points))
+        count = len(self.points)
+        self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, count, "the pin path")
 
     def seen_at(
         self, positions: NDArray[np.floating[Any]], ground: float | None
@@ -115,7 +117,7 @@ class SoftBody:
         viscosity: shear viscosity η of the solid in Pa s, ≥ 0, beside its elasticity (a
             Kelvin–Voigt solid). With the Green strain E the two add the second Piola–Kirchhoff
             stress 2(βμ + η) dE/dt + βλ tr(dE/dt) I.
-        pin_path: (T, P, 3) positions of the pinned vertices at the start and after each frame.
+        pin_path: channel of the (P, 3) positions of the pinned vertices, or its (T, P, 3) samples.
         skin: points that follow the body.
         friction: static Coulomb coefficient; None is that of what it touches.
         kinetic_friction: once it slides; None is the static one.
@@ -136,7 +138,7 @@ class SoftBody:
     damping: float = 0.0
     stiffness_damping: float = 0.0
     viscosity: float = 0.0
-    pin_path: NDArray[np.float64] | None = None
+    pin_path: Channel | None = None
     skin: Skin | None = None
     friction: float | None = None
     kinetic_friction: float | None = None
@@ -182,7 +184,8 @@ class SoftBody:
 
     def _check_vertices(self, mesh: TetMesh) -> None:
         count = len(mesh.vertices)
-        self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, count)
+        what = f"{self.name}: the pin path"
+        self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, count, what)
         if self.pinned is not None and len(self.pinned) == count:
             raise SceneError(
                 f"{self.name}: every vertex is pinned, so nothing can move; "
@@ -279,7 +282,7 @@ class Scene:
     Args:
         bodies: at least one.
         ground: or None for free space.
-        gravity: acceleration in m/s².
+        gravity: acceleration in m/s²; where it changes a channel, or its (T, 3) samples.
         colliders: what to land on: spheres for explicit steps, meshes for implicit ones.
         contact: how bodies touch each other and meshes; None lets bodies pass through each other,
             and stands for ``Contact()`` where there is a mesh to land on.
@@ -289,7 +292,7 @@ class Scene:
 
     bodies: list[SoftBody]
     ground: Ground | None = None
-    gravity: Vector = (0.0, 0.0, -9.81)
+    gravity: Channel | Vector = (0.0, 0.0, -9.81)
     colliders: list[Sphere | Collider] = field(default_factory=list)
     contact: Contact | None = None
     attachments: list[Attachment] = field(default_factory=list)
@@ -298,7 +301,7 @@ class Scene:
     def __post_init__(self) -> None:
         if not self.bodies:
             raise SceneError("The scene has no soft body; add one first.")
-        self.gravity = checks.vector(self.gravity, "Gravity")
+        self.gravity = channel.vector(self.gravity, "Gravity")
         if self.contact is None and self.meshes:
             self.contact = Contact()
         for force in self.forces:
@@ -350,16 +353,9 @@ def _check_bounce(name: str, restitution: float, penalty: float) -> None:
 
 
 def _pins(
-    pinned: object, path: object, count: int
-) -> tuple[NDArray[np.int32] | None, NDArray[np.float64] | None]:
+    pinned: object, path: Channel | None, count: int, what: str
+) -> tuple[NDArray[np.int32] | None, Channel | None]:
     if pinned is None:
         return None, None
     indices = checks.indices(pinned, count, "a pinned vertex")
-    if path is None:
-        return indices, None
-    samples = np.ascontiguousarray(path, dtype=np.float64)
-    if samples.ndim != 3 or samples.shape[1:] != (len(indices), 3) or len(samples) == 0:
-        raise SceneError(f"the pin path must be (frames, {len(indices)}, 3), not {samples.shape}.")
-    if not np.isfinite(samples).all():
-        raise SceneError("the pin path holds a position that is not finite.")
-    return indices, samples
+    return indices, None if path is None else Channel.of(path, what, len(indices), 3)

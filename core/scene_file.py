@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .channel import Channel
 from .contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
 from .embedding import Embedding
 from .errors import DamageError, JobError, SceneError
@@ -92,6 +93,9 @@ def load_scene(json_path: Path) -> tuple[Scene, dict[str, Any]]:
 
 def encode(value: Any, key: str, arrays: Arrays) -> Any:
     """``value`` as JSON, its arrays moved to ``arrays`` under keys that begin with ``key``."""
+    if isinstance(value, Channel):
+        # Whose it is knows a constant by its shape.
+        value = value.at(0) if value.is_constant else value.samples
     if isinstance(value, np.ndarray):
         arrays[key] = value
         return {"array": key}

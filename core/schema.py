@@ -11,6 +11,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from .channel import Channel
+
 #: In the metadata of a dataclass's member: one that is not written where it is None or an empty
 #: list, so that what was written before there was such a member is what is written now.
 IF_THERE = "if_there"
@@ -38,6 +40,9 @@ def conforms(value: object, hint: Any) -> bool:
         return any(conforms(value, choice) for choice in get_args(hint))
     if kind is Literal:
         return isinstance(value, str) and value in get_args(hint)
+    if hint is Channel:
+        # As which a file has it.
+        return isinstance(value, np.ndarray) and _is_array_of(value, np.dtype[np.float64])
     if kind is np.ndarray:
         return isinstance(value, np.ndarray) and _is_array_of(value, get_args(hint)[1])
     if kind in (list, tuple):

@@ -31,5 +31,5 @@ def start_positions(body: SoftBody) -> NDArray[np.float64]:
     mesh, placed = tet_mesh_of(body), body.initial_positions
     start = (mesh.vertices if placed is None else placed).copy()
     if body.pinned is not None and body.pin_path is not None:
-        start[body.pinned] = body.pin_path[0]
+        start[body.pinned] = body.pin_path.at(0)
     return start

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .cached_at import CachedAt
+from .channel import Channel
 from .materials import Linear, Material
 from .materials.material import PARAMETERS
 from .obstacles import Obstacles
@@ -21,6 +22,7 @@ from .potentials import Elasticity, Gravity, LinearElasticity, Potential, Viscos
 from .scene import Scene
 from .start_shape import start_positions, tet_mesh_of
 from .state import Energies, State
+from .tensor_channel import TensorChannel
 from .tet_mesh import TetMesh
 
 
@@ -64,11 +66,12 @@ class System:
         #: What resists the rates of deformations.
         self.viscosities: list[Viscosity] = []
         self._add_solids()
-        self.gravity = Gravity(self.mass, self._tensor(scene.gravity))
-        #: (3, N) of a vertex under gravity alone, in m/s².
-        self.free_acceleration = self._tensor(scene.gravity)[:, None] * self.free
+        gravity = Channel.of(scene.gravity, "Gravity", 3).samples
+        self.gravity = Gravity(self.mass, TensorChannel(self._tensor(gravity)))
+        #: The most that it ever is, in m/s².
+        self.most_gravity = max(float(np.linalg.norm(sample)) for sample in gravity)
         # Falling by a hundredth of an edge: below this, differences of energy mean nothing.
-        fall = float(np.linalg.norm(scene.gravity)) * 0.01 * self.shortest_edge()
+        fall = self.most_gravity * 0.01 * self.shortest_edge()
         self.smallest_energy = float(mass.sum()) * fall
         #: What explicit steps take besides viscosity and obstacles.
         self.potentials: list[Potential] = [*self.elasticities, self.gravity]
@@ -123,6 +126,11 @@ class System:
         for body, mesh, where in zip(self.bodies, self.meshes, self.body_slices(), strict=True):
             self.obstacles.clear(body, mesh, where, positions)
         return State(positions, velocities, 0, substeps)
+
+    @property
+    def free_acceleration(self) -> Tensor:
+        """(3, N) of a vertex under gravity alone, as that is now, in m/s²."""
+        return self.free * self.gravity.acceleration[:, None]
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the gradient of elasticity, gravity and forces, (3, N) in newtons, to ``out``."""
@@ -181,16 +189,19 @@ class System:
     def energies(self, state: State) -> Energies:
         """Of a state."""
         kinetic = 0.5 * float((self.free_mass * state.velocities.square()).sum())
-        return replace(self._potential_energies(state.positions), kinetic=kinetic)
+        gravity = float(self.gravity.energy_at(state.positions, state.frame))
+        found = self._potential_energies(state.positions)
+        return replace(found, kinetic=kinetic, gravity=gravity)
 
     def _measure(self, positions: Tensor) -> Energies:
+        """What is the same at any time and speed."""
         elastic = sum(float(part.energy(positions)) for part in self.elasticities)
         ground = self.ground_barrier
         forces = [part for part in self.forces if not part.is_dissipative]
         return Energies(
             kinetic=0.0,
             elastic=elastic,
-            gravity=float(self.gravity.energy(positions)),
+            gravity=0.0,
             ground=0.0 if ground is None else float(ground.energy(positions)),
             forces=sum((float(part.energy(positions)) for part in forces), 0.0),
         )
@@ -239,11 +250,9 @@ class System:
         ]
         if not moving:
             return None
-        length = max(len(path) for _, path in moving)
-        paths = [np.pad(p, ((0, length - len(p)), (0, 0), (0, 0)), "edge") for _, p in moving]
         vertices = np.concatenate([indices for indices, _ in moving])
-        path = np.concatenate(paths, axis=1).swapaxes(1, 2)
-        return MovingPins(self._indices(vertices), self._tensor(path))
+        path = Channel.side_by_side([path for _, path in moving]).samples.swapaxes(1, 2)
+        return MovingPins(self._indices(vertices), TensorChannel(self._tensor(path)))
 
     def _add_solids(self) -> None:
         models: dict[Any, list[int]] = {}

@@ -6,12 +6,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.core.channel import Channel
 from supple.core.contact_settings import Collider
 
 
 def sheet(height: float = 0.0, half: float = 1.0, name: str = "sheet") -> Collider:
     """A square of two triangles, level and without thickness."""
-    return Collider(_square(height, half), np.array([[0, 1, 2], [0, 2, 3]]), name=name)
+    corners = Channel.constant(_square(height, half))
+    return Collider(corners, np.array([[0, 1, 2], [0, 2, 3]]), name=name)
 
 
 def slab(thickness: float, half: float = 1.0) -> Collider:
@@ -21,7 +23,7 @@ def slab(thickness: float, half: float = 1.0) -> Collider:
     first, second = np.arange(4), np.roll(np.arange(4), -1)
     sides = [np.stack(corners, axis=1) for corners in _walls(first, second, first + 4, second + 4)]
     triangles = np.concatenate([lid, lid[:, ::-1] + 4, *sides])
-    return Collider(np.concatenate([top, bottom]), triangles, name="slab")
+    return Collider(Channel.constant(np.concatenate([top, bottom])), triangles, name="slab")
 
 
 def bowl(radius: float, depth: float, rings: int = 6, sectors: int = 16) -> Collider:
@@ -38,7 +40,7 @@ def bowl(radius: float, depth: float, rings: int = 6, sectors: int = 16) -> Coll
         corners = _walls(first + inner, second + inner, first + outer, second + outer)
         triangles += [np.stack(three, axis=1) for three in corners]
     vertices = np.concatenate([np.zeros((1, 3)), points.reshape(-1, 3)])
-    return Collider(vertices, np.concatenate(triangles), name="bowl")
+    return Collider(Channel.constant(vertices), np.concatenate(triangles), name="bowl")
 
 
 def _square(height: float, half: float) -> NDArray[np.float64]:

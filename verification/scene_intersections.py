@@ -26,7 +26,7 @@ def scene_intersections(simulator: Simulator) -> int:
     # Where they have been led, which may be short of where they were to go.
     led = state.colliders
     for collider in scene.meshes:
-        size = collider.vertices.shape[-2]
+        size = len(collider.at(0))
         if led is None:
             positions.append(collider.at(state.frame))
         else:

@@ -78,7 +78,7 @@ class StartShapes:
         through = [body.through_own for body in self.bodies]
         through += [np.zeros(len(triangles), dtype=bool) for _, triangles in colliders]
         self._through_own = np.concatenate(through)
-        self._colliders = [path[0] for path, _ in colliders]
+        self._colliders = [path.at(0) for path, _ in colliders]
 
     @cached_property
     def excluded(self) -> set[tuple[int, int]]:

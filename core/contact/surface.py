@@ -51,7 +51,7 @@ class CollisionSurface:
     def __init__(self, scene: Scene, meshes: list[TetMesh]) -> None:
         parts = [_body_part(scene, index, mesh) for index, mesh in enumerate(meshes)]
         paths = [collider_surface(collider) for collider in scene.meshes]
-        points = [*(part.points for part in parts), *(path[0] for path, _ in paths)]
+        points = [*(part.points for part in parts), *(path.at(0) for path, _ in paths)]
         faces = [*(part.triangles for part in parts), *(triangles for _, triangles in paths)]
         self._paths = [path for path, _ in paths]
         self.names = [*(body.name for body in scene.bodies), *(item.name for item in scene.meshes)]
@@ -87,7 +87,7 @@ class CollisionSurface:
     @property
     def collider_slices(self) -> list[slice]:
         """Where the vertices of each collider lie among those of all colliders."""
-        ends = np.cumsum([0, *(path.shape[1] for path in self._paths)])
+        ends = np.cumsum([0, *(len(path.at(0)) for path in self._paths)])
         return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
     @staticmethod
@@ -102,7 +102,7 @@ class CollisionSurface:
         """(C, 3) vertices of the colliders a ``fraction`` of the way from a frame to the next."""
         if not self._paths:
             return np.empty((0, 3))
-        return np.concatenate([_sample(path, frame, fraction) for path in self._paths])
+        return np.concatenate([path.at(frame, fraction) for path in self._paths])
 
     def points(self, positions: NDArray[np.floating[Any]], colliders: Points) -> Points:
         """(V, 3) of the surface.
@@ -191,9 +191,3 @@ def _parted(surface: ContactSurface) -> tuple[Indices, Indices, NDArray[np.bool_
         np.concatenate([kept_triangles, spared_triangles + len(kept)]),
         np.repeat([False, True], [len(kept), len(spared)]),
     )
-
-
-def _sample(path: Points, frame: int, fraction: float) -> Points:
-    last = len(path) - 1
-    before, after = path[min(frame, last)], path[min(frame + 1, last)]
-    return before + fraction * (after - before)

@@ -126,10 +126,10 @@ class _AdaptiveStepper(Stepper):
         half.set_step(0.5 * step)
         for substep in (whole, half):
             substep.begin(positions, velocities)
-        self._take(whole, frame, until)
-        self._take(half, frame, middle)
+        self._take(whole, frame, since, until)
+        self._take(half, frame, since, middle)
         before = None if half.pushed is None else half.pushed.clone()
-        self._take(half, frame, until)
+        self._take(half, frame, middle, until)
         error = (whole.positions - half.positions).abs().max()
         if half.pushed is not None and before is not None:
             # Landing in the second half, both end alike, but how deep they fell is not known.
@@ -137,8 +137,8 @@ class _AdaptiveStepper(Stepper):
             error = torch.maximum(error, fallen)
         return math.inf if math.isnan(float(error)) else float(error)
 
-    def _take(self, substep: Substep, frame: int, fraction: float) -> None:
-        substep.lead_pins(frame, fraction)
+    def _take(self, substep: Substep, frame: int, since: float, until: float) -> None:
+        substep.lead(frame, since, until)
         substep.take()
 
     def _change(self, error: float) -> float:

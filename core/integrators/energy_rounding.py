@@ -29,7 +29,7 @@ class EnergyRounding:
 
     def __init__(self, system: System) -> None:
         self._eps = torch.finfo(system.dtype).eps
-        self._weight = math.hypot(*system.scene.gravity) * float(system.mass.sum())
+        self._weight = system.most_gravity * float(system.mass.sum())
         self._cancelled = self._strained = self._stiffness = 0.0
         for part in system.elasticities:
             tets, material = part.tets, part.material

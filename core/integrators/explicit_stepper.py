@@ -70,39 +70,40 @@ class ExplicitStepper(Stepper):
         before = system.energies(state)
         substeps = state.substeps
         while True:
-            after, work = self._frame(replace(state, substeps=substeps))
-            if self._is_stable(before, after, work):
+            after, work, raised = self._frame(replace(state, substeps=substeps))
+            if self._is_stable(before, after, work, raised):
                 return after
             if 2 * substeps > self._most_substeps:
                 break
             substeps *= 2
         raise InstabilityError(too_long(system, substeps, 2 * substeps, frame=state.frame + 1))
 
-    def _frame(self, start: State) -> tuple[State, float]:
-        """The state a frame later and the work that moving pins did."""
+    def _frame(self, start: State) -> tuple[State, float, float]:
+        """The state a frame later, the work that moving pins did, and what changes of gravity added
+        to the energy."""
         substep, take = self._prepare(self._frame_time / start.substeps)
         substep.begin(start.positions, start.velocities)
         self.places, self.shares = [start.positions], [0.0]
         count, kept = start.substeps, PLACES if self._keeps_ways else 0
         for number in range(count):
-            substep.lead_pins(start.frame, (number + 1) / count)
+            substep.lead(start.frame, number / count, (number + 1) / count)
             take()
             if (number + 1) * kept // count > number * kept // count:
                 self.places.append(substep.positions.clone())
                 self.shares.append((number + 1) / count)
         positions, velocities = substep.positions.clone(), substep.velocities.clone()
         after = replace(start, positions=positions, velocities=velocities, frame=start.frame + 1)
-        return after, float(substep.work)
+        return after, float(substep.work), float(substep.raised)
 
-    def _is_stable(self, before: Energies, state: State, work: float) -> bool:
+    def _is_stable(self, before: Energies, state: State, work: float, raised: float) -> bool:
         """Whether the energy is a number, and grew by no more than is allowed of what moves and
         what rounding makes."""
         after = self._system.energies(state)
-        gained = after.total - before.total - work
+        gained = after.total - before.total - work - raised
         keeps_energy = self._scheme.keeps_energy and not self._system.is_driven
         if not (math.isfinite(gained) and keeps_energy):
             return math.isfinite(gained)
-        fallen = max(0.0, before.gravity - after.gravity)
+        fallen = max(0.0, before.gravity + raised - after.gravity)
         moving = before.kinetic + before.elastic + before.ground + fallen + abs(work)
         rounding = self._rounding.joules(after, state.positions, state.substeps)
         return gained <= self._allowed * (moving + self._system.smallest_energy) + rounding

@@ -86,8 +86,7 @@ class _RungeKuttaSubstep(Substep):
     def __init__(
         self, system: System, step: float, nodes: tuple[float, ...], weights: tuple[float, ...]
     ) -> None:
-        self._nodes, self._weights = nodes, weights
-        super().__init__(system, step)
+        super().__init__(system, step, nodes, weights)
         self._pull = -system.inverse_mass
         self._stage_gradient, self._acceleration, self._reaction = self._buffers(3)
         self._stage, self._change = self._buffers(4), self._buffers(2)
@@ -145,10 +144,11 @@ class _RungeKuttaSubstep(Substep):
         velocities = self.velocities
         surplus.zero_()
         stages = zip(self._nodes[1:], self._weights[1:], self._stages, strict=True)
-        for node, weight, (retention, impulse, before, after) in stages:
+        for index, (node, weight, (retention, impulse, before, after)) in enumerate(stages, 1):
             torch.add(self.positions, velocities, alpha=node * step, out=at)
             torch.mul(self.velocities, retention, out=going)
             velocities = going.addcmul_(first, impulse).addcmul_(surplus, before)
+            self._use_gravity(index)
             self._accelerate(at, velocities, self._stage_gradient)
             if reaction is not None:
                 self._acceleration.add_(reaction)

@@ -20,9 +20,20 @@ class Substep(ABC):
     Args:
         system: to be carried on.
         step: in seconds.
+        nodes: of each of its stages, the time in the step.
+        weights: what the stages count for at its end.
     """
 
-    def __init__(self, system: System, step: float) -> None:
+    def __init__(
+        self,
+        system: System,
+        step: float,
+        nodes: tuple[float, ...] = (0.0,),
+        weights: tuple[float, ...] = (1.0,),
+    ) -> None:
+        self._nodes, self._weights = nodes, weights
+        # When in the step gravity is, in the mean, what acts in it.
+        self._centre = sum(w * node for w, node in zip(weights, nodes, strict=True))
         self._system = system
         #: (3, N) in metres and m/s.
         self.positions = system.rest_positions()
@@ -31,6 +42,11 @@ class Substep(ABC):
         self._gradient = torch.zeros_like(self.positions)
         #: Done by moving pins since the frame began, in joules.
         self.work = system.mass.new_zeros(())
+        #: Added by changes of gravity since the frame began, in joules.
+        self.raised = system.mass.new_zeros(())
+        #: (S, 3) gravity in each stage, and (3,) its change in the step, in m/s².
+        self._gravity = system.mass.new_zeros((len(nodes), 3))
+        self._gravity_change = system.mass.new_zeros(3)
         #: (3, N) by how much obstacles changed the velocities last, in m/s; None while nobody asks.
         self.pushed: Tensor | None = None
         pins = system.moving_pins
@@ -54,17 +70,31 @@ class Substep(ABC):
         self.positions.copy_(positions)
         self.velocities.copy_(velocities)
         self.work.zero_()
+        self.raised.zero_()
         self._system.obstacles.begin()
 
-    def lead_pins(self, frame: int, fraction: float) -> None:
-        """Says where moving pins are to be after the next step."""
+    def lead(self, frame: int, since: float, until: float) -> None:
+        """Says where moving pins are to be after the next step, and what gravity is in it.
+
+        Args:
+            frame: the one before it.
+            since, until: of the way to the next, the shares at which it begins and ends.
+        """
         if self._system.moving_pins is not None and self._target is not None:
-            self._target.copy_(self._system.moving_pins.positions(frame, fraction))
+            self._target.copy_(self._system.moving_pins.positions(frame, until))
+        gravity = self._system.gravity
+        if not gravity.is_constant:
+            for stage, node in zip(self._gravity, self._nodes, strict=True):
+                stage.copy_(gravity.at(frame, since + node * (until - since)))
+            change = gravity.at(frame, until) - gravity.at(frame, since)
+            self._gravity_change.copy_(change)
 
     def take(self) -> None:
         """Takes the step. On CUDA this is recorded: nothing in it may look at values."""
         positions, velocities = self.positions, self.velocities
         pins = self._system.moving_pins
+        self._use_gravity(0)
+        self._raise(self._centre)
         if pins is None or self._target is None:
             self._move()
         else:
@@ -74,12 +104,22 @@ class Substep(ABC):
             self._move()
             positions[:, pins.vertices] = self._target
             self.work += (self._gradient[:, pins.vertices] * moved).sum()
-        if self.pushed is None:
-            self._meet_obstacles(positions, velocities)
-            return
-        self.pushed.copy_(velocities)
+        if self.pushed is not None:
+            self.pushed.copy_(velocities)
         self._meet_obstacles(positions, velocities)
-        torch.sub(velocities, self.pushed, out=self.pushed)
+        if self.pushed is not None:
+            torch.sub(velocities, self.pushed, out=self.pushed)
+        self._raise(1.0 - self._centre)
+
+    def _use_gravity(self, stage: int) -> None:
+        if not self._system.gravity.is_constant:
+            self._system.gravity.act(self._gravity[stage])
+
+    def _raise(self, share: float) -> None:
+        """Adds what a share of the change of gravity does to the energy of where vertices are."""
+        if not self._system.gravity.is_constant:
+            moments = (self._system.mass * self.positions).sum(1)
+            self.raised -= share * (self._gravity_change * moments).sum()
 
     def _meet_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
         self._system.meet_obstacles(positions, velocities, self.step, self._impulse_times)

@@ -59,7 +59,8 @@ class _XPBDSubstep(Substep):
             _CONSTRAINTS[type(part.material)](part, system.inverse_mass)
             for part in system.elasticities
         ]
-        super().__init__(system, step)
+        # What its constraints answer is gravity at the end of the step, as in implicit Euler's.
+        super().__init__(system, step, nodes=(1.0,))
         self._start = torch.zeros_like(self.positions)
         # Of the scene's own forces.
         self._pull = torch.zeros_like(self.positions)
@@ -79,6 +80,8 @@ class _XPBDSubstep(Substep):
             self._gradient.zero_()
             system.add_gradient(positions, self._gradient)
         self._start.copy_(positions)
+        if not system.gravity.is_constant:
+            torch.mul(self._impulse_times, system.free_acceleration, out=self._fall)
         velocities.mul_(self._retention).add_(self._fall)
         if system.forces:
             self._pull.zero_()

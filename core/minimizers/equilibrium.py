@@ -31,7 +31,8 @@ FAR = 1e3
 
 
 def settle(system: System, state: State) -> State:
-    """The state of equilibrium that a body left alone in ``state`` comes to, at rest.
+    """The state of equilibrium that a body left alone in ``state`` comes to, at rest, where gravity
+    and pins stay as they are then.
 
     Implicit Euler steps without velocity, ever longer: each minimises the potentials and half the
     squared distance from where it starts, over the square of the step. From anywhere they descend,
@@ -48,6 +49,7 @@ def settle(system: System, state: State) -> State:
     newton = Newton(objective, FORCING)
     positions, effort = state.positions.clone(), Effort()
     step, tolerance = FIRST, COARSEST
+    system.gravity.go_to(state.frame, 0.0)
     if system.moving_pins is not None:
         pins = system.moving_pins
         positions[:, pins.vertices] = pins.positions(state.frame, 0.0)

@@ -92,6 +92,41 @@ def test_scene_settings_become_time_gravity_and_frames(scene, add_body):
     assert captured().scene.gravity == (0.0, 0.0, 0.0)
 
 
+def test_keyed_gravity_is_captured_frame_by_frame(scene, add_body):
+    add_body()
+    scene.unit_settings.scale_length = 0.1
+    scene.frame_start, scene.frame_end = 2, 5
+    for frame, gravity in ((2, (0.0, 1.0, -9.0)), (5, (3.0, 1.0, 0.0))):
+        scene.gravity = gravity
+        scene.keyframe_insert("gravity", frame=frame)
+    set_linear(scene)
+    scene.frame_set(4)
+    gravity = captured().scene.gravity
+    expected = [[0.0, 0.1, -0.9], [0.1, 0.1, -0.6], [0.2, 0.1, -0.3], [0.3, 0.1, 0.0]]
+    np.testing.assert_allclose(gravity.samples, expected, atol=1e-6)
+    assert scene.frame_current == 4
+
+
+def test_gravity_that_is_switched_off_and_one_that_is_driven_are_followed(scene, add_body):
+    add_body()
+    scene.frame_start, scene.frame_end = 1, 4
+    for frame, acts in ((1, True), (3, False)):
+        scene.use_gravity = acts
+        scene.keyframe_insert("use_gravity", frame=frame)
+    scene.driver_add("gravity", 0).driver.expression = "2 * frame"
+    gravity = captured().scene.gravity
+    expected = [[2.0, 0, -9.81], [4.0, 0, -9.81], [0, 0, 0], [0, 0, 0]]
+    np.testing.assert_allclose(gravity.samples, expected, atol=1e-6)
+
+
+def test_keyed_gravity_that_stays_the_same_is_a_constant(scene, add_body):
+    add_body()
+    scene.gravity = (1.0, 0.0, -2.0)
+    scene.keyframe_insert("gravity", frame=1)
+    scene.keyframe_insert("gravity", frame=9)
+    assert captured().scene.gravity == (1.0, 0.0, -2.0)
+
+
 def test_a_scene_begins_with_the_choice_of_an_integrator(scene):
     assert scene.supple.integrator == "automatic"
 
@@ -217,10 +252,10 @@ def test_pins_of_a_child_follow_its_animated_parent(scene, add_body):
     set_linear(parent)
     scene.frame_set(3)
     now = captured()
-    path = now.scene.bodies[0].skin.pin_path
+    path = now.scene.bodies[0].skin.pin_path.samples
     start = now.scene.bodies[0].skin.points[3]
     np.testing.assert_allclose(path[:, 0] - start, [[k, 0, 0] for k in range(4)], atol=1e-5)
-    assert len(now.objects[0].matrices) == 4
+    assert len(now.objects[0].matrices.samples) == 4
     assert scene.frame_current == 3
 
 
@@ -229,7 +264,7 @@ def test_an_object_with_a_constraint_that_does_not_move_has_one_matrix(add_body)
     pin(obj, [0])
     obj.constraints.new("LIMIT_LOCATION")
     now = captured()
-    assert len(now.objects[0].matrices) == 1
+    assert len(now.objects[0].matrices.samples) == 1
     assert now.scene.bodies[0].skin.pin_path is None
 
 
@@ -256,7 +291,7 @@ def test_pins_on_a_turning_object_go_round_with_it(scene, add_body):
         obj.keyframe_insert("rotation_euler", frame=frame)
     set_linear(obj)
     x, y, z = obj.data.vertices[7].co
-    path = captured().scene.bodies[0].skin.pin_path[:, 0]
+    path = captured().scene.bodies[0].skin.pin_path.samples[:, 0]
     for index, angle in enumerate(np.linspace(0.0, math.pi / 2, 4)):
         cos, sin = math.cos(angle), math.sin(angle)
         expected = (2 + cos * x - sin * y, sin * x + cos * y, z)
@@ -271,8 +306,8 @@ def test_unit_scale_reaches_the_path_of_pins(scene, add_body):
         obj.location.x = x
         obj.keyframe_insert("location", frame=frame)
     skin = captured().scene.bodies[0].skin
-    np.testing.assert_allclose(skin.pin_path[0, 0], skin.points[0], atol=1e-6)
-    np.testing.assert_allclose(skin.pin_path[3, 0] - skin.points[0], [0.3, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(skin.pin_path.samples[0, 0], skin.points[0], atol=1e-6)
+    np.testing.assert_allclose(skin.pin_path.samples[3, 0] - skin.points[0], [0.3, 0, 0], atol=1e-6)
 
 
 def test_the_resolution_counts_cells_along_the_longest_side(add_body):

@@ -52,11 +52,11 @@ def normals(collider: Collider) -> np.ndarray:
 def check_follows(obj: bpy.types.Object) -> None:
     """What was captured is what Blender shows, in metres, at every frame."""
     (collider,) = captured()
-    assert len(collider.vertices) == 4
+    assert len(collider.vertices.samples) == 4
     for index, frame in enumerate(range(1, 5)):
         shown = world_positions(obj, frame)
         np.testing.assert_allclose(collider.at(index), shown, atol=1e-6)
-    assert np.ptp(collider.vertices, axis=0).max() > 0.1
+    assert np.ptp(collider.vertices.samples, axis=0).max() > 0.1
 
 
 # As what
@@ -69,10 +69,10 @@ def test_a_still_mesh_is_stored_once_in_the_world_and_in_metres(scene, add_plate
     scene.unit_settings.scale_length = 0.1
     (collider,) = captured()
     assert collider.name == "Plate"
-    assert collider.vertices.shape == (4, 3)
+    assert collider.vertices.samples.shape == (1, 4, 3)
     assert collider.triangles.shape == (2, 3)
-    np.testing.assert_allclose(collider.vertices.mean(axis=0), (0.0, 0.2, -0.9), atol=1e-6)
-    np.testing.assert_allclose(np.ptp(collider.vertices, axis=0), (0.2, 0.2, 0.0), atol=1e-6)
+    np.testing.assert_allclose(collider.at(0).mean(axis=0), (0.0, 0.2, -0.9), atol=1e-6)
+    np.testing.assert_allclose(np.ptp(collider.at(0), axis=0), (0.2, 0.2, 0.0), atol=1e-6)
 
 
 def test_friction_sliding_and_thickness_reach_the_solver_as_they_were_typed(scene, add_plate):
@@ -97,15 +97,15 @@ def test_a_mirrored_object_keeps_its_outside(add_plate):
 def test_modifiers_count(add_plate):
     add_plate().modifiers.new("Thick", "SOLIDIFY").thickness = 0.5
     (collider,) = captured()
-    assert np.ptp(collider.vertices[:, 2]) == pytest.approx(0.5)
-    assert collider.vertices.ndim == 2
+    assert np.ptp(collider.at(0)[:, 2]) == pytest.approx(0.5)
+    assert collider.vertices.is_constant
 
 
 def test_points_in_no_face_are_left_out(add_plate):
     plate = add_plate()
     plate.data.vertices.add(1)
     plate.data.vertices[4].co = (0.0, 0.0, 9.0)
-    assert captured()[0].vertices.shape == (4, 3)
+    assert captured()[0].vertices.samples.shape == (1, 4, 3)
 
 
 def test_an_empty_that_shows_a_sphere_is_one_and_may_be_uneven(add_body):
@@ -114,7 +114,7 @@ def test_an_empty_that_shows_a_sphere_is_one_and_may_be_uneven(add_body):
     empty = bpy.context.object
     empty.supple.collider, empty.scale = True, (1.0, 2.0, 1.0)
     (collider,) = captured()
-    from_center = (collider.vertices - (0, 1, -3)) / (0.5, 1.0, 0.5)
+    from_center = (collider.at(0) - (0, 1, -3)) / (0.5, 1.0, 0.5)
     np.testing.assert_allclose(np.linalg.norm(from_center, axis=1), 1.0, atol=1e-5)
     assert len(bpy.data.meshes) == 1
 
@@ -224,7 +224,7 @@ def test_what_could_move_but_stands_still_is_stored_once(add_plate):
     plate.constraints.new("LIMIT_LOCATION")
     plate.modifiers.new("Wave", "WAVE").height = 0.0
     plate.keyframe_insert("location", frame=1)
-    assert captured()[0].vertices.ndim == 2
+    assert captured()[0].vertices.is_constant
 
 
 def test_bodies_and_colliders_are_read_in_one_pass(scene, add_plate):
@@ -235,6 +235,8 @@ def test_bodies_and_colliders_are_read_in_one_pass(scene, add_plate):
         for frame in (1, 4):
             obj.location.x = 0.1 * frame
             obj.keyframe_insert("location", frame=frame)
+            scene.gravity[0] = 0.1 * frame
+            scene.keyframe_insert("gravity", frame=frame)
     seen: list[int] = []
 
     def note(scene: bpy.types.Scene, *_: object) -> None:
@@ -246,8 +248,9 @@ def test_bodies_and_colliders_are_read_in_one_pass(scene, add_plate):
     finally:
         bpy.app.handlers.frame_change_post.remove(note)
     assert seen == [1, 1, 2, 3, 4, 1]
-    assert now.meshes[0].vertices.shape == (4, 4, 3)
-    assert now.bodies[0].skin.pin_path.shape == (4, 1, 3)
+    assert now.meshes[0].vertices.samples.shape == (4, 4, 3)
+    assert now.bodies[0].skin.pin_path.samples.shape == (4, 1, 3)
+    assert now.gravity.samples.shape == (4, 3)
 
 
 # What is refused

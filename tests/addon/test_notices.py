@@ -114,6 +114,19 @@ def test_changes_to_the_scene_are_told(scene, add_body, play, change):
     assert "are not those that were simulated" in only(ids.SIMULATE)
 
 
+def test_gravity_that_is_keyed_is_another_at_another_frame_and_not_told(scene, add_body, play):
+    add_body()
+    for frame, pull in ((1, -9.0), (4, -3.0)):
+        scene.gravity[2] = pull
+        scene.keyframe_insert("gravity", frame=frame)
+    play(3)
+    for frame in (1, 3):
+        scene.frame_set(frame)
+        assert said() == []
+    scene.use_gravity = False
+    assert "are not those that were simulated" in only("supple.simulate")
+
+
 def test_changes_to_the_scene_are_not_told_of_what_is_baked(scene, add_body, play):
     add_body()
     play(3)

@@ -99,7 +99,7 @@ def test_things_touch_in_a_scene_of_contact(name: str) -> None:
 def test_a_collider_that_is_keyed_is_captured_frame_by_frame(name: str, mover: str) -> None:
     bpy.ops.wm.open_mainfile(filepath=str(build.FOLDER / f"{name}.blend"))
     meshes = {mesh.name: mesh for mesh in capture(bpy.context).scene.meshes}
-    path = meshes[mover].vertices
+    path = meshes[mover].vertices.samples
     assert len(path) == SAMPLES[name].frames
     assert np.abs(path[-1] - path[0]).max() > 0.2
 
@@ -107,8 +107,9 @@ def test_a_collider_that_is_keyed_is_captured_frame_by_frame(name: str, mover: s
 def test_the_leg_bends_at_its_knee() -> None:
     bpy.ops.wm.open_mainfile(filepath=str(build.FOLDER / "limb_collider.blend"))
     (leg,) = capture(bpy.context).scene.meshes
+    path = leg.vertices.samples
     # From tip to tip it is shorter when it is bent.
-    ends = np.linalg.norm(leg.vertices[:, -1] - leg.vertices[:, -2], axis=1)
+    ends = np.linalg.norm(path[:, -1] - path[:, -2], axis=1)
     assert ends.min() < 0.95 * ends.max()
 
 
@@ -117,7 +118,7 @@ def test_the_critical_friction_of_the_slope_lies_between_its_blocks() -> None:
     scene = capture(bpy.context).scene
     assert [body.friction for body in scene.bodies] == pytest.approx([0.48, 0.52])
     assert [mesh.friction for mesh in scene.meshes] == pytest.approx([0.48, 0.52])
-    first = scene.meshes[0].vertices
+    first = scene.meshes[0].at(0)
     along = first[first[:, 1].argmin()] - first[first[:, 1].argmax()]
     assert along[2] / along[1] == pytest.approx(0.5, abs=0.05)
 

@@ -73,7 +73,9 @@ def test_on_a_still_collider_attached_vertices_stand_still(make_block) -> None:
 def test_on_a_collider_that_turns_the_attached_vertices_turn_with_it(make_block) -> None:
     mesh = make_block()
     body = _attached(SoftBody(mesh), _bottom(mesh), Collider(_moved(TABLE, 7), HALVES))
-    np.testing.assert_allclose(body.pin_path, _moved(mesh.vertices[body.pinned], 7), atol=1e-9)
+    np.testing.assert_allclose(
+        body.pin_path.samples, _moved(mesh.vertices[body.pinned], 7), atol=1e-9
+    )
 
 
 def test_on_a_collider_that_stretches_they_follow_their_place_on_it(make_block) -> None:
@@ -82,14 +84,16 @@ def test_on_a_collider_that_stretches_they_follow_their_place_on_it(make_block) 
     body = _attached(SoftBody(mesh), _bottom(mesh), Collider(wider, HALVES))
     places = mesh.vertices[body.pinned]
     expected = [places, places * [2.0, 1.0, 1.0], places * [2.0, 0.5, 1.0]]
-    np.testing.assert_allclose(body.pin_path, expected, atol=1e-8)
+    np.testing.assert_allclose(body.pin_path.samples, expected, atol=1e-8)
 
 
 def test_points_beyond_the_edge_of_a_collider_are_carried_too(make_block) -> None:
     mesh = make_block(origin=(4.0, 3.0, 2.0))
     points = np.arange(len(mesh.vertices) - 1)
     body = _attached(SoftBody(mesh), points, Collider(_moved(TABLE, 5), HALVES))
-    np.testing.assert_allclose(body.pin_path, _moved(mesh.vertices[body.pinned], 5), atol=1e-8)
+    np.testing.assert_allclose(
+        body.pin_path.samples, _moved(mesh.vertices[body.pinned], 5), atol=1e-8
+    )
 
 
 def test_triangles_that_lose_their_area_leave_the_path_finite(make_block) -> None:
@@ -98,8 +102,8 @@ def test_triangles_that_lose_their_area_leave_the_path_finite(make_block) -> Non
     line = np.array([[0, 0, 1]])
     collider = Collider(collapsing, np.concatenate([line, HALVES]))
     body = _attached(SoftBody(mesh), _bottom(mesh), collider)
-    assert np.isfinite(body.pin_path).all()
-    np.testing.assert_allclose(body.pin_path[2], mesh.vertices[body.pinned], atol=1e-9)
+    assert np.isfinite(body.pin_path.samples).all()
+    np.testing.assert_allclose(body.pin_path.samples[2], mesh.vertices[body.pinned], atol=1e-9)
 
 
 def test_a_collider_of_nothing_but_lines_is_refused(make_block) -> None:
@@ -114,7 +118,7 @@ def test_points_of_a_skin_keep_their_place(make_block) -> None:
     body = _attached(
         SoftBody(mesh, skin=Skin(skin)), np.arange(8), Collider(_moved(TABLE, 4), HALVES)
     )
-    for path, expected in zip(body.pin_path, _moved(skin, 4), strict=True):
+    for path, expected in zip(body.pin_path.samples, _moved(skin, 4), strict=True):
         vertices = np.full_like(mesh.vertices, np.nan)
         vertices[body.pinned] = path
         # Corners of no weight may be anywhere.
@@ -140,7 +144,7 @@ def test_a_start_shape_is_what_keeps_its_place(make_block) -> None:
     start = mesh.vertices * [1.0, 1.0, 0.8] + [0.0, 0.0, 0.3]
     collider = Collider(_moved(TABLE, 3), HALVES)
     body = _attached(SoftBody(mesh, initial_positions=start), _bottom(mesh), collider)
-    np.testing.assert_allclose(body.pin_path, _moved(start[body.pinned], 3), atol=1e-9)
+    np.testing.assert_allclose(body.pin_path.samples, _moved(start[body.pinned], 3), atol=1e-9)
 
 
 # Beside other pins
@@ -155,13 +159,13 @@ def test_own_pins_keep_their_path_where_a_collider_claims_them_too(make_block, o
     found = _attached(body, _bottom(mesh), Collider(_moved(TABLE, 5), HALVES))
     assert set(found.pinned) == {*own, *_bottom(mesh)}
     length = max(own_frames, 5)
-    assert len(found.pin_path) == length
+    assert len(found.pin_path.samples) == length
     for column, vertex in enumerate(found.pinned):
         expected = _moved(mesh.vertices[[vertex]], 5)[:, 0]
         if vertex in own:
             expected = path[:, list(own).index(vertex)]
         waiting = np.minimum(np.arange(length), len(expected) - 1)
-        np.testing.assert_allclose(found.pin_path[:, column], expected[waiting], atol=1e-9)
+        np.testing.assert_allclose(found.pin_path.samples[:, column], expected[waiting], atol=1e-9)
 
 
 def test_still_own_pins_stay_beside_attached_ones_that_move(make_block) -> None:
@@ -172,7 +176,8 @@ def test_still_own_pins_stay_beside_attached_ones_that_move(make_block) -> None:
     is_top = np.isin(found.pinned, top)
     assert is_top.sum() == len(top)
     np.testing.assert_array_equal(
-        found.pin_path[:, is_top], np.repeat(mesh.vertices[found.pinned[is_top]][None], 5, axis=0)
+        found.pin_path.samples[:, is_top],
+        np.repeat(mesh.vertices[found.pinned[is_top]][None], 5, axis=0),
     )
 
 
@@ -182,8 +187,8 @@ def test_still_attached_pins_stay_beside_own_ones_that_move(make_block) -> None:
     path = mesh.vertices[[last]] + np.arange(4.0)[:, None, None]
     body = SoftBody(mesh, pinned=[last], pin_path=path)
     found = _attached(body, _bottom(mesh), Collider(TABLE, HALVES))
-    np.testing.assert_array_equal(found.pin_path[:, :1], path)
-    np.testing.assert_array_equal(found.pin_path[3, 1:], mesh.vertices[found.pinned[1:]])
+    np.testing.assert_array_equal(found.pin_path.samples[:, :1], path)
+    np.testing.assert_array_equal(found.pin_path.samples[3, 1:], mesh.vertices[found.pinned[1:]])
 
 
 def test_a_body_hangs_between_two_colliders(make_block) -> None:
@@ -197,7 +202,7 @@ def test_a_body_hangs_between_two_colliders(make_block) -> None:
         attachments=[_to_collider(_bottom(mesh)), Attachment(0, top, 1, to="collider")],
     )
     body: Any = discretize(scene)[0].bodies[0]
-    rise = body.pin_path[1, :, 2] - body.pin_path[0, :, 2]
+    rise = body.pin_path.samples[1, :, 2] - body.pin_path.samples[0, :, 2]
     np.testing.assert_allclose(rise, np.where(np.isin(body.pinned, top), 0.5, 0.0), atol=1e-9)
 
 
@@ -232,7 +237,7 @@ def test_a_scene_that_is_saved_and_discretized_again_stays_as_it_is(make_block, 
         assert (first.pinned is None) == (second.pinned is None)
         if first.pinned is not None:
             np.testing.assert_array_equal(first.pinned, second.pinned)
-            np.testing.assert_array_equal(first.pin_path, second.pin_path)
+            np.testing.assert_array_equal(first.pin_path.samples, second.pin_path.samples)
     assert [a.is_pinned for a in again.attachments] == [True, False]
     np.testing.assert_array_equal(again.attachments[1].points, [0, 2])
     assert attached_pairs(again) == attached_pairs(scene)

@@ -11,7 +11,7 @@ from supple.verification.subjects import colliding_bodies, contact_slope, impact
 
 def _corners(height: float):
     mesh = sheet(height)
-    return mesh.vertices[mesh.triangles]
+    return mesh.at(0)[mesh.triangles]
 
 
 def test_points_below_a_sheet_are_counted() -> None:

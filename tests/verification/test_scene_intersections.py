@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from supple.core import Scene, Simulator, SoftBody
+from supple.core.channel import Channel
 from supple.core.contact_settings import Contact
 from supple.core.materials import StableNeoHookean
 from supple.verification.collider_meshes import bowl, sheet, slab
@@ -35,7 +36,7 @@ def test_bodies_that_are_moved_into_something_do(body: int, lowered: float) -> N
 
 def test_colliders_are_where_they_have_been_led() -> None:
     led = sheet()
-    led.vertices = np.stack([led.vertices, led.vertices + np.array([0.0, 0.0, 0.004])])
+    led.vertices = Channel(led.at(0) + np.array([[[0.0, 0.0, 0.0]], [[0.0, 0.0, 0.004]]]))
     simulator = _simulator(led)
     for _ in simulator.run(1):
         pass
@@ -47,7 +48,7 @@ def test_colliders_are_where_they_have_been_led() -> None:
 
 @pytest.mark.parametrize("collider", [sheet(), slab(0.01), bowl(0.4, 0.2)], ids=lambda c: c.name)
 def test_meshes_to_land_on_do_not_intersect_themselves(collider) -> None:
-    assert count_intersections(collider.vertices, collider.triangles) == 0
+    assert count_intersections(collider.at(0), collider.triangles) == 0
 
 
 def test_a_slab_is_closed_and_a_bowl_open_at_its_rim() -> None:

@@ -86,7 +86,7 @@ def _course(scene: Scene) -> Course:
         ball = scene.bodies[0].mesh
         assert isinstance(ball, TetMesh)
         surface = frame.positions[0].numpy()[np.unique(ball.surface)]
-        met = scene.meshes[0].vertices if scene.meshes else frame.positions[1].numpy()
+        met = scene.meshes[0].at(0) if scene.meshes else frame.positions[1].numpy()
         course.intersections.append(scene_intersections(simulator))
         course.below.append(count_below(surface, met[upper]))
         course.heights.append(float(surface[:, 2].mean()))
@@ -99,7 +99,7 @@ def _upper_face(simulator: Simulator) -> NDArray[np.int32]:
     """(F, 3) triangles of what the ball meets."""
     scene = simulator.scene
     if scene.meshes:
-        vertices, triangles = scene.meshes[0].vertices, scene.meshes[0].triangles
+        vertices, triangles = scene.meshes[0].at(0), scene.meshes[0].triangles
     else:
         mesh = scene.bodies[1].mesh
         assert isinstance(mesh, TetMesh)

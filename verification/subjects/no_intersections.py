@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from supple.core import Scene, Simulator, SoftBody
+from supple.core.channel import Channel
 from supple.core.contact_settings import Collider, Contact
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
@@ -111,12 +112,12 @@ def _stack() -> Scene:
 
 def _squeezed() -> Scene:
     ways = np.linspace(0.0, SQUEEZE, 13)
-    upper = np.stack([sheet(0.211 - way).vertices for way in ways])
-    lower = np.stack([sheet(way - 0.001).vertices for way in ways])
+    upper = np.stack([sheet(0.211 - way).at(0) for way in ways])
+    lower = np.stack([sheet(way - 0.001).at(0) for way in ways])
     triangles = sheet().triangles
     plates: list[Collider] = [
-        Collider(upper, triangles, name="upper"),
-        Collider(lower, triangles, name="lower"),
+        Collider(Channel(upper), triangles, name="upper"),
+        Collider(Channel(lower), triangles, name="lower"),
     ]
     cube = SoftBody(block((4, 4, 4), (0.2, 0.2, 0.2), (-0.1, -0.1, 0.005)), SOFT, name="cube")
     return Scene([cube], gravity=(0.0, 0.0, 0.0), colliders=[*plates], contact=Contact())
@@ -132,7 +133,8 @@ def _twisted() -> Scene:
         turn = np.sign(x) * math.pi * TURNS * share
         cosine, sine = np.cos(turn), np.sin(turn)
         path.append([x * (1.0 - SHORTENING * share), cosine * y - sine * z, sine * y + cosine * z])
-    bar = SoftBody(mesh, SOFT, pinned=pinned, pin_path=np.array(path).transpose(0, 2, 1))
+    led = Channel(np.array(path).transpose(0, 2, 1))
+    bar = SoftBody(mesh, SOFT, pinned=pinned, pin_path=led)
     return Scene([bar], gravity=(0.0, 0.0, 0.0), contact=Contact())
 
 

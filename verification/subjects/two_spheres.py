@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from supple.core import Scene, Simulator, SoftBody, TetMesh
+from supple.core.channel import Channel
 from supple.core.contact.mesh_contact import MeshContact
 from supple.core.contact_settings import Contact, Formulation
 from supple.core.integrators import ImplicitEuler
@@ -204,13 +205,13 @@ def _balls(shells: int, grading: float) -> list[SoftBody]:
     turned = above @ np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, -1.0]])
     meshes = ball.with_vertices(above), TetMesh(turned, ball.tets[:, [0, 2, 1, 3]])
     pinned = np.flatnonzero(above[:, 2] > RADIUS).astype(np.int32)
-    depths = np.array([0.0, *DEPTHS])
+    ways = np.array([0.0, *DEPTHS])[:, None, None] * [0.0, 0.0, 1.0]
     return [
         SoftBody(
             mesh,
             Linear(YOUNG, POISSON),
             pinned=pinned,
-            pin_path=mesh.vertices[pinned] - 0.5 * side * depths[:, None, None] * [0.0, 0.0, 1.0],
+            pin_path=Channel(mesh.vertices[pinned] - 0.5 * side * ways),
             name=name,
         )
         for mesh, side, name in zip(meshes, (1.0, -1.0), ("upper", "lower"), strict=True)

@@ -251,9 +251,7 @@ def test_the_large_faces_of_a_collider_weigh_no_more_than_those_of_the_body_they
 def test_a_bowl_touches_as_the_toolkit_says() -> None:
     """Many faces that share edges and corners, concave."""
     collider = bowl(1.2, 0.9, 6, 12)
-    mesh = block(
-        (3, 3, 2), (0.6, 0.6, 0.3), (-0.3, -0.3, float(collider.vertices[:, 2].min()) + 0.06)
-    )
+    mesh = block((3, 3, 2), (0.6, 0.6, 0.3), (-0.3, -0.3, float(collider.at(0)[:, 2].min()) + 0.06))
     scene = Scene([SoftBody(mesh)], colliders=[collider], contact=Contact())
     surface = CollisionSurface(scene, [mesh])
     distance, points = 0.15, surface.rest

@@ -214,7 +214,7 @@ def test_attached_bodies_may_intersect():
 def test_colliders_may_intersect_each_other_and_hold_a_body_inside():
     outer = block((2, 2, 2))
     hollow = Collider(4.0 * outer.vertices - 1.5, outer.surface, name="Room")
-    crossing = replace(hollow, vertices=hollow.vertices + 0.3)
+    crossing = replace(hollow, vertices=hollow.at(0) + 0.3)
     inside = scene(box(), colliders=[hollow, crossing])
     assert prepare_start(inside) is inside
 

@@ -16,7 +16,7 @@ STEP = 1e-4
 CUDA = torch.device("cuda")
 
 
-@pytest.fixture(params=["barrier", "projection", "led pins"])
+@pytest.fixture(params=["barrier", "projection", "led pins", "keyed gravity"])
 def scene(request: pytest.FixtureRequest, make_block, scheme) -> Scene:
     mesh = make_block(origin=(0.0, 0.0, 1e-3))
     if request.param == "led pins":
@@ -24,6 +24,11 @@ def scene(request: pytest.FixtureRequest, make_block, scheme) -> Scene:
         path = mesh.vertices[top] + np.array([0.0, 0.1, 0.3])[:, None, None]
         body = SoftBody(mesh, StableNeoHookean(1e4, 0.3), pinned=top, pin_path=path, damping=2.0)
         return Scene([body])
+    if request.param == "keyed gravity":
+        return Scene(
+            [SoftBody(mesh, StableNeoHookean(1e4, 0.3), damping=2.0)],
+            gravity=[[0.0, 0.0, -9.0], [500.0, 0.0, 900.0]],
+        )
     other = StVenantKirchhoff if isinstance(scheme, XPBD) else NeoHookean
     bodies = [
         SoftBody(mesh, StableNeoHookean(1e4, 0.3), velocity=(1.0, 0.0, -1.0)),
@@ -50,9 +55,9 @@ def _results(own: Substep, system: System, count: int = 20) -> list[torch.Tensor
     start = system.initial_state()
     own.begin(start.positions, start.velocities)
     for number in range(count):
-        own.lead_pins(0, (number + 1) / count)
+        own.lead(0, number / count, (number + 1) / count)
         take()
-    return [x.cpu().clone() for x in (own.positions, own.velocities, own.work)]
+    return [x.cpu().clone() for x in (own.positions, own.velocities, own.work, own.raised)]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
