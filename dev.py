@@ -3,10 +3,13 @@
 
 setup    make .venv and install what is needed; the other commands do this first
 demo     simulate, bake and render sample_scenes/jelly_drop.blend, or those that are named
-test     pytest; with --blender the tests in a real Blender; further words go to pytest
+test     pytest, on all cores unless files are named; with --quick, for while you work, the tests
+         that were the quickest when all ran; with --blender those in a real Blender; further
+         words go to pytest
 lint     ruff and mypy; with --fix it mends what ruff can
 bench    time the solver beside its peers
-verify   check the solver against closed forms and write docs/verification.md
+verify   check the solver against closed forms and write docs/verification.md; with --check
+         leave the page as it is
 looks    measure and render how bodies look, and write docs/looks.md
 build    pack the extension's zip into dist/
 blender  prepare a real Blender, where that is possible; with further words, run it with those
@@ -35,6 +38,11 @@ BPY_LIBRARIES = (
     *("libx11-6", "libxrender1", "libxfixes3", "libxi6", "libxkbcommon0"),
     *("libxxf86vm1", "libsm6", "libice6", "libgl1", "libegl1"),
 )
+# Each test process takes up to 2 GB.
+TOGETHER = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
+# Loops are compiled once for all that is tested and checked. OpenMP's threads wait for each other
+# in busy loops, which slows the processes beside theirs.
+SOLVER = {"NUMBA_CACHE_DIR": str(ROOT / "build" / "kernels"), "GOMP_SPINCOUNT": "1000"}
 
 
 class DevError(RuntimeError):
@@ -125,12 +133,13 @@ def command_demo(args: Sequence[str]) -> int:
 def command_test(args: Sequence[str]) -> int:
     setup()
     rest = [arg for arg in args if arg != "--blender"]
-    if len(rest) == len(args):
-        return _in_venv("-m", "pytest", *rest)
-    real_blender.prepare()
-    command_build(())
     chosen = any((ROOT / arg.partition("::")[0]).exists() for arg in rest)
-    return _in_venv("-m", "pytest", *rest, *([] if chosen else ["tests/blender"]))
+    if "--blender" in args:
+        real_blender.prepare()
+        command_build(())
+        return _in_venv("-m", "pytest", *rest, *([] if chosen else ["tests/blender"]))
+    together = [] if chosen else TOGETHER
+    return _in_venv("-m", "pytest", *together, *rest, environment=SOLVER)
 
 
 def command_lint(args: Sequence[str]) -> int:
@@ -150,8 +159,8 @@ def command_bench(args: Sequence[str]) -> int:
 
 
 def command_verify(args: Sequence[str]) -> int:
-    setup("verify")
-    return _in_venv("-m", "verification", *args)
+    setup()
+    return _in_venv("-m", "verification", *args, environment=SOLVER)
 
 
 def command_looks(args: Sequence[str]) -> int:
@@ -178,13 +187,14 @@ def _types() -> int:
     folder = ROOT / "build" / "types"
     folder.mkdir(parents=True, exist_ok=True)
     link = folder / "supple"
-    if not link.exists():
+    if link.resolve() != ROOT:  # it may lead to where the checkout was before
+        link.unlink(missing_ok=True)
         link.symlink_to(ROOT, target_is_directory=True)
     return _run(str(PYTHON), "-m", "mypy", environment={"MYPYPATH": str(folder)})
 
 
-def _in_venv(*args: str) -> int:
-    return _run(str(PYTHON), *args)
+def _in_venv(*args: str, environment: dict[str, str] | None = None) -> int:
+    return _run(str(PYTHON), *args, environment=environment)
 
 
 def _run(*argv: str, quiet: bool = False, environment: dict[str, str] | None = None) -> int:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """``python -m verification [SUBJECT …]``: checks the solver and writes docs/verification.md.
 
-With names of subjects it checks those and prints them, and leaves the page as it is. The exit
-status is 0 where everything holds.
+With names of subjects it checks those and prints them, and leaves the page as it is; so it does
+with --check. The exit status is 0 where everything holds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from .subjects import SUBJECTS
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m verification", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="SUBJECT", help=", ".join(SUBJECTS))
-    names = parser.parse_args(arguments).names
+    parser.add_argument("--check", action="store_true", help="leave the page as it is")
+    parsed = parser.parse_args(arguments)
+    names = parsed.names
     unknown = [name for name in names if name not in SUBJECTS]
     if unknown:
         parser.error(f"there is no subject {unknown[0]!r}; there are {', '.join(SUBJECTS)}")
@@ -28,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if names:
         for name, subject in subjects.items():
             print(f"\n{page.section(name, subject)}")
-    else:
+    elif not parsed.check:
         publish(subjects)
     return status(subjects)
 

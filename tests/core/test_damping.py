@@ -32,7 +32,7 @@ EXACT = [
     (Midpoint(), 200),
     (RungeKutta4(), 100),
     (Adaptive(RungeKutta4(), 1e-9), None),
-    (ImplicitEuler(1e-9), 4000),
+    (ImplicitEuler(1e-9), 2000),
     (BDF2(1e-9), 800),
 ]
 
@@ -94,7 +94,7 @@ def test_stiffness_damping_lets_bodies_turn_and_fall(make_block, integrator: Int
         about = simulator.state.positions - 0.5
         simulator.state.velocities[0] -= 0.5 * about[1]
         simulator.state.velocities[1] += 0.5 * about[0]
-        *_, last = simulator.run(12)
+        *_, last = simulator.run(6)
         x, v = (part[0].T.numpy() for part in (last.positions, last.velocities))
         middle = (x * simulator.system.mass.numpy()).sum(1, keepdims=True) / 1000.0
         turning = (x[0] - middle[0]) * v[1] - (x[1] - middle[1]) * v[0]
@@ -103,7 +103,7 @@ def test_stiffness_damping_lets_bodies_turn_and_fall(make_block, integrator: Int
     turned, fallen = spun()
     # Implicit schemes do not keep angular momentum exactly.
     assert spun(stiffness_damping=0.02) == pytest.approx((turned, fallen), rel=1e-4)
-    slowed, braked = spun(damping=1.0)
+    slowed, braked = spun(damping=2.0)
     assert slowed < 0.7 * turned
     assert abs(braked) < 0.9 * abs(fallen)
 

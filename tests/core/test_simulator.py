@@ -112,10 +112,10 @@ def _slide(
 
 def test_a_block_on_a_slope_sticks_above_the_critical_friction(make_block, integrator) -> None:
     # Damped, and once it has leaned into the slope; a block that lacks friction still creeps then.
-    # Smooth friction lets one that sticks creep, by less than half a millimetre in two seconds.
-    creep = 1e-5 if isinstance(integrator, SymplecticEuler) else 5e-4
-    assert abs(_slide(make_block, integrator, 0.51, 0.5, 72, damping=20.0, after=24)) < creep
-    assert _slide(make_block, integrator, 0.49, 0.5, 72, damping=20.0, after=24) > 5e-3
+    # Smooth friction lets one that sticks creep, by less than a quarter millimetre in a second.
+    creep = 5e-6 if isinstance(integrator, SymplecticEuler) else 2.5e-4
+    assert abs(_slide(make_block, integrator, 0.51, 0.5, 48, damping=20.0, after=24)) < creep
+    assert _slide(make_block, integrator, 0.49, 0.5, 48, damping=20.0, after=24) > 2.5e-3
 
 
 def test_a_block_on_a_slope_slides_with_the_closed_form_acceleration(
@@ -123,8 +123,8 @@ def test_a_block_on_a_slope_slides_with_the_closed_form_acceleration(
 ) -> None:
     angle = math.atan(0.5)
     acceleration = 9.81 * (math.sin(angle) - 0.3 * math.cos(angle))
-    found = _slide(make_block, integrator, 0.3, 0.5, 48)
-    assert found == pytest.approx(0.5 * acceleration * 2.0**2, rel=0.02)
+    found = _slide(make_block, integrator, 0.3, 0.5, 24)
+    assert found == pytest.approx(0.5 * acceleration * 1.0**2, rel=0.02)
 
 
 def test_a_sliding_block_stops_after_the_closed_form_distance(make_block, integrator) -> None:
@@ -188,7 +188,6 @@ def test_a_body_put_exactly_on_the_ground_is_not_thrown_up(make_block, integrato
     assert highest < 1.005
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
 def test_parameters_that_do_not_fit_the_tets_are_refused(make_block) -> None:
     with pytest.raises(SceneError, match=r"Jelly: the material's young has the shape \(7,\), but"):
         SoftBody(make_block(), StableNeoHookean(np.full(7, 1e5), 0.4), name="Jelly")
@@ -206,6 +205,7 @@ def test_every_model_lands_and_comes_to_rest_on_its_weight(make_block, integrato
     assert last.report.energies.kinetic < 1e-3
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
 def test_asking_for_cuda_where_there_is_none_says_so(make_block) -> None:
     with pytest.raises(SceneError, match="no CUDA device"):
         Simulator(Scene([SoftBody(make_block())]), device="cuda")
@@ -224,7 +224,7 @@ def _landing(
     left = np.flatnonzero(led.vertices[:, 0] == 3.0)
     path = led.vertices[left] + np.linspace(0.0, 0.2, 6)[:, None, None]
     bodies = [
-        SoftBody(make_block(origin=(0, 0, 0.02)), StableNeoHookean(3e4, 0.4), velocity=(1, 0, 0)),
+        SoftBody(make_block(origin=(0, 0, 0.005)), StableNeoHookean(3e4, 0.4), velocity=(1, 0, 0)),
         SoftBody(led, NeoHookean(1e5, 0.3), pinned=left, pin_path=path, damping=1.0),
     ]
     scene = Scene(bodies, ground=Ground(friction=0.5))
@@ -242,11 +242,11 @@ def test_torch_passes_agree_with_the_compiled_loops(make_block, exact, request) 
 
 @EXACTLY
 def test_nothing_on_a_cuda_device_meets_the_host(make_block, exact, monkeypatch) -> None:
-    expected = _landing(make_block, exact, "cpu", 3)
+    expected = _landing(make_block, exact, "cpu", 2)
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
     monkeypatch.setattr(substep, "CapturedSubstep", lambda substep: substep)
     with pretended_cuda():
-        found = _landing(make_block, exact, "cuda", 3)
+        found = _landing(make_block, exact, "cuda", 2)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from supple.verification import page, plots
 from supple.verification.check import Curve, Panel, Subject, at_most, near
 
@@ -44,7 +42,6 @@ def test_a_section_gives_figure_reference_tolerance_and_source() -> None:
 
 
 def test_a_picture_is_drawn_where_the_page_shows_one(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     curves = [Curve("line", [1, 2], [1, 4], "a"), Curve("", [1, 2], [1, 4], "a", "dots")]
     shown = Subject("Shown", "", "", [], [Panel("A panel", "x", "y", curves, "xy")])
     plots.draw({"shown": shown, "fall": HOLDS}, tmp_path)

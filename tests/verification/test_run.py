@@ -44,6 +44,12 @@ def test_chosen_subjects_are_printed_and_leave_the_page_alone(monkeypatch, capsy
     assert "## Bad" in capsys.readouterr().out
 
 
+def test_a_check_of_all_leaves_the_page_alone_and_fails_all_the_same(monkeypatch) -> None:
+    _carried_out(monkeypatch, good=GOOD, bad=BAD)
+    monkeypatch.setattr(command, "publish", lambda subjects: pytest.fail("the page was written"))
+    assert command.main(["--check"]) == 1
+
+
 def test_an_unknown_subject_is_refused_with_the_known_ones(monkeypatch, capsys) -> None:
     _carried_out(monkeypatch, good=GOOD)
     with pytest.raises(SystemExit):

@@ -53,10 +53,11 @@ def _least(model, mesh: TetMesh, young: float, poisson: float, held: np.ndarray)
     moving = x[free].reshape(-1)
     for _ in range(20):
         gradient = torch.autograd.functional.jacobian(energy, moving)
+        if float(gradient.abs().max()) < 1e-8:
+            return x.index_put((free,), moving.view(-1, 3)).numpy()
         hessian = torch.autograd.functional.hessian(energy, moving)
         moving = moving - torch.linalg.solve(hessian, gradient)
-    assert float(gradient.abs().max()) < 1e-8
-    return x.index_put((free,), moving.view(-1, 3)).numpy()
+    raise AssertionError("Newton's method has not converged")
 
 
 @BOTH
@@ -70,7 +71,7 @@ def test_short_steps_hang_where_the_energy_is_least(make_block, model, poisson: 
     body = SoftBody(mesh, model(3e4, poisson), pinned=held, damping=8.0)
 
     def error(substeps: int) -> float:
-        *_, last = Simulator(Scene([body]), XPBD(), substeps=substeps).run(144)
+        *_, last = Simulator(Scene([body]), XPBD(), substeps=substeps).run(96)
         assert last.report.energies.kinetic < 1e-12
         return float(np.abs(last.positions[0].numpy() - expected).max()) / sag
 
@@ -104,7 +105,7 @@ def test_a_cantilever_sags_more_than_it_should_at_long_steps(
     exact = sag(Simulator(Scene([body])).settle().positions[0])
     found = []
     for substeps in (20, 80, 320):
-        *_, last = Simulator(Scene([body]), XPBD(), substeps=substeps).run(72)
+        *_, last = Simulator(Scene([body]), XPBD(), substeps=substeps).run(48)
         found.append(sag(last.positions[0]) / exact)
     assert found == pytest.approx(expected, rel=2e-3)
 

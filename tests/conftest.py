@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""``--quick`` runs the tests that were the quickest when all ran, for a minute of one core."""
+
+from __future__ import annotations
+
+import pytest
+
+QUICK_SECONDS = 60.0
+SECONDS = "supple/seconds"
+
+_seconds: dict[str, float] = {}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="only the quickest of the tests")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--quick"):
+        return
+    assert config.cache is not None
+    took = config.cache.get(SECONDS, {})
+    left, chosen = QUICK_SECONDS, set()
+    for name in sorted((item.nodeid for item in items), key=lambda name: took.get(name, 0.0)):
+        left -= took.get(name, 0.0)
+        if left < 0.0:
+            break
+        chosen.add(name)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
+    items[:] = [item for item in items if item.nodeid in chosen]
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _seconds[report.nodeid] = _seconds.get(report.nodeid, 0.0) + report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Keeps how long tests took; where some are left out, others take the time of what they share.
+
+    Processes side by side report to one, which does it.
+    """
+    config = session.config
+    if config.getoption("--quick") or hasattr(config, "workerinput"):
+        return
+    assert config.cache is not None
+    config.cache.set(SECONDS, config.cache.get(SECONDS, {}) | _seconds)
