@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.contact_settings import Attachment
+from ..core.scene.contact_settings import Attachment
 from .captured import CaptureError
 from .colliders import can_collide
 from .vertex_groups import group_members

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..core.errors import SceneError
 from ..core.materials import MODELS, Material, StVenantKirchhoff
-from ..core.scene import Skin, SoftBody, SurfaceMesh
+from ..core.scene.scene import Skin, SoftBody, SurfaceMesh
 from .captured import CaptureError
 from .friction import coefficients
 from .motion import NO_PINS, Matrices, Motion, transform, world_matrix

@@ -15,7 +15,7 @@ import bpy
 
 from ..core.errors import DamageError, JobError, JobInUseError, SuppleError
 from ..core.job import Job, Settings, digest, lock
-from ..core.scene import Scene
+from ..core.scene.scene import Scene
 from ..core.version import version
 from . import preferences
 from .paths import absolute, users_cache

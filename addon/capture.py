@@ -9,12 +9,12 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.channel import Channel
-from ..core.contact_settings import Attachment, Collider
 from ..core.errors import SceneError
 from ..core.job import Settings
-from ..core.overlap import check_surfaces
-from ..core.scene import Ground, Scene, SoftBody, Sphere
+from ..core.preparation.overlap import check_surfaces
+from ..core.scene.channel import Channel
+from ..core.scene.contact_settings import Attachment, Collider
+from ..core.scene.scene import Ground, Scene, SoftBody, Sphere
 from . import changes, contact_capture
 from .animated import has_animated_gravity
 from .attachments import capture_attachments

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.channel import Channel
 from ..core.errors import SuppleError
 from ..core.job import Settings
-from ..core.scene import Scene
+from ..core.scene.channel import Channel
+from ..core.scene.scene import Scene
 from .motion import transform
 from .surfaces import Points
 

@@ -26,8 +26,8 @@ from typing import Any
 import bpy
 
 from ..core.errors import SuppleError
-from ..core.integrator_table import INTEGRATORS
 from ..core.job import Job
+from ..core.scene.integrator_table import INTEGRATORS
 from . import actions, capture, playback
 from .bake import shape_keys
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import bpy
 
-from ..core.contact_settings import Contact, ContactSurface
 from ..core.errors import SceneError
-from ..core.scene import SoftBody
-from ..core.strays import without_strays
+from ..core.geometry.strays import without_strays
+from ..core.scene.contact_settings import Contact, ContactSurface
+from ..core.scene.scene import SoftBody
 from . import integrators, solver_environment
 from .body_capture import Shape
 from .captured import CaptureError

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import bpy
 
-from ..core.integrator_table import INTEGRATORS
+from ..core.scene.integrator_table import INTEGRATORS
 
 #: Name, label and description, as Blender wants them.
 ITEMS = [(name, row.label, row.description) for name, row in INTEGRATORS.items()]

@@ -11,8 +11,8 @@ from mathutils import Matrix, Vector
 from mathutils.bvhtree import BVHTree
 
 from ..core.errors import JobError, SuppleError
-from ..core.intersection_report import IntersectionReport
 from ..core.job import Job
+from ..core.preparation.intersection_report import IntersectionReport
 from .capture import frame_range, is_soft_body, soft_bodies
 from .motion import frame_kept, may_move, transform, world_matrix
 from .surfaces import Points, coordinates, own_shape, without_supple

@@ -10,9 +10,9 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.contact_settings import Collider
 from ..core.errors import SceneError
-from ..core.strays import used_points
+from ..core.geometry.strays import used_points
+from ..core.scene.contact_settings import Collider
 from .captured import CaptureError
 from .friction import coefficients
 from .motion import Recording, is_animated, may_move, transform, world_matrix

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.channel import Channel
+from ..core.scene.channel import Channel
 from .surfaces import Points, own_shape
 
 Matrices = NDArray[np.float64]

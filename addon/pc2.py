@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import SuppleError
-from ..core.files import why_not_written
+from ..core.job.files import why_not_written
 
 _HEADER = struct.Struct("<12siiffi")
 _MAGIC = b"POINTCACHE2\0"

@@ -6,8 +6,8 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
+from ..core.geometry.tet_mesh import FACES, TetMesh
 from ..core.job import Job
-from ..core.tet_mesh import FACES, TetMesh
 from .captured import Capture
 from .new_mesh import new_mesh
 

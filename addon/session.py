@@ -13,10 +13,9 @@ import subprocess
 import sys
 from enum import Enum
 
-from ..core import warm_up
 from ..core.errors import SuppleError
-from ..core.files import remove, why_not_written
-from ..core.job import OUTPUT, Job
+from ..core.job import OUTPUT, Job, warm_up
+from ..core.job.files import remove, why_not_written
 from . import solver_environment, standby
 
 # How long a worker may take to end before it is killed. Its files are whole at any moment.

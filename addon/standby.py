@@ -18,7 +18,7 @@ from pathlib import Path
 
 import bpy
 
-from ..core import warm_up
+from ..core.job import warm_up
 from . import solver_environment
 from .redraw import redraw_sidebars
 from .solver_environment import Command

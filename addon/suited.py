@@ -9,9 +9,9 @@ import bpy
 import numpy as np
 
 from ..core.errors import SuppleError
-from ..core.ripples import default_viscosity
-from ..core.self_weight import default_young, estimated_sag
-from ..core.tetrahedralizers.surface import check_surface, default_edge_length
+from ..core.meshing.surface import check_surface, default_edge_length
+from ..core.preparation.ripples import default_viscosity
+from ..core.preparation.self_weight import default_young, estimated_sag
 from .bake import shape_keys
 from .body_capture import Shape
 from .motion import transform

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.core import SurfaceMesh, TetMesh, tetrahedralize
-from supple.core.tet_mesh import FACES
+from supple.core.geometry.tet_mesh import FACES
 
 
 @cache

@@ -11,40 +11,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .channel import Channel
-    from .contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
-    from .embedding import Embedding, embed
     from .errors import InstabilityError, JobError, SceneError, SuppleError
-    from .scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
-    from .self_weight import default_young
+    from .geometry.embedding import Embedding, embed
+    from .geometry.tet_mesh import TetMesh
+    from .meshing import tetrahedralize
+    from .preparation.self_weight import default_young
+    from .scene.channel import Channel
+    from .scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
+    from .scene.scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
     from .simulator import Frame, Simulator
-    from .tet_mesh import TetMesh
-    from .tetrahedralizers import tetrahedralize
 
 _HOMES = {
-    "Attachment": "contact_settings",
-    "Channel": "channel",
-    "Collider": "contact_settings",
-    "Contact": "contact_settings",
-    "ContactSurface": "contact_settings",
-    "Embedding": "embedding",
+    "Attachment": "scene.contact_settings",
+    "Channel": "scene.channel",
+    "Collider": "scene.contact_settings",
+    "Contact": "scene.contact_settings",
+    "ContactSurface": "scene.contact_settings",
+    "Embedding": "geometry.embedding",
     "Frame": "simulator",
-    "Ground": "scene",
+    "Ground": "scene.scene",
     "InstabilityError": "errors",
     "JobError": "errors",
-    "PairFriction": "contact_settings",
-    "Scene": "scene",
+    "PairFriction": "scene.contact_settings",
+    "Scene": "scene.scene",
     "SceneError": "errors",
     "Simulator": "simulator",
-    "Skin": "scene",
-    "SoftBody": "scene",
-    "Sphere": "scene",
+    "Skin": "scene.scene",
+    "SoftBody": "scene.scene",
+    "Sphere": "scene.scene",
     "SuppleError": "errors",
-    "SurfaceMesh": "scene",
-    "TetMesh": "tet_mesh",
-    "default_young": "self_weight",
-    "embed": "embedding",
-    "tetrahedralize": "tetrahedralizers",
+    "SurfaceMesh": "scene.scene",
+    "TetMesh": "geometry.tet_mesh",
+    "default_young": "preparation.self_weight",
+    "embed": "geometry.embedding",
+    "tetrahedralize": "meshing",
 }
 
 __all__ = [

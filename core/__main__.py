@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from .errors import SuppleError
-from .files import why_not_written
+from .job.files import why_not_written
 
 INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 STOPPED = "stopped; the frames so far are kept, and the same command goes on\n"
@@ -64,7 +64,7 @@ def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
 
 def _work(arguments: argparse.Namespace) -> None:
     # Loaded here, as Ctrl-C may come meanwhile.
-    from .worker import stop_when_input_closes, wait_for_job, work
+    from .job.worker import stop_when_input_closes, wait_for_job, work
 
     job = wait_for_job() if arguments.standby else arguments.job
     if arguments.stop_with_parent or arguments.standby:

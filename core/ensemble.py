@@ -14,7 +14,7 @@ from torch import Tensor
 
 from .errors import JobError, SceneError
 from .integrators import Integrator
-from .scene import Scene
+from .scene.scene import Scene
 from .simulator import Frame, Report, Simulator
 
 

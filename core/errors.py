@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .intersection_report import IntersectionReport
+    from .preparation.intersection_report import IntersectionReport
 
 
 class SuppleError(Exception):

@@ -12,18 +12,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from .assembly.tensor_channel import TensorChannel
 from .cached_at import CachedAt
-from .channel import Channel
+from .geometry.tet_mesh import TetMesh
 from .materials import Linear, Material
 from .materials.material import PARAMETERS
 from .obstacles import Obstacles
-from .pins import MovingPins
 from .potentials import Elasticity, Gravity, LinearElasticity, Potential, Viscosity
-from .scene import Scene
-from .start_shape import start_positions, tet_mesh_of
+from .preparation.start_shape import start_positions, tet_mesh_of
+from .scene.channel import Channel
+from .scene.pins import MovingPins
+from .scene.scene import Scene
 from .state import Energies, State
-from .tensor_channel import TensorChannel
-from .tet_mesh import TetMesh
 
 
 class System:

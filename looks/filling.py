@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.core import TetMesh
-from supple.core.embedding import followed_tets
-from supple.core.tetrahedralizers.triangle_distance import distance_to_triangles
-from supple.core.tetrahedralizers.winding_number import winding_number
+from supple.core.geometry.embedding import followed_tets
+from supple.core.geometry.triangle_distance import distance_to_triangles
+from supple.core.geometry.winding_number import winding_number
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from supple.addon import actions, playback
 from supple.core import TetMesh
+from supple.core.geometry.tet_mesh import signed_volumes
 from supple.core.job import Job
-from supple.core.tet_mesh import signed_volumes
 
 from .filling import distances_outside, enclosed_volume, material_volume
 from .scenes import FRAMES, Scenario, Stage, build, plate_bounds

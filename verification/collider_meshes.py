@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.core.channel import Channel
-from supple.core.contact_settings import Collider
+from supple.core.scene.channel import Channel
+from supple.core.scene.contact_settings import Collider
 
 
 def sheet(height: float = 0.0, half: float = 1.0, name: str = "sheet") -> Collider:

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..contact.clearance import Clearance, Ways
 from ..errors import InstabilityError, SceneError
+from ..potentials.contact.clearance import Clearance, Ways
 from ..state import Effort, Hindrance, State
 from ..system import System
 from .explicit_stepper import ExplicitStepper

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import SceneError
-from ..integrator_table import INTEGRATORS
+from ..scene.integrator_table import INTEGRATORS
 from .adaptive import Adaptive
 from .integrator import Integrator
 

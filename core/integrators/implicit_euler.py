@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from ..integrator_table import INTEGRATORS
+from ..scene.integrator_table import INTEGRATORS
 from ..state import State
 from ..system import System
 from .damping import decay, impulse_time

@@ -10,7 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..integrator_table import INTEGRATORS
+from ..scene.integrator_table import INTEGRATORS
 from ..system import System
 from .damping import impulse_times, velocity_retention
 from .explicit_scheme import ExplicitScheme

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..integrator_table import INTEGRATORS
+from ..scene.integrator_table import INTEGRATORS
 from ..system import System
 from .explicit_scheme import ExplicitScheme
 from .motion import move

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 
 from ..errors import SceneError
-from ..integrator_table import INTEGRATORS
 from ..materials import Material, StableNeoHookean, StVenantKirchhoff
+from ..scene.integrator_table import INTEGRATORS
 from ..system import System
 from ..xpbd import Constraints, GreenStrains, NeoHookeanConstraints
 from .explicit_stepper import ExplicitStepper, refuse_contact

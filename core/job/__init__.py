@@ -15,10 +15,10 @@
 
 Every file but the last two appears whole or not at all, a frame before its record and that before
 its checkpoint, so that a folder left by a killed worker can be read and resumed. Each carries a
-checksum, each line of the log too (``core/files.py``).
+checksum, each line of the log too (``core/job/files.py``).
 """
 
-from ..integrator_table import INTEGRATORS
+from ..scene.integrator_table import INTEGRATORS
 from .folder import OUTPUT, Job
 from .settings import Precision, Settings, digest
 

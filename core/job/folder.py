@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import files, scene_file
-from ..embedding import Embedding
 from ..errors import DamageError, JobError
-from ..intersection_report import IntersectionReport
-from ..scene import Scene, SoftBody
-from ..schema import conforms
-from ..tet_mesh import TetMesh
+from ..geometry.embedding import Embedding
+from ..geometry.tet_mesh import TetMesh
+from ..preparation.intersection_report import IntersectionReport
+from ..scene.scene import Scene, SoftBody
+from ..scene.schema import conforms
 from ..version import version
-from . import log
+from . import files, log, scene_file
 from .settings import Settings, digest
 
 OUTPUT = "output.txt"

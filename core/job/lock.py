@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import JobError, JobInUseError
-from ..files import why_not_written
+from .files import why_not_written
 
 LOCK = "lock"
 # Windows keeps others from reading the byte that is locked: one that is never written.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..files import append_line, json_line, parse_json_line, read_bytes, write_whole
-from ..schema import conforms
+from ..scene.schema import conforms
+from .files import append_line, json_line, parse_json_line, read_bytes, write_whole
 
 Record = dict[str, Any]
 

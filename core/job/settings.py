@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .. import scene_file
 from ..errors import SceneError
-from ..integrator_table import INTEGRATORS
-from ..scene import Scene
-from ..schema import check_members
+from ..scene.integrator_table import INTEGRATORS
+from ..scene.scene import Scene
+from ..scene.schema import check_members
 from ..version import version
+from . import scene_file
 
 # As Blender's timeline goes no farther.
 MOST_FRAMES = 1_048_574

@@ -14,9 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .block_matrix import BlockMatrix, BlockPattern
+from ..assembly.block_matrix import BlockMatrix, BlockPattern
+from ..assembly.scalar_rows import ScalarRows
 from .rigid_mode_passes import RigidModePasses
-from .scalar_rows import ScalarRows
 from .solution import End, Solution
 
 #: Iterations between looks on CUDA; those too many only make the solution better.

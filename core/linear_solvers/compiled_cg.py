@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import compiled, shared_range, use_threads
-from .block_matrix import BlockMatrix, BlockPattern
+from ..assembly.block_matrix import BlockMatrix, BlockPattern
+from ..kernels.compiled import compiled, shared_range, use_threads
 from .rigid_modes import RigidModes
 from .solution import End, Solution
 

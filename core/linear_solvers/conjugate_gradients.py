@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import is_compiled
-from .block_matrix import BlockMatrix, BlockPattern
+from ..assembly.block_matrix import BlockMatrix, BlockPattern
+from ..kernels.compiled import is_compiled
 from .cg_passes import CGPasses
 from .compiled_cg import CompiledCG
 from .solution import Solution

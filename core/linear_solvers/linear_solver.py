@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .block_matrix import BlockMatrix, BlockPattern
+from ..assembly.block_matrix import BlockMatrix, BlockPattern
 from .conjugate_gradients import ConjugateGradients
 from .direct import DirectSolver, NotPositiveDefiniteError, is_available
 from .solution import Solution

@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .block_matrix import BlockMatrix, BlockPattern
-from .couplings import Couplings
+from ..assembly.block_matrix import BlockMatrix, BlockPattern
+from ..assembly.couplings import Couplings
+from ..assembly.segments import segment_sums
 from .rigid_modes import coarse_inverse
-from .segments import segment_sums
 
 
 class RigidModePasses:

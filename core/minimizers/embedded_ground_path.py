@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..kernels.lifts import lift
+from ..kernels.obstacle_points import NEAR
+from ..kernels.slides import slide
 from ..obstacles.barrier_step import smallest_ratio
-from ..obstacles.compiled_points import NEAR
 from ..obstacles.point_arrays import PointArrays
 from ..potentials import GroundBarrier, GroundFriction
 from ..potentials.ground_points import EmbeddedPoints
-from .compiled_lifts import lift
-from .compiled_slides import slide
 
 # Until no height changes by more than this share of the distance at which the ground pushes, and no
 # way by more than that share of the one that breaks a point loose, or so many times through the

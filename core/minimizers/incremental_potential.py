@@ -12,16 +12,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..contact.mesh_contact import MeshContact
+from ..assembly.block_matrix import BlockMatrix, BlockPattern
+from ..assembly.couplings import Couplings
 from ..errors import SceneError
-from ..linear_solvers.block_matrix import BlockMatrix, BlockPattern
-from ..linear_solvers.couplings import Couplings
+from ..geometry.tet_mesh import signed_volumes
 from ..linear_solvers.rigid_modes import bisect, group_size
 from ..potentials import GroundFriction, Inertia, Potential, TimeStep
 from ..potentials.attachments import Attachments
+from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.volume_floor import VolumeFloor
 from ..system import System
-from ..tet_mesh import signed_volumes
 from .search_path import SearchPaths
 
 

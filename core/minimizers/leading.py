@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..contact.mesh_contact import MeshContact
-from ..contact.topology import Points
+from ..potentials.contact.mesh_contact import MeshContact
+from ..potentials.contact.topology import Points
 from .incremental_potential import IncrementalPotential
 from .newton import Newton
 

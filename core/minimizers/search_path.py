@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..contact.mesh_contact import MeshContact
-from ..linear_solvers.block_matrix import BlockMatrix
+from ..assembly.block_matrix import BlockMatrix
 from ..potentials import GroundBarrier, GroundFriction, Inertia, Potential
+from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.ground_points import EmbeddedPoints
 from .embedded_ground_path import EmbeddedGroundPath
 from .ground_path import GroundPath

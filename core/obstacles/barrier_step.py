@@ -12,12 +12,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..barrier import barrier_derivatives
-from ..compiled import is_compiled
-from ..friction import Coefficients
+from ..kernels import obstacle_barrier as loops
+from ..kernels.barrier import barrier_derivatives
+from ..kernels.compiled import is_compiled
+from ..kernels.obstacle_contact import share
 from ..potentials import GroundBarrier
-from . import compiled_barrier_step as loops
-from .compiled_contact import share
+from ..scene.friction import Coefficients
 from .obstacle_step import ObstacleStep
 from .surfaces import up
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..compiled import is_compiled
-from ..friction import Coefficients
+from ..kernels import embedded_obstacle_barrier as loops
+from ..kernels.compiled import is_compiled
 from ..potentials import GroundBarrier
 from ..potentials.ground_points import EmbeddedPoints
-from . import compiled_embedded_barrier_step as loops
+from ..scene.friction import Coefficients
 from .barrier_step import barrier_proximal, smallest_ratio
 from .obstacle_step import stopped_share
 from .point_arrays import PointArrays

@@ -7,9 +7,9 @@ import math
 
 from torch import Tensor
 
-from ..friction import Coefficients
+from ..kernels import surface_points as loops
 from ..potentials.ground_points import EmbeddedPoints
-from . import compiled_surface_points as loops
+from ..scene.friction import Coefficients
 from .point_arrays import PointArrays
 from .surfaces import Surface
 

@@ -14,9 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import is_compiled
-from ..friction import Coefficients
-from . import compiled_contact as contact
+from ..kernels import obstacle_contact as contact
+from ..kernels.compiled import is_compiled
+from ..scene.friction import Coefficients
 
 
 class ObstacleStep(ABC):

@@ -10,17 +10,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..compiled import is_compiled
-from ..contact.distance import ground_distance
-from ..friction import Coefficients, FrictionTable
-from ..held_points import HeldPoints
+from ..geometry.tet_mesh import TetMesh
+from ..kernels.compiled import is_compiled
 from ..potentials import GroundBarrier
+from ..potentials.contact.distance import ground_distance
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints, GroundVertices
-from ..scene import Ground, Scene, SoftBody, Sphere
-from ..tet_mesh import TetMesh
+from ..scene.friction import Coefficients, FrictionTable
+from ..scene.scene import Ground, Scene, SoftBody, Sphere
 from .barrier_step import BarrierStep
 from .embedded_barrier_step import EmbeddedBarrierStep
 from .embedded_projection_step import EmbeddedProjectionStep
+from .held_points import HeldPoints
 from .projection_step import ProjectionStep
 from .surfaces import Ball, Plane, Surface
 

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..friction import Coefficients
-from . import compiled_projection_step as loops
+from ..kernels import obstacle_projection as loops
+from ..scene.friction import Coefficients
 from .obstacle_step import ObstacleStep
 from .surfaces import Surface
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from .compiled_projection_step import BALL, PLANE
+from ..kernels.obstacle_projection import BALL, PLANE
 
 
 class Surface(Protocol):

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
-from ..attached_vertices import attached_vertices
-from ..contact_settings import Attachment
-from ..embedding import Embedding, embed
+from ..assembly.block_matrix import BlockMatrix, BlockPattern
+from ..assembly.couplings import Couplings
 from ..errors import SceneError
-from ..linear_solvers.block_matrix import BlockMatrix, BlockPattern
-from ..linear_solvers.couplings import Couplings
-from ..scene import Scene, SoftBody
-from ..start_shape import start_positions, tet_mesh_of
+from ..geometry.embedding import Embedding, embed
+from ..preparation.attached_vertices import attached_vertices
+from ..preparation.start_shape import start_positions, tet_mesh_of
+from ..scene.contact_settings import Attachment
+from ..scene.scene import Scene, SoftBody
 from .potential import Potential
 
 # How much stiffer a joint is than the tets around it: it gives by less than a hundredth of what

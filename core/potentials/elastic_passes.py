@@ -8,8 +8,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from ..assembly.tets import Tets
 from ..materials import InvariantMaterial
-from .tets import Tets
 
 
 class ElasticPasses:

@@ -10,19 +10,19 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..linear_solvers.block_matrix import BlockMatrix
+from ..assembly.block_matrix import BlockMatrix
+from ..assembly.tets import Tets
+from ..geometry.tet_mesh import TetMesh
+from ..kernels.fused_elasticity import FusedElasticity
+from ..kernels.fused_hessian import FusedHessian
+from ..kernels.fused_stretches import FusedStretches
+from ..kernels.laws import Constants, has_compiled_law
 from ..materials import InvariantMaterial, Material, StretchMaterial
-from ..tet_mesh import TetMesh
-from .compiled_laws import Constants, has_compiled_law
 from .elastic_passes import ElasticPasses
-from .fused_elasticity import FusedElasticity
-from .fused_hessian import FusedHessian
-from .fused_stretches import FusedStretches
 from .hessian_passes import HessianPasses
 from .inversion_bound import inversion_bound
 from .potential import Potential
 from .stretch_passes import StretchPasses
-from .tets import Tets
 
 
 class Elasticity(Potential):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ..linear_solvers.block_matrix import BlockMatrix
-from ..tensor_channel import TensorChannel
+from ..assembly.block_matrix import BlockMatrix
+from ..assembly.tensor_channel import TensorChannel
 from .potential import Potential
 
 

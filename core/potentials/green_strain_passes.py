@@ -9,9 +9,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..linear_solvers.block_matrix import CORNER_PAIRS
+from ..assembly.block_matrix import CORNER_PAIRS
+from ..assembly.tets import Tets
 from ..materials.eigensystem import product
-from .tets import Tets
 
 # Row and column of each.
 _COMPONENTS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))

@@ -6,8 +6,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..barrier import barrier, barrier_derivatives, barrier_slope
-from ..linear_solvers.block_matrix import BlockMatrix
+from ..assembly.block_matrix import BlockMatrix
+from ..kernels.barrier import barrier, barrier_derivatives, barrier_slope
 from .ground_points import GroundPoints, GroundVertices
 from .potential import Potential
 

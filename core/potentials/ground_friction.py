@@ -6,8 +6,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..friction import Coefficients, f0, f1, f1_slope
-from ..linear_solvers.block_matrix import BlockMatrix
+from ..assembly.block_matrix import BlockMatrix
+from ..scene.friction import Coefficients, f0, f1, f1_slope
 from .ground_barrier import GroundBarrier
 from .potential import Potential, TimeStep
 
@@ -18,8 +18,8 @@ SLIP_RATE = 1e-4
 class GroundFriction(Potential):
     """Σ μ N ε f₀(|u|/ε), u the horizontal way of a point since the start of the step.
 
-    The law is that of ``core/friction.py``: a point that moves less than ε sticks by a force that
-    grows with the way, one that moves more slides against μ N, or less where its kinetic
+    The law is that of ``core/scene/friction.py``: a point that moves less than ε sticks by a force
+    that grows with the way, one that moves more slides against μ N, or less where its kinetic
     coefficient is lower. The normal force N is the one that the ground pushed with when
     ``update_lagged`` was called last.
 

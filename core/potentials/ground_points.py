@@ -13,10 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import is_compiled
-from ..linear_solvers.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
-from ..linear_solvers.segments import segment_sums
-from . import compiled_points as loops
+from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+from ..assembly.segments import segment_sums
+from ..kernels import embedded_points as loops
+from ..kernels.compiled import is_compiled
 
 
 class GroundPoints(ABC):

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ..linear_solvers.block_matrix import CORNER_PAIRS
+from ..assembly.block_matrix import CORNER_PAIRS
+from ..assembly.tets import Tets
 from ..materials import Material
 from ..materials.eigensystem import eigensystem
-from .tets import Tets
 
 
 class HessianPasses:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ..linear_solvers.block_matrix import BlockMatrix
+from ..assembly.block_matrix import BlockMatrix
 from .potential import Potential, TimeStep
 
 

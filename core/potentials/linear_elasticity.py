@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..linear_solvers.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern
-from ..linear_solvers.scalar_rows import ScalarRows
+from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern
+from ..assembly.scalar_rows import ScalarRows
+from ..assembly.tets import Tets
 from ..materials import Material
 from .elasticity import Elasticity
-from .tets import Tets
 
 
 class LinearElasticity(Elasticity):

@@ -10,7 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..linear_solvers.block_matrix import BlockMatrix
+from ..assembly.block_matrix import BlockMatrix
 
 
 @dataclass(frozen=True)

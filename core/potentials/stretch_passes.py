@@ -6,9 +6,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..assembly.tets import Tets
 from ..materials import StretchMaterial
 from ..materials.eigensystem import product, signed_svd
-from .tets import Tets
 
 
 class StretchPasses:

@@ -8,12 +8,12 @@ import math
 import torch
 from torch import Tensor
 
-from ..compiled import is_compiled
-from ..linear_solvers.block_matrix import BlockMatrix
-from .fused_green_strain import FusedGreenStrain
+from ..assembly.block_matrix import BlockMatrix
+from ..assembly.tets import Tets
+from ..kernels.compiled import is_compiled
+from ..kernels.fused_green_strain import FusedGreenStrain
 from .green_strain_passes import GreenStrainPasses
 from .potential import Potential, TimeStep
-from .tets import Tets
 
 
 class Viscosity(Potential):

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..linear_solvers.block_matrix import BlockMatrix
-from ..linear_solvers.couplings import Couplings
+from ..assembly.block_matrix import BlockMatrix
+from ..assembly.couplings import Couplings
 from ..materials import StableNeoHookean
 from .elasticity import Elasticity
 from .potential import Potential

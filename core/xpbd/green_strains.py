@@ -20,10 +20,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import compiled, shared_range
+from ..kernels.compiled import compiled, shared_range
+from ..kernels.xpbd_tets import LAW, deformation, dot, move, plus, symmetric, times, times_symmetric
 from ..materials.eigensystem import product
 from ..potentials import Elasticity
-from .compiled_tets import LAW, deformation, dot, move, plus, symmetric, times, times_symmetric
 from .constraints import Constraints, full, upper
 
 _THIRD = 1.0 / math.sqrt(3.0)

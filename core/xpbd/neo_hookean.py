@@ -21,9 +21,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import compiled, shared_range
-from ..materials.eigensystem import product
-from .compiled_tets import (
+from ..kernels.compiled import compiled, shared_range
+from ..kernels.xpbd_tets import (
     LAW,
     cofactor,
     deformation,
@@ -34,6 +33,7 @@ from .compiled_tets import (
     symmetric,
     times_symmetric,
 )
+from ..materials.eigensystem import product
 from .constraints import Constraints, full, upper
 
 #: Shear at rest has the curvature 2μ: μ of tr FᵀF, and μ of det F that its gradient does not show.

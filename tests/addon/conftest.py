@@ -16,8 +16,8 @@ import supple
 from supple.addon import solver_environment
 from supple.addon.capture import capture
 from supple.addon.playback import Playback
-from supple.core.discretize import discretize
 from supple.core.job import Job
+from supple.core.preparation.discretize import discretize
 
 AddBody = Callable[..., bpy.types.Object]
 Play = Callable[..., tuple[Job, Playback]]

@@ -10,7 +10,7 @@ import pytest
 from supple.addon.capture import capture
 from supple.addon.captured import CaptureError
 from supple.addon.contact_properties import can_hold
-from supple.core.scene import Scene
+from supple.core.scene.scene import Scene
 
 
 @pytest.fixture

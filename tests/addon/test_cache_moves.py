@@ -16,8 +16,8 @@ from supple.addon.capture import capture
 from supple.addon.paths import users_cache
 from supple.addon.playback import Playback
 from supple.addon.playback_modifier import find_modifier
-from supple.core.discretize import discretize
 from supple.core.job import Job
+from supple.core.preparation.discretize import discretize
 
 from .conftest import evaluated_positions, write_frames
 from .said import only, said

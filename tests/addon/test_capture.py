@@ -16,7 +16,7 @@ from supple.addon.surfaces import own_shape
 from supple.core.integrators.choice import NAMES
 from supple.core.job import Settings
 from supple.core.materials import MODELS
-from supple.core.scene import SurfaceMesh
+from supple.core.scene.scene import SurfaceMesh
 
 from .conftest import set_linear
 

@@ -18,8 +18,8 @@ import pytest
 
 from supple.addon import command_line
 from supple.addon.bake import shape_keys
-from supple.core.integrator_table import INTEGRATORS
 from supple.core.job import Job
+from supple.core.scene.integrator_table import INTEGRATORS
 
 FRAMES = 3
 

@@ -14,8 +14,8 @@ import supple
 from supple.addon import solver_environment
 from supple.addon.capture import capture
 from supple.addon.captured import CaptureError
-from supple.core.contact_settings import Contact
-from supple.core.scene import Scene
+from supple.core.scene.contact_settings import Contact
+from supple.core.scene.scene import Scene
 
 
 def captured() -> Scene:

@@ -13,10 +13,10 @@ import pytest
 from supple.addon import actions, intersections, runs, session
 from supple.addon.capture import capture
 from supple.addon.operators.worker_operator import WorkerOperator
-from supple.core.contact_settings import Contact
 from supple.core.errors import SuppleError
-from supple.core.intersection_report import IntersectionReport, Offender
 from supple.core.job import Job
+from supple.core.preparation.intersection_report import IntersectionReport, Offender
+from supple.core.scene.contact_settings import Contact
 
 
 def report(offsets=None, **points) -> IntersectionReport:

@@ -13,7 +13,7 @@ import pytest
 
 from supple.addon.capture import capture
 from supple.addon.captured import CaptureError
-from supple.core.contact_settings import Collider
+from supple.core.scene.contact_settings import Collider
 
 from .conftest import AddBody, world_positions
 

@@ -23,8 +23,8 @@ from supple.addon.panels.mesh import SUPPLE_PT_mesh
 from supple.addon.panels.scene import SUPPLE_PT_scene
 from supple.addon.panels.simulation import SUPPLE_PT_simulation
 from supple.core.errors import SuppleError
-from supple.core.intersection_report import IntersectionReport
 from supple.core.job import Job
+from supple.core.preparation.intersection_report import IntersectionReport
 
 from .layout import drawn
 

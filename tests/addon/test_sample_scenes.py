@@ -12,9 +12,9 @@ import pytest
 
 from supple.addon.capture import capture
 from supple.core import InstabilityError, SoftBody
-from supple.core.discretize import discretize
 from supple.core.ensemble import Ensemble
 from supple.core.integrators import integrator_named
+from supple.core.preparation.discretize import discretize
 from supple.sample_scenes import build, demo
 from supple.sample_scenes.contact_scenes import CONTACT_SAMPLES
 from supple.sample_scenes.scenes import SAMPLES

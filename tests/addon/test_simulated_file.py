@@ -28,8 +28,8 @@ from supple.addon.bake import shape_keys
 from supple.addon.cache import OpenedJob
 from supple.addon.capture import capture
 from supple.core.errors import SuppleError
-from supple.core.files import read_json, write_json
 from supple.core.job import Job, lock
+from supple.core.job.files import read_json, write_json
 
 from .conftest import evaluated_positions, world_positions
 

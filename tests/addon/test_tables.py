@@ -7,10 +7,10 @@ import bpy
 import pytest
 
 from supple.addon import command_line
-from supple.core.integrator_table import INTEGRATORS
 from supple.core.integrators import Adaptive, integrator_named
 from supple.core.job import Settings
 from supple.core.materials import MODEL_TABLE
+from supple.core.scene.integrator_table import INTEGRATORS
 from supple.verification.expected import CHOICES, methods, models
 from supple.verification.laws import law_of
 

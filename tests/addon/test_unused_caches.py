@@ -12,7 +12,7 @@ from supple.addon import cache, doctor, unused_caches
 from supple.addon.capture import capture
 from supple.addon.captured import Capture
 from supple.addon.playback import Playback
-from supple.core.discretize import discretize
+from supple.core.preparation.discretize import discretize
 
 from .conftest import write_frames
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from supple.core.linear_solvers.block_matrix import BlockMatrix
+from supple.core.assembly.block_matrix import BlockMatrix
 
 
 def dense(matrix: BlockMatrix) -> torch.Tensor:

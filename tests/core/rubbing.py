@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from supple.core.friction import Coefficients
+from supple.core.scene.friction import Coefficients
 
 
 def alike(weights: Tensor, static: float, kinetic: float | None = None) -> Coefficients:

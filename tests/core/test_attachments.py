@@ -18,10 +18,10 @@ from supple.core import (
     Sphere,
     SurfaceMesh,
 )
-from supple.core.contact.attached_pairs import attached_pairs
-from supple.core.discretize import discretize
+from supple.core.job.scene_file import load_scene, save_scene
 from supple.core.materials import StableNeoHookean
-from supple.core.scene_file import load_scene, save_scene
+from supple.core.potentials.contact.attached_pairs import attached_pairs
+from supple.core.preparation.discretize import discretize
 
 # Beside the blocks, whose z goes from 0 to 1.
 TABLE = np.array([[-1.0, -1, -0.1], [2, -1, -0.1], [2, 2, -0.1], [-1, 2, -0.1]])

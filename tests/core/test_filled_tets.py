@@ -11,8 +11,8 @@ import torch
 
 from supple.core import Scene, Simulator, SoftBody, TetMesh
 from supple.core.integrators import XPBD, ImplicitEuler, SymplecticEuler
+from supple.core.job.scene_file import load_scene, save_scene
 from supple.core.materials import CorotatedLinear, Linear, StableNeoHookean
-from supple.core.scene_file import load_scene, save_scene
 from supple.core.system import System
 
 

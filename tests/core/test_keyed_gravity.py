@@ -23,7 +23,7 @@ from supple.core.integrators import (
     SymplecticEuler,
 )
 from supple.core.job import Job, Settings, digest
-from supple.core.job_run import simulate
+from supple.core.job.run import simulate
 from supple.core.materials import StableNeoHookean
 from supple.core.system import System
 

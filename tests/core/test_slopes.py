@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from supple.core import Collider, Contact, Ground, PairFriction, Scene, Simulator, SoftBody
-from supple.core.contact_settings import ContactSurface
-from supple.core.embedding import embed
+from supple.core.geometry.embedding import embed
 from supple.core.integrators import XPBD, ImplicitEuler, Integrator, SymplecticEuler
 from supple.core.materials import StableNeoHookean
+from supple.core.scene.contact_settings import ContactSurface
 from supple.verification.meshes import block
 
 ANGLE, GRAVITY = math.atan(0.5), 9.81

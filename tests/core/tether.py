@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from supple.core.linear_solvers.block_matrix import BlockMatrix
+from supple.core.assembly.block_matrix import BlockMatrix
 from supple.core.potentials import Potential
 from supple.core.system import System
 

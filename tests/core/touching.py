@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from supple.core import Collider, Simulator
-from supple.core.contact.attached_pairs import attached_pairs
-from supple.core.contact.mesh_contact import MeshContact
-from supple.core.contact.toolkit import toolkit
 from supple.core.integrators.implicit_stepper import ImplicitStepper
+from supple.core.potentials.contact.attached_pairs import attached_pairs
+from supple.core.potentials.contact.mesh_contact import MeshContact
+from supple.core.potentials.contact.toolkit import toolkit
 from supple.core.simulator import Frame
-from supple.tests.core.contact.reference import reference_mesh
+from supple.tests.core.potentials.contact.reference import reference_mesh
 from supple.verification.exact_intersections import count_intersections
 
 

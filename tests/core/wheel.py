@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from supple.core.tet_mesh import TetMesh
+from supple.core.geometry.tet_mesh import TetMesh
 
 # Even permutations, which leave tets the right side out, by which each edge becomes the first.
 ORDERS = [[0, 1, 2, 3], [0, 3, 1, 2], [0, 2, 3, 1], [2, 0, 1, 3], [3, 0, 2, 1], [2, 3, 0, 1]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.tetrahedralizers.winding_number import winding_number
+from supple.core.geometry.winding_number import winding_number
 from supple.looks.filling import enclosed_volume
 from supple.looks.implicit_surfaces import ellipsoid, surface, union, without
 from supple.looks.shapes import SHAPES, Shape, shape

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from supple.core import Scene, Simulator, SoftBody
-from supple.core.channel import Channel
-from supple.core.contact_settings import Contact
 from supple.core.materials import StableNeoHookean
+from supple.core.scene.channel import Channel
+from supple.core.scene.contact_settings import Contact
 from supple.verification.collider_meshes import bowl, sheet, slab
 from supple.verification.exact_intersections import count_intersections
 from supple.verification.meshes import block

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.core import Scene, Simulator, SoftBody, TetMesh
-from supple.core.contact_settings import Contact, Formulation
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
+from supple.core.scene.contact_settings import Contact, Formulation
 
 from ..check import Check, Curve, Panel, Subject, at_most
 from ..collider_meshes import sheet, slab

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from supple.core import Scene, Simulator, SoftBody
-from supple.core.channel import Channel
-from supple.core.contact_settings import Collider, Contact
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
+from supple.core.scene.channel import Channel
+from supple.core.scene.contact_settings import Collider, Contact
 
 from ..check import Check, Curve, Panel, Subject, at_least, at_most
 from ..collider_meshes import bowl, sheet

@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 
 from supple.core import Scene, Simulator, SoftBody, TetMesh
-from supple.core.channel import Channel
-from supple.core.contact.mesh_contact import MeshContact
-from supple.core.contact_settings import Contact, Formulation
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import Linear
+from supple.core.potentials.contact.mesh_contact import MeshContact
+from supple.core.scene.channel import Channel
+from supple.core.scene.contact_settings import Contact, Formulation
 
 from ..check import Check, Curve, Panel, Subject, at_most, within
 from ..hertz_ball import Ball

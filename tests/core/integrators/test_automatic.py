@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from supple.core import Collider, Ground, Scene, Simulator, SoftBody
-from supple.core.contact.surface import CollisionSurface
-from supple.core.contact_settings import Attachment, Contact
 from supple.core.integrators import Automatic, ImplicitEuler, SymplecticEuler
 from supple.core.materials import StableNeoHookean
+from supple.core.potentials.contact.surface import CollisionSurface
+from supple.core.scene.contact_settings import Attachment, Contact
 from supple.core.simulator import Frame
 from supple.verification.exact_intersections import count_intersections
 from supple.verification.meshes import block, irregular_block

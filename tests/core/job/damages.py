@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from supple.core.files import checksum, json_line, read_arrays, read_json, write_arrays, write_json
+from supple.core.job.files import (
+    checksum,
+    json_line,
+    read_arrays,
+    read_json,
+    write_arrays,
+    write_json,
+)
 
 Damage = Callable[[Path], object]
 

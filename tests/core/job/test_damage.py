@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from supple.core.errors import JobError
-from supple.core.files import checksum, read_json, write_json
 from supple.core.job import Job
+from supple.core.job.files import checksum, read_json, write_json
 
 from .damages import FILES, all_damages, forged_solids
 from .tiny_job import contents, simulated, tiny_job
@@ -239,7 +239,7 @@ KILLED_AT = (
     "    if writes and str(arguments[0]).startswith(folder):\n"
     "        left -= 1\n"
     "        if left < 0: os._exit(9)\n"
-    "from supple.core.worker import work\n"
+    "from supple.core.job.worker import work\n"
     "sys.addaudithook(count)\n"
     "work(Path(folder))\n"
 )

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from supple.core import Ground, JobError, Scene, SceneError, Skin, SoftBody, Sphere, SurfaceMesh
-from supple.core.files import read_json, write_json
-from supple.core.integrator_table import INTEGRATORS
 from supple.core.job import Job, Settings, digest
+from supple.core.job.files import read_json, write_json
 from supple.core.materials import NeoHookean, StableNeoHookean
+from supple.core.scene.integrator_table import INTEGRATORS
 
 BOX = (
     [[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.0, 1)],

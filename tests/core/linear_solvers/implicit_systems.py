@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from supple.core import TetMesh
-from supple.core.linear_solvers.block_matrix import BlockMatrix, BlockPattern
+from supple.core.assembly.block_matrix import BlockMatrix, BlockPattern
 from supple.core.linear_solvers.rigid_modes import bisect
 from supple.core.materials import StableNeoHookean
 from supple.core.potentials import Elasticity

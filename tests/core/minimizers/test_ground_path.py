@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from supple.core.barrier import barrier_slope
+from supple.core.kernels.barrier import barrier_slope
 from supple.core.minimizers.ground_path import GroundPath
 from supple.core.potentials import GroundBarrier, GroundFriction
 from supple.tests.core.rubbing import alike

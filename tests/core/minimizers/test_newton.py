@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from supple.core import Ground, Scene, SoftBody, TetMesh
-from supple.core.linear_solvers.block_matrix import BlockMatrix
+from supple.core.assembly.block_matrix import BlockMatrix
 from supple.core.linear_solvers.linear_solver import LinearSolver
 from supple.core.linear_solvers.solution import Solution
 from supple.core.materials import Material, NeoHookean, StableNeoHookean

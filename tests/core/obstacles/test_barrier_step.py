@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from supple.core.barrier import barrier_slope
+from supple.core.kernels.barrier import barrier_slope
 from supple.core.obstacles import BarrierStep
 from supple.core.obstacles.barrier_step import barrier_proximal
 from supple.core.potentials import GroundBarrier

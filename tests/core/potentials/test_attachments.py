@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from supple.core import Attachment, Scene, SceneError, Skin, SoftBody
-from supple.core.discretize import discretize
 from supple.core.materials import StableNeoHookean
 from supple.core.potentials.attachments import FIRMNESS, Attachments
+from supple.core.preparation.discretize import discretize
 
 LIKE = torch.zeros(1, dtype=torch.float64)
 

@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from supple.core import Attachment, Contact, Ground, Scene, SoftBody
-from supple.core.contact.mesh_contact import MeshContact
 from supple.core.materials import Linear, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.potentials import Potential
+from supple.core.potentials.contact.mesh_contact import MeshContact
 from supple.core.system import System
 from supple.tests.core.dense import dense
 from supple.tests.core.tether import Tether, TetherEnergy

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core.linear_solvers.block_matrix import BlockMatrix, BlockPattern
+from supple.core.assembly.block_matrix import BlockMatrix, BlockPattern
 from supple.core.potentials import GroundBarrier, GroundFriction, Potential
 from supple.tests.core.rubbing import alike
 

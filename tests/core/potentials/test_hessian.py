@@ -8,8 +8,11 @@ import pytest
 import torch
 
 from supple.core import Scene, SoftBody, TetMesh
-from supple.core.linear_solvers import block_matrix
-from supple.core.linear_solvers.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern
+from supple.core.assembly import block_matrix
+from supple.core.assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern
+from supple.core.assembly.tets import Tets
+from supple.core.kernels.fused_hessian import FusedHessian
+from supple.core.kernels.laws import Constants, has_compiled_law
 from supple.core.materials import (
     AsRigidAsPossible,
     CorotatedLinear,
@@ -20,10 +23,7 @@ from supple.core.materials import (
     StVenantKirchhoff,
 )
 from supple.core.potentials import Elasticity, elasticity
-from supple.core.potentials.compiled_laws import Constants, has_compiled_law
-from supple.core.potentials.fused_hessian import FusedHessian
 from supple.core.potentials.hessian_passes import HessianPasses
-from supple.core.potentials.tets import Tets
 from supple.core.system import System
 from supple.tests.core.dense import dense
 from supple.tests.core.smoothness import is_smooth

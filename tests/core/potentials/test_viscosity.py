@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from supple.core import Scene, SoftBody, TetMesh
-from supple.core.linear_solvers.block_matrix import BlockMatrix, BlockPattern
+from supple.core.assembly.block_matrix import BlockMatrix, BlockPattern
+from supple.core.assembly.tets import Tets
 from supple.core.potentials import Viscosity, viscosity
-from supple.core.potentials.tets import Tets
 from supple.core.system import System
 from supple.tests.core.dense import dense
 from supple.tests.core.pretended_cuda import pretended_cuda

@@ -9,8 +9,8 @@ import torch
 from scipy.sparse import bsr_array
 
 from supple.core import Ground, Scene, Simulator, SoftBody, TetMesh
+from supple.core.assembly.block_matrix import BlockMatrix, BlockPattern
 from supple.core.integrators import ImplicitEuler
-from supple.core.linear_solvers.block_matrix import BlockMatrix, BlockPattern
 from supple.core.materials import (
     CorotatedLinear,
     Linear,

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Symmetric matrices of 3 × 3 blocks on the vertices of a tet mesh, in one fixed pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..kernels.compiled import compiled, is_compiled, shared_range, use_threads
+from .couplings import Couplings
+from .segments import segment_sums
+
+#: The pairs of a tet's corners whose blocks an element matrix lists; the others are transposes.
+CORNER_PAIRS = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3))
+
+#: Fewer blocks than this a thread cost more to hand out than to add up.
+BLOCKS_PER_THREAD = 5000
+
+
+class BlockPattern:
+    """Which blocks there are: one for each pair of vertices that share a tet and are not pinned.
+
+    Args:
+        elements: (4, M) vertex indices of all tets.
+        vertices: (n,) those that are unknowns, in the order wanted.
+        vertex_count: N, of all vertices.
+        device: of everything but ``starts`` and ``columns``.
+    """
+
+    def __init__(
+        self,
+        elements: NDArray[np.int32],
+        vertices: NDArray[np.int64],
+        vertex_count: int,
+        device: torch.device,
+    ) -> None:
+        self.device = device
+        self.size = len(vertices)
+        #: (N,) the unknown of each vertex, -1 where it is none.
+        self.unknown_of = np.full(vertex_count, -1, dtype=np.int64)
+        self.unknown_of[vertices] = np.arange(self.size)
+        #: (n,) the vertex of each unknown.
+        self.vertices = torch.as_tensor(vertices, device=device)
+        keys, _, _ = self._contributions(elements)
+        # Every unknown has its diagonal, also where no tet has put anything yet.
+        diagonal = np.arange(self.size) * (self.size + 1)
+        self._keys = np.unique(np.concatenate([keys, diagonal]))
+        rows = self._keys // self.size
+        #: (n + 1,) and (B,) int32: block compressed sparse rows.
+        self.starts = np.searchsorted(rows, np.arange(self.size + 1)).astype(np.int32)
+        self.columns = (self._keys % self.size).astype(np.int32)
+        places = np.searchsorted(self._keys, diagonal)
+        #: (n,) where the diagonal blocks lie among all.
+        self.diagonal = torch.as_tensor(places, device=device)
+        #: (N,) where that of each vertex lies; without meaning where it is no unknown.
+        self.diagonal_of = torch.as_tensor(places[self.unknown_of], device=device)
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """(B,) the row of each block."""
+        return np.repeat(np.arange(self.size), np.diff(self.starts))
+
+    def locate(self, elements: NDArray[np.int32]) -> ElementMap:
+        """Where the element matrices of (4, M) tets are added."""
+        keys, sources, transposed = self._contributions(elements)
+        targets = np.searchsorted(self._keys, keys)
+        order = np.argsort(targets, kind="stable")
+        starts = np.searchsorted(targets[order], np.arange(len(self._keys) + 1))
+        # A transposed source is written as its complement: one number tells both.
+        codes = np.where(transposed, ~sources, sources)[order]
+        return ElementMap(starts.astype(np.int32), codes.astype(np.int32), self.device)
+
+    def _contributions(
+        self, elements: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Keys of the blocks that element blocks go to, which these are, and whether turned."""
+        corners = self.unknown_of[elements]
+        rows, columns, sources, transposed = [], [], [], []
+        number = np.arange(elements.shape[1]) * len(CORNER_PAIRS)
+        for index, (a, b) in enumerate(CORNER_PAIRS):
+            for first, second in ((a, b), (b, a))[: 1 + (a != b)]:
+                rows.append(corners[first])
+                columns.append(corners[second])
+                sources.append(number + index)
+                transposed.append(np.full(len(number), first > second))
+        row, column = np.concatenate(rows), np.concatenate(columns)
+        kept = (row >= 0) & (column >= 0)
+        keys = row[kept] * self.size + column[kept]
+        return keys, np.concatenate(sources)[kept], np.concatenate(transposed)[kept]
+
+
+@dataclass(frozen=True)
+class ElementMap:
+    """For each block of a pattern the element blocks that add up to it.
+
+    Args:
+        starts: (B + 1,) where the sources of each block begin in ``codes``.
+        codes: number of the element block, or its complement where it is to be transposed.
+    """
+
+    starts: NDArray[np.int32]
+    codes: NDArray[np.int32]
+    device: torch.device
+
+    @cached_property
+    def segments(self) -> list[tuple[Tensor, Tensor]]:
+        """Starts and sources on the device: of what is added as it is, and what is transposed."""
+        numbers, transposed = np.maximum(self.codes, ~self.codes), self.codes < 0
+        segments = []
+        for chosen in (~transposed, transposed):
+            before = np.concatenate([[0], np.cumsum(chosen)]).astype(np.int32)
+            starts = torch.as_tensor(before[self.starts], device=self.device)
+            segments.append((starts, torch.as_tensor(numbers[chosen], device=self.device)))
+        return segments
+
+
+class BlockMatrix:
+    """A symmetric matrix on a pattern; ``values`` holds (B, 9) blocks, row by row.
+
+    Beside them it may have ``couplings``, whose pattern changes.
+    """
+
+    def __init__(self, pattern: BlockPattern, dtype: torch.dtype) -> None:
+        self.pattern = pattern
+        self.values = torch.zeros(len(pattern.columns), 9, dtype=dtype, device=pattern.device)
+        #: As numpy knows it.
+        self.dtype = self.values[:0].cpu().numpy().dtype
+        self._no_couplings = Couplings.none(pattern.size, self.dtype)
+        self.couplings = self._no_couplings
+
+    def clear(self) -> None:
+        """Makes this the matrix of zeros."""
+        self.values.zero_()
+        self.couplings = self._no_couplings
+
+    def copied(self) -> tuple[Tensor, Couplings]:
+        """What it holds, for ``restore``."""
+        return self.values.clone(), self.couplings
+
+    def restore(self, content: tuple[Tensor, Couplings]) -> None:
+        """Makes this what it was when ``copied`` was called."""
+        values, self.couplings = content
+        self.values.copy_(values)
+
+    def add_diagonal(self, values: Tensor) -> None:
+        """Adds (n,) values, one an unknown vertex, to the diagonal."""
+        self.values[self.pattern.diagonal, ::4] += values[:, None]
+
+    def couple(self, couplings: Couplings) -> None:
+        """Adds blocks that may lie outside the pattern."""
+        if len(self.couplings):
+            present = self.couplings
+            couplings = couplings.added_to(present.starts, present.columns, present.values)
+        self.couplings = couplings
+
+    def add_diagonal_blocks(self, vertices: Tensor, blocks: Tensor) -> None:
+        """Adds (S, 9) blocks to the diagonal at (S,) different vertices that are not pinned."""
+        self.values[self.pattern.diagonal_of[vertices]] += blocks
+
+    def add_elements(self, where: ElementMap, blocks: Tensor) -> None:
+        """Adds (M, 10, 9) element blocks, in the order of ``CORNER_PAIRS``."""
+        if is_compiled() and not blocks.is_cuda:
+            use_threads(len(self.values), BLOCKS_PER_THREAD)
+            _add_elements(
+                where.starts, where.codes, blocks.view(-1, 9).numpy(), self.values.numpy()
+            )
+            return
+        values = self.values.view(-1, 3, 3)
+        for (starts, sources), out in zip(where.segments, (values, values.mT), strict=True):
+            gathered = blocks.view(-1, 9).index_select(0, sources)
+            out += segment_sums(gathered, starts).view(-1, 3, 3)
+
+    def diagonal_blocks(self) -> Tensor:
+        """(n, 3, 3), couplings included."""
+        blocks = self.values[self.pattern.diagonal]
+        if len(self.couplings):
+            blocks = blocks + torch.as_tensor(self.couplings.diagonal()).to(blocks)
+        return blocks.view(-1, 3, 3)
+
+
+@compiled(parallel=True)
+def _add_elements(starts: Any, codes: Any, blocks: Any, out: Any) -> None:
+    for target in shared_range(out.shape[0]):
+        a0, a1, a2, a3, a4, a5, a6, a7, a8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for source in range(starts[target], starts[target + 1]):
+            code = codes[source]
+            b = blocks[max(code, ~code)]
+            if code >= 0:
+                a0, a1, a2 = a0 + b[0], a1 + b[1], a2 + b[2]
+                a3, a4, a5 = a3 + b[3], a4 + b[4], a5 + b[5]
+                a6, a7, a8 = a6 + b[6], a7 + b[7], a8 + b[8]
+            else:
+                a0, a1, a2 = a0 + b[0], a1 + b[3], a2 + b[6]
+                a3, a4, a5 = a3 + b[1], a4 + b[4], a5 + b[7]
+                a6, a7, a8 = a6 + b[2], a7 + b[5], a8 + b[8]
+        block = out[target]
+        block[0] += a0
+        block[1] += a1
+        block[2] += a2
+        block[3] += a3
+        block[4] += a4
+        block[5] += a5
+        block[6] += a6
+        block[7] += a7
+        block[8] += a8

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is constant in the maps from positions to strain and from stress to forces."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..geometry.tet_mesh import TetMesh
+from ..kernels.compiled import is_compiled
+from ..kernels.volumes import compiled_volume_ratios
+from ..materials.eigensystem import product
+from .block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+
+
+class Tets:
+    """The tets that share a potential; what not all evaluators need is made when first asked for.
+
+    Args:
+        meshes: (index of its first vertex, mesh) for each body.
+        like: an (N,)-long tensor on the device and of the precision to work in.
+    """
+
+    def __init__(self, meshes: list[tuple[int, TetMesh]], like: Tensor) -> None:
+        self.meshes, self.like = meshes, like
+        #: (4, M) int32 vertex indices.
+        self.corners = torch.cat(
+            [torch.as_tensor(mesh.tets.T + first) for first, mesh in meshes], dim=1
+        ).to(like.device, torch.int32)
+        #: (M,) at rest, in m³.
+        self.volumes = self._tensor(np.concatenate([mesh.rest_volumes for _, mesh in meshes]))
+
+    def __len__(self) -> int:
+        return len(self.volumes)
+
+    @cached_property
+    def metric(self) -> Tensor:
+        """V S, (3, 3, M) in m, with S = D_m⁻¹ D_m⁻ᵀ, the metric of the rest shape: the volume
+        belongs to every use of it."""
+        gradients = self._rest_gradients()[:, 1:]
+        volumes = np.concatenate([mesh.rest_volumes for _, mesh in self.meshes])
+        return self._tensor(np.einsum("mki,mli,m->klm", gradients, gradients, volumes))
+
+    @cached_property
+    def shape_gradients(self) -> Tensor:
+        """(4, 3, M) of the shape function of each corner, in 1/m: for the passes."""
+        return self._tensor(self._rest_gradients().transpose(1, 2, 0)).contiguous()
+
+    @cached_property
+    def gradients_by_tet(self) -> NDArray[Any]:
+        """(M, 3, 3) of the shape functions of corners 1 to 3, in 1/m: for the compiled loops."""
+        return np.ascontiguousarray(self._rest_gradients()[:, 1:], dtype=self.volumes.numpy().dtype)
+
+    def edges(self, vectors: Tensor) -> Tensor:
+        """(3, 3, M) differences of (3, N) ``vectors`` along the edges from corner 0: component,
+        edge."""
+        gathered = vectors.index_select(1, self.corners.view(-1)).view(3, 4, -1)
+        return gathered[:, 1:] - gathered[:, :1]
+
+    def deformation_gradients(self, positions: Tensor) -> Tensor:
+        """(3, 3, M) F of each tet at (3, N) ``positions``."""
+        return product(self.edges(positions), self.shape_gradients[1:])
+
+    def volume_ratios(self, positions: Tensor) -> Tensor:
+        """(M,) J = det F of each tet."""
+        if is_compiled() and not positions.is_cuda:
+            return compiled_volume_ratios(positions, self.corners, self.volumes)
+        x, y, z = self.edges(positions)
+        return (x * torch.linalg.cross(y, z, dim=0)).sum(0) / (6.0 * self.volumes)
+
+    def add_edge_forces(self, forces: Tensor, out: Tensor) -> None:
+        """Adds forces along the edges from corner 0, (3, 3, M): component, edge, to the (3, N) of
+        vertices. The compiled counterpart is ``sum_at_vertices``."""
+        for i in range(3):
+            torch.addmv(out[i], self._edge_divergence, forces[i].reshape(-1), out=out[i])
+
+    @cached_property
+    def blocks(self) -> Tensor:
+        """(M, 10, 9) for the element matrices of one potential after the other."""
+        return self.like.new_empty(len(self), len(CORNER_PAIRS), 9)
+
+    def element_map(self, matrix: BlockMatrix) -> ElementMap:
+        """Where the blocks of ``CORNER_PAIRS`` go in a matrix; kept for the last pattern."""
+        if self._located is None or self._located[0] is not matrix.pattern:
+            self._located = matrix.pattern, matrix.pattern.locate(self.corners.cpu().numpy())
+        return self._located[1]
+
+    _located: tuple[BlockPattern, ElementMap] | None = None
+
+    @cached_property
+    def _edge_divergence(self) -> Tensor:
+        """(N, 3M) CSR matrix that adds the columns of edge forces to vertices.
+
+        Column kM + e holds the force along edge k of tet e: it counts for vertex k + 1 and against
+        vertex 0.
+        """
+        corners, count, size = self.corners.cpu().numpy(), len(self), len(self.like)
+        columns = np.tile(np.arange(3 * count), 2)
+        rows = np.concatenate([corners[1:].ravel(), np.tile(corners[0], 3)])
+        values = np.repeat([1.0, -1.0], 3 * count)
+        order = np.lexsort((columns, rows))
+        starts = np.searchsorted(rows[order], np.arange(size + 1))
+        # int32 indices make the product twice as fast as int64.
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sparse")
+            return torch.sparse_csr_tensor(
+                torch.as_tensor(starts.astype(np.int32)),
+                torch.as_tensor(columns[order].astype(np.int32)),
+                torch.as_tensor(values[order]).to(self.like.dtype),
+                size=(size, 3 * count),
+            ).to(self.like.device)
+
+    def _rest_gradients(self) -> NDArray[np.float64]:
+        """(M, 4, 3) in 1/m."""
+        return np.concatenate([mesh.shape_gradients for _, mesh in self.meshes])
+
+    def _tensor(self, values: NDArray[np.float64]) -> Tensor:
+        return torch.as_tensor(values).to(self.like)

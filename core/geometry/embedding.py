@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Carries a surface along with the tets it is embedded in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import SceneError
+from ..meshing.tets_around import TetsAround
+from .point_grid import PointGrid
+from .tet_mesh import FACES, TetMesh
+from .triangle_distance import point_triangle_distance
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+#: Barycentric coordinates of a point on a face, after rounding.
+INSIDE = -1e-9
+# The least of a point that follows a tet of its own part.
+_BESIDE = -0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """For each of V points, the tet vertices it follows and with what weights.
+
+    Attributes:
+        indices: (V, K) vertices, int32: the four of one tet, or more of several.
+        weights: (V, K) which sum to one. In a tet they are barycentric coordinates, and negative
+            ones extrapolate.
+    """
+
+    indices: NDArray[np.int32]
+    weights: FloatArray
+
+    def of(self, points: IndexArray) -> Embedding:
+        """That of some of the points."""
+        return Embedding(self.indices[points], self.weights[points])
+
+    def interpolate(self, positions: ArrayLike) -> FloatArray:
+        """The points (V, 3) for tet mesh vertices at `positions` (N, 3), same unit."""
+        corners = np.take(np.asarray(positions, dtype=np.float64), self.indices, axis=0)
+        # Of many columns more than twice as quick as einsum.
+        points: FloatArray = np.matmul(self.weights[:, None], corners)[:, 0]
+        return points
+
+
+def embed(mesh: TetMesh, points: ArrayLike) -> Embedding:
+    """Embed points (V, 3), in metres, in the rest shape of `mesh`.
+
+    A point inside a tet follows that tet. A point outside all of them follows one close by: the
+    one with the smallest sum of distance, over the mesh's edge length, and of extrapolation, its
+    most negative barycentric coordinate. Where the mesh knows what surface it was made from, points
+    close to that follow tets that it runs through: where tets overlap, those of its side of a gap.
+    Affine motions of the mesh are reproduced exactly.
+
+    Raises:
+        SceneError: a point is not finite.
+    """
+    positions = np.asarray(points, dtype=np.float64).reshape(-1, 3)
+    owner = followed_tets(mesh, positions)
+    weights = _barycentric(mesh, owner, positions)
+    return Embedding(mesh.tets[owner].astype(np.int32), weights)
+
+
+def followed_tets(mesh: TetMesh, positions: FloatArray) -> IndexArray:
+    """(V,) the tet that each point (V, 3) follows, as `embed` says.
+
+    Raises:
+        SceneError: a point is not finite.
+    """
+    if not np.isfinite(positions).all():
+        broken = int((~np.isfinite(positions).all(axis=1)).argmax())
+        raise SceneError(f"Vertex {broken} is not at a finite position; move or delete it.")
+    owner = _of_own_part(mesh, positions)
+    _find_containing(mesh, positions, owner)
+    _find_close(mesh, positions, owner)
+    return owner
+
+
+def _of_own_part(mesh: TetMesh, points: FloatArray) -> IndexArray:
+    """The owner of each point on or close to the surface that the tets were made from, among the
+    tets around what of it is closest; -1 of others."""
+    if mesh.surface_tets is None or len(points) == 0:
+        return np.full(len(points), -1)
+    around = TetsAround(mesh.tets, len(mesh.vertices))
+    near = mesh.surface_tets.beside(points)
+    owner, least = around.locate(mesh.vertices, mesh.tets, points, near)
+    return np.where(least > _BESIDE, owner, -1)
+
+
+def _find_containing(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
+    """Set the owner of each remaining point that lies in a tet."""
+    lost = np.flatnonzero(owner < 0)
+    if len(lost) == 0:
+        return
+    corners = mesh.vertices[mesh.tets]
+    slack = 1e-9 * mesh.edge_length
+    low, high = corners.min(axis=1) - slack, corners.max(axis=1) + slack
+    for tet, row in PointGrid(points[lost], mesh.edge_length).pairs(low, high):
+        point = lost[row]
+        least = _barycentric(mesh, tet, points[point]).min(axis=1)
+        inside = least >= INSIDE
+        point, tet, _ = _best(point[inside], tet[inside], -least[inside])
+        owner[point] = tet
+
+
+def _find_close(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
+    """Set the owner of the remaining points, looking farther and farther for a tet."""
+    if (owner >= 0).all():
+        return
+    on_surface = np.zeros(len(mesh.vertices), dtype=bool)
+    on_surface[mesh.surface] = True
+    tets = np.flatnonzero(on_surface[mesh.tets].any(axis=1))
+    corners = mesh.vertices[mesh.tets[tets]]
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    reach = 0.5 * mesh.edge_length
+    while (owner < 0).any():
+        lost = np.flatnonzero(owner < 0)
+        grid = PointGrid(points[lost], reach)
+        found = [
+            _closest(mesh, points, lost[row], tets[near], reach)
+            for near, row in grid.pairs(low - reach, high + reach)
+        ]
+        if found:
+            point, tet, _ = _best(*(np.concatenate(part) for part in zip(*found, strict=True)))
+            owner[point] = tet
+        reach *= 2.0
+
+
+def _closest(
+    mesh: TetMesh, points: FloatArray, point: IndexArray, tet: IndexArray, reach: float
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Of the pairs at most `reach` apart, the best for each point, and its score."""
+    edge = mesh.edge_length
+    coordinates = _barycentric(mesh, tet, points[point])
+    altitudes = 1.0 / np.sqrt((mesh.shape_gradients[tet] ** 2).sum(axis=2))
+    extrapolation = -coordinates.min(axis=1)
+    # The distance to the planes of the faces bounds the distance to the tet, at little cost.
+    beyond = (-coordinates * altitudes).max(axis=1)
+    bound = extrapolation + beyond / edge
+
+    def score(pair: IndexArray) -> FloatArray:
+        distance = _tet_distance(mesh, tet[pair], points[point[pair]])
+        return np.where(distance <= reach, extrapolation[pair] + distance / edge, np.inf)
+
+    order = np.lexsort((bound, point))
+    promising = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
+    limit = np.full(len(points), np.inf)
+    limit[point[promising]] = score(promising)
+    rounding = 1e-6 * reach / edge
+    hopeful = np.flatnonzero((bound <= limit[point] + rounding) & (beyond <= reach))
+    scores = score(hopeful)
+    close = np.isfinite(scores)
+    return _best(point[hopeful[close]], tet[hopeful[close]], scores[close])
+
+
+def _best(
+    point: IndexArray, tet: IndexArray, score: FloatArray
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """For each point the tet of the lowest score, the first such one."""
+    order = np.lexsort((tet, score, point))
+    first = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
+    return point[first], tet[first], score[first]
+
+
+def _barycentric(mesh: TetMesh, tet: IndexArray, points: FloatArray) -> FloatArray:
+    """(K, 4) barycentric coordinates of points (K, 3) in their own tets (K,)."""
+    offset = points - mesh.vertices[mesh.tets[tet, 0]]
+    last = np.einsum("kai,ki->ka", mesh.shape_gradients[tet, 1:], offset)
+    return np.concatenate([1.0 - last.sum(axis=1, keepdims=True), last], axis=1)
+
+
+def _tet_distance(mesh: TetMesh, tet: IndexArray, points: FloatArray) -> FloatArray:
+    """(K,) distance from points (K, 3) outside their tets (K,) to them."""
+    corners = mesh.vertices[mesh.tets[tet]]
+    faces = [point_triangle_distance(points, *corners[:, face].swapaxes(0, 1)) for face in FACES]
+    distance: FloatArray = np.min(faces, axis=0)
+    return distance

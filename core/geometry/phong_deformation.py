@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Carries a surface along with the tets around it, smoothly from one tet to the next.
+
+Source: James, "Phong Deformation: A Better C0 Interpolant for Embedded Deformation", 2020.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .embedding import INSIDE, Embedding
+from .near_boundary import near_boundary
+from .point_grid import expand
+from .tet_mesh import TetMesh
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+
+def embed_smoothly(
+    mesh: TetMesh,
+    points: FloatArray,
+    linear: Embedding,
+    normals: FloatArray | None = None,
+    held: NDArray[np.bool_] | None = None,
+) -> Embedding:
+    """The Phong deformation of points, linear in the vertices of the tets like any embedding.
+
+    Every vertex a has the deformation gradient F_a of the tets around it, their mean by volume. A
+    point X in a tet follows its corners by Σ b_a (x_a + F_a (X - X_a) / 2), with its barycentric
+    coordinates b: the mean of linear interpolation and of what each corner alone would say. It is
+    exact for quadratic motions where the F_a are. A point outside follows the places P of the
+    boundary close to it, each by where P goes and Σ b_a F_a (X - P). Affine motions are
+    reproduced exactly.
+
+    Args:
+        mesh: at rest.
+        points: (V, 3) in metres.
+        linear: of the same points, by ``embed``.
+        normals: (V, 3) of the surface they belong to, by which it is known across from what they
+            lie; None where there is none.
+        held: (N,) vertices that are pinned. A point that they alone carry follows them linearly,
+            so that it stands still; from there on the deformation sets in gradually.
+
+    Returns:
+        An embedding with as many columns as a point follows vertices at most.
+    """
+    if len(points) == 0:
+        return linear
+    blunt = np.zeros(len(points))
+    if held is not None:
+        carried = np.abs(linear.weights)
+        blunt = (carried * held[linear.indices]).sum(axis=1) / carried.sum(axis=1)
+    terms = [*_inside(mesh, points, linear), *_outside(mesh, points, linear, normals)]
+    point, vertex, weight, offset = (np.concatenate(part) for part in zip(*terms, strict=True))
+    weight *= 1.0 - blunt[point]
+    neighbours = vertex_gradients(mesh)
+    term, column, gradient = neighbours.of(vertex)
+    pulled = weight[term] * np.einsum("ki,ki->k", offset[term], gradient)
+    rows, corners = np.repeat(np.arange(len(points)), 4), linear.indices.ravel()
+    return _summed(
+        np.concatenate([point, point[term], rows]),
+        np.concatenate([vertex, column, corners]),
+        np.concatenate([weight, pulled, (blunt[:, None] * linear.weights).ravel()]),
+        len(points),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class VertexGradients:
+    """Deformation gradients of vertices, F_a = Σ x_b ⊗ g_ab over the vertices b around a.
+
+    Attributes:
+        starts: (N + 1,) where those of each vertex begin.
+        vertices: (E,) b.
+        gradients: (E, 3) g_ab in 1/m.
+    """
+
+    starts: IndexArray
+    vertices: IndexArray
+    gradients: FloatArray
+
+    def of(self, vertices: NDArray[np.integer[Any]]) -> tuple[IndexArray, IndexArray, FloatArray]:
+        """For each of K vertices those around it: (L,) its number among the K, b and g_ab."""
+        first = self.starts[vertices]
+        owner, offset = expand(self.starts[vertices + 1] - first)
+        entry = first[owner] + offset
+        return owner, self.vertices[entry], self.gradients[entry]
+
+
+def vertex_gradients(mesh: TetMesh) -> VertexGradients:
+    """The means of the deformation gradients of the tets around vertices, by volume.
+
+    The large shape gradients of slivers count by the area of their faces alone then.
+    """
+    count, tets = len(mesh.vertices), mesh.tets.astype(np.intp)
+    volumes = np.bincount(tets.ravel(), np.repeat(mesh.rest_volumes, 4), minlength=count)
+    share = mesh.rest_volumes[:, None] / volumes[tets]
+    values = share[:, :, None, None] * mesh.shape_gradients[:, None]
+    keys = (tets[:, :, None] * count + tets[:, None, :]).ravel()
+    pairs, place = np.unique(keys, return_inverse=True)
+    columns = values.reshape(-1, 3).T
+    sums = [np.bincount(place.ravel(), column, minlength=len(pairs)) for column in columns]
+    starts = np.searchsorted(pairs, count * np.arange(count + 1))
+    return VertexGradients(starts, pairs % count, np.stack(sums, axis=1))
+
+
+Terms = tuple[IndexArray, IndexArray, FloatArray, FloatArray]
+
+
+def _inside(mesh: TetMesh, points: FloatArray, linear: Embedding) -> list[Terms]:
+    """(K,) points in tets, their corners, (K,) weights and (K, 3) offsets that gradients act on."""
+    inside = np.flatnonzero(linear.weights.min(axis=1) >= INSIDE)
+    corners = linear.indices[inside]
+    offsets = 0.5 * (points[inside, None] - mesh.vertices[corners])
+    return [_terms(inside, corners, linear.weights[inside], offsets)]
+
+
+def _outside(
+    mesh: TetMesh, points: FloatArray, linear: Embedding, normals: FloatArray | None
+) -> list[Terms]:
+    """The same of points outside, with the corners of boundary triangles close to them."""
+    outside = np.flatnonzero(linear.weights.min(axis=1) < INSIDE)
+    if len(outside) == 0:
+        return []
+    above = np.zeros((len(outside), 3)) if normals is None else normals[outside]
+    near = near_boundary(mesh, points[outside], above)
+    corners = mesh.surface[near.triangle]
+    positions = mesh.vertices[corners]
+    places = np.einsum("ka,kai->ki", near.coordinates, positions)
+    point = outside[near.point]
+    offsets = 0.5 * (places[:, None] - positions) + (points[point] - places)[:, None]
+    return [_terms(point, corners, near.weights[:, None] * near.coordinates, offsets)]
+
+
+def _terms(
+    point: IndexArray, corners: NDArray[np.int32], weights: FloatArray, offsets: FloatArray
+) -> Terms:
+    points = np.repeat(point, corners.shape[1])
+    return points, corners.ravel().astype(np.intp), weights.ravel(), offsets.reshape(-1, 3)
+
+
+def _summed(points: IndexArray, vertices: IndexArray, weights: FloatArray, count: int) -> Embedding:
+    """An embedding of so many points, each entry the sum of those of its point and vertex."""
+    used = weights != 0.0
+    size = int(vertices.max()) + 1
+    keys, place = np.unique(points[used] * size + vertices[used], return_inverse=True)
+    sums = np.bincount(place.ravel(), weights[used], minlength=len(keys))
+    lengths = np.bincount(keys // size, minlength=count)
+    there = np.arange(lengths.max()) < lengths[:, None]
+    embedding = Embedding(np.zeros(there.shape, dtype=np.int32), np.zeros(there.shape))
+    embedding.indices[there], embedding.weights[there] = keys % size, sums
+    return embedding

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which way is out of a surface, at points on it or near it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..meshing.orientation import orient_consistently
+from ..meshing.surface import signed_volume
+from .point_grid import PointGrid
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+
+def outward_normals(
+    points: FloatArray, vertices: FloatArray, triangles: NDArray[np.integer[Any]]
+) -> FloatArray:
+    """(P, 3) unit normals of a closed surface at points on it or near it.
+
+    Those of its vertices, the mean of the triangles around each weighted by area; a point has that
+    of the vertex nearest to it. Zero where there is none.
+
+    Args:
+        points: (P, 3), the vertices themselves or others.
+        vertices, triangles: (V, 3) and (F, 3); which way they are wound does not matter.
+    """
+    faces = orient_consistently(np.asarray(triangles, dtype=np.intp))
+    a, b, c = vertices[faces].swapaxes(0, 1)
+    areas = np.cross(b - a, c - a)
+    if signed_volume(vertices, faces) < 0.0:
+        areas = -areas
+    normals = np.stack(
+        [
+            np.bincount(faces.ravel(), np.repeat(areas[:, axis], 3), minlength=len(vertices))
+            for axis in range(3)
+        ],
+        axis=1,
+    )
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = normals / np.where(length > 0.0, length, 1.0)
+    if np.array_equal(points, vertices):
+        return normals
+    used = np.unique(faces)
+    found: FloatArray = normals[used[_nearest(points, vertices[used])]]
+    return found
+
+
+def _nearest(points: FloatArray, others: FloatArray) -> IndexArray:
+    """(P,) the nearest of others (Q, 3) to each point (P, 3), the first of those equally near."""
+    nearest, least = np.full(len(points), -1), np.full(len(points), np.inf)
+    reach = float(np.ptp(others, axis=0).max()) / np.sqrt(len(others))
+    reach = max(reach, float(np.finfo(np.float64).tiny))
+    while (nearest < 0).any():
+        left = np.flatnonzero(nearest < 0)
+        low, high = points[left] - reach, points[left] + reach
+        for row, other in PointGrid(others, reach).pairs(low, high):
+            point, distance = left[row], np.linalg.norm(points[left[row]] - others[other], axis=1)
+            closer = distance <= np.minimum(reach, np.nextafter(least[point], 0.0))
+            point, other, distance = point[closer], other[closer], distance[closer]
+            order = np.lexsort((other, distance, point))
+            first = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
+            nearest[point[first]], least[point[first]] = other[first], distance[first]
+        reach *= 2.0
+    return nearest

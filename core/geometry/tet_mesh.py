@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A tetrahedral mesh and what is constant over a simulation: volumes, gradients, surface."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import SceneError
+
+if TYPE_CHECKING:
+    from ..meshing.ownership import SurfaceTets
+
+# A tet flatter than this fraction of its longest edge cubed has no usable shape gradient.
+DEGENERATE_VOLUME = 1e-10
+
+# The faces of a tet of positive volume, each seen counter-clockwise from outside.
+FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+
+
+class TetMesh:
+    """Linear tetrahedra in their rest shape.
+
+    Args:
+        vertices: (N, 3) rest positions in metres.
+        tets: (M, 4) vertex indices; tets of negative volume are reoriented.
+        fill: (M,) fraction of each tet that is material, where not all is; its mass and stiffness
+            are that much of a full one's. Tets that are partly filled may overlap.
+
+    Raises:
+        SceneError: on a value that is not finite, an index out of range, a flat tet, a tet that is
+            there twice, a face of three full tets, a vertex that no tet uses, or a fraction that is
+            not above 0.
+    """
+
+    def __init__(
+        self, vertices: ArrayLike, tets: ArrayLike, fill: NDArray[np.float64] | None = None
+    ) -> None:
+        self.vertices: NDArray[np.float64] = np.ascontiguousarray(vertices, dtype=np.float64)
+        indices = np.asarray(tets)
+        _check_arrays(self.vertices, indices)
+        self.tets: NDArray[np.int32] = np.ascontiguousarray(indices, dtype=np.int32).copy()
+        volumes = signed_volumes(self.vertices, self.tets)
+        _check_volumes(self.vertices, self.tets, volumes)
+        inverted = volumes < 0
+        self.tets[inverted, 2:] = self.tets[inverted, :1:-1]
+        _check_shared(self.tets, may_overlap=fill is not None)
+        #: (M,) rest volumes in cubic metres.
+        self.rest_volumes: NDArray[np.float64] = np.abs(volumes)
+        #: (M,) as given, or None.
+        self.fill = None if fill is None else _checked_fill(fill, len(self.tets))
+        #: The tets that the surface it was made from runs through, where they may overlap. No file
+        #: keeps it.
+        self.surface_tets: SurfaceTets | None = None
+
+    def with_vertices(self, vertices: ArrayLike) -> TetMesh:
+        """The same tets, filled as much, with (N, 3) other rest positions in metres.
+
+        Raises:
+            SceneError: as for a mesh of its own.
+        """
+        return TetMesh(vertices, self.tets, self.fill)
+
+    @property
+    def material_volumes(self) -> NDArray[np.float64]:
+        """(M,) of the material in each tet at rest, in cubic metres."""
+        return self.rest_volumes if self.fill is None else self.fill * self.rest_volumes
+
+    @cached_property
+    def shape_gradients(self) -> NDArray[np.float64]:
+        """(M, 4, 3) gradients of the linear shape functions, in 1/m: F = sum_a x_a (x) grad N_a."""
+        corners = self.vertices[self.tets]
+        edges = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
+        inverse = np.linalg.inv(edges)
+        return np.concatenate([-inverse.sum(axis=1, keepdims=True), inverse], axis=1)
+
+    @cached_property
+    def diagonal(self) -> float:
+        """Of the bounding box at rest, in metres."""
+        return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
+
+    @cached_property
+    def shortest_edge(self) -> float:
+        """In metres."""
+        return float(_edge_lengths(self.vertices, self.tets).min())
+
+    @cached_property
+    def edge_length(self) -> float:
+        """Of a regular tet of the mean volume, in metres."""
+        return float((6.0 * np.sqrt(2.0) * self.rest_volumes.mean()) ** (1 / 3))
+
+    @cached_property
+    def mean_edges(self) -> NDArray[np.float64]:
+        """(M,) of the six edges of each tet, in metres."""
+        lengths: NDArray[np.float64] = _edge_lengths(self.vertices, self.tets).mean(axis=1)
+        return lengths
+
+    @cached_property
+    def surface(self) -> NDArray[np.int32]:
+        """(S, 3) triangles that belong to exactly one tet, seen counter-clockwise from outside."""
+        faces = self.tets[:, FACES].reshape(-1, 3)
+        order, starts = _equal_rows(faces)
+        single = np.diff(starts, append=len(order)) == 1
+        return np.ascontiguousarray(faces[np.sort(order[starts[single]])])
+
+    @cached_property
+    def surface_areas(self) -> NDArray[np.float64]:
+        """(N,) a third of the area of the surface triangles around each vertex, in m^2."""
+        a, b, c = self.vertices[self.surface].swapaxes(0, 1)
+        thirds = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
+        return _sum_at(self.surface, np.repeat(thirds, 3), len(self.vertices))
+
+    def lumped_mass(self, density: float) -> NDArray[np.float64]:
+        """(N,) vertex masses in kg: a quarter of each tet's mass to each of its corners."""
+        quarters = np.repeat(density * self.material_volumes / 4.0, 4)
+        return _sum_at(self.tets, quarters, len(self.vertices))
+
+
+def _sum_at(
+    indices: NDArray[np.int32], values: NDArray[np.float64], count: int
+) -> NDArray[np.float64]:
+    return np.bincount(indices.ravel(), weights=values, minlength=count).astype(np.float64)
+
+
+def signed_volumes(
+    vertices: NDArray[np.float64], tets: NDArray[np.integer[Any]]
+) -> NDArray[np.float64]:
+    """(M,) volumes in m³, negative where a tet is inverted."""
+    a, b, c, d = vertices[tets].swapaxes(0, 1)
+    volumes: NDArray[np.float64] = np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
+    return volumes
+
+
+def _edge_lengths(vertices: NDArray[np.float64], tets: NDArray[np.int32]) -> NDArray[np.float64]:
+    """(M, 6)."""
+    corners = vertices[tets]
+    edges = corners[:, [1, 2, 3, 2, 3, 3]] - corners[:, [0, 0, 0, 1, 1, 2]]
+    lengths: NDArray[np.float64] = np.linalg.norm(edges, axis=2)
+    return lengths
+
+
+def _check_arrays(vertices: NDArray[np.float64], tets: NDArray[np.generic]) -> None:
+    if vertices.ndim != 2 or vertices.shape[1] != 3:
+        raise SceneError(f"Tet mesh: vertices must be (N, 3), not {vertices.shape}.")
+    if tets.ndim != 2 or tets.shape[1] != 4 or len(tets) == 0:
+        raise SceneError(f"Tet mesh: tets must be (M, 4) with M > 0, not {tets.shape}.")
+    if not np.issubdtype(tets.dtype, np.integer):
+        raise SceneError(f"Tet mesh: tets must hold whole numbers, not {tets.dtype}.")
+    broken = ~np.isfinite(vertices).all(axis=1)
+    if broken.any():
+        raise SceneError(f"Tet mesh: vertex {int(broken.argmax())} is not a finite position.")
+    twice = np.argwhere(np.diff(np.sort(tets, axis=1), axis=1) == 0)
+    if len(twice):
+        tet, place = twice[0]
+        raise SceneError(
+            f"Tet mesh: tet {int(tet)} names vertex {np.sort(tets[tet])[place]} twice; remove it."
+        )
+    outside = ((tets < 0) | (tets >= len(vertices))).any(axis=1)  # type: ignore[operator]
+    if outside.any():
+        raise SceneError(
+            f"Tet mesh: tet {int(outside.argmax())} names a vertex outside 0 … {len(vertices) - 1}."
+        )
+    used = np.zeros(len(vertices), dtype=bool)
+    used[tets.ravel().astype(np.int64)] = True
+    if not used.all():
+        raise SceneError(
+            f"Tet mesh: vertex {int(used.argmin())} belongs to no tet ({int((~used).sum())} such "
+            "vertices); remove it."
+        )
+
+
+def _check_volumes(
+    vertices: NDArray[np.float64], tets: NDArray[np.int32], volumes: NDArray[np.float64]
+) -> None:
+    longest = _edge_lengths(vertices, tets).max(axis=1)
+    flat = np.abs(volumes) <= DEGENERATE_VOLUME * longest**3
+    if flat.any():
+        raise SceneError(
+            f"Tet mesh: tet {int(flat.argmax())} is flat ({int(flat.sum())} such tets); "
+            "remove it or mesh again with a larger edge length."
+        )
+
+
+def _checked_fill(fill: NDArray[np.float64], tets: int) -> NDArray[np.float64]:
+    fractions = np.ascontiguousarray(fill, dtype=np.float64)
+    if fractions.shape != (tets,) or not (np.isfinite(fractions) & (fractions > 0.0)).all():
+        raise SceneError(
+            f"Tet mesh: what of each tet is filled must be {tets} numbers above 0, one a tet."
+        )
+    return fractions
+
+
+def _check_shared(tets: NDArray[np.int32], may_overlap: bool) -> None:
+    """Two tets are never the same, and a face belongs to two at most, where none overlap."""
+    order, starts = _equal_rows(tets)
+    again = np.diff(starts, append=len(order)) > 1
+    if again.any():
+        first, second = order[starts[again][0] :][:2]
+        raise SceneError(
+            f"Tet mesh: tets {first} and {second} have the same four vertices "
+            f"({int(len(tets) - len(starts))} such tets); keep one of them."
+        )
+    if may_overlap:
+        return
+    order, starts = _equal_rows(tets[:, FACES].reshape(-1, 3))
+    counts = np.diff(starts, append=len(order))
+    if (counts > 2).any():
+        most = int((counts > 2).argmax())
+        where = starts[most]
+        among = ", ".join(map(str, np.sort(order[where : where + counts[most]] // len(FACES))))
+        raise SceneError(
+            f"Tet mesh: tets {among} share one face ({int((counts > 2).sum())} such faces); two "
+            "can, on either side of it. Remove those that overlap, or mesh again."
+        )
+
+
+def _equal_rows(rows: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The order in which (K, C) rows of the same numbers, in whatever order, follow each other, the
+    first of them first; and where others begin in it."""
+    numbers = np.sort(rows, axis=1)
+    order = np.lexsort(numbers.T)
+    changes = (np.diff(numbers[order], axis=0) != 0).any(axis=1)
+    return order, np.flatnonzero(np.concatenate([[True], changes]))

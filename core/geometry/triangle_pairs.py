@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How far triangles are from each other, pair by pair."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .triangle_distance import point_triangle_distance
+
+Corners = NDArray[np.float64]
+Distances = NDArray[np.float64]
+
+_CHUNK = 100_000
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+def triangle_distance(first: Corners, second: Corners, cutoff: float) -> Distances:
+    """Distance of each triangle (K, 3 corners, 3) to its own other one; infinite beyond ``cutoff``.
+
+    0 where they cross. Triangles without area count as their edges.
+    """
+    distance = np.full(len(first), np.inf)
+    for start in range(0, len(first), _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        a, b = first[chunk], second[chunk]
+        near = np.flatnonzero(~(_beyond_plane(a, b, cutoff) | _beyond_plane(b, a, cutoff)))
+        found = _distance(a[near], b[near])
+        distance[start + near] = np.where(found <= cutoff, found, np.inf)
+    return distance
+
+
+def _beyond_plane(a: Corners, b: Corners, cutoff: float) -> NDArray[np.bool_]:
+    """Whether all of b lies to one side of the plane of a, farther than ``cutoff``."""
+    normal = np.cross(a[:, 1] - a[:, 0], a[:, 2] - a[:, 0])
+    height = np.einsum("kci,ki->kc", b - a[:, :1], normal)
+    reach = cutoff * np.linalg.norm(normal, axis=1)
+    # Rounding must not make a triangle of no area look far.
+    reach += 1e-14 * np.abs(normal).max(axis=1) * np.abs(b - a[:, :1]).max(axis=(1, 2))
+    beyond: NDArray[np.bool_] = (height.min(axis=1) > reach) | (height.max(axis=1) < -reach)
+    return beyond
+
+
+def _distance(a: Corners, b: Corners) -> Distances:
+    result = np.full(len(a), np.inf)
+    for corner in range(3):
+        for point, triangle in ((a[:, corner], b), (b[:, corner], a)):
+            found = point_triangle_distance(point, *triangle.swapaxes(0, 1))
+            np.minimum(result, found, out=result)
+    crossing = np.zeros(len(a), dtype=bool)
+    for i in range(3):
+        p, q = a[:, i], a[:, (i + 1) % 3]
+        r, s = b[:, i], b[:, (i + 1) % 3]
+        crossing |= np.isfinite(pierced_at(p, q, b)) | np.isfinite(pierced_at(r, s, a))
+        for j in range(3):
+            found = _segment_distance(p, q, b[:, j], b[:, (j + 1) % 3])
+            np.minimum(result, found, out=result)
+    result[crossing] = 0.0
+    return result
+
+
+def pierced_at(p: Corners, q: Corners, triangle: Corners) -> Distances:
+    """How far along the segments from p to q (K, 3) they go through triangles (K, 3 corners, 3).
+
+    Returns:
+        (K,) shares of the way from p, not a number where they miss.
+    """
+    a, b, c = triangle.swapaxes(0, 1)
+    normal = np.cross(b - a, c - a)
+    above, below = _dot(p - a, normal), _dot(q - a, normal)
+    opposite = (above * below <= 0.0) & (above != below)
+    share = np.divide(above, above - below, out=np.zeros_like(above), where=opposite)
+    point = p + share[:, None] * (q - p)
+    inside = opposite
+    for start, end in ((a, b), (b, c), (c, a)):
+        inside = inside & (_dot(np.cross(end - start, point - start), normal) >= 0.0)
+    return np.where(inside, share, np.nan)
+
+
+def _segment_distance(p: Corners, q: Corners, r: Corners, s: Corners) -> Distances:
+    """From the segments p q to the segments r s.
+
+    Source: Ericson, "Real-Time Collision Detection", 2005, section 5.1.9.
+    """
+    u, v, w = q - p, s - r, p - r
+    uu, vv, uv = np.maximum(_dot(u, u), _TINY), np.maximum(_dot(v, v), _TINY), _dot(u, v)
+    uw, vw = _dot(u, w), _dot(v, w)
+    lines = np.maximum(uu * vv - uv * uv, _TINY)
+    along = np.clip((uv * vw - uw * vv) / lines, 0.0, 1.0)
+    other = np.clip((uv * along + vw) / vv, 0.0, 1.0)
+    along = np.clip((uv * other - uw) / uu, 0.0, 1.0)
+    gap = w + along[:, None] * u - other[:, None] * v
+    return np.sqrt(_dot(gap, gap))
+
+
+def _dot(a: Corners, b: Corners) -> Distances:
+    return np.einsum("ij,ij->i", a, b)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Leads bodies out of equilibria in which their tets lie over each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.folding import Folds, Points
+from ..state import State
+from ..system import System
+
+# Bodies that keep less of their volume come back from every start that was tried; nearer to 0.5
+# the energy has other minima.
+POISSON = 0.3
+# So many frames they have to come back in, before they are left as they are.
+FRAMES = 48
+# At rest, a body has less kinetic energy than this share of Σ μV, rigid motion left out: what holds
+# a fold takes up some thousandth of that.
+REST = 1e-5
+
+#: In ``State.unfolding``: left alone, since it does not come back.
+CAUGHT = -1
+
+
+class Unfolding:
+    """Watches bodies from frame to frame, and makes those that are caught give way.
+
+    A body that is folded and has come to rest is in an equilibrium that is none of the solid's:
+    Stable Neo-Hookean solids have one without load, their rest shape. Until it is unfolded its
+    Poisson's ratio is 0.3 at most.
+
+    Args:
+        system: whose bodies they are.
+        can_soften: whether its method follows the materials.
+    """
+
+    def __init__(self, system: System, can_soften: bool = True) -> None:
+        self._system, self._frames = system, FRAMES if can_soften else 0
+
+    def prepare(self, state: State) -> None:
+        """Gives the bodies the materials that the frame after a state needs."""
+        softened = () if state.unfolding is None else np.flatnonzero(state.unfolding > 0).tolist()
+        self._system.limit_poisson(tuple(softened), POISSON)
+
+    def watch(self, state: State) -> State:
+        """The state, with who is folded; ``unfolding`` counts the frames of each body since."""
+        counts = self._counts(state)
+        changed = []
+        for body, count in enumerate(counts.tolist()):
+            if not (count or self._rests(state, body)) or not self._is_folded(state, body):
+                changed.append(0)
+            elif count == CAUGHT or count >= self._frames:
+                changed.append(CAUGHT)
+            else:
+                changed.append(count + 1)
+        return replace(state, unfolding=np.array(changed) if any(changed) else None)
+
+    def settled(self, settle: Callable[[State], State], state: State) -> State:
+        """The equilibrium that ``settle`` finds from a state, unfolded where that is possible."""
+        state = settle(state)
+        if folded := self._folded(state):
+            self._system.limit_poisson(folded, POISSON)
+            state = settle(state)
+            self._system.limit_poisson((), POISSON)
+            state = settle(state)
+        counts = np.zeros(len(self._system.bodies), dtype=np.int64)
+        counts[list(self._folded(state))] = CAUGHT
+        return replace(state, unfolding=counts if counts.any() else None)
+
+    def names(self, state: State, caught: bool) -> tuple[str, ...]:
+        """Of the bodies that are caught, or that are unfolding."""
+        counts = self._counts(state)
+        chosen = counts == CAUGHT if caught else counts > 0
+        return tuple(self._system.bodies[body].name for body in np.flatnonzero(chosen))
+
+    def _is_folded(self, state: State, body: int) -> bool:
+        return self._folds[body].found(self._own(state, body)[0])
+
+    def _folded(self, state: State) -> tuple[int, ...]:
+        bodies = range(len(self._system.bodies))
+        return tuple(body for body in bodies if self._is_folded(state, body))
+
+    def _counts(self, state: State) -> NDArray[np.int64]:
+        if state.unfolding is None:
+            return np.zeros(len(self._system.bodies), dtype=np.int64)
+        return state.unfolding
+
+    @cached_property
+    def _folds(self) -> list[Folds]:
+        return [Folds(mesh) for mesh in self._system.meshes]
+
+    @cached_property
+    def _masses(self) -> list[Points]:
+        mass = self._system.mass.cpu().numpy().astype(float)
+        return [mass[where] for where in self._system.body_slices()]
+
+    @cached_property
+    def _stiffness(self) -> list[float]:
+        """Σ μV of each body, in joules."""
+        pairs = zip(self._system.bodies, self._system.meshes, strict=True)
+        return [float((body.material.mu * mesh.rest_volumes).sum()) for body, mesh in pairs]
+
+    def _own(self, state: State, body: int) -> tuple[Points, Points]:
+        """(n, 3) positions and velocities of a body."""
+        where = self._system.body_slices()[body]
+        positions, velocities = (
+            part[:, where].T.cpu().numpy().astype(float)
+            for part in (state.positions, state.velocities)
+        )
+        return positions, velocities
+
+    def _rests(self, state: State, body: int) -> bool:
+        positions, velocities = self._own(state, body)
+        mass = self._masses[body][:, None]
+        arms = positions - (mass * positions).sum(0) / mass.sum()
+        velocities = velocities - (mass * velocities).sum(0) / mass.sum()
+        inertia = (mass[:, :, None] * _crosses(arms) @ _crosses(arms).swapaxes(1, 2)).sum(0)
+        spin = np.linalg.lstsq(inertia, (mass * np.cross(arms, velocities)).sum(0), rcond=None)[0]
+        moving = velocities - np.cross(spin, arms)
+        return float(0.5 * (mass * moving * moving).sum()) < REST * self._stiffness[body]
+
+
+def _crosses(vectors: Points) -> Points:
+    """(n, 3, 3) matrices of the cross products with (n, 3) vectors."""
+    x, y, z = vectors.T
+    zero = np.zeros_like(x)
+    rows = np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]])
+    return np.ascontiguousarray(rows.transpose(2, 0, 1))

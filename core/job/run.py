@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From the last good state of a job to its last frame."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..ensemble import Ensemble
+from ..errors import JobError
+from ..integrators import integrator_named
+from ..kernels.compiled import is_compiled
+from ..simulator import Frame
+from . import Job
+from .output import say
+
+
+def simulate(job: Job) -> None:
+    """Writes all frames that a job lacks, and makes damaged ones again.
+
+    Raises:
+        SuppleError: when the job is damaged or cannot be simulated; the frames so far are kept.
+    """
+    if not is_compiled():
+        say("numba is not installed: slower kernels simulate, tens of times slower with contact")
+    ensemble = _ensemble(job)
+    _resume(job, ensemble)
+    for stepper in (simulator.stepper for simulator in ensemble.simulators):
+        steps = "1 step" if stepper.substeps == 1 else f"{stepper.substeps} steps"
+        say(f"{stepper.label}, {steps} a frame")
+    count = job.settings.frame_count
+    for frame in ensemble.run(count - ensemble.index):
+        _write(job, ensemble, frame)
+        say(f"frame {frame.index} of {count}, {frame.report.seconds:.3f} s")
+        if not frame.report.effort.converged:
+            say(f"frame {frame.index} did not reach the tolerance: {frame.report.effort.stopped}")
+
+
+def _ensemble(job: Job) -> Ensemble:
+    settings, bodies = job.settings, job.solids.bodies
+    names = settings.body_integrators or len(bodies) * (settings.integrator,)
+    return Ensemble(
+        job.solids,
+        [integrator_named(name, settings.step_tolerance) for name in names],
+        frame_time=settings.frame_time,
+        substeps=settings.substeps,
+        device=settings.device,
+        dtype=torch.float64 if settings.dtype == "float64" else torch.float32,
+        is_prepared=True,
+    )
+
+
+def _resume(job: Job, ensemble: Ensemble) -> None:
+    """Brings the bodies to the last whole frame, or writes the start.
+
+    All frames before it are whole then.
+    """
+    checkpoint, damage = job.read_checkpoint()
+    last = -1 if checkpoint is None else checkpoint[0]
+    for finding in damage:
+        say(f"{finding}: going on from {'the start' if last < 0 else f'frame {last}'}")
+    job.truncate_after(last)
+    if checkpoint is None:
+        _write(job, ensemble, ensemble.frame())
+        return
+    if lost := job.lost_records(last):
+        say(lost)
+    damaged = job.damaged_frames(last)
+    for index, finding in damaged.items():
+        say(f"{finding}: simulating again up to frame {index}")
+    if damaged and not _repair(job, ensemble, damaged):
+        return
+    try:
+        ensemble.restore(*checkpoint)
+    except JobError as error:
+        job.remove_checkpoints()
+        raise JobError(f"{job.folder}: {error}") from error
+
+
+def _repair(job: Job, ensemble: Ensemble, damaged: Collection[int]) -> bool:
+    """Simulates from the start up to the last damaged frame, and writes those that are.
+
+    Returns:
+        Whether the others come out as they are. On another computer they may not: from the first
+        that does not, all are given up, and the bodies are where that one leaves them.
+    """
+    for frame in chain([ensemble.frame()], ensemble.run(max(damaged))):
+        positions = _positions(frame)
+        if frame.index in damaged:
+            job.write_frame(frame.index, positions)
+        elif job.read_frame(frame.index).tobytes() != positions.tobytes():
+            say(f"frame {frame.index} comes out otherwise here: simulating all from there on")
+            job.truncate_after(frame.index - 1)
+            _write(job, ensemble, frame)
+            return False
+    return True
+
+
+def _write(job: Job, ensemble: Ensemble, frame: Frame) -> None:
+    # The checkpoint comes last: a frame that has one is whole, and so is its record.
+    job.write_frame(frame.index, _positions(frame))
+    job.append_record({"frame": frame.index, "time": frame.time, **frame.report.record()})
+    job.write_checkpoint(frame.index, ensemble.to_arrays())
+
+
+def _positions(frame: Frame) -> NDArray[np.floating[Any]]:
+    return torch.cat(frame.positions).cpu().numpy()

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A scene as JSON beside an archive of arrays, and back. Nothing is pickled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DamageError, JobError, SceneError
+from ..geometry.embedding import Embedding
+from ..geometry.tet_mesh import TetMesh
+from ..materials import MODELS
+from ..scene.channel import Channel
+from ..scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
+from ..scene.scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
+from ..scene.schema import IF_THERE, check_members
+from .files import read_arrays, read_json, write_arrays, write_json
+
+Arrays = dict[str, NDArray[Any]]
+
+FORMAT = 3
+
+# What making a scene of something else raises; a SceneError is a ValueError.
+_NO_SCENE = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
+
+_TYPES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        Attachment,
+        Collider,
+        Contact,
+        ContactSurface,
+        Embedding,
+        Ground,
+        PairFriction,
+        Scene,
+        Skin,
+        SoftBody,
+        Sphere,
+        SurfaceMesh,
+        TetMesh,
+        *MODELS.values(),
+    )
+}
+
+
+def save_scene(json_path: Path, scene: Scene, more: Mapping[str, object]) -> None:
+    """Writes ``scene``, and ``more`` of it, to a JSON file, its arrays to the .npz beside that.
+
+    Raises:
+        SceneError: when it has forces of its author's own.
+    """
+    for force in scene.forces:
+        if type(force) not in _TYPES.values():
+            raise SceneError(
+                f"No file can hold the force {type(force).__name__}; simulate the scene in the "
+                "script that makes it."
+            )
+    arrays: Arrays = {}
+    encoded = encode(scene, "scene", arrays)
+    # The JSON comes last: a folder that has it has all of it.
+    written = write_arrays(json_path.with_suffix(".npz"), arrays)
+    write_json(json_path, {"format": FORMAT, **more, "arrays": written, "scene": encoded})
+
+
+def load_scene(json_path: Path) -> tuple[Scene, dict[str, Any]]:
+    """Reads what ``save_scene`` wrote: the scene, and all that the JSON file says.
+
+    Raises:
+        DamageError: when a file is not what was written, or does not describe a valid scene.
+        JobError: when it cannot be read, or another version of Supple wrote it otherwise.
+    """
+    content = read_json(json_path)
+    if content.get("format") != FORMAT:
+        raise JobError(
+            f"{json_path} has format {content.get('format')}, this version of Supple reads "
+            f"{FORMAT}; simulate again."
+        )
+    arrays = read_arrays(json_path.with_suffix(".npz"), content.get("arrays"))
+    try:
+        scene = decode(content["scene"], arrays)
+    except _NO_SCENE as error:
+        raise DamageError(json_path, f"it does not describe a scene: {_reason(error)}") from error
+    if not isinstance(scene, Scene):
+        raise DamageError(json_path, "it does not describe a scene")
+    return scene, content
+
+
+def encode(value: Any, key: str, arrays: Arrays) -> Any:
+    """``value`` as JSON, its arrays moved to ``arrays`` under keys that begin with ``key``."""
+    if isinstance(value, Channel):
+        # Whose it is knows a constant by its shape.
+        value = value.at(0) if value.is_constant else value.samples
+    if isinstance(value, np.ndarray):
+        arrays[key] = value
+        return {"array": key}
+    if isinstance(value, (list, tuple)):
+        return [encode(item, f"{key}/{index}", arrays) for index, item in enumerate(value)]
+    if isinstance(value, TetMesh):
+        members = {"vertices": value.vertices, "tets": value.tets, "fill": value.fill}
+    elif is_dataclass(value):
+        members = {f.name: getattr(value, f.name) for f in fields(value) if _is_written(f, value)}
+    else:
+        return value.item() if isinstance(value, np.generic) else value
+    inside = {name: encode(item, f"{key}/{name}", arrays) for name, item in members.items()}
+    return {"type": type(value).__name__, **inside}
+
+
+def decode(value: Any, arrays: Arrays) -> Any:
+    """The inverse of ``encode``; every object is checked as it is made."""
+    if isinstance(value, list):
+        return [decode(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays[value["array"]]
+    members = {name: decode(item, arrays) for name, item in value.items() if name != "type"}
+    kind = _TYPES[value["type"]]
+    check_members(kind, members)
+    return kind(**members)
+
+
+def _is_written(member: Field[Any], value: Any) -> bool:
+    """Of what newer versions know, only what is there: an older scene keeps its digest."""
+    if not member.init or not member.metadata.get(IF_THERE, False):
+        return member.init
+    content = getattr(value, member.name)
+    return not (content is None or (isinstance(content, list) and not content))
+
+
+def _reason(error: Exception) -> str:
+    return f"{error} is missing" if isinstance(error, KeyError) else str(error)

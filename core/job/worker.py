@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The process that simulates a job folder. It can be killed at any moment and started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DamageError, IntersectionError, JobError
+from ..preparation.prepared import prepare
+from ..version import version
+from . import OUTPUT, Job, files, lock
+from .output import say
+from .warm_up import prepare_everything, prepare_for, say_compiling
+
+if TYPE_CHECKING:
+    from ..scene.scene import Scene
+
+STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
+
+
+def wait_for_job() -> Path:
+    """Loads and compiles the solver until standard input says what to simulate with it.
+
+    The line is JSON, ``{"job": folder}``; output goes to the folder from then on. Ends this
+    process when standard input closes instead.
+    """
+    wanted = threading.Event()
+    threading.Thread(target=prepare_everything, args=(wanted,), daemon=True).start()
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(STANDARD_INPUT, 1)
+        if not byte:
+            os._exit(0)
+        line += byte
+    wanted.set()
+    folder = Path(json.loads(line)["job"])
+    try:
+        output = os.open(folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    except OSError as error:
+        raise JobError(files.why_not_written(folder / OUTPUT, error)) from error
+    for stream in (STANDARD_OUTPUT, STANDARD_ERROR):
+        os.dup2(output, stream)
+    os.chdir(folder)
+    say_compiling()
+    return folder
+
+
+def work(folder: Path, mesh_only: bool = False) -> None:
+    """Makes the tetrahedra of a job unless it has them, then all frames it still lacks.
+
+    What is damaged is said, and made again where the rest allows. A folder that has everything is
+    only read.
+
+    Raises:
+        JobInUseError: when another process is at work on the job.
+        SuppleError: when the job is damaged or cannot be simulated; the frames so far are kept.
+    """
+    job = Job(folder)
+    if _has_solids(job) and (mesh_only or _has_frames(job)):
+        _say_reports(job)
+        return
+    with lock.hold(folder):
+        # Loading the solver takes longer than filling a mesh: do both at once.
+        loading = threading.Thread(target=prepare_for, args=(job.scene,), daemon=True)
+        if not mesh_only:
+            loading.start()
+        job.make_folders()
+        for place in (folder, folder / "frames"):
+            files.remove_unfinished(place)
+        if not _has_solids(job):
+            job.write_solids(*_prepared(job))
+        _say_reports(job)
+        if mesh_only:
+            return
+        loading.join()
+        from .run import simulate
+
+        simulate(job)
+
+
+def _has_solids(job: Job) -> bool:
+    """Whether there are whole tetrahedra of this scene.
+
+    Raises:
+        JobError: when there are frames of other ones.
+    """
+    job.scene  # noqa: B018 - a damaged scene is said before all else
+    if not job.has_solids():
+        return False
+    try:
+        is_of_scene, of_version = job.is_of_scene(), job.version
+    except DamageError as error:
+        say(f"{error.finding}: filling again")
+        return False
+    if is_of_scene or not job.has_frame(0):
+        return is_of_scene
+    if not job.is_of_scene(of_version):
+        raise JobError(
+            f"{job.folder} holds frames of another scene; simulate into another folder, or remove "
+            "this one."
+        )
+    if _is_complete(job):
+        return True
+    raise JobError(
+        f"The frames in {job.folder} were simulated by Supple {of_version}; this is {version()}, "
+        "whose frames may differ. Simulate into another folder, or go on with that version."
+    )
+
+
+def _has_frames(job: Job) -> bool:
+    """Whether all frames are there and whole; says what else is damaged then."""
+    if not _is_complete(job):
+        return False
+    count = job.settings.frame_count
+    _, damage = job.read_checkpoint()
+    for finding in damage:
+        say(f"{finding}: more frames cannot go on from there")
+    if lost := job.lost_records(count):
+        say(lost)
+    by = "" if job.version == version() else f", simulated by Supple {job.version}"
+    say(f"all frames up to {count} are there{by}")
+    return True
+
+
+def _is_complete(job: Job) -> bool:
+    count = job.settings.frame_count
+    return job.has_frame(count) and not job.damaged_frames(count)
+
+
+def _say_reports(job: Job) -> None:
+    for report in job.mesh_reports():
+        say(f"{report['name']}: {report['summary']}")
+
+
+def _prepared(job: Job) -> tuple[Scene, list[dict[str, Any]]]:
+    """The solids and the reports on them; what intersects at the start is written down."""
+    job.write_intersections(None)
+    try:
+        return prepare(job.scene)
+    except IntersectionError as error:
+        job.write_intersections(error.report)
+        raise
+
+
+def stop_when_input_closes() -> None:
+    """Ends this process when standard input does. Files are whole at any moment, so it may."""
+
+    def wait() -> None:
+        # Not through sys.stdin: its lock would still be held when the interpreter shuts down.
+        while os.read(STANDARD_INPUT, 4096):
+            pass
+        os._exit(3)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of two trees of boxes may come close, in compiled loops.
+
+Boxes are those of straight ways without the mean motion of their tree. Between two trees the first
+one's are swept by the difference of their means: what moves together needs small boxes only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..potentials.contact.bounding_volumes import LEAF_SIZE
+from .compiled import compiled, shared_range
+from .continuous_collision import least_on_way
+from .vectors import advanced, dot, four_points, minus, scaled
+
+# What is farther apart than this times the square of a distance is so whatever rounding does.
+BESIDE = 1.0 + 1e-6
+
+
+class Parts(NamedTuple):
+    """All edges, triangles or vertices in the order of the leaves that they belong to.
+
+    Args:
+        indices: (P,) in the surface.
+        corners: (P, k) vertices.
+        ranges: (N, 2) those of each leaf.
+        boxes: (P, 6) least and largest x, y, z.
+    """
+
+    indices: Any
+    corners: Any
+    ranges: Any
+    boxes: Any
+
+
+class Ways(NamedTuple):
+    """From where to where (V, 3) vertices go, and (V,) how far around them to look."""
+
+    before: Any
+    after: Any
+    radii: Any
+
+
+@compiled()
+def tree_pairs(
+    boxes: Any, motions: Any, roots: Any, objects: Any, may_meet: Any, order: Any
+) -> Any:
+    """(K, 2) trees whose boxes may touch on their ways, each with itself where it may.
+
+    Args:
+        boxes: (N, 6) of nodes.
+        motions: (T, 3) mean motion of each tree.
+        roots: (T,) nodes.
+        objects: (T,) that each tree belongs to.
+        may_meet: (O, O) whether two objects may.
+        order: (T,) trees by the least x on their whole ways.
+    """
+    found, count = np.empty((64, 2), np.int32), 0
+    for i in range(len(order)):
+        first = order[i]
+        high = boxes[roots[first], 3] + max(motions[first, 0], 0.0)
+        for k in range(i, len(order)):
+            second = order[k]
+            if boxes[roots[second], 0] + min(motions[second, 0], 0.0) > high:
+                break
+            shift = (
+                motions[first, 0] - motions[second, 0],
+                motions[first, 1] - motions[second, 1],
+                motions[first, 2] - motions[second, 2],
+            )
+            if may_meet[objects[first], objects[second]] and (
+                i == k or overlap(box_of(boxes, roots[first], shift), boxes, roots[second])
+            ):
+                found = _room_for_one(found, count)
+                found[count, 0], found[count, 1] = first, second
+                count += 1
+    return found[:count].copy()
+
+
+@compiled()
+def leaf_pairs(boxes: Any, ends: Any, roots: Any, trees: Any, shifts: Any) -> Any:
+    """(K, 3) pairs of leaves whose boxes touch, and the row of ``trees`` they come from.
+
+    Args:
+        ends: (N,) node after the last one below each.
+        trees: (P, 2) pairs of trees to look at.
+        shifts: (P, 3) by how much more the first moves.
+    """
+    found, count = np.empty((1024, 3), np.int32), 0
+    stack = np.empty((1024, 2), np.int32)
+    for row in range(len(trees)):
+        shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
+        stack[0, 0], stack[0, 1] = roots[trees[row, 0]], roots[trees[row, 1]]
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            a, b = stack[depth, 0], stack[depth, 1]
+            if a != b and not overlap(box_of(boxes, a, shift), boxes, b):
+                continue
+            is_leaf, is_other_leaf = ends[a] == a + 1, ends[b] == b + 1
+            if is_leaf and is_other_leaf:
+                found = _room_for_one(found, count)
+                found[count, 0], found[count, 1], found[count, 2] = a, b, row
+                count += 1
+                continue
+            if depth + 3 > len(stack):
+                stack = _room_for_one(stack, len(stack))
+            if a == b:
+                left, right = a + 1, ends[a + 1]
+                depth = _put(stack, depth, right, right)
+                depth = _put(stack, depth, left, right)
+                depth = _put(stack, depth, left, left)
+            elif is_other_leaf or (not is_leaf and _size(boxes, a) >= _size(boxes, b)):
+                depth = _put(stack, depth, ends[a + 1], b)
+                depth = _put(stack, depth, a + 1, b)
+            else:
+                depth = _put(stack, depth, a, ends[b + 1])
+                depth = _put(stack, depth, a, b + 1)
+    return found[:count].copy()
+
+
+@compiled()
+def _put(stack: Any, depth: int, first: int, second: int) -> int:
+    stack[depth, 0], stack[depth, 1] = first, second
+    return depth + 1
+
+
+@compiled()
+def _room_for_one(rows: Any, count: int) -> Any:
+    """The rows, twice as many when all are taken."""
+    if count < len(rows):
+        return rows
+    larger = np.empty((2 * len(rows), rows.shape[1]), np.int32)
+    larger[:count] = rows
+    return larger
+
+
+@compiled()
+def _size(boxes: Any, node: int) -> float:
+    return (
+        (boxes[node, 3] - boxes[node, 0])
+        + (boxes[node, 4] - boxes[node, 1])
+        + (boxes[node, 5] - boxes[node, 2])
+    )
+
+
+@compiled()
+def box_of(boxes: Any, i: int, shift: Any) -> Any:
+    """Six numbers: a box, swept by a shift."""
+    return (
+        *(boxes[i, 0] + min(shift[0], 0.0), boxes[i, 1] + min(shift[1], 0.0)),
+        *(boxes[i, 2] + min(shift[2], 0.0), boxes[i, 3] + max(shift[0], 0.0)),
+        *(boxes[i, 4] + max(shift[1], 0.0), boxes[i, 5] + max(shift[2], 0.0)),
+    )
+
+
+@compiled()
+def overlap(box: Any, boxes: Any, i: int) -> bool:
+    """Whether two boxes share a point; all is compared, as half of them do and no guess helps."""
+    return (
+        (box[0] <= boxes[i, 3])
+        & (boxes[i, 0] <= box[3])
+        & (box[1] <= boxes[i, 4])
+        & (boxes[i, 1] <= box[4])
+        & (box[2] <= boxes[i, 5])
+        & (boxes[i, 2] <= box[5])
+    )
+
+
+@compiled(parallel=True)
+def near_edges(
+    leaves: Any, shifts: Any, boxes: Any, edges: Any, ways: Any, found: Any, counts: Any
+) -> None:
+    """Pairs of edges without a common vertex that come near on their ways.
+
+    Args:
+        leaves: (K, 3) pairs of leaves, and the row of ``shifts`` of each.
+        shifts: (P, 3) by how much more the first moves.
+        boxes: (N, 6) of nodes.
+        found: (C, S, 2) pairs in so many shares; those for which there is no place are not kept.
+        counts: (C,) how many there are in each.
+    """
+    for share in shared_range(len(found)):
+        count, reached = 0, np.empty(3 * LEAF_SIZE + 1, np.int32)
+        for k in range(share, len(leaves), len(found)):
+            first, second, row = leaves[k, 0], leaves[k, 1], leaves[k, 2]
+            shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
+            for i in range(edges.ranges[first, 0], edges.ranges[first, 1]):
+                box = box_of(edges.boxes, i, shift)
+                if not overlap(box, boxes, second):
+                    continue
+                start = i + 1 if first == second else edges.ranges[second, 0]
+                number = _reached(box, edges.boxes, start, edges.ranges[second, 1], reached)
+                a, b = edges.corners[i, 0], edges.corners[i, 1]
+                for n in range(number):
+                    j = reached[n]
+                    c, d = edges.corners[j, 0], edges.corners[j, 1]
+                    # Asked here, where no call is needed: most have a common vertex.
+                    if a in (c, d) or b in (c, d):
+                        continue
+                    if _are_near(ways, a, b, c, d, True):
+                        if count < found.shape[1]:
+                            e, f = edges.indices[i], edges.indices[j]
+                            found[share, count, 0] = min(e, f)
+                            found[share, count, 1] = max(e, f)
+                        count += 1
+        counts[share] = count
+
+
+@compiled()
+def _reached(box: Any, boxes: Any, start: int, end: int, out: Any) -> int:
+    """Those of some boxes that share a point with one; how many there are."""
+    count = 0
+    for j in range(start, end):
+        # Always written, so that nothing has to be guessed.
+        out[count] = j
+        count += overlap(box, boxes, j)
+    return count
+
+
+@compiled(parallel=True)
+def near_faces(
+    leaves: Any,
+    shifts: Any,
+    boxes: Any,
+    faces: Any,
+    vertices: Any,
+    ways: Any,
+    found: Any,
+    counts: Any,
+) -> None:
+    """The same of a face and a vertex that is none of its corners."""
+    for share in shared_range(len(found)):
+        count, own, room = 0, found[share], np.empty(LEAF_SIZE + 1, np.int32)
+        for k in range(share, len(leaves), len(found)):
+            first, second, row = leaves[k, 0], leaves[k, 1], leaves[k, 2]
+            shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
+            count = _add_faces(first, second, shift, boxes, faces, vertices, ways, room, own, count)
+            if first != second:
+                back = (-shift[0], -shift[1], -shift[2])
+                count = _add_faces(
+                    second, first, back, boxes, faces, vertices, ways, room, own, count
+                )
+        counts[share] = count
+
+
+@compiled()
+def _add_faces(
+    first: int,
+    second: int,
+    shift: Any,
+    boxes: Any,
+    faces: Any,
+    vertices: Any,
+    ways: Any,
+    room: Any,
+    found: Any,
+    count: int,
+) -> int:
+    """Those with the vertex in the first leaf; how many there are with them. ``room`` is for as
+    many faces as a leaf has, and one more."""
+    for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
+        box = box_of(vertices.boxes, i, shift)
+        if not overlap(box, boxes, second):
+            continue
+        a = vertices.indices[i]
+        start, end = faces.ranges[second, 0], faces.ranges[second, 1]
+        for n in range(_reached(box, faces.boxes, start, end, room)):
+            j = room[n]
+            b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
+            if a not in (b, c, d) and _are_near(ways, a, b, c, d, False):
+                if count < len(found):
+                    found[count, 0], found[count, 1] = faces.indices[j], a
+                count += 1
+    return count
+
+
+@compiled()
+def _are_near(ways: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> bool:
+    """Whether two edges, or a vertex and a face, come within the sum of their radii."""
+    radii = ways.radii
+    if are_edges:
+        reach = max(radii[a], radii[b]) + max(radii[c], radii[d])
+    else:
+        reach = radii[a] + max(radii[b], radii[c], radii[d])
+    start, end = four_points(ways.before, a, b, c, d), four_points(ways.after, a, b, c, d)
+    if _are_beside(start, end, are_edges, reach):
+        return False
+    return least_on_way(start, end, are_edges) <= reach
+
+
+@compiled()
+def _are_beside(start: Any, end: Any, are_edges: bool, reach: float) -> bool:
+    """Whether two parts stay farther apart than ``reach`` along the line between their middles:
+    most pairs do, and ``least_on_way`` takes several times as long to say so."""
+    line = minus(_second_middle(start, are_edges), _first_middle(start, are_edges))
+    gap = min(_gap_along(line, start, are_edges), _gap_along(line, end, are_edges))
+    return gap > 0.0 and gap * gap > BESIDE * reach * reach * dot(line, line)
+
+
+@compiled()
+def _first_middle(x: Any, are_edges: bool) -> Any:
+    return scaled(0.5, advanced(x[0], 1.0, x[1])) if are_edges else x[0]
+
+
+@compiled()
+def _second_middle(x: Any, are_edges: bool) -> Any:
+    if are_edges:
+        return scaled(0.5, advanced(x[2], 1.0, x[3]))
+    return scaled(1.0 / 3.0, advanced(advanced(x[1], 1.0, x[2]), 1.0, x[3]))
+
+
+@compiled()
+def _gap_along(line: Any, x: Any, are_edges: bool) -> float:
+    """From the first part to the second, times the length of the line."""
+    lowest = min(dot(line, minus(x[2], x[0])), dot(line, minus(x[3], x[0])))
+    if are_edges:
+        return lowest - max(0.0, dot(line, minus(x[1], x[0])))
+    return min(lowest, dot(line, minus(x[1], x[0])))

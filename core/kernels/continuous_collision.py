@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Continuous collision detection: how far a pair may go for certain.
+
+Additive (Li, Kaufman and Jiang, "Codimensional incremental potential contact", ACM Transactions on
+Graphics 40(4), 2021): from a lower bound of the distance follows a time in which nothing can meet;
+what is left of the way is looked at from there. That time is the distance over the largest relative
+speed, or that along a normal, if longer: the parts are convex and their corners go
+straight, so that how far they are apart along a fixed normal is the least of linear functions of
+time. What slides along or leaves is seen to be free at once, however near it is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .compiled import compiled
+from .separation import separation
+from .vectors import advanced, dot, minus
+
+# What is left of the distance at the start, whatever meets.
+KEPT_SHARE = 0.1
+# What is closer than the floor comes no closer but for this share.
+BELOW_FLOOR_SHARE = 0.01
+# The time of a meeting is known when no more than this share of the way there is left.
+TOLERANCE = 0.02
+# Then it answers with what it is sure of so far.
+MAX_ITERATIONS = 64
+# Of the largest coordinate from the pair's own origin, in distances along a normal.
+ROUNDING = 16.0 * np.finfo(np.float64).eps
+
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+@compiled()
+def pair_step_size(before: Any, after: Any, are_edges: bool, floor: float, enough: float) -> float:
+    """The share of a straight way that a pair can go, at most 1.
+
+    Its distance stays above ``KEPT_SHARE`` of that at the start and above ``floor`` (m), or if it
+    begins below, all but ``BELOW_FLOOR_SHARE`` of that at the start.
+
+    Args:
+        before, after: four points each, x, y and z, in metres.
+        enough: at a longer way it stops looking: any answer above tells as much.
+    """
+    b, c, d, vb, vc, vd, speed, rounding = _relative(before, after, are_edges)
+    if speed == 0.0:
+        return 1.0
+    time = least = near_enough = 0.0
+    for iteration in range(MAX_ITERATIONS):
+        at_b, at_c, at_d = advanced(b, time, vb), advanced(c, time, vc), advanced(d, time, vd)
+        normal, distance = separation(ORIGIN, at_b, at_c, at_d, are_edges)
+        distance -= rounding
+        if iteration == 0:
+            least = least_distance(distance, floor)
+            near_enough = TOLERANCE * (distance - least)
+        elif distance - least <= near_enough:
+            break
+        ahead = 0.0
+        if normal[0] != 0.0 or normal[1] != 0.0 or normal[2] != 0.0:
+            heights = (0.0, dot(normal, at_b), dot(normal, at_c), dot(normal, at_d))
+            rates = (0.0, dot(normal, vb), dot(normal, vc), dot(normal, vd))
+            ahead = _time_along(heights, rates, are_edges, least + rounding)
+        time += max((distance - least) / speed, ahead, 0.0)
+        if time >= enough:
+            break
+    return min(time, 1.0)
+
+
+@compiled()
+def least_on_way(before: Any, after: Any, are_edges: bool) -> float:
+    """A lower bound, in metres, of the distance of a pair anywhere on a straight way."""
+    b, c, d, vb, vc, vd, speed, rounding = _relative(before, after, are_edges)
+    normal, distance = separation(ORIGIN, b, c, d, are_edges)
+    heights = (0.0, dot(normal, b), dot(normal, c), dot(normal, d))
+    rates = (0.0, dot(normal, vb), dot(normal, vc), dot(normal, vd))
+    along, firsts = math.inf, 2 if are_edges else 1
+    for i in range(firsts):
+        for j in range(firsts, 4):
+            along = min(along, heights[i] - heights[j] + min(rates[i] - rates[j], 0.0))
+    return max(along, distance - speed) - rounding
+
+
+@compiled()
+def _relative(before: Any, after: Any, are_edges: bool) -> Any:
+    """The three points after the first from that, how they move against it, the largest speed
+    between parts, and by how much rounding may make a distance too large."""
+    origin = before[0]
+    b, c, d = minus(before[1], origin), minus(before[2], origin), minus(before[3], origin)
+    va, vb = minus(after[0], before[0]), minus(after[1], before[1])
+    vc, vd = minus(after[2], before[2]), minus(after[3], before[3])
+    size = max(_largest(va), _largest(vb), _largest(vc), _largest(vd))
+    size = max(size, _largest(b), _largest(c), _largest(d))
+    # What all of a pair does together brings nothing closer.
+    vb, vc, vd = minus(vb, va), minus(vc, va), minus(vd, va)
+    if are_edges:
+        square = max(_square(minus(vb, vc)), _square(minus(vb, vd)), _square(vc), _square(vd))
+    else:
+        square = max(_square(vb), _square(vc), _square(vd))
+    return b, c, d, vb, vc, vd, math.sqrt(square), ROUNDING * size
+
+
+@compiled()
+def least_distance(distance: float, floor: float) -> float:
+    """What has to be left of a distance, in metres."""
+    if distance > floor:
+        return max(KEPT_SHARE * distance, floor)
+    return distance - BELOW_FLOOR_SHARE * max(distance, 0.0)
+
+
+@compiled()
+def _time_along(heights: Any, rates: Any, are_edges: bool, least: float) -> float:
+    """How long the first part stays above the second by ``least`` along a normal, by the heights of
+    the four points and how fast they grow."""
+    time = math.inf
+    firsts = 2 if are_edges else 1
+    for i in range(firsts):
+        for j in range(firsts, 4):
+            rate = rates[i] - rates[j]
+            if rate < 0.0:
+                time = min(time, (heights[i] - heights[j] - least) / -rate)
+    return time
+
+
+@compiled()
+def _square(a: Any) -> float:
+    return dot(a, a)
+
+
+@compiled()
+def _largest(a: Any) -> float:
+    return max(abs(a[0]), abs(a[1]), abs(a[2]))

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The materials' laws for the compiled loops over tets, chosen by number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..materials import (
+    AsRigidAsPossible,
+    CorotatedLinear,
+    Material,
+    NeoHookean,
+    StableNeoHookean,
+    StretchMaterial,
+    StVenantKirchhoff,
+)
+from .compiled import compiled, is_compiled
+
+#: The laws that the compiled loops know, by the number they are given.
+LAWS: list[type[Material]] = [
+    StableNeoHookean,
+    NeoHookean,
+    CorotatedLinear,
+    AsRigidAsPossible,
+    StVenantKirchhoff,
+]
+#: From here on they are written in the principal stretches.
+FIRST_STRETCH_LAW = LAWS.index(CorotatedLinear)
+_STABLE_NEO_HOOKEAN = LAWS.index(StableNeoHookean)
+_ST_VENANT_KIRCHHOFF = LAWS.index(StVenantKirchhoff)
+
+
+def has_compiled_law(material: Material, like: Tensor) -> bool:
+    """Whether compiled loops can take the tets of this material on the device of ``like``."""
+    return is_compiled() and not like.is_cuda and type(material) in LAWS
+
+
+class Constants:
+    """What the compiled loops read of each tet.
+
+    Args:
+        material: with parameters that are numbers or (M,) tensors.
+        volumes: (M,) in m³, on the CPU.
+    """
+
+    def __init__(self, material: Material, volumes: Tensor) -> None:
+        self.law = LAWS.index(type(material))
+        precision = volumes.numpy().dtype.type
+        self.low, self.high = (precision(limit) for limit in material.volume_limits())
+        self.guard = float(material.guard) if isinstance(material, StretchMaterial) else 0.0
+        #: (2, M) Lamé's μ and λ in pascal.
+        self.moduli: NDArray[Any] = np.stack(
+            [
+                torch.as_tensor(modulus, dtype=volumes.dtype).expand(len(volumes)).numpy()
+                for modulus in (material.mu, material.lam)
+            ]
+        )
+
+
+@compiled()
+def _log(value: Any) -> Any:
+    return math.log(value)
+
+
+_stable_law = compiled()(StableNeoHookean.law)
+_stable_curvature = compiled()(StableNeoHookean.curvature)
+_stable_density = compiled()(StableNeoHookean.density)
+_neo_law = compiled()(NeoHookean.law)
+_neo_curvature = compiled()(NeoHookean.curvature)
+_neo_density = compiled()(NeoHookean.density)
+_corotated_law = compiled()(CorotatedLinear.law)
+_corotated_curvature = compiled()(CorotatedLinear.curvature)
+_corotated_density = compiled()(CorotatedLinear.density)
+_green_law = compiled()(StVenantKirchhoff.law)
+_green_curvature = compiled()(StVenantKirchhoff.curvature)
+_green_density = compiled()(StVenantKirchhoff.density)
+
+
+@compiled()
+def law_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
+    """See ``InvariantMaterial.law``."""
+    if law == _STABLE_NEO_HOOKEAN:
+        return _stable_law(i_c, j, mu, lam)
+    return _neo_law(i_c, j, mu, lam)
+
+
+@compiled()
+def curvature_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
+    """See ``InvariantMaterial.curvature``."""
+    if law == _STABLE_NEO_HOOKEAN:
+        return _stable_curvature(i_c, j, mu, lam)
+    return _neo_curvature(i_c, j, mu, lam)
+
+
+@compiled()
+def density_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
+    """See ``InvariantMaterial.density``."""
+    if law == _STABLE_NEO_HOOKEAN:
+        return _stable_density(i_c, j, mu, lam, _log)
+    return _neo_density(i_c, j, mu, lam, _log)
+
+
+@compiled()
+def stretch_law_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+    """See ``StretchMaterial.law``."""
+    if law == _ST_VENANT_KIRCHHOFF:
+        return _green_law(a, b, c, mu, lam, guard)
+    return _corotated_law(a, b, c, mu, lam, guard)
+
+
+@compiled()
+def stretch_curvature_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+    """See ``StretchMaterial.curvature``."""
+    if law == _ST_VENANT_KIRCHHOFF:
+        return _green_curvature(a, b, c, mu, lam, guard)
+    return _corotated_curvature(a, b, c, mu, lam, guard)
+
+
+@compiled()
+def stretch_density_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+    """See ``StretchMaterial.density``."""
+    if law == _ST_VENANT_KIRCHHOFF:
+        return _green_density(a, b, c, mu, lam, guard)
+    return _corotated_density(a, b, c, mu, lam, guard)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Embedded points put back onto a sphere or a bouncy ground, as compiled loops."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .compiled import compiled
+from .obstacle_contact import stopped_share
+from .obstacle_points import SWEEPS, at_point, compliance_at
+from .obstacle_projection import nearest
+
+# Points are put on a surface to this share of how deep the deepest was.
+ROUNDING = 1e-9
+
+
+@compiled()
+def meet_surface_points(
+    positions: Any,
+    velocities: Any,
+    points: Any,
+    surface: Any,
+    response: Any,
+    friction: Any,
+    step: float,
+) -> None:
+    """Changes (3, N) positions and velocities.
+
+    Args:
+        points: their corners and shares of these, and the vertices' inverse masses.
+        surface: its ``numbers``.
+        response: restitution, and the share of the speed that the penalty adds.
+        friction: (S,) static and (S,) kinetic coefficients.
+    """
+    corners, shares, inverse_mass = points
+    kind, x, y, z, radius = surface
+    restitution, share = response
+    static, kinetic = friction
+    first = 0.0
+    for sweep in range(SWEEPS):
+        deepest = 0.0
+        for p in range(len(corners)):
+            own = compliance_at(corners, shares, inverse_mass, p)
+            offset = (
+                at_point(positions[0], corners, shares, p) - x,
+                at_point(positions[1], corners, shares, p) - y,
+                at_point(positions[2], corners, shares, p) - z,
+            )
+            distance, normal = nearest(kind, radius, offset)
+            if distance < 0.0 and own > 0.0:
+                deepest = min(deepest, distance)
+                put_back(
+                    positions,
+                    velocities,
+                    points,
+                    p,
+                    own,
+                    (distance, normal),
+                    (restitution, share if sweep == 0 else 0.0),
+                    (static[p], kinetic[p]),
+                    step,
+                )
+        first = min(first, deepest)
+        if deepest >= ROUNDING * first:
+            break
+
+
+@compiled()
+def put_back(
+    positions: Any,
+    velocities: Any,
+    points: Any,
+    p: Any,
+    own: Any,
+    gap: Any,
+    response: Any,
+    friction: Any,
+    step: float,
+) -> None:
+    """Moves point p, of inverse mass ``own``, to the surface, and lets it bounce.
+
+    Args:
+        gap: its distance, which is negative, and the normal.
+        response, friction: as above, of this point.
+    """
+    corners, shares, inverse_mass = points
+    (distance, normal), (restitution, share), (static, kinetic) = gap, response, friction
+    depth, step_over_mass = distance / own, step / own
+    u = at_point(velocities[0], corners, shares, p)
+    v = at_point(velocities[1], corners, shares, p)
+    w = at_point(velocities[2], corners, shares, p)
+    before = u * normal[0] + v * normal[1] + w * normal[2]
+    pushed = before + share * math.sqrt(u * u + v * v + w * w)
+    # A point that already leaves is not slowed down.
+    change = max(pushed, -restitution * pushed) - before
+    along = (u - before * normal[0], v - before * normal[1], w - before * normal[2])
+    slip = math.sqrt(along[0] ** 2 + along[1] ** 2 + along[2] ** 2)
+    lost = stopped_share(slip, change, static, kinetic)
+    for k in range(4):
+        vertex = corners[p, k]
+        part = shares[p, k] * inverse_mass[vertex]
+        for axis in range(3):
+            stopped = lost * along[axis]
+            velocities[axis, vertex] += part / own * (change * normal[axis] - stopped)
+            positions[axis, vertex] -= part * (depth * normal[axis] + step_over_mass * stopped)

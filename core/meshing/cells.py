@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The cells of a lattice that hold something of what a surface encloses.
+
+Inside is where the generalized winding number exceeds one half, so the surface may be open,
+intersect itself, consist of several shells or be inside out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.point_grid import PointGrid
+from ..geometry.winding_number import winding_number
+from ..kernels.fragments import INSIDE, label_cells
+from ..kernels.triangles import clip_all, measure_windings
+from .bcc_lattice import BccLattice
+from .tets_around import barycentric_maps
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+# Of a cell's bounding box, from its centre.
+_REACH = 0.5
+# A winding number farther from a whole one is that of an open surface: it changes between
+# triangles, too, and is asked for at every point.
+_WHOLE = 0.3
+# Beside a sheet, that near to one half on both sides.
+_SHEET = 0.08
+_BESIDE = 1e-3
+_ON_FACE = (0.62, 0.27, 0.11)
+SAMPLES_PER_FACE = 6
+SAMPLES_INSIDE = 24
+CELL_VOLUME = 1.0 / 12.0
+#: Corners of the face across from each corner.
+FACE_CORNERS = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells that are cut first, then those that are full.
+
+    Attributes:
+        nodes: (N, 3) of the lattice.
+        tets: (C, 4) nodes of each cell.
+        cut: how many are cut.
+        first: (cut + 1,) where the triangles of each begin among the rows.
+        triangle: (K,) of each row, among all.
+        triangles: (K, 3, 3).
+        centres: (K, 3) a point of each in its cell.
+        samples: (cut, S, 3) on the faces and inside.
+        labels: (K,) fragment of its cell that each triangle belongs to.
+        is_sheet: (K,) whether a triangle is inside on neither side.
+        sample_labels: (cut, S), -1 outside.
+        counts: (C,) fragments of each cell.
+    """
+
+    nodes: FloatArray
+    tets: IndexArray
+    cut: int
+    first: IndexArray
+    triangle: IndexArray
+    triangles: FloatArray
+    centres: FloatArray
+    samples: FloatArray
+    is_sheet: NDArray[np.bool_]
+    labels: IndexArray
+    sample_labels: IndexArray
+    counts: IndexArray
+
+    @property
+    def row_cell(self) -> IndexArray:
+        """(K,)."""
+        return np.repeat(np.arange(self.cut), np.diff(self.first))
+
+
+def find_cells(lattice: BccLattice, triangles: FloatArray, corners: IndexArray) -> Cells:
+    """Cells with something in them, and the fragments of material in each.
+
+    Args:
+        lattice: whose lengths all are in units of.
+        triangles: (T, 3, 3), none much longer than a cell.
+        corners: (T, 3) numbers of their corners, equal where they share one.
+    """
+    nodes = lattice.nodes()
+    at_nodes = _winding(nodes, triangles)
+    inside = np.abs(at_nodes) > INSIDE
+    near = _near(nodes, triangles)
+    tets = lattice.tets(inside | near)
+    cells = np.flatnonzero(near[tets].all(axis=1))
+    cell, triangle, centres = _pairs(nodes, tets[cells], triangles)
+    cell = cells[cell]
+    solid = inside[tets].sum(axis=1)
+    is_cut = (solid > 0) & (solid < 4)
+    is_cut[cell] = True
+    number = np.cumsum(is_cut) - 1
+    cut, full = tets[is_cut], tets[~is_cut & (solid == 4)]
+    first = np.searchsorted(number[cell], np.arange(len(cut) + 1))
+    samples = _samples(nodes, cut)
+    windings, in_front = _windings(
+        nodes[cut[:, 0]], at_nodes[cut[:, 0]], first, triangles, triangle, centres, samples
+    )
+    labels, sample_labels = np.empty(len(triangle), np.intp), np.empty(samples.shape[:2], np.intp)
+    counts = np.ones(len(cut) + len(full), dtype=np.intp)
+    label_cells(
+        *(first, triangles[triangle], corners[triangle], centres, in_front),
+        *(barycentric_maps(nodes, cut), samples, windings, labels, sample_labels, counts),
+    )
+    both = np.concatenate([cut, full])
+    is_sheet = np.maximum(np.abs(in_front), np.abs(in_front + 1.0)) <= INSIDE
+    return Cells(
+        nodes,
+        both,
+        len(cut),
+        first,
+        triangle,
+        triangles[triangle],
+        centres,
+        samples,
+        is_sheet,
+        labels,
+        sample_labels,
+        counts,
+    )
+
+
+def points_in_tets(first: int, count: int, each: int) -> FloatArray:
+    """(count, each, 4) barycentric coordinates that fill tets evenly, others in each tet.
+
+    A low-discrepancy sequence (Roberts, "The unreasonable effectiveness of quasirandom sequences",
+    2018), folded from the cube into the tet (Rocchini and Cignoni, "Generating random points in a
+    tetrahedron", 2000).
+    """
+    steps = 1.2207440846057596 ** -np.arange(1.0, 4.0)
+    index = np.arange(first * each, (first + count) * each)[:, None]
+    s, t, u = ((0.5 + index * steps) % 1.0).T
+    fold = s + t > 1.0
+    s, t = np.where(fold, 1.0 - s, s), np.where(fold, 1.0 - t, t)
+    high, over = t + u > 1.0, s + t + u > 1.0
+    s, t, u = (
+        np.where(~high & over, 1.0 - t - u, s),
+        np.where(high, 1.0 - u, t),
+        np.where(high, 1.0 - s - t, np.where(over, s + t + u - 1.0, u)),
+    )
+    return np.stack([1.0 - s - t - u, s, t, u], axis=1).reshape(count, each, 4)
+
+
+def _winding(points: FloatArray, triangles: FloatArray) -> FloatArray:
+    corners = triangles.reshape(-1, 3)
+    return winding_number(points, corners, np.arange(len(corners)).reshape(-1, 3))
+
+
+def _near(nodes: FloatArray, triangles: FloatArray) -> NDArray[np.bool_]:
+    """Whether a node may belong to a cell that a triangle runs through."""
+    near = np.zeros(len(nodes), dtype=bool)
+    low, high = triangles.min(axis=1) - 1.0, triangles.max(axis=1) + 1.0
+    for _, node in PointGrid(nodes, 1.0).pairs(low, high):
+        near[node] = True
+    return near
+
+
+def _pairs(
+    nodes: FloatArray, tets: IndexArray, triangles: FloatArray
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """(K,) cells and (K,) triangles that run through them, by cell, and (K, 3) where."""
+    middle, maps = nodes[tets].mean(axis=1), barycentric_maps(nodes, tets)
+    low, high = triangles.min(axis=1) - _REACH, triangles.max(axis=1) + _REACH
+    found = []
+    for triangle, cell in PointGrid(middle, 1.0).pairs(low, high):
+        areas, centres = np.zeros(len(cell)), np.zeros((len(cell), 3))
+        clip_all(triangles[triangle], maps[cell], areas, centres)
+        kept = areas > 0.0
+        found.append((cell[kept], triangle[kept], centres[kept]))
+    cell, triangle, centres = (np.concatenate(part) for part in zip(*found, strict=True))
+    order = np.lexsort((triangle, cell))
+    return cell[order], triangle[order], centres[order]
+
+
+def _samples(nodes: FloatArray, tets: IndexArray) -> FloatArray:
+    """(C, S, 3) points on the faces, the same in both cells of a face, then inside."""
+    orders = [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [2, 1, 0], [1, 0, 2]]
+    weights = np.array(_ON_FACE)[orders]
+    faces = np.sort(tets[:, FACE_CORNERS], axis=2)
+    on_faces = np.einsum("sk,cfki->cfsi", weights, nodes[faces]).reshape(len(tets), -1, 3)
+    inside = points_in_tets(0, len(tets), SAMPLES_INSIDE) @ nodes[tets]
+    return np.concatenate([on_faces, inside], axis=1)
+
+
+def _windings(
+    bases: FloatArray,
+    at_bases: FloatArray,
+    first: IndexArray,
+    triangles: FloatArray,
+    triangle: IndexArray,
+    centres: FloatArray,
+    samples: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """(C, S) winding numbers of the samples and (K,) just in front of each triangle, from those at
+    one point (C, 3) of each cell."""
+    own = triangles[triangle]
+    windings, in_front = np.empty(samples.shape[:2]), np.empty(len(triangle))
+    whole = np.round(at_bases)
+    measure_windings(first, own, centres, bases, whole, samples, windings, in_front)
+    is_open = np.abs(at_bases - whole) > _WHOLE
+    if is_open.any():
+        rows = np.repeat(is_open, np.diff(first))
+        normals = np.cross(own[rows, 1] - own[rows, 0], own[rows, 2] - own[rows, 0])
+        normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+        asked = samples[is_open].reshape(-1, 3)
+        numbers = _winding(np.concatenate([asked, centres[rows] + _BESIDE * normals]), triangles)
+        windings[is_open] = numbers[: len(asked)].reshape(-1, samples.shape[1])
+        beside = numbers[len(asked) :]
+        in_front[rows] = np.where(np.abs(beside + 0.5) < _SHEET, -0.5, beside)
+    return windings, in_front

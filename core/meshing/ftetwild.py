@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""fTetWild: tets that follow any surface to within an envelope.
+
+Hu, Schneider, Wang, Zorin and Panozzo, "Fast tetrahedral meshing in the wild", ACM Transactions
+on Graphics 39(4), 2020. Needs the package pytetwild.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SceneError
+from ..geometry.strays import without_strays
+from ..geometry.tet_mesh import TetMesh
+from .scratch_folder import scratch_folder
+from .tet_budget import REGULAR_TETS_PER_CUBE, check_budget
+
+# The envelope sets the time much more than the edge length does. As a fraction of the edge
+# length, then bounded as a fraction of the bounding box's diagonal.
+_ENVELOPE = 0.2
+_ENVELOPE_BOUNDS = (2e-3, 2e-2)
+_MAX_TETS = 500_000
+
+
+@scratch_folder()
+def mesh_ftetwild(
+    vertices: NDArray[np.float64], triangles: NDArray[np.intp], edge_length: float
+) -> TetMesh:
+    """Tets of about `edge_length` (m) in triangles (T, 3) over vertices (V, 3) (m).
+
+    The envelope is a fifth of the edge length, between 2e-3 and 2e-2 of the bounding box's
+    diagonal.
+
+    Raises:
+        SceneError: pytetwild is not installed, found no tets, or would make too many.
+    """
+    pytetwild = _import()
+    check_budget(vertices, edge_length, REGULAR_TETS_PER_CUBE, _MAX_TETS)
+    centre = vertices.mean(axis=0)
+    diagonal = float(np.linalg.norm(np.ptp(vertices, axis=0)))
+    envelope = float(np.clip(_ENVELOPE * edge_length / diagonal, *_ENVELOPE_BOUNDS))
+    try:
+        # In units of the diagonal: the package is tuned for meshes of about that size.
+        points, tets = pytetwild.tetrahedralize(
+            np.ascontiguousarray((vertices - centre) / diagonal),
+            np.ascontiguousarray(triangles, dtype=np.int32),
+            edge_length_abs=edge_length / diagonal,
+            epsilon=envelope,
+        )
+    except RuntimeError as error:
+        raise SceneError(
+            f"fTetWild could not fill the mesh ({error}); use the lattice method."
+        ) from error
+    if len(tets) == 0:
+        raise SceneError("fTetWild found no inside to fill; use the lattice method.")
+    points, tets = without_strays(points, tets)
+    return TetMesh(points * diagonal + centre, tets)
+
+
+def _import() -> ModuleType:
+    try:
+        import pytetwild
+    except ImportError as error:
+        raise SceneError(
+            "The fTetWild method needs the package pytetwild 0.2.3, which is not installed; "
+            "install it where the solver runs or use the lattice method."
+        ) from error
+    module: ModuleType = pytetwild
+    return module

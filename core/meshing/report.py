@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How good a tetrahedral mesh is, and how well it keeps the volume of its surface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..geometry.tet_mesh import TetMesh
+from .orientation import orient_consistently
+from .surface import is_closed, signed_volume
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MeshReport:
+    """Figures of a tet mesh; `str` of it is one line in plain words.
+
+    Attributes:
+        tets: how many.
+        vertices: how many.
+        minimum_quality: the worst tet's mean ratio, 1 for a regular tet, 0 for a flat one.
+        minimum_dihedral: the smallest angle between two faces of a tet, in degrees.
+        shortest_altitude: of any tet, in metres; the explicit time step is proportional to it.
+        volume: of the material in all tets, in cubic metres.
+        surface_volume: inside the surface the tets were made from, in cubic metres; None where
+            the surface is open.
+    """
+
+    tets: int
+    vertices: int
+    minimum_quality: float
+    minimum_dihedral: float
+    shortest_altitude: float
+    volume: float
+    surface_volume: float | None
+
+    def __str__(self) -> str:
+        return (
+            f"{self.tets} tets, {self.vertices} vertices; {self._compare()}; worst tet: quality "
+            f"{self.minimum_quality:.2f}, angle {self.minimum_dihedral:.0f}°, altitude "
+            f"{self.shortest_altitude:.3g} m"
+        )
+
+    def _compare(self) -> str:
+        text = f"volume {self.volume:.3g} m³"
+        if not self.surface_volume:
+            return f"{text} in an open surface"
+        percent = round(100.0 * (self.volume / self.surface_volume - 1.0))
+        if percent == 0:
+            return f"{text}, as the surface"
+        return f"{text}, {abs(percent)} % {'more' if percent > 0 else 'less'} than the surface"
+
+
+def report(mesh: TetMesh, vertices: ArrayLike, triangles: ArrayLike) -> MeshReport:
+    """Figures of `mesh`, made from triangles (T, 3) over vertices (V, 3) in metres."""
+    return MeshReport(
+        tets=len(mesh.tets),
+        vertices=len(mesh.vertices),
+        minimum_quality=float(mean_ratios(mesh).min()),
+        minimum_dihedral=float(dihedral_angles(mesh).min()),
+        shortest_altitude=float(altitudes(mesh).min()),
+        volume=float(mesh.material_volumes.sum()),
+        surface_volume=_surface_volume(
+            np.asarray(vertices, dtype=np.float64), np.asarray(triangles, dtype=np.intp)
+        ),
+    )
+
+
+def altitudes(mesh: TetMesh) -> FloatArray:
+    """(M, 4) distances in metres from each corner to the face opposite."""
+    lengths: FloatArray = 1.0 / np.linalg.norm(mesh.shape_gradients, axis=2)
+    return lengths
+
+
+def dihedral_angles(mesh: TetMesh) -> FloatArray:
+    """(M, 6) angles between the faces of each tet, in degrees."""
+    normals = mesh.shape_gradients * altitudes(mesh)[:, :, None]
+    cosines = [-(normals[:, a] * normals[:, b]).sum(axis=1) for a, b in combinations(range(4), 2)]
+    angles: FloatArray = np.degrees(np.arccos(np.clip(np.stack(cosines, axis=1), -1.0, 1.0)))
+    return angles
+
+
+def mean_ratios(mesh: TetMesh) -> FloatArray:
+    """(M,) 12 (3 V)^(2/3) over the sum of the six squared edge lengths.
+
+    Liu and Joe, "On the shape of tetrahedra from bisection", Mathematics of Computation 63, 1994.
+    """
+    corners = mesh.vertices[mesh.tets]
+    squared = sum(
+        ((corners[:, a] - corners[:, b]) ** 2).sum(axis=1) for a, b in combinations(range(4), 2)
+    )
+    ratios: FloatArray = 12.0 * (3.0 * mesh.rest_volumes) ** (2 / 3) / squared
+    return ratios
+
+
+def _surface_volume(vertices: FloatArray, triangles: NDArray[np.intp]) -> float | None:
+    oriented = orient_consistently(triangles)
+    return abs(signed_volume(vertices, oriented)) if is_closed(oriented) else None

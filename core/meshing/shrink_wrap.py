@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Draws the boundary of tets that enclose a surface in, close to it.
+
+Each vertex of the boundary is drawn to the point of the surface nearest to it, of those that run
+through its own tets; where a point of the surface is left outside, it gives way again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.closest_point import closest_in_triangle
+from ..geometry.tet_mesh import FACES
+from .smoothing import smooth
+from .tets_around import TetsAround, barycentric_maps
+from .virtual_nodes import VirtualMesh
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+# All in units of the cubic edge of a cell.
+_DISTANCE = 0.0  # of the boundary from the surface
+_SHEET_HALF_THICKNESS = 0.5
+_TOLERATED = 0.04  # of what may lie outside
+# Of how far a point lies outside, how far the vertices around are to move: they are also held.
+_GIVEN_WAY = 1.5
+# Newton steps in each round.
+_ITERATIONS = (12, 6, 4, 4, 4)
+_PAIRS_PER_CHUNK = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """Where vertices of the boundary are drawn to.
+
+    Attributes:
+        vertex: (B,) indices of them.
+        points: (B, 3) the nearest of the surface.
+        normals: (B, 3) directions from there to the vertex.
+        row: (B,) of the triangle that the point lies on.
+    """
+
+    vertex: IndexArray
+    points: FloatArray
+    normals: FloatArray
+    row: IndexArray
+
+
+def shrink_wrap(
+    mesh: VirtualMesh,
+    row_tet: IndexArray,
+    triangles: FloatArray,
+    is_sheet: NDArray[np.bool_],
+    points: FloatArray,
+    owner: IndexArray,
+) -> FloatArray:
+    """Better positions (N, 3) for the vertices of a mesh.
+
+    Args:
+        mesh: that encloses the surface.
+        row_tet, triangles: (K,) tets and (K, 3, 3) the triangles that run through them.
+        is_sheet: (K,) whether a triangle has no inside.
+        points: (P, 3) of the surface, to be kept inside.
+        owner: (P,) tets that they lie in.
+    """
+    anchors = _anchors(mesh, row_tet, triangles)
+    distance = np.where(is_sheet[anchors.row], _SHEET_HALF_THICKNESS, _DISTANCE)
+    quadrics = np.zeros((len(mesh.vertices), 3, 3))
+    quadrics[anchors.vertex] = anchors.normals[:, :, None] * anchors.normals[:, None, :]
+    around = TetsAround(mesh.tets, len(mesh.vertices))
+    place = np.full(len(mesh.vertices), -1)
+    place[anchors.vertex] = np.arange(len(anchors.vertex))
+    positions = mesh.vertices
+    for iterations in _ITERATIONS:
+        targets = positions.copy()
+        targets[anchors.vertex] = anchors.points + distance[:, None] * anchors.normals
+        positions = smooth(positions, mesh.tets, targets, quadrics, iterations)
+        if not _give_way(positions, mesh.tets, around, points, owner, place, distance):
+            break
+    return positions
+
+
+def _anchors(mesh: VirtualMesh, row_tet: IndexArray, triangles: FloatArray) -> Anchors:
+    on_boundary = np.zeros(len(mesh.vertices), dtype=bool)
+    on_boundary[boundary(mesh.tets)] = True
+    row = np.repeat(np.arange(len(row_tet)), 4)
+    vertex = mesh.tets[row_tet].ravel()
+    wanted = on_boundary[vertex]
+    row, vertex = row[wanted], vertex[wanted]
+    nearest, squared = np.empty((len(row), 3)), np.empty(len(row))
+    for start in range(0, len(row), _PAIRS_PER_CHUNK):
+        part = slice(start, start + _PAIRS_PER_CHUNK)
+        corners = triangles[row[part]]
+        weights, squared[part] = closest_in_triangle(mesh.vertices[vertex[part]], corners)
+        nearest[part] = np.einsum("ka,kai->ki", weights, corners)
+    order = np.lexsort((row, squared, vertex))
+    first = order[np.flatnonzero(np.diff(vertex[order], prepend=-1))]
+    vertex, row, nearest = vertex[first], row[first], nearest[first]
+    offset = mesh.vertices[vertex] - nearest
+    length = np.linalg.norm(offset, axis=1, keepdims=True)
+    return Anchors(vertex, nearest, offset / np.maximum(length, 1e-12), row)
+
+
+def boundary(tets: IndexArray) -> IndexArray:
+    """(S, 3) faces that belong to one tet only."""
+    faces = tets[:, FACES].reshape(-1, 3)
+    sorted_faces = np.sort(faces, axis=1)
+    order = np.lexsort(sorted_faces.T)
+    new = (np.diff(sorted_faces[order], axis=0) != 0).any(axis=1)
+    alone = np.concatenate([[True], new]) & np.concatenate([new, [True]])
+    return faces[order[alone]]
+
+
+def _give_way(
+    positions: FloatArray,
+    tets: IndexArray,
+    around: TetsAround,
+    points: FloatArray,
+    owner: IndexArray,
+    place: IndexArray,
+    distance: FloatArray,
+) -> bool:
+    """Moves the targets of vertices outwards where points lie outside; whether any does."""
+    found, least = around.locate(positions, tets, points, owner)
+    maps = barycentric_maps(positions, tets)[found]
+    coordinates = np.einsum("pai,pi->pa", maps[:, :, :3], points) + maps[:, :, 3]
+    worst = coordinates.argmin(axis=1)
+    slope = np.linalg.norm(maps[np.arange(len(points)), worst, :3], axis=1)
+    beyond = -least / slope
+    outside = np.flatnonzero(beyond > _TOLERATED)
+    if len(outside) == 0:
+        return False
+    corner = np.arange(4)[None, :] != worst[outside, None]
+    vertex = tets[found[outside]][corner].reshape(-1, 3)
+    rows = place[vertex]
+    push = np.repeat(_GIVEN_WAY * beyond[outside, None], 3, axis=1)
+    extra = np.zeros(len(distance))
+    np.maximum.at(extra, rows[rows >= 0], push[rows >= 0])
+    distance += extra
+    return True

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is asked of a triangle surface before it is filled: is it usable, how big is it?"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import SceneError
+from ..geometry.strays import without_strays
+from .local_thickness import thin_part
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+_DEFAULT_TETS = 3000
+_TETS_PER_CUBE = 12  # of the edge length: nine inside, and those at the surface
+_TETS_PER_SQUARE = 15  # of a sheet one cell thick, per square of the edge length
+_THIN_SHARE = 0.25  # of the surface
+_MOST_REFINEMENT = 2.0  # in tets, for the sake of thin parts
+
+
+def check_surface(vertices: ArrayLike, triangles: ArrayLike) -> tuple[FloatArray, IndexArray]:
+    """The surface as arrays (V, 3) and (T, 3), without the vertices no triangle uses.
+
+    Raises:
+        SceneError: if it is empty, has no extent, or a vertex or an index is not usable.
+    """
+    points, faces = np.asarray(vertices, dtype=np.float64), np.asarray(triangles)
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise SceneError(f"The surface's vertices must be (V, 3) numbers, not {points.shape}.")
+    if faces.size == 0:
+        raise SceneError("The mesh has no faces, so there is nothing to fill; add faces to it.")
+    if faces.ndim != 2 or faces.shape[1] != 3 or not np.issubdtype(faces.dtype, np.integer):
+        raise SceneError(
+            f"The surface's triangles must be (T, 3) whole numbers, not {faces.shape}."
+        )
+    broken = ~np.isfinite(points).all(axis=1)
+    if broken.any():
+        raise SceneError(
+            f"Vertex {int(broken.argmax())} is not at a finite position ({int(broken.sum())} such "
+            "vertices); move or delete it."
+        )
+    outside = ((faces < 0) | (faces >= len(points))).any(axis=1)
+    if outside.any():
+        raise SceneError(
+            f"Triangle {int(outside.argmax())} names a vertex outside 0 … {len(points) - 1}; "
+            "rebuild the mesh."
+        )
+    points, faces = without_strays(points, faces)
+    size = float(np.ptp(points, axis=0).max())
+    if size <= 1e-12 * max(1.0, float(np.abs(points).max())):
+        raise SceneError("All vertices of the mesh are at one point; give it a size.")
+    return points, faces
+
+
+def default_edge_length(vertices: FloatArray, triangles: IndexArray) -> float:
+    """The edge length in metres that gives about three thousand lattice tets.
+
+    Where parts that make up a quarter of the surface are thinner than that, it is as short as they
+    are thick, unless that takes more than twice as many; what stays thinner than half of it becomes
+    one cell thick in any case, and is not refined.
+    """
+    longest = float(np.ptp(vertices, axis=0).max())
+    volume = abs(signed_volume(vertices, triangles))
+    corners = vertices[triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    sheet = 0.25 * float(np.sqrt((normals**2).sum(axis=1)).sum())  # half the area: two sides
+    solid = (_TETS_PER_CUBE * volume / _DEFAULT_TETS) ** (1 / 3)
+    thin = (_TETS_PER_SQUARE * sheet / _DEFAULT_TETS) ** (1 / 2)
+    usual = max(solid, thin)
+    finest = usual * _MOST_REFINEMENT ** (-1 / 3)
+    thickness = thin_part(vertices, triangles, _THIN_SHARE)
+    edge_length = usual if thickness < 0.5 * finest else min(usual, max(thickness, finest))
+    return float(np.clip(edge_length, longest / 100.0, longest / 4.0))
+
+
+def signed_volume(vertices: FloatArray, triangles: IndexArray) -> float:
+    """Volume in m^3 inside closed triangles (divergence theorem); negative if inside out."""
+    a, b, c = (vertices - vertices.mean(axis=0))[triangles].swapaxes(0, 1)
+    return float(np.einsum("ij,ij->", np.cross(a, b), c)) / 6.0
+
+
+def is_closed(triangles: IndexArray) -> bool:
+    """Whether along every edge as many triangles (T, 3) run one way as the other."""
+    start, end = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
+    keys = np.minimum(start, end) * (int(triangles.max()) + 1) + np.maximum(start, end)
+    _, edge = np.unique(keys, return_inverse=True)
+    return not np.bincount(edge.ravel(), weights=np.sign(end - start)).any()
+
+
+def is_tetrahedron(triangles: IndexArray) -> bool:
+    """Whether the triangles (T, 3) are the four faces of one tetrahedron."""
+    return (
+        len(np.unique(np.sort(triangles, axis=1), axis=0))
+        == len(triangles)
+        == 4
+        == (len(np.unique(triangles)))
+    )

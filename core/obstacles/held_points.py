@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The points of bodies that obstacles meet: of the surface that is seen, else the vertices.
+No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.strays import used_points
+from ..geometry.tet_mesh import TetMesh
+from ..scene.scene import SoftBody
+
+# Of the mean area around a point, which one that has next to none gets.
+LEAST_AREA = 1e-3
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldPoints:
+    """The points of a body that obstacles meet.
+
+    Args:
+        corners: (S, 4) vertices of the body that each follows, those of one tet one after the
+            other; a point that is a vertex names it four times.
+        shares: (S, 4) of each.
+        areas: (S,) around each, in m².
+    """
+
+    corners: NDArray[np.int32]
+    shares: FloatArray
+    areas: FloatArray
+
+    @staticmethod
+    def of(body: SoftBody, mesh: TetMesh) -> HeldPoints:
+        """Those of the surface that is seen, else all vertices: one inside, which only a crushed
+        body brings to the ground, has the face of a cube of its volume."""
+        surface = body.seen_surface
+        if surface is None or surface.embedding is None:
+            count = len(mesh.vertices)
+            corners = np.repeat(np.arange(count, dtype=np.int32)[:, None], 4, axis=1)
+            shares = np.zeros((count, 4))
+            shares[:, 0] = 1.0
+            inside = mesh.lumped_mass(1.0) ** (2.0 / 3.0)
+            areas = np.where(mesh.surface_areas > 0.0, mesh.surface_areas, inside)
+            return HeldPoints(corners, shares, areas)
+        used, triangles = used_points(surface.triangles)
+        a, b, c = surface.points[used][triangles].swapaxes(0, 1)
+        thirds = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
+        areas = np.bincount(triangles.ravel(), np.repeat(thirds, 3), len(used))
+        areas = np.maximum(areas, LEAST_AREA * areas.mean())
+        corners = surface.embedding.indices[used]
+        order = np.lexsort(corners.T)
+        shares = surface.embedding.weights[used][order]
+        return HeldPoints(corners[order], shares, areas[order])
+
+    def that_move(self, free: NDArray[np.bool_], wholly: bool = False) -> HeldPoints:
+        """Those of which any of the (N,) vertices is free, or ``wholly`` all of them."""
+        own = free[self.corners]
+        kept = own.all(axis=1) if wholly else own.any(axis=1)
+        return HeldPoints(self.corners[kept], self.shares[kept], self.areas[kept])
+
+    def at(self, positions: FloatArray) -> FloatArray:
+        """(S, 3) for the (N, 3) vertices of the body."""
+        points: FloatArray = np.einsum("sk,ski->si", self.shares, positions[self.corners])
+        return points

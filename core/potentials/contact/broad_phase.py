@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which parts of a surface may come close on straight ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from ...kernels.broad_phase import Parts, Ways, leaf_pairs, near_edges, near_faces, tree_pairs
+from ...kernels.compiled import use_threads
+from .bounding_volumes import box_nodes, box_parts, box_vertices, build_tree
+from .candidates import Candidates, IndexPairs
+
+Points = NDArray[np.float64]
+Indices = NDArray[np.int32]
+
+# What a thread is worth: boxes of parts, and pairs of leaves or of parts.
+BOXES_PER_THREAD, PAIRS_PER_THREAD = 10_000, 1_000
+# So many parts does the work have that threads share, and places for pairs does each begin with.
+SHARES, PLACES = 64, 256
+
+
+class BroadPhase:
+    """Trees of boxes, one over the triangles of each connected piece of a surface, made once.
+
+    The boxes are found anew each time; which triangles lie together does not change, and so one
+    vertex that goes far widens but the boxes above it. Each edge and each vertex belongs to one of
+    its triangles (Curtis, Tamstorf and Manocha, "Fast collision detection for deformable models
+    using representative-triangles", 2008), so that one tree finds all pairs, each once.
+
+    Args:
+        points: (V, 3) where the surface was made, in metres.
+        edges: (E, 2) vertices.
+        triangles: (F, 3) vertices; one without a triangle meets nothing.
+        group_of: (V,) the group that each vertex, with all that it is connected to, belongs to.
+        may_meet: (G, G) whether two groups may meet, on the diagonal whether one may itself.
+    """
+
+    def __init__(
+        self,
+        points: Points,
+        edges: Indices,
+        triangles: Indices,
+        group_of: NDArray[np.intp],
+        may_meet: NDArray[np.bool_],
+    ) -> None:
+        self._edges = np.ascontiguousarray(edges, dtype=np.int32)
+        self._triangles = np.ascontiguousarray(triangles, dtype=np.int32)
+        self._may_meet = np.ascontiguousarray(may_meet)
+        self._places = [PLACES, PLACES]
+        pieces = _pieces(len(points), self._edges)[self._triangles[:, 0]]
+        firsts, tree_of_face = np.unique(pieces, return_index=True, return_inverse=True)[1:]
+        self._groups = group_of[self._triangles[firsts, 0]].astype(np.int32)
+        self._tree_of = np.zeros(len(points), dtype=np.int32)
+        self._tree_of[self._triangles] = tree_of_face[:, None]
+        self._vertex_counts = np.bincount(self._tree_of, minlength=len(firsts))
+        self._grow(points[self._triangles].mean(axis=1), tree_of_face)
+        own_edges = _owned(_edges_of(self._triangles, self._edges))
+        edges, edge_ranges = self._in_leaves(own_edges)
+        vertices, vertex_ranges = self._in_leaves(_owned(self._triangles))
+        self._parts = (
+            (edges, self._edges[edges], edge_ranges),
+            (self._order, self._triangles[self._order], self._ranges),
+            (vertices, vertices[:, None], vertex_ranges),
+        )
+
+    def _in_leaves(self, owned: Indices) -> tuple[Indices, Indices]:
+        """What (F, 3) triangles own in the order of leaves, and (N, 2) the range of each node."""
+        owned = owned[self._order]
+        starts = np.concatenate([[0], np.cumsum((owned >= 0).sum(axis=1))]).astype(np.int32)
+        return owned[owned >= 0], starts[self._ranges]
+
+    def _grow(self, centres: Points, tree_of_face: NDArray[np.intp]) -> None:
+        """Makes one tree after the other of (F, 3) centres of triangles."""
+        orders = np.split(
+            np.argsort(tree_of_face, kind="stable").astype(np.int32),
+            np.cumsum(np.bincount(tree_of_face))[:-1],
+        )
+        roots, ends, ranges = [], [], []
+        nodes = faces = 0
+        for order in orders:
+            own_ends, own_ranges = build_tree(centres, order)
+            roots.append(nodes)
+            ends.append(own_ends + nodes)
+            ranges.append(own_ranges + faces)
+            nodes, faces = nodes + len(own_ends), faces + len(order)
+        self._roots = np.array(roots, dtype=np.int32)
+        self._ends = np.concatenate(ends).astype(np.int32)
+        self._ranges = np.concatenate(ranges).astype(np.int32)
+        self._order = np.concatenate(orders)
+
+    def candidates(self, before: Points, after: Points, radii: NDArray[np.float64]) -> Candidates:
+        """All pairs that come within the sum of their radii on the way, and few others.
+
+        Args:
+            before, after: (V, 3) between which every vertex goes straight on, in metres.
+            radii: (V,) in metres; that of an edge or a triangle is the largest of its corners.
+        """
+        ways = Ways(np.ascontiguousarray(before), np.ascontiguousarray(after), radii)
+        motions = self._mean_motions(ways.after - ways.before)
+        use_threads(len(before), BOXES_PER_THREAD)
+        edges, faces, vertices = self._boxed(ways, motions)
+        boxes = np.empty((len(self._ends), 6))
+        box_nodes(self._ends, self._ranges, faces.boxes, boxes)
+        least = boxes[self._roots, 0] + np.minimum(motions[:, 0], 0.0)
+        by_place = np.argsort(least, kind="stable").astype(np.int32)
+        trees = tree_pairs(boxes, motions, self._roots, self._groups, self._may_meet, by_place)
+        shifts = motions[trees[:, 0]] - motions[trees[:, 1]]
+        leaves = leaf_pairs(boxes, self._ends, self._roots, trees, shifts)
+        use_threads(len(leaves), PAIRS_PER_THREAD)
+        edge_edges = self._collect(0, near_edges, leaves, shifts, boxes, edges, ways)
+        face_vertices = self._collect(1, near_faces, leaves, shifts, boxes, faces, vertices, ways)
+        return Candidates(_sorted(edge_edges), _sorted(face_vertices))
+
+    def _mean_motions(self, ways: Points) -> Points:
+        """(T, 3) of the vertices of each tree."""
+        sums = [np.bincount(self._tree_of, way, len(self._roots)) for way in ways.T]
+        return np.stack(sums, axis=1) / self._vertex_counts[:, None]
+
+    def _boxed(self, ways: Ways, motions: Points) -> list[Parts]:
+        """Edges, faces and vertices with the boxes of their ways."""
+        vertex_boxes, boxed = np.empty((len(ways.radii), 6)), []
+        box_vertices(ways.before, ways.after, self._tree_of, motions, vertex_boxes)
+        for indices, corners, ranges in self._parts:
+            boxes = np.empty((len(corners), 6))
+            box_parts(corners, vertex_boxes, ways.radii, boxes)
+            boxed.append(Parts(indices, corners, ranges, boxes))
+        return boxed
+
+    def _collect(self, kind: int, near: Callable[..., None], *arguments: Any) -> IndexPairs:
+        """The pairs that a loop finds, once there is a place for each."""
+        counts = np.empty(SHARES, dtype=np.int64)
+        while True:
+            found = np.empty((SHARES, self._places[kind], 2), dtype=np.int32)
+            near(*arguments, found, counts)
+            most = int(counts.max())
+            if most <= self._places[kind]:
+                return np.concatenate(
+                    [own[:count] for own, count in zip(found, counts, strict=True)]
+                )
+            self._places[kind] = 2 * most
+
+
+def _pieces(count: int, edges: Indices) -> NDArray[np.int32]:
+    """(V,) the connected piece of a surface that each vertex belongs to."""
+    links = coo_array((np.ones(len(edges), dtype=bool), tuple(edges.T)), (count, count))
+    labels: NDArray[np.int32] = connected_components(links, directed=False)[1]
+    return labels
+
+
+def _edges_of(triangles: Indices, edges: Indices) -> Indices:
+    """(F, 3) the edges of triangles."""
+    count = int(triangles.max(initial=0)) + 1
+    keys = _keys(np.sort(edges, axis=1), count)
+    order = np.argsort(keys)
+    sides = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]], axis=2).reshape(-1, 2)
+    found = np.searchsorted(keys, _keys(sides, count), sorter=order)
+    return order[found].reshape(-1, 3).astype(np.int32)
+
+
+def _owned(parts: Indices) -> Indices:
+    """(F, 3) those of the parts of triangles that no earlier one has; −1 in place of others."""
+    owned = np.full(parts.size, -1, dtype=np.int32)
+    values, firsts = np.unique(parts, return_index=True)
+    owned[firsts] = values
+    return owned.reshape(parts.shape)
+
+
+def _sorted(pairs: IndexPairs) -> IndexPairs:
+    """Pairs by their first index, then by their second."""
+    count = int(pairs.max(initial=0)) + 1
+    keys = np.sort(_keys(pairs, count))
+    return np.stack(np.divmod(keys, count), axis=1).astype(np.int32)
+
+
+def _keys(pairs: Indices, count: int) -> NDArray[np.int64]:
+    return pairs[:, 0].astype(np.int64) * count + pairs[:, 1]

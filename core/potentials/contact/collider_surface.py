@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What touches of a collider."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...geometry.strays import without_strays
+from ...scene.channel import Channel
+from ...scene.contact_settings import Collider
+from .degenerate import without_degenerate
+from .thickness import thickened
+
+
+def collider_surface(collider: Collider) -> tuple[Channel, NDArray[np.int32]]:
+    """Channel of the (C, 3) vertices that take part, and their (F, 3) triangles: those that have an
+    area, and a skin around them where it has a thickness."""
+    kept = without_degenerate(collider.at(0), collider.triangles)
+    used = without_strays(collider.vertices.samples, kept)
+    vertices, triangles = thickened(*used, collider.thickness)
+    return Channel(vertices), triangles.astype(np.int32)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How far apart surfaces begin to push."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import SceneError
+from ...preparation.start_shape import tet_mesh_of
+from ...scene.scene import Ground, Scene
+
+# In units of a body's diagonal: of the ground, which steps bend along, and of surfaces, which take
+# the fewer steps to find each other the further they reach.
+GROUND, SURFACES = 1e-3, 3e-3
+# In units of the mean edge of a body's tetrahedra, which it must not come near to.
+FINEST = 0.2
+
+
+def ground_distance(ground: Ground, size: float) -> float:
+    """From how far the ground pushes a body with a diagonal of ``size``, all in metres."""
+    return ground.distance or GROUND * size
+
+
+def contact_distances(scene: Scene) -> NDArray[np.float64]:
+    """(O, O) d̂ in metres of every two objects, bodies first, then mesh colliders.
+
+    A body has a share of its diagonal, or less where its tetrahedra are small, and two the lesser
+    of theirs: what is small rests as close to what is large as to its like.
+
+    Args:
+        scene: with contact; its bodies have tetrahedra.
+
+    Raises:
+        SceneError: when it is longer than the tetrahedra are: a surface would push itself.
+    """
+    assert scene.contact is not None
+    meshes = [tet_mesh_of(body) for body in scene.bodies]
+    edges = [float(mesh.mean_edges.mean()) for mesh in meshes]
+    chosen = scene.contact.distance
+    if chosen is None:
+        own = [
+            min(SURFACES * mesh.diagonal, FINEST * edge)
+            for mesh, edge in zip(meshes, edges, strict=True)
+        ]
+        return of_pairs(own, len(scene.meshes))
+    shortest, body = min(zip(edges, scene.bodies, strict=True), key=lambda pair: pair[0])
+    if chosen > shortest:
+        raise SceneError(
+            f"Contact: the distance of {chosen:.3g} m is longer than the edges of the tetrahedra "
+            f"of {body.name}, {shortest:.3g} m: its surface would push itself apart. Choose at "
+            f"most {FINEST * shortest:.3g} m, or 0 for one that fits."
+        )
+    return of_pairs([chosen] * len(meshes), len(scene.meshes))
+
+
+def of_pairs(own: list[float], colliders: int) -> NDArray[np.float64]:
+    """(O, O) of every two objects the lesser of what bodies have of their ``own``; colliders take
+    what the body has, and do not touch each other."""
+    lengths = np.append(own, np.full(colliders, np.inf))
+    table = np.minimum.outer(lengths, lengths)
+    table[len(own) :, len(own) :] = 0.0
+    return table

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact between the surfaces of a scene, as energies of the vertices of its tetrahedra."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...assembly.block_matrix import BlockMatrix
+from ...assembly.couplings import Couplings
+from ...cached_at import CachedAt
+from ...geometry.tet_mesh import TetMesh
+from ...scene.friction import FrictionTable
+from ...scene.scene import Scene
+from ..potential import Potential, TimeStep
+from .barrier import ContactBarrier
+from .detection import Detection
+from .displacement_limit import DisplacementLimit
+from .distance import of_pairs
+from .friction import ContactFriction
+from .normal_collisions import NormalCollisions
+from .rest_distance import surface_distances
+from .squares import assembled
+from .stencils import Stencils
+from .stiffness import AdaptiveStiffness, physical_stiffness
+from .surface import CollisionSurface
+from .topology import Points, Values
+
+# What gets about as narrow as the narrowest place is one with it.
+NARROW = 1.05
+
+
+# Below this share of the smaller one's diagonal a second, a pair sticks: three times what the
+# ground lets slip, since a search cannot bend its steps along surfaces.
+SLIP_RATE = 3e-4
+
+
+class MeshContact(Potential):
+    """Barrier and friction at work on the positions of all bodies, (3, N) in metres.
+
+    Both are one energy, since what they add to a Hessian is pulled back to tets in one product.
+
+    Colliders are where ``colliders`` says, (C, 3) in metres. Energies are defined on the straight
+    way that was swept last.
+
+    Args:
+        scene: with contact; its bodies have tetrahedra.
+        meshes: those of its bodies.
+        mean_mass: of the vertices, in kg.
+    """
+
+    is_stiff = True
+
+    def __init__(self, scene: Scene, meshes: list[TetMesh], mean_mass: float) -> None:
+        contact = scene.contact
+        assert contact is not None
+        self._by_area = contact.formulation == "convergent"
+        self.surface = CollisionSurface(scene, meshes)
+        #: (O, O) d̂ of every two objects, in metres.
+        self.distances = surface_distances(scene, self.surface)
+        self._detection = Detection(self.surface, self.distances)
+        self._adaptive: AdaptiveStiffness | None = None
+        stiffness: float | Values = contact.stiffness or 1.0
+        if self._by_area:
+            stiffness = physical_stiffness(scene)
+        elif contact.stiffness is None:
+            self._adaptive = AdaptiveStiffness(float(self.distances.max()), mean_mass)
+        self.barrier = ContactBarrier(self.surface, stiffness, self._by_area)
+        coefficients = FrictionTable(scene).of_meshes
+        self._friction: ContactFriction | None = None
+        if coefficients.act:
+            self._friction = ContactFriction(self.surface, self.barrier, coefficients)
+        self._updates = contact.friction_updates or math.inf
+        self._updates_left = 0.0
+        #: (O, O) diagonal of the smaller one of two objects, in metres.
+        self.sizes = of_pairs([mesh.diagonal for mesh in meshes], len(scene.meshes))
+        self._limit = DisplacementLimit(self.surface)
+        self._stencils = CachedAt(self._find_stencils)
+        self._around = CachedAt(self._build_candidates)
+        self.colliders = self.surface.colliders_at(0, 0.0)
+        #: (O, O) below which two objects stick, in metres.
+        self.slips = np.zeros_like(self.sizes)
+        #: Steps of a search that had to be cut, in this frame.
+        self.limited_steps = 0
+
+    # Where things are
+
+    @property
+    def colliders(self) -> Points:
+        """(C, 3) where the colliders are, in metres."""
+        return self._colliders
+
+    @colliders.setter
+    def colliders(self, places: Points) -> None:
+        self._colliders = places
+        self._stencils.forget()
+        self._around.forget()
+
+    def points(self, positions: Tensor, colliders: Points | None = None) -> Points:
+        """(V, 3) of the surface; colliders are where they are unless told otherwise."""
+        places = self._colliders if colliders is None else colliders
+        return self.surface.points(positions.cpu().numpy(), places)
+
+    def _find_stencils(self, positions: Tensor) -> Stencils:
+        """What is close, among the candidates of the way that was swept last."""
+        points = self.points(positions)
+        collisions = NormalCollisions.of(
+            self._detection.candidates, points, self.surface.topology, self.distances, self._by_area
+        )
+        return Stencils.of(collisions, points)
+
+    def _build_candidates(self, positions: Tensor) -> None:
+        points = self.points(positions)
+        self._detection.sweep(points, points)
+        self._stencils.forget()
+
+    # Ways
+
+    def max_step_size(self, positions: Tensor, way: Tensor, aside: Points, most: float) -> float:
+        """How many times vertices may go (3, N) ``way`` and colliders (C, 3) ``aside`` from (3, N)
+        positions, at most ``most``, so that not too much has to be looked at."""
+        ways = self.surface.points(way.cpu().numpy(), aside)
+        return self._limit.step_size(self.points(positions), ways, most)
+
+    def stay(self, positions: Tensor) -> None:
+        """Looks around (3, N) positions alone, unless that was done last."""
+        self._around(positions)
+
+    def sweep(
+        self, before: Tensor, after: Tensor, colliders: Points | None = None, room: float = 0.0
+    ) -> float:
+        """Looks along the straight way between two (3, N) places.
+
+        Args:
+            colliders: (C, 3) where they go meanwhile; None where they stay.
+            room: what has to be left between surfaces, in metres.
+
+        Returns:
+            The share of the way that can be gone before anything meets.
+        """
+        start, end = self.points(before), self.points(after, colliders)
+        self._detection.sweep(start, end)
+        self._around.forget()
+        rounding = torch.finfo(before.dtype).eps * max(abs(start).max(), abs(end).max())
+        return self._detection.free_share(start, end, room, rounding)
+
+    def blocked(self, before: Points, after: Points) -> set[int]:
+        """The objects between which the way swept last got narrowest, between two (V, 3) places."""
+        distances = [self._detection.near(points) for points in (before, after)]
+        found = np.isfinite(distances[0])
+        share = np.full(len(found), math.inf)
+        share[found] = distances[1][found] / distances[0][found]
+        # The other side of the same place may have had something else as near before.
+        left = distances[1][share.argmin()]
+        narrowest = (share <= NARROW * share.min()) | np.isclose(distances[1], left, 1e-6, 0.0)
+        return set(self.surface.object_of[narrowest].tolist())
+
+    # The step
+
+    def begin(self, colliders: Points | None) -> None:
+        """Begins a step with (C, 3) colliders where the last one led them."""
+        self.colliders = self.surface.colliders_at(0, 0.0) if colliders is None else colliders
+        self.limited_steps = 0
+
+    def begin_time_step(self, step: TimeStep) -> None:
+        self.begin_step(step.start, SLIP_RATE * step.of_friction * self.sizes)
+
+    def begin_step(
+        self, start: Tensor, slips: float | Values, lagged: Tensor | None = None
+    ) -> None:
+        """Measures ways of friction from (3, N) ``start``.
+
+        Args:
+            slips: below which two objects stick, in metres: of all, or (O, O) of every two.
+            lagged: (3, N) where normal forces are taken, if not at the start.
+        """
+        self._updates_left = self._updates
+        self.slips = np.broadcast_to(slips, self.sizes.shape)
+        around = start if lagged is None else lagged
+        self.stay(around)
+        if self._friction is not None:
+            self._friction.begin_step(self.points(start), self.slips)
+            self.update_lagged(around)
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the stiffness does."""
+        return self._adaptive is not None
+
+    def adapt_at_start(self, positions: Tensor, step: float, gradient: Tensor) -> None:
+        """Finds the stiffness to begin with, where it adapts.
+
+        Args:
+            gradient: (3, N) of all other energies.
+        """
+        assert self._adaptive is not None
+        self.stay(positions)
+        stencils = self._stencils(positions)
+        self.barrier.stiffness = 1.0
+        # What presses on colliders need not be balanced.
+        own = self.barrier.gradient(stencils)[: self.surface.body_count]
+        forces = self.surface.follow @ gradient.T.cpu().numpy()
+        points = stencils.points
+        self.barrier.stiffness = self._adaptive.begin_step(points, step, forces, own)
+
+    def after_iteration(self, positions: Tensor) -> bool:
+        """Makes the barrier stiffer where surfaces get too close; whether it did."""
+        if self._adaptive is None:
+            return False
+        before = float(self.barrier.stiffness)
+        stiffness = self._adaptive.update(before, self.gap(positions))
+        if stiffness != before:
+            self.barrier.stiffness = stiffness
+        return stiffness != before
+
+    def update_lagged(
+        self, positions: Tensor, share: float = 1.0, settled: bool = True
+    ) -> tuple[float, float]:
+        """Takes the normal forces of friction from (3, N) positions, wholly and as often as is
+        allowed, once the search has settled."""
+        if self._friction is None or self._updates_left <= 0 or not settled:
+            return 0.0, 0.0
+        self._updates_left -= 1
+        return self._friction.lag(self._stencils(positions))
+
+    def stick_drift(self, before: Tensor, after: Tensor) -> float:
+        """How far pairs that stuck have moved between two places, at most, in slips."""
+        if self._friction is None:
+            return 0.0
+        return self._friction.creep(self.points(before), self.points(after))
+
+    # Energies
+
+    def energy(self, positions: Tensor) -> Tensor:
+        """In joules."""
+        stencils = self._stencils(positions)
+        total = self.barrier.energy(stencils)
+        if self._friction is not None:
+            total += self._friction.energy(stencils.points)
+        return positions.new_tensor(total)
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        """Adds (3, N) in newtons to ``out``."""
+        stencils = self._stencils(positions)
+        gradient = self.barrier.gradient(stencils)
+        if self._friction is not None:
+            gradient = gradient + self._friction.gradient(stencils.points)
+        out += torch.as_tensor(self.surface.pull_back(gradient)).to(out)
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        surface, pattern = self.surface, matrix.pattern
+        hessian, unknown_of = self.hessian(positions, projected), pattern.unknown_of
+        if surface.selected is not None:
+            unknown_of = np.full(len(surface.object_of), -1)
+            unknown_of[: surface.body_count] = pattern.unknown_of[surface.selected]
+        else:
+            hessian = surface.pull_back_matrix(hessian)
+        matrix.couple(Couplings.of(hessian, unknown_of, pattern.size, matrix.dtype))
+
+    def hessian(self, positions: Tensor, projected: bool) -> Any:
+        """(3V, 3V) sparse over the vertices of the surface, in N/m, always positive semi-definite:
+        where surfaces slide and roll over each other, that of the barrier itself rarely is."""
+        stencils = self._stencils(positions)
+        points, parts = stencils.points, [self.barrier.squares(stencils)]
+        if self._friction is not None:
+            parts.append(self._friction.squares(points, projected))
+        return assembled(parts, len(points))
+
+    def drag(self, positions: Tensor, way: Tensor, aside: Points) -> Tensor:
+        """(3, N) by how much the gradient changes as vertices go (3, N) ``way`` and colliders
+        (C, 3) ``aside``, in newtons."""
+        moved = self.surface.points(way.cpu().numpy(), aside)
+        change = self.hessian(positions, True) @ np.ascontiguousarray(moved).ravel()
+        return torch.as_tensor(self.surface.pull_back(change.reshape(-1, 3))).to(positions)
+
+    # Account
+
+    def led_pairs(self, positions: Tensor, pinned: Tensor) -> tuple[NDArray[np.int64], Values]:
+        """What is close to each other although nothing of it moves freely.
+
+        Args:
+            pinned: (N,) vertices that do not.
+
+        Returns:
+            (K, 2) objects, the lower one first, and (K,) distances in metres.
+        """
+        stencils = self._stencils(positions)
+        surface = self.surface
+        led = np.ones(len(surface.object_of), dtype=bool)
+        led[: surface.body_count] = surface.follow @ (~pinned.cpu().numpy()).astype(float) == 0.0
+        collisions = stencils.collisions
+        kept = led[collisions.vertices].all(axis=1)
+        return collisions.objects[kept], stencils.distances[kept]
+
+    def gap(self, positions: Tensor) -> float:
+        """The least distance between surfaces that are close, in metres; else infinite."""
+        return float(self._stencils(positions).distances.min(initial=math.inf))
+
+    def relative_gap(self, positions: Tensor) -> float:
+        """The least distance between surfaces over that from which they push, at most 1."""
+        stencils = self._stencils(positions)
+        shares = stencils.distances / stencils.collisions.distances
+        return float(shares.min(initial=1.0))
+
+    def touching(self, positions: Tensor) -> set[int]:
+        """The objects that are close to others or themselves."""
+        self.stay(positions)
+        return set(self._stencils(positions).collisions.objects.ravel().tolist())
+
+    def count(self, positions: Tensor) -> int:
+        """Pairs that are close."""
+        return len(self._stencils(positions))

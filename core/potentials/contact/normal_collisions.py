@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Surface parts so close that they push each other apart, and their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels import collision_weights as loops
+from ...kernels.collision_keys import (
+    EDGE_EDGE,
+    EDGE_VERTEX,
+    FACE_VERTEX,
+    FAR,
+    PARALLEL_SHARE,
+    POINT_EDGE,
+    POINT_FACE,
+    POINTS,
+    find_edge_edges,
+    find_face_vertices,
+)
+from .candidates import Candidates, IndexPairs
+from .topology import Indices, Points, Topology, Values
+
+# What weights that cancel leave, as a share of what they are added up from.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class NormalCollisions:
+    """K of them, sorted by what they are between.
+
+    Args:
+        vertices: (K, 4) of two vertices, a vertex and an edge, two edges, or a vertex and a face;
+            where there are fewer, the last is repeated.
+        objects: (K, 2) those of the two parts, the lower one first.
+        features: (K,) ``POINTS``, ``POINT_EDGE`` or ``POINT_FACE``, else the code of two edges.
+        weights: (K,) in m², or how many pairs have the same closest features.
+        distances: (K,) d̂ of the two objects, in metres.
+        thresholds: (K,) of the squared cross product of two edges, below which they fade out, in
+            m⁴; else 0.
+    """
+
+    vertices: Indices
+    objects: Indices
+    features: Indices
+    weights: Values
+    distances: Values
+    thresholds: Values
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def where(self, kept: NDArray[np.bool_]) -> NormalCollisions:
+        """Those of (K,) that are kept."""
+        return NormalCollisions(*(column[kept] for column in vars(self).values()))
+
+    @staticmethod
+    def of(
+        candidates: Candidates, points: Points, mesh: Topology, distances: Values, by_area: bool
+    ) -> NormalCollisions:
+        """Those among candidates at (V, 3) points.
+
+        Args:
+            distances: (O, O) d̂ of every two objects, in metres.
+            by_area: whether weights are areas, of which nothing counts twice; else they are counts.
+        """
+        points = np.ascontiguousarray(points)
+        contributions = _contributions(candidates, points, mesh, distances, by_area)
+        keys, weights = (np.concatenate(column) for column in zip(*contributions, strict=True))
+        order = np.argsort(keys, kind="stable")
+        order = order[np.searchsorted(keys, 0, sorter=order) :]
+        keys, weights = keys[order], weights[order]
+        first = np.flatnonzero(np.diff(keys, prepend=FAR))
+        totals, sizes = _sums(weights, first), _sums(np.abs(weights), first)
+        kept = np.abs(totals) > ROUNDING * sizes
+        return _collisions(keys[first[kept]], totals[kept], mesh, distances)
+
+
+def _contributions(
+    candidates: Candidates, points: Points, mesh: Topology, distances: Values, by_area: bool
+) -> list[tuple[Indices, Values]]:
+    """Keys of collisions, some of them many times or ``FAR``, and what is added to their weights:
+    in an order that the order of the candidates alone decides."""
+    squared = distances * distances
+    codes = np.empty(len(candidates.edge_edges), dtype=np.int64)
+    find_edge_edges(points, mesh, candidates.edge_edges, squared, codes)
+    edges, codes = _contiguous(candidates.edge_edges[codes != FAR]), codes[codes != FAR]
+    places = np.empty(len(candidates.face_vertices), dtype=np.int64)
+    find_face_vertices(points, mesh, candidates.face_vertices, squared, places)
+    faces, places = _contiguous(candidates.face_vertices[places != FAR]), places[places != FAR]
+    of_edges, of_faces = _empty(len(edges)), _empty(len(faces))
+    loops.weigh_edge_edges(mesh, edges, codes, by_area, *of_edges)
+    loops.weigh_face_vertices(mesh, faces, places, by_area, *of_faces)
+    if not by_area:
+        return [of_edges, of_faces]
+    return [
+        of_edges,
+        of_faces,
+        _crossing_excess(points, mesh, edges, squared),
+        *_face_excess(points, mesh, faces, squared),
+    ]
+
+
+def _crossing_excess(
+    points: Points, mesh: Topology, pairs: Indices, squared: Values
+) -> tuple[Indices, Values]:
+    """Of the edges at a vertex that are close to another one."""
+    near = np.empty((len(pairs), 4), dtype=np.int64)
+    loops.ends_near_edges(points, mesh, pairs, squared, near)
+    edges, vertices = _edges_and_vertices(_different(near), mesh)
+    slots = 1 + np.diff(mesh.vertex_starts)[vertices]
+    starts = np.concatenate([[0], np.cumsum(slots)])
+    result = _empty(int(starts[-1]))
+    loops.add_crossing_excesses(points, mesh, edges, vertices, starts, *result)
+    return result
+
+
+def _face_excess(
+    points: Points, mesh: Topology, pairs: Indices, squared: Values
+) -> list[tuple[Indices, Values]]:
+    """Of the faces around an edge, and of all around a corner."""
+    near = np.empty((len(pairs), 6), dtype=np.int64)
+    loops.vertices_near_faces(points, mesh, pairs, squared, near)
+    edges, vertices = _edges_and_vertices(_different(near[:, :3]), mesh)
+    of_edges = _empty(len(edges))
+    loops.add_face_excesses(points, mesh, edges, vertices, *of_edges)
+    keys = _different(near[:, 3:])
+    of_corners = keys, np.empty(len(keys))
+    loops.add_corner_excesses(mesh, *np.divmod(keys, len(mesh.object_of)), of_corners[1])
+    return [of_edges, of_corners]
+
+
+def _different(keys: Indices) -> Indices:
+    """Each key once, ``FAR`` left out."""
+    found = np.unique(keys)
+    return found[np.searchsorted(found, 0) :]
+
+
+def _edges_and_vertices(keys: Indices, mesh: Topology) -> tuple[Indices, Indices]:
+    return np.divmod(keys - EDGE_VERTEX, len(mesh.object_of))
+
+
+def _collisions(
+    keys: Indices, weights: Values, mesh: Topology, distances: Values
+) -> NormalCollisions:
+    """Of (K,) ascending keys."""
+    bounds = np.searchsorted(keys, [EDGE_VERTEX, EDGE_EDGE, FACE_VERTEX])
+    points, point_edges, edges, point_faces = np.split(keys, bounds)
+    number = len(mesh.object_of)
+    first, second = np.divmod(points, number)
+    edge, tip = _edges_and_vertices(point_edges, mesh)
+    both, codes = np.divmod(edges - EDGE_EDGE, 9)
+    one, other = np.divmod(both, len(mesh.edges))
+    face, apex = np.divmod(point_faces - FACE_VERTEX, number)
+    vertices = np.concatenate(
+        [
+            np.column_stack([first, second, second, second]),
+            np.column_stack([tip, mesh.edges[edge], mesh.edges[edge, 1]]),
+            np.column_stack([mesh.edges[one], mesh.edges[other]]),
+            np.column_stack([apex, mesh.faces[face]]),
+        ]
+    )
+    features = np.repeat(
+        [POINTS, POINT_EDGE, 0, POINT_FACE], [len(points), len(edge), len(edges), len(face)]
+    )
+    features[bounds[1] : bounds[2]] = codes
+    thresholds = np.zeros(len(keys))
+    lengths = mesh.squared_lengths
+    thresholds[bounds[1] : bounds[2]] = PARALLEL_SHARE * lengths[one] * lengths[other]
+    objects = np.sort(mesh.object_of[vertices[:, [0, 3]]], axis=1)
+    own = distances[objects[:, 0], objects[:, 1]]
+    return NormalCollisions(vertices, objects, features, weights, own, thresholds)
+
+
+def _empty(size: int) -> tuple[Indices, Values]:
+    return np.empty(size, dtype=np.int64), np.empty(size)
+
+
+def _contiguous(pairs: IndexPairs) -> Indices:
+    return np.ascontiguousarray(pairs, dtype=np.int64)
+
+
+def _sums(values: Values, starts: NDArray[np.intp]) -> Values:
+    return np.add.reduceat(values, starts) if len(starts) > 0 else np.empty(0)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All that touches as one surface: of the bodies first, then of the colliders."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+from ...geometry.strays import used_points
+from ...geometry.tet_mesh import TetMesh
+from ...scene.contact_settings import ContactSurface
+from ...scene.scene import Scene
+from .attached_pairs import attached_pairs
+from .collider_surface import collider_surface
+from .degenerate import are_sound
+from .topology import Points, Topology, topology
+
+Triangles = NDArray[np.int32]
+Indices = NDArray[np.intp]
+
+
+class _BodyPart(NamedTuple):
+    """Of a body, what touches.
+
+    Args:
+        points: (V, 3) at rest, in metres.
+        triangles: (F, 3) points.
+        follow: (V, N) matrix from the vertices of its tetrahedra to the points.
+        through_own: (V,) whether a point goes through its own body.
+    """
+
+    points: Points
+    triangles: Indices
+    follow: Any
+    through_own: NDArray[np.bool_]
+
+
+class CollisionSurface:
+    """The surfaces of a scene, and how they follow the vertices of the tetrahedra.
+
+    Args:
+        scene: whose bodies all have tetrahedra.
+        meshes: the tetrahedra of its bodies.
+    """
+
+    def __init__(self, scene: Scene, meshes: list[TetMesh]) -> None:
+        parts = [_body_part(scene, index, mesh) for index, mesh in enumerate(meshes)]
+        paths = [collider_surface(collider) for collider in scene.meshes]
+        points = [*(part.points for part in parts), *(path.at(0) for path, _ in paths)]
+        faces = [*(part.triangles for part in parts), *(triangles for _, triangles in paths)]
+        self._paths = [path for path, _ in paths]
+        self.names = [*(body.name for body in scene.bodies), *(item.name for item in scene.meshes)]
+        #: Of the vertices, how many belong to bodies.
+        self.body_count = sum(len(part.points) for part in parts)
+        #: (V,) the object that each vertex belongs to: bodies first, then colliders.
+        self.object_of = np.repeat(np.arange(len(points)), [len(part) for part in points])
+        #: (V,) the group that each vertex belongs to: its object's number, and O more where it
+        #: goes through its own body.
+        self.group_of = self.object_of.copy()
+        through_own = np.concatenate([part.through_own for part in parts])
+        self.group_of[: self.body_count] += len(points) * through_own
+        first = np.cumsum([0, *(len(part) for part in points)])
+        #: (F, 3) vertices of each triangle.
+        self.triangles: Triangles = np.concatenate(
+            [own + start for own, start in zip(faces, first, strict=False)]
+        ).astype(np.int32)
+        #: (B, N) matrix from vertices of the tetrahedra to those of the bodies' surfaces.
+        self.follow = sparse.block_diag([part.follow for part in parts], format="csr")
+        #: (B,) the vertex of the tetrahedra at each of the bodies', where there is one at each.
+        self.selected = self._selection()
+        #: (V, 3) of bodies at rest, of colliders at the start, in metres.
+        self.rest = np.concatenate(points)
+        #: What lies around what.
+        self.topology: Topology = topology(
+            self.rest, self.triangles, self.object_of, len(scene.bodies)
+        )
+        #: (E, 2) vertices of each edge.
+        self.edges: Triangles = self.topology.edges.astype(np.int32)
+        #: (O, O) whether two objects may meet, on the diagonal whether one may itself.
+        self.may_meet = _may_meet(scene)
+
+    @property
+    def collider_slices(self) -> list[slice]:
+        """Where the vertices of each collider lie among those of all colliders."""
+        ends = np.cumsum([0, *(len(path.at(0)) for path in self._paths)])
+        return [slice(a, b) for a, b in itertools.pairwise(ends)]
+
+    @staticmethod
+    def by_groups(may_meet: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(2O, 2O) whether two groups may meet, by (O, O) whether their objects may."""
+        through = np.repeat([False, True], len(may_meet))
+        is_own = np.tile(np.eye(len(may_meet), dtype=bool), (2, 2))
+        found: NDArray[np.bool_] = np.tile(may_meet, (2, 2))
+        return found & ~(is_own & (through[:, None] | through))
+
+    def colliders_at(self, frame: int, fraction: float) -> Points:
+        """(C, 3) vertices of the colliders a ``fraction`` of the way from a frame to the next."""
+        if not self._paths:
+            return np.empty((0, 3))
+        return np.concatenate([path.at(frame, fraction) for path in self._paths])
+
+    def points(self, positions: NDArray[np.floating[Any]], colliders: Points) -> Points:
+        """(V, 3) of the surface.
+
+        Args:
+            positions: (3, N) of the vertices of the tetrahedra.
+            colliders: (C, 3) of the colliders.
+        """
+        out = np.empty((len(self.object_of), 3))
+        out[: self.body_count] = self.body_points(positions)
+        out[self.body_count :] = colliders
+        return out
+
+    def body_points(self, positions: NDArray[np.floating[Any]]) -> Points:
+        """(B, 3) of the bodies alone, by (3, N) vertices of the tetrahedra."""
+        if self.selected is not None:
+            return np.ascontiguousarray(positions[:, self.selected].T, dtype=np.float64)
+        followed: Points = self.follow @ positions.T
+        return followed
+
+    def pull_back(self, forces: Points) -> NDArray[np.float64]:
+        """(3, N) on the vertices of tetrahedra from (V, 3) on those of the surface."""
+        pulled: NDArray[np.float64] = (self._gather @ forces[: self.body_count]).T
+        return pulled
+
+    def pull_back_matrix(self, matrix: Any) -> Any:
+        """(3N, 3N) second derivative from the (3V, 3V) one; rows are 3 × vertex + component."""
+        own = matrix.tocsr()[: 3 * self.body_count, : 3 * self.body_count]
+        return self._gather_components @ own @ self._gather_components.T
+
+    @cached_property
+    def _gather(self) -> Any:
+        return self.follow.T.tocsr()
+
+    @cached_property
+    def _gather_components(self) -> Any:
+        return sparse.kron(self._gather, sparse.identity(3), format="csr")
+
+    def _selection(self) -> NDArray[np.int64] | None:
+        """(B,) where every vertex of the surface is one of the tetrahedra."""
+        single = np.diff(self.follow.indptr) == 1
+        if not (single.all() and (self.follow.data == 1.0).all()):
+            return None
+        selected: NDArray[np.int64] = self.follow.indices.astype(np.int64)
+        return selected
+
+
+def _may_meet(scene: Scene) -> NDArray[np.bool_]:
+    """(O, O) bodies first: colliders do not meet each other, nor does what is attached."""
+    bodies, count = len(scene.bodies), len(scene.bodies) + len(scene.meshes)
+    may = np.zeros((count, count), dtype=bool)
+    may[:bodies] = may[:, :bodies] = True
+    for body in scene.through_themselves:
+        may[body, body] = False
+    for first, second in attached_pairs(scene):
+        may[first, second] = may[second, first] = False
+    return may
+
+
+def _body_part(scene: Scene, index: int, mesh: TetMesh) -> _BodyPart:
+    surface, size = scene.bodies[index].contact_surface, len(mesh.vertices)
+    if surface is None:
+        used, triangles = used_points(mesh.surface)
+        follow = sparse.csr_array(
+            (np.ones(len(used)), used, np.arange(len(used) + 1)), shape=(len(used), size)
+        )
+        return _BodyPart(mesh.vertices[used], triangles, follow, np.zeros(len(used), dtype=bool))
+    assert surface.embedding is not None
+    used, triangles, through_own = _parted(surface)
+    embedding, starts = surface.embedding, 4 * np.arange(len(used) + 1)
+    follow = sparse.csr_array(
+        (embedding.weights[used].ravel(), embedding.indices[used].ravel(), starts),
+        shape=(len(used), size),
+    )
+    return _BodyPart(follow @ mesh.vertices, triangles, follow, through_own)
+
+
+def _parted(surface: ContactSurface) -> tuple[Indices, Indices, NDArray[np.bool_]]:
+    """Points that are used (U,), triangles with an area (F, 3) as places in them, and (U,) whether
+    points go through their own body. Those between triangles that do and others are there twice."""
+    has_area = are_sound(surface.points, surface.triangles)
+    kept, kept_triangles = used_points(surface.triangles[has_area & surface.meets_own])
+    spared, spared_triangles = used_points(surface.triangles[has_area & ~surface.meets_own])
+    return (
+        np.concatenate([kept, spared]),
+        np.concatenate([kept_triangles, spared_triangles + len(kept)]),
+        np.repeat([False, True], [len(kept), len(spared)]),
+    )

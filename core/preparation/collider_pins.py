@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Points attached to a mesh collider, as pins that keep their place on it. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SceneError
+from ..geometry.closest_point import closest_points
+from ..potentials.contact.degenerate import have_area, without_degenerate
+from ..scene.channel import Channel
+from ..scene.contact_settings import Collider
+from ..scene.scene import SoftBody
+from .attached_vertices import attached_vertices, point_positions
+from .pin_transfer import transfer_path
+from .start_shape import start_positions
+
+FloatArray = NDArray[np.float64]
+
+
+def pin_to_collider(body: SoftBody, points: NDArray[np.int32], collider: Collider) -> SoftBody:
+    """The body with what carries the points pinned, and led along where the collider moves.
+
+    Vertices that are pinned already stay as they are.
+
+    Args:
+        body: of tetrahedra, its skin embedded in them.
+        points: (P,) indices of its skin's points, or of its tet vertices where it has no skin.
+        collider: which they keep their place on.
+
+    Raises:
+        SceneError: when a point is not there, or nothing of the body is left to move.
+    """
+    own = np.zeros(0, dtype=np.int32) if body.pinned is None else body.pinned
+    vertices = np.setdiff1d(attached_vertices(body, points), own).astype(np.int32)
+    start = start_positions(body)
+    is_still = body.pin_path is None and collider.vertices.is_constant
+    led = Channel.constant(start[vertices])
+    if not collider.vertices.is_constant:
+        places = point_positions(body)[points]
+        led = Channel(transfer_path(places, carried_along(places, collider), start[vertices]))
+    path = Channel.side_by_side([body.pin_path or Channel.constant(start[own]), led])
+    pinned = np.concatenate([own, vertices])
+    return replace(body, pinned=pinned, pin_path=None if is_still else path)
+
+
+def carried_along(points: FloatArray, collider: Collider) -> FloatArray:
+    """(T, P, 3) where points (P, 3) go that keep their place on a collider with T samples.
+
+    Each follows the point of the collider that is closest to it at the start, at an offset that
+    turns with the triangle there: with the frame of its first edge and its normal.
+
+    Raises:
+        SceneError: when no triangle of the collider has an area at the start.
+    """
+    triangles = without_degenerate(collider.at(0), collider.triangles)
+    if len(triangles) == 0:
+        raise SceneError(
+            f"{collider.name}: no triangle has an area, so nothing can be attached to it; choose "
+            "another object."
+        )
+    triangle, weights = closest_points(points, collider.at(0), triangles)
+    corners = collider.vertices.samples[:, triangles[triangle]]
+    closest = np.einsum("pa,tpai->tpi", weights, corners)
+    rotations = _rotations_since_start(corners)
+    return closest + np.einsum("tpij,pj->tpi", rotations, points - closest[0])
+
+
+def _rotations_since_start(corners: FloatArray) -> FloatArray:
+    """(T, P, 3, 3) of the frames of triangles (T, P, 3, 3); none where one is only a line."""
+    solid = have_area(corners)
+    frames = _frames(np.where(solid[..., None, None], corners, np.eye(3)))
+    rotations = np.einsum("tpki,pkj->tpij", frames, frames[0])
+    return np.where(solid[..., None, None], rotations, np.eye(3))
+
+
+def _frames(corners: FloatArray) -> FloatArray:
+    """Orthonormal rows: the first edge, the direction across it in the plane, the normal."""
+    edge = _unit(corners[..., 1, :] - corners[..., 0, :])
+    normal = _unit(np.cross(edge, corners[..., 2, :] - corners[..., 0, :]))
+    return np.stack([edge, np.cross(normal, edge), normal], axis=-2)
+
+
+def _unit(vectors: FloatArray) -> FloatArray:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)

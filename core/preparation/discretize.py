@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From surfaces to tetrahedra: bodies filled, what touches chosen, skins embedded, pins carried,
+what is attached to colliders pinned to them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SceneError
+from ..geometry.embedding import embed
+from ..geometry.phong_deformation import embed_smoothly
+from ..geometry.surface_normals import outward_normals
+from ..geometry.tet_mesh import TetMesh
+from ..meshing import tetrahedralize
+from ..meshing.report import report as report_mesh
+from ..scene.channel import Channel
+from ..scene.contact_settings import ContactSurface
+from ..scene.scene import Scene, Skin, SoftBody, SurfaceMesh
+from .collider_pins import pin_to_collider
+from .pin_transfer import pinned_tet_vertices, transfer_path
+from .touching_surface import MOST, with_touching_surfaces
+from .uncrossed_surface import boundary_surface, without_crossings
+
+Normals = NDArray[np.float64] | None
+
+
+def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
+    """The same scene with a TetMesh in every body and every skin embedded in it.
+
+    What is attached to a collider is pinned to it. A scene that went through this once stays as it
+    is.
+
+    Returns:
+        The scene, and for each body that was a surface a report on its tetrahedra.
+
+    Raises:
+        SceneError: when a surface cannot be filled or a body is pinned everywhere.
+    """
+    bodies, reports, normals = [], [], []
+    most = MOST // max(1, len(scene.bodies))
+    for body in scene.bodies:
+        surface = body.mesh
+        if isinstance(surface, SurfaceMesh):
+            body, report = _fill(body, surface)
+            seen = ContactSurface(surface.vertices, surface.triangles)
+            touches = scene.contact is not None
+            body, verdict = with_touching_surfaces(body, seen, touches, most)
+            report |= {"summary": f"{report['summary']}; {verdict}", "touching": str(verdict)}
+            reports.append(report)
+        if scene.contact is not None:
+            body = _touching(body)
+        normals.append(_skin_normals(body.skin, surface))
+        bodies.append(_embed_skin(body))
+    solids = _pin_attached(replace(scene, bodies=bodies))
+    # What is pinned stands still, and only now it is known what is.
+    smooth = [
+        body
+        if before.skin is not None and before.skin.embedding is not None
+        else _smooth(body, own)
+        for before, body, own in zip(scene.bodies, solids.bodies, normals, strict=True)
+    ]
+    return replace(solids, bodies=smooth), reports
+
+
+def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any]]:
+    try:
+        mesh = tetrahedralize(
+            surface.vertices, surface.triangles, surface.method, surface.edge_length
+        )
+    except SceneError as error:
+        raise SceneError(f"{body.name}: {error}") from error
+    report = report_mesh(mesh, surface.vertices, surface.triangles)
+    body = replace(body, mesh=mesh, skin=body.skin or Skin(surface.vertices))
+    return body, {"name": body.name, **asdict(report), "summary": str(report)}
+
+
+def _touching(body: SoftBody) -> SoftBody:
+    """The body with a boundary of its tetrahedra that can touch, where these overlap."""
+    mesh = body.mesh
+    if body.contact_surface is not None or not isinstance(mesh, TetMesh) or mesh.fill is None:
+        return body
+    boundary = boundary_surface(mesh)
+    touching = without_crossings(boundary)
+    return body if touching is boundary else replace(body, contact_surface=touching)
+
+
+def _skin_normals(skin: Skin | None, surface: SurfaceMesh | TetMesh) -> Normals:
+    if skin is None or not isinstance(surface, SurfaceMesh):
+        return None
+    return outward_normals(skin.points, surface.vertices, surface.triangles)
+
+
+def _embed_skin(body: SoftBody) -> SoftBody:
+    skin, mesh = body.skin, body.mesh
+    surface = body.contact_surface
+    if surface is not None and surface.embedding is None and isinstance(mesh, TetMesh):
+        embedded_surface = replace(surface, embedding=embed(mesh, surface.points))
+        body = replace(body, contact_surface=embedded_surface)
+    if skin is None or skin.embedding is not None or not isinstance(mesh, TetMesh):
+        return body
+    embedding = embed(mesh, skin.points)
+    embedded = replace(skin, embedding=embedding)
+    if skin.pinned is None or len(skin.pinned) == 0:
+        return replace(body, skin=embedded)
+    if body.pinned is not None:
+        raise SceneError(f"{body.name}: pin either its skin or its tetrahedra, not both.")
+    pinned = pinned_tet_vertices(embedding, skin.pinned)
+    path = None
+    if skin.pin_path is not None:
+        rest = skin.points[skin.pinned]
+        path = Channel(transfer_path(rest, skin.pin_path.samples, mesh.vertices[pinned]))
+    return replace(body, skin=embedded, pinned=pinned, pin_path=path)
+
+
+def _smooth(body: SoftBody, normals: Normals) -> SoftBody:
+    """The body with the Phong deformation of its skin."""
+    skin, mesh = body.skin, body.mesh
+    if skin is None or skin.embedding is None or not isinstance(mesh, TetMesh):
+        return body
+    if _touches_as_seen(body):
+        # What is kept apart is where the tets take it linearly, and nothing else may be seen.
+        return body
+    held = np.zeros(len(mesh.vertices), dtype=bool)
+    if body.pinned is not None:
+        held[body.pinned] = True
+    phong = embed_smoothly(mesh, skin.points, skin.embedding, normals, held)
+    return replace(body, skin=replace(skin, phong=phong))
+
+
+def _touches_as_seen(body: SoftBody) -> bool:
+    """Whether it touches with points of the mesh that is seen, all of them or some."""
+    touching, seen = body.contact_surface, body.seen_surface
+    return touching is not None and seen is not None and touching.embedding is seen.embedding
+
+
+def _pin_attached(scene: Scene) -> Scene:
+    bodies, attachments = list(scene.bodies), []
+    for attachment in scene.attachments:
+        if attachment.to == "collider" and not attachment.is_pinned:
+            body, collider = bodies[attachment.body], scene.meshes[attachment.other]
+            bodies[attachment.body] = pin_to_collider(body, attachment.points, collider)
+            attachment = replace(attachment, is_pinned=True)
+        attachments.append(attachment)
+    return replace(scene, bodies=bodies, attachments=attachments)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which triangles of several surfaces cross or touch each other. Looked at once, at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.triangle_pairs import triangle_distance
+from ..potentials.contact.toolkit import toolkit
+
+#: Of the size of everything: what is closer than that cannot be told from touching.
+TOUCHING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Surfaces:
+    """The surfaces of several objects as one.
+
+    Args:
+        vertices: (V, 3) positions in metres.
+        triangles: (F, 3) indices of vertices; no triangle has vertices of two objects.
+        objects: (V,) which object a vertex belongs to.
+        excluded: pairs of objects that may go through each other; (k, k) is object k and itself.
+        through_own: (F,) whether a triangle may go through its own object; None is none of them.
+    """
+
+    vertices: NDArray[np.float64]
+    triangles: NDArray[np.int32]
+    objects: NDArray[np.int32]
+    excluded: Collection[tuple[int, int]] = ()
+    through_own: NDArray[np.bool_] | None = None
+
+    @property
+    def triangle_objects(self) -> NDArray[np.int32]:
+        """(F,)."""
+        return self.objects[self.triangles[:, 0]]
+
+    @property
+    def size(self) -> float:
+        """Diagonal of the box around all of it, in metres."""
+        return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
+
+    def may_meet(self) -> NDArray[np.bool_]:
+        """(O, O) whether two objects are compared."""
+        count = int(self.objects.max(initial=-1)) + 1
+        allowed = np.ones((count, count), dtype=bool)
+        for first, second in self.excluded:
+            if max(first, second) < count:
+                allowed[first, second] = allowed[second, first] = False
+        return allowed
+
+
+@dataclass(frozen=True, eq=False)
+class Intersections:
+    """Pairs of triangles that share a point, or are closer than was asked for.
+
+    Args:
+        triangles: (K, 2) indices of triangles, sorted; the first belongs to the lower object.
+        objects: (K, 2) the objects they belong to.
+        distances: (K,) in metres, 0 where they cross.
+    """
+
+    triangles: NDArray[np.int64]
+    objects: NDArray[np.int32]
+    distances: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.triangles)
+
+    def by_objects(self) -> Iterator[tuple[tuple[int, int], NDArray[np.int64]]]:
+        """Each pair of objects with its (k, 2) pairs of triangles, in the order of the objects."""
+        for first, second in np.unique(self.objects, axis=0):
+            here = (self.objects == (first, second)).all(axis=1)
+            yield (int(first), int(second)), self.triangles[here]
+
+    def of_objects(self, wanted: Collection[tuple[int, int]]) -> Intersections:
+        """Those between the given pairs of objects."""
+        keep = np.zeros(len(self), dtype=bool)
+        for pair in wanted:
+            keep |= (self.objects == pair).all(axis=1)
+        return Intersections(self.triangles[keep], self.objects[keep], self.distances[keep])
+
+
+def find_intersections(surfaces: Surfaces) -> Intersections:
+    """The pairs of triangles that cross or touch.
+
+    Triangles that share a vertex are neighbours and never intersect. What is within 1e-12 of the
+    size of everything counts as touching: in doubt, there is an intersection. A surface wholly
+    inside another one does not intersect it: a ball may lie in a box.
+    """
+    return find_close(surfaces, 0.0)
+
+
+def find_close(surfaces: Surfaces, distance: float) -> Intersections:
+    """The pairs of triangles that are no farther apart than ``distance``, in metres."""
+    reach = max(distance, TOUCHING * surfaces.size)
+    pairs = _candidates(surfaces, reach)
+    triangles, objects = surfaces.triangles, surfaces.triangle_objects
+    pairs = pairs[surfaces.may_meet()[objects[pairs[:, 0]], objects[pairs[:, 1]]]]
+    if surfaces.through_own is not None:
+        is_own = objects[pairs[:, 0]] == objects[pairs[:, 1]]
+        pairs = pairs[~(is_own & surfaces.through_own[pairs].any(axis=1))]
+    shared = triangles[pairs[:, 0]][:, :, None] == triangles[pairs[:, 1]][:, None, :]
+    pairs = pairs[~shared.any(axis=(1, 2))]
+    corners = surfaces.vertices[triangles]
+    distances = triangle_distance(corners[pairs[:, 0]], corners[pairs[:, 1]], reach)
+    found = np.isfinite(distances)
+    pairs, distances = pairs[found], distances[found]
+    distances[distances <= TOUCHING * surfaces.size] = 0.0
+    swapped = objects[pairs[:, 0]] > objects[pairs[:, 1]]
+    pairs[swapped] = pairs[swapped, ::-1]
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    return Intersections(pairs[order], objects[pairs[order]], distances[order])
+
+
+def _candidates(surfaces: Surfaces, reach: float) -> NDArray[np.int64]:
+    """(K, 2) triangles whose boxes come within ``reach`` of each other, the lower index first."""
+    if len(surfaces.triangles) == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    broad = toolkit().LBVH()
+    broad.can_vertices_collide = toolkit().make_vertex_patches_filter(_patches(surfaces))
+    broad.build(
+        np.asfortranarray(surfaces.vertices),
+        np.empty((0, 2), dtype=np.int32, order="F"),
+        np.asfortranarray(surfaces.triangles),
+        reach,
+    )
+    found = broad.detect_face_face_candidates()
+    pairs = np.empty((len(found), 2), dtype=np.int64)
+    pairs[:, 0] = np.fromiter(map(attrgetter("face0_id"), found), np.int64, len(found))
+    pairs[:, 1] = np.fromiter(map(attrgetter("face1_id"), found), np.int64, len(found))
+    pairs.sort(axis=1)
+    return pairs
+
+
+def _patches(surfaces: Surfaces) -> NDArray[np.int32]:
+    """(V,) labels: vertices of one label belong to objects that may go through each other.
+
+    So that a large collider, which may cross itself, yields no candidates with itself. Not all
+    exclusions can be said like this; the others are looked up pair by pair.
+    """
+    allowed = surfaces.may_meet()
+    _, alike = np.unique(allowed, axis=0, return_inverse=True)
+    apart = ~np.diagonal(allowed)
+    count = len(allowed)
+    alone = count + np.arange(len(surfaces.vertices))
+    labels = np.where(apart[surfaces.objects], alike.ravel()[surfaces.objects], alone)
+    return labels.astype(np.int32)

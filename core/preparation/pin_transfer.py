@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pins set on the skin, carried over to the tetrahedra around it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.embedding import Embedding
+
+# How many pinned points a tet vertex listens to where they do not move as one.
+NEIGHBOURS = 4
+# Of a point, what a corner carries when the point lies on the face across from it.
+NEGLIGIBLE = 1e-9
+
+
+def pinned_tet_vertices(embedding: Embedding, pinned: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The tet corners that carry a pinned point: with them, the point itself stands still.
+
+    Args:
+        embedding: of the skin.
+        pinned: (P,) indices of skin points.
+
+    Returns:
+        (Q,) sorted indices of tet vertices.
+    """
+    carried = np.abs(embedding.weights[pinned]) > NEGLIGIBLE
+    return np.unique(embedding.indices[pinned][carried]).astype(np.int32)
+
+
+def transfer_path(
+    rest: NDArray[np.float64], path: NDArray[np.float64], vertices: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Paths of tet vertices from those of the pinned points beside them.
+
+    The rigid motion that fits the points best is followed exactly; what the points do beyond it
+    is interpolated from the nearest ones by inverse distance.
+
+    Args:
+        rest: (P, 3) pinned points at rest.
+        path: (T, P, 3) where they go.
+        vertices: (Q, 3) tet vertices at rest.
+
+    Returns:
+        (T, Q, 3).
+    """
+    rotations, offsets = _rigid_fits(rest, path)
+    residual = path - (np.einsum("tij,pj->tpi", rotations, rest) + offsets[:, None])
+    rigid = np.einsum("tij,qj->tqi", rotations, vertices) + offsets[:, None]
+    distance = np.linalg.norm(vertices[:, None] - rest[None], axis=2)
+    nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEIGHBOURS]
+    near = np.take_along_axis(distance, nearest, axis=1)
+    weights = 1.0 / (near + 1e-9 * (1.0 + near.max()))
+    weights /= weights.sum(axis=1, keepdims=True)
+    result: NDArray[np.float64] = rigid + np.einsum("qk,tqki->tqi", weights, residual[:, nearest])
+    return result
+
+
+def _rigid_fits(
+    rest: NDArray[np.float64], path: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rotations (T, 3, 3) and offsets (T, 3) that fit ``path`` to ``rest`` best.
+
+    Source: Kabsch, "A solution for the best rotation to relate two sets of vectors", 1976.
+    """
+    centre, centres = rest.mean(axis=0), path.mean(axis=1)
+    covariance = np.einsum("tpi,pj->tij", path - centres[:, None], rest - centre)
+    # Points on a line, or a single one, leave the turn about it open: take the smallest.
+    size = np.linalg.norm(covariance, axis=(1, 2)) + 1e-12
+    u, _, vh = np.linalg.svd(covariance + 1e-6 * size[:, None, None] * np.eye(3))
+    u[:, :, 2] *= np.sign(np.linalg.det(u @ vh))[:, None]
+    rotations = u @ vh
+    return rotations, centres - rotations @ centre

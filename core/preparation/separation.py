@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Moves bodies apart as they are, each as far as it has to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.winding_number import solid_angle_fraction
+from .intersections import Intersections, Surfaces, find_close
+from .start_shapes import StartShapes
+
+Points = NDArray[np.float64]
+IsFree = Callable[[Points], bool]
+
+# Halvings of the interval in which the shortest way out lies.
+_HALVINGS = 6
+_AXES = np.concatenate([np.eye(3), -np.eye(3)])[[2, 0, 1, 3, 4, 5]]
+
+
+def push_apart(shapes: StartShapes, found: Intersections, gap: float) -> Points | None:
+    """Translations after which bodies intersect neither each other nor a collider.
+
+    One body after the other, from those that intersect something fixed on, goes the shortest way,
+    of those along the axes and across the faces that intersect, to where it is free of what has
+    its place already. Bodies that are pinned or attached stay.
+
+    Args:
+        shapes: everything at the start.
+        found: what intersects.
+        gap: to leave, in metres.
+
+    Returns:
+        (B, 3) in metres, 0 for a body that stays; None where that cures nothing, or not all of it.
+    """
+    offsets = np.zeros((len(shapes.bodies), 3))
+    pairs = [pair for pair, _ in found.by_objects() if pair[0] != pair[1]]
+    if any(first in shapes.fixed and second in shapes.fixed for first, second in pairs):
+        return None
+    surfaces = shapes.surfaces()
+    placed = {index: _Part.of(shapes, index) for index in sorted(shapes.fixed)}
+    for body in _order(pairs, shapes.fixed, len(shapes.bodies)):
+        part = _Part.of(shapes, body)
+        others = [
+            other
+            for index, other in placed.items()
+            if (min(index, body), max(index, body)) not in shapes.excluded
+        ]
+        if not all(_are_apart(part, other, 0.0) for other in others):
+            ways = np.concatenate([_AXES, _across(surfaces, found, body)])
+            offset = _way_out(part, others, ways, gap, _floor(shapes, part), 2.0 * surfaces.size)
+            if offset is None:
+                return None
+            offsets[body], part = offset, part.moved(offset)
+        placed[body] = part
+    return offsets if offsets.any() else None
+
+
+def _order(pairs: Sequence[tuple[int, int]], fixed: Collection[int], count: int) -> list[int]:
+    """The bodies that can move, each after one that it intersects, where there is such a one."""
+    order: list[int] = []
+    left = [body for body in range(count) if body not in fixed]
+    involved = {index for pair in pairs for index in pair}
+    while left:
+        done = {*fixed, *order}
+        beside = {index for pair in pairs if done & {*pair} for index in pair}
+        following = [body for body in left if body in beside]
+        following = following or [body for body in left if body in involved][:1] or left
+        order += following
+        left = [body for body in left if body not in following]
+    return order
+
+
+def _floor(shapes: StartShapes, part: _Part) -> float:
+    """How deep the body may go, in metres."""
+    ground = shapes.scene.ground
+    return -np.inf if ground is None else min(ground.height, float(part.low[2]))
+
+
+class _Part:
+    """The surface of one object."""
+
+    def __init__(self, points: Points, triangles: NDArray[np.int32], is_solid: bool) -> None:
+        self.points, self.triangles, self.is_solid = points, triangles, is_solid
+        corners = points[triangles]
+        self.lows, self.highs = corners.min(axis=1), corners.max(axis=1)
+        self.low, self.high = self.lows.min(axis=0), self.highs.max(axis=0)
+
+    @staticmethod
+    def of(shapes: StartShapes, index: int) -> _Part:
+        is_solid = index < len(shapes.bodies)
+        return _Part(*shapes.surface_of(index), is_solid)
+
+    def moved(self, offset: Points) -> _Part:
+        return _Part(self.points + offset, self.triangles, self.is_solid)
+
+    def near(self, other: _Part, gap: float) -> NDArray[np.int32]:
+        """(K, 3) the triangles whose boxes come that close to the box around the other."""
+        close = (self.lows <= other.high + gap) & (self.highs >= other.low - gap)
+        return self.triangles[close.all(axis=1)]
+
+    def surrounds(self, point: Points) -> bool:
+        a, b, c = (self.points[self.triangles] - point).swapaxes(0, 1)
+        return bool(abs(float(solid_angle_fraction(a.T, b.T, c.T).sum())) > 0.5)
+
+
+def _way_out(
+    part: _Part, others: Sequence[_Part], ways: Points, gap: float, floor: float, farthest: float
+) -> Points | None:
+    """The shortest of the ways (K, 3), of length one, to where a body is free; None for none."""
+
+    def is_free(offset: Points) -> bool:
+        moved = part.moved(offset)
+        return bool(moved.low[2] >= floor) and all(_are_apart(moved, each, gap) for each in others)
+
+    length = gap
+    while length <= farthest:
+        free = [way for way in ways if is_free(length * way)]
+        if free:
+            return min(
+                (_shortened(way, 0.5 * length, length, is_free) for way in free),
+                key=lambda offset: float(np.linalg.norm(offset)),
+            )
+        length *= 2.0
+    return None
+
+
+def _shortened(way: Points, low: float, high: float, is_free: IsFree) -> Points:
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if is_free(middle * way):
+            high = middle
+        else:
+            low = middle
+    return high * way
+
+
+def _are_apart(first: _Part, second: _Part, gap: float) -> bool:
+    """Whether two objects keep a gap; two bodies must not surround each other either."""
+    if (first.low > second.high + gap).any() or (second.low > first.high + gap).any():
+        return True
+    ours, theirs = first.near(second, gap), second.near(first, gap)
+    count = len(first.points)
+    owners = np.repeat([0, 1], [count, len(second.points)]).astype(np.int32)
+    both = Surfaces(
+        np.concatenate([first.points, second.points]),
+        np.concatenate([ours, theirs + count]).astype(np.int32),
+        owners,
+        {(0, 0), (1, 1)},
+    )
+    if len(find_close(both, gap)) > 0:
+        return False
+    if not (first.is_solid and second.is_solid):
+        return True
+    return not (first.surrounds(second.points[0]) or second.surrounds(first.points[0]))
+
+
+def _across(surfaces: Surfaces, found: Intersections, body: int) -> Points:
+    """(2, 3) along and against the mean normal of the faces that a body intersects."""
+    mine = found.objects == body
+    triangles = found.triangles[mine.any(axis=1) & ~mine.all(axis=1)]
+    theirs = triangles[surfaces.triangle_objects[triangles] != body]
+    a, b, c = surfaces.vertices[surfaces.triangles[np.unique(theirs)]].swapaxes(0, 1)
+    normal = np.cross(b - a, c - a).sum(axis=0)
+    length = float(np.linalg.norm(normal))
+    return np.stack([normal, -normal]) / length if length > 0.0 else np.empty((0, 3))

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a body is when a simulation starts. No torch here."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SceneError
+from ..geometry.tet_mesh import TetMesh
+from ..scene.scene import SoftBody
+
+
+def tet_mesh_of(body: SoftBody) -> TetMesh:
+    """Its tetrahedra.
+
+    Raises:
+        SceneError: when it is still a surface.
+    """
+    if not isinstance(body.mesh, TetMesh):
+        raise SceneError(f"{body.name} has no tetrahedra; discretize the scene first.")
+    return body.mesh
+
+
+def start_positions(body: SoftBody) -> NDArray[np.float64]:
+    """(N, 3) tet vertices at the start, in metres: led ones where their path begins.
+
+    Raises:
+        SceneError: when the body has no tetrahedra.
+    """
+    mesh, placed = tet_mesh_of(body), body.initial_positions
+    start = (mesh.vertices if placed is None else placed).copy()
+    if body.pinned is not None and body.pin_path is not None:
+        start[body.pinned] = body.pin_path.at(0)
+    return start

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Chooses what of a body touches: the mesh that is seen where it can, a simpler copy where that is
+dense, the boundary of the tetrahedra where neither can. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.closest_point import closest_in_triangle
+from ..geometry.embedding import embed
+from ..geometry.strays import used_points, without_strays
+from ..geometry.tet_mesh import TetMesh
+from ..meshing.orientation import orient_consistently
+from ..meshing.surface import signed_volume
+from ..scene.contact_settings import ContactSurface
+from ..scene.scene import SoftBody
+from .uncrossed_surface import crosses_itself, spare_unseen
+
+# Between longer edges of the mesh, in units of those of the tetrahedra, these would sag unseen.
+LONGEST_EDGE = 1.25
+# A mesh of more faces than these, and than so many times those of the tetrahedra's boundary, is
+# dense: each of them may touch. A copy has at least half as many. More than MOST in a whole scene
+# cost more than a frame may.
+FEW, DENSE, MOST = 2000, 2, 40_000
+# Of the triangles of a copy whose middles are closest to a point, the one that is closest is among
+# so many.
+NEIGHBOURS = 8
+
+Kind = Literal["mesh", "crossing", "copy", "tetrahedra"]
+
+_TOUCHES: dict[Kind, str] = {
+    "mesh": "the mesh touches",
+    "crossing": "the mesh touches, itself only where it does not cross itself",
+    "copy": "a simpler copy of the mesh touches",
+    "tetrahedra": "the tetrahedra touch",
+}
+
+Points = NDArray[np.float64]
+Triangles = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What touches, and why.
+
+    Args:
+        kind: the mesh that is seen, the same where it crosses itself, a simpler copy of it, or the
+            boundary of the tetrahedra.
+        reason: in words; empty where it is the mesh, or what was asked for.
+    """
+
+    kind: Kind
+    reason: str = ""
+
+    def __str__(self) -> str:
+        touches = _TOUCHES[self.kind]
+        return f"{touches}, as {self.reason}" if self.reason else touches
+
+
+def with_touching_surfaces(
+    body: SoftBody,
+    surface: ContactSurface,
+    touches_others: bool,
+    most: int,
+) -> tuple[SoftBody, Verdict]:
+    """The body with what of it touches, embedded in its tetrahedra.
+
+    Args:
+        body: with tetrahedra, made of a surface.
+        surface: that is seen.
+        touches_others: whether there is contact, not the ground and spheres alone.
+        most: faces, more than which a dense mesh may not have.
+    """
+    mesh = body.mesh
+    assert isinstance(mesh, TetMesh)
+    if body.touching == "tetrahedra":
+        return replace(body, contact_surface=None, seen_surface=None), Verdict("tetrahedra")
+    longest = LONGEST_EDGE * float(mesh.mean_edges.mean())
+    seen = _embedded(refined(welded(surface), longest), mesh)
+    body = replace(body, seen_surface=seen)
+    if not touches_others:
+        return body, Verdict("mesh")
+    if body.contact_surface is not None:
+        given = _embedded(body.contact_surface, mesh)
+        return replace(body, contact_surface=given), Verdict("mesh")
+    if body.touching == "mesh":
+        return replace(body, contact_surface=seen), Verdict("mesh")
+    return _chosen(body, seen, mesh, most)
+
+
+def _chosen(
+    body: SoftBody, seen: ContactSurface, mesh: TetMesh, most: int
+) -> tuple[SoftBody, Verdict]:
+    faces = len(seen.triangles)
+    if faces > max(FEW, DENSE * len(mesh.surface)):
+        copy = _embedded(wrapped(seen, mesh), mesh)
+        if len(copy.triangles) > 0 and not crosses_itself(copy):
+            reason = f"the mesh is dense: {faces} faces"
+            return replace(body, contact_surface=copy), Verdict("copy", reason)
+        if faces > most:
+            reason = "the mesh is dense, and a simpler copy crosses itself"
+            return body, Verdict("tetrahedra", reason)
+    touching = spare_unseen(seen)
+    if touching is seen:
+        return replace(body, contact_surface=seen), Verdict("mesh")
+    return replace(body, contact_surface=touching), Verdict("crossing")
+
+
+def welded(surface: ContactSurface) -> ContactSurface:
+    """The surface with one point at each place, and no triangle that is a line."""
+    places, number = np.unique(surface.points, axis=0, return_inverse=True)
+    triangles = number.reshape(-1)[surface.triangles].astype(np.int32)
+    a, b, c = triangles.T
+    triangles = triangles[(a != b) & (b != c) & (c != a)]
+    points, triangles = without_strays(places, triangles)
+    return ContactSurface(points, triangles.astype(np.int32))
+
+
+def refined(surface: ContactSurface, longest: float) -> ContactSurface:
+    """The same surface with edges of at most ``longest`` metres: longer ones are halved, in all
+    triangles that share them."""
+    points, triangles = surface.points, surface.triangles
+    while True:
+        ends = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2), axis=2)
+        edges, number = np.unique(ends.reshape(-1, 2), axis=0, return_inverse=True)
+        long = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1) > longest
+        if not long.any():
+            return ContactSurface(points, triangles)
+        middles = np.full(len(edges), -1)
+        middles[long] = len(points) + np.arange(long.sum())
+        points = np.concatenate([points, points[edges[long]].mean(axis=1)])
+        triangles = _split(triangles, middles[number.reshape(-1, 3)])
+
+
+def _split(triangles: Triangles, middles: NDArray[np.int64]) -> Triangles:
+    """Triangles (F, 3) with those edges halved that have a middle, (F, 3), else -1."""
+    count = (middles >= 0).sum(axis=1)
+    # The edge that is alone, halved or not, comes first.
+    first = np.where(count == 2, (middles < 0).argmax(axis=1), (middles >= 0).argmax(axis=1))
+    turn = (first[:, None] + np.arange(3)) % 3
+    (a, b, c), (ab, bc, ca) = (
+        np.take_along_axis(values, turn, axis=1).T for values in (triangles, middles)
+    )
+    one, two, three = (count == 1), (count == 2), (count == 3)
+    pieces = [
+        triangles[count == 0],
+        *(_rows(one, *corners) for corners in ((a, ab, c), (ab, b, c))),
+        *(_rows(two, *corners) for corners in ((a, b, bc), (a, bc, ca), (ca, bc, c))),
+        *(
+            _rows(three, *corners)
+            for corners in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))
+        ),
+    ]
+    return np.concatenate(pieces).astype(np.int32)
+
+
+def _rows(kept: NDArray[np.bool_], *columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.stack([column[kept] for column in columns], axis=1)
+
+
+def wrapped(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:
+    """A simpler surface around another one: the boundary of the tetrahedra, split where that has
+    few faces, its vertices where the surface is closest, and so far outside of it that none of its
+    points is left outside."""
+    used, triangles = used_points(mesh.surface)
+    copy = ContactSurface(mesh.vertices[used], triangles.astype(np.int32))
+    longest = float(mesh.mean_edges.mean())
+    while len(copy.triangles) < FEW / 2:
+        longest *= 0.7
+        copy = refined(copy, longest)
+    # It loads scipy.spatial, which takes a moment that most scenes need not wait.
+    from scipy.spatial import cKDTree
+
+    # The surface is dense: the closest of its points does.
+    _, closest = cKDTree(surface.points).query(copy.points)
+    places, normals = surface.points[closest], _normals(surface)
+    corners = places[copy.triangles]
+    _, near = cKDTree(corners.mean(axis=1)).query(surface.points, k=NEIGHBOURS)
+    point = np.repeat(np.arange(len(surface.points)), NEIGHBOURS)
+    weights, squared = closest_in_triangle(surface.points[point], corners[near.ravel()])
+    best = np.arange(len(near)), squared.reshape(near.shape).argmin(axis=1)
+    on_copy = np.einsum("pk,pki->pi", weights.reshape(*near.shape, 3)[best], corners[near[best]])
+    beyond = np.einsum("pi,pi->p", surface.points - on_copy, normals)
+    farthest = np.zeros(len(places))
+    np.maximum.at(farthest, copy.triangles[near[best]], np.maximum(beyond, 0.0)[:, None])
+    outside = places + farthest[:, None] * normals[closest]
+    return welded(ContactSurface(outside, copy.triangles))
+
+
+def _normals(surface: ContactSurface) -> Points:
+    """(V, 3) of unit length at the points, outwards."""
+    triangles = orient_consistently(surface.triangles)
+    if signed_volume(surface.points, triangles) < 0.0:
+        triangles = triangles[:, ::-1]
+    a, b, c = surface.points[triangles].swapaxes(0, 1)
+    faces = np.repeat(np.cross(b - a, c - a), 3, axis=0)
+    corners, count = triangles.ravel(), len(surface.points)
+    sums = np.stack([np.bincount(corners, axis, count) for axis in faces.T], axis=1)
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    normals: Points = sums / np.where(lengths > 0.0, lengths, 1.0)
+    return normals
+
+
+def _embedded(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:
+    if surface.embedding is not None:
+        return surface
+    return replace(surface, embedding=embed(mesh, surface.points))

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a surface that touches crosses itself at rest, and goes through its own body."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.embedding import Embedding
+from ..geometry.strays import used_points
+from ..geometry.tet_mesh import TetMesh
+from ..geometry.winding_number import winding_number
+from ..scene.contact_settings import ContactSurface
+
+# Beside a triangle is so many edge lengths from it, and inside where the surface winds so often.
+BESIDE, INSIDE = 1e-2, 0.5
+# Of the size of a surface: what is so near to others beside where they cross lies in the seam.
+SEAM = 5e-4
+# A piece of an open surface is inside where the most of so many of its triangles are.
+SPEAKERS, MOSTLY = 32, 0.5
+
+
+def crosses_itself(surface: ContactSurface) -> bool:
+    """Whether any triangles cross."""
+    return bool((_nearest(surface, 0.0) == 0.0).any())
+
+
+def without_crossings(surface: ContactSurface) -> ContactSurface:
+    """The surface without the triangles that cross others, and those around them. The same object
+    where nothing crosses.
+
+    For the boundary of tetrahedra, of which all but empty ones stand out where parts overlap at
+    rest: as what goes through its own body alone, they were caught between other bodies.
+    """
+    while True:
+        crossing = np.flatnonzero(_nearest(surface, 0.0) == 0.0)
+        if len(crossing) == 0:
+            return surface
+        left = surface.triangles[~_around(surface.triangles, crossing)]
+        surface = replace(surface, triangles=left)
+
+
+def spare_unseen(surface: ContactSurface) -> ContactSurface:
+    """The surface with what crosses itself, and the pieces left of it that lie inside of the
+    material, going through their own body. The same object where nothing crosses.
+
+    Beside what crosses so does what is all but there: parts fold onto each other along their seams.
+    """
+    seam = SEAM * float(np.linalg.norm(np.ptp(surface.points, axis=0)))
+    nearest = _nearest(surface, seam)
+    crossing = nearest == 0.0
+    if not crossing.any():
+        return surface
+    near = np.isfinite(nearest)
+    through = crossing | near & _around(surface.triangles, np.flatnonzero(crossing))
+    left = np.flatnonzero(~through)
+    if len(left) > 0:
+        outside = replace(surface, triangles=surface.triangles[left])
+        pieces = _pieces(outside)
+        # A few triangles of a piece, evenly taken, speak for it: nothing crosses it.
+        order = np.argsort(pieces, kind="stable")
+        counts = np.bincount(pieces)
+        rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        few = order[rank % np.repeat(-(-counts // SPEAKERS), counts) == 0]
+        is_inside = _are_inside(surface, outside.triangles[few])
+        share = np.bincount(pieces[few], is_inside) / np.bincount(pieces[few])
+        through[left] = share[pieces] > MOSTLY
+    return replace(surface, through_own=through)
+
+
+def _pieces(surface: ContactSurface) -> NDArray[np.int32]:
+    """(F,) the connected piece that each triangle belongs to, numbered from 0."""
+    # It takes a moment to load, which surfaces that do not cross need not wait.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends = surface.triangles[:, [0, 1, 1, 2]].reshape(-1, 2).T
+    size = len(surface.points)
+    links = coo_array((np.ones(ends.shape[1], dtype=bool), tuple(ends)), (size, size))
+    labels = connected_components(links, directed=False)[1]
+    pieces: NDArray[np.int32] = np.unique(labels[surface.triangles[:, 0]], return_inverse=True)[1]
+    return pieces
+
+
+def _are_inside(surface: ContactSurface, triangles: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """(F,) whether there is material on both sides of triangles, where the surface encloses it."""
+    a, b, c = surface.points[triangles].swapaxes(0, 1)
+    normals = np.cross(b - a, c - a)
+    # By the root of twice the area, which is about an edge.
+    aside = BESIDE * normals / np.sqrt(np.linalg.norm(normals, axis=1, keepdims=True))
+    centres = (a + b + c) / 3.0
+    sides = np.concatenate([centres + aside, centres - aside])
+    winding = np.abs(winding_number(sides, surface.points, surface.triangles)).reshape(2, -1)
+    inside: NDArray[np.bool_] = (winding > INSIDE).all(axis=0)
+    return inside
+
+
+def boundary_surface(mesh: TetMesh) -> ContactSurface:
+    """The boundary of tetrahedra, as a surface embedded in them."""
+    corners, triangles = used_points(mesh.surface)
+    weights = np.zeros((len(corners), 4))
+    weights[:, 0] = 1.0
+    indices = np.repeat(corners[:, None], 4, axis=1).astype(np.int32)
+    return ContactSurface(
+        mesh.vertices[corners], triangles.astype(np.int32), Embedding(indices, weights)
+    )
+
+
+def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
+    """(F,) how near triangles with an area are to others that they share no point with, in metres:
+    0 where they cross, infinite beyond a distance."""
+    # It loads ipctk, which takes a moment that scenes without contact need not wait.
+    from ..potentials.contact.degenerate import have_area
+    from .intersections import Surfaces, find_close
+
+    triangles = surface.triangles.astype(np.int32)
+    sound = np.flatnonzero(have_area(surface.points[triangles]))
+    owner = np.zeros(len(surface.points), dtype=np.int32)
+    found = find_close(Surfaces(surface.points, triangles[sound], owner), distance)
+    nearest = np.full(len(triangles), np.inf)
+    np.minimum.at(nearest, sound[found.triangles], found.distances[:, None])
+    return nearest
+
+
+def _around(triangles: NDArray[np.int32], which: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(F,) whether triangles share a point with some of them."""
+    near: NDArray[np.bool_] = np.isin(triangles, triangles[which]).any(axis=1)
+    return near

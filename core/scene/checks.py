@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What descriptions of a scene check of the numbers they are given."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SceneError
+
+Vector = tuple[float, float, float]
+
+
+def positions(values: object, what: str) -> NDArray[np.float64]:
+    """(N, 3) finite positions."""
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise SceneError(f"{what} must hold (N, 3) positions, not {array.shape}.")
+    broken = ~np.isfinite(array).all(axis=1)
+    if broken.any():
+        raise SceneError(f"vertex {int(broken.argmax())} of {what} is not a finite position.")
+    return array
+
+
+def triangles(values: object, vertex_count: int, what: str) -> NDArray[np.int32]:
+    """(T, 3) indices of vertices, at least one triangle."""
+    array = np.asarray(values, dtype=np.int32).reshape(-1, 3)
+    if len(array) == 0:
+        raise SceneError(f"{what} has no faces.")
+    if array.min() < 0 or array.max() >= vertex_count:
+        raise SceneError(f"{what} has a triangle that names a vertex it does not have.")
+    return array
+
+
+def indices(values: object, count: int, what: str) -> NDArray[np.int32]:
+    """Different indices of what there are ``count`` of."""
+    array = np.asarray(values, dtype=np.int32).ravel()
+    if len(array) and (array.min() < 0 or array.max() >= count):
+        raise SceneError(f"{what} lies outside 0 … {count - 1}.")
+    if len(np.unique(array)) != len(array):
+        raise SceneError(f"{what} is named twice.")
+    return array
+
+
+def vector(values: object, what: str) -> Vector:
+    """Three finite numbers."""
+    array = np.asarray(values, dtype=float)
+    if array.shape != (3,) or not np.isfinite(array).all():
+        raise SceneError(f"{what} must be three finite numbers, not {values!r}.")
+    return (float(array[0]), float(array[1]), float(array[2]))
+
+
+def at_least_zero(value: float, what: str) -> None:
+    """A finite number that is not negative."""
+    if not (math.isfinite(value) and value >= 0.0):
+        raise SceneError(f"{what} must be 0 or more, not {value:g}.")
+
+
+def above_zero(value: float, what: str) -> None:
+    """A finite number above zero."""
+    if not (math.isfinite(value) and value > 0.0):
+        raise SceneError(f"{what} must be above 0, not {value:g}.")

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How bodies touch each other, and the meshes they land on. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SceneError
+from ..geometry.embedding import Embedding
+from . import checks
+from .channel import Channel
+from .schema import IF_THERE
+
+Formulation = Literal["original", "convergent"]
+TouchingChoice = Literal["automatic", "mesh", "tetrahedra"]
+
+
+@dataclass(frozen=True)
+class PairFriction:
+    """Friction between two objects, in place of what their own coefficients come to.
+
+    Args:
+        first, second: names of the objects; that of the scene's ground is ``Ground``.
+        friction: static Coulomb coefficient.
+        kinetic_friction: once they slide; None is the static one.
+    """
+
+    first: str
+    second: str
+    friction: float
+    kinetic_friction: float | None = None
+
+    def __post_init__(self) -> None:
+        check_friction(f"{self.first} on {self.second}", self.friction, self.kinetic_friction)
+
+
+@dataclass(eq=False)
+class Contact:
+    """Bodies touch each other, themselves and colliders, and never go through.
+
+    Incremental Potential Contact: a barrier that grows without bound as a distance goes to zero,
+    steps that are cut before anything meets, and friction as a smooth energy of one time step.
+
+    Sources: Li et al., "Incremental Potential Contact", ACM Transactions on Graphics 39(4), 2020;
+    Li et al., "Convergent Incremental Potential Contact", 2023, arXiv:2307.15908.
+
+    Args:
+        distance: d̂ at which surfaces begin to push, in metres; None is for a body three
+            thousandths of its diagonal, or less where its tets are small, for two the lesser.
+        friction: static Coulomb coefficient of two objects that both have none. Of others it is the
+            geometric mean of theirs, or that of the one that has any.
+        kinetic_friction: once they slide; None is the static one.
+        formulation: ``convergent`` weighs by area, so that forces do not depend on the mesh;
+            ``original`` adds up pairs, and adapts its stiffness.
+        stiffness: κ in Pa for ``convergent``, None being a tenth of Young's modulus,
+            of two bodies the geometric mean;
+            in J/m⁴ for ``original``, None being found as the scene goes.
+        friction_updates: how often the normal forces of friction are taken anew in a step; None
+            until they no longer change.
+        self_contact: whether a body touches itself.
+        spares_crossing: whether a body that crosses itself at the start goes through itself from
+            then on, in place of being refused.
+        pairs: of objects with a friction of their own.
+    """
+
+    distance: float | None = None
+    friction: float = 0.5
+    kinetic_friction: float | None = None
+    formulation: Formulation = "convergent"
+    stiffness: float | None = None
+    friction_updates: int | None = None
+    self_contact: bool = True
+    spares_crossing: bool = False
+    pairs: list[PairFriction] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.distance is not None:
+            checks.above_zero(self.distance, "Contact: the distance in metres")
+        if self.stiffness is not None:
+            checks.above_zero(self.stiffness, "Contact: the stiffness")
+        check_friction("Contact", self.friction, self.kinetic_friction)
+        if self.formulation not in ("original", "convergent"):
+            raise SceneError(f"Contact: there is no formulation {self.formulation!r}.")
+        if self.friction_updates is not None and self.friction_updates < 1:
+            raise SceneError(
+                f"Contact: friction takes its forces at least once a step, not "
+                f"{self.friction_updates} times."
+            )
+
+
+@dataclass(eq=False)
+class Collider:
+    """A mesh that bodies land on, still or led along a path.
+
+    It may be open, have holes, and cross itself.
+
+    Args:
+        vertices: channel of the (V, 3) positions in metres; (V, 3) where it stands still, or
+            (T, V, 3) samples, become one.
+        triangles: (F, 3) vertex indices.
+        friction: static Coulomb coefficient; None is that of what touches it.
+        kinetic_friction: once something slides; None is the static one.
+        thickness: of a skin around the mesh, to either side, in metres.
+        name: what messages call it.
+    """
+
+    vertices: Channel
+    triangles: NDArray[np.int32]
+    friction: float | None = None
+    kinetic_friction: float | None = None
+    thickness: float = 0.0
+    name: str = "Collider"
+
+    def __post_init__(self) -> None:
+        self.vertices = Channel.of(self.vertices, f"{self.name}: the vertices", None, 3)
+        self.triangles = checks.triangles(self.triangles, len(self.at(0)), self.name)
+        check_friction(self.name, self.friction, self.kinetic_friction)
+        checks.at_least_zero(self.thickness, f"{self.name}: the thickness in metres")
+
+    def at(self, frame: int) -> NDArray[np.float64]:
+        """(V, 3) where it is after a frame; 0 is the start."""
+        return self.vertices.at(frame)
+
+
+@dataclass(eq=False)
+class ContactSurface:
+    """What touches, where that is not the boundary of the tetrahedra: the surface an artist sees,
+    or a coarser one in its place.
+
+    Args:
+        points: (V, 3) at rest, in metres.
+        triangles: (F, 3) indices of points.
+        embedding: the points in the tetrahedra of the body, once it has them.
+        through_own: (F,) whether a triangle goes through its own body, as those do that cross it at
+            rest; None is none of them.
+    """
+
+    points: NDArray[np.float64]
+    triangles: NDArray[np.int32]
+    embedding: Embedding | None = None
+    through_own: NDArray[np.bool_] | None = field(default=None, metadata={IF_THERE: True})
+
+    def __post_init__(self) -> None:
+        self.points = checks.positions(self.points, "the contact surface")
+        self.triangles = checks.triangles(self.triangles, len(self.points), "the contact surface")
+        if self.through_own is None:
+            return
+        self.through_own = np.asarray(self.through_own, dtype=bool)
+        if self.through_own.shape != (len(self.triangles),):
+            raise SceneError(
+                f"The contact surface: of {len(self.triangles)} triangles, "
+                f"{self.through_own.shape} are said to go through their own body or not to."
+            )
+
+    @property
+    def meets_own(self) -> NDArray[np.bool_]:
+        """(F,) whether a triangle meets its own body."""
+        if self.through_own is None:
+            return np.ones(len(self.triangles), dtype=bool)
+        return ~self.through_own
+
+
+@dataclass(eq=False)
+class Attachment:
+    """Points of a body that keep their place on another object.
+
+    The two do not collide with each other.
+
+    Args:
+        body: index of the body among those of the scene.
+        points: indices of its skin's points, or of its tet vertices where it has no skin.
+        other: index of the body or collider that they are attached to.
+        to: which of the two that is.
+        is_pinned: whether the body has pins in its place already: those to colliders become pins
+            once the body has tetrahedra, and are kept as what does not collide.
+    """
+
+    body: int
+    points: NDArray[np.int32]
+    other: int
+    to: Literal["body", "collider"] = "body"
+    is_pinned: bool = False
+
+    def __post_init__(self) -> None:
+        self.points = np.asarray(self.points, dtype=np.int32).ravel()
+        if self.to not in ("body", "collider"):
+            raise SceneError(f"Attachment: nothing is attached to a {self.to!r}.")
+        if len(self.points) == 0:
+            raise SceneError("Attachment: there is no point to attach.")
+
+
+def check_friction(name: str, friction: float | None, kinetic: float | None) -> None:
+    """Both coefficients, where they are given."""
+    if friction is not None:
+        checks.at_least_zero(friction, f"{name}: the friction")
+    if kinetic is None:
+        return
+    checks.at_least_zero(kinetic, f"{name}: the kinetic friction")
+    if friction is not None and kinetic > friction:
+        raise SceneError(
+            f"{name}: the kinetic friction {kinetic:g} is above the static one, {friction:g}; what "
+            "slides is held less, not more."
+        )

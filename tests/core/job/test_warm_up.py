@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is compiled before it is needed, by real workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from supple.core import Ground, Scene, SoftBody, SurfaceMesh
+from supple.core.job import Job, Settings, warm_up
+
+# A new loop, which no disk holds yet, compiled while the others are ready.
+COMPILING = """
+import supple.core.job.warm_up as warm_up
+from supple.core.kernels.compiled import compiled
+warm_up._say_when_compiling()
+warm_up.say_compiling()
+
+@compiled()
+def double(number):
+    return 2 * number
+
+double(1.0)
+print("done", flush=True)
+"""
+# What ``prepare_everything`` prepares needs nothing compiled in these simulations afterwards.
+COMPILED_LATER = """
+import threading
+import numpy as np
+from supple.core import *
+from supple.core import warm_up
+from supple.core.kernels.compiled import loops
+from supple.core.integrators import *
+
+def used():
+    return {(loop.__name__, str(types)) for loop in loops for types in loop.signatures}
+
+warm_up.prepare_everything(threading.Event())
+before = used()
+corners = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.001, 1)])
+tets = [[0, 4, 2, 1], [6, 2, 4, 7], [3, 1, 2, 7], [5, 4, 1, 7], [1, 4, 2, 7]]
+bodies = [SoftBody(TetMesh(corners + [0, 0, 1.02 * k], tets), friction=0.5) for k in range(3)]
+for _ in Simulator(Scene(bodies, Ground(), contact=Contact()), ImplicitEuler()).run(12):
+    pass
+for _ in Simulator(Scene(bodies, contact=Contact()), Automatic()).run(12):
+    pass
+for integrator in (SymplecticEuler(), ImplicitEuler(), BDF2(), RungeKutta4(), XPBD()):
+    for _ in Simulator(Scene(bodies[:1], Ground()), integrator).run(2):
+        pass
+print("used later:", *sorted(used() - before), sep="\\n", flush=True)
+"""
+
+
+def run(script: str, **variables: str) -> list[str]:
+    environment = {**os.environ, **variables}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_loop_that_is_compiled_is_told_before_it_is(tmp_path: Path) -> None:
+    said, end = run(COMPILING, NUMBA_CACHE_DIR=str(tmp_path))
+    assert end == "done"
+    (tmp_path / "output.txt").write_text(f"something else\n{said}\n")
+    assert warm_up.progress(tmp_path / "output.txt") == 0.0
+    (tmp_path / "output.txt").write_text(f"{said}\n{end}\n")
+    assert warm_up.progress(tmp_path / "output.txt") is None
+
+
+@pytest.mark.parametrize(
+    ("printed", "progress"),
+    [
+        ("", None),
+        ("preparing 0.25\n", 0.25),
+        ("preparing 0.25\npreparing 0.5", 0.25),
+        ("preparing 0.25\nprepar", 0.25),
+        ("preparing 1.00\nImplicit Euler, 1 step a frame\n", None),
+        (f"{'x' * 5000}\npreparing 0.75\n", 0.75),
+    ],
+)
+def test_progress_is_the_last_whole_line(tmp_path: Path, printed: str, progress: float) -> None:
+    (tmp_path / "output.txt").write_text(printed)
+    assert warm_up.progress(tmp_path / "output.txt") == progress
+
+
+def test_a_worker_that_has_printed_nothing_yet_compiles_nothing(tmp_path: Path) -> None:
+    assert warm_up.progress(tmp_path / "output.txt") is None
+
+
+def test_after_the_preparation_ordinary_simulations_compile_nothing_more() -> None:
+    said = run(COMPILED_LATER)
+    assert said[said.index("used later:") + 1 :] == []
+
+
+def test_what_was_prepared_is_known_until_a_file_changes(tmp_path: Path, monkeypatch) -> None:
+    assert not warm_up.is_prepared(tmp_path)
+    (tmp_path / "prepared").write_text(warm_up._fingerprint())
+    assert warm_up.is_prepared(tmp_path)
+    (tmp_path / "prepared").write_bytes(b"of another version \xff")
+    assert not warm_up.is_prepared(tmp_path)
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A worker that waits for its job with nothing compiled yet."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "supple.core", "--standby"],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_worker_that_compiles_ends_at_once_when_its_input_closes(waiting) -> None:
+    assert waiting.stdout.readline().startswith("preparing ")
+    waiting.stdin.close()
+    # To compile everything takes longer.
+    assert waiting.wait(timeout=10.0) == 0
+
+
+def test_a_job_given_to_a_worker_that_compiles_is_told_how_far_it_is(waiting, tmp_path) -> None:
+    job = Job.create(tmp_path / "job", Scene([_box()], Ground()), Settings(1))
+    assert waiting.stdout.readline().startswith("preparing ")
+    waiting.stdin.write(json.dumps({"job": str(job.folder)}) + "\n")
+    waiting.stdin.flush()
+    output = job.folder / "output.txt"
+    end = time.monotonic() + 20.0
+    while warm_up.progress(output) is None and time.monotonic() < end:
+        time.sleep(0.01)
+    assert warm_up.progress(output) is not None
+
+
+def _box() -> SoftBody:
+    corners = [[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.5, 1.5)]
+    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    triangles = [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])]
+    return SoftBody(SurfaceMesh(corners, triangles, edge_length=0.34), name="Box")

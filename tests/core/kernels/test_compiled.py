@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+# A turned and stretched tet many times over: each is rounded alike, or not.
+SCRIPT = """
+import numpy as np
+from supple.core import Scene, Simulator, SoftBody, TetMesh
+from supple.core.integrators import SymplecticEuler
+from supple.core.materials import CorotatedLinear
+
+random = np.random.default_rng(1)
+corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+mesh = TetMesh(np.tile(corners, (200, 1)), np.arange(800).reshape(200, 4))
+start = mesh.vertices + random.normal(scale=0.1, size=mesh.vertices.shape)
+body = SoftBody(mesh, CorotatedLinear(1e4, 0.4), initial_positions=start)
+(frame,) = Simulator(Scene([body]), SymplecticEuler(), device="cpu").run(1)
+print(frame.positions[0].numpy().tobytes().hex())
+"""
+
+
+def test_loops_compiled_anew_give_the_bits_of_those_taken_from_the_disk(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    compiled, kept = (
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    )
+    assert list(tmp_path.rglob("*.nbi"))
+    assert compiled == kept
+
+
+KERNEL = """
+from typing import NamedTuple
+from supple.core.kernels.compiled import compiled
+
+class Pair(NamedTuple):
+    first: float
+
+@compiled()
+def double(pair):
+    return 2.0 * pair.first
+
+print(double(Pair(21.0)), sum(double.stats.cache_hits.values()))
+"""
+
+
+def _rename(kernel: Path, kept: Path) -> None:
+    """As an update does; the loops kept still name the type that is gone."""
+    kernel.write_text(KERNEL.replace("Pair", "Two"))
+
+
+def _cut_index(kernel: Path, kept: Path) -> None:
+    (index,) = kept.rglob("*.nbi")
+    index.write_bytes(index.read_bytes()[:-20])
+
+
+def _cut_loop(kernel: Path, kept: Path) -> None:
+    (loop,) = kept.rglob("*.nbc")
+    loop.write_bytes(loop.read_bytes()[:100])
+
+
+@pytest.mark.parametrize("damage", [_rename, _cut_index, _cut_loop], ids=lambda d: d.__name__)
+def test_what_was_kept_and_cannot_be_read_is_compiled_anew(
+    tmp_path: Path, damage: Callable[[Path, Path], None]
+) -> None:
+    kernel, kept = tmp_path / "kernel.py", tmp_path / "kept"
+    kernel.write_text(KERNEL)
+
+    def run() -> str:
+        return subprocess.run(
+            [sys.executable, "-c", "import kernel"],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(kept), "PYTHONDONTWRITEBYTECODE": "1"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    assert (run(), run()) == ("42.0 0\n", "42.0 1\n")
+    damage(kernel, kept)
+    assert (run(), run()) == ("42.0 0\n", "42.0 1\n")

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Candidate pairs beside all pairs, by the toolkit's distances."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from supple.core.kernels.compiled import numba
+from supple.core.potentials.contact.broad_phase import BroadPhase
+from supple.core.potentials.contact.candidates import Candidates
+from supple.verification.meshes import block
+
+kit: Any = pytest.importorskip("ipctk")
+
+CELLS, MOMENTS = (1, 1, 2), 9
+BLOCK = block(CELLS)
+OBJECTS = 4
+
+
+def surface() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Blocks in a row, and the last object of two pieces, one at either end."""
+    used, triangles = np.unique(BLOCK.surface, return_inverse=True)
+    points, faces, objects = [], [], []
+    for index, owner in enumerate([0, 1, 2, 3, 3]):
+        place = [0.0, 1.03, 2.06, -1.03, 3.09][index]
+        points.append(BLOCK.vertices[used] + [place, 0.02 * index, 0.0])
+        faces.append(triangles.reshape(-1, 3) + index * len(used))
+        objects.append(np.full(len(used), owner))
+    faces = np.concatenate(faces).astype(np.int32)
+    edges = np.asarray(kit.edges(np.asfortranarray(faces)))
+    return np.concatenate(points), edges, faces, np.concatenate(objects)
+
+
+POINTS, EDGES, FACES, OWNERS = surface()
+ALL = np.ones((OBJECTS, OBJECTS), dtype=bool)
+
+
+def broad_phase(may_meet: np.ndarray = ALL) -> BroadPhase:
+    return BroadPhase(POINTS, EDGES, FACES, OWNERS, may_meet)
+
+
+def as_sets(found: Candidates) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    edges, faces = ({(a, b) for a, b in own.tolist()} for own in vars(found).values())
+    assert (len(edges), len(faces)) == (len(found.edge_edges), len(found.face_vertices))
+    return edges, faces
+
+
+def expected(
+    before: np.ndarray, after: np.ndarray, radii: np.ndarray, may_meet: np.ndarray
+) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    """Those whose distance is at some moment less than the sum of their radii."""
+    places = [before + t * (after - before) for t in np.linspace(0.0, 1.0, MOMENTS)]
+    pairs: tuple[set[tuple[int, int]], set[tuple[int, int]]] = (set(), set())
+    for i, k in _whose_boxes_meet(places, radii, EDGES, EDGES):
+        a, b = EDGES[i], EDGES[k]
+        if i >= k or set(a) & set(b) or not may_meet[OWNERS[a[0]], OWNERS[b[0]]]:
+            continue
+        reach = radii[a].max() + radii[b].max()
+        if any(kit.edge_edge_distance(*x[a], *x[b]) < reach**2 for x in places):
+            pairs[0].add((i, k))
+    for i, k in _whose_boxes_meet(places, radii, FACES, np.arange(len(POINTS))[:, None]):
+        face = FACES[i]
+        if k in face or not may_meet[OWNERS[face[0]], OWNERS[k]]:
+            continue
+        reach = radii[face].max() + radii[k]
+        if any(kit.point_triangle_distance(x[k], *x[face]) < reach**2 for x in places):
+            pairs[1].add((i, k))
+    return pairs
+
+
+def _whose_boxes_meet(
+    places: list[np.ndarray], radii: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> Iterator[tuple[int, int]]:
+    boxes = []
+    for parts in (first, second):
+        own, reach = np.stack(places)[:, parts], radii[parts].max(axis=1)[:, None]
+        boxes.append((own.min(axis=(0, 2)) - reach, own.max(axis=(0, 2)) + reach))
+    (low, high), (other_low, other_high) = boxes
+    meet = (low[:, None] <= other_high).all(axis=2) & (other_low <= high[:, None]).all(axis=2)
+    yield from map(tuple, np.argwhere(meet).tolist())
+
+
+@pytest.fixture
+def moved() -> np.ndarray:
+    """All go their ways, and one vertex far through everything."""
+    random = np.random.default_rng(3)
+    after = POINTS + random.normal(scale=0.02, size=POINTS.shape)
+    after[OWNERS == 1] += [0.0, 0.2, 0.1]
+    after[5] += [4.0, 0.3, 0.2]
+    return after
+
+
+def near_ones(points: np.ndarray) -> np.ndarray:
+    """(V,) radii that differ between objects and vertices."""
+    random = np.random.default_rng(4)
+    return random.uniform(0.0, 0.03, len(points)) * np.array([1.0, 0.1, 2.0, 1.0])[OWNERS]
+
+
+def test_nothing_that_comes_near_is_missing_and_little_else_is_there(moved) -> None:
+    radii = near_ones(POINTS)
+    found = as_sets(broad_phase().candidates(POINTS, moved, radii))
+    wanted = expected(POINTS, moved, radii, ALL)
+    for own, needed in zip(found, wanted, strict=True):
+        assert len(needed) > 50
+        assert own >= needed
+        assert len(own) < 4 * len(needed)
+
+
+def test_where_nothing_moves_there_is_exactly_what_is_near() -> None:
+    radii = near_ones(POINTS)
+    found = as_sets(broad_phase().candidates(POINTS, POINTS, radii))
+    wanted = expected(POINTS, POINTS, radii, ALL)
+    assert found == wanted
+
+
+def test_what_all_do_together_adds_nothing() -> None:
+    radii = near_ones(POINTS)
+    trees = broad_phase()
+    still = as_sets(trees.candidates(POINTS, POINTS, radii))
+    assert as_sets(trees.candidates(POINTS, POINTS + np.array([9.0, -7.0, 3.0]), radii)) == still
+
+
+def test_who_may_not_meet_does_not(moved) -> None:
+    may_meet = ALL.copy()
+    may_meet[0, 0] = False
+    may_meet[1, 2] = may_meet[2, 1] = False
+    radii = near_ones(POINTS)
+    found = broad_phase(may_meet).candidates(POINTS, moved, radii)
+    everything = broad_phase().candidates(POINTS, moved, radii)
+    for own, before, first, second in (
+        (found.edge_edges, everything.edge_edges, EDGES[:, 0], EDGES[:, 0]),
+        (found.face_vertices, everything.face_vertices, FACES[:, 0], np.arange(len(POINTS))),
+    ):
+        allowed = may_meet[OWNERS[first[before[:, 0]]], OWNERS[second[before[:, 1]]]]
+        assert not allowed.all()
+        np.testing.assert_array_equal(own, before[allowed])
+
+
+def test_pairs_are_in_order_and_the_same_with_any_number_of_threads(moved) -> None:
+    radii = near_ones(POINTS)
+    answers = []
+    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+        numba.set_num_threads(threads)
+        answers.append(broad_phase().candidates(POINTS, moved, radii))
+    for own in vars(answers[0]).values():
+        np.testing.assert_array_equal(own, own[np.lexsort((own[:, 1], own[:, 0]))])
+    for first, second in zip(vars(answers[0]).values(), vars(answers[1]).values(), strict=True):
+        np.testing.assert_array_equal(first, second)
+    assert (answers[0].edge_edges[:, 0] < answers[0].edge_edges[:, 1]).all()
+
+
+def test_more_pairs_than_there_was_room_for_are_all_there() -> None:
+    trees = broad_phase()
+    radii = np.full(len(POINTS), 10.0)
+    found = trees.candidates(POINTS, POINTS, radii)
+    apart = sum(not set(a) & set(b) for a, b in itertools.combinations(EDGES.tolist(), 2))
+    assert len(found.edge_edges) == apart
+    corners = sum(len(set(face)) for face in FACES.tolist())
+    assert len(found.face_vertices) == len(FACES) * len(POINTS) - corners
+    assert len(found) == len(found.edge_edges) + len(found.face_vertices)
+
+
+def test_a_vertex_without_a_triangle_meets_nothing() -> None:
+    points = np.vstack([POINTS, POINTS[0] + 1e-3])
+    owners = np.append(OWNERS, 1)
+    trees = BroadPhase(points, EDGES, FACES, owners, ALL)
+    found = trees.candidates(points, points, np.full(len(points), 0.01))
+    assert len(POINTS) not in found.face_vertices[:, 1]

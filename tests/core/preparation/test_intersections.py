@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from supple.core.preparation.intersections import Surfaces, find_close, find_intersections
+from supple.verification.meshes import block
+
+CORNERS = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
+
+
+def together(*objects, **options) -> Surfaces:
+    """Objects, each (vertices, triangles), as one."""
+    starts = np.cumsum([0, *(len(vertices) for vertices, _ in objects)])
+    return Surfaces(
+        np.concatenate([np.asarray(vertices, dtype=float) for vertices, _ in objects]),
+        np.concatenate(
+            [np.asarray(t) + start for (_, t), start in zip(objects, starts, strict=False)]
+        ).astype(np.int32),
+        np.repeat(np.arange(len(objects)), np.diff(starts)).astype(np.int32),
+        **options,
+    )
+
+
+def cube(offset=(0.0, 0, 0), cells: int = 2):
+    mesh = block((cells, cells, cells))
+    return mesh.vertices + offset, mesh.surface
+
+
+def pairs(*objects, **options) -> int:
+    return len(find_intersections(together(*objects, **options)))
+
+
+def one(corners=CORNERS):
+    return corners, [[0, 1, 2]]
+
+
+def test_triangles_that_cross_are_found_and_those_beside_each_other_are_not():
+    through = [[0.2, 0.2, -1], [0.3, 0.2, 1], [0.2, 0.3, 1]]
+    assert pairs(one(), one(through)) == 1
+    assert pairs(one(), one(np.add(through, (1, 0, 0)))) == 0
+
+
+def test_what_goes_through_its_own_object_does_not_go_through_others() -> None:
+    through = [[0.2, 0.2, -1], [0.3, 0.2, 1], [0.2, 0.3, 1]]
+    two = np.concatenate([CORNERS, through]), [[0, 1, 2], [3, 4, 5]]
+    for first in (False, True):
+        for second in (False, True):
+            marked = np.array([first, second])
+            assert pairs(two, through_own=marked) == (not first and not second)
+            assert pairs(one(), one(through), through_own=marked) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [[0.2, 0.2, 0], [0.2, 0.2, 1], [0.3, 0.3, 1]],
+        [[0.5, -1, -1], [0.5, 0, 0], [0.5, -1, 1]],
+        [[0, 0, 0], [-1, 0, 0], [0, -1, 1]],
+        [[0.1, 0.1, 0], [0.2, 0.1, 0], [0.1, 0.2, 0]],
+        [[-1, -1, 0], [3, -1, 0], [-1, 3, 0]],
+        [[0.5, 0.5, 0], [1, 1, 0], [2, 2, 0]],
+        [[0.2, 0.2, -1], [0.2, 0.2, 1], [0.2, 0.2, 1]],
+    ],
+    ids=[
+        "a corner on the face",
+        "a corner on an edge",
+        "corner to corner",
+        "inside of it in its plane",
+        "around it in its plane",
+        "a line that ends on it",
+        "a line through it",
+    ],
+)
+def test_touching_counts(other):
+    assert pairs(one(), one(other)) == 1
+    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
+    assert pairs(one(CORNERS @ turn + 5.0), one(other @ turn + 5.0)) == 1
+
+
+def test_a_gap_that_is_small_but_there_is_none():
+    assert pairs(one(), one(np.add(CORNERS, (0, 0, 1e-9)))) == 0
+    assert pairs(one(), one(np.add(CORNERS, (0, 0, 1e-13)))) == 1
+
+
+def test_stacked_boxes_touch_and_are_named_by_their_faces():
+    lower, upper = cube(), cube((0.0, 0, 1.0))
+    surfaces = together(lower, upper)
+    found = find_intersections(surfaces)
+    assert len(found)
+    heights = surfaces.vertices[surfaces.triangles[found.triangles]][..., 2]
+    assert ((heights == 1.0).any(axis=2)).all()
+    ((objects, triangles),) = found.by_objects()
+    assert objects == (0, 1)
+    assert (triangles[:, 0] < len(lower[1])).all() and (triangles[:, 1] >= len(lower[1])).all()
+
+
+def test_neighbours_in_a_surface_are_no_intersection():
+    assert pairs(cube(cells=5)) == 0
+
+
+def test_a_surface_that_goes_through_itself_is_one_unless_it_may():
+    vertices = np.concatenate([cube()[0], cube((0.5, 0.5, 0.5))[0]])
+    twice = (vertices, np.concatenate([cube()[1], cube()[1] + len(cube()[0])]))
+    assert pairs(twice) > 0
+    assert pairs(twice, excluded={(0, 0)}) == 0
+
+
+def test_objects_that_may_not_meet_are_left_out():
+    three = cube(), cube((0.5, 0.5, 0.5)), cube((-0.5, 0.5, 0.3))
+    everything = find_intersections(together(*three))
+    assert set(map(tuple, everything.objects)) == {(0, 1), (0, 2), (1, 2)}
+    some = find_intersections(together(*three, excluded={(2, 0), (1, 1)}))
+    assert set(map(tuple, some.objects)) == {(0, 1), (1, 2)}
+    same = everything.of_objects({(0, 1), (1, 2)})
+    np.testing.assert_array_equal(some.triangles, same.triangles)
+    colliders = find_intersections(together(*three, excluded={(1, 1), (1, 2), (2, 2)}))
+    assert set(map(tuple, colliders.objects)) == {(0, 1), (0, 2)}
+
+
+def test_a_ball_inside_a_hollow_box_is_fine():
+    assert pairs(cube(), (0.4 * cube()[0] + 0.3, cube()[1])) == 0
+
+
+def test_what_is_close_is_measured():
+    above = one(np.add(CORNERS, (0.1, 0.1, 0.25)))
+    found = find_close(together(one(), above), 0.3)
+    assert found.distances == pytest.approx([0.25])
+    assert len(find_close(together(one(), above), 0.2)) == 0
+    edges = [[0.5, -0.2, 0.1], [0.5, 0.5, 0.1], [0.5, 0.2, 1.0]]
+    assert find_close(together(one(), one(edges)), 0.3).distances == pytest.approx([0.1])
+
+
+def test_nothing_is_missed_among_random_triangles():
+    random = np.random.default_rng(0)
+    corners = random.normal(size=(60, 3, 3))
+    objects = [one(triangle) for triangle in corners]
+    found = {tuple(pair) for pair in find_intersections(together(*objects)).triangles}
+    crossing = {(i, j) for i in range(60) for j in range(i) if _cross(corners[i], corners[j])}
+    assert found == {(j, i) for i, j in crossing}
+
+
+def _cross(first, second) -> bool:
+    """An edge of one hits the face of the other, by solving for where."""
+    for a, b in ((first, second), (second, first)):
+        for k in range(3):
+            start, edge = a[k], a[(k + 1) % 3] - a[k]
+            t, u, v = np.linalg.solve(np.array([edge, b[0] - b[1], b[0] - b[2]]).T, b[0] - start)
+            if 0 <= t <= 1 and u >= 0 and v >= 0 and u + v <= 1:
+                return True
+    return False

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which surface of a body touches is chosen by itself, and said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from supple.core import (
+    Contact,
+    ContactSurface,
+    Ground,
+    Scene,
+    Simulator,
+    SoftBody,
+    SurfaceMesh,
+    TetMesh,
+)
+from supple.core.integrators import ImplicitEuler
+from supple.core.job.scene_file import decode, encode
+from supple.core.preparation.discretize import discretize
+from supple.core.preparation.intersections import Surfaces, find_intersections
+from supple.core.preparation.touching_surface import _normals, refined, welded
+
+from ..balls import ball_surface, soft_ball
+from ..touching import check_apart, plate
+
+CROSSING = "the mesh touches, itself only where it does not cross itself"
+
+
+def _body(points: np.ndarray, faces: np.ndarray, edge_length: float = 0.2, **options) -> SoftBody:
+    mesh = SurfaceMesh(points, faces.astype(np.int32), edge_length=edge_length)
+    return SoftBody(mesh, name="Jelly", **options)
+
+
+def _chosen(body: SoftBody, contact: bool = True) -> tuple[SoftBody, str]:
+    scene = Scene([body], Ground(-5.0), contact=Contact() if contact else None)
+    solids, (report,) = discretize(scene)
+    assert report["touching"] in report["summary"]
+    return solids.bodies[0], report["touching"]
+
+
+def _two_balls(apart: float) -> tuple[np.ndarray, np.ndarray]:
+    first, second = (ball_surface(3, 0.5, (x, 0.0, 0.0)) for x in (0.0, apart))
+    count = len(first[0])
+    return np.concatenate([first[0], second[0]]), np.concatenate([first[1], second[1] + count])
+
+
+def test_the_mesh_touches_where_it_can() -> None:
+    body, said = _chosen(soft_ball((0.0, 0.0, 0.0), subdivisions=3))
+    assert said == "the mesh touches"
+    assert body.contact_surface is body.seen_surface
+    assert body.contact_surface is not None
+    assert len(body.contact_surface.triangles) == 8 * 4**3
+
+
+def test_a_dense_mesh_gets_a_simpler_copy_that_lies_on_it() -> None:
+    body, said = _chosen(soft_ball((0.0, 0.0, 0.0), subdivisions=6))
+    assert said == f"a simpler copy of the mesh touches, as the mesh is dense: {8 * 4**6} faces"
+    copy, seen = body.contact_surface, body.seen_surface
+    assert copy is not None and seen is not None
+    assert len(seen.triangles) == 8 * 4**6
+    assert 1000 <= len(copy.triangles) <= 2000
+    away = np.linalg.norm(copy.points, axis=1)
+    assert away.min() >= 0.5 - 1e-9
+    assert away.max() < 0.505
+    owner = np.zeros(len(copy.points), dtype=np.int32)
+    assert len(find_intersections(Surfaces(copy.points, copy.triangles, owner))) == 0
+
+
+@pytest.mark.parametrize("turn", [1, -1], ids=["outwards", "inwards"])
+def test_whichever_way_faces_look_a_copy_grows_outwards(turn: int) -> None:
+    points, faces = ball_surface(3)
+    normals = _normals(ContactSurface(points, faces[:, ::turn].astype(np.int32)))
+    outwards = points / np.linalg.norm(points, axis=1, keepdims=True)
+    np.testing.assert_allclose((normals * outwards).sum(axis=1), 1.0, atol=0.02)
+
+
+def test_of_a_mesh_that_crosses_itself_all_touches_others_and_what_is_seen_itself() -> None:
+    body, said = _chosen(_body(*_two_balls(0.6)))
+    assert said == CROSSING
+    touching, seen = body.contact_surface, body.seen_surface
+    assert touching is not None and seen is not None and touching.through_own is not None
+    np.testing.assert_array_equal(touching.triangles, seen.triangles)
+    own = touching.triangles[~touching.through_own]
+    owner = np.zeros(len(touching.points), dtype=np.int32)
+    assert len(find_intersections(Surfaces(touching.points, own, owner))) == 0
+    middles = touching.points[own].mean(axis=1)
+    inside = np.linalg.norm(middles, axis=1) < 0.48
+    inside |= np.linalg.norm(middles - [0.6, 0.0, 0.0], axis=1) < 0.48
+    assert not inside.any()
+    far = np.abs(middles[:, 0] - 0.3) > 0.2
+    all_middles = seen.points[seen.triangles].mean(axis=1)
+    assert far.sum() == (np.abs(all_middles[:, 0] - 0.3) > 0.2).sum() - 2 * _hidden(all_middles)
+    # It is shown where it is kept apart.
+    assert body.skin is not None and body.skin.phong is None
+
+
+def _hidden(middles: np.ndarray) -> int:
+    """Of the first of two balls, how much is deep in the other."""
+    return int(((middles[:, 0] - 0.3 > 0.2) & (np.linalg.norm(middles, axis=1) < 0.51)).sum())
+
+
+def test_a_mesh_that_crosses_itself_nearly_everywhere_touches_others_all_the_same() -> None:
+    points, faces = ball_surface(3)
+    crumpled = points + np.random.default_rng(7).normal(0.0, 0.3, points.shape)
+    body, said = _chosen(_body(crumpled, faces))
+    assert said == CROSSING
+    touching = body.contact_surface
+    assert touching is not None and touching.through_own is not None
+    assert touching.through_own.mean() > 0.7
+    # The ground meets points alone, which cannot cross.
+    assert body.seen_surface is not None
+
+
+def test_a_dense_mesh_with_parts_too_near_for_a_copy_touches_itself() -> None:
+    first, second = (ball_surface(5, 0.5, (x, 0.0, 0.0)) for x in (0.0, 1.003))
+    points = np.concatenate([first[0], second[0]])
+    faces = np.concatenate([first[1], second[1] + len(first[0])])
+    body, said = _chosen(_body(points, faces))
+    assert said == "the mesh touches"
+    assert body.contact_surface is body.seen_surface
+
+
+def test_tetrahedra_that_lie_over_each_other_touch_but_there(make_block) -> None:
+    one = make_block((5, 5, 5), origin=(0.0, 0.0, 1.01))
+    over = one.vertices + np.array([0.6, 0.1, 0.2])
+    mesh = TetMesh(
+        np.concatenate([one.vertices, over]),
+        np.concatenate([one.tets, one.tets + len(one.vertices)]),
+        np.full(2 * len(one.tets), 0.9),
+    )
+    scene = Scene([SoftBody(mesh)], colliders=[plate(1.0, 2.0)], contact=Contact())
+    simulator = Simulator(scene, ImplicitEuler(), device="cpu")
+    touching = simulator.scene.bodies[0].contact_surface
+    assert touching is not None
+    assert 0 < len(touching.triangles) < len(mesh.surface)
+    for frame in simulator.run(12):
+        assert frame.report.effort.converged
+        check_apart(simulator)
+    # Without the triangles that cross, a few points may hang through.
+    touched = np.unique(touching.embedding.indices[np.unique(touching.triangles)][:, 0])
+    assert frame.positions[0][touched, 2].min() > 1.0
+
+
+def test_dense_meshes_of_many_bodies_leave_it_to_the_tetrahedra() -> None:
+    first, second = (ball_surface(5, 0.5, (x, 0.0, 0.0)) for x in (0.0, 1.003))
+    points = np.concatenate([first[0], second[0]])
+    faces = np.concatenate([first[1], second[1] + len(first[0])])
+    many = [_body(points + np.array([0.0, 3.0 * k, 0.0]), faces) for k in range(3)]
+    for bodies, kind in ((many[:1], "the mesh touches"), (many, "the tetrahedra touch")):
+        _, reports = discretize(Scene(bodies, None, contact=Contact()))
+        assert all(report["touching"].startswith(kind) for report in reports)
+
+
+def test_shells_that_are_apart_touch_with_their_mesh() -> None:
+    assert _chosen(_body(*_two_balls(1.2)))[1] == "the mesh touches"
+
+
+def test_faces_that_are_not_joined_are_joined_where_they_meet() -> None:
+    points, faces = ball_surface(3)
+    loose = points[faces].reshape(-1, 3)
+    body, said = _chosen(_body(loose, np.arange(len(loose)).reshape(-1, 3)))
+    assert said == "the mesh touches"
+    assert body.contact_surface is not None
+    assert len(body.contact_surface.points) == len(points)
+
+
+@pytest.mark.parametrize("choice", ["mesh", "tetrahedra"])
+def test_a_choice_is_kept(choice) -> None:
+    body, said = _chosen(_body(*_two_balls(0.6), touching=choice))
+    assert said == {"mesh": "the mesh touches", "tetrahedra": "the tetrahedra touch"}[choice]
+    assert (body.contact_surface is None) == (choice == "tetrahedra")
+    assert (body.seen_surface is None) == (choice == "tetrahedra")
+
+
+def test_a_surface_of_the_users_own_is_kept() -> None:
+    own = ContactSurface(*ball_surface(2, 0.51))
+    body, _ = _chosen(replace(soft_ball((0.0, 0.0, 0.0)), contact_surface=own))
+    assert body.contact_surface is not None
+    np.testing.assert_array_equal(body.contact_surface.points, own.points)
+
+
+def test_without_contact_only_the_ground_meets_the_mesh() -> None:
+    body, said = _chosen(soft_ball((0.0, 0.0, 0.0)), contact=False)
+    assert said == "the mesh touches"
+    assert body.contact_surface is None and body.seen_surface is not None
+
+
+def test_what_was_chosen_goes_with_the_scene() -> None:
+    solids, _ = discretize(Scene([soft_ball((0.0, 0.0, 0.0), subdivisions=3)], contact=Contact()))
+    arrays: dict = {}
+    again = decode(encode(solids, "scene", arrays), arrays).bodies[0]
+    for name in ("contact_surface", "seen_surface"):
+        before, after = getattr(solids.bodies[0], name), getattr(again, name)
+        np.testing.assert_array_equal(before.embedding.weights, after.embedding.weights)
+    assert discretize(solids)[1] == []
+
+
+def test_what_goes_through_its_own_body_goes_with_the_scene() -> None:
+    solids, _ = discretize(Scene([_body(*_two_balls(0.6))], contact=Contact()))
+    arrays: dict = {}
+    before = solids.bodies[0].contact_surface
+    after = decode(encode(solids, "scene", arrays), arrays).bodies[0].contact_surface
+    np.testing.assert_array_equal(before.through_own, after.through_own)
+
+
+def test_long_edges_are_halved_in_all_triangles_that_share_them() -> None:
+    points = np.array([[0.0, 0, 0], [4, 0, 0], [0, 1, 0], [4, 1.5, 0], [0, 0, 0.2]])
+    faces = np.array([[0, 1, 2], [2, 1, 3], [0, 2, 4]], dtype=np.int32)
+    finer = refined(ContactSurface(points, faces), 0.5)
+    corners = finer.points[finer.triangles]
+    assert np.linalg.norm(np.roll(corners, 1, axis=1) - corners, axis=2).max() <= 0.5
+    np.testing.assert_array_equal(finer.points[:5], points)
+
+    def area_vectors(surface: ContactSurface) -> np.ndarray:
+        a, b, c = surface.points[surface.triangles].swapaxes(0, 1)
+        return np.cross(b - a, c - a)
+
+    whole = area_vectors(ContactSurface(points, faces)).sum(axis=0)
+    np.testing.assert_allclose(area_vectors(finer).sum(axis=0), whole)
+    assert (area_vectors(finer)[:, [0, 2]] >= -1e-12).all()
+    # Edges inside belong to two triangles: as many as before lie on a rim, but halved.
+    ends = np.sort(np.stack([finer.triangles, np.roll(finer.triangles, -1, 1)], 2).reshape(-1, 2))
+    _, times = np.unique(ends, axis=0, return_counts=True)
+    assert times.max() == 2
+    rim = np.sum(times == 1)
+    assert rim == pytest.approx(8 + 8 + 4 + 8 + 1 + 4, abs=12)
+
+
+def test_welding_drops_triangles_that_become_lines() -> None:
+    points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0], [9, 9, 9]])
+    joined = welded(ContactSurface(points, np.array([[0, 1, 2], [1, 2, 3]], dtype=np.int32)))
+    assert joined.points.shape == (3, 3) and joined.triangles.shape == (1, 3)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import numpy as np
+
+from supple.core import TetMesh
+from supple.core.preparation.intersections import Surfaces, find_intersections
+from supple.core.preparation.uncrossed_surface import (
+    boundary_surface,
+    spare_unseen,
+    without_crossings,
+)
+from supple.core.scene.contact_settings import ContactSurface
+
+from ..meshing.meshes import box, with_shells
+
+
+def crossings(surface: ContactSurface) -> int:
+    """Of what does not go through its own body."""
+    owner = np.zeros(len(surface.points), dtype=np.int32)
+    return len(find_intersections(Surfaces(surface.points, kept(surface), owner)))
+
+
+def kept(surface: ContactSurface) -> np.ndarray:
+    """Triangles that do not go through their own body."""
+    if surface.through_own is None:
+        return surface.triangles
+    return surface.triangles[~surface.through_own]
+
+
+def test_of_shells_that_overlap_what_does_not_cross_is_left() -> None:
+    one = box((0, 0, 0), (2, 2, 2), (8, 8, 8))
+    two = box((1.6, 0.3, 0.3), (3, 1.3, 1.3), (6, 5, 5))
+    points, triangles = with_shells(one, two)
+    surface = ContactSurface(points, triangles.astype(np.int32))
+    assert crossings(surface) > 0
+    left = without_crossings(surface)
+    assert crossings(left) == 0
+    assert 0.7 * len(triangles) < len(left.triangles) < len(triangles)
+    far = points[triangles].min(axis=1)[:, 0] > 2.3
+    assert far.sum() == (points[left.triangles].min(axis=1)[:, 0] > 2.3).sum()
+
+
+def test_what_lies_inside_of_the_material_goes_through() -> None:
+    one = box((0, 0, 0), (2, 2, 2), (8, 8, 8))
+    two = box((1.1, 0.3, 0.3), (3, 1.3, 1.3), (10, 5, 5))
+    points, triangles = with_shells(one, two)
+    spared = spare_unseen(ContactSurface(points, triangles.astype(np.int32)))
+    assert crossings(spared) == 0
+    middles = points[kept(spared)].mean(axis=1)
+    in_one = ((middles > 0.01) & (middles < 1.99)).all(axis=1)
+    in_two = ((middles > [1.11, 0.31, 0.31]) & (middles < [2.99, 1.29, 1.29])).all(axis=1)
+    assert not in_one.any() and not in_two.any()
+    assert (middles[:, 0] > 2.9).any() and (middles[:, 0] < 0.1).any()
+    # Those outside stay, although they share points with what crosses.
+    beyond = [(points[those].min(axis=1)[:, 0] > 2.04).sum() for those in (kept(spared), triangles)]
+    assert beyond[0] == beyond[1] > 0
+
+
+def test_a_lid_in_a_socket_is_not_inside() -> None:
+    """It is open, and so is what it lies in: nothing is enclosed for certain."""
+    head, (points, faces) = (
+        box((0, 0, 0), (2, 2, 2), (8, 8, 8)),
+        box((0.6, 0.6, 1.5), (1.4, 1.4, 2.4), (4, 4, 4)),
+    )
+    lid = points, faces[points[faces].max(axis=1)[:, 2] > 1.6]
+    surface = ContactSurface(*(part for part in with_shells(head, lid)))
+    surface = ContactSurface(surface.points, surface.triangles.astype(np.int32))
+    outer = kept(spare_unseen(surface))
+    assert (surface.points[outer].mean(axis=1)[:, 2] > 2.3).any()
+
+
+def test_a_surface_that_does_not_cross_itself_stays_whole() -> None:
+    points, triangles = box((0, 0, 0), (2, 2, 2), (3, 3, 3))
+    surface = ContactSurface(points, triangles.astype(np.int32))
+    np.testing.assert_array_equal(without_crossings(surface).triangles, surface.triangles)
+    assert spare_unseen(surface) is surface
+
+
+def test_the_boundary_of_tetrahedra_follows_their_vertices(make_block) -> None:
+    mesh: TetMesh = make_block((3, 3, 3))
+    surface = boundary_surface(mesh)
+    moved = np.random.default_rng(4).normal(size=mesh.vertices.shape)
+    corners = surface.embedding.interpolate(moved)[surface.triangles]
+    np.testing.assert_allclose(corners, moved[mesh.surface])

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Collider, Contact, Ground, PairFriction, Scene, SceneError, SoftBody, Sphere
+from supple.core.scene.friction import Coefficients, FrictionTable, f0, f1, f1_slope
+
+CORNERS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+NONE = (None, None)
+
+
+@pytest.fixture
+def make_table(make_block):
+    """Makes the table of two bodies, Jelly and Rubber, a mesh, Table, a Ball and the ground."""
+
+    def make(jelly=NONE, rubber=NONE, table=NONE, ball=NONE, ground=NONE, **contact):
+        bodies = [
+            SoftBody(make_block(), friction=static, kinetic_friction=kinetic, name=name)
+            for name, (static, kinetic) in (("Jelly", jelly), ("Rubber", rubber))
+        ]
+        mesh = Collider(CORNERS, [[0, 1, 2]], *table, name="Table")
+        sphere = Sphere((9.0, 9.0, 9.0), 1.0, *_given(ball), name="Ball")
+        level = Ground(0.0, *_given(ground))
+        sphere.kinetic_friction, level.kinetic_friction = ball[1], ground[1]
+        scene = Scene(bodies, level, colliders=[sphere, mesh], contact=Contact(**contact))
+        return FrictionTable(scene)
+
+    return make
+
+
+def _given(coefficients) -> list[float]:
+    return [] if coefficients[0] is None else [coefficients[0]]
+
+
+# What two surfaces have together
+
+
+def test_two_surfaces_have_the_geometric_mean_of_theirs(make_table) -> None:
+    table = make_table((0.9, 0.4), (0.4, 0.1), (0.1, 0.0), (1.6, 0.9), (2.5, 2.5))
+    static, kinetic = table.of_meshes
+    np.testing.assert_allclose(static, [[0.9, 0.6, 0.3], [0.6, 0.4, 0.2], [0.3, 0.2, 0.1]])
+    np.testing.assert_allclose(kinetic, [[0.4, 0.2, 0.0], [0.2, 0.1, 0.0], [0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(table.on_sphere(0), [[1.2, 0.8], [0.6, 0.3]])
+    np.testing.assert_allclose(table.on_ground, [[1.5, 1.0], [1.0, 0.5]])
+
+
+def test_what_has_none_takes_that_of_what_it_touches(make_table) -> None:
+    table = make_table(rubber=(0.9, 0.6), ball=(0.3, 0.2), ground=(0.2, 0.1), friction=0.7)
+    assert table.on_sphere(0).static[0] == 0.3 and table.on_sphere(0).kinetic[0] == 0.2
+    assert table.on_ground.static[0] == 0.2 and table.on_ground.kinetic[0] == 0.1
+    np.testing.assert_array_equal(table.of_meshes.static[1], 0.9)
+    np.testing.assert_array_equal(table.of_meshes.kinetic[1], 0.6)
+
+
+def test_where_neither_has_any_it_is_the_contacts(make_table) -> None:
+    static, kinetic = make_table(friction=0.7, kinetic_friction=0.3).of_meshes
+    np.testing.assert_array_equal(static, np.full((3, 3), 0.7))
+    np.testing.assert_array_equal(kinetic, np.full((3, 3), 0.3))
+    np.testing.assert_array_equal(make_table(friction=0.7).of_meshes.kinetic, static)
+
+
+def test_the_default_of_all_is_one_half(make_table, make_block) -> None:
+    np.testing.assert_array_equal(make_table().of_all.static, 0.5)
+    np.testing.assert_array_equal(make_table().of_all.kinetic, 0.5)
+    alone = FrictionTable(Scene([SoftBody(make_block())], Ground()))
+    assert alone.on_ground == (0.5, 0.5)
+
+
+def test_a_surface_with_static_friction_alone_slides_with_it(make_table) -> None:
+    table = make_table((0.9, None), friction=0.5, kinetic_friction=0.2)
+    assert table.of_meshes.kinetic[0, 0] == 0.9 and table.of_meshes.kinetic[1, 1] == 0.2
+
+
+def test_kinetic_friction_alone_is_a_surfaces_own_and_never_above_the_static_one(
+    make_table,
+) -> None:
+    table = make_table((None, 0.1), (None, 0.8), friction=0.5, kinetic_friction=0.3)
+    np.testing.assert_array_equal(np.diag(table.of_meshes.static), [0.5, 0.5, 0.5])
+    np.testing.assert_array_equal(np.diag(table.of_meshes.kinetic), [0.1, 0.5, 0.3])
+
+
+def test_equal_coefficients_are_kept_whatever_their_root_rounds_to(make_table) -> None:
+    for value in np.random.default_rng(1).uniform(0.0, 2.0, 50):
+        assert make_table((value, None), ground=(value, None)).on_ground.static[0] == value
+
+
+# Pairs that are named
+
+
+@pytest.mark.parametrize(("first", "second"), [("Jelly", "Table"), ("Table", "Jelly")])
+def test_a_named_pair_overrides_both_ways_and_leaves_the_others(make_table, first, second) -> None:
+    table = make_table(friction=0.5, pairs=[PairFriction(first, second, 1.2, 0.8)]).of_meshes
+    expected = np.full((3, 3), 0.5)
+    expected[[0, 2], [2, 0]] = 1.2
+    np.testing.assert_array_equal(table.static, expected)
+    np.testing.assert_array_equal(table.kinetic, np.where(expected == 1.2, 0.8, 0.5))
+
+
+def test_a_pair_may_be_a_body_and_the_ground_or_a_sphere(make_table) -> None:
+    pairs = [PairFriction("Rubber", "Ground", 0.9, 0.7), PairFriction("Ball", "Jelly", 0.3)]
+    table = make_table(pairs=pairs)
+    np.testing.assert_array_equal(table.on_ground, [[0.5, 0.9], [0.5, 0.7]])
+    np.testing.assert_array_equal(table.on_sphere(0), [[0.3, 0.5], [0.3, 0.5]])
+
+
+def test_a_pair_may_be_an_object_and_itself(make_table) -> None:
+    table = make_table(pairs=[PairFriction("Rubber", "Rubber", 0.9)]).of_meshes
+    assert table.static[1, 1] == table.kinetic[1, 1] == 0.9
+    assert table.static[0, 1] == 0.5
+
+
+def test_of_two_tables_of_the_same_name_a_pair_means_both(make_block) -> None:
+    tables = [Collider(CORNERS, [[0, 1, 2]], name="Table") for _ in range(2)]
+    contact = Contact(pairs=[PairFriction("Jelly", "Table", 0.1)])
+    body = SoftBody(make_block(), name="Jelly")
+    table = FrictionTable(Scene([body], colliders=tables, contact=contact))
+    np.testing.assert_array_equal(table.of_meshes.static[0], [0.5, 0.1, 0.1])
+
+
+@pytest.mark.parametrize("unknown", ["ball", "jelly", ""])
+def test_a_name_that_is_not_there_is_refused_with_those_that_are(make_table, unknown) -> None:
+    with pytest.raises(SceneError, match=r"'.*'.*: Jelly, Rubber, Table, Ball, Ground\.$"):
+        make_table(pairs=[PairFriction("Jelly", unknown, 0.5)])
+
+
+# The law
+
+RATIOS = np.array([0.0, 1e-3, 0.3, 0.99, 1.01, 1.5, 1.99, 2.01, 8.0, 1e4])
+
+
+@pytest.mark.parametrize("drop", [0.0, 0.6, 1.0])
+def test_each_is_the_derivative_of_the_one_before(drop: float) -> None:
+    h = 1e-6
+    for function, slope in ((f0, f1), (f1, f1_slope)):
+        inside = RATIOS[1:]
+        rise = (function(inside + h, drop) - function(inside - h, drop)) / (2.0 * h)
+        np.testing.assert_allclose(rise, slope(inside, drop), atol=1e-5)
+
+
+@pytest.mark.parametrize("drop", [0.0, 0.6])
+def test_it_holds_up_to_the_static_coefficient_and_slides_with_the_kinetic_one(drop) -> None:
+    forces = f1(np.array([0.0, 0.5, 1.0, 1.5, 2.0, 50.0]), drop)
+    kinetic = 1.0 - drop
+    expected = [0.0, 0.75, 1.0, 0.5 * (1.0 + kinetic), kinetic, kinetic]
+    np.testing.assert_allclose(forces, expected, atol=1e-15)
+
+
+def test_without_a_drop_the_energy_of_what_slides_is_its_force_times_its_way() -> None:
+    np.testing.assert_allclose(f0(RATIOS[RATIOS > 1.0], 0.0), RATIOS[RATIOS > 1.0])
+    assert f0(np.array(0.0), 0.0) == pytest.approx(1.0 / 3.0)
+
+
+def test_tensors_and_arrays_follow_the_same_law() -> None:
+    drops = np.linspace(0.0, 1.0, len(RATIOS))
+    for function in (f0, f1, f1_slope):
+        found = function(torch.as_tensor(RATIOS), torch.as_tensor(drops))
+        np.testing.assert_allclose(found, function(RATIOS, drops), rtol=1e-15, atol=1e-15)
+
+
+def test_the_drop_is_the_share_that_is_lost_and_none_where_nothing_is() -> None:
+    values = np.random.default_rng(2).uniform(0.0, 2.0, 100)
+    assert not Coefficients(values, values).drop.any()
+    found = Coefficients(np.array([0.5, 0.8, 0.0]), np.array([0.2, 0.8, 0.0]))
+    np.testing.assert_allclose(found.drop[:2], [0.6, 0.0])
+    assert math.isfinite(found.drop[2]) and found.act
+    assert not Coefficients(np.zeros(2), np.zeros(2)).act
