@@ -35,7 +35,7 @@ COMPILED_LATER = """
 import threading
 import numpy as np
 from supple.core import *
-from supple.core import warm_up
+from supple.core.job import warm_up
 from supple.core.kernels.compiled import loops
 from supple.core.integrators import *
 

@@ -114,7 +114,7 @@ def test_a_waiting_worker_whose_job_folder_is_not_there_says_so_in_a_line(tmp_pa
 def test_the_worker_tells_of_each_frame_that_did_not_converge(tmp_path: Path) -> None:
     job = box_job(tmp_path, 12, "implicit_euler")
     hurried = (
-        "import sys; from pathlib import Path; from supple.core import worker;"
+        "import sys; from pathlib import Path; from supple.core.job import worker;"
         "from supple.core.integrators import implicit_stepper as stepper;"
         "stepper.MAX_ITERATIONS = stepper.RETRIES = 1; worker.work(Path(sys.argv[1]))"
     )
