@@ -55,7 +55,7 @@ def test_a_body_in_a_table_goes_up_or_down_whichever_is_nearer():
 
 def test_a_slope_is_left_at_right_angles():
     turn = np.array([[np.cos(0.4), 0, np.sin(0.4)], [0, 1, 0], [-np.sin(0.4), 0, np.cos(0.4)]])
-    slope = replace(table(), vertices=table().vertices @ turn.T)
+    slope = replace(table(), vertices=table().vertices.at(0) @ turn.T)
     (way,) = offsets(box(-0.2, 0, 0.0), colliders=[slope])
     assert np.abs(np.cross(way, turn @ [0.0, 0, 1])).max() < 1e-9
 
