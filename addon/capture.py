@@ -14,7 +14,8 @@ from ..core.job import Settings
 from ..core.preparation.overlap import check_surfaces
 from ..core.scene.channel import Channel
 from ..core.scene.contact_settings import Attachment, Collider
-from ..core.scene.scene import Ground, Scene, SoftBody, Sphere
+from ..core.scene.ground import Ground, Sphere
+from ..core.scene.scene import Scene, SoftBody
 from . import changes, contact_capture
 from .animated import has_animated_gravity
 from .attachments import capture_attachments

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 
 from ..core.errors import SceneError
-from ..core.scene.scene import Sphere
+from ..core.scene.ground import Sphere
 from .captured import CaptureError
 from .friction import coefficients
 from .motion import matrix_recording, transform, world_matrix

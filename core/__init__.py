@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .preparation.self_weight import default_young
     from .scene.channel import Channel
     from .scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
-    from .scene.scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
+    from .scene.ground import Ground, Sphere
+    from .scene.scene import Scene, Skin, SoftBody, SurfaceMesh
     from .simulator import Frame, Simulator
 
 _HOMES = {
@@ -29,7 +30,7 @@ _HOMES = {
     "ContactSurface": "scene.contact_settings",
     "Embedding": "geometry.embedding",
     "Frame": "simulator",
-    "Ground": "scene.scene",
+    "Ground": "scene.ground",
     "InstabilityError": "errors",
     "JobError": "errors",
     "PairFriction": "scene.contact_settings",
@@ -38,7 +39,7 @@ _HOMES = {
     "Simulator": "simulator",
     "Skin": "scene.scene",
     "SoftBody": "scene.scene",
-    "Sphere": "scene.scene",
+    "Sphere": "scene.ground",
     "SuppleError": "errors",
     "SurfaceMesh": "scene.scene",
     "TetMesh": "geometry.tet_mesh",

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .compiled import is_compiled
 from .errors import SceneError
 from .integrators import XPBD, ImplicitEuler, Integrator, Stepper
 from .integrators.unfolding import Unfolding
-from .kernels.compiled import is_compiled
 from .minimizers.equilibrium import settle
 from .preparation.prepared import prepare
 from .scene.scene import Scene

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from .assembly.moving_pins import MovingPins
 from .assembly.tensor_channel import TensorChannel
 from .cached_at import CachedAt
 from .geometry.tet_mesh import TetMesh
@@ -19,10 +20,9 @@ from .materials import Linear, Material
 from .materials.material import PARAMETERS
 from .obstacles import Obstacles
 from .potentials import Elasticity, Gravity, LinearElasticity, Potential, Viscosity
-from .preparation.start_shape import start_positions, tet_mesh_of
 from .scene.channel import Channel
-from .scene.pins import MovingPins
 from .scene.scene import Scene
+from .scene.start_shape import start_positions, tet_mesh_of
 from .state import Energies, State
 
 

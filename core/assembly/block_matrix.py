@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..kernels.compiled import compiled, is_compiled, shared_range, use_threads
+from ..compiled import compiled, is_compiled, shared_range, use_threads
 from .couplings import Couplings
 from .segments import segment_sums
 

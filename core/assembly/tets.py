@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..compiled import is_compiled
 from ..geometry.tet_mesh import TetMesh
-from ..kernels.compiled import is_compiled
 from ..kernels.volumes import compiled_volume_ratios
 from ..materials.eigensystem import product
 from .block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
-from ..meshing.tets_around import TetsAround
 from .point_grid import PointGrid
 from .tet_mesh import FACES, TetMesh
+from .tets_around import TetsAround
 from .triangle_distance import point_triangle_distance
 
 FloatArray = NDArray[np.float64]

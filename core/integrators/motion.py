@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ..kernels.compiled import compiled, is_compiled, shared_range, use_threads
+from ..compiled import compiled, is_compiled, shared_range, use_threads
 
 #: Fewer vertices than this a thread cost more to hand out than to move.
 VERTICES_PER_THREAD = 8000

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..compiled import is_compiled
 from ..ensemble import Ensemble
 from ..errors import JobError
 from ..integrators import integrator_named
-from ..kernels.compiled import is_compiled
 from ..simulator import Frame
 from . import Job
 from .output import say

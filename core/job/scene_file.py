@@ -17,7 +17,8 @@ from ..geometry.tet_mesh import TetMesh
 from ..materials import MODELS
 from ..scene.channel import Channel
 from ..scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
-from ..scene.scene import Ground, Scene, Skin, SoftBody, Sphere, SurfaceMesh
+from ..scene.ground import Ground, Sphere
+from ..scene.scene import Scene, Skin, SoftBody, SurfaceMesh
 from ..scene.schema import IF_THERE, check_members
 from .files import read_arrays, read_json, write_arrays, write_json
 

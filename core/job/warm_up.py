@@ -24,7 +24,8 @@ from ..geometry.embedding import embed
 from ..geometry.tet_mesh import TetMesh
 from ..materials import CorotatedLinear
 from ..scene.contact_settings import Contact, ContactSurface
-from ..scene.scene import Ground, Scene, SoftBody
+from ..scene.ground import Ground
+from ..scene.scene import Scene, SoftBody
 from .output import say
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _prepare(piece: Piece) -> None:
 
 
 def _say_when_compiling() -> None:
-    from ..kernels.compiled import loops, numba
+    from ..compiled import loops, numba
 
     if numba is None:
         return

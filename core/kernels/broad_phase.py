@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..potentials.contact.bounding_volumes import LEAF_SIZE
-from .compiled import compiled, shared_range
+from ..compiled import compiled, shared_range
+from ..geometry.bounding_volumes import LEAF_SIZE
 from .continuous_collision import least_on_way
 from .vectors import advanced, dot, four_points, minus, scaled
 

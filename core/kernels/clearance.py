@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .compiled import compiled, shared_range
+from ..compiled import compiled, shared_range
 from .continuous_collision import least_on_way, pair_step_size
 from .detection import stencil
 from .separation import separation

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import compiled
+from ..compiled import compiled
 from .vectors import advanced, cross, dot, minus, scaled
 
 START, END, INSIDE = 0, 1, 2

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..compiled import compiled
 from .closest_features import CROSSING, FACE_INSIDE, INSIDE, between_edges, code_of_edges, from_face
-from .compiled import compiled
 from .vectors import cross, dot, minus, vector_at
 
 # What the keys of each kind begin at; those of two vertices begin at none.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..compiled import compiled
 from .closest_features import END, INSIDE, START, from_edge
 from .collision_keys import (
     FAR,
@@ -20,7 +21,6 @@ from .collision_keys import (
     parallel_key,
     vertices_key,
 )
-from .compiled import compiled
 from .vectors import dot, minus, vector_at
 
 # Every place is counted from either surface, and by points as well as by edges.

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import compiled
+from ..compiled import compiled
 from .separation import separation
 from .vectors import advanced, dot, minus
 

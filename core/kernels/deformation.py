@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .compiled import compiled
+from ..compiled import compiled
 
 # An off-diagonal entry below this share of the trace, squared, is zero.
 DIAGONAL = 1e-28

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .compiled import compiled, shared_range
+from ..compiled import compiled, shared_range
 from .continuous_collision import pair_step_size
 from .separation import separation
 from .vectors import four_points

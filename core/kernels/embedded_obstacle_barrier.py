@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import compiled
+from ..compiled import compiled
 from .obstacle_points import STILL, SWEEPS, at_point, find_near, given_way, push_up, spread
 
 # Sweeps at most to find what the static coefficient holds where the kinetic one is lower, and the

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import compiled
+from ..compiled import compiled
 
 
 @compiled()

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..meshing.tets_around import coordinate
-from .compiled import compiled
+from ..compiled import compiled
+from ..geometry.tets_around import coordinate
 from .triangles import crossing, normal_of
 
 # A winding number above it is inside.

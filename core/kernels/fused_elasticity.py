@@ -7,15 +7,17 @@ registers.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..assembly.tets import Tets
-from .compiled import compiled, shared_range, use_threads
+from ..compiled import compiled, shared_range, use_threads
 from .laws import Constants, density_of, law_of
+
+if TYPE_CHECKING:
+    from ..assembly.tets import Tets
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 6000

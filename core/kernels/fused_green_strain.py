@@ -6,17 +6,19 @@ Formulas: ``green_strain_passes``, which writes the same for torch.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..assembly.tets import Tets
+from ..compiled import compiled, shared_range, use_threads
 from . import fused_elasticity
-from .compiled import compiled, shared_range, use_threads
 from .deformation import deform
 from .fused_elasticity import metric_rows, sum_at_vertices
+
+if TYPE_CHECKING:
+    from ..assembly.tets import Tets
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 1000

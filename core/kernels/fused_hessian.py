@@ -7,15 +7,17 @@ Formulas and sources: ``core/materials/eigensystem.py``, which writes the same f
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
 
-from ..assembly.tets import Tets
-from .compiled import compiled, shared_range, use_threads
+from ..compiled import compiled, shared_range, use_threads
 from .deformation import deform, diagonalize, multiply, signed_svd
 from .laws import FIRST_STRETCH_LAW, Constants, curvature_of, law_of, stretch_curvature_of
+
+if TYPE_CHECKING:
+    from ..assembly.tets import Tets
 
 TETS_PER_THREAD = 500
 #: One thread takes so many tets at a time.

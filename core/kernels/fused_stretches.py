@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
 
-from ..assembly.tets import Tets
-from .compiled import compiled, shared_range, use_threads
+from ..compiled import compiled, shared_range, use_threads
 from .deformation import deform, signed_svd
 from .fused_elasticity import sum_at_vertices
 from .laws import Constants, stretch_density_of, stretch_law_of
+
+if TYPE_CHECKING:
+    from ..assembly.tets import Tets
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 1000

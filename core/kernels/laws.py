@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..compiled import compiled, is_compiled
 from ..materials import (
     AsRigidAsPossible,
     CorotatedLinear,
@@ -20,7 +21,6 @@ from ..materials import (
     StretchMaterial,
     StVenantKirchhoff,
 )
-from .compiled import compiled, is_compiled
 
 #: The laws that the compiled loops know, by the number they are given.
 LAWS: list[type[Material]] = [

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled import compiled
 from .barrier import barrier_from_log, derivatives_from_log
-from .compiled import compiled
 from .obstacle_points import at_point, push_up, spread
 from .point_systems import add_at_point, carriers, solve
 

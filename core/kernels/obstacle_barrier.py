@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..compiled import compiled, shared_range
 from .barrier import derivatives_from_log
-from .compiled import compiled, shared_range
 from .obstacle_contact import push_off
 
 # Newton from its start value has converged to the last bit of a float64 after so many steps.

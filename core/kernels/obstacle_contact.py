@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .compiled import compiled, use_threads
+from ..compiled import compiled, use_threads
 
 #: Fewer vertices than this a thread cost more to hand out than to compute.
 VERTICES_PER_THREAD = 2000

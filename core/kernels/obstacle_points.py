@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import compiled
+from ..compiled import compiled
 from .obstacle_barrier import proximal
 
 # Through the points that are near in an explicit step, at most; and until no height changes by more

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .compiled import compiled, shared_range
+from ..compiled import compiled, shared_range
 from .obstacle_contact import push_off
 
 PLANE, BALL = 0, 1

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import compiled
+from ..compiled import compiled
 from .obstacle_points import at_point
 
 # The error that the conjugate gradients leave, squared, in units of that of no step at all; and the

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .compiled import compiled
+from ..compiled import compiled
 from .vectors import cross, dot, minus, scaled
 
 # A normal along which less than this share of the distance lies between the parts is not good

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .compiled import compiled
+from ..compiled import compiled
 from .obstacle_points import at_point, given_way, spread
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .compiled import compiled
+from ..compiled import compiled
 from .obstacle_contact import stopped_share
 from .obstacle_points import SWEEPS, at_point, compliance_at
 from .obstacle_projection import nearest

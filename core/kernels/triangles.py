@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..meshing.tets_around import coordinate
-from .compiled import compiled
+from ..compiled import compiled
+from ..geometry.tets_around import coordinate
 
 _LEAST_AREA = 1e-12
 # A triangle cut by the four faces of a tet has no more corners.

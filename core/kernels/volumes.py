@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .compiled import compiled, shared_range, use_threads
+from ..compiled import compiled, shared_range, use_threads
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 10_000

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import compiled
+from ..compiled import compiled
 
 LAW = 13
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
-from ..kernels.compiled import compiled, shared_range, use_threads
+from ..compiled import compiled, shared_range, use_threads
 from .rigid_modes import RigidModes
 from .solution import End, Solution
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
-from ..kernels.compiled import is_compiled
+from ..compiled import is_compiled
 from .cg_passes import CGPasses
 from .compiled_cg import CompiledCG
 from .solution import Solution

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BLOCKS_PER_THREAD, BlockMatrix, BlockPattern
-from ..kernels.compiled import compiled, shared_range, use_threads
+from ..compiled import compiled, shared_range, use_threads
 
 #: Vertices in a group, and groups at most: what the coarse problem costs grows with their cube.
 GROUP_SIZE = 160

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.tet_mesh import signed_volumes
+from ..geometry.tets_around import TetsAround
 from .cells import CELL_VOLUME, SAMPLES_INSIDE, Cells, points_in_tets
 from .shrink_wrap import boundary
-from .tets_around import TetsAround
 from .virtual_nodes import VirtualMesh
 
 FloatArray = NDArray[np.float64]

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.point_grid import PointGrid
+from ..geometry.tets_around import barycentric_maps
 from ..geometry.winding_number import winding_number
 from ..kernels.fragments import INSIDE, label_cells
 from ..kernels.triangles import clip_all, measure_windings
 from .bcc_lattice import BccLattice
-from .tets_around import barycentric_maps
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from ..geometry.orientation import orient_consistently
 from ..geometry.tet_mesh import TetMesh
+from ..geometry.tets_around import barycentric_maps
 from .bcc_lattice import BccLattice
 from .cell_fill import fill_fractions
 from .cells import Cells, find_cells
-from .orientation import orient_consistently
 from .ownership import SurfaceTets
 from .shrink_wrap import shrink_wrap
 from .subdivision import split_long_triangles
 from .tet_budget import check_budget
-from .tets_around import barycentric_maps
 from .virtual_nodes import copy_cells
 
 FloatArray = NDArray[np.float64]

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..geometry.orientation import orient_consistently
 from ..geometry.tet_mesh import TetMesh
-from .orientation import orient_consistently
 from .surface import is_closed, signed_volume
 
 FloatArray = NDArray[np.float64]

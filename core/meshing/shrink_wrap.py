@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..geometry.closest_point import closest_in_triangle
 from ..geometry.tet_mesh import FACES
+from ..geometry.tets_around import TetsAround, barycentric_maps
 from .smoothing import smooth
-from .tets_around import TetsAround, barycentric_maps
 from .virtual_nodes import VirtualMesh
 
 FloatArray = NDArray[np.float64]

@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..compiled import is_compiled
 from ..kernels import obstacle_barrier as loops
 from ..kernels.barrier import barrier_derivatives
-from ..kernels.compiled import is_compiled
 from ..kernels.obstacle_contact import share
 from ..potentials import GroundBarrier
 from ..scene.friction import Coefficients

@@ -6,8 +6,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..compiled import is_compiled
 from ..kernels import embedded_obstacle_barrier as loops
-from ..kernels.compiled import is_compiled
 from ..potentials import GroundBarrier
 from ..potentials.ground_points import EmbeddedPoints
 from ..scene.friction import Coefficients

@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..compiled import is_compiled
 from ..kernels import obstacle_contact as contact
-from ..kernels.compiled import is_compiled
 from ..scene.friction import Coefficients
 
 

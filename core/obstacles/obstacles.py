@@ -10,13 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..compiled import is_compiled
 from ..geometry.tet_mesh import TetMesh
-from ..kernels.compiled import is_compiled
 from ..potentials import GroundBarrier
 from ..potentials.contact.distance import ground_distance
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints, GroundVertices
 from ..scene.friction import Coefficients, FrictionTable
-from ..scene.scene import Ground, Scene, SoftBody, Sphere
+from ..scene.ground import Ground, Sphere
+from ..scene.scene import Scene, SoftBody
 from .barrier_step import BarrierStep
 from .embedded_barrier_step import EmbeddedBarrierStep
 from .embedded_projection_step import EmbeddedProjectionStep

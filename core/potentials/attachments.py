@@ -17,9 +17,9 @@ from ..assembly.couplings import Couplings
 from ..errors import SceneError
 from ..geometry.embedding import Embedding, embed
 from ..preparation.attached_vertices import attached_vertices
-from ..preparation.start_shape import start_positions, tet_mesh_of
 from ..scene.contact_settings import Attachment
 from ..scene.scene import Scene, SoftBody
+from ..scene.start_shape import start_positions, tet_mesh_of
 from .potential import Potential
 
 # How much stiffer a joint is than the tets around it: it gives by less than a hundredth of what

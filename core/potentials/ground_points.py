@@ -15,8 +15,8 @@ from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
 from ..assembly.segments import segment_sums
+from ..compiled import is_compiled
 from ..kernels import embedded_points as loops
-from ..kernels.compiled import is_compiled
 
 
 class GroundPoints(ABC):

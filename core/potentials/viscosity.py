@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tets import Tets
-from ..kernels.compiled import is_compiled
+from ..compiled import is_compiled
 from ..kernels.fused_green_strain import FusedGreenStrain
 from .green_strain_passes import GreenStrainPasses
 from .potential import Potential, TimeStep

@@ -10,8 +10,8 @@ from ..errors import SceneError
 from ..geometry.embedding import Embedding
 from ..scene import checks
 from ..scene.scene import SoftBody
+from ..scene.start_shape import start_positions
 from .pin_transfer import pinned_tet_vertices
-from .start_shape import start_positions
 
 
 def attached_vertices(body: SoftBody, points: NDArray[np.int32]) -> NDArray[np.int32]:

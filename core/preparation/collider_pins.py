@@ -14,9 +14,9 @@ from ..potentials.contact.degenerate import have_area, without_degenerate
 from ..scene.channel import Channel
 from ..scene.contact_settings import Collider
 from ..scene.scene import SoftBody
+from ..scene.start_shape import start_positions
 from .attached_vertices import attached_vertices, point_positions
 from .pin_transfer import transfer_path
-from .start_shape import start_positions
 
 FloatArray = NDArray[np.float64]
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from ..geometry.embedding import embed
 from ..geometry.phong_deformation import embed_smoothly
-from ..geometry.surface_normals import outward_normals
 from ..geometry.tet_mesh import TetMesh
 from ..meshing import tetrahedralize
 from ..meshing.report import report as report_mesh
@@ -22,6 +21,7 @@ from ..scene.contact_settings import ContactSurface
 from ..scene.scene import Scene, Skin, SoftBody, SurfaceMesh
 from .collider_pins import pin_to_collider
 from .pin_transfer import pinned_tet_vertices, transfer_path
+from .surface_normals import outward_normals
 from .touching_surface import MOST, with_touching_surfaces
 from .uncrossed_surface import boundary_surface, without_crossings
 

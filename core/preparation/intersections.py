@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.triangle_pairs import triangle_distance
-from ..potentials.contact.toolkit import toolkit
+from .toolkit import toolkit
 
 #: Of the size of everything: what is closer than that cannot be told from touching.
 TOUCHING = 1e-12

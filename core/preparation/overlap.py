@@ -13,8 +13,9 @@ from ..errors import SceneError
 from ..geometry.triangle_distance import point_triangle_distance
 from ..geometry.winding_number import solid_angle_fraction
 from ..obstacles.held_points import HeldPoints
-from ..scene.scene import Ground, Scene, Sphere, SurfaceMesh
-from .start_shape import start_positions, tet_mesh_of
+from ..scene.ground import Ground, Sphere
+from ..scene.scene import Scene, SurfaceMesh
+from ..scene.start_shape import start_positions, tet_mesh_of
 
 # How far into an obstacle counts as touching it, in diagonals of the body.
 TOUCHING = 1e-3

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 from scipy.spatial import KDTree
 
-from ..geometry.rays import segment_hits
 from ..geometry.tet_mesh import FACES, signed_volumes
 from .intersections import Intersections, Surfaces, find_close
+from .rays import segment_hits
 from .start_shapes import StartBody, StartShapes
 
 Points = NDArray[np.float64]

@@ -15,8 +15,8 @@ from ..geometry.tet_mesh import TetMesh
 from ..potentials.contact.attached_pairs import attached_pairs
 from ..potentials.contact.collider_surface import collider_surface
 from ..scene.scene import Scene, SoftBody
+from ..scene.start_shape import start_positions, tet_mesh_of
 from .intersections import Surfaces
-from .start_shape import start_positions, tet_mesh_of
 from .uncrossed_surface import boundary_surface
 
 Points = NDArray[np.float64]

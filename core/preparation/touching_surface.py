@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ..geometry.closest_point import closest_in_triangle
 from ..geometry.embedding import embed
+from ..geometry.orientation import orient_consistently
 from ..geometry.strays import used_points, without_strays
 from ..geometry.tet_mesh import TetMesh
-from ..meshing.orientation import orient_consistently
 from ..meshing.surface import signed_volume
 from ..scene.contact_settings import ContactSurface
 from ..scene.scene import SoftBody

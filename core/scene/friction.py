@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ..errors import SceneError
 from .contact_settings import Collider, Contact, PairFriction
-from .scene import Ground, Scene, SoftBody, Sphere
+from .ground import Ground, Sphere
+from .scene import Scene, SoftBody
 
 # What a ``PairFriction`` calls the ground of a scene.
 GROUND = "Ground"

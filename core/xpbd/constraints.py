@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..kernels.compiled import is_compiled, use_threads
+from ..compiled import is_compiled, use_threads
 from ..materials.eigensystem import product
 from ..potentials import Elasticity
 from .colouring import colour_tets

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..kernels.compiled import compiled, shared_range
+from ..compiled import compiled, shared_range
 from ..kernels.xpbd_tets import LAW, deformation, dot, move, plus, symmetric, times, times_symmetric
 from ..materials.eigensystem import product
 from ..potentials import Elasticity

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..kernels.compiled import compiled, shared_range
+from ..compiled import compiled, shared_range
 from ..kernels.xpbd_tets import (
     LAW,
     cofactor,

@@ -15,7 +15,7 @@ from supple.addon import actions, playback
 from supple.addon.capture import capture
 from supple.addon.captured import CaptureError
 from supple.core.job import Job
-from supple.core.scene.scene import Sphere
+from supple.core.scene.ground import Sphere
 
 from .conftest import world_positions
 

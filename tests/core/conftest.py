@@ -38,7 +38,7 @@ def make_block() -> MakeBlock:
 @pytest.fixture
 def without_compiled_loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Makes torch passes serve, as where numba is missing."""
-    monkeypatch.setattr("supple.core.kernels.compiled.numba", None)
+    monkeypatch.setattr("supple.core.compiled.numba", None)
     # Tests' arrays are too small to share, and threads that wait for others take long.
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

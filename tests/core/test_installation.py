@@ -118,7 +118,7 @@ def test_all_of_core_can_be_imported_and_its_loops_are_compiled(python: Path):
     script = """
 import importlib, pkgutil
 import supple.core
-from supple.core.kernels.compiled import is_compiled
+from supple.core.compiled import is_compiled
 for module in pkgutil.walk_packages(supple.core.__path__, "supple.core."):
     if not module.name.endswith("__main__") and module.name != "supple.core.launch":
         importlib.import_module(module.name)
@@ -131,7 +131,7 @@ print(supple.core.__file__)
 def test_contact_has_its_package(wheel: Path, tmp_path: Path):
     pytest.importorskip("ipctk")
     python = environment_of(tmp_path, wheel)
-    run(python, "from supple.core.potentials.contact.toolkit import toolkit; toolkit()")
+    run(python, "from supple.core.preparation.toolkit import toolkit; toolkit()")
 
 
 def test_what_blender_installs_is_what_the_package_asks_for(wheel: Path):

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...compiled import compiled
 from ...errors import InstabilityError
 from ...kernels.closest_features import CROSSING
-from ...kernels.compiled import compiled
 from ...kernels.vectors import dot, four_points, scaled, vector_at
 from .curvature import distance_squares
 from .squares import Squares

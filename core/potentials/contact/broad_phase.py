@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from ...compiled import use_threads
+from ...geometry.bounding_volumes import box_nodes, box_parts, box_vertices, build_tree
 from ...kernels.broad_phase import Parts, Ways, leaf_pairs, near_edges, near_faces, tree_pairs
-from ...kernels.compiled import use_threads
-from .bounding_volumes import box_nodes, box_parts, box_vertices, build_tree
 from .candidates import Candidates, IndexPairs
 
 Points = NDArray[np.float64]

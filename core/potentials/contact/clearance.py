@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compiled import use_threads
 from ...geometry.tet_mesh import TetMesh
 from ...kernels.clearance import bends, least_room, own_way, stay_apart
-from ...kernels.compiled import use_threads
 from ...kernels.detection import CandidateStencils
 from ...scene.scene import Scene
 from .candidates import Candidates

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ...kernels.compiled import use_threads
+from ...compiled import use_threads
 from ...kernels.detection import CandidateStencils, distances, nearest, step_sizes
 from .broad_phase import BroadPhase
 from .candidates import Candidates

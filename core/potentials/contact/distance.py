@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SceneError
-from ...preparation.start_shape import tet_mesh_of
-from ...scene.scene import Ground, Scene
+from ...scene.ground import Ground
+from ...scene.scene import Scene
+from ...scene.start_shape import tet_mesh_of
 
 # In units of a body's diagonal: of the ground, which steps bend along, and of surfaces, which take
 # the fewer steps to find each other the further they reach.

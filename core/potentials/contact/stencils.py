@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compiled import compiled
 from ...kernels.closest_features import CROSSING, INSIDE, between_edges, from_plane
 from ...kernels.collision_keys import POINT_EDGE, POINT_FACE, POINTS
-from ...kernels.compiled import compiled
 from ...kernels.vectors import advanced, cross, dot, four_points, minus, scaled
 from .normal_collisions import NormalCollisions
 from .topology import Points, Values

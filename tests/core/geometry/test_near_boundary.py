@@ -9,7 +9,7 @@ import pytest
 from supple.core import TetMesh, embed
 from supple.core.geometry.near_boundary import near_boundary
 from supple.core.geometry.phong_deformation import embed_smoothly
-from supple.core.geometry.surface_normals import outward_normals
+from supple.core.preparation.surface_normals import outward_normals
 
 UP, DOWN = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0])
 

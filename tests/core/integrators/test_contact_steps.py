@@ -32,7 +32,7 @@ from supple.core.integrators import (
     SymplecticEuler,
 )
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials.contact.toolkit import toolkit
+from supple.core.preparation.toolkit import toolkit
 from supple.tests.core.pretended_cuda import pretended_cuda
 from supple.tests.core.touching import check_apart, checked, contact_of, plate
 from supple.verification.meshes import block

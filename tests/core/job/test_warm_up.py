@@ -19,7 +19,7 @@ from supple.core.job import Job, Settings, warm_up
 # A new loop, which no disk holds yet, compiled while the others are ready.
 COMPILING = """
 import supple.core.job.warm_up as warm_up
-from supple.core.kernels.compiled import compiled
+from supple.core.compiled import compiled
 warm_up._say_when_compiling()
 warm_up.say_compiling()
 
@@ -36,7 +36,7 @@ import threading
 import numpy as np
 from supple.core import *
 from supple.core.job import warm_up
-from supple.core.kernels.compiled import loops
+from supple.core.compiled import loops
 from supple.core.integrators import *
 
 def used():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core.kernels.compiled import is_compiled
+from supple.core.compiled import is_compiled
 from supple.core.linear_solvers import cg_passes, compiled_cg, rigid_mode_passes, rigid_modes
 from supple.core.linear_solvers.conjugate_gradients import ConjugateGradients
 from supple.core.linear_solvers.solution import Solution

@@ -11,8 +11,8 @@ from supple.core.kernels.collision_keys import POINT_EDGE, POINT_FACE, POINTS
 from supple.core.potentials.contact.candidates import Candidates
 from supple.core.potentials.contact.normal_collisions import NormalCollisions
 from supple.core.potentials.contact.surface import CollisionSurface
-from supple.core.potentials.contact.toolkit import toolkit
 from supple.core.potentials.contact.topology import Points
+from supple.core.preparation.toolkit import toolkit
 
 #: Places on two edges in the names of ipctk's types, by code.
 EDGES = {

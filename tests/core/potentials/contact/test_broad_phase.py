@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from supple.core.kernels.compiled import numba
+from supple.core.compiled import numba
 from supple.core.potentials.contact.broad_phase import BroadPhase
 from supple.core.potentials.contact.candidates import Candidates
 from supple.verification.meshes import block

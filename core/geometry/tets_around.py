@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compiled import compiled
+from ..compiled import compiled
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

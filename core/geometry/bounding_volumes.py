@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.compiled import compiled, shared_range
+from ..compiled import compiled, shared_range
 
 # Triangles of a leaf, at most.
 LEAF_SIZE = 8

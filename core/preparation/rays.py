@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..potentials.contact.toolkit import toolkit
-from .triangle_pairs import pierced_at
+from ..geometry.triangle_pairs import pierced_at
+from .toolkit import toolkit
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.int64]

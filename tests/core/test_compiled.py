@@ -44,7 +44,7 @@ def test_loops_compiled_anew_give_the_bits_of_those_taken_from_the_disk(tmp_path
 
 KERNEL = """
 from typing import NamedTuple
-from supple.core.kernels.compiled import compiled
+from supple.core.compiled import compiled
 
 class Pair(NamedTuple):
     first: float

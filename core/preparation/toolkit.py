@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from ...errors import SceneError
+from ..errors import SceneError
 
 
 @cache

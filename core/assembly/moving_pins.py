@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from ..assembly.tensor_channel import TensorChannel
+from .tensor_channel import TensorChannel
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..meshing.orientation import orient_consistently
+from ..geometry.orientation import orient_consistently
+from ..geometry.point_grid import PointGrid
 from ..meshing.surface import signed_volume
-from .point_grid import PointGrid
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
