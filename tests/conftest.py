@@ -40,7 +40,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     Processes side by side report to one, which does it.
     """
     config = session.config
-    if config.getoption("--quick") or hasattr(config, "workerinput"):
+    # ``-p no:cacheprovider`` leaves pytest without one.
+    cache: pytest.Cache | None = getattr(config, "cache", None)
+    if cache is None or config.getoption("--quick") or hasattr(config, "workerinput"):
         return
-    assert config.cache is not None
-    config.cache.set(SECONDS, config.cache.get(SECONDS, {}) | _seconds)
+    cache.set(SECONDS, cache.get(SECONDS, {}) | _seconds)
