@@ -82,7 +82,8 @@ class System:
         self.ground_barrier = self.obstacles.barrier
         #: Those that the scene brings along, made last, since they may ask for all the others.
         self.forces: list[Potential] = [force.potential(self) for force in scene.forces]
-        self.potentials += [part for part in self.forces if not part.is_dissipative]
+        self._conservative_forces = [part for part in self.forces if not part.is_dissipative]
+        self.potentials += self._conservative_forces
         self.dissipative: list[Potential] = [*self.viscosities]
         self.dissipative += [part for part in self.forces if part.is_dissipative]
 
@@ -197,13 +198,12 @@ class System:
         """What is the same at any time and speed."""
         elastic = sum(float(part.energy(positions)) for part in self.elasticities)
         ground = self.ground_barrier
-        forces = [part for part in self.forces if not part.is_dissipative]
         return Energies(
             kinetic=0.0,
             elastic=elastic,
             gravity=0.0,
             ground=0.0 if ground is None else float(ground.energy(positions)),
-            forces=sum((float(part.energy(positions)) for part in forces), 0.0),
+            forces=sum((float(part.energy(positions)) for part in self._conservative_forces), 0.0),
         )
 
     def minimum_volume_ratio(self, positions: Tensor) -> float:

@@ -176,11 +176,20 @@ class BlockMatrix:
             gathered = blocks.view(-1, 9).index_select(0, sources)
             out += segment_sums(gathered, starts).view(-1, 3, 3)
 
-    def diagonal_blocks(self) -> Tensor:
-        """(n, 3, 3), couplings included."""
-        blocks = self.values[self.pattern.diagonal]
+    def diagonal_blocks(self, vertices: Tensor | None = None) -> Tensor:
+        """(n, 3, 3), couplings included.
+
+        Args:
+            vertices: (n,) whose blocks they are, none of them pinned; None are all unknowns.
+        """
+        pattern = self.pattern
+        places = pattern.diagonal if vertices is None else pattern.diagonal_of[vertices]
+        blocks = self.values[places]
         if len(self.couplings):
-            blocks = blocks + torch.as_tensor(self.couplings.diagonal()).to(blocks)
+            coupled = self.couplings.diagonal()
+            if vertices is not None:
+                coupled = coupled[pattern.unknown_of[vertices.cpu().numpy()]]
+            blocks = blocks + torch.as_tensor(coupled).to(blocks)
         return blocks.view(-1, 3, 3)
 
 

@@ -56,12 +56,14 @@ def spectrum(system: System) -> Spectrum:
         system.add_gradient(rest + scale * direction, difference)
         return difference / (2.0 * scale)
 
+    # Wind blows at what does not move, too.
+    still = torch.zeros_like(rest)
+    system.add_rate_forces(rest, torch.zeros_like(rest), still)
+
     def viscosity(direction: Tensor) -> Tensor:
-        forces, still = torch.zeros_like(rest), torch.zeros_like(rest)
+        forces = -still
         system.add_rate_forces(rest, direction, forces)
-        # Wind blows at what does not move, too.
-        system.add_rate_forces(rest, torch.zeros_like(rest), still)
-        return forces - still
+        return forces
 
     frequency = math.sqrt(_largest_eigenvalue(system, stiffness))
     rate = _largest_eigenvalue(system, viscosity) if system.is_dissipative else 0.0

@@ -89,8 +89,7 @@ class SearchPaths:
             return
         # Which friction adds here is for the path to know.
         self._is_bounded = projected and self._friction is not None and self._friction.is_bounded
-        unknowns = torch.as_tensor(matrix.pattern.unknown_of)[self._ground.vertices.cpu()]
-        blocks = matrix.diagonal_blocks()[unknowns.to(matrix.values.device)]
+        blocks = matrix.diagonal_blocks(self._ground.vertices)
         x, y, z = blocks.diagonal(dim1=1, dim2=2).T
         # Of a vertex by itself, horizontal and vertical. A Hessian that is not projected may hold
         # less than inertia alone.

@@ -168,6 +168,9 @@ def test_diagonal_blocks_include_what_is_coupled() -> None:
     full = whole(system)
     expected = [full[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] for i in range(system.pattern.size)]
     np.testing.assert_allclose(system.matrix.diagonal_blocks(), expected, rtol=1e-12)
+    some = [5, 0, 2]
+    of_some = system.matrix.diagonal_blocks(system.pattern.vertices[some])
+    np.testing.assert_allclose(of_some, [expected[index] for index in some], rtol=1e-12)
 
 
 # In solvers
