@@ -94,7 +94,7 @@ class State:
         substeps: time steps a frame.
         before: positions and velocities one step earlier, for methods that look back so far.
         effort: what the frame took.
-        colliders: (C, 3) vertices of mesh colliders, where those have been led; None before.
+        colliders: (C, 3) vertices of mesh colliders, where they have got to; None at the start.
         unfolding: (B,) of each body, for how many frames it has been made to give way because it
             came to rest folded, −1 where that was in vain; None where nothing is folded.
         gave_up: whether *Automatic* has gone over to implicit steps.

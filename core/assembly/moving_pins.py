@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Vertices that are held, or led along a path."""
+"""Vertices whose motion is prescribed."""
 
 from __future__ import annotations
 

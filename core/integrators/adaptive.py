@@ -138,7 +138,7 @@ class _AdaptiveStepper(Stepper):
         return math.inf if math.isnan(float(error)) else float(error)
 
     def _take(self, substep: Substep, frame: int, since: float, until: float) -> None:
-        substep.lead(frame, since, until)
+        substep.prescribe(frame, since, until)
         substep.take()
 
     def _change(self, error: float) -> float:

@@ -86,7 +86,7 @@ class ExplicitStepper(Stepper):
         self.places, self.shares = [start.positions], [0.0]
         count, kept = start.substeps, PLACES if self._keeps_ways else 0
         for number in range(count):
-            substep.lead(start.frame, number / count, (number + 1) / count)
+            substep.prescribe(start.frame, number / count, (number + 1) / count)
             take()
             if (number + 1) * kept // count > number * kept // count:
                 self.places.append(substep.positions.clone())

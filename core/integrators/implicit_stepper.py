@@ -12,9 +12,9 @@ from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
 from ..minimizers.incremental_potential import IncrementalPotential
-from ..minimizers.leading import Leader
 from ..minimizers.minimum import Minimum
 from ..minimizers.newton import Newton
+from ..minimizers.prescribed_motion import PrescribedMotion
 from ..state import Effort, State
 from ..system import System
 from .integrator import Stepper
@@ -76,7 +76,9 @@ class ImplicitStepper(Stepper):
         self._objective = IncrementalPotential(system, touches)
         self._newton = Newton(self._objective)
         contact = self._objective.contact
-        self._leader = None if contact is None else Leader(self._objective, self._newton, contact)
+        self._prescribed_motion = (
+            None if contact is None else PrescribedMotion(self._objective, self._newton, contact)
+        )
 
     def advance(self, state: State) -> State:
         self._objective.check_volumes(state.positions)
@@ -97,7 +99,8 @@ class ImplicitStepper(Stepper):
             self._objective.check_volumes(after.positions)
         except SceneError as error:
             raise InstabilityError(
-                f"{error} At frame {after.frame} led pins brought them there; slower ones may not."
+                f"{error} At frame {after.frame} moving pins brought them there; slower ones "
+                "may not."
             ) from error
         return after
 
@@ -134,7 +137,7 @@ class ImplicitStepper(Stepper):
         self._system.gravity.go_to(frame, fraction)
         inertia = self.inertia(state, step)
         span, impulse = inertia.span, inertia.impulse_time
-        # Pinned vertices stay, or go where they are led.
+        # Pinned vertices stay, or are where their motion is prescribed.
         inertial = torch.where(self._system.free, inertia.positions, start)
         if self._system.moving_pins is not None:
             pins = self._system.moving_pins
@@ -148,21 +151,21 @@ class ImplicitStepper(Stepper):
         relaxed = self._relaxation(inertial - start, span)
         tolerance = relaxed * self._tolerance * span
         falling = inertial + span * impulse * self._system.free_acceleration
-        guess, held = self._guess(start, inertial, falling), state.effort.held
-        if contact is not None and self._leader is not None:
+        guess, blocked = self._guess(start, inertial, falling), state.effort.held
+        if contact is not None and self._prescribed_motion is not None:
             colliders = contact.surface.colliders_at(frame, fraction)
-            brought = self._leader.lead(start, guess, colliders, tolerance, span)
-            guess, held = brought.positions, (*held, *brought.held)
+            advanced = self._prescribed_motion.advance(start, guess, colliders, tolerance, span)
+            guess, blocked = advanced.positions, (*blocked, *advanced.blocked)
         minimum = self._newton.minimize(guess, tolerance, span, limit, relaxed=relaxed)
         positions = minimum.positions
-        led = (positions - start) / step
-        velocities = torch.where(self._system.free, self.velocities(state, positions, step), led)
+        velocities = self.velocities(state, positions, step)
+        prescribed = (positions - start) / step
         return replace(
             state,
             positions=positions,
-            velocities=velocities,
+            velocities=torch.where(self._system.free, velocities, prescribed),
             before=self.history(state),
-            effort=self._effort(minimum, state.effort, span, held),
+            effort=self._effort(minimum, state.effort, span, blocked),
             colliders=None if contact is None else contact.colliders,
         )
 
@@ -175,7 +178,7 @@ class ImplicitStepper(Stepper):
         return max(1.0, SHARE_OF_WAY * fastest / (self._tolerance * span))
 
     def _effort(
-        self, minimum: Minimum, before: Effort, span: float, held: tuple[str, ...]
+        self, minimum: Minimum, before: Effort, span: float, blocked: tuple[str, ...]
     ) -> Effort:
         """The account of a frame so far, with a step that ended in ``minimum``."""
         effort, contact = minimum.added_to(before, span), self._objective.contact
@@ -187,7 +190,7 @@ class ImplicitStepper(Stepper):
             contacts=contact.count(minimum.positions),
             minimum_distance=gap if math.isfinite(gap) else None,
             limited_steps=before.limited_steps + contact.limited_steps,
-            held=tuple(dict.fromkeys(held)),
+            held=tuple(dict.fromkeys(blocked)),
         )
 
     @abstractmethod

@@ -15,7 +15,7 @@ from .damping import impulse_times, velocity_retention
 
 
 class Substep(ABC):
-    """What explicit schemes share: the state they change, led pins, obstacles.
+    """What explicit schemes share: the state they change, moving pins, obstacles.
 
     Args:
         system: to be carried on.
@@ -73,8 +73,8 @@ class Substep(ABC):
         self.raised.zero_()
         self._system.obstacles.begin()
 
-    def lead(self, frame: int, since: float, until: float) -> None:
-        """Says where moving pins are to be after the next step, and what gravity is in it.
+    def prescribe(self, frame: int, since: float, until: float) -> None:
+        """Prescribes where moving pins are after the next step, and what gravity is in it.
 
         Args:
             frame: the one before it.

@@ -94,7 +94,7 @@ class Contact:
 
 @dataclass(eq=False)
 class Collider:
-    """A mesh that bodies land on, still or led along a path.
+    """A mesh that bodies land on, fixed or with a prescribed motion.
 
     It may be open, have holes, and cross itself.
 

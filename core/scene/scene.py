@@ -60,7 +60,7 @@ class Skin:
 
     Args:
         points: (V, 3) rest positions in metres.
-        pinned: indices of points to be held; the tets around them are held with them.
+        pinned: indices of points to be pinned; the tets around them are pinned with them.
         pin_path: channel of the (P, 3) positions of the pinned points, or its (T, P, 3) samples;
             None when they stay where they are.
         embedding: the points in the tetrahedra of the body, once it has them: which of these are
@@ -107,7 +107,7 @@ class SoftBody:
         mesh: its tetrahedra at rest, or a surface that is to be filled with them.
         material: the constitutive model and its stiffness.
         density: in kg/m³.
-        pinned: indices of mesh vertices that are held.
+        pinned: indices of mesh vertices whose motion is prescribed.
         velocity: of every vertex at the start, in m/s.
         initial_positions: (N, 3) start shape in metres, when it is not the rest shape.
         damping: rate at which velocities decay, in 1/s, whatever the time step (Rayleigh's α). It

@@ -23,7 +23,7 @@ def tet_mesh_of(body: SoftBody) -> TetMesh:
 
 
 def start_positions(body: SoftBody) -> NDArray[np.float64]:
-    """(N, 3) tet vertices at the start, in metres: led ones where their path begins.
+    """(N, 3) tet vertices at the start, in metres: moving pins where their path begins.
 
     Raises:
         SceneError: when the body has no tetrahedra.

@@ -10,7 +10,10 @@ from supple.addon.timeline import on_timeline
     ("words", "seen"),
     [
         ("Cube: frame 3 needs steps below 1e-6 s.", "Cube: frame 103 needs steps below 1e-6 s."),
-        ("At frame 0 led pins brought them there.", "At frame 100 led pins brought them there."),
+        (
+            "At frame 0 moving pins brought them there.",
+            "At frame 100 moving pins brought them there.",
+        ),
         ("how frames 3, 14, 5 … went is lost", "how frames 103, 114, 105 … went is lost"),
         ("frames/000003.npy is damaged.", "frames/000003.npy is damaged."),
         (

@@ -147,7 +147,7 @@ def test_what_changes_of_gravity_add_is_all_that_is_gained(make_block, scheme, p
     substep = scheme.substep(system, FRAME / count)
     substep.begin(state.positions, state.velocities)
     for number in range(count):
-        substep.lead(0, number / count, (number + 1) / count)
+        substep.prescribe(0, number / count, (number + 1) / count)
         substep.take()
     kinetic = 0.5 * float((system.mass * substep.velocities.square()).sum())
     before = float(system.gravity.energy_at(state.positions, 0))

@@ -16,10 +16,10 @@ STEP = 1e-4
 CUDA = torch.device("cuda")
 
 
-@pytest.fixture(params=["barrier", "projection", "led pins", "keyed gravity"])
+@pytest.fixture(params=["barrier", "projection", "moving pins", "keyed gravity"])
 def scene(request: pytest.FixtureRequest, make_block, scheme) -> Scene:
     mesh = make_block(origin=(0.0, 0.0, 1e-3))
-    if request.param == "led pins":
+    if request.param == "moving pins":
         top = np.flatnonzero(mesh.vertices[:, 2] > 1.0)
         path = mesh.vertices[top] + np.array([0.0, 0.1, 0.3])[:, None, None]
         body = SoftBody(mesh, StableNeoHookean(1e4, 0.3), pinned=top, pin_path=path, damping=2.0)
@@ -55,7 +55,7 @@ def _results(own: Substep, system: System, count: int = 20) -> list[torch.Tensor
     start = system.initial_state()
     own.begin(start.positions, start.velocities)
     for number in range(count):
-        own.lead(0, number / count, (number + 1) / count)
+        own.prescribe(0, number / count, (number + 1) / count)
         take()
     return [x.cpu().clone() for x in (own.positions, own.velocities, own.work, own.raised)]
 

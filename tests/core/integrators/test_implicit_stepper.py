@@ -289,7 +289,7 @@ def test_pins_that_turn_a_tet_inside_out_end_the_run_where_its_model_is_undefine
     path[:, 3, 2] = [1.0, 0.5, -0.1, -0.6]
     body = SoftBody(mesh, NeoHookean(1e4, 0.3), pinned=[0, 1, 2, 3], pin_path=path, name="Block")
     simulator = Simulator(Scene([body]), kind())
-    with pytest.raises(InstabilityError, match=r"Block: 1 tet is .* At frame 2 led pins"):
+    with pytest.raises(InstabilityError, match=r"Block: 1 tet is .* At frame 2 moving pins"):
         list(simulator.run(4))
     assert simulator.state.frame == 1
     assert simulator.system.minimum_volume_ratio(simulator.state.positions) > 0.0

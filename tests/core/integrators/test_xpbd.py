@@ -146,7 +146,7 @@ def test_the_work_of_slowly_led_pins_is_the_energy_that_it_stores(make_block, mo
     own = XPBD().substep(simulator.system, FRAME / 100)
     own.begin(simulator.state.positions, simulator.state.velocities)
     for number in range(2400):
-        own.lead(number // 100, number % 100 / 100, (number % 100 + 1) / 100)
+        own.prescribe(number // 100, number % 100 / 100, (number % 100 + 1) / 100)
         own.take()
     elastic = sum(float(part.energy(own.positions)) for part in simulator.system.elasticities)
     assert float(own.work) == pytest.approx(elastic, rel=0.02)

@@ -10,7 +10,7 @@ import torch
 from supple.core import Collider, Contact, Scene, Simulator, SoftBody
 from supple.core.integrators.implicit_stepper import ImplicitStepper
 from supple.core.materials import StableNeoHookean
-from supple.core.minimizers import leading
+from supple.core.minimizers import prescribed_motion
 from supple.core.minimizers.newton import Newton
 from supple.tests.core.touching import check_apart, checked, contact_of, plate
 from supple.verification.meshes import block
@@ -32,8 +32,8 @@ def upward(*heights: float) -> np.ndarray:
     return np.array([[0.0, 0.0, height] for height in heights])
 
 
-def led(path: np.ndarray, pinned: np.ndarray | None = None) -> SoftBody:
-    """A block whose lowest vertices, or others, are moved by (T, 3)."""
+def moved_block(path: np.ndarray, pinned: np.ndarray | None = None) -> SoftBody:
+    """A block whose lowest vertices, or others, are pinned and moved by (T, 3) offsets."""
     mesh = block((2, 2, 2))
     if pinned is None:
         pinned = np.flatnonzero(mesh.vertices[:, 2] == 0.0)
@@ -55,11 +55,11 @@ def surface_vertices() -> np.ndarray:
 
 
 def test_a_plate_that_moves_far_in_a_frame_pushes_a_free_block_ahead_of_it() -> None:
-    way = upward(0.0, 0.3, 0.6)
-    simulator = simulated(SoftBody(block((2, 2, 2)), SOFT), plate(-0.1, frames=way))
+    offsets = upward(0.0, 0.3, 0.6)
+    simulator = simulated(SoftBody(block((2, 2, 2)), SOFT), plate(-0.1, frames=offsets))
     for frame in checked(simulator, 3):
         # Fifteen times its reach in a frame, and it is all there.
-        reached = way[min(frame.index, 2), 2] - 0.1
+        reached = offsets[min(frame.index, 2), 2] - 0.1
         np.testing.assert_allclose(colliders_now(simulator)[:, 2], reached, atol=1e-12)
         assert float(frame.positions[0][:, 2].min()) > reached
         assert frame.report.effort.held == ()
@@ -80,41 +80,47 @@ def test_two_plates_squeeze_a_block() -> None:
 def test_pins_press_a_block_against_a_plate() -> None:
     mesh = block((2, 2, 2))
     top = np.flatnonzero(mesh.vertices[:, 2] == 1.0)
-    way = upward(0.0, -0.1, -0.2)
-    simulator = simulated(led(way, top), plate(-0.03))
+    offsets = upward(0.0, -0.1, -0.2)
+    simulator = simulated(moved_block(offsets, top), plate(-0.03))
     for frame in checked(simulator, 3):
-        expected = mesh.vertices[top] + way[min(frame.index, 2)]
+        expected = mesh.vertices[top] + offsets[min(frame.index, 2)]
         np.testing.assert_array_equal(frame.positions[0][top], expected)
         assert frame.report.effort.held == ()
 
 
-def test_free_vertices_are_pushed_to_where_newton_expects_them_beside_the_pins() -> None:
-    simulator = simulated(led(upward(0.0)), plate(-0.5))
+def test_free_vertices_follow_the_newton_predictor_beside_the_pins() -> None:
+    simulator = simulated(moved_block(upward(0.0)), plate(-0.5))
     stepper = simulator.stepper
-    assert isinstance(stepper, ImplicitStepper) and stepper._leader is not None
-    objective, leader, contact = stepper._objective, stepper._leader, contact_of(simulator)
-    start, way = simulator.state.positions, 1e-4
+    assert isinstance(stepper, ImplicitStepper) and stepper._prescribed_motion is not None
+    objective, motion, contact = (
+        stepper._objective,
+        stepper._prescribed_motion,
+        contact_of(simulator),
+    )
+    start, displacement = simulator.state.positions, 1e-4
     pinned = ~objective.system.free
     contact.begin(None)
     objective.begin(start, start, 1.0 / 24.0)
-    leader._goal = start + way * pinned * torch.tensor([[1.0], [0.0], [0.0]], dtype=start.dtype)
-    leader._colliders = contact.colliders
-    pushed, share = leader._push(start)
-    assert share == 1.0
-    assert torch.equal(pushed[:, pinned], leader._goal[:, pinned])
+    motion._target = start + displacement * pinned * torch.tensor(
+        [[1.0], [0.0], [0.0]], dtype=start.dtype
+    )
+    motion._collider_target = contact.colliders
+    pushed, step_size = motion._advance_with_predictor(start)
+    assert step_size == 1.0
+    assert torch.equal(pushed[:, pinned], motion._target[:, pinned])
     expected = Newton(objective, 1e-8).minimize(pushed, 1e-10, 1.0 / 24.0, 20).positions
-    assert float((expected - start)[0, ~pinned].min()) > 0.02 * way
+    assert float((expected - start)[0, ~pinned].min()) > 0.02 * displacement
     # As exactly as linear solves are.
-    assert float((pushed - expected).abs().max()) < 0.1 * way
+    assert float((pushed - expected).abs().max()) < 0.1 * displacement
 
 
 # What nothing is in the way of
 
 
 @pytest.mark.parametrize("substeps", [1, 3])
-def test_pins_are_exactly_where_they_are_led(substeps: int) -> None:
-    way = upward(0.0, 0.137, 0.331, 0.9)
-    body = led(way)
+def test_pins_are_exactly_where_their_motion_is_prescribed(substeps: int) -> None:
+    offsets = upward(0.0, 0.137, 0.331, 0.9)
+    body = moved_block(offsets)
     path = body.pin_path
     assert path is not None
     scene = Scene([body], colliders=[plate(-0.5)], contact=Contact(distance=REACH))
@@ -127,8 +133,8 @@ def test_pins_are_exactly_where_they_are_led(substeps: int) -> None:
 
 
 def test_colliders_go_on_however_far_where_nothing_is_in_the_way() -> None:
-    way = np.array([[0.0, 0, 0], [100.0, 0, 0], [100.0, 0, 50.0]])
-    simulator = simulated(SoftBody(block((1, 1, 1)), SOFT), plate(-0.1, frames=way))
+    offsets = np.array([[0.0, 0, 0], [100.0, 0, 0], [100.0, 0, 50.0]])
+    simulator = simulated(SoftBody(block((1, 1, 1)), SOFT), plate(-0.1, frames=offsets))
     for frame in checked(simulator, 2):
         expected = simulator.scene.meshes[0].at(frame.index)
         np.testing.assert_array_equal(simulator.state.colliders, expected)
@@ -147,37 +153,37 @@ def test_where_a_collider_was_is_free_once_it_has_gone() -> None:
 
 
 @pytest.mark.parametrize("which", ["a corner", "a side"])
-def test_pins_led_through_a_still_collider_are_held_and_named(which: str) -> None:
-    way = upward(0.0, -0.5, -1.0, -1.5)
-    body = led(way, np.array([0]) if which == "a corner" else None)
+def test_pins_that_move_through_a_still_collider_are_blocked_and_named(which: str) -> None:
+    offsets = upward(0.0, -0.5, -1.0, -1.5)
+    body = moved_block(offsets, np.array([0]) if which == "a corner" else None)
     simulator = simulated(body, plate(-0.53, name="Table"))
-    said = []
+    messages = []
     for frame in checked(simulator, 5):
-        said.append(frame.report.effort.held)
+        messages.append(frame.report.effort.held)
         assert float(frame.positions[0][:, 2].min()) > -0.53
-    assert said[0] == ()
-    assert said[1:] == [("the pins of Jelly: Table is in the way",)] * 4
+    assert messages[0] == ()
+    assert messages[1:] == [("the pins of Jelly: Table is in the way",)] * 4
     assert float(frame.positions[0][body.pinned, 2].min()) < -0.5
 
 
-def test_a_collider_that_meets_a_body_pinned_all_around_is_held_and_named() -> None:
+def test_a_collider_that_hits_a_body_pinned_all_around_is_blocked_and_named() -> None:
     body = SoftBody(block((2, 2, 2)), SOFT, pinned=surface_vertices(), name="Jelly")
     press = plate(1.5, frames=upward(0.0, -1.0, -2.0, 0.0), name="Press")
     simulator = simulated(body, press)
-    said, heights = [], []
+    messages, heights = [], []
     for frame in checked(simulator, 3):
-        said.append(frame.report.effort.held)
+        messages.append(frame.report.effort.held)
         heights.append(float(colliders_now(simulator)[:, 2].min()))
         np.testing.assert_array_equal(
             frame.positions[0][body.pinned], body.mesh.vertices[body.pinned]
         )
-    assert said == [("Press: Jelly is in the way",)] * 2 + [()]
+    assert messages == [("Press: Jelly is in the way",)] * 2 + [()]
     assert 1.0 < heights[1] <= heights[0] < 1.0 + REACH
     # Free again, it goes back to where it is seen.
     assert heights[2] == 1.5
 
 
-def test_what_stands_still_is_not_said_to_be_held() -> None:
+def test_what_stands_still_is_not_named_as_blocked() -> None:
     body = SoftBody(block((2, 2, 2)), SOFT, pinned=surface_vertices(), name="Jelly")
     table = plate(-0.5 * REACH, name="Table")
     press = plate(1.5, frames=upward(0.0, -1.0), name="Press")
@@ -185,8 +191,8 @@ def test_what_stands_still_is_not_said_to_be_held() -> None:
     assert frame.report.effort.held == ("Press: Jelly is in the way",)
 
 
-def test_a_push_that_takes_too_many_steps_ends_and_is_said(monkeypatch) -> None:
-    monkeypatch.setattr(leading, "MAX_STEPS", 2)
+def test_a_motion_that_takes_too_many_steps_is_ended_and_named(monkeypatch) -> None:
+    monkeypatch.setattr(prescribed_motion, "MAX_STEPS", 2)
     lift = plate(-0.1, frames=upward(0.0, 0.6), name="Lift")
     simulator = simulated(SoftBody(block((2, 2, 2)), SOFT), lift)
     (frame,) = checked(simulator, 1)
@@ -196,8 +202,8 @@ def test_a_push_that_takes_too_many_steps_ends_and_is_said(monkeypatch) -> None:
     assert float(frame.positions[0][:, 2].min()) > reached
 
 
-def test_what_is_held_is_named_in_the_frame_that_holds_it() -> None:
-    simulator = simulated(led(upward(0.0, -1.0)), plate(-0.53, name="Table"))
+def test_what_is_blocked_is_named_in_the_frame_that_blocks_it() -> None:
+    simulator = simulated(moved_block(upward(0.0, -1.0)), plate(-0.53, name="Table"))
     (frame,) = simulator.run(1)
     assert frame.report.effort.held == ("the pins of Jelly: Table is in the way",)
     assert contact_of(simulator).limited_steps > 0
