@@ -70,8 +70,8 @@ def _measure(name: str, scene: Scene) -> dict[str, Any]:
     for frame in simulator.run(FRAMES):
         reports.append(frame.report)
         intersections += scene_intersections(simulator)
-    most = max(report.effort.contacts for report in reports)
-    high = [report for report in reports if report.effort.contacts >= HEIGHT * most]
+    most = max(report.solver_statistics.contacts for report in reports)
+    high = [report for report in reports if report.solver_statistics.contacts >= HEIGHT * most]
     meshes = simulator.system.meshes
     return {
         "scene": name,
@@ -81,11 +81,13 @@ def _measure(name: str, scene: Scene) -> dict[str, Any]:
         "most_contacts": most,
         "s_a_frame": _spread([report.seconds for report in reports]),
         "s_a_frame_at_the_height": _spread([report.seconds for report in high]),
-        "iterations": _spread([report.effort.iterations for report in reports]),
-        "not_converged": sum(not report.effort.converged for report in reports),
+        "iterations": _spread([report.solver_statistics.iterations for report in reports]),
+        "not_converged": sum(not report.solver_statistics.converged for report in reports),
         "intersections": intersections,
         "least_volume_ratio": round(min(r.minimum_volume_ratio for r in reports), 3),
-        "least_gap_mm": round(1e3 * min(r.effort.minimum_distance or np.inf for r in reports), 4),
+        "least_gap_mm": round(
+            1e3 * min(r.solver_statistics.minimum_distance or np.inf for r in reports), 4
+        ),
     }
 
 

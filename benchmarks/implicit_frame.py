@@ -72,7 +72,7 @@ def _measure(
     next(simulator().run(1))  # loads the compiled loops
     reports = [frame.report for frame in simulator().run(FRAMES)]
     seconds = [report.seconds for report in reports]
-    iterations = [report.effort.iterations for report in reports]
+    iterations = [report.solver_statistics.iterations for report in reports]
     with _timed_parts() as parts:
         for _ in simulator().run(FRAMES):
             pass
@@ -86,10 +86,11 @@ def _measure(
         "newton_iterations": round(statistics.mean(iterations), 2),
         "most_newton_iterations": max(iterations),
         "linear_iterations_a_newton_iteration": round(
-            sum(report.effort.linear_iterations for report in reports) / sum(iterations), 1
+            sum(report.solver_statistics.linear_iterations for report in reports) / sum(iterations),
+            1,
         ),
-        "factorizations": sum(report.effort.factorizations for report in reports),
-        "frames_not_converged": sum(not report.effort.converged for report in reports),
+        "factorizations": sum(report.solver_statistics.factorizations for report in reports),
+        "frames_not_converged": sum(not report.solver_statistics.converged for report in reports),
         "frames_with_more_steps": sum(report.substeps > 1 for report in reports),
         "automatic": {
             "integrator": (most := statistics.mode(report.integrator for report in chosen)),

@@ -67,12 +67,14 @@ def _measure(mesh: TetMesh, size: float, distance: float | None, aside: float) -
         "frames": len(reports),
         "s_a_frame": {"mean": round(statistics.mean(seconds), 2), "most": round(max(seconds), 2)},
         "cpu_s_a_frame": {"mean": round(statistics.mean(cpu), 2), "most": round(max(cpu), 2)},
-        "iterations": sum(report.effort.iterations for report in reports),
-        "most_iterations": max(report.effort.iterations for report in reports),
+        "iterations": sum(report.solver_statistics.iterations for report in reports),
+        "most_iterations": max(report.solver_statistics.iterations for report in reports),
         "most_substeps": max(report.substeps for report in reports),
-        "not_converged": sum(not report.effort.converged for report in reports),
+        "not_converged": sum(not report.solver_statistics.converged for report in reports),
         "intersections": intersections,
         "most_inverted_tets": max(report.inverted_tets for report in reports),
         "least_volume_ratio": round(min(r.minimum_volume_ratio for r in reports), 3),
-        "least_gap_mm": round(1e3 * min(r.effort.minimum_distance or np.inf for r in reports), 4),
+        "least_gap_mm": round(
+            1e3 * min(r.solver_statistics.minimum_distance or np.inf for r in reports), 4
+        ),
     }

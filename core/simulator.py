@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,10 +17,10 @@ from .compiled import is_compiled
 from .errors import SceneError
 from .integrators import XPBD, ImplicitEuler, Integrator, Stepper
 from .integrators.unfolding import Unfolding
-from .minimizers.equilibrium import settle
+from .minimizers.equilibrium import solve_static
 from .preparation.prepared import prepare
 from .scene.scene import Scene
-from .state import Effort, Energies, State
+from .state import Energies, SolverStatistics, State
 from .system import System
 
 
@@ -31,7 +31,7 @@ class Report:
     seconds: float
     substeps: int
     integrator: str
-    effort: Effort
+    solver_statistics: SolverStatistics
     energies: Energies
     minimum_volume_ratio: float
     minimum_ground_distance: float | None
@@ -56,7 +56,9 @@ class Report:
             seconds=sum(report.seconds for report in reports),
             substeps=max(report.substeps for report in reports),
             integrator=", ".join(names),
-            effort=Effort.of_all([report.effort for report in reports]),
+            solver_statistics=SolverStatistics.of_all(
+                [report.solver_statistics for report in reports]
+            ),
             energies=Energies.of_all([report.energies for report in reports]),
             minimum_volume_ratio=min(report.minimum_volume_ratio for report in reports),
             minimum_ground_distance=min((d for d in distances if d is not None), default=None),
@@ -74,7 +76,7 @@ class Report:
             "seconds": round(self.seconds, 6),
             "substeps": self.substeps,
             "integrator": self.integrator,
-            **asdict(self.effort),
+            **self.solver_statistics.record(),
             "kinetic_energy": self.energies.kinetic,
             "elastic_energy": self.energies.elastic,
             "potential_energy": self.energies.gravity,
@@ -173,7 +175,9 @@ class Simulator:
         # Another system: what is unfolded is softened on the way.
         system = System(self.scene, self.system.device, self.system.dtype)
         with self._threads():
-            self.state = Unfolding(system).settled(partial(settle, system), self.state)
+            self.state = Unfolding(system).unfolded_equilibrium(
+                partial(solve_static, system), self.state
+            )
             return self.frame(began)
 
     @contextmanager
@@ -195,7 +199,7 @@ class Simulator:
             seconds=0.0 if began is None else time.perf_counter() - began,
             substeps=state.substeps,
             integrator=self.stepper.label,
-            effort=state.effort,
+            solver_statistics=state.solver_statistics,
             energies=system.energies(state),
             minimum_volume_ratio=system.minimum_volume_ratio(state.positions),
             minimum_ground_distance=system.minimum_ground_distance(state.positions),

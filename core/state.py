@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -17,10 +17,12 @@ from .errors import JobError
 
 # What a state of a method that looks back is saved under besides.
 BEFORE = ("positions_before", "velocities_before")
+# What log records call what has another name here.
+_RECORD_KEYS = {"termination_reason": "stopped", "blocked": "held"}
 
 
 @dataclass(frozen=True)
-class Effort:
+class SolverStatistics:
     """What an implicit frame took; explicit ones leave it as it is.
 
     Args:
@@ -29,11 +31,11 @@ class Effort:
         factorizations: of the direct solver, where conjugate gradients ran away.
         converged: whether every time step reached the tolerance.
         residual_speed: of the fastest vertex in the last Newton step, in m/s.
-        stopped: why the search ended, in words.
+        termination_reason: of the search, in words.
         contacts: pairs of surface parts that are close, at the end.
         minimum_distance: the least distance of those, in metres; None where nothing is close.
-        limited_steps: of all searches, those that had to be cut because something would have met.
-        held: what was led to where nothing could make way, in words.
+        limited_steps: of all searches, those cut because something would have collided.
+        blocked: prescribed motion that ended because nothing could make way, in words.
     """
 
     iterations: int = 0
@@ -41,25 +43,29 @@ class Effort:
     factorizations: int = 0
     converged: bool = True
     residual_speed: float | None = None
-    stopped: str = ""
+    termination_reason: str = ""
     contacts: int = 0
     minimum_distance: float | None = None
     limited_steps: int = 0
-    held: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
 
     @staticmethod
-    def of_all(efforts: Sequence[Effort]) -> Effort:
-        """Of bodies simulated apart; the words are those on the first that did not converge."""
-        speeds = [e.residual_speed for e in efforts if e.residual_speed is not None]
-        worst = min(efforts, key=lambda effort: effort.converged)
-        return Effort(
-            iterations=sum(effort.iterations for effort in efforts),
-            linear_iterations=sum(effort.linear_iterations for effort in efforts),
-            factorizations=sum(effort.factorizations for effort in efforts),
+    def of_all(statistics: Sequence[SolverStatistics]) -> SolverStatistics:
+        """Of bodies simulated apart; the reason is that of the first that did not converge."""
+        speeds = [part.residual_speed for part in statistics if part.residual_speed is not None]
+        worst = min(statistics, key=lambda part: part.converged)
+        return SolverStatistics(
+            iterations=sum(part.iterations for part in statistics),
+            linear_iterations=sum(part.linear_iterations for part in statistics),
+            factorizations=sum(part.factorizations for part in statistics),
             converged=worst.converged,
             residual_speed=max(speeds, default=None),
-            stopped=worst.stopped,
+            termination_reason=worst.termination_reason,
         )
+
+    def record(self) -> dict[str, Any]:
+        """As members of a log record."""
+        return {_RECORD_KEYS.get(name, name): value for name, value in asdict(self).items()}
 
 
 class Hindrance(IntEnum):
@@ -93,7 +99,7 @@ class State:
         frame: 0 at the start.
         substeps: time steps a frame.
         before: positions and velocities one step earlier, for methods that look back so far.
-        effort: what the frame took.
+        solver_statistics: what the frame took.
         colliders: (C, 3) vertices of mesh colliders, where they have got to; None at the start.
         unfolding: (B,) of each body, for how many frames it has been made to give way because it
             came to rest folded, −1 where that was in vain; None where nothing is folded.
@@ -109,7 +115,7 @@ class State:
     frame: int
     substeps: int
     before: tuple[Tensor, Tensor] | None = None
-    effort: Effort = Effort()
+    solver_statistics: SolverStatistics = SolverStatistics()
     colliders: NDArray[np.float64] | None = None
     unfolding: NDArray[np.int64] | None = None
     gave_up: bool = False

@@ -145,7 +145,7 @@ def simulate(body: str, finer: float) -> tuple[dict[str, Any], Points]:
         "tets": len(filled.mesh.tets),
         "filling_seconds": rounded(filling),
         "seconds": rounded(seconds),
-        "iterations": frame.report.effort.iterations,
+        "iterations": frame.report.record()["iterations"],
         "sunk_mm": rounded(1e3 * float(np.ptp(vertices[:, 2]) - np.ptp(seen[:, 2]))),
         "below_ground_mm": rounded(1e3 * max(0.0, -float(seen[:, 2].min()))),
     }

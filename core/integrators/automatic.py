@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InstabilityError, SceneError
 from ..potentials.contact.clearance import Clearance, Ways
-from ..state import Effort, Hindrance, State
+from ..state import Hindrance, SolverStatistics, State
 from ..system import System
 from .explicit_stepper import ExplicitStepper
 from .implicit_euler import ImplicitEuler
@@ -125,7 +125,9 @@ class AutomaticStepper(Stepper):
     def _freed(self, state: State) -> State:
         # An implicit frame before leaves too few for explicit ones.
         substeps = max(state.substeps, self._free.substeps)
-        return replace(state, substeps=substeps, effort=Effort(), hindrance=Hindrance.NONE)
+        return replace(
+            state, substeps=substeps, solver_statistics=SolverStatistics(), hindrance=Hindrance.NONE
+        )
 
     def _judged(self, state: State, after: State) -> State:
         """A frame without contact, or the one in its place."""

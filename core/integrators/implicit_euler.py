@@ -37,7 +37,7 @@ class ImplicitEuler(Integrator):
         self, system: System, frame_time: float, substeps: int | None
     ) -> ImplicitStepper:
         """``stepper`` of a system whose contact it leaves to others."""
-        return _EulerStepper(system, frame_time, substeps, self.tolerance, touches=False)
+        return _EulerStepper(system, frame_time, substeps, self.tolerance, with_contact=False)
 
 
 class _EulerStepper(ImplicitStepper):

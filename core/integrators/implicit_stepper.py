@@ -12,27 +12,27 @@ from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
 from ..minimizers.incremental_potential import IncrementalPotential
-from ..minimizers.minimum import Minimum
+from ..minimizers.minimize_result import MinimizeResult
 from ..minimizers.newton import Newton
 from ..minimizers.prescribed_motion import PrescribedMotion
-from ..state import Effort, State
+from ..state import SolverStatistics, State
 from ..system import System
 from .integrator import Stepper
 
 # A frame that does not converge is taken again with twice the steps, at most this often.
-RETRIES = 3
+MAX_RETRIES = 3
 MAX_ITERATIONS = 60
-# In m/s.
-TOLERANCE = 1e-3
+TOLERANCE_M_PER_S = 1e-3
 # With contact, where many surfaces meet one after the other.
 MAX_CONTACT_ITERATIONS = 200
 # All steps of a frame that is taken again may take so many times the Newton steps of one, and each
 # as many as this at least.
-ALLOWANCE, LEAST_ITERATIONS = 2, 10
-# Where surfaces hit each other, a step need not be exacter than this share of the fastest way.
-SHARE_OF_WAY = 2e-2
+RETRY_ITERATIONS_FACTOR, MIN_ITERATIONS = 2, 10
+# Where surfaces hit each other, a step need not be exacter than this share of the largest
+# displacement.
+DISPLACEMENT_TOLERANCE_RATIO = 2e-2
 # Of a body's diagonal: one that a landing would make so much flatter begins a search where it is.
-SQUASHED = 0.5
+SQUASH_DIAGONAL_RATIO = 0.5
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ class Inertia:
 
 
 class ImplicitStepper(Stepper):
-    """What implicit schemes share: the search, pins, retries, the account of the effort.
+    """What implicit schemes share: the search, pins, retries, statistics.
 
     Args:
         system: to be carried on.
         frame_time: seconds from one frame to the next.
         substeps: time steps a frame; one where that is None, and more where one does not converge.
         tolerance: in m/s; None as ``ImplicitEuler`` says.
-        touches: whether contact counts, where the scene has one.
+        with_contact: whether contact counts, where the scene has one.
     """
 
     def __init__(
@@ -68,12 +68,13 @@ class ImplicitStepper(Stepper):
         frame_time: float,
         substeps: int | None,
         tolerance: float | None,
-        touches: bool = True,
+        with_contact: bool = True,
     ) -> None:
         super().__init__(substeps or 1, adapts=substeps is None)
-        self._system, self._frame_time, self._tolerance = system, frame_time, tolerance or TOLERANCE
+        self._system, self._frame_time = system, frame_time
+        self._tolerance = tolerance or TOLERANCE_M_PER_S
         self._relaxes = tolerance is None
-        self._objective = IncrementalPotential(system, touches)
+        self._objective = IncrementalPotential(system, with_contact)
         self._newton = Newton(self._objective)
         contact = self._objective.contact
         self._prescribed_motion = (
@@ -83,18 +84,20 @@ class ImplicitStepper(Stepper):
     def advance(self, state: State) -> State:
         self._objective.check_volumes(state.positions)
         substeps, spent = self.substeps, 0
-        for retry in range(RETRIES + 1 if self.adapts else 1):
+        for retry in range(MAX_RETRIES + 1 if self.adapts else 1):
             # What lies before is a step of this length away, or of no use.
             before = state.before if state.substeps == substeps else None
-            start = replace(state, substeps=substeps, before=before, effort=Effort())
-            after = self._frame(start, retry, is_last=not self.adapts or retry == RETRIES)
-            spent += after.effort.iterations
-            if after.effort.converged:
+            start = replace(
+                state, substeps=substeps, before=before, solver_statistics=SolverStatistics()
+            )
+            after = self._frame(start, retry, is_last=not self.adapts or retry == MAX_RETRIES)
+            spent += after.solver_statistics.iterations
+            if after.solver_statistics.converged:
                 break
             substeps *= 2
-        after = replace(after, effort=replace(after.effort, iterations=spent))
+        after = replace(after, solver_statistics=replace(after.solver_statistics, iterations=spent))
         if not bool(torch.isfinite(after.positions).all()):
-            raise InstabilityError(_lost(self._system, after))
+            raise InstabilityError(_diverged_message(self._system, after))
         try:
             self._objective.check_volumes(after.positions)
         except SceneError as error:
@@ -122,13 +125,14 @@ class ImplicitStepper(Stepper):
         self.places, self.shares = [state.positions], [0.0]
         for substep in range(substeps):
             if retry > 0:
-                left = ALLOWANCE * self._iteration_limit - state.effort.iterations
-                kept = LEAST_ITERATIONS * (substeps - substep - 1)
-                limit = min(self._iteration_limit, max(LEAST_ITERATIONS, left - kept))
+                allowed = RETRY_ITERATIONS_FACTOR * self._iteration_limit
+                left = allowed - state.solver_statistics.iterations
+                kept = MIN_ITERATIONS * (substeps - substep - 1)
+                limit = min(self._iteration_limit, max(MIN_ITERATIONS, left - kept))
             state = self._step(state, step, frame, (substep + 1) / substeps, limit)
             self.places.append(state.positions)
             self.shares.append((substep + 1) / substeps)
-            if not (state.effort.converged or is_last):
+            if not (state.solver_statistics.converged or is_last):
                 break
         return replace(state, frame=frame + 1)
 
@@ -148,16 +152,16 @@ class ImplicitStepper(Stepper):
         if contact is not None:
             contact.begin(state.colliders)
         objective.begin(start, inertial, span, before, impulse)
-        relaxed = self._relaxation(inertial - start, span)
-        tolerance = relaxed * self._tolerance * span
+        relaxation = self._relaxation(inertial - start, span)
+        tolerance = relaxation * self._tolerance * span
         falling = inertial + span * impulse * self._system.free_acceleration
-        guess, blocked = self._guess(start, inertial, falling), state.effort.held
+        guess, blocked = self._guess(start, inertial, falling), state.solver_statistics.blocked
         if contact is not None and self._prescribed_motion is not None:
             colliders = contact.surface.colliders_at(frame, fraction)
             advanced = self._prescribed_motion.advance(start, guess, colliders, tolerance, span)
             guess, blocked = advanced.positions, (*blocked, *advanced.blocked)
-        minimum = self._newton.minimize(guess, tolerance, span, limit, relaxed=relaxed)
-        positions = minimum.positions
+        result = self._newton.minimize(guess, tolerance, span, limit, relaxation=relaxation)
+        positions = result.positions
         velocities = self.velocities(state, positions, step)
         prescribed = (positions - start) / step
         return replace(
@@ -165,32 +169,36 @@ class ImplicitStepper(Stepper):
             positions=positions,
             velocities=torch.where(self._system.free, velocities, prescribed),
             before=self.history(state),
-            effort=self._effort(minimum, state.effort, span, blocked),
+            solver_statistics=self._statistics(result, state.solver_statistics, span, blocked),
             colliders=None if contact is None else contact.colliders,
         )
 
-    def _relaxation(self, way: Tensor, span: float) -> float:
-        """By how much tolerances are relaxed in a step in which vertices would go (3, N) ``way``
-        without forces."""
+    def _relaxation(self, displacement: Tensor, span: float) -> float:
+        """The factor on the tolerances of a step with the (3, N) ``displacement`` that vertices
+        would have without forces."""
         if self._objective.contact is None or not self._relaxes:
             return 1.0
-        fastest = float(torch.linalg.vector_norm(way, dim=0).max())
-        return max(1.0, SHARE_OF_WAY * fastest / (self._tolerance * span))
+        fastest = float(torch.linalg.vector_norm(displacement, dim=0).max())
+        return max(1.0, DISPLACEMENT_TOLERANCE_RATIO * fastest / (self._tolerance * span))
 
-    def _effort(
-        self, minimum: Minimum, before: Effort, span: float, blocked: tuple[str, ...]
-    ) -> Effort:
-        """The account of a frame so far, with a step that ended in ``minimum``."""
-        effort, contact = minimum.added_to(before, span), self._objective.contact
+    def _statistics(
+        self,
+        result: MinimizeResult,
+        before: SolverStatistics,
+        span: float,
+        blocked: tuple[str, ...],
+    ) -> SolverStatistics:
+        """Those of a frame so far, with a step that ended in ``result``."""
+        statistics, contact = result.added_to(before, span), self._objective.contact
         if contact is None:
-            return effort
-        gap = contact.gap(minimum.positions)
+            return statistics
+        min_distance = contact.gap(result.positions)
         return replace(
-            effort,
-            contacts=contact.count(minimum.positions),
-            minimum_distance=gap if math.isfinite(gap) else None,
+            statistics,
+            contacts=contact.count(result.positions),
+            minimum_distance=min_distance if math.isfinite(min_distance) else None,
             limited_steps=before.limited_steps + contact.limited_steps,
-            held=tuple(dict.fromkeys(blocked)),
+            blocked=tuple(dict.fromkeys(blocked)),
         )
 
     @abstractmethod
@@ -212,11 +220,11 @@ class ImplicitStepper(Stepper):
         coasting, fallen = (objective.paths.initial_guess(start, to) for to in (inertial, falling))
         guesses = [coasting, fallen, staying]
         # Whatever touches makes itself felt on the way to the guess.
-        energies = [objective.energy_apart(guess) for guess in guesses]
+        energies = [objective.energy_without_contact(guess) for guess in guesses]
         finite = [math.inf if math.isnan(energy) else energy for energy in energies]
         best = guesses[finite.index(min(finite))]
         # Friction has to be given the chance to hold what rests.
-        for where in objective.resting(start, inertial):
+        for where in objective.bodies_at_rest(start, inertial):
             best[:, where] = staying[:, where]
         for where in self._squashed(inertial, best):
             best[:, where] = staying[:, where]
@@ -232,22 +240,25 @@ class ImplicitStepper(Stepper):
         return [
             where
             for mesh, where in zip(system.meshes, system.body_slices(), strict=True)
-            if float(lifted[where].max() - lifted[where].min()) > SQUASHED * mesh.diagonal
+            if float(lifted[where].max() - lifted[where].min())
+            > SQUASH_DIAGONAL_RATIO * mesh.diagonal
         ]
 
 
-def most_iterations(touches: bool, substeps: int | None) -> str:
+def most_iterations(with_contact: bool, substeps: int | None) -> str:
     """The most that a frame takes, with contact or without, such as ``420 iterations``."""
-    limit = _iteration_limit(touches)
-    return f"{(1 + ALLOWANCE * RETRIES if substeps is None else substeps) * limit} iterations"
+    limit = _iteration_limit(with_contact)
+    tries = 1 + RETRY_ITERATIONS_FACTOR * MAX_RETRIES if substeps is None else substeps
+    return f"{tries * limit} iterations"
 
 
-def _iteration_limit(touches: bool) -> int:
-    return MAX_CONTACT_ITERATIONS if touches else MAX_ITERATIONS
+def _iteration_limit(with_contact: bool) -> int:
+    return MAX_CONTACT_ITERATIONS if with_contact else MAX_ITERATIONS
 
 
-def _lost(system: System, state: State) -> str:
+def _diverged_message(system: System, state: State) -> str:
+    reason = state.solver_statistics.termination_reason
     return (
-        f"{system.names}: frame {state.frame} has no finite positions ({state.effort.stopped}). "
-        "Use more substeps, a lower Young's modulus, or a slower motion of the pins."
+        f"{system.names}: frame {state.frame} has no finite positions ({reason}). Use more "
+        "substeps, a lower Young's modulus, or a slower motion of the pins."
     )

@@ -60,14 +60,14 @@ class Unfolding:
                 changed.append(count + 1)
         return replace(state, unfolding=np.array(changed) if any(changed) else None)
 
-    def settled(self, settle: Callable[[State], State], state: State) -> State:
-        """The equilibrium that ``settle`` finds from a state, unfolded where that is possible."""
-        state = settle(state)
+    def unfolded_equilibrium(self, solve: Callable[[State], State], state: State) -> State:
+        """The equilibrium that ``solve`` finds from a state, unfolded where that is possible."""
+        state = solve(state)
         if folded := self._folded(state):
             self._system.limit_poisson(folded, POISSON)
-            state = settle(state)
+            state = solve(state)
             self._system.limit_poisson((), POISSON)
-            state = settle(state)
+            state = solve(state)
         counts = np.zeros(len(self._system.bodies), dtype=np.int64)
         counts[list(self._folded(state))] = CAUGHT
         return replace(state, unfolding=counts if counts.any() else None)

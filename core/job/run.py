@@ -37,8 +37,9 @@ def simulate(job: Job) -> None:
     for frame in ensemble.run(count - ensemble.index):
         _write(job, ensemble, frame)
         say(f"frame {frame.index} of {count}, {frame.report.seconds:.3f} s")
-        if not frame.report.effort.converged:
-            say(f"frame {frame.index} did not reach the tolerance: {frame.report.effort.stopped}")
+        statistics = frame.report.solver_statistics
+        if not statistics.converged:
+            say(f"frame {frame.index} did not reach the tolerance: {statistics.termination_reason}")
 
 
 def _ensemble(job: Job) -> Ensemble:

@@ -30,38 +30,38 @@ class IncrementalPotential:
 
     Args:
         system: a scene as tensors.
-        touches: whether its contact counts, where it has one.
+        with_contact: whether its contact counts, where it has one.
     """
 
-    def __init__(self, system: System, touches: bool = True) -> None:
+    def __init__(self, system: System, with_contact: bool = True) -> None:
         if system.obstacles.need_explicit_steps:
             raise SceneError(_needs_explicit_steps(system))
         self.system = system
         #: Between surfaces; None where there is none.
         self.contact: MeshContact | None = None
-        if touches and system.scene.contact is not None:
+        if with_contact and system.scene.contact is not None:
             self.contact = MeshContact(system.scene, system.meshes, float(system.mass.mean()))
         self.inertia = Inertia(system.free_mass)
         ground, friction = system.ground_barrier, self._ground_friction()
         attachments = Attachments.of_scene(system.scene, system.starts, system.mass)
         of_ground: Sequence[Potential | None] = (ground, friction)
-        # What bends search paths comes last: they go by what all others hold.
+        # The ground comes last: paths that are projected on it go by the Hessian of all others.
         self.potentials = _present(
             self.inertia,
             *system.solved_elasticities,
             system.gravity,
             *system.forces,
             *system.viscosities,
-            VolumeFloor(system.solved_elasticities, _beginning_inside_out(system)),
+            VolumeFloor(system.solved_elasticities, _initially_inverted(system)),
             attachments,
             self.contact,
             *of_ground,
         )
-        self._apart = [part for part in self.potentials if part is not self.contact]
+        self._without_contact = [part for part in self.potentials if part is not self.contact]
         self._smooth = [part for part in self.potentials if not part.is_stiff]
         self._of_ground = _present(*of_ground)
         self._stiff = [p for p in self.potentials if p.is_stiff and p not in self._of_ground]
-        self._kept: tuple[Tensor, Couplings] | None = None
+        self._saved: tuple[Tensor, Couplings] | None = None
         self.paths = SearchPaths(
             self.potentials, self.inertia, ground, friction, self.contact, system.free
         )
@@ -75,7 +75,7 @@ class IncrementalPotential:
         coefficients = system.obstacles.ground_friction
         if not coefficients.act:
             return None
-        # Beside contact steps are straight, and do not bend to where points stick.
+        # Beside contact paths are straight, and may not end where points stick.
         is_bounded = self.contact is not None
         sizes = barrier.points.of_bodies(system.diagonals)
         return GroundFriction(barrier, coefficients, sizes, is_bounded)
@@ -138,22 +138,22 @@ class IncrementalPotential:
             TimeStep(start, predicted, step, step if impulse_time is None else impulse_time, before)
         )
 
-    def begin_settling(self, start: Tensor, step: float, friction_step: float) -> None:
-        """Begins a step without velocity at (3, N) ``start``.
+    def begin_static_step(self, start: Tensor, step: float, friction_step: float) -> None:
+        """Begins a step of a static solve, without velocity, at (3, N) ``start``.
 
         Args:
             step: in seconds.
-            friction_step: of friction, which lets slip as much as in a step of so many seconds.
+            friction_step: in seconds, of which the stick threshold of friction is.
         """
         self.reference_mass = sum(self._free_masses)
         self._begin(TimeStep(start, start, step, step, is_static=True, stick_seconds=friction_step))
 
     def _begin(self, step: TimeStep) -> None:
-        for part in self._apart:
+        for part in self._without_contact:
             part.begin_time_step(step)
         if self.contact is not None:
             if self.contact.adapts:
-                gradient = self.gradient_apart(step.start)
+                gradient = self.gradient_without_contact(step.start)
                 self.contact.adapt_at_start(step.start, step.seconds, gradient)
             self.contact.begin_time_step(step)
 
@@ -189,25 +189,25 @@ class IncrementalPotential:
         rate = float((stiffness / self.system.mass[self.pattern.vertices]).max())
         return rate * self.system.size * torch.finfo(self.system.dtype).eps
 
-    def resting(self, start: Tensor, inertial: Tensor) -> list[slice]:
-        """Vertices of the bodies that touch others at (3, N) ``start`` and are slower than friction
-        lets go of, by where they would go without forces."""
+    def bodies_at_rest(self, start: Tensor, inertial: Tensor) -> list[slice]:
+        """Vertices of the bodies in contact with others at (3, N) ``start`` that would stay within
+        the stick threshold of friction without forces."""
         if self.contact is None:
             return []
-        way = torch.linalg.vector_norm((inertial - start) * self.system.free, dim=0)
+        distances = torch.linalg.vector_norm((inertial - start) * self.system.free, dim=0)
         touching = self.contact.touching(start)
         return [
             where
             for body, where in enumerate(self.system.body_slices())
-            if body in touching and float(way[where].max()) < self.contact.slips[body, body]
+            if body in touching and float(distances[where].max()) < self.contact.slips[body, body]
         ]
 
     def update_lagged(self, positions: Tensor, settled: bool = True, share: float = 1.0) -> float:
-        """Takes what lags behind, the normal forces of friction, from ``positions``.
+        """Updates lagged quantities, the normal forces of friction, from ``positions``.
 
         Args:
             settled: whether the search has come so near that surfaces are where they will be.
-            share: of the way to them that those of the ground go.
+            share: by which those of the ground change towards them.
 
         Returns:
             The change, as a share of the whole; 0 where nothing lags.
@@ -217,15 +217,15 @@ class IncrementalPotential:
         return changed / whole if whole > 0.0 else float(changed > 0.0)
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
-        """How far what friction holds has moved, as a share of what breaks it loose."""
+        """How far what sticks has moved, over the stick threshold."""
         return max(part.stick_drift(before, after) for part in self.potentials)
 
-    def gap(self, positions: Tensor) -> float:
+    def min_distance(self, positions: Tensor) -> float:
         """The least distance between surfaces that are close, in metres; else infinite."""
         return math.inf if self.contact is None else self.contact.gap(positions)
 
-    def relative_gap(self, positions: Tensor) -> float:
-        """The least distance between surfaces over that from which they push, at most 1."""
+    def min_distance_ratio(self, positions: Tensor) -> float:
+        """The least distance between surfaces over the activation distance, at most 1."""
         return 1.0 if self.contact is None else self.contact.relative_gap(positions)
 
     def energy(self, positions: Tensor) -> tuple[float, float]:
@@ -234,42 +234,46 @@ class IncrementalPotential:
         cancelled = math.fsum(part.cancellation for part in self.potentials)
         return math.fsum(values), cancelled + math.fsum(map(abs, values))
 
-    def energy_apart(self, positions: Tensor) -> float:
-        """In joules, as if surfaces did not touch."""
-        return math.fsum(_energies(self._apart, positions))
+    def energy_without_contact(self, positions: Tensor) -> float:
+        """In joules, the potential of contact left out."""
+        return math.fsum(_energies(self._without_contact, positions))
 
     def gradient(self, positions: Tensor) -> Tensor:
         """(3, N) in newtons, zero where pinned."""
         return _gradient(self.potentials, positions) * self.system.free
 
-    def gradient_apart(self, positions: Tensor) -> Tensor:
-        """(3, N) in newtons as if surfaces did not touch, also where pinned."""
-        return _gradient(self._apart, positions)
+    def gradient_without_contact(self, positions: Tensor) -> Tensor:
+        """(3, N) in newtons, the potential of contact left out, also where pinned."""
+        return _gradient(self._without_contact, positions)
 
     def hessian(
-        self, positions: Tensor, projected: bool = True, anew: bool = True, heavier: float = 0.0
+        self,
+        positions: Tensor,
+        projected: bool = True,
+        reassemble: bool = True,
+        extra_inertia: float = 0.0,
     ) -> BlockMatrix:
         """In N/m.
 
         Args:
             projected: whether it has to be positive semi-definite.
-            anew: whether energies that are not stiff are, or as they were evaluated last; where
-                there is contact.
-            heavier: so many times as much inertia is added, for steps that go less far.
+            reassemble: whether energies that are not stiff are evaluated here, or serve as they
+                were evaluated last; where there is contact.
+            extra_inertia: so many times the inertia is added, for shorter steps.
         """
         matrix = self.matrix
-        if anew or self._kept is None:
+        if reassemble or self._saved is None:
             matrix.clear()
             for part in self._smooth:
                 part.add_hessian(positions, matrix, projected)
-            if heavier > 0.0:
-                matrix.add_diagonal(heavier * self.inertia.weight[self.pattern.vertices])
-            self._kept = None if self.contact is None else matrix.copied()
+            if extra_inertia > 0.0:
+                matrix.add_diagonal(extra_inertia * self.inertia.weight[self.pattern.vertices])
+            self._saved = None if self.contact is None else matrix.copied()
         else:
-            matrix.restore(self._kept)
+            matrix.restore(self._saved)
         for part in self._stiff:
             part.add_hessian(positions, matrix, projected)
-        self.paths.take_model(matrix, projected)
+        self.paths.set_model(matrix, projected)
         for part in self._of_ground:
             part.add_hessian(positions, matrix, projected)
         return matrix
@@ -302,8 +306,8 @@ def _gradient(potentials: Sequence[Potential], positions: Tensor) -> Tensor:
     return out
 
 
-def _beginning_inside_out(system: System) -> Tensor:
-    """(N,) vertices of the bodies that do."""
+def _initially_inverted(system: System) -> Tensor:
+    """(N,) vertices of the bodies with an inverted tet in their initial configuration."""
     found = torch.zeros(system.vertex_count, dtype=torch.bool, device=system.device)
     for body, mesh, where in zip(system.bodies, system.meshes, system.body_slices(), strict=True):
         start = body.initial_positions

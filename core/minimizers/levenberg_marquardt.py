@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Newton steps with more inertia than there is, where surfaces that all but touch cut them short.
+"""Damped Newton steps, by more inertia than there is, where surfaces all but touch.
 
-Such surfaces turn on the way of a long step, and meet early on it; short steps take them apart.
+Such surfaces turn along a long step, and collide early on it; short steps part them.
 Sources: Levenberg, 1944; Marquardt, 1963.
 """
 
@@ -9,34 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-# Surfaces all but touch below so much of the distance from which they push. Further apart, what
-# cuts steps is met anew, and shorter ones only take longer to get there.
-ALL_BUT_TOUCHING = 3e-3
-# Where less than the first of these shares of a step may be gone, the next ones have more inertia,
-# and more still until the second may be; from the third on it is divided by the last number.
-CORNERED, PASSABLE, CLEAR, RELIEF = 0.1, 0.3, 0.9, 4.0
+# Surfaces all but touch below this share of the activation distance. Above it, other surfaces are
+# what cuts steps, and shorter ones only take longer to get there.
+NEAR_DISTANCE_RATIO = 3e-3
+# Below the first of these collision-free step sizes damping begins, below the second it grows, and
+# from the third on it is divided by the factor.
+MIN_STEP_SIZE, MIN_DAMPED_STEP_SIZE, MIN_FREE_STEP_SIZE, DECREASE_FACTOR = 0.1, 0.3, 0.9, 4.0
 MAX_EXTRA_INERTIA = 1e9
 
 
 class LevenbergMarquardt:
-    """By how much the steps of a search take bodies for heavier than they are."""
+    """The damping of the steps of a search."""
 
     def __init__(self) -> None:
         #: So many times the inertia is added to the Hessian.
         self.extra_inertia = 0.0
 
-    def update(self, free_fraction: float, relative_gap: Callable[[], float]) -> bool:
+    def update(self, step_size: float, distance_ratio: Callable[[], float]) -> bool:
         """Chooses it for the next step; whether it is another one.
 
         Args:
-            free_fraction: how much of the last step may have been gone.
-            relative_gap: says how near surfaces are, over the distance from which they push.
+            step_size: the collision-free one of the last step.
+            distance_ratio: finds the least distance of surfaces over the activation distance.
         """
         before = self.extra_inertia
-        is_cut = free_fraction < (PASSABLE if before > 0.0 else CORNERED)
-        if is_cut and relative_gap() < ALL_BUT_TOUCHING:
-            grown = max(1.0, before) / max(free_fraction, 1.0 / MAX_EXTRA_INERTIA)
+        is_cut = step_size < (MIN_DAMPED_STEP_SIZE if before > 0.0 else MIN_STEP_SIZE)
+        if is_cut and distance_ratio() < NEAR_DISTANCE_RATIO:
+            grown = max(1.0, before) / max(step_size, 1.0 / MAX_EXTRA_INERTIA)
             self.extra_inertia = min(grown, MAX_EXTRA_INERTIA)
-        elif free_fraction >= CLEAR:
-            self.extra_inertia = before / RELIEF if before > RELIEF else 0.0
+        elif step_size >= MIN_FREE_STEP_SIZE:
+            is_large = before > DECREASE_FACTOR
+            self.extra_inertia = before / DECREASE_FACTOR if is_large else 0.0
         return self.extra_inertia != before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Newton's method with inexact directions and a line search on the energy."""
+"""Newton's method with inexact directions and a backtracking line search on the energy."""
 
 from __future__ import annotations
 
@@ -11,61 +11,51 @@ from torch import Tensor
 
 from ..linear_solvers.linear_solver import LinearSolver
 from .incremental_potential import IncrementalPotential
+from .lagged_update import LaggedUpdate
 from .levenberg_marquardt import LevenbergMarquardt
-from .minimum import CONVERGED, Minimum
+from .minimize_result import CONVERGED, MinimizeResult
 from .search_path import SearchPath
 
-# Share of the decrease that the gradient promises which a step has to bring (Armijo).
-DECREASE = 1e-4
-# A step that brings more than this share has met less curvature than the model holds: go further.
-STRAIGHT = 0.75
-HALVINGS = 40
+# A step has to bring this share of the decrease that the gradient promises (Armijo).
+ARMIJO_C1 = 1e-4
+# A step that brings more than this share has met less curvature than the model holds: it expands.
+EXPANSION_RATIO = 0.75
+MAX_BACKTRACKS = 40
 # The energy is known to so many units of rounding of the sum of its parts.
-ROUNDING = 4.0
+ROUND_OFF_FACTOR = 4.0
 # Where the energy is the same but for so many times that, the slope decides: at the end of a step
-# it may lead up by this share of what it led down. With all of it, steps go to and fro for ever.
-WIDE, UPHILL = 16.0, 0.5
-# Of the error's energy norm in the linear solves, in units of the solution's.
-FORCING = 0.1
-# While steps have gone no further than this share in all, elasticity is taken as it was.
-SHORT = 1.0
-# Of a step's tolerance: below it, the linear solver need not look.
-LINEAR_SHARE = 0.1
+# it may rise by this share of how it fell at its start. With all of it, steps go to and fro.
+SAME_ENERGY_FACTOR, WOLFE_SLOPE_RATIO = 16.0, 0.5
+# The error's energy norm in the linear solves, in units of the solution's.
+FORCING_TERM = 0.1
+# While accumulated steps are no longer than this, the Hessian of elasticity serves again.
+MAX_REUSE_STEP_SIZE = 1.0
+# The linear solver need not resolve what is below this share of a step's tolerance.
+LINEAR_TOLERANCE_RATIO = 0.1
 # Below this many tolerances the next step is one of verification: the last Hessian serves again.
-NEAR = 30.0
-# So it does only while steps shrink at least this much.
-FAST = 0.2
-# Normal forces of friction are taken anew after every step, until a step within so many tolerances
-# changes them by no more than this share.
-LAG_NEAR, LAG_CHANGE = 200.0, 0.03
-# In a step whose tolerances are relaxed, the share may be so large.
-MOST_LAG_CHANGE = 0.1
-# Those between surfaces are taken from so many tolerances on, since on the way surfaces come as
-# close as steps let them, and until a step is within the lesser number.
-SETTLING, SETTLED = 50.0, 3.0
+REUSE_TOLERANCE_FACTOR = 30.0
+# It does so only while steps shrink at least this much.
+REUSE_CONTRACTION_RATIO = 0.2
 # Where surfaces all but touch, a step goes no further than they are apart, however strong the push:
-# while it takes the closest apart by more than this ratio, the search has not arrived.
-OPENING = 1.5
-# Where a change is more than this share of the one before, friction and normal forces turn each
-# other over, and the next ones go this share of the way.
-CYCLING, DAMPED = 0.7, 0.5
-# What friction holds must have come to rest within this share of the way that breaks it loose.
-STILL = 0.1
+# while it opens the closest pair by more than this ratio, the search has not converged.
+OPENING_RATIO = 1.5
+# What sticks must have come to rest within this share of the stick threshold.
+STICK_DRIFT_RATIO = 0.1
 
 
 class Newton:
-    """Minimises an incremental potential.
+    """Minimizes an incremental potential.
 
     The Hessian itself makes the last steps converge quadratically, but far from the minimum it may
     not be positive definite. Then, and after a step that had to be cut, the one projected tet by
     tet serves (Longva et al., "Pitfalls of Projection", 2023, compare such schemes).
 
     Args:
-        objective: to minimise.
+        objective: to minimize.
         forcing: on the error of a Newton step in the energy norm, as a share of the step.
     """
 
-    def __init__(self, objective: IncrementalPotential, forcing: float = FORCING) -> None:
+    def __init__(self, objective: IncrementalPotential, forcing: float = FORCING_TERM) -> None:
         self._objective, self._forcing = objective, forcing
         points = objective.unknowns(objective.system.rest_positions())
         self._solver = LinearSolver(
@@ -81,38 +71,42 @@ class Newton:
         tolerance: float,
         step: float,
         max_iterations: int,
-        lags: bool = True,
-        relaxed: float = 1.0,
-        enough: int | None = None,
-    ) -> Minimum:
+        updates_lagged: bool = True,
+        relaxation: float = 1.0,
+        enough_iterations: int | None = None,
+    ) -> MinimizeResult:
         """
         Args:
             positions: (3, N) to start from, where the energy is finite.
-            tolerance: in metres, on the largest move of a vertex in a Newton step.
+            tolerance: in metres, on the largest displacement of a vertex in a Newton step.
             step: of the time integration, in seconds.
             max_iterations: Newton steps at most.
-            lags: whether what lags behind is taken anew on the way.
-            relaxed: by how much tolerances of friction are.
-            enough: Newton steps after which it ends once it is in no corner, and nothing opens.
+            updates_lagged: whether lagged quantities are updated on the way.
+            relaxation: the factor on tolerances of friction.
+            enough_iterations: Newton steps after which it ends once its steps are undamped, and
+                nothing opens.
         """
+        lagged = LaggedUpdate(self._objective, tolerance, relaxation, updates_lagged)
+        drift = relaxation * STICK_DRIFT_RATIO
         search = _Search(
-            self._objective, self._solver, positions, tolerance, step, self._forcing, lags, relaxed
+            self._objective, self._solver, positions, tolerance, step, self._forcing, lagged, drift
         )
         count = 0
         while count < max_iterations:
-            stopped, count = search.step(), count + 1
-            if stopped:
-                return search.minimum(stopped)
-            if enough is not None and count >= enough and search.is_free:
+            reason, count = search.step(), count + 1
+            if reason:
+                return search.result(reason)
+            is_enough = enough_iterations is not None and count >= enough_iterations
+            if is_enough and search.is_unobstructed:
                 break
-        return search.minimum(f"not converged after {count} iterations")
+        return search.result(f"not converged after {count} iterations")
 
     def begin(self) -> None:
         """Forgets earlier searches, so that what follows does not depend on them."""
         self._solver.begin()
 
-    def step_against(self, positions: Tensor, gradient: Tensor) -> Tensor:
-        """(3, N) step that takes a gradient away, by the projected Hessian at ``positions``."""
+    def newton_step(self, positions: Tensor, gradient: Tensor) -> Tensor:
+        """(3, N) step against a gradient, by the projected Hessian at ``positions``."""
         objective = self._objective
         self._solver.prepare(objective.hessian(positions), objective.unknowns(positions))
         solution = self._solver.solve(objective.unknowns(-gradient), self._forcing, 0.0)
@@ -120,7 +114,7 @@ class Newton:
 
 
 class _Search:
-    """One minimisation under way."""
+    """One minimization under way."""
 
     def __init__(
         self,
@@ -130,42 +124,40 @@ class _Search:
         tolerance: float,
         step: float,
         forcing: float,
-        lags: bool,
-        relaxed: float,
+        lagged: LaggedUpdate,
+        max_stick_drift: float,
     ) -> None:
         self._objective, self._solver, self._positions = objective, solver, positions
         self._tolerance, self._forcing = tolerance, forcing
-        self._still = relaxed * STILL
-        self._lag_change = min(relaxed * LAG_CHANGE, MOST_LAG_CHANGE)
+        self._lagged, self._max_stick_drift = lagged, max_stick_drift
         # The error's energy bounds ½ m v² of the error in velocity.
-        self._absolute = LINEAR_SHARE * tolerance / step * math.sqrt(objective.reference_mass)
+        speed = LINEAR_TOLERANCE_RATIO * tolerance / step
+        self._absolute_tolerance = speed * math.sqrt(objective.reference_mass)
         self._iterations = self._linear_iterations = 0
         self._factorized_before = solver.factorizations
-        self._move = math.inf
-        self._projects, self._keeps_hessian = True, False
+        self._step_norm = math.inf
+        self._projects, self._reuses_hessian = True, False
         # Indefinite Hessians come in a row: wait for longer each time before trying again.
-        self._wait, self._patience = 0, 1
-        self._lags, self._is_stuck, self._is_eager = lags, False, False
-        # By how much normal forces changed last.
-        self._changed, self._lag_share = math.inf, 1.0
+        self._wait, self._max_wait = 0, 1
+        self._has_no_descent, self._allows_expansion = False, False
         self._damping = LevenbergMarquardt()
-        # Shares of steps since elasticity was evaluated, and whether it was projected.
-        self._gone, self._is_projected = math.inf, True
-        # Of where the search is and of its last try, where a line search had to look at them.
+        # Steps since the Hessian of elasticity was assembled, and whether that was projected.
+        self._accumulated_step, self._is_projected = math.inf, True
+        # Known where a line search evaluated them: at the present point and at the last trial.
         self._gradient: Tensor | None = None
-        self._tried_gradient: Tensor | None = None
+        self._trial_gradient: Tensor | None = None
         solver.begin()
-        self._evaluate()
-        self._gap, self._is_opening = objective.gap(positions), False
+        self._reevaluate()
+        self._min_distance, self._is_opening = objective.min_distance(positions), False
 
-    def minimum(self, stopped: str) -> Minimum:
-        return Minimum(
+    def result(self, reason: str) -> MinimizeResult:
+        return MinimizeResult(
             self._positions,
             self._iterations,
             self._linear_iterations,
             self._solver.factorizations - self._factorized_before,
-            self._move,
-            stopped,
+            self._step_norm,
+            reason,
         )
 
     def step(self) -> str:
@@ -173,72 +165,66 @@ class _Search:
         objective, before = self._objective, self._positions
         gradient = objective.gradient(before) if self._gradient is None else self._gradient
         direction = self._direction(gradient, self._forcing)
-        previous, self._move = self._move, _longest(direction)
-        if self._move <= self._tolerance and self._is_rough(direction, gradient):
+        previous, self._step_norm = self._step_norm, _max_norm(direction)
+        if self._step_norm <= self._tolerance and self._is_too_inexact(direction, gradient):
             direction = self._direction(gradient, 0.0)
-            self._move = _longest(direction)
-        if not (math.isfinite(self._move) and bool(torch.isfinite(gradient).all())):
-            self._move = math.inf
+            self._step_norm = _max_norm(direction)
+        if not (math.isfinite(self._step_norm) and bool(torch.isfinite(gradient).all())):
+            self._step_norm = math.inf
             return "the energy has no finite derivative"
-        if self._move == 0.0 and self._is_lost:
-            self._move = math.inf
+        if self._step_norm == 0.0 and self._solver_failed:
+            self._step_norm = math.inf
             return self._try_another_hessian()
-        path = objective.paths.find(before, direction, gradient, self._is_eager)
-        is_whole = self._damping.extra_inertia == 0.0
-        within = is_whole and self._move <= self._tolerance
-        fraction = self._search_line(path)
-        if fraction == 0.0 and not within:
+        path = objective.paths.find(before, direction, gradient, self._allows_expansion)
+        is_undamped = self._damping.extra_inertia == 0.0
+        within = is_undamped and self._step_norm <= self._tolerance
+        step_size = self._search_line(path)
+        if step_size == 0.0 and not within:
             return self._try_another_hessian()
         self._iterations += 1
-        self._is_stuck, self._is_eager = False, fraction >= 1.0
+        self._has_no_descent, self._allows_expansion = False, step_size >= 1.0
         if objective.after_iteration(self._positions):
-            self._evaluate()
-        self._plan(fraction, self._move <= FAST * previous)
-        relative_gap = partial(objective.relative_gap, self._positions)
-        if self._damping.update(path.collision_free_fraction, relative_gap):
-            self._gone, self._keeps_hessian = math.inf, False
-        self._watch()
-        if not is_whole or not (within or fraction >= 1.0) or not self._arrived():
+            self._reevaluate()
+        self._choose_hessian(step_size, self._step_norm <= REUSE_CONTRACTION_RATIO * previous)
+        distance_ratio = partial(objective.min_distance_ratio, self._positions)
+        if self._damping.update(path.collision_free_step_size, distance_ratio):
+            self._accumulated_step, self._reuses_hessian = math.inf, False
+        self._update_min_distance()
+        if not is_undamped or not (within or step_size >= 1.0) or not self._is_converged():
             return ""
-        still = objective.stick_drift(before, self._positions) <= self._still
-        if not still or self._is_opening:
-            self._keeps_hessian = False
+        drifts = not objective.stick_drift(before, self._positions) <= self._max_stick_drift
+        if drifts or self._is_opening:
+            self._reuses_hessian = False
             return ""
         return CONVERGED
 
     def _try_another_hessian(self) -> str:
-        """For a step that led nowhere; why the search ends, where there is no other."""
-        if not self._keeps_hessian:
-            if self._is_stuck:
+        """For a step without descent; why the search ends, where there is no other Hessian."""
+        if not self._reuses_hessian:
+            if self._has_no_descent:
                 return "rounding hides the descent"
-            self._is_stuck, self._projects = True, not self._projects
-        self._keeps_hessian = False
+            self._has_no_descent, self._projects = True, not self._projects
+        self._reuses_hessian = False
         return ""
 
-    def _arrived(self) -> bool:
+    def _is_converged(self) -> bool:
         """Whether the last step is within tolerance, and the normal forces are those of here."""
-        if self._lags:
-            touches = self._objective.contact is not None
-            settled = self._move <= SETTLING * self._tolerance
-            change = self._objective.update_lagged(self._positions, settled, self._lag_share)
-            self._lag_share = DAMPED if change > CYCLING * self._changed else 1.0
-            self._changed = change
-            near = self._move <= (SETTLED if touches else LAG_NEAR) * self._tolerance
-            self._lags = change > self._lag_change or not near
+        if self._lagged.is_due:
+            change = self._lagged.apply(self._positions, self._step_norm)
             if change > 0.0:
-                self._evaluate()
-            if change > self._lag_change:
-                self._keeps_hessian = False
+                self._reevaluate()
+            if self._lagged.is_too_large(change):
+                self._reuses_hessian = False
                 return False
-        return self._move <= self._tolerance
+        return self._step_norm <= self._tolerance
 
-    def _is_rough(self, direction: Tensor, gradient: Tensor) -> bool:
+    def _is_too_inexact(self, direction: Tensor, gradient: Tensor) -> bool:
         """Whether a (3, N) Newton step is so inexact that a light body's part may be missing."""
         error = self._forcing * math.sqrt(max(0.0, -float((gradient * direction).sum())))
-        return LINEAR_SHARE * error > self._absolute
+        return LINEAR_TOLERANCE_RATIO * error > self._absolute_tolerance
 
     def _direction(self, gradient: Tensor, forcing: float) -> Tensor:
-        """(3, N) Newton step; zero where it is at its end, or the solver is lost at its start.
+        """(3, N) Newton step; zero at a minimum, or where the solver failed at its start.
 
         Args:
             gradient: (3, N) in newtons.
@@ -246,105 +232,109 @@ class _Search:
         """
         objective, solver = self._objective, self._solver
         rhs = objective.unknowns(-gradient)
-        if not self._keeps_hessian:
-            self._take_hessian()
-        solution = solver.solve(rhs, forcing, self._absolute)
+        if not self._reuses_hessian:
+            self._assemble_hessian()
+        solution = solver.solve(rhs, forcing, self._absolute_tolerance)
         self._linear_iterations += solution.iterations
         if solution.end == "indefinite" and not self._projects:
             self._projects = True
-            self._wait, self._patience = self._patience, 2 * self._patience
-            self._take_hessian()
-            solution = solver.solve(rhs, forcing, self._absolute)
+            self._wait, self._max_wait = self._max_wait, 2 * self._max_wait
+            self._assemble_hessian()
+            solution = solver.solve(rhs, forcing, self._absolute_tolerance)
             self._linear_iterations += solution.iterations
-        self._is_lost = solution.end == "indefinite"
+        self._solver_failed = solution.end == "indefinite"
         return objective.vectors(solution.x)
 
-    def _take_hessian(self) -> None:
+    def _assemble_hessian(self) -> None:
         objective = self._objective
-        anew = self._gone > SHORT or self._projects != self._is_projected
+        is_stale = self._accumulated_step > MAX_REUSE_STEP_SIZE
+        reassemble = is_stale or self._projects != self._is_projected
         matrix = objective.hessian(
-            self._positions, self._projects, anew, self._damping.extra_inertia
+            self._positions, self._projects, reassemble, self._damping.extra_inertia
         )
-        if anew:
-            self._gone, self._is_projected = 0.0, self._projects
+        if reassemble:
+            self._accumulated_step, self._is_projected = 0.0, self._projects
         self._solver.prepare(matrix, objective.unknowns(self._positions))
 
-    def _plan(self, fraction: float, fast: bool) -> None:
-        """Which Hessian the next step takes."""
+    def _choose_hessian(self, step_size: float, contracts: bool) -> None:
+        """Chooses which Hessian the next step takes."""
         self._wait -= 1
-        self._projects = fraction < 1.0 or self._wait >= 0
-        self._gone += math.inf if self._objective.contact is None else fraction
-        self._keeps_hessian = fast and self._move <= NEAR * self._tolerance
+        self._projects = step_size < 1.0 or self._wait >= 0
+        self._accumulated_step += math.inf if self._objective.contact is None else step_size
+        is_near = self._step_norm <= REUSE_TOLERANCE_FACTOR * self._tolerance
+        self._reuses_hessian = contracts and is_near
 
     @property
-    def is_free(self) -> bool:
-        """Whether it is in no corner, and its last step took nothing apart that all but touches."""
+    def is_unobstructed(self) -> bool:
+        """Whether its steps are undamped, and the last one opened nothing that all but touches."""
         return self._damping.extra_inertia == 0.0 and not self._is_opening
 
-    def _watch(self) -> None:
-        """Sees how close surfaces are, and whether the last step took the closest far apart."""
-        before, self._gap = self._gap, self._objective.gap(self._positions)
-        self._is_opening = OPENING * before < self._gap < math.inf
+    def _update_min_distance(self) -> None:
+        """Finds how close surfaces are, and whether the last step opened the closest pair far."""
+        before = self._min_distance
+        self._min_distance = self._objective.min_distance(self._positions)
+        self._is_opening = OPENING_RATIO * before < self._min_distance < math.inf
 
     @property
-    def _slack(self) -> float:
-        """By how much the energy may be off."""
-        return ROUNDING * torch.finfo(self._positions.dtype).eps * self._size
+    def _energy_round_off(self) -> float:
+        """By how much rounding may have changed the energy, in joules."""
+        return ROUND_OFF_FACTOR * torch.finfo(self._positions.dtype).eps * self._energy_size
 
     def _search_line(self, path: SearchPath) -> float:
-        """Moves along a path to where the energy is low enough; returns how far, 0 for nowhere."""
-        start, fraction = self._energy, path.max_step_size
-        for _ in range(HALVINGS):
-            self._try(path, fraction)
-            if self._is_lower(fraction * path.slope):
+        """Moves along a path to a sufficient decrease; returns the step size, 0 where none is."""
+        start, slope, step_size = self._energy, path.directional_derivative, path.max_step_size
+        for _ in range(MAX_BACKTRACKS):
+            self._evaluate_trial(path, step_size)
+            if self._has_sufficient_decrease(step_size * slope):
                 break
-            fraction *= 0.5
+            step_size *= 0.5
         else:
             return 0.0
         self._accept()
         while (
-            fraction >= 1.0
-            and 2.0 * fraction <= path.max_extended_step_size
-            and start - self._energy > max(-STRAIGHT * fraction * path.slope, self._slack)
+            step_size >= 1.0
+            and 2.0 * step_size <= path.max_extended_step_size
+            and start - self._energy
+            > max(-EXPANSION_RATIO * step_size * slope, self._energy_round_off)
         ):
-            self._try(path, 2.0 * fraction)
-            if not self._tried_energy < self._energy:
+            self._evaluate_trial(path, 2.0 * step_size)
+            if not self._trial_energy < self._energy:
                 break
-            fraction *= 2.0
+            step_size *= 2.0
             self._accept()
-        return fraction
+        return step_size
 
-    def _is_lower(self, promised: float) -> bool:
-        """Whether a try brings enough of a (negative) promised change of energy.
+    def _has_sufficient_decrease(self, promised: float) -> bool:
+        """Whether a trial brings enough of a (negative) promised change of energy.
 
         What rounding of the energy hides, such as all that a small body does beside a large one,
-        shows in the slope at the end of the way (the approximate Wolfe condition of Hager and
-        Zhang, "A new conjugate gradient method with guaranteed descent and an efficient line
-        search", 2005).
+        shows in the slope at the trial (the approximate Wolfe condition of Hager and Zhang, "A new
+        conjugate gradient method with guaranteed descent and an efficient line search", 2005).
         """
-        change, slack = self._tried_energy - self._energy - DECREASE * promised, self._slack
-        if change <= -slack:
+        round_off = self._energy_round_off
+        change = self._trial_energy - self._energy - ARMIJO_C1 * promised
+        if change <= -round_off:
             return True
-        if not change <= WIDE * slack:
+        if not change <= SAME_ENERGY_FACTOR * round_off:
             return False
-        self._tried_gradient = self._objective.gradient(self._tried)
-        change_at_end = float((self._tried_gradient * (self._tried - self._positions)).sum())
-        return change_at_end <= -UPHILL * promised
+        self._trial_gradient = self._objective.gradient(self._trial)
+        change_at_end = float((self._trial_gradient * (self._trial - self._positions)).sum())
+        return change_at_end <= -WOLFE_SLOPE_RATIO * promised
 
-    def _try(self, path: SearchPath, fraction: float) -> None:
-        self._tried, self._tried_gradient = path.at(fraction), None
-        self._tried_energy, self._tried_size = self._objective.energy(self._tried)
+    def _evaluate_trial(self, path: SearchPath, step_size: float) -> None:
+        self._trial, self._trial_gradient = path.at(step_size), None
+        self._trial_energy, self._trial_size = self._objective.energy(self._trial)
 
     def _accept(self) -> None:
-        self._positions, self._gradient = self._tried, self._tried_gradient
-        self._energy, self._size = self._tried_energy, self._tried_size
+        self._positions, self._gradient = self._trial, self._trial_gradient
+        self._energy, self._energy_size = self._trial_energy, self._trial_size
 
-    def _evaluate(self) -> None:
-        """Begins anew where the search is, since the energy is another one."""
-        self._energy, self._size = self._objective.energy(self._positions)
+    def _reevaluate(self) -> None:
+        """Evaluates the energy where the search is, since it is another one now."""
+        self._energy, self._energy_size = self._objective.energy(self._positions)
         self._gradient = None
 
 
-def _longest(vectors: Tensor) -> float:
+def _max_norm(vectors: Tensor) -> float:
     """The length of the longest of (3, N) vectors."""
     return math.sqrt(float((vectors * vectors).sum(0).max()))

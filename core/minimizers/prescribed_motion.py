@@ -94,8 +94,8 @@ class PrescribedMotion:
                     tolerance,
                     step,
                     MAX_RELAXATION_ITERATIONS,
-                    lags=False,
-                    enough=RELAXATION_ITERATIONS,
+                    updates_lagged=False,
+                    enough_iterations=RELAXATION_ITERATIONS,
                 )
                 positions = result.positions
         return AdvanceResult(positions, tuple(dict.fromkeys(blocked)))
@@ -143,9 +143,9 @@ class PrescribedMotion:
         gradient = objective.gradient(positions)
         gradient = gradient + contact.drag(positions, prescribed, collider_displacement)
         if bool(prescribed.any()):
-            gradient = gradient + objective.gradient_apart(positions + prescribed)
-            gradient = gradient - objective.gradient_apart(positions)
-        direction = self._newton.step_against(positions, gradient * objective.system.free)
+            gradient = gradient + objective.gradient_without_contact(positions + prescribed)
+            gradient = gradient - objective.gradient_without_contact(positions)
+        direction = self._newton.newton_step(positions, gradient * objective.system.free)
         after = objective.paths.curve(positions, direction)(1.0)
         displacement = torch.where(
             self._pinned, self._target - positions, (after - positions) / scale

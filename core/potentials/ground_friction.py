@@ -12,14 +12,15 @@ from .ground_barrier import GroundBarrier
 from .potential import Potential, TimeStep
 
 # Below this share of its body's diagonal a second, a vertex sticks.
-SLIP_RATE = 1e-4
+STICK_SPEED_DIAGONALS_PER_S = 1e-4
 
 
 class GroundFriction(Potential):
-    """Σ μ N ε f₀(|u|/ε), u the horizontal way of a point since the start of the step.
+    """Σ μ N ε f₀(|u|/ε), u the horizontal displacement of a point since the start of the
+    step.
 
     The law is that of ``core/scene/friction.py``: a point that moves less than ε sticks by a force
-    that grows with the way, one that moves more slides against μ N, or less where its kinetic
+    that grows with it, one that moves more slides against μ N, or less where its kinetic
     coefficient is lower. The normal force N is the one that the ground pushed with when
     ``update_lagged`` was called last.
 
@@ -27,8 +28,8 @@ class GroundFriction(Potential):
         barrier: whose force is the normal force.
         coefficients: (S,) tensors, of its points.
         sizes: (S,) diagonals of the bodies of the points, in metres.
-        is_bounded: whether a projected Hessian holds the bound of ``curvature``, for searches that
-            do not bend to where points stick.
+        is_bounded: whether a projected Hessian has the bound of ``curvature``, for searches along
+            straight paths.
     """
 
     is_stiff = True
@@ -47,18 +48,18 @@ class GroundFriction(Potential):
         #: (S,) μ N that breaks a point loose, in newtons.
         self.limit = torch.zeros_like(barrier.weights)
         self._start: Tensor | None = None
-        #: (S,) in metres.
-        self.slip = torch.ones_like(barrier.weights)
+        #: (S,) ε in metres.
+        self.stick_threshold = torch.ones_like(barrier.weights)
 
     def begin_time_step(self, step: TimeStep) -> None:
-        self.begin_step(step.start, SLIP_RATE * step.of_friction * self._sizes)
+        self.begin_step(step.start, STICK_SPEED_DIAGONALS_PER_S * step.stick_time * self._sizes)
 
-    def begin_step(self, positions: Tensor, slip: Tensor) -> None:
-        """Measures ways and takes normal forces from (3, N) ``positions``.
+    def begin_step(self, positions: Tensor, stick_threshold: Tensor) -> None:
+        """Measures displacements and takes normal forces from (3, N) ``positions``.
 
-        Below (S,) ``slip`` metres a point sticks.
+        Below (S,) ``stick_threshold`` metres a point sticks.
         """
-        self._start, self.slip = self.points.gather(positions[:2]), slip
+        self._start, self.stick_threshold = self.points.gather(positions[:2]), stick_threshold
         self.update_lagged(positions)
 
     def update_lagged(
@@ -70,55 +71,57 @@ class GroundFriction(Potential):
         return float(change.abs().sum()), float(limit.sum())
 
     @property
-    def begun(self) -> Tensor:
+    def start_points(self) -> Tensor:
         """(2, S) where the points were at the start of the step, in metres."""
         assert self._start is not None
         return self._start
 
-    def way(self, positions: Tensor) -> Tensor:
+    def displacement(self, positions: Tensor) -> Tensor:
         """(2, S) horizontal displacement since the start of the step, in metres."""
-        return self.points.gather(positions[:2]) - self.begun
+        return self.points.gather(positions[:2]) - self.start_points
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
-        """How far points that stuck at (3, N) ``before`` have moved since, at most, in slips.
+        """How far points that stuck at (3, N) ``before`` have moved since, at most, over ε.
 
-        One slip is enough to break loose: what looks like rest to a tolerance may not be it.
+        Once ε is enough to break loose: what looks like rest to a tolerance may not be it.
         """
-        held = (self.limit > 0.0) & (torch.hypot(*self.way(before)) < self.slip)
+        sticks = (self.limit > 0.0) & (
+            torch.hypot(*self.displacement(before)) < self.stick_threshold
+        )
         moved = torch.hypot(*self.points.gather((after - before)[:2]))
-        return float((held * moved / self.slip).max())
+        return float((sticks * moved / self.stick_threshold).max())
 
     def energy(self, positions: Tensor) -> Tensor:
-        slip = self.slip
-        if not slip.is_cuda and not bool(self.limit.any()):
+        threshold = self.stick_threshold
+        if not threshold.is_cuda and not bool(self.limit.any()):
             return positions.new_zeros(())
-        ratio = torch.hypot(*self.way(positions)) / slip
-        return torch.dot(self.limit * slip, f0(ratio, self._drop))
+        ratio = torch.hypot(*self.displacement(positions)) / threshold
+        return torch.dot(self.limit * threshold, f0(ratio, self._drop))
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        self.points.add(self.force(self.way(positions)), out[:2])
+        self.points.add(self.force(self.displacement(positions)), out[:2])
 
-    def limit_at(self, way: Tensor) -> Tensor:
-        """(S,) newtons against which points go on that have gone (2, S) ``way``: what breaks those
+    def limit_at(self, displacement: Tensor) -> Tensor:
+        """(S,) newtons against which points slide on at (2, S) ``displacement``: what breaks those
         loose that stick, and holds the others back."""
-        ratio = (torch.hypot(*way) / self.slip).clamp(min=1.0)
+        ratio = (torch.hypot(*displacement) / self.stick_threshold).clamp(min=1.0)
         return self.limit * f1(ratio, self._drop)
 
-    def force(self, way: Tensor) -> Tensor:
-        """(2, S) gradient by the way, in newtons."""
-        stiffness, _ = self._stiffness(way)
-        return stiffness * way
+    def force(self, displacement: Tensor) -> Tensor:
+        """(2, S) gradient by the displacement, in newtons."""
+        stiffness, _ = self._stiffness(displacement)
+        return stiffness * displacement
 
-    def curvature(self, way: Tensor, bounded: bool = False) -> Tensor:
-        """(2, 2, S) second derivative by the way, in N/m; positive semi-definite: none along the
-        way where the force falls.
+    def curvature(self, displacement: Tensor, bounded: bool = False) -> Tensor:
+        """(2, 2, S) second derivative by the displacement, in N/m; positive semi-definite: none
+        along it where the force falls.
 
         Args:
             bounded: whether it is to hold against sliding on as it holds across: a bound, with
                 which no straight step leaps over the place where a point would stick.
         """
-        across, along = self._stiffness(way)
-        unit = way / self._length(way)
+        across, along = self._stiffness(displacement)
+        unit = displacement / self._length(displacement)
         change = torch.zeros_like(across) if bounded else along.clamp(min=0.0) - across
         curvature = unit[:, None] * unit[None] * change
         curvature[0, 0] += across
@@ -126,18 +129,18 @@ class GroundFriction(Potential):
         return curvature
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        curvature = self.curvature(self.way(positions), projected and self.is_bounded)
+        curvature = self.curvature(self.displacement(positions), projected and self.is_bounded)
         blocks = curvature.new_zeros(len(self.points), 3, 3)
         blocks[:, :2, :2] = curvature.permute(2, 0, 1)
         self.points.add_blocks(blocks.view(-1, 9), matrix)
 
-    def _stiffness(self, way: Tensor) -> tuple[Tensor, Tensor]:
-        """(S,) the force over the way, across it, and its derivative along it, in N/m."""
-        length = self._length(way)
-        ratio = length / self.slip
+    def _stiffness(self, displacement: Tensor) -> tuple[Tensor, Tensor]:
+        """(S,) the force over the displacement, across it, and its derivative along it, in N/m."""
+        length = self._length(displacement)
+        ratio = length / self.stick_threshold
         force = self.limit * f1(ratio, self._drop)
-        return force / length, self.limit * f1_slope(ratio, self._drop) / self.slip
+        return force / length, self.limit * f1_slope(ratio, self._drop) / self.stick_threshold
 
-    def _length(self, way: Tensor) -> Tensor:
+    def _length(self, displacement: Tensor) -> Tensor:
         """(S,) never quite zero, for the sake of directions."""
-        return torch.maximum(torch.hypot(*way), 1e-9 * self.slip)
+        return torch.maximum(torch.hypot(*displacement), 1e-9 * self.stick_threshold)

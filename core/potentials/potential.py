@@ -24,7 +24,7 @@ class TimeStep:
         impulse_time: the seconds that forces over mass change velocities over, a number or (N,).
         before: (3, N) where the step before started, for second-order differences in time.
         is_static: whether the step seeks an equilibrium: nothing has a velocity.
-        stick_seconds: friction lets slip as much as in a step of so many seconds.
+        stick_seconds: h of the stick threshold ε_v h of friction; None is ``seconds``.
     """
 
     start: Tensor
@@ -43,8 +43,8 @@ class TimeStep:
         return (4.0 * self.start - self.before) / 3.0
 
     @property
-    def of_friction(self) -> float:
-        """The seconds in which what sticks may slip."""
+    def stick_time(self) -> float:
+        """In seconds: h of the stick threshold ε_v h."""
         return self.seconds if self.stick_seconds is None else self.stick_seconds
 
 

@@ -59,7 +59,7 @@ def test_the_report_is_that_of_all(make_block) -> None:
     assert report.minimum_volume_ratio == min(r.minimum_volume_ratio for r in reports)
     distances = [r.minimum_ground_distance or 0.0 for r in reports]
     assert report.minimum_ground_distance == min(distances)
-    assert report.effort.iterations == reports[0].effort.iterations
+    assert report.solver_statistics.iterations == reports[0].solver_statistics.iterations
     assert report.substeps == max(r.substeps for r in reports)
 
 

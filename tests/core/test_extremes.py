@@ -46,7 +46,7 @@ def test_it_comes_to_rest_on_its_whole_weight(make_block, integrator, name: str)
     simulator = Simulator(scene, integrator, frame_time=asked["frame_time"])
     frames = list(simulator.run(asked["frames"]))
     assert all(bool(torch.isfinite(frame.positions[0]).all()) for frame in frames)
-    assert all(frame.report.effort.converged for frame in frames)
+    assert all(frame.report.solver_statistics.converged for frame in frames)
     assert all(frame.report.minimum_ground_distance > 0.0 for frame in frames)
     assert frames[-1].report.minimum_volume_ratio > 0.5
     simulator.settle()  # what is left of the bounce
@@ -132,7 +132,7 @@ def _two_cubes(make_block, name: str, contact: Contact | None) -> tuple[Scene, f
 def _assert_sound(frame: Frame) -> None:
     """Within the work that its report names, of finite numbers, and above the ground."""
     report = frame.report
-    done = {"iterations": report.effort.iterations, "substeps": report.substeps}
+    done = {"iterations": report.solver_statistics.iterations, "substeps": report.substeps}
     for part in report.most_work.split(" and "):
         most, what = part.split()
         assert done[what] <= int(most)
@@ -165,7 +165,7 @@ def test_nor_does_any_where_bodies_touch_and_they_never_intersect(make_block, na
         _assert_sound(frame)
         check_apart(simulator)
         if name == "young 1e12":
-            assert frame.report.effort.converged
+            assert frame.report.solver_statistics.converged
 
 
 # Those of them that carry their own weight, and come to rest in so many frames.

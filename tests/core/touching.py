@@ -40,7 +40,9 @@ def checked(simulator: Simulator, frames: int) -> Iterator[Frame]:
     """Frames in which nothing intersects and which converge."""
     for frame in simulator.run(frames):
         check_apart(simulator)
-        assert frame.report.effort.converged, frame.report.effort.stopped
+        assert frame.report.solver_statistics.converged, (
+            frame.report.solver_statistics.termination_reason
+        )
         yield frame
 
 

@@ -132,7 +132,7 @@ def _collide(
     unsolved = 0
     for frame in simulator.run(FRAMES):
         states.append(_momenta(simulator))
-        unsolved += not frame.report.effort.converged
+        unsolved += not frame.report.solver_statistics.converged
     momenta, places = (np.array(values) for values in zip(*states, strict=True))
     return Course(
         momenta.sum(axis=1),

@@ -91,7 +91,7 @@ def _course(scene: Scene) -> Course:
         course.below.append(count_below(surface, met[upper]))
         course.heights.append(float(surface[:, 2].mean()))
         course.volumes.append(frame.report.minimum_volume_ratio)
-        course.converged.append(frame.report.effort.converged)
+        course.converged.append(frame.report.solver_statistics.converged)
     return course
 
 

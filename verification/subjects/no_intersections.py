@@ -93,8 +93,8 @@ def _course(case: Case) -> Course:
     for frame in simulator.run(case.frames):
         course.intersections.append(scene_intersections(simulator))
         course.volumes.append(frame.report.minimum_volume_ratio)
-        course.contacts.append(frame.report.effort.contacts)
-        course.converged.append(frame.report.effort.converged)
+        course.contacts.append(frame.report.solver_statistics.contacts)
+        course.converged.append(frame.report.solver_statistics.converged)
     return course
 
 

@@ -185,7 +185,7 @@ def _press(shells: int, grading: float, kind: Formulation) -> Pressing:
         gap = upper[pole] - lower[pole]
         approaches.append(sunk - DISTANCE + gap)
         forces.append(_force(simulator, len(start)))
-        unsolved += not frame.report.effort.converged
+        unsolved += not frame.report.solver_statistics.converged
     return Pressing(np.array(approaches), np.array(forces), unsolved)
 
 

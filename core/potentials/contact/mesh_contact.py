@@ -168,7 +168,7 @@ class MeshContact(Potential):
         self.limited_steps = 0
 
     def begin_time_step(self, step: TimeStep) -> None:
-        self.begin_step(step.start, SLIP_RATE * step.of_friction * self.sizes)
+        self.begin_step(step.start, SLIP_RATE * step.stick_time * self.sizes)
 
     def begin_step(
         self, start: Tensor, slips: float | Values, lagged: Tensor | None = None

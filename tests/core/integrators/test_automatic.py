@@ -74,8 +74,8 @@ def test_bodies_fall_explicitly_meet_implicitly_and_part_explicitly() -> None:
     touching = [frame for frame in frames if frame.report.integrator == IMPLICIT]
     assert touching and all(frame.report.because == CLOSE for frame in touching)
     assert {frame.report.because for frame in frames} == {CLOSE, ""}
-    assert any(frame.report.effort.contacts for frame in touching)
-    assert frames[-1].report.effort.contacts == 0
+    assert any(frame.report.solver_statistics.contacts for frame in touching)
+    assert frames[-1].report.solver_statistics.contacts == 0
     # One goes up again and the other down.
     assert frames[-1].velocities[1][:, 2].mean() > 0.0 > frames[-1].velocities[0][:, 2].mean()
 

@@ -94,7 +94,7 @@ def test_what_explicit_steps_do_not_manage_goes_on_implicitly(make_block) -> Non
     assert simulator.stepper.label == "Symplectic Euler"
     *_, last = simulator.run(3)
     assert last.report.integrator == "Implicit Euler"
-    assert last.report.effort.converged
+    assert last.report.solver_statistics.converged
     with pytest.raises(InstabilityError, match="substeps a frame are too few"):
         list(Simulator(_crumpled(make_block), SymplecticEuler()).run(3))
 

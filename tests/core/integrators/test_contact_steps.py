@@ -69,8 +69,8 @@ def test_a_block_comes_to_rest_on_another_without_touching_it(integrator) -> Non
     simulator = Simulator(stacked(damping=8.0), integrator)
     for frame in checked(simulator, 40):
         if frame.index > 10:
-            assert 0.0 < frame.report.effort.minimum_distance < REACH
-            assert frame.report.effort.contacts > 0
+            assert 0.0 < frame.report.solver_statistics.minimum_distance < REACH
+            assert frame.report.solver_statistics.contacts > 0
     assert frame.report.energies.kinetic < 1e-2
     assert float(frame.positions[1][:, 2].min()) > 0.9
     # What the upper one weighs is what contact bears.
@@ -87,7 +87,7 @@ def test_two_blocks_on_the_ground_settle_where_they_would_come_to_rest() -> None
     simulator = Simulator(stacked(gap=0.5 * REACH))
     settled = simulator.settle()
     check_apart(simulator)
-    assert settled.report.effort.converged
+    assert settled.report.solver_statistics.converged
     assert settled.report.energies.kinetic == 0.0
     damped = Simulator(stacked(gap=0.5 * REACH, damping=8.0))
     *_, last = damped.run(60)
@@ -100,20 +100,20 @@ def test_two_blocks_on_the_ground_settle_where_they_would_come_to_rest() -> None
 
 def test_a_frame_without_anything_close_says_so() -> None:
     (frame,) = Simulator(stacked(gap=3.0)).run(1)
-    effort = frame.report.effort
-    assert (effort.contacts, effort.minimum_distance, effort.held) == (0, None, ())
-    assert effort.limited_steps == 0
+    statistics = frame.report.solver_statistics
+    assert (statistics.contacts, statistics.minimum_distance, statistics.blocked) == (0, None, ())
+    assert statistics.limited_steps == 0
 
 
 def test_a_frame_tells_how_near_surfaces_came_and_which_steps_were_cut() -> None:
     simulator = Simulator(stacked(gap=0.3, velocity=(0.0, 0.0, -3.0)))
-    efforts = [frame.report.effort for frame in checked(simulator, 6)]
-    last = efforts[-1]
+    statistics = [frame.report.solver_statistics for frame in checked(simulator, 6)]
+    last = statistics[-1]
     contact, positions = contact_of(simulator), simulator.state.positions
     contact.stay(positions)
     assert last.contacts == contact.count(positions) > 0
     assert last.minimum_distance == contact.gap(positions)
-    assert sum(effort.limited_steps for effort in efforts) > 0
+    assert sum(part.limited_steps for part in statistics) > 0
     assert simulator.frame().report.record()["contacts"] == last.contacts
 
 
@@ -125,7 +125,7 @@ def test_the_same_scene_has_the_same_bits_each_time() -> None:
     for one, other in zip(first, second, strict=True):
         assert torch.equal(one.positions[0], other.positions[0])
         assert torch.equal(one.velocities[0], other.velocities[0])
-    assert first[-1].report.effort.contacts > 0
+    assert first[-1].report.solver_statistics.contacts > 0
 
 
 @pytest.mark.parametrize("integrator", [ImplicitEuler(), BDF2()], ids=["implicit Euler", "BDF2"])
@@ -215,7 +215,7 @@ def test_single_precision_runs_without_intersections(friction) -> None:
     simulator = Simulator(scene, dtype=torch.float32)
     for frame in checked(simulator, 6):
         assert frame.positions[0].dtype == torch.float32
-    assert frame.report.effort.contacts > 0
+    assert frame.report.solver_statistics.contacts > 0
 
 
 FRAMES = 3
@@ -225,7 +225,7 @@ def test_torch_passes_agree_with_compiled_loops(request) -> None:
     *_, expected = Simulator(on_plate(), ImplicitEuler(1e-8)).run(FRAMES)
     request.getfixturevalue("without_compiled_loops")
     *_, found = Simulator(on_plate(), ImplicitEuler(1e-8)).run(FRAMES)
-    assert expected.report.effort.contacts > 0
+    assert expected.report.solver_statistics.contacts > 0
     torch.testing.assert_close(found.positions, expected.positions, rtol=0.0, atol=1e-8)
 
 
@@ -235,7 +235,7 @@ def test_a_device_agrees_with_the_processor(monkeypatch) -> None:
         [body], colliders=[plate(0.0, 3.0)], contact=Contact(distance=REACH, friction=0.0)
     )
     (expected,) = Simulator(scene, ImplicitEuler(1e-4), substeps=1).run(1)
-    assert expected.report.effort.contacts > 0
+    assert expected.report.solver_statistics.contacts > 0
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
     with pretended_cuda():
         (found,) = Simulator(scene, ImplicitEuler(1e-4), device="cuda", substeps=1).run(1)

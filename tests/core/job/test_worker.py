@@ -116,7 +116,7 @@ def test_the_worker_tells_of_each_frame_that_did_not_converge(tmp_path: Path) ->
     hurried = (
         "import sys; from pathlib import Path; from supple.core.job import worker;"
         "from supple.core.integrators import implicit_stepper as stepper;"
-        "stepper.MAX_ITERATIONS = stepper.RETRIES = 1; worker.work(Path(sys.argv[1]))"
+        "stepper.MAX_ITERATIONS = stepper.MAX_RETRIES = 1; worker.work(Path(sys.argv[1]))"
     )
     command = [sys.executable, "-c", hurried, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ from supple.core import Contact, Scene, Simulator, SoftBody, TetMesh
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
-from supple.core.minimizers.minimum import Minimum
+from supple.core.minimizers.minimize_result import MinimizeResult
 from supple.core.minimizers.newton import Newton
 from supple.core.system import System
 from supple.verification.meshes import block
@@ -56,15 +56,15 @@ class Crossing:
         tipped = turned(turned(upper, 2, angle), 0, angle) - (0.0, 0.0, 0.05)
         self._predicted[:, len(lower) :] = torch.as_tensor(tipped.T)
 
-    def minimize(self, limit: int = 200, enough: int | None = None) -> Minimum:
+    def minimize(self, limit: int = 200, enough: int | None = None) -> MinimizeResult:
         assert self.objective.contact is not None
         self.objective.contact.begin(None)
         self.objective.begin(self.start, self._predicted, STEP)
         newton = Newton(self.objective)
-        return newton.minimize(self.start, TOLERANCE, STEP, limit, enough=enough)
+        return newton.minimize(self.start, TOLERANCE, STEP, limit, enough_iterations=enough)
 
-    def gap(self, minimum: Minimum) -> float:
-        return self.objective.gap(minimum.positions)
+    def gap(self, minimum: MinimizeResult) -> float:
+        return self.objective.min_distance(minimum.positions)
 
 
 def test_edges_that_all_but_touch_open_as_soon_however_near_they_begin() -> None:
@@ -99,7 +99,7 @@ def test_heavier_steps_add_to_inertia_alone() -> None:
     crossing.minimize(1)
     hessian = crossing.objective.hessian
     light = hessian(crossing.start, True).diagonal_blocks().clone()
-    heavier = hessian(crossing.start, True, heavier=3.0).diagonal_blocks() - light
+    heavier = hessian(crossing.start, True, extra_inertia=3.0).diagonal_blocks() - light
     masses = crossing.objective.system.mass
     expected = 3.0 * masses[:, None, None] * torch.eye(3, dtype=torch.float64) / STEP**2
     torch.testing.assert_close(heavier, expected)
@@ -108,6 +108,6 @@ def test_heavier_steps_add_to_inertia_alone() -> None:
 def test_steps_that_are_cut_by_what_is_met_anew_are_as_long_as_they_may_be() -> None:
     """A ball at 100 m/s: heavier steps would take ten more to get to the sheet and off it."""
     simulator = Simulator(TARGETS["sheet"]("convergent"), ImplicitEuler(), substeps=1, device="cpu")
-    effort = next(iter(simulator.run(1))).report.effort
-    assert effort.converged
-    assert effort.iterations <= 18
+    statistics = next(iter(simulator.run(1))).report.solver_statistics
+    assert statistics.converged
+    assert statistics.iterations <= 18

@@ -30,7 +30,7 @@ def test_a_hanging_bar_is_as_long_as_the_closed_form_says(make_block) -> None:
     rest = Simulator(Scene([body])).settle()
     sag = -float(rest.positions[0][mesh.vertices[:, 2] == 0.0, 2].mean())
     assert sag == pytest.approx(1000.0 * 9.81 / 2e8, rel=1e-3)
-    assert rest.report.effort.converged
+    assert rest.report.solver_statistics.converged
     assert float(rest.velocities[0].abs().max()) == 0.0
 
 
@@ -123,13 +123,13 @@ def test_a_body_that_topples_settles_on_its_visible_mesh(contact) -> None:
     carried = barrier.normal_force(simulator.state.positions)
     mass = float(simulator.system.mass.sum())
     assert float(carried.sum()) == pytest.approx(9.81 * mass, rel=1e-6)
-    assert frame.report.effort.iterations < 400
+    assert frame.report.solver_statistics.iterations < 400
 
 
 def test_a_ball_settles_on_the_points_of_its_visible_mesh() -> None:
     body = soft_ball((0.0, 0.0, 0.6), resolution=4, subdivisions=3)
     frame = Simulator(Scene([body], ground=Ground())).settle()
-    assert frame.report.effort.iterations < 200
+    assert frame.report.solver_statistics.iterations < 200
 
 
 def test_a_start_inside_out_is_refused_where_the_model_is_undefined(make_block) -> None:
@@ -152,4 +152,4 @@ def test_a_slender_beam_of_uneven_tets_settles(material) -> None:
     mesh = tetrahedralize(corners, triangles, edge_length=0.067)
     clamped = np.flatnonzero(mesh.vertices[:, 0] < 0.02)
     frame = Simulator(Scene([SoftBody(mesh, material, pinned=clamped)])).settle()
-    assert frame.report.effort.iterations < 60
+    assert frame.report.solver_statistics.iterations < 60

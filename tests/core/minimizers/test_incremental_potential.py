@@ -101,7 +101,9 @@ def test_the_projected_hessian_is_positive_definite_where_the_other_is_not(
     assert lowest[0] > 0.0 > lowest[1]
 
 
-def test_what_tets_hold_can_be_kept_while_the_ground_is_taken_anew(system, positions) -> None:
+def test_the_hessian_of_tets_is_reused_while_that_of_the_ground_is_assembled(
+    system, positions
+) -> None:
     touching = replace(system.scene, contact=Contact())
     objective = IncrementalPotential(System(touching, CPU, torch.float64))
     objective.begin(positions, positions, STEP)
@@ -109,17 +111,17 @@ def test_what_tets_hold_can_be_kept_while_the_ground_is_taken_anew(system, posit
     first = objective.hessian(positions).values.clone()
     moved = positions.clone()
     moved[2, ground] = 0.9 * moved[2, ground]
-    kept = objective.hessian(moved, anew=False).values.clone()
-    on_ground = torch.zeros(len(kept), dtype=torch.bool)
+    reused = objective.hessian(moved, reassemble=False).values.clone()
+    on_ground = torch.zeros(len(reused), dtype=torch.bool)
     on_ground[objective.pattern.diagonal_of[ground]] = True
-    assert torch.equal(kept[~on_ground], first[~on_ground])
-    assert not torch.equal(kept[on_ground], first[on_ground])
-    anew = objective.hessian(moved).values
-    assert not torch.equal(anew[~on_ground], first[~on_ground])
+    assert torch.equal(reused[~on_ground], first[~on_ground])
+    assert not torch.equal(reused[on_ground], first[on_ground])
+    reassembled = objective.hessian(moved).values
+    assert not torch.equal(reassembled[~on_ground], first[~on_ground])
     # From here back to there: what the ground adds is as it was, to the bit.
     objective.hessian(positions)
-    objective.hessian(moved, anew=False)
-    assert torch.equal(objective.hessian(positions, anew=False).values, first)
+    objective.hessian(moved, reassemble=False)
+    assert torch.equal(objective.hessian(positions, reassemble=False).values, first)
 
 
 def test_pinned_vertices_have_no_gradient_and_no_unknown(objective, positions) -> None:
@@ -187,9 +189,7 @@ def test_the_path_leaves_in_the_direction_of_the_step_and_stays_above_the_ground
     assert float(objective.paths.curve(positions, 1e6 * direction)(1.0)[2].min()) > 0.0
 
 
-def test_the_normal_forces_of_friction_follow_when_they_are_taken_anew(
-    objective, positions
-) -> None:
+def test_the_normal_forces_of_friction_follow_when_they_are_updated(objective, positions) -> None:
     pressed = positions.clone()
     pressed[2] *= 0.9
     assert objective.update_lagged(pressed) > 0.01
@@ -210,10 +210,10 @@ def test_what_sticks_creeps_by_a_share_of_its_size_a_second(make_block, step: fl
     diagonals = torch.tensor(np.repeat(np.sqrt(3.0) * np.array(sizes), 8))
     for begin in (
         lambda: objective.begin(rest, rest, step),
-        lambda: objective.begin_settling(rest, 7.0 * step, step),
+        lambda: objective.begin_static_step(rest, 7.0 * step, step),
     ):
         begin()
-        torch.testing.assert_close(ground.slip, 1e-4 * step * diagonals)
+        torch.testing.assert_close(ground.stick_threshold, 1e-4 * step * diagonals)
         smaller = np.array([[sizes[0], sizes[0]], [sizes[0], sizes[1]]])
         np.testing.assert_allclose(contact.slips, 3e-4 * step * np.sqrt(3.0) * smaller)
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 import pytest
 
 from supple.core.minimizers.levenberg_marquardt import (
-    ALL_BUT_TOUCHING,
     MAX_EXTRA_INERTIA,
+    NEAR_DISTANCE_RATIO,
     LevenbergMarquardt,
 )
 
 
 def near() -> float:
-    return 0.9 * ALL_BUT_TOUCHING
+    return 0.9 * NEAR_DISTANCE_RATIO
 
 
 def far() -> float:
-    return 1.1 * ALL_BUT_TOUCHING
+    return 1.1 * NEAR_DISTANCE_RATIO
 
 
 def test_a_step_that_is_cut_short_where_surfaces_all_but_touch_makes_the_next_heavier() -> None:

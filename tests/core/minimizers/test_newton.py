@@ -15,10 +15,11 @@ from supple.core.linear_solvers.linear_solver import LinearSolver
 from supple.core.linear_solvers.solution import Solution
 from supple.core.materials import Material, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
-from supple.core.minimizers.minimum import CONVERGED, Minimum
-from supple.core.minimizers.newton import LAG_CHANGE, STILL, Newton
+from supple.core.minimizers.lagged_update import LAG_CHANGE_RATIO
+from supple.core.minimizers.minimize_result import CONVERGED, MinimizeResult
+from supple.core.minimizers.newton import STICK_DRIFT_RATIO, Newton
 from supple.core.minimizers.search_path import SearchPath
-from supple.core.state import Effort
+from supple.core.state import SolverStatistics
 from supple.core.system import System
 
 STEP = 1.0 / 24.0
@@ -63,7 +64,7 @@ class Problem:
         way = torch.tensor([[push], [0.0], [-1e-3]], dtype=torch.float64)
         self._predicted = self.start + way * self.objective.system.free
 
-    def minimize(self, tolerance: float = TOLERANCE, limit: int = 60) -> Minimum:
+    def minimize(self, tolerance: float = TOLERANCE, limit: int = 60) -> MinimizeResult:
         self._begin()
         return self.newton.minimize(self.start, tolerance, STEP, limit)
 
@@ -79,7 +80,7 @@ class Problem:
 def test_at_the_minimum_there_is_no_force(make_block, model, ground: Ground | None) -> None:
     problem = Problem(make_block, material=model(1e5, 0.4), ground=ground)
     minimum = problem.minimize(1e-10)
-    assert minimum.converged and minimum.stopped == CONVERGED
+    assert minimum.converged and minimum.termination_reason == CONVERGED
     assert problem.largest_force(minimum.positions) < 1e-6 * problem.largest_force(problem.start)
     assert problem.energy(minimum.positions) < problem.energy(problem.start)
 
@@ -153,7 +154,7 @@ def test_it_converges_when_a_step_is_within_tolerance(make_block, tolerance: flo
     problem = Problem(make_block, ground=SLIPPERY, forcing=0.1)
     minimum = problem.minimize(tolerance)
     assert minimum.converged
-    assert minimum.last_move <= tolerance
+    assert minimum.step_norm <= tolerance
     reference = problem.minimize(1e-12).positions
     assert float((minimum.positions - reference).abs().max()) < 2.0 * tolerance
 
@@ -161,24 +162,24 @@ def test_it_converges_when_a_step_is_within_tolerance(make_block, tolerance: flo
 def test_too_few_iterations_are_reported_as_such(make_block) -> None:
     minimum = Problem(make_block).minimize(1e-10, limit=2)
     assert not minimum.converged
-    assert minimum.stopped == "not converged after 2 iterations"
+    assert minimum.termination_reason == "not converged after 2 iterations"
     assert minimum.iterations == 2
-    assert minimum.last_move > 1e-10
+    assert minimum.step_norm > 1e-10
 
 
 def test_the_last_move_is_that_of_the_vertex_that_moved_most(make_block) -> None:
     problem = Problem(make_block)
     before, after = (problem.minimize(TIGHT, limit) for limit in (3, 4))
     moved = (after.positions - before.positions).norm(dim=0).max()
-    assert after.last_move == pytest.approx(float(moved), rel=1e-6)
+    assert after.step_norm == pytest.approx(float(moved), rel=1e-6)
 
 
 def test_an_infinite_energy_is_not_taken_for_a_minimum(make_block) -> None:
     problem = Problem(make_block, (-1.0, 1.0, 1.0), NeoHookean(1e5, 0.4))
     minimum = problem.minimize()
     assert not minimum.converged
-    assert minimum.stopped == "the energy has no finite derivative"
-    assert minimum.last_move == float("inf")
+    assert minimum.termination_reason == "the energy has no finite derivative"
+    assert minimum.step_norm == float("inf")
     assert torch.equal(minimum.positions, problem.start)
 
 
@@ -208,7 +209,7 @@ def test_a_search_that_no_hessian_leads_on_ends_and_says_why(make_block, monkeyp
 
     monkeypatch.setattr(problem.objective, "energy", hidden)
     minimum = problem.minimize()
-    assert minimum.stopped == "rounding hides the descent"
+    assert minimum.termination_reason == "rounding hides the descent"
     assert minimum.iterations == 0
     assert torch.equal(minimum.positions, start)
 
@@ -237,18 +238,18 @@ def test_friction_ends_with_the_normal_forces_of_the_minimum(make_block) -> None
     minimum = problem.minimize()
     assert minimum.converged
     held = problem.objective.gradient(minimum.positions)
-    assert problem.objective.update_lagged(minimum.positions) <= LAG_CHANGE
+    assert problem.objective.update_lagged(minimum.positions) <= LAG_CHANGE_RATIO
     barrier = problem.objective.system.ground_barrier
     pushed = float(barrier.normal_force(minimum.positions).sum())
     assert pushed > 0.0
-    assert float(held.abs().max()) < LAG_CHANGE * pushed
+    assert float(held.abs().max()) < LAG_CHANGE_RATIO * pushed
 
 
 def test_normal_forces_of_friction_are_taken_until_the_end_is_near(make_block) -> None:
     problem = Problem(make_block, ground=ROUGH, forcing=0.1)
     minimum = problem.minimize(1e-9)
     assert minimum.converged
-    assert problem.objective.update_lagged(minimum.positions) < 1e-3 * LAG_CHANGE
+    assert problem.objective.update_lagged(minimum.positions) < 1e-3 * LAG_CHANGE_RATIO
 
 
 def test_normal_forces_that_go_to_and_fro_go_half_of_the_way(make_block, monkeypatch) -> None:
@@ -275,7 +276,7 @@ def test_it_ends_when_what_sticks_has_come_to_rest_however_loose_the_tolerance(
     assert minimum.converged
     before = problem.minimize(1e-2 * STEP, minimum.iterations - 1).positions
     after = problem.minimize(1e-2 * STEP).positions
-    assert problem.objective.stick_drift(before, after) <= STILL
+    assert problem.objective.stick_drift(before, after) <= STICK_DRIFT_RATIO
 
 
 def test_pinned_vertices_stay_where_they_are(make_block) -> None:
@@ -292,10 +293,12 @@ def test_a_search_does_not_depend_on_those_before_it(make_block) -> None:
 
 def test_the_account_of_a_frame_adds_its_steps_and_keeps_the_worst() -> None:
     positions = torch.zeros(3, 1, dtype=torch.float64)
-    good = Minimum(positions, 3, 10, 0, 1e-4, CONVERGED)
-    bad = Minimum(positions, 7, 20, 1, 1.0, "no")
-    effort = Effort()
+    good = MinimizeResult(positions, 3, 10, 0, 1e-4, CONVERGED)
+    bad = MinimizeResult(positions, 7, 20, 1, 1.0, "no")
+    statistics = SolverStatistics()
     for minimum in (good, bad, good):
-        effort = minimum.added_to(effort, 0.1)
-    assert effort == Effort(13, 40, 1, False, 10.0, "no")
-    assert good.added_to(Effort(), 0.1) == Effort(3, 10, 0, True, pytest.approx(1e-3), CONVERGED)
+        statistics = minimum.added_to(statistics, 0.1)
+    assert statistics == SolverStatistics(13, 40, 1, False, 10.0, "no")
+    assert good.added_to(SolverStatistics(), 0.1) == SolverStatistics(
+        3, 10, 0, True, pytest.approx(1e-3), CONVERGED
+    )

@@ -62,7 +62,7 @@ def test_a_plate_that_moves_far_in_a_frame_pushes_a_free_block_ahead_of_it() -> 
         reached = offsets[min(frame.index, 2), 2] - 0.1
         np.testing.assert_allclose(colliders_now(simulator)[:, 2], reached, atol=1e-12)
         assert float(frame.positions[0][:, 2].min()) > reached
-        assert frame.report.effort.held == ()
+        assert frame.report.solver_statistics.blocked == ()
         assert frame.report.minimum_volume_ratio > 0.0
 
 
@@ -70,7 +70,7 @@ def test_two_plates_squeeze_a_block() -> None:
     press = plate(1.03, frames=upward(*np.linspace(0.0, -0.4, 5)), name="Press")
     simulator = simulated(SoftBody(block((2, 2, 2)), SOFT), plate(-0.03), press)
     for frame in checked(simulator, 5):
-        assert frame.report.effort.held == ()
+        assert frame.report.solver_statistics.blocked == ()
         heights = frame.positions[0][:, 2]
         assert -0.03 < float(heights.min()) < float(heights.max())
         assert float(heights.max()) < 1.03 - 0.1 * min(frame.index, 4)
@@ -85,7 +85,7 @@ def test_pins_press_a_block_against_a_plate() -> None:
     for frame in checked(simulator, 3):
         expected = mesh.vertices[top] + offsets[min(frame.index, 2)]
         np.testing.assert_array_equal(frame.positions[0][top], expected)
-        assert frame.report.effort.held == ()
+        assert frame.report.solver_statistics.blocked == ()
 
 
 def test_free_vertices_follow_the_newton_predictor_beside_the_pins() -> None:
@@ -129,7 +129,7 @@ def test_pins_are_exactly_where_their_motion_is_prescribed(substeps: int) -> Non
         check_apart(simulator)
         expected = path.at(frame.index)
         np.testing.assert_array_equal(frame.positions[0][body.pinned], expected)
-        assert frame.report.effort.held == ()
+        assert frame.report.solver_statistics.blocked == ()
 
 
 def test_colliders_go_on_however_far_where_nothing_is_in_the_way() -> None:
@@ -145,7 +145,7 @@ def test_where_a_collider_was_is_free_once_it_has_gone() -> None:
     body = SoftBody(block((1, 1, 1)), SOFT, velocity=(0.0, 0.0, -12.0))
     simulator = simulated(body, plate(-0.1, frames=upward(0.0, -3.0, -3.0)))
     for frame in checked(simulator, 3):
-        assert frame.report.effort.held == ()
+        assert frame.report.solver_statistics.blocked == ()
         np.testing.assert_allclose(frame.positions[0][:, 2].min(), -0.5 * frame.index, atol=1e-6)
 
 
@@ -159,7 +159,7 @@ def test_pins_that_move_through_a_still_collider_are_blocked_and_named(which: st
     simulator = simulated(body, plate(-0.53, name="Table"))
     messages = []
     for frame in checked(simulator, 5):
-        messages.append(frame.report.effort.held)
+        messages.append(frame.report.solver_statistics.blocked)
         assert float(frame.positions[0][:, 2].min()) > -0.53
     assert messages[0] == ()
     assert messages[1:] == [("the pins of Jelly: Table is in the way",)] * 4
@@ -172,7 +172,7 @@ def test_a_collider_that_hits_a_body_pinned_all_around_is_blocked_and_named() ->
     simulator = simulated(body, press)
     messages, heights = [], []
     for frame in checked(simulator, 3):
-        messages.append(frame.report.effort.held)
+        messages.append(frame.report.solver_statistics.blocked)
         heights.append(float(colliders_now(simulator)[:, 2].min()))
         np.testing.assert_array_equal(
             frame.positions[0][body.pinned], body.mesh.vertices[body.pinned]
@@ -188,7 +188,7 @@ def test_what_stands_still_is_not_named_as_blocked() -> None:
     table = plate(-0.5 * REACH, name="Table")
     press = plate(1.5, frames=upward(0.0, -1.0), name="Press")
     (frame,) = checked(simulated(body, table, press), 1)
-    assert frame.report.effort.held == ("Press: Jelly is in the way",)
+    assert frame.report.solver_statistics.blocked == ("Press: Jelly is in the way",)
 
 
 def test_a_motion_that_takes_too_many_steps_is_ended_and_named(monkeypatch) -> None:
@@ -196,7 +196,7 @@ def test_a_motion_that_takes_too_many_steps_is_ended_and_named(monkeypatch) -> N
     lift = plate(-0.1, frames=upward(0.0, 0.6), name="Lift")
     simulator = simulated(SoftBody(block((2, 2, 2)), SOFT), lift)
     (frame,) = checked(simulator, 1)
-    assert frame.report.effort.held == ("Lift: what it presses cannot make way",)
+    assert frame.report.solver_statistics.blocked == ("Lift: what it presses cannot make way",)
     reached = float(colliders_now(simulator)[0, 2])
     assert -0.1 < reached < 0.5
     assert float(frame.positions[0][:, 2].min()) > reached
@@ -205,6 +205,6 @@ def test_a_motion_that_takes_too_many_steps_is_ended_and_named(monkeypatch) -> N
 def test_what_is_blocked_is_named_in_the_frame_that_blocks_it() -> None:
     simulator = simulated(moved_block(upward(0.0, -1.0)), plate(-0.53, name="Table"))
     (frame,) = simulator.run(1)
-    assert frame.report.effort.held == ("the pins of Jelly: Table is in the way",)
+    assert frame.report.solver_statistics.blocked == ("the pins of Jelly: Table is in the way",)
     assert contact_of(simulator).limited_steps > 0
     assert float(frame.positions[0][:, 2].min()) >= -0.53

@@ -127,12 +127,12 @@ def test_where_the_force_falls_the_hessian_is_exact_across_the_way_and_none_alon
     falling, start
 ) -> None:
     moved = _moved(start, 1.5)
-    way = (moved - start)[:2, TOUCHING]
-    along = way / way.norm(dim=0)
+    displacement = (moved - start)[:2, TOUCHING]
+    along = displacement / displacement.norm(dim=0)
     across = torch.stack([-along[1], along[0]])
     blocks = _hessian(falling, moved)[TOUCHING, :2, :2]
     pushes = falling.gradient(moved)[:2, TOUCHING].norm(dim=0)
-    expected = across * pushes / way.norm(dim=0)
+    expected = across * pushes / displacement.norm(dim=0)
     torch.testing.assert_close(torch.einsum("sij,js->is", blocks, across), expected)
     nothing = torch.zeros_like(along)
     found = torch.einsum("sij,js->is", blocks, along)
@@ -174,8 +174,8 @@ def test_no_force_exceeds_the_coefficient_times_the_normal_force(friction, barri
 
 def test_a_sliding_vertex_is_held_back_by_just_that_force(friction, barrier, start) -> None:
     moved = _moved(start, 7.0)
-    way = (moved - start)[:2, TOUCHING]
-    expected = COEFFICIENT * barrier.normal_force(start) * way / way.norm(dim=0)
+    displacement = (moved - start)[:2, TOUCHING]
+    expected = COEFFICIENT * barrier.normal_force(start) * displacement / displacement.norm(dim=0)
     torch.testing.assert_close(friction.gradient(moved)[:2, TOUCHING], expected)
 
 

@@ -138,7 +138,7 @@ def test_tetrahedra_that_lie_over_each_other_touch_but_there(make_block) -> None
     assert touching is not None
     assert 0 < len(touching.triangles) < len(mesh.surface)
     for frame in simulator.run(12):
-        assert frame.report.effort.converged
+        assert frame.report.solver_statistics.converged
         check_apart(simulator)
     # Without the triangles that cross, a few points may hang through.
     touched = np.unique(touching.embedding.indices[np.unique(touching.triangles)][:, 0])

@@ -72,7 +72,7 @@ def test_a_small_body_lands_beside_a_large_one_without_being_pressed_flat() -> N
     frames = list(Simulator(scene, ImplicitEuler(), device="cpu").run(7))
     landed = frames[2:]
     # Searches from flat tets took hundreds each, and ended with rounding.
-    assert all(frame.report.effort.converged for frame in frames)
-    assert sum(frame.report.effort.iterations for frame in frames) <= 250
+    assert all(frame.report.solver_statistics.converged for frame in frames)
+    assert sum(frame.report.solver_statistics.iterations for frame in frames) <= 250
     heights = [frame.positions[1][:, 2] for frame in landed]
     assert all(float(z.max() - z.min()) > 0.95 * SIDE for z in heights)

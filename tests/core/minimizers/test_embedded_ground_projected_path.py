@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from supple.core.minimizers import embedded_ground_path
-from supple.core.minimizers.embedded_ground_path import EmbeddedGroundPath
+from supple.core.minimizers import embedded_ground_projected_path
+from supple.core.minimizers.embedded_ground_projected_path import EmbeddedGroundProjectedPath
 from supple.core.potentials import GroundBarrier, GroundFriction
 from supple.core.potentials.ground_points import EmbeddedPoints
 from supple.tests.core.rubbing import alike
@@ -55,7 +55,7 @@ def _direction(size: float) -> torch.Tensor:
     return direction
 
 
-def _path(size: float, friction: float = 0.5) -> tuple[EmbeddedGroundPath, GroundBarrier]:
+def _path(size: float, friction: float = 0.5) -> tuple[EmbeddedGroundProjectedPath, GroundBarrier]:
     barrier, positions = _barrier(), _positions()
     drag = None
     if friction > 0.0:
@@ -63,7 +63,7 @@ def _path(size: float, friction: float = 0.5) -> tuple[EmbeddedGroundPath, Groun
             barrier, alike(barrier.weights, friction), torch.ones_like(barrier.weights)
         )
         drag.begin_step(positions - 0.3 * SLIP, torch.full_like(barrier.weights, SLIP))
-    path = EmbeddedGroundPath(barrier, drag, _free())
+    path = EmbeddedGroundProjectedPath(barrier, drag, _free())
     path.start(positions, _direction(size), _stiffness(barrier))
     return path, barrier
 
@@ -76,9 +76,9 @@ def test_it_starts_where_the_vertices_are(friction: float) -> None:
 
 @pytest.mark.parametrize("friction", [0.0, 0.5])
 def test_it_leaves_in_the_direction_of_the_newton_step(friction: float, monkeypatch) -> None:
-    for name in ("STILL_HEIGHT", "STILL_WAY"):
-        monkeypatch.setattr(embedded_ground_path, name, 1e-12)
-    monkeypatch.setattr(embedded_ground_path, "SWEEPS", 20000)
+    for name in ("HEIGHT_TOLERANCE_RATIO", "DISPLACEMENT_TOLERANCE_RATIO"):
+        monkeypatch.setattr(embedded_ground_projected_path, name, 1e-12)
+    monkeypatch.setattr(embedded_ground_projected_path, "MAX_SWEEPS", 20000)
     size = 1e-2 * SLIP
     path, _ = _path(size, friction)
     moved = (path.at(1.0) - path.at(-1.0)) / 2.0
@@ -108,7 +108,7 @@ def test_free_vertices_end_where_their_energy_is_least() -> None:
     force = barrier.gradient(positions)[2, vertices] - stiffness[1] * fall[2, vertices]
     direction = torch.zeros_like(positions)
     direction[2, vertices] = torch.linalg.solve(hessian, -force)
-    path = EmbeddedGroundPath(barrier, None, _free())
+    path = EmbeddedGroundProjectedPath(barrier, None, _free())
     path.start(positions, direction, stiffness)
     end = path.at(1.0)
     pull = stiffness[1] * (end - positions - fall)[2, vertices]
@@ -123,11 +123,13 @@ def test_what_falls_lands_and_what_lies_stays() -> None:
         barrier, alike(barrier.weights, 0.5), torch.ones_like(barrier.weights)
     )
     friction.begin_step(start, torch.full_like(barrier.weights, SLIP))
-    path = EmbeddedGroundPath(barrier, friction, _free())
+    path = EmbeddedGroundProjectedPath(barrier, friction, _free())
     predicted = start.clone()
     predicted[2, _free()] -= 0.5 * REACH
     predicted[0, _free()] += 0.1
-    guess = path.land(start, predicted, torch.full((COUNT,), 1e4, dtype=torch.float64))
+    guess = path.project_onto_ground(
+        start, predicted, torch.full((COUNT,), 1e4, dtype=torch.float64)
+    )
     lies = (barrier.ratio(start) < 1.0) & (barrier.ratio(predicted) < 1.0)
     assert int(lies.sum()) > 5
     assert isinstance(barrier.points, EmbeddedPoints)
@@ -144,8 +146,8 @@ def test_what_falls_lands_and_what_lies_stays() -> None:
 def test_a_step_within_what_the_model_holds_need_not_bend(friction: float) -> None:
     path, barrier = _path(1.0, friction)
     least = min(float(barrier.ratio(_positions()).min()) * REACH, SLIP)
-    assert not path.bends(_positions(), _direction(1e-2 * least))
-    assert path.bends(_positions(), _direction(REACH))
+    assert not path.is_curved(_positions(), _direction(1e-2 * least))
+    assert path.is_curved(_positions(), _direction(REACH))
 
 
 def test_a_step_that_friction_turns_bends() -> None:
@@ -153,8 +155,8 @@ def test_a_step_that_friction_turns_bends() -> None:
     sideways[2] = 0.0
     sideways *= 3.0 * SLIP / float(sideways.abs().max())
     with_friction, without = _path(1.0)[0], _path(1.0, 0.0)[0]
-    assert with_friction.bends(_positions(), sideways)
-    assert not without.bends(_positions(), sideways)
+    assert with_friction.is_curved(_positions(), sideways)
+    assert not without.is_curved(_positions(), sideways)
 
 
 def test_a_step_from_afar_bends_where_it_lands() -> None:
@@ -162,5 +164,5 @@ def test_a_step_from_afar_bends_where_it_lands() -> None:
     down = torch.zeros_like(_positions())
     down[2] = -1.0
     high = _positions() + torch.tensor([[0.0], [0.0], [10.0 * REACH]])
-    assert not path.bends(high, 2.0 * REACH * down)
-    assert path.bends(high, 20.0 * REACH * down)
+    assert not path.is_curved(high, 2.0 * REACH * down)
+    assert path.is_curved(high, 20.0 * REACH * down)

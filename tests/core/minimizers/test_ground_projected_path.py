@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from supple.core.kernels.barrier import barrier_slope
-from supple.core.minimizers.ground_path import GroundPath
+from supple.core.minimizers.ground_projected_path import GroundProjectedPath
 from supple.core.potentials import GroundBarrier, GroundFriction
 from supple.tests.core.rubbing import alike
 
@@ -66,8 +66,8 @@ def _slid(positions: torch.Tensor, ways: float) -> torch.Tensor:
 
 def _path(
     barrier: GroundBarrier, positions: torch.Tensor, direction: torch.Tensor, slid: float = 0.0
-) -> GroundPath:
-    path = GroundPath(barrier, _friction(barrier, _slid(positions, slid)))
+) -> GroundProjectedPath:
+    path = GroundProjectedPath(barrier, _friction(barrier, _slid(positions, slid)))
     path.start(positions, direction, _stiffness())
     return path
 
@@ -120,7 +120,7 @@ def test_vertices_that_cannot_touch_go_straight() -> None:
         outer, torch.ones(len(outer), dtype=torch.float64), 0.0, _reach(len(outer))
     )
     positions, direction = _positions(), _direction(1.0)
-    path = GroundPath(barrier, None)
+    path = GroundProjectedPath(barrier, None)
     path.start(positions, direction, _stiffness()[:, outer])
     end = path.at(1.0)
     torch.testing.assert_close(end[:, inner], (positions + direction)[:, inner])
@@ -133,7 +133,7 @@ def test_a_free_vertex_ends_where_its_energy_is_least(fall: float) -> None:
     # ½ k (z − z̃)² + b(z): one Newton step is all it takes.
     barrier, positions, stiffness = _barrier(), _positions(), _stiffness()
     target = positions - fall
-    path = GroundPath(barrier, None)
+    path = GroundProjectedPath(barrier, None)
     path.start(positions, _newton_step(barrier, positions, target, stiffness), stiffness)
     end = path.at(1.0)[:, barrier.vertices]
     pull = stiffness[1] * (end[2] - target[2, barrier.vertices])
@@ -164,16 +164,16 @@ def test_a_vertex_that_is_drawn_along_the_ground_ends_where_its_energy_is_least(
     # ½ k ‖u − ũ‖² + μN f₀(‖u‖).
     barrier, positions, stiffness = _barrier(), _positions(), _stiffness()
     friction = _friction(barrier, _slid(positions, slid))
-    vertices, way = barrier.vertices, friction.way(positions)
-    target = way + SLIP * pulled * _direction(1.0)[:2, vertices]
-    hessian = friction.curvature(way).permute(2, 0, 1)
+    vertices, displacement = barrier.vertices, friction.displacement(positions)
+    target = displacement + SLIP * pulled * _direction(1.0)[:2, vertices]
+    hessian = friction.curvature(displacement).permute(2, 0, 1)
     hessian = hessian + stiffness[0, :, None, None] * torch.eye(2, dtype=torch.float64)
-    force = stiffness[0] * (way - target) + friction.force(way)
+    force = stiffness[0] * (displacement - target) + friction.force(displacement)
     direction = torch.zeros_like(positions)
     direction[:2, vertices] = -torch.linalg.solve(hessian, force.T).T
-    path = GroundPath(barrier, friction)
+    path = GroundProjectedPath(barrier, friction)
     path.start(positions, direction, stiffness)
-    end = friction.way(path.at(1.0))
+    end = friction.displacement(path.at(1.0))
     pull, hold = stiffness[0] * (target - end), friction.force(end)
     # Ways are differences of positions, and know their rounding times the stiffness.
     slack = 1e-13 * (stiffness[0] + 2.0 * friction.limit / SLIP) + 1e-9 * friction.limit
@@ -185,7 +185,7 @@ def test_a_vertex_predicted_in_the_ground_lands_as_if_alone() -> None:
     start[2] += 2.0 * REACH
     predicted = start - torch.linspace(0.0, 20.0, COUNT, dtype=torch.float64)
     stiffness = 10.0 ** (10.0 * torch.rand(COUNT, generator=_random(46), dtype=torch.float64))
-    landed = GroundPath(barrier, None).land(start, predicted, stiffness)
+    landed = GroundProjectedPath(barrier, None).project_onto_ground(start, predicted, stiffness)
     assert torch.equal(landed[:2], predicted[:2])
     vertices = barrier.vertices
     pull = stiffness[vertices] * (landed - predicted)[2, vertices]
@@ -198,7 +198,7 @@ def test_a_vertex_that_touches_already_and_would_go_on_to_stays() -> None:
     barrier, start = _barrier(), _positions()
     start[2] = 0.5 * REACH
     predicted = start + _direction(REACH)
-    guess = GroundPath(barrier, _friction(barrier, start)).land(
+    guess = GroundProjectedPath(barrier, _friction(barrier, start)).project_onto_ground(
         start, predicted, torch.ones(COUNT, dtype=torch.float64)
     )
     stays = predicted[2] < REACH

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When a search updates the forces that lag behind, such as the normal forces of friction."""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor
+
+from .incremental_potential import IncrementalPotential
+
+# Normal forces of friction are updated after every step, until a step within so many tolerances
+# changes them by no more than this share.
+LAG_TOLERANCE_FACTOR, LAG_CHANGE_RATIO = 200.0, 0.03
+# In a step whose tolerances are relaxed, the share may be so large.
+MAX_LAG_CHANGE_RATIO = 0.1
+# Those between surfaces are updated once a step is within so many tolerances, since before that
+# surfaces come as close as steps let them, and until one is within the lesser number.
+CONTACT_LAG_START_FACTOR, CONTACT_LAG_END_FACTOR = 50.0, 3.0
+# Where a change is more than this share of the one before, friction and normal forces turn each
+# other over, and the next update is relaxed by this factor.
+LAG_CYCLING_RATIO, LAG_RELAXATION_FACTOR = 0.7, 0.5
+
+
+class LaggedUpdate:
+    """Updates lagged quantities on the way of a search.
+
+    Args:
+        objective: whose they are.
+        tolerance: of the search, in metres.
+        relaxation: the factor on tolerances of friction.
+        is_due: whether there are any updates.
+    """
+
+    def __init__(
+        self, objective: IncrementalPotential, tolerance: float, relaxation: float, is_due: bool
+    ) -> None:
+        self._objective, self._tolerance = objective, tolerance
+        self._max_change = min(relaxation * LAG_CHANGE_RATIO, MAX_LAG_CHANGE_RATIO)
+        self._last_change, self._fraction = math.inf, 1.0
+        #: Whether there is another update after the next step.
+        self.is_due = is_due
+
+    def apply(self, positions: Tensor, step_norm: float) -> float:
+        """Updates them at (3, N) ``positions``; the relative change.
+
+        Args:
+            step_norm: of the last Newton step, in metres.
+        """
+        settled = step_norm <= CONTACT_LAG_START_FACTOR * self._tolerance
+        change = self._objective.update_lagged(positions, settled, self._fraction)
+        is_cycling = change > LAG_CYCLING_RATIO * self._last_change
+        self._fraction = LAG_RELAXATION_FACTOR if is_cycling else 1.0
+        self._last_change = change
+        has_contact = self._objective.contact is not None
+        factor = CONTACT_LAG_END_FACTOR if has_contact else LAG_TOLERANCE_FACTOR
+        self.is_due = self.is_too_large(change) or not step_norm <= factor * self._tolerance
+        return change
+
+    def is_too_large(self, change: float) -> bool:
+        """Whether a search cannot end after such a relative change."""
+        return change > self._max_change
