@@ -40,8 +40,8 @@ class System:
         self.bodies = scene.bodies
         self.meshes = [tet_mesh_of(body) for body in scene.bodies]
         self._counts = [len(mesh.vertices) for mesh in self.meshes]
-        self._starts = [int(start) for start in np.cumsum([0, *self._counts])]
-        self.vertex_count = self._starts[-1]
+        self._vertex_offsets = [int(start) for start in np.cumsum([0, *self._counts])]
+        self.vertex_count = self._vertex_offsets[-1]
         mass = np.concatenate(
             [m.lumped_mass(b.density) for m, b in zip(self.meshes, self.bodies, strict=True)]
         )
@@ -93,13 +93,16 @@ class System:
         return ", ".join(body.name for body in self.bodies)
 
     @property
-    def starts(self) -> list[int]:
+    def vertex_offsets(self) -> list[int]:
         """Index of the first vertex of each body among all, and how many there are."""
-        return self._starts
+        return self._vertex_offsets
 
     def body_slices(self) -> list[slice]:
         """Where the vertices of each body lie among all."""
-        return [slice(a, b) for a, b in zip(self._starts, self._starts[1:], strict=False)]
+        return [
+            slice(a, b)
+            for a, b in zip(self._vertex_offsets, self._vertex_offsets[1:], strict=False)
+        ]
 
     def rest_positions(self) -> Tensor:
         """(3, N) in metres."""
@@ -237,7 +240,7 @@ class System:
 
     def _pinned_mask(self) -> NDArray[np.bool_]:
         mask = np.zeros(self.vertex_count, dtype=bool)
-        for start, body in zip(self._starts, self.bodies, strict=False):
+        for start, body in zip(self._vertex_offsets, self.bodies, strict=False):
             if body.pinned is not None:
                 mask[start + body.pinned] = True
         return mask
@@ -245,7 +248,7 @@ class System:
     def _moving_pins(self) -> MovingPins | None:
         moving = [
             (start + body.pinned, body.pin_path)
-            for start, body in zip(self._starts, self.bodies, strict=False)
+            for start, body in zip(self._vertex_offsets, self.bodies, strict=False)
             if body.pinned is not None and body.pin_path is not None
         ]
         if not moving:
@@ -261,7 +264,7 @@ class System:
         for indices in models.values():
             elasticity = self._elasticity(indices)
             self.elasticities.append(elasticity)
-            self.solved_elasticities.append(elasticity.unlimited())
+            self.solved_elasticities.append(elasticity.without_extrapolation())
             self._solids.append(indices)
             bodies = [self.bodies[index] for index in indices]
             if any(body.stiffness_damping or body.viscosity for body in bodies):
@@ -286,7 +289,7 @@ class System:
                 for i in indices
             ]
         )
-        meshes = [(self._starts[i], self.meshes[i]) for i in indices]
+        meshes = [(self._vertex_offsets[i], self.meshes[i]) for i in indices]
         kind = LinearElasticity if isinstance(material, Linear) else Elasticity
         return kind(material, meshes, self.mass)
 

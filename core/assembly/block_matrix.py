@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, is_compiled, shared_range, use_threads
-from .couplings import Couplings
+from .off_pattern_blocks import OffPatternBlocks
 from .segments import segment_sums
 
 #: The pairs of a tet's corners whose blocks an element matrix lists; the others are transposes.
@@ -30,7 +30,7 @@ class BlockPattern:
         elements: (4, M) vertex indices of all tets.
         vertices: (n,) those that are unknowns, in the order wanted.
         vertex_count: N, of all vertices.
-        device: of everything but ``starts`` and ``columns``.
+        device: of everything but ``offsets`` and ``columns``.
     """
 
     def __init__(
@@ -43,8 +43,8 @@ class BlockPattern:
         self.device = device
         self.size = len(vertices)
         #: (N,) the unknown of each vertex, -1 where it is none.
-        self.unknown_of = np.full(vertex_count, -1, dtype=np.int64)
-        self.unknown_of[vertices] = np.arange(self.size)
+        self.vertex_to_unknown = np.full(vertex_count, -1, dtype=np.int64)
+        self.vertex_to_unknown[vertices] = np.arange(self.size)
         #: (n,) the vertex of each unknown.
         self.vertices = torch.as_tensor(vertices, device=device)
         keys, _, _ = self._contributions(elements)
@@ -53,34 +53,36 @@ class BlockPattern:
         self._keys = np.unique(np.concatenate([keys, diagonal]))
         rows = self._keys // self.size
         #: (n + 1,) and (B,) int32: block compressed sparse rows.
-        self.starts = np.searchsorted(rows, np.arange(self.size + 1)).astype(np.int32)
+        self.offsets = np.searchsorted(rows, np.arange(self.size + 1)).astype(np.int32)
         self.columns = (self._keys % self.size).astype(np.int32)
         places = np.searchsorted(self._keys, diagonal)
         #: (n,) where the diagonal blocks lie among all.
         self.diagonal = torch.as_tensor(places, device=device)
         #: (N,) where that of each vertex lies; without meaning where it is no unknown.
-        self.diagonal_of = torch.as_tensor(places[self.unknown_of], device=device)
+        self.diagonal_block_of_vertex = torch.as_tensor(
+            places[self.vertex_to_unknown], device=device
+        )
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
         """(B,) the row of each block."""
-        return np.repeat(np.arange(self.size), np.diff(self.starts))
+        return np.repeat(np.arange(self.size), np.diff(self.offsets))
 
     def locate(self, elements: NDArray[np.int32]) -> ElementMap:
         """Where the element matrices of (4, M) tets are added."""
         keys, sources, transposed = self._contributions(elements)
         targets = np.searchsorted(self._keys, keys)
         order = np.argsort(targets, kind="stable")
-        starts = np.searchsorted(targets[order], np.arange(len(self._keys) + 1))
+        offsets = np.searchsorted(targets[order], np.arange(len(self._keys) + 1))
         # A transposed source is written as its complement: one number tells both.
         codes = np.where(transposed, ~sources, sources)[order]
-        return ElementMap(starts.astype(np.int32), codes.astype(np.int32), self.device)
+        return ElementMap(offsets.astype(np.int32), codes.astype(np.int32), self.device)
 
     def _contributions(
         self, elements: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Keys of the blocks that element blocks go to, which these are, and whether turned."""
-        corners = self.unknown_of[elements]
+        corners = self.vertex_to_unknown[elements]
         rows, columns, sources, transposed = [], [], [], []
         number = np.arange(elements.shape[1]) * len(CORNER_PAIRS)
         for index, (a, b) in enumerate(CORNER_PAIRS):
@@ -100,11 +102,11 @@ class ElementMap:
     """For each block of a pattern the element blocks that add up to it.
 
     Args:
-        starts: (B + 1,) where the sources of each block begin in ``codes``.
+        offsets: (B + 1,) where the sources of each block begin in ``codes``.
         codes: number of the element block, or its complement where it is to be transposed.
     """
 
-    starts: NDArray[np.int32]
+    offsets: NDArray[np.int32]
     codes: NDArray[np.int32]
     device: torch.device
 
@@ -115,15 +117,15 @@ class ElementMap:
         segments = []
         for chosen in (~transposed, transposed):
             before = np.concatenate([[0], np.cumsum(chosen)]).astype(np.int32)
-            starts = torch.as_tensor(before[self.starts], device=self.device)
-            segments.append((starts, torch.as_tensor(numbers[chosen], device=self.device)))
+            offsets = torch.as_tensor(before[self.offsets], device=self.device)
+            segments.append((offsets, torch.as_tensor(numbers[chosen], device=self.device)))
         return segments
 
 
 class BlockMatrix:
     """A symmetric matrix on a pattern; ``values`` holds (B, 9) blocks, row by row.
 
-    Beside them it may have ``couplings``, whose pattern changes.
+    Beside them it may have ``off_pattern``, whose pattern changes.
     """
 
     def __init__(self, pattern: BlockPattern, dtype: torch.dtype) -> None:
@@ -131,73 +133,75 @@ class BlockMatrix:
         self.values = torch.zeros(len(pattern.columns), 9, dtype=dtype, device=pattern.device)
         #: As numpy knows it.
         self.dtype = self.values[:0].cpu().numpy().dtype
-        self._no_couplings = Couplings.none(pattern.size, self.dtype)
-        self.couplings = self._no_couplings
+        self._no_off_pattern = OffPatternBlocks.none(pattern.size, self.dtype)
+        self.off_pattern = self._no_off_pattern
 
     def clear(self) -> None:
         """Makes this the matrix of zeros."""
         self.values.zero_()
-        self.couplings = self._no_couplings
+        self.off_pattern = self._no_off_pattern
 
-    def copied(self) -> tuple[Tensor, Couplings]:
+    def copied(self) -> tuple[Tensor, OffPatternBlocks]:
         """What it holds, for ``restore``."""
-        return self.values.clone(), self.couplings
+        return self.values.clone(), self.off_pattern
 
-    def restore(self, content: tuple[Tensor, Couplings]) -> None:
+    def restore(self, content: tuple[Tensor, OffPatternBlocks]) -> None:
         """Makes this what it was when ``copied`` was called."""
-        values, self.couplings = content
+        values, self.off_pattern = content
         self.values.copy_(values)
 
     def add_diagonal(self, values: Tensor) -> None:
         """Adds (n,) values, one an unknown vertex, to the diagonal."""
         self.values[self.pattern.diagonal, ::4] += values[:, None]
 
-    def couple(self, couplings: Couplings) -> None:
+    def add_off_pattern(self, off_pattern: OffPatternBlocks) -> None:
         """Adds blocks that may lie outside the pattern."""
-        if len(self.couplings):
-            present = self.couplings
-            couplings = couplings.added_to(present.starts, present.columns, present.values)
-        self.couplings = couplings
+        if len(self.off_pattern):
+            present = self.off_pattern
+            off_pattern = off_pattern.added_to(present.offsets, present.columns, present.values)
+        self.off_pattern = off_pattern
 
     def add_diagonal_blocks(self, vertices: Tensor, blocks: Tensor) -> None:
         """Adds (S, 9) blocks to the diagonal at (S,) different vertices that are not pinned."""
-        self.values[self.pattern.diagonal_of[vertices]] += blocks
+        self.values[self.pattern.diagonal_block_of_vertex[vertices]] += blocks
 
     def add_elements(self, where: ElementMap, blocks: Tensor) -> None:
         """Adds (M, 10, 9) element blocks, in the order of ``CORNER_PAIRS``."""
         if is_compiled() and not blocks.is_cuda:
             use_threads(len(self.values), BLOCKS_PER_THREAD)
             _add_elements(
-                where.starts, where.codes, blocks.view(-1, 9).numpy(), self.values.numpy()
+                where.offsets, where.codes, blocks.view(-1, 9).numpy(), self.values.numpy()
             )
             return
         values = self.values.view(-1, 3, 3)
-        for (starts, sources), out in zip(where.segments, (values, values.mT), strict=True):
+        for (offsets, sources), out in zip(where.segments, (values, values.mT), strict=True):
             gathered = blocks.view(-1, 9).index_select(0, sources)
-            out += segment_sums(gathered, starts).view(-1, 3, 3)
+            out += segment_sums(gathered, offsets).view(-1, 3, 3)
 
     def diagonal_blocks(self, vertices: Tensor | None = None) -> Tensor:
-        """(n, 3, 3), couplings included.
+        """(n, 3, 3), off-pattern blocks included.
 
         Args:
             vertices: (n,) whose blocks they are, none of them pinned; None are all unknowns.
         """
         pattern = self.pattern
-        places = pattern.diagonal if vertices is None else pattern.diagonal_of[vertices]
+        places = (
+            pattern.diagonal if vertices is None else pattern.diagonal_block_of_vertex[vertices]
+        )
         blocks = self.values[places]
-        if len(self.couplings):
-            coupled = self.couplings.diagonal()
+        if len(self.off_pattern):
+            more = self.off_pattern.diagonal()
             if vertices is not None:
-                coupled = coupled[pattern.unknown_of[vertices.cpu().numpy()]]
-            blocks = blocks + torch.as_tensor(coupled).to(blocks)
+                more = more[pattern.vertex_to_unknown[vertices.cpu().numpy()]]
+            blocks = blocks + torch.as_tensor(more).to(blocks)
         return blocks.view(-1, 3, 3)
 
 
 @compiled(parallel=True)
-def _add_elements(starts: Any, codes: Any, blocks: Any, out: Any) -> None:
+def _add_elements(offsets: Any, codes: Any, blocks: Any, out: Any) -> None:
     for target in shared_range(out.shape[0]):
         a0, a1, a2, a3, a4, a5, a6, a7, a8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for source in range(starts[target], starts[target + 1]):
+        for source in range(offsets[target], offsets[target + 1]):
             code = codes[source]
             b = blocks[max(code, ~code)]
             if code >= 0:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .block_matrix import BlockMatrix, BlockPattern
-from .couplings import Couplings
+from .off_pattern_blocks import OffPatternBlocks
 
 
 class ScalarRows:
@@ -30,42 +30,44 @@ class ScalarRows:
         places, columns = _entries(pattern)
         order = np.empty(places.size, dtype=np.int32)
         order[places.ravel()] = np.arange(places.size)
-        starts = 3 * (len(pattern.columns) * _AXES[:, None] + pattern.starts[:-1])
+        offsets = 3 * (len(pattern.columns) * _AXES[:, None] + pattern.offsets[:-1])
         # Where each entry lies among (B, 9) blocks.
         self._order = torch.as_tensor(order, device=pattern.device)
         self._zero = torch.zeros(3 * pattern.size, dtype=dtype, device=pattern.device)
-        self._far: Tensor | None = None
+        self._off_pattern_matrix: Tensor | None = None
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sparse")
             self._matrix = torch.sparse_csr_tensor(
-                torch.as_tensor(np.append(starts, places.size).astype(np.int32)),
+                torch.as_tensor(np.append(offsets, places.size).astype(np.int32)),
                 torch.as_tensor(columns.ravel()[order].astype(np.int32)),
                 torch.zeros(places.size, dtype=dtype),
                 size=(3 * pattern.size, 3 * pattern.size),
             ).to(pattern.device)
 
-    def take(self, matrix: BlockMatrix) -> None:
-        """Takes the values of a matrix on the pattern."""
+    def set_values(self, matrix: BlockMatrix) -> None:
+        """Sets the values to those of a matrix on the pattern."""
         torch.index_select(matrix.values.view(-1), 0, self._order, out=self._matrix.values())
-        self._far = _coupled_rows(matrix.couplings, self._zero) if len(matrix.couplings) else None
+        self._off_pattern_matrix = (
+            _off_pattern_rows(matrix.off_pattern, self._zero) if len(matrix.off_pattern) else None
+        )
 
-    def times(self, vector: Tensor) -> Tensor:
+    def matvec(self, vector: Tensor) -> Tensor:
         """(3, n) product with a (3, n) vector."""
         # Added to zero: some builds multiply what was in the memory of a result by zero instead.
         product = torch.addmv(self._zero, self._matrix, vector.view(-1))
-        if self._far is not None:
-            product = torch.addmv(product, self._far, vector.view(-1))
+        if self._off_pattern_matrix is not None:
+            product = torch.addmv(product, self._off_pattern_matrix, vector.view(-1))
         return product.view(3, -1)
 
 
 _AXES = np.arange(3)
 
 
-def _coupled_rows(couplings: Couplings, like: Tensor) -> Tensor:
+def _off_pattern_rows(off_pattern: OffPatternBlocks, template: Tensor) -> Tensor:
     """Couplings as (3n, 3n) compressed sparse rows."""
-    size = len(couplings.starts) - 1
+    size = len(off_pattern.offsets) - 1
     blocks = sparse.bsr_array(
-        (couplings.values.reshape(-1, 3, 3), couplings.columns, couplings.starts),
+        (off_pattern.values.reshape(-1, 3, 3), off_pattern.columns, off_pattern.offsets),
         shape=(3 * size, 3 * size),
     ).tocoo()
     rows, columns = (size * (index % 3) + index // 3 for index in (blocks.row, blocks.col))
@@ -77,12 +79,12 @@ def _coupled_rows(couplings: Couplings, like: Tensor) -> Tensor:
             torch.as_tensor(matrix.indices.astype(np.int32)),
             torch.as_tensor(matrix.data),
             size=matrix.shape,
-        ).to(like)
+        ).to(template)
 
 
 def _entries(pattern: BlockPattern) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(B, 3, 3) where the entries of each block lie in compressed rows, and their columns."""
-    counts, first = np.diff(pattern.starts)[pattern.rows], pattern.starts[pattern.rows]
+    counts, first = np.diff(pattern.offsets)[pattern.rows], pattern.offsets[pattern.rows]
     row, column = _AXES[:, None], _AXES
     within = np.arange(len(counts)) - first
     places = (

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..compiled import is_compiled
 from ..geometry.tet_mesh import TetMesh
 from ..kernels.volumes import compiled_volume_ratios
-from ..materials.eigensystem import product
+from ..materials.eigensystem import matmul3
 from .block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
 
 
@@ -24,15 +24,15 @@ class Tets:
 
     Args:
         meshes: (index of its first vertex, mesh) for each body.
-        like: an (N,)-long tensor on the device and of the precision to work in.
+        template: an (N,)-long tensor on the device and of the precision to work in.
     """
 
-    def __init__(self, meshes: list[tuple[int, TetMesh]], like: Tensor) -> None:
-        self.meshes, self.like = meshes, like
+    def __init__(self, meshes: list[tuple[int, TetMesh]], template: Tensor) -> None:
+        self.meshes, self.template = meshes, template
         #: (4, M) int32 vertex indices.
         self.corners = torch.cat(
             [torch.as_tensor(mesh.tets.T + first) for first, mesh in meshes], dim=1
-        ).to(like.device, torch.int32)
+        ).to(template.device, torch.int32)
         #: (M,) at rest, in m³.
         self.volumes = self._tensor(np.concatenate([mesh.rest_volumes for _, mesh in meshes]))
 
@@ -65,7 +65,7 @@ class Tets:
 
     def deformation_gradients(self, positions: Tensor) -> Tensor:
         """(3, 3, M) F of each tet at (3, N) ``positions``."""
-        return product(self.edges(positions), self.shape_gradients[1:])
+        return matmul3(self.edges(positions), self.shape_gradients[1:])
 
     def volume_ratios(self, positions: Tensor) -> Tensor:
         """(M,) J = det F of each tet."""
@@ -83,7 +83,7 @@ class Tets:
     @cached_property
     def blocks(self) -> Tensor:
         """(M, 10, 9) for the element matrices of one potential after the other."""
-        return self.like.new_empty(len(self), len(CORNER_PAIRS), 9)
+        return self.template.new_empty(len(self), len(CORNER_PAIRS), 9)
 
     def element_map(self, matrix: BlockMatrix) -> ElementMap:
         """Where the blocks of ``CORNER_PAIRS`` go in a matrix; kept for the last pattern."""
@@ -100,25 +100,25 @@ class Tets:
         Column kM + e holds the force along edge k of tet e: it counts for vertex k + 1 and against
         vertex 0.
         """
-        corners, count, size = self.corners.cpu().numpy(), len(self), len(self.like)
+        corners, count, size = self.corners.cpu().numpy(), len(self), len(self.template)
         columns = np.tile(np.arange(3 * count), 2)
         rows = np.concatenate([corners[1:].ravel(), np.tile(corners[0], 3)])
         values = np.repeat([1.0, -1.0], 3 * count)
         order = np.lexsort((columns, rows))
-        starts = np.searchsorted(rows[order], np.arange(size + 1))
+        offsets = np.searchsorted(rows[order], np.arange(size + 1))
         # int32 indices make the product twice as fast as int64.
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sparse")
             return torch.sparse_csr_tensor(
-                torch.as_tensor(starts.astype(np.int32)),
+                torch.as_tensor(offsets.astype(np.int32)),
                 torch.as_tensor(columns[order].astype(np.int32)),
-                torch.as_tensor(values[order]).to(self.like.dtype),
+                torch.as_tensor(values[order]).to(self.template.dtype),
                 size=(size, 3 * count),
-            ).to(self.like.device)
+            ).to(self.template.device)
 
     def _rest_gradients(self) -> NDArray[np.float64]:
         """(M, 4, 3) in 1/m."""
         return np.concatenate([mesh.shape_gradients for _, mesh in self.meshes])
 
     def _tensor(self, values: NDArray[np.float64]) -> Tensor:
-        return torch.as_tensor(values).to(self.like)
+        return torch.as_tensor(values).to(self.template)

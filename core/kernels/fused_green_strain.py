@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Green strains of tets and the forces of stresses against them, as compiled loops.
 
-Formulas: ``green_strain_passes``, which writes the same for torch.
+Formulas: ``torch_green_strain``, which writes the same for torch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PORTION = 128
 
 
 class FusedGreenStrain:
-    """For CPUs; the methods are those of ``GreenStrainPasses``."""
+    """For CPUs; the methods are those of ``TorchGreenStrain``."""
 
     def __init__(self, tets: Tets) -> None:
         self._tets, self._corners = tets, tets.corners.numpy()

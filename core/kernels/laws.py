@@ -52,7 +52,7 @@ class Constants:
     def __init__(self, material: Material, volumes: Tensor) -> None:
         self.law = LAWS.index(type(material))
         precision = volumes.numpy().dtype.type
-        self.low, self.high = (precision(limit) for limit in material.volume_limits())
+        self.low, self.high = (precision(limit) for limit in material.valid_j_range())
         self.guard = float(material.guard) if isinstance(material, StretchMaterial) else 0.0
         #: (2, M) Lamé's μ and λ in pascal.
         self.moduli: NDArray[Any] = np.stack(
@@ -68,23 +68,23 @@ def _log(value: Any) -> Any:
     return math.log(value)
 
 
-_stable_law = compiled()(StableNeoHookean.law)
-_stable_curvature = compiled()(StableNeoHookean.curvature)
-_stable_density = compiled()(StableNeoHookean.density)
-_neo_law = compiled()(NeoHookean.law)
-_neo_curvature = compiled()(NeoHookean.curvature)
-_neo_density = compiled()(NeoHookean.density)
-_corotated_law = compiled()(CorotatedLinear.law)
-_corotated_curvature = compiled()(CorotatedLinear.curvature)
-_corotated_density = compiled()(CorotatedLinear.density)
-_green_law = compiled()(StVenantKirchhoff.law)
-_green_curvature = compiled()(StVenantKirchhoff.curvature)
-_green_density = compiled()(StVenantKirchhoff.density)
+_stable_law = compiled()(StableNeoHookean.first_derivatives)
+_stable_curvature = compiled()(StableNeoHookean.second_derivatives)
+_stable_density = compiled()(StableNeoHookean.strain_energy_density)
+_neo_law = compiled()(NeoHookean.first_derivatives)
+_neo_curvature = compiled()(NeoHookean.second_derivatives)
+_neo_density = compiled()(NeoHookean.strain_energy_density)
+_corotated_law = compiled()(CorotatedLinear.first_derivatives)
+_corotated_curvature = compiled()(CorotatedLinear.second_derivatives)
+_corotated_density = compiled()(CorotatedLinear.strain_energy_density)
+_green_law = compiled()(StVenantKirchhoff.first_derivatives)
+_green_curvature = compiled()(StVenantKirchhoff.second_derivatives)
+_green_density = compiled()(StVenantKirchhoff.strain_energy_density)
 
 
 @compiled()
 def law_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
-    """See ``InvariantMaterial.law``."""
+    """See ``InvariantMaterial.first_derivatives``."""
     if law == _STABLE_NEO_HOOKEAN:
         return _stable_law(i_c, j, mu, lam)
     return _neo_law(i_c, j, mu, lam)
@@ -92,7 +92,7 @@ def law_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
 
 @compiled()
 def curvature_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
-    """See ``InvariantMaterial.curvature``."""
+    """See ``InvariantMaterial.second_derivatives``."""
     if law == _STABLE_NEO_HOOKEAN:
         return _stable_curvature(i_c, j, mu, lam)
     return _neo_curvature(i_c, j, mu, lam)
@@ -100,7 +100,7 @@ def curvature_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
 
 @compiled()
 def density_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
-    """See ``InvariantMaterial.density``."""
+    """See ``InvariantMaterial.strain_energy_density``."""
     if law == _STABLE_NEO_HOOKEAN:
         return _stable_density(i_c, j, mu, lam, _log)
     return _neo_density(i_c, j, mu, lam, _log)
@@ -108,7 +108,7 @@ def density_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
 
 @compiled()
 def stretch_law_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
-    """See ``StretchMaterial.law``."""
+    """See ``StretchMaterial.first_derivatives``."""
     if law == _ST_VENANT_KIRCHHOFF:
         return _green_law(a, b, c, mu, lam, guard)
     return _corotated_law(a, b, c, mu, lam, guard)
@@ -116,7 +116,7 @@ def stretch_law_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: f
 
 @compiled()
 def stretch_curvature_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
-    """See ``StretchMaterial.curvature``."""
+    """See ``StretchMaterial.second_derivatives``."""
     if law == _ST_VENANT_KIRCHHOFF:
         return _green_curvature(a, b, c, mu, lam, guard)
     return _corotated_curvature(a, b, c, mu, lam, guard)
@@ -124,7 +124,7 @@ def stretch_curvature_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, gu
 
 @compiled()
 def stretch_density_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
-    """See ``StretchMaterial.density``."""
+    """See ``StretchMaterial.strain_energy_density``."""
     if law == _ST_VENANT_KIRCHHOFF:
         return _green_density(a, b, c, mu, lam, guard)
     return _corotated_density(a, b, c, mu, lam, guard)

@@ -26,26 +26,26 @@ class CompiledCG:
     """The compiled side of ``ConjugateGradients``, which says what the arguments are."""
 
     def __init__(
-        self, pattern: BlockPattern, group_starts: NDArray[np.int32], dtype: torch.dtype
+        self, pattern: BlockPattern, group_offsets: NDArray[np.int32], dtype: torch.dtype
     ) -> None:
         self._pattern = pattern
-        self._modes = RigidModes(pattern, group_starts)
+        self._modes = RigidModes(pattern, group_offsets)
         self._vectors = torch.empty(5, pattern.size, 3, dtype=dtype).numpy()
         self._inverse = np.empty((pattern.size, 9), dtype=self._vectors.dtype)
         self._coarse = np.zeros((2, 6 * self._modes.count))
         self._sums = np.empty(self._modes.count)
 
     def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
-        self._values, self._couplings = matrix.values.numpy(), matrix.couplings
+        self._values, self._off_pattern = matrix.values.numpy(), matrix.off_pattern
         _invert(matrix.diagonal_blocks().view(-1, 9).numpy(), self._inverse)
         self._coarse_inverse = self._modes.update(matrix, positions.numpy()).numpy()
 
     def solve(self, rhs: Tensor, relative: float, absolute: float, limit: int) -> Solution:
         use_threads(self._pattern.size, ROWS_PER_THREAD)
         iterations, end = _solve(
-            (self._pattern.starts, self._pattern.columns, self._values),
-            (self._couplings.starts, self._couplings.columns, self._couplings.values),
-            (self._modes.starts, self._modes.group_of, self._modes.arms),
+            (self._pattern.offsets, self._pattern.columns, self._values),
+            (self._off_pattern.offsets, self._off_pattern.columns, self._off_pattern.values),
+            (self._modes.offsets, self._modes.group_of, self._modes.centroid_offsets),
             (self._inverse, self._coarse_inverse),
             rhs.numpy(),
             (self._vectors, self._coarse, self._sums, np.zeros(limit + 1)),
@@ -56,54 +56,62 @@ class CompiledCG:
 
 @compiled(parallel=True)
 def _solve(
-    matrix: Any, couplings: Any, groups: Any, inverses: Any, rhs: Any, work: Any, tolerances: Any
+    matrix: Any, off_pattern: Any, groups: Any, inverses: Any, rhs: Any, work: Any, tolerances: Any
 ) -> tuple[int, int]:
     """The iterations it took, and which ``END`` it came to.
 
     Args:
-        matrix, couplings: starts, columns and values of the blocks of each row.
-        groups: where each starts, that of each row, and the rows' ways from its middle.
+        matrix, off_pattern: starts, columns and values of the blocks of each row.
+        groups: where each starts, that of each row, and the rows' offsets from its centroid.
         inverses: of the diagonal blocks, and of the matrix between the groups.
-        work: x, r, z, p and q, (5, N, 3); what the groups feel and answer; a sum of each; energies.
+        work: x, r, z, p and q, (5, N, 3); residual and correction of the groups; a sum of each;
+            energies.
         tolerances: relative and absolute, squared.
     """
-    group_starts, group_of, arms = groups
+    group_offsets, group_of, centroid_offsets = groups
     inverse, coarse_inverse = inverses
     vectors, coarse, sums, energies = work
     x, r, z, p, q = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
-    pull, answer = coarse[0], coarse[1]
-    count = len(group_starts) - 1
+    coarse_residual, coarse_correction = coarse[0], coarse[1]
+    count = len(group_offsets) - 1
     for i in range(len(x)):
         for c in range(3):
             x[i, c], r[i, c], p[i, c] = 0.0, rhs[i, c], 0.0
     rho, step = 0.0, 0.0
     for iteration in range(len(energies)):
-        # r is known but for the last step; what the groups feel of it is gathered on the way.
+        # r is known but for the last step; the coarse residual is gathered on the way.
         for group in shared_range(count):
-            _step_and_gather(groups, vectors, step, iteration > 0, pull, group)
+            _step_and_gather(groups, vectors, step, iteration > 0, coarse_residual, group)
         if iteration == len(energies) - 1:
             return iteration, 1
         if _is_converged(energies, iteration, tolerances):
             return iteration, 0
         for group in shared_range(count):
-            _multiply_six(coarse_inverse[6 * group : 6 * group + 6], pull, answer, 6 * group)
+            _multiply_six(
+                coarse_inverse[6 * group : 6 * group + 6],
+                coarse_residual,
+                coarse_correction,
+                6 * group,
+            )
         for group in shared_range(count):
             total = 0.0
-            for i in range(group_starts[group], group_starts[group + 1]):
-                total += _precondition(inverse, answer, group_of, arms, r, z, i)
+            for i in range(group_offsets[group], group_offsets[group + 1]):
+                total += _precondition(
+                    inverse, coarse_correction, group_of, centroid_offsets, r, z, i
+                )
             sums[group] = total
         previous, rho = rho, _total(sums)
         if not rho > 0.0:
             return iteration, 0 if rho == 0.0 else 2
-        keep = rho / previous if iteration > 0 else 0.0
+        beta = rho / previous if iteration > 0 else 0.0
         for group in shared_range(count):
-            for i in range(group_starts[group], group_starts[group + 1]):
+            for i in range(group_offsets[group], group_offsets[group + 1]):
                 for c in range(3):
-                    p[i, c] = z[i, c] + keep * p[i, c]
+                    p[i, c] = z[i, c] + beta * p[i, c]
         for group in shared_range(count):
             total = 0.0
-            for i in range(group_starts[group], group_starts[group + 1]):
-                total += _multiply_row(matrix, couplings, p, q, i)
+            for i in range(group_offsets[group], group_offsets[group + 1]):
+                total += _multiply_row(matrix, off_pattern, p, q, i)
             sums[group] = total
         curvature = _total(sums)
         if not curvature > 0.0:
@@ -115,22 +123,22 @@ def _solve(
 
 @compiled()
 def _step_and_gather(
-    groups: Any, vectors: Any, step: float, moves: bool, pull: Any, group: int
+    groups: Any, vectors: Any, step: float, moves: bool, coarse_residual: Any, group: int
 ) -> None:
-    """Takes the last step in the rows of a group, and adds up what the group feels of r then."""
-    starts, _, arms = groups
+    """Takes the last step in the rows of a group, and gathers its coarse residual."""
+    offsets, _, centroid_offsets = groups
     x, r, p, q = vectors[0], vectors[1], vectors[3], vectors[4]
     t0, t1, t2, w0, w1, w2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(starts[group], starts[group + 1]):
+    for i in range(offsets[group], offsets[group + 1]):
         if moves:
             for c in range(3):
                 x[i, c] += step * p[i, c]
                 r[i, c] -= step * q[i, c]
         r0, r1, r2 = r[i, 0], r[i, 1], r[i, 2]
-        a0, a1, a2 = arms[i, 0], arms[i, 1], arms[i, 2]
+        a0, a1, a2 = centroid_offsets[i, 0], centroid_offsets[i, 1], centroid_offsets[i, 2]
         t0, t1, t2 = t0 + r0, t1 + r1, t2 + r2
         w0, w1, w2 = w0 + a1 * r2 - a2 * r1, w1 + a2 * r0 - a0 * r2, w2 + a0 * r1 - a1 * r0
-    own = pull[6 * group : 6 * group + 6]
+    own = coarse_residual[6 * group : 6 * group + 6]
     own[0], own[1], own[2], own[3], own[4], own[5] = t0, t1, t2, w0, w1, w2
 
 
@@ -180,12 +188,18 @@ def _invert(blocks: Any, out: Any) -> None:
 
 @compiled()
 def _precondition(
-    inverse: Any, answer: Any, group_of: Any, arms: Any, r: Any, z: Any, i: int
+    inverse: Any,
+    coarse_correction: Any,
+    group_of: Any,
+    centroid_offsets: Any,
+    r: Any,
+    z: Any,
+    i: int,
 ) -> Any:
     """z = D⁻¹ r + Z (Zᵀ A Z)⁻¹ Zᵀ r in row i; returns its scalar product with r."""
-    b, m = inverse[i], answer[6 * group_of[i] : 6 * group_of[i] + 6]
+    b, m = inverse[i], coarse_correction[6 * group_of[i] : 6 * group_of[i] + 6]
     r0, r1, r2 = r[i, 0], r[i, 1], r[i, 2]
-    a0, a1, a2 = arms[i, 0], arms[i, 1], arms[i, 2]
+    a0, a1, a2 = centroid_offsets[i, 0], centroid_offsets[i, 1], centroid_offsets[i, 2]
     z0 = b[0] * r0 + b[1] * r1 + b[2] * r2 + m[0] + m[4] * a2 - m[5] * a1
     z1 = b[3] * r0 + b[4] * r1 + b[5] * r2 + m[1] + m[5] * a0 - m[3] * a2
     z2 = b[6] * r0 + b[7] * r1 + b[8] * r2 + m[2] + m[3] * a1 - m[4] * a0
@@ -194,11 +208,11 @@ def _precondition(
 
 
 @compiled()
-def _multiply_row(matrix: Any, couplings: Any, p: Any, q: Any, i: int) -> Any:
+def _multiply_row(matrix: Any, off_pattern: Any, p: Any, q: Any, i: int) -> Any:
     """q = A p in row i, A the sum of both; returns its scalar product with p."""
     q0, q1, q2 = _row_product(matrix, p, i)
-    if couplings[0][i] < couplings[0][i + 1]:
-        f0, f1, f2 = _row_product(couplings, p, i)
+    if off_pattern[0][i] < off_pattern[0][i + 1]:
+        f0, f1, f2 = _row_product(off_pattern, p, i)
         q0, q1, q2 = q0 + f0, q1 + f1, q2 + f2
     q[i, 0], q[i, 1], q[i, 2] = q0, q1, q2
     return p[i, 0] * q0 + p[i, 1] * q1 + p[i, 2] * q2
@@ -206,9 +220,9 @@ def _multiply_row(matrix: Any, couplings: Any, p: Any, q: Any, i: int) -> Any:
 
 @compiled()
 def _row_product(matrix: Any, p: Any, i: int) -> tuple[Any, Any, Any]:
-    starts, columns, values = matrix
+    offsets, columns, values = matrix
     q0, q1, q2 = 0.0, 0.0, 0.0
-    for block in range(starts[i], starts[i + 1]):
+    for block in range(offsets[i], offsets[i + 1]):
         j, b = columns[block], values[block]
         p0, p1, p2 = p[j, 0], p[j, 1], p[j, 2]
         q0 += b[0] * p0 + b[1] * p1 + b[2] * p2

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
 from ..compiled import is_compiled
-from .cg_passes import CGPasses
 from .compiled_cg import CompiledCG
 from .solution import Solution
+from .torch_cg import TorchCG
 
 
 class ConjugateGradients:
@@ -26,18 +26,18 @@ class ConjugateGradients:
 
     Args:
         pattern: of the matrices.
-        group_starts: (G + 1,) int32, the first unknown of each group of near ones.
+        group_offsets: (G + 1,) int32, the first unknown of each group of near ones.
         dtype: of matrices and vectors.
     """
 
     def __init__(
-        self, pattern: BlockPattern, group_starts: NDArray[np.int32], dtype: torch.dtype
+        self, pattern: BlockPattern, group_offsets: NDArray[np.int32], dtype: torch.dtype
     ) -> None:
-        self._method: CompiledCG | CGPasses
+        self._method: CompiledCG | TorchCG
         if is_compiled() and pattern.device.type == "cpu":
-            self._method = CompiledCG(pattern, group_starts, dtype)
+            self._method = CompiledCG(pattern, group_offsets, dtype)
         else:
-            self._method = CGPasses(pattern, group_starts, dtype)
+            self._method = TorchCG(pattern, group_offsets, dtype)
 
     def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
         """Makes the preconditioner of a matrix whose unknowns are at (n, 3) ``positions``."""

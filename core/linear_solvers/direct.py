@@ -41,7 +41,7 @@ class DirectSolver:
     hold Python's interpreter lock.
 
     Args:
-        starts: (N + 1,) and
+        offsets: (N + 1,) and
         columns: (B,) block compressed sparse rows. Columns ascend within a row, every diagonal
             block is there, and so are both of each pair of transposed blocks.
         positions: (N, 3) rest positions of the unknown vertices, in any unit. The order of
@@ -53,14 +53,14 @@ class DirectSolver:
 
     def __init__(
         self,
-        starts: NDArray[np.int32],
+        offsets: NDArray[np.int32],
         columns: NDArray[np.int32],
         positions: NDArray[np.float64],
     ) -> None:
         cvxopt, self._cholmod = _cvxopt()
-        self._size, self._blocks = len(starts) - 1, len(columns)
+        self._size, self._blocks = len(offsets) - 1, len(columns)
         _check_shape("positions", positions, (self._size, 3))
-        rows, cols, sources = _lower_triangle(starts, columns)
+        rows, cols, sources = _lower_triangle(offsets, columns)
         size = 3 * self._size
         # The package sorts the entries; the place each came from, given as its value, tells how.
         matrix = cvxopt.spmatrix(
@@ -72,7 +72,7 @@ class DirectSolver:
         self._matrix, self._entries = matrix, matrix.V
         self._rhs = cvxopt.matrix(0.0, (size, 1))
         self._sources = _view(self._entries).astype(np.intp)
-        order = _components(nested_dissection(starts, columns, positions)).ravel()
+        order = _components(nested_dissection(offsets, columns, positions)).ravel()
         # Use the order given; do not look for a better one.
         self._cholmod.options["nmethods"] = 1
         self._factor = self._cholmod.symbolic(matrix, cvxopt.matrix(order))
@@ -110,14 +110,14 @@ class DirectSolver:
 
 
 def _lower_triangle(
-    starts: NDArray[np.int32], columns: NDArray[np.int32]
+    offsets: NDArray[np.int32], columns: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
     """Rows and columns of the entries on and below the diagonal, and their places in (B, 9).
 
     What is below the diagonal is read from the transposed block above it, where the entries of a
     column of the result lie next to each other.
     """
-    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     upper = np.flatnonzero(columns >= rows)
     shape = (len(upper), 3, 3)
     column = np.broadcast_to(_components(rows[upper])[:, :, None], shape)

@@ -18,9 +18,9 @@ from .solution import Solution
 
 # Iterations that take as long as a factorization, c nᵖ of n unknown vertices: measured from 3 K to
 # 40 K vertices. To go on for longer would be slower than to have begun directly.
-BREAK_EVEN, GROWTH = 0.45, 0.8
+BREAK_EVEN_ITERATIONS, BREAK_EVEN_EXPONENT = 0.45, 0.8
 # Where there is no direct solver, conjugate gradients get so many times that.
-PATIENCE = 20
+LIMIT_FACTOR_WITHOUT_DIRECT = 20
 
 
 class LinearSolver:
@@ -28,7 +28,7 @@ class LinearSolver:
 
     Args:
         pattern: of the matrices.
-        group_starts: (G + 1,) int32, the first unknown of each group of near ones.
+        group_offsets: (G + 1,) int32, the first unknown of each group of near ones.
         points: (n, 3) rest positions of the unknowns, in metres.
         dtype: of matrices and vectors.
     """
@@ -36,30 +36,30 @@ class LinearSolver:
     def __init__(
         self,
         pattern: BlockPattern,
-        group_starts: NDArray[np.int32],
+        group_offsets: NDArray[np.int32],
         points: NDArray[np.float64],
         dtype: torch.dtype,
     ) -> None:
         self._pattern, self._points = pattern, points
-        self._iterative = ConjugateGradients(pattern, group_starts, dtype)
-        self._limit = max(50, int(BREAK_EVEN * pattern.size**GROWTH))
+        self._iterative = ConjugateGradients(pattern, group_offsets, dtype)
+        self._limit = max(50, int(BREAK_EVEN_ITERATIONS * pattern.size**BREAK_EVEN_EXPONENT))
         self._is_direct = self._is_factorized = False
         self.factorizations = 0
 
     @cached_property
     def _direct(self) -> DirectSolver:
-        return DirectSolver(self._pattern.starts, self._pattern.columns, self._points)
+        return DirectSolver(self._pattern.offsets, self._pattern.columns, self._points)
 
     def _factorize(self) -> DirectSolver:
         """The direct solver for the present matrix."""
-        pattern, couplings = self._pattern, self._matrix.couplings
+        pattern, off_pattern = self._pattern, self._matrix.off_pattern
         values = self._matrix.values.cpu().double().numpy()
-        if not len(couplings):
+        if not len(off_pattern):
             self._direct.factorize(values)
             return self._direct
-        whole = couplings.added_to(pattern.starts, pattern.columns, values)
-        # What is coupled changes all the time, and so does the order to eliminate in.
-        direct = DirectSolver(whole.starts, whole.columns, self._points)
+        whole = off_pattern.added_to(pattern.offsets, pattern.columns, values)
+        # The off-pattern blocks change all the time, and so does the order to eliminate in.
+        direct = DirectSolver(whole.offsets, whole.columns, self._points)
         direct.factorize(whole.values)
         return direct
 
@@ -87,7 +87,7 @@ class LinearSolver:
                 return direct
             self._is_direct = False
             self._iterative.prepare(self._matrix, self._positions)
-        limit = self._limit if is_available() else PATIENCE * self._limit
+        limit = self._limit if is_available() else LIMIT_FACTOR_WITHOUT_DIRECT * self._limit
         solution = self._iterative.solve(rhs, relative, absolute, limit)
         if solution.end != "limit" or not is_available():
             return solution

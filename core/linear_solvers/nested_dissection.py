@@ -33,23 +33,23 @@ _LEAF = 32
 
 
 def nested_dissection(
-    starts: NDArray[np.int32], columns: NDArray[np.int32], positions: NDArray[np.float64]
+    offsets: NDArray[np.int32], columns: NDArray[np.int32], positions: NDArray[np.float64]
 ) -> NDArray[np.intp]:
     """(N,) vertices in the order to eliminate them.
 
     Args:
-        starts: (N + 1,) and
+        offsets: (N + 1,) and
         columns: the neighbours of each vertex and itself, as compressed sparse rows.
         positions: (N, 3) where the vertices are, in any unit.
     """
-    return _Dissection(starts, columns, positions).order
+    return _Dissection(offsets, columns, positions).order
 
 
 class _Dissection:
     def __init__(
-        self, starts: NDArray[np.int32], columns: NDArray[np.int32], positions: NDArray[np.float64]
+        self, offsets: NDArray[np.int32], columns: NDArray[np.int32], positions: NDArray[np.float64]
     ) -> None:
-        self._starts, self._columns = starts, columns
+        self._offsets, self._columns = offsets, columns
         self._heights = _NORMALS @ positions.T
         # Rank along each normal within the set that is being cut; N outside it.
         self._ranks = np.full(self._heights.shape, len(positions))
@@ -81,13 +81,15 @@ class _Dissection:
         self, vertices: NDArray[np.intp], ranks: NDArray[np.intp]
     ) -> NDArray[np.intp]:
         """The least rank among each vertex and its neighbours in the set."""
-        counts = self._starts[vertices + 1] - self._starts[vertices]
-        offsets = counts.cumsum() - counts
-        entries = np.arange(counts.sum()) + np.repeat(self._starts[vertices] - offsets, counts)
+        counts = self._offsets[vertices + 1] - self._offsets[vertices]
+        first_entries = counts.cumsum() - counts
+        entries = np.arange(counts.sum()) + np.repeat(
+            self._offsets[vertices] - first_entries, counts
+        )
         self._ranks[:, vertices] = ranks
         neighbours = self._ranks[:, self._columns[entries]]
         self._ranks[:, vertices] = self._ranks.shape[1]
-        return np.minimum.reduceat(neighbours, offsets, axis=1)
+        return np.minimum.reduceat(neighbours, first_entries, axis=1)
 
 
 def _counts(values: NDArray[np.intp], size: int) -> NDArray[np.intp]:

@@ -57,38 +57,48 @@ class RigidModes:
 
     Args:
         pattern: of the fine matrix; the unknowns of a group follow one another.
-        starts: (G + 1,) int32, the first unknown of each group.
+        offsets: (G + 1,) int32, the first unknown of each group.
     """
 
-    def __init__(self, pattern: BlockPattern, starts: NDArray[np.int32]) -> None:
-        self._pattern, self.starts = pattern, starts
-        self.count = len(starts) - 1
+    def __init__(self, pattern: BlockPattern, offsets: NDArray[np.int32]) -> None:
+        self._pattern, self.offsets = pattern, offsets
+        self.count = len(offsets) - 1
         #: (n,) the group of each unknown.
-        self.group_of = np.repeat(np.arange(self.count, dtype=np.int32), np.diff(starts))
+        self.group_of = np.repeat(np.arange(self.count, dtype=np.int32), np.diff(offsets))
         #: (n, 3) positions about the centre of the group, in units of its size.
-        self.arms = np.zeros((pattern.size, 3))
+        self.centroid_offsets = np.zeros((pattern.size, 3))
         self._matrix = np.zeros((6 * self.count, 6 * self.count))
 
     def update(self, matrix: BlockMatrix, positions: NDArray[np.float64]) -> Tensor:
         """The inverse of the coarse matrix, (6 count, 6 count), at (n, 3) ``positions``."""
-        size = np.diff(self.starts)
-        centres = np.add.reduceat(positions, self.starts[:-1], axis=0) / size[:, None]
-        arms = np.subtract(positions, centres[self.group_of], out=self.arms)
-        spread = np.add.reduceat((arms * arms).sum(1), self.starts[:-1]) / size
-        # A group of one vertex has no arm to turn.
-        arms /= np.sqrt(np.where(spread > 0.0, spread, 1.0))[self.group_of, None]
+        size = np.diff(self.offsets)
+        centres = np.add.reduceat(positions, self.offsets[:-1], axis=0) / size[:, None]
+        centroid_offsets = np.subtract(positions, centres[self.group_of], out=self.centroid_offsets)
+        spread = (
+            np.add.reduceat((centroid_offsets * centroid_offsets).sum(1), self.offsets[:-1]) / size
+        )
+        # A group of one vertex has no extent to turn.
+        centroid_offsets /= np.sqrt(np.where(spread > 0.0, spread, 1.0))[self.group_of, None]
         self._matrix.fill(0.0)
-        pattern, couplings = self._pattern, matrix.couplings
-        self._add(pattern.starts, pattern.columns, matrix.values.numpy())
-        if len(couplings):
-            self._add(couplings.starts, couplings.columns, couplings.values)
+        pattern, off_pattern = self._pattern, matrix.off_pattern
+        self._add(pattern.offsets, pattern.columns, matrix.values.numpy())
+        if len(off_pattern):
+            self._add(off_pattern.offsets, off_pattern.columns, off_pattern.values)
         return coarse_inverse(torch.from_numpy(self._matrix))
 
     def _add(
-        self, starts: NDArray[np.int32], columns: NDArray[np.int32], values: NDArray[Any]
+        self, offsets: NDArray[np.int32], columns: NDArray[np.int32], values: NDArray[Any]
     ) -> None:
         use_threads(len(values), BLOCKS_PER_THREAD)
-        _add_coarse(starts, columns, values, self.starts, self.group_of, self.arms, self._matrix)
+        _add_coarse(
+            offsets,
+            columns,
+            values,
+            self.offsets,
+            self.group_of,
+            self.centroid_offsets,
+            self._matrix,
+        )
 
 
 def coarse_inverse(matrix: Tensor) -> Tensor:
@@ -105,31 +115,31 @@ def coarse_inverse(matrix: Tensor) -> Tensor:
 
 @compiled(parallel=True)
 def _add_coarse(
-    starts: Any,
+    offsets: Any,
     columns: Any,
     values: Any,
-    group_starts: Any,
+    group_offsets: Any,
     group_of: Any,
-    arms: Any,
+    centroid_offsets: Any,
     out: Any,
 ) -> None:
     """Adds Zᵀ A Z, where row i of Z moves unknown i by the translation t and rotation w of its
-    group: t + w × arm."""
-    for group in shared_range(len(group_starts) - 1):
+    group: t + w × centroid offset."""
+    for group in shared_range(len(group_offsets) - 1):
         rows = out[6 * group : 6 * group + 6]
         image = np.empty((3, 6))
-        for i in range(group_starts[group], group_starts[group + 1]):
-            for block in range(starts[i], starts[i + 1]):
+        for i in range(group_offsets[group], group_offsets[group + 1]):
+            for block in range(offsets[i], offsets[i + 1]):
                 j, a = columns[block], values[block]
                 first = 6 * group_of[j]
-                x, y, z = arms[j, 0], arms[j, 1], arms[j, 2]
+                x, y, z = centroid_offsets[j, 0], centroid_offsets[j, 1], centroid_offsets[j, 2]
                 for c in range(3):
                     a0, a1, a2 = a[3 * c], a[3 * c + 1], a[3 * c + 2]
                     image[c, 0], image[c, 1], image[c, 2] = a0, a1, a2
                     image[c, 3] = y * a2 - z * a1
                     image[c, 4] = z * a0 - x * a2
                     image[c, 5] = x * a1 - y * a0
-                x, y, z = arms[i, 0], arms[i, 1], arms[i, 2]
+                x, y, z = centroid_offsets[i, 0], centroid_offsets[i, 1], centroid_offsets[i, 2]
                 for k in range(6):
                     f0, f1, f2 = image[0, k], image[1, k], image[2, k]
                     rows[0, first + k] += f0

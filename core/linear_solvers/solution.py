@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a linear solver answers."""
+"""The result of a linear solve."""
 
 from __future__ import annotations
 

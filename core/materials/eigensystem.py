@@ -57,7 +57,7 @@ class Eigensystem:
         values, vectors = diagonalize(self.stretch)
         return replace(
             self,
-            stretch=product(vectors * values.clamp(min=0.0), vectors.transpose(0, 1)),
+            stretch=matmul3(vectors * values.clamp(min=0.0), vectors.transpose(0, 1)),
             flip=self.flip.clamp(min=0.0),
             twist=self.twist.clamp(min=0.0),
         )
@@ -69,14 +69,14 @@ class Eigensystem:
         block = self.stretch * outer
         block.addcmul_(self._across, outer.transpose(0, 1))
         _diagonal(block).add_((self._along * _diagonal(outer)).sum(1))
-        return product(product(self.u, block), self.u.transpose(0, 1))
+        return matmul3(matmul3(self.u, block), self.u.transpose(0, 1))
 
     def apply(self, matrices: Tensor) -> Tensor:
         """(3, 3, M) matrices ∂²Ψ/∂F∂F : A for (3, 3, M) matrices A."""
-        inside = product(product(self.u.transpose(0, 1), matrices), self.v)
+        inside = matmul3(matmul3(self.u.transpose(0, 1), matrices), self.v)
         block = self._along * inside + self._across * inside.transpose(0, 1)
         _diagonal(block).copy_((self.stretch * _diagonal(inside)).sum(1))
-        return product(product(self.u, block), self.v.transpose(0, 1))
+        return matmul3(matmul3(self.u, block), self.v.transpose(0, 1))
 
     @cached_property
     def _along(self) -> Tensor:
@@ -96,7 +96,9 @@ def eigensystem(material: Material, deformation_gradient: Tensor) -> Eigensystem
         return Eigensystem(u, v, *_of_invariants(material, sigma))
     assert isinstance(material, StretchMaterial)
     a, b, c = sigma
-    numbers = torch.stack(material.curvature(a, b, c, material.mu, material.lam, material.guard))
+    numbers = torch.stack(
+        material.second_derivatives(a, b, c, material.mu, material.lam, material.guard)
+    )
     stretch = _off_diagonal(numbers[3:6])
     _diagonal(stretch).copy_(numbers[:3])
     return Eigensystem(u, v, stretch, flip=numbers[6:9], twist=numbers[9:])
@@ -106,9 +108,9 @@ def _of_invariants(material: InvariantMaterial, sigma: Tensor) -> tuple[Tensor, 
     """Stretch, flip and twist."""
     cofactor = sigma.roll(-1, 0) * sigma.roll(-2, 0)
     i_c, j = sigma.square().sum(0), sigma[0] * cofactor[0]
-    inside = j.clamp(*material.volume_limits())
-    along_f, along_cofactor = material.law(i_c, inside, material.mu, material.lam)
-    by_i, mixed, by_j = material.curvature(i_c, inside, material.mu, material.lam)
+    inside = j.clamp(*material.valid_j_range())
+    along_f, along_cofactor = material.first_derivatives(i_c, inside, material.mu, material.lam)
+    by_i, mixed, by_j = material.second_derivatives(i_c, inside, material.mu, material.lam)
     # Beyond its limits Ψ goes on along its tangent in J.
     within = (j == inside).to(j.dtype)
     turned = along_cofactor * sigma
@@ -126,9 +128,9 @@ def signed_svd(f: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         U, σ and V: (3, 3, M) rotations and (3, M), largest first. The last of σ has the smallest
         magnitude and the sign of det f. Where f is singular U and V are rotations all the same.
     """
-    values, v = diagonalize(product(f.transpose(0, 1), f))
+    values, v = diagonalize(matmul3(f.transpose(0, 1), f))
     v = _sort_columns(v, values)
-    first, second, third = product(f, v).unbind(1)
+    first, second, third = matmul3(f, v).unbind(1)
     tiny = torch.finfo(f.dtype).tiny
     largest = _length(first)
     upward = torch.zeros_like(first)
@@ -209,7 +211,7 @@ def _perpendicular(direction: Tensor) -> Tensor:
     return torch.stack([1.0 + sign * x * factor, sign * y * factor, -sign * x])
 
 
-def product(a: Tensor, b: Tensor) -> Tensor:
+def matmul3(a: Tensor, b: Tensor) -> Tensor:
     """Matrix products of (3, 3, M) with (3, 3, M)."""
     out = a[:, :1] * b[0]
     out.addcmul_(a[:, 1:2], b[1])

@@ -21,29 +21,33 @@ class InvariantMaterial(Material):
 
     @staticmethod
     @abstractmethod
-    def density(i_c: Any, j: Any, mu: Any, lam: Any, log: Callable[[Any], Any]) -> Any:
+    def strain_energy_density(
+        i_c: Any, j: Any, mu: Any, lam: Any, log: Callable[[Any], Any]
+    ) -> Any:
         """Energy density Ψ in J/m³, zero at rest; ``log`` is the natural logarithm."""
 
     @staticmethod
     @abstractmethod
-    def law(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any]:
+    def first_derivatives(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any]:
         """2 ∂Ψ/∂I_C and ∂Ψ/∂J, so that P = 2 ∂Ψ/∂I_C F + ∂Ψ/∂J cof F."""
 
     @staticmethod
     @abstractmethod
-    def curvature(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any, Any]:
+    def second_derivatives(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any, Any]:
         """4 ∂²Ψ/∂I_C², 2 ∂²Ψ/∂I_C∂J and ∂²Ψ/∂J²."""
 
     def energy(self, i_c: Tensor, j: Tensor) -> Tensor:
         """(M,) energy densities Ψ in J/m³ of tets with these invariants."""
-        inside = j.clamp(*self.volume_limits())
-        _, slope = self.law(i_c, inside, self.mu, self.lam)
-        at_limit: Tensor = self.density(i_c, inside, self.mu, self.lam, lambda value: value.log())
+        inside = j.clamp(*self.valid_j_range())
+        _, slope = self.first_derivatives(i_c, inside, self.mu, self.lam)
+        at_limit: Tensor = self.strain_energy_density(
+            i_c, inside, self.mu, self.lam, lambda value: value.log()
+        )
         return at_limit + slope * (j - inside)
 
     def derivatives(self, i_c: Tensor, j: Tensor) -> tuple[Parameter, Tensor]:
         """2 ∂Ψ/∂I_C and ∂Ψ/∂J of tets with these invariants."""
-        return self.law(i_c, j.clamp(*self.volume_limits()), self.mu, self.lam)
+        return self.first_derivatives(i_c, j.clamp(*self.valid_j_range()), self.mu, self.lam)
 
     def energy_density(self, deformation_gradient: Tensor) -> Tensor:
         i_c, j, _ = _invariants(deformation_gradient)

@@ -56,11 +56,11 @@ class Material(ABC):
         others = (getattr(self, f.name) for f in fields(self) if f.name not in PARAMETERS)
         return (type(self), *others)
 
-    def volume_limits(self) -> tuple[float, float]:
+    def valid_j_range(self) -> tuple[float, float]:
         """Between which J the law holds; beyond, Ψ continues along its tangent in J."""
         return -math.inf, math.inf
 
-    def unlimited(self) -> Material:
+    def without_extrapolation(self) -> Material:
         """The same law wherever it is defined, without a continuation."""
         return self
 

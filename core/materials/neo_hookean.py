@@ -31,19 +31,21 @@ class NeoHookean(InvariantMaterial):
     j_max: float = 10.0
 
     @staticmethod
-    def density(i_c: Any, j: Any, mu: Any, lam: Any, log: Callable[[Any], Any]) -> Any:
+    def strain_energy_density(
+        i_c: Any, j: Any, mu: Any, lam: Any, log: Callable[[Any], Any]
+    ) -> Any:
         return 0.5 * mu * (i_c - 3.0) - mu * log(j) + 0.5 * lam * (j - 1.0) * (j - 1.0)
 
     @staticmethod
-    def law(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any]:
+    def first_derivatives(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any]:
         return mu, lam * (j - 1.0) - mu / j
 
     @staticmethod
-    def curvature(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any, Any]:
+    def second_derivatives(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any, Any]:
         return 0.0, 0.0, lam + mu / (j * j)
 
-    def volume_limits(self) -> tuple[float, float]:
+    def valid_j_range(self) -> tuple[float, float]:
         return self.j_min, self.j_max
 
-    def unlimited(self) -> Material:
+    def without_extrapolation(self) -> Material:
         return replace(self, j_min=0.0, j_max=math.inf)

@@ -38,7 +38,7 @@ class StVenantKirchhoff(StretchMaterial):
             )
 
     @staticmethod
-    def density(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+    def strain_energy_density(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
         x, y, z = 0.5 * (a * a - 1.0), 0.5 * (b * b - 1.0), 0.5 * (c * c - 1.0)
         trace, lost = x + y + z, 1.0 - a * b * c
         lost = 0.5 * (lost + abs(lost))
@@ -46,7 +46,9 @@ class StVenantKirchhoff(StretchMaterial):
         return mu * (x * x + y * y + z * z) + 0.5 * lam * trace * trace + volumetric
 
     @staticmethod
-    def law(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> tuple[Any, Any, Any]:
+    def first_derivatives(
+        a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+    ) -> tuple[Any, Any, Any]:
         # By a stretch s: s (2μ (s² − 1)/2 + λ tr E).
         base = 0.5 * lam * (a * a + b * b + c * c - 3.0) - mu
         lost = 1.0 - a * b * c
@@ -59,7 +61,9 @@ class StVenantKirchhoff(StretchMaterial):
         )
 
     @staticmethod
-    def curvature(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> tuple[Any, ...]:
+    def second_derivatives(
+        a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+    ) -> tuple[Any, ...]:
         base = 0.5 * lam * (a * a + b * b + c * c - 3.0) - mu
         along = lam + 3.0 * mu
         lost = 1.0 - a * b * c

@@ -21,18 +21,20 @@ class StableNeoHookean(InvariantMaterial):
     """
 
     @staticmethod
-    def density(i_c: Any, j: Any, mu: Any, lam: Any, log: Callable[[Any], Any]) -> Any:
+    def strain_energy_density(
+        i_c: Any, j: Any, mu: Any, lam: Any, log: Callable[[Any], Any]
+    ) -> Any:
         shear, bulk = 4.0 / 3.0 * mu, lam + 5.0 / 6.0 * mu
         # λ̄/2 ((J − α)² − (1 − α)²) without the division in α.
         volumetric = (j - 1.0) * (0.5 * bulk * (j - 1.0) - 0.75 * shear)
         return 0.5 * shear * (i_c - 3.0 - log(0.25 * (i_c + 1.0))) + volumetric
 
     @staticmethod
-    def law(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any]:
+    def first_derivatives(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any]:
         # λ̄ (J − α) without the division in α.
         shear = 4.0 / 3.0 * mu
         return shear - shear / (i_c + 1.0), (lam + 5.0 / 6.0 * mu) * (j - 1.0) - 0.75 * shear
 
     @staticmethod
-    def curvature(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any, Any]:
+    def second_derivatives(i_c: Any, j: Any, mu: Any, lam: Any) -> tuple[Any, Any, Any]:
         return 8.0 / 3.0 * mu / ((i_c + 1.0) * (i_c + 1.0)), 0.0, lam + 5.0 / 6.0 * mu

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from .eigensystem import eigensystem, product, signed_svd
+from .eigensystem import eigensystem, matmul3, signed_svd
 
 if TYPE_CHECKING:
     from .stretch_material import StretchMaterial
@@ -55,9 +55,9 @@ class _Stretches(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, slopes: Tensor) -> Tensor:
+    def backward(ctx: Any, principal_stresses: Tensor) -> Tensor:
         u, v = ctx.saved_tensors
-        return _turned(u, slopes, v)
+        return _rotated(u, principal_stresses, v)
 
 
 class _EnergyDensity(torch.autograd.Function):
@@ -75,7 +75,7 @@ class _EnergyDensity(torch.autograd.Function):
             return by_f, None, None
         again = torch.is_grad_enabled()
         with torch.enable_grad():
-            density = ctx.material.density(
+            density = ctx.material.strain_energy_density(
                 *_apply(_Stretches, f), *moduli, guard=ctx.material.guard
             )
             (by_moduli,) = torch.autograd.grad(density, moduli, upstream, create_graph=again)
@@ -88,7 +88,7 @@ class _FirstPiola(torch.autograd.Function):
         u, sigma, v = signed_svd(f.permute(1, 2, 0))
         ctx.material = material
         ctx.save_for_backward(f, moduli, u, sigma, v)
-        return _turned(u, _slopes(material, sigma, moduli), v)
+        return _rotated(u, _principal_stresses(material, sigma, moduli), v)
 
     @staticmethod
     @once_differentiable
@@ -100,23 +100,25 @@ class _FirstPiola(torch.autograd.Function):
             return by_f, None, None
         with torch.enable_grad():
             moduli = moduli.detach().requires_grad_()
-            slopes = _slopes(ctx.material, sigma, moduli)
-            (by_moduli,) = torch.autograd.grad(slopes, moduli, (u * product(along, v)).sum(0))
+            principal_stresses = _principal_stresses(ctx.material, sigma, moduli)
+            (by_moduli,) = torch.autograd.grad(
+                principal_stresses, moduli, (u * matmul3(along, v)).sum(0)
+            )
         return by_f, by_moduli, None
 
 
 def _density(material: StretchMaterial, f: Tensor, moduli: Tensor) -> Tensor:
     (a, b, c), (mu, lam) = _apply(_Stretches, f), moduli
-    density: Tensor = material.density(a, b, c, mu, lam, material.guard)
+    density: Tensor = material.strain_energy_density(a, b, c, mu, lam, material.guard)
     return density
 
 
-def _slopes(material: StretchMaterial, sigma: Tensor, moduli: Tensor) -> Tensor:
+def _principal_stresses(material: StretchMaterial, sigma: Tensor, moduli: Tensor) -> Tensor:
     """(3, M) principal stresses."""
     (a, b, c), (mu, lam) = sigma, moduli
-    return torch.stack(material.law(a, b, c, mu, lam, material.guard))
+    return torch.stack(material.first_derivatives(a, b, c, mu, lam, material.guard))
 
 
-def _turned(u: Tensor, slopes: Tensor, v: Tensor) -> Tensor:
+def _rotated(u: Tensor, principal_stresses: Tensor, v: Tensor) -> Tensor:
     """(M, 3, 3) U diag(slopes) Vᵀ."""
-    return product(u * slopes, v.transpose(0, 1)).permute(2, 0, 1)
+    return matmul3(u * principal_stresses, v.transpose(0, 1)).permute(2, 0, 1)

@@ -27,17 +27,21 @@ class StretchMaterial(Material):
 
     @staticmethod
     @abstractmethod
-    def density(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+    def strain_energy_density(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
         """Energy density Ψ in J/m³, zero at rest."""
 
     @staticmethod
     @abstractmethod
-    def law(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> tuple[Any, Any, Any]:
+    def first_derivatives(
+        a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+    ) -> tuple[Any, Any, Any]:
         """∂Ψ by each stretch, so that P = U diag(law) Vᵀ."""
 
     @staticmethod
     @abstractmethod
-    def curvature(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> tuple[Any, ...]:
+    def second_derivatives(
+        a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+    ) -> tuple[Any, ...]:
         """Twelve numbers: ∂²Ψ by each stretch twice, by the other two of each axis, and for each
         axis, of the other two, the flip (Ψ_i − Ψ_j)/(σ_i − σ_j) and twist (Ψ_i + Ψ_j)/(σ_i + σ_j).
         """

@@ -70,13 +70,13 @@ class EmbeddedGroundProjectedPath:
         self._compliance[:, points.vertices] = 1.0 / stiffness
         forces = torch.zeros_like(positions)
         along = points.gather(direction)
-        points.add(barrier.curvature(positions) * along[2], forces[2])
+        points.add(barrier.second_derivative(positions) * along[2], forces[2])
         self._normal_forces = barrier.normal_force(positions)
         if self._friction is not None:
             displacement = self._friction.displacement(positions)
             self._limits = self._friction.limit_at(displacement)
             points.add(
-                (self._friction.curvature(displacement, bounded) * along[None, :2]).sum(1),
+                (self._friction.second_derivative(displacement, bounded) * along[None, :2]).sum(1),
                 forces[:2],
             )
             self._friction_forces = self._friction.force(displacement)

@@ -47,12 +47,12 @@ class GroundProjectedPath:
         barrier, friction = self._barrier, self._friction
         self._positions, self._direction, self._stiffness = positions, direction, stiffness
         own = direction[:, barrier.vertices]
-        self._vertical_force = (stiffness[1] + barrier.curvature(positions)) * own[2]
+        self._vertical_force = (stiffness[1] + barrier.second_derivative(positions)) * own[2]
         self._barrier_slope = -barrier.normal_force(positions)
         if friction is not None:
             self._displacement = friction.displacement(positions)
             self._limit = friction.limit_at(self._displacement)
-            curvature = friction.curvature(self._displacement, bounded)
+            curvature = friction.second_derivative(self._displacement, bounded)
             self._horizontal_force = stiffness[0] * own[:2] + (curvature * own[None, :2]).sum(1)
             self._friction_force = friction.force(self._displacement)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
-from ..assembly.couplings import Couplings
+from ..assembly.off_pattern_blocks import OffPatternBlocks
 from ..errors import SceneError
 from ..geometry.tet_mesh import signed_volumes
 from ..linear_solvers.rigid_modes import bisect, group_size
@@ -43,7 +43,7 @@ class IncrementalPotential:
             self.contact = MeshContact(system.scene, system.meshes, float(system.mass.mean()))
         self.inertia = Inertia(system.free_mass)
         ground, friction = system.ground_barrier, self._ground_friction()
-        attachments = Attachments.of_scene(system.scene, system.starts, system.mass)
+        attachments = Attachments.of_scene(system.scene, system.vertex_offsets, system.mass)
         of_ground: Sequence[Potential | None] = (ground, friction)
         # The ground comes last: paths that are projected on it go by the Hessian of all others.
         self.potentials = _present(
@@ -61,7 +61,7 @@ class IncrementalPotential:
         self._smooth = [part for part in self.potentials if not part.is_stiff]
         self._of_ground = _present(*of_ground)
         self._stiff = [p for p in self.potentials if p.is_stiff and p not in self._of_ground]
-        self._saved: tuple[Tensor, Couplings] | None = None
+        self._saved: tuple[Tensor, OffPatternBlocks] | None = None
         self.paths = SearchPaths(
             self.potentials, self.inertia, ground, friction, self.contact, system.free
         )
@@ -101,7 +101,7 @@ class IncrementalPotential:
         return BlockPattern(elements.cpu().numpy(), order, system.vertex_count, system.device)
 
     @cached_property
-    def group_starts(self) -> NDArray[np.int32]:
+    def group_offsets(self) -> NDArray[np.int32]:
         """(G + 1,) the first unknown of each group."""
         return np.cumsum([0, *(len(group) for group in self._groups)]).astype(np.int32)
 

@@ -60,7 +60,7 @@ class Newton:
         points = objective.unknowns(objective.system.rest_positions())
         self._solver = LinearSolver(
             objective.pattern,
-            objective.group_starts,
+            objective.group_offsets,
             points.cpu().double().numpy(),
             objective.system.dtype,
         )

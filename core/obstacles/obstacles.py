@@ -63,12 +63,14 @@ class Obstacles:
         if scene.ground is None and not scene.spheres:
             return
         free = (inverse_mass > 0.0).cpu().numpy()
-        starts = [int(start) for start in np.cumsum([0, *(len(m.vertices) for m in meshes)])]
+        vertex_offsets = [
+            int(start) for start in np.cumsum([0, *(len(m.vertices) for m in meshes)])
+        ]
         own = [
             HeldPoints.of(body, mesh).that_move(free[start : start + len(mesh.vertices)])
-            for body, mesh, start in zip(scene.bodies, meshes, starts, strict=False)
+            for body, mesh, start in zip(scene.bodies, meshes, vertex_offsets, strict=False)
         ]
-        self.points = _points_of_all(scene.bodies, own, starts, inverse_mass)
+        self.points = _points_of_all(scene.bodies, own, vertex_offsets, inverse_mass)
         self._counts, table = [len(mesh.vertices) for mesh in meshes], FrictionTable(scene)
         for index, sphere in enumerate(scene.spheres):
             friction = self._of_vertices(table.on_sphere(index))
@@ -192,18 +194,18 @@ def _move_off(vertices: Tensor, free: Tensor, held: HeldPoints, ball: Ball) -> N
 def _points_of_all(
     bodies: Sequence[SoftBody],
     own: Sequence[HeldPoints],
-    starts: Sequence[int],
+    vertex_offsets: Sequence[int],
     inverse_mass: Tensor,
 ) -> GroundPoints:
     """The points of several bodies, one after the other.
 
     Args:
         own: those of each body that move.
-        starts: the first vertex of each body among all.
+        vertex_offsets: the first vertex of each body among all.
         inverse_mass: (N,) of all vertices in 1/kg, zero where they are held.
     """
     corners = np.concatenate(
-        [part.corners + start for part, start in zip(own, starts, strict=False)]
+        [part.corners + start for part, start in zip(own, vertex_offsets, strict=False)]
     )
     indices = torch.as_tensor(corners.T.astype(np.int64), device=inverse_mass.device).contiguous()
     if all(body.seen_surface is None for body in bodies):

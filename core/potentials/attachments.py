@@ -13,7 +13,7 @@ from scipy import sparse
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
-from ..assembly.couplings import Couplings
+from ..assembly.off_pattern_blocks import OffPatternBlocks
 from ..errors import SceneError
 from ..geometry.embedding import Embedding, embed
 from ..preparation.attached_vertices import attached_vertices
@@ -24,7 +24,7 @@ from .potential import Potential
 
 # How much stiffer a joint is than the tets around it: it gives by less than a hundredth of what
 # the bodies do, and the condition of the system grows a few times.
-FIRMNESS = 25.0
+STIFFNESS_FACTOR = 25.0
 
 
 class Attachments(Potential):
@@ -36,23 +36,23 @@ class Attachments(Potential):
     Args:
         offsets: (A, N) matrix from the positions of all vertices to x_a − Σ_j w_j x_j.
         stiffness: (A,) k in N/m.
-        like: a tensor on the device and of the precision to work in.
+        template: a tensor on the device and of the precision to work in.
     """
 
     is_stiff = True
 
     def __init__(
-        self, offsets: sparse.csr_array, stiffness: NDArray[np.float64], like: Tensor
+        self, offsets: sparse.csr_array, stiffness: NDArray[np.float64], template: Tensor
     ) -> None:
         self._matrix, self._k = offsets, stiffness
-        self._offsets = _tensor(offsets, like)
-        self._sums = _tensor(sparse.csr_array(offsets.T), like)
-        self._stiffness = torch.as_tensor(stiffness).to(like)
-        self._coupled: tuple[BlockPattern, Couplings] | None = None
+        self._offsets = _tensor(offsets, template)
+        self._sums = _tensor(sparse.csr_array(offsets.T), template)
+        self._stiffness = torch.as_tensor(stiffness).to(template)
+        self._blocks: tuple[BlockPattern, OffPatternBlocks] | None = None
 
     @classmethod
     def of_scene(
-        cls, scene: Scene, vertex_starts: Sequence[int], like: Tensor
+        cls, scene: Scene, vertex_offsets: Sequence[int], template: Tensor
     ) -> Attachments | None:
         """What attaches the bodies of a scene to each other; None without any.
 
@@ -61,9 +61,9 @@ class Attachments(Potential):
 
         Args:
             scene: whose bodies all have tetrahedra.
-            vertex_starts: (B + 1,) where the vertices of each body begin among all, and how many
+            vertex_offsets: (B + 1,) where the vertices of each body begin among all, and how many
                 there are.
-            like: a tensor on the device and of the precision to work in.
+            template: a tensor on the device and of the precision to work in.
 
         Raises:
             SceneError: when a body has no such point, or starts in a shape without volume.
@@ -71,8 +71,8 @@ class Attachments(Potential):
         attachments = [a for a in scene.attachments if a.to == "body"]
         if not attachments:
             return None
-        rows, stiffness = zip(*(_rows(scene, a, vertex_starts) for a in attachments), strict=True)
-        return cls(sparse.csr_array(sparse.vstack(rows)), np.concatenate(stiffness), like)
+        rows, stiffness = zip(*(_rows(scene, a, vertex_offsets) for a in attachments), strict=True)
+        return cls(sparse.csr_array(sparse.vstack(rows)), np.concatenate(stiffness), template)
 
     def energy(self, positions: Tensor) -> Tensor:
         offsets = (self._offsets @ positions.T).T
@@ -83,12 +83,14 @@ class Attachments(Potential):
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         pattern = matrix.pattern
-        if self._coupled is None or self._coupled[0] is not pattern:
-            blocks = Couplings.of(self.couplings(), pattern.unknown_of, pattern.size, matrix.dtype)
-            self._coupled = pattern, blocks
-        matrix.couple(self._coupled[1])
+        if self._blocks is None or self._blocks[0] is not pattern:
+            blocks = OffPatternBlocks.of(
+                self.hessian(), pattern.vertex_to_unknown, pattern.size, matrix.dtype
+            )
+            self._blocks = pattern, blocks
+        matrix.add_off_pattern(self._blocks[1])
 
-    def couplings(self) -> sparse.csr_array:
+    def hessian(self) -> sparse.csr_array:
         """The energy's second derivative, (3N, 3N) in N/m, the same everywhere.
 
         Row 3 v + i belongs to component i of vertex v. Positive semi-definite.
@@ -98,31 +100,31 @@ class Attachments(Potential):
 
 
 def _rows(
-    scene: Scene, attachment: Attachment, vertex_starts: Sequence[int]
+    scene: Scene, attachment: Attachment, vertex_offsets: Sequence[int]
 ) -> tuple[sparse.csr_array, NDArray[np.float64]]:
     """The offsets (A, N) of one attachment, and their stiffness (A,) in N/m."""
     body, other = scene.bodies[attachment.body], scene.bodies[attachment.other]
     vertices = attached_vertices(body, attachment.points)
-    places = _places(other, start_positions(body)[vertices])
+    anchors = _anchors(other, start_positions(body)[vertices])
     count = len(vertices)
     columns = np.column_stack(
         [
-            vertices + vertex_starts[attachment.body],
-            places.indices + vertex_starts[attachment.other],
+            vertices + vertex_offsets[attachment.body],
+            anchors.indices + vertex_offsets[attachment.other],
         ]
     )
-    values = np.column_stack([np.ones(count), -places.weights])
+    values = np.column_stack([np.ones(count), -anchors.weights])
     rows = np.repeat(np.arange(count), 5)
     matrix = sparse.csr_array(
-        (values.ravel(), (rows, columns.ravel())), shape=(count, vertex_starts[-1])
+        (values.ravel(), (rows, columns.ravel())), shape=(count, vertex_offsets[-1])
     )
     stiffness = np.maximum(
-        _stiffness_around(body)[vertices], _stiffness_around(other)[places.indices].mean(axis=1)
+        _stiffness_around(body)[vertices], _stiffness_around(other)[anchors.indices].mean(axis=1)
     )
-    return matrix, FIRMNESS * stiffness
+    return matrix, STIFFNESS_FACTOR * stiffness
 
 
-def _places(body: SoftBody, points: NDArray[np.float64]) -> Embedding:
+def _anchors(body: SoftBody, points: NDArray[np.float64]) -> Embedding:
     """Points (A, 3) among the tetrahedra of a body as it starts."""
     try:
         mesh = tet_mesh_of(body)
@@ -141,12 +143,12 @@ def _stiffness_around(body: SoftBody) -> NDArray[np.float64]:
     return means
 
 
-def _tensor(matrix: sparse.csr_array, like: Tensor) -> Tensor:
-    starts, columns, values = (
+def _tensor(matrix: sparse.csr_array, template: Tensor) -> Tensor:
+    row_offsets, columns, values = (
         torch.as_tensor(part) for part in (matrix.indptr, matrix.indices, matrix.data)
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse")
         return torch.sparse_csr_tensor(
-            starts, columns, values.to(like.dtype), size=matrix.shape
-        ).to(like.device)
+            row_offsets, columns, values.to(template.dtype), size=matrix.shape
+        ).to(template.device)

@@ -18,11 +18,11 @@ from ..kernels.fused_hessian import FusedHessian
 from ..kernels.fused_stretches import FusedStretches
 from ..kernels.laws import Constants, has_compiled_law
 from ..materials import InvariantMaterial, Material, StretchMaterial
-from .elastic_passes import ElasticPasses
-from .hessian_passes import HessianPasses
 from .inversion_bound import inversion_bound
 from .potential import Potential
-from .stretch_passes import StretchPasses
+from .torch_elasticity import TorchElasticity
+from .torch_hessian import TorchHessian
+from .torch_stretches import TorchStretches
 
 
 class Elasticity(Potential):
@@ -34,11 +34,13 @@ class Elasticity(Potential):
     Args:
         material: with parameters that are numbers or (M,) tensors.
         meshes: (index of its first vertex, mesh) for each body.
-        like: an (N,)-long tensor on the device and of the precision to work in.
+        template: an (N,)-long tensor on the device and of the precision to work in.
     """
 
-    def __init__(self, material: Material, meshes: list[tuple[int, TetMesh]], like: Tensor) -> None:
-        self.tets = Tets(meshes, like)
+    def __init__(
+        self, material: Material, meshes: list[tuple[int, TetMesh]], template: Tensor
+    ) -> None:
+        self.tets = Tets(meshes, template)
         #: (4, M) int32 vertex indices.
         self.corners = self.tets.corners
         #: None where the passes are taken instead.
@@ -50,23 +52,23 @@ class Elasticity(Potential):
     def _set_material(self, material: Material) -> None:
         self.material = material
         self.passes = self._passes(material)
-        self._hessian: FusedHessian | HessianPasses = HessianPasses(material, self.tets)
-        if has_compiled_law(material, self.tets.like):
+        self._hessian: FusedHessian | TorchHessian = TorchHessian(material, self.tets)
+        if has_compiled_law(material, self.tets.template):
             constants = Constants(material, self.tets.volumes)
             invariant = isinstance(material, InvariantMaterial)
             self._hessian = FusedHessian(constants, self.tets)
             self.fused = (FusedElasticity if invariant else FusedStretches)(constants, self.tets)
 
-    def _passes(self, material: Material) -> ElasticPasses | StretchPasses:
+    def _passes(self, material: Material) -> TorchElasticity | TorchStretches:
         if isinstance(material, InvariantMaterial):
-            return ElasticPasses(material, self.tets)
+            return TorchElasticity(material, self.tets)
         assert isinstance(material, StretchMaterial)
-        return StretchPasses(material, self.tets)
+        return TorchStretches(material, self.tets)
 
-    def unlimited(self) -> Elasticity:
+    def without_extrapolation(self) -> Elasticity:
         """The same tets with a model that holds for J > 0 alone as it stands, for those who mind
         ``max_step``; others get it with a continuation through J = 0."""
-        material = self.material.unlimited()
+        material = self.material.without_extrapolation()
         if material.model() == self.material.model():
             return self
         own = copy(self)
@@ -89,7 +91,7 @@ class Elasticity(Potential):
 
     def energy(self, positions: Tensor) -> Tensor:
         if self.fused is not None:
-            return self.tets.like.new_tensor(self.fused.energy(positions))
+            return self.tets.template.new_tensor(self.fused.energy(positions))
         return self.passes.energy(positions)
 
     @cached_property
@@ -106,11 +108,11 @@ class Elasticity(Potential):
 
     def inverted(self, positions: Tensor) -> int:
         """How many tets have no volume left although their model is undefined there."""
-        if self.material.volume_limits()[0] != 0.0:
+        if self.material.valid_j_range()[0] != 0.0:
             return 0
         return int((self.tets.volume_ratios(positions) <= 0.0).sum())
 
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
-        if self.material.volume_limits()[0] != 0.0:
+        if self.material.valid_j_range()[0] != 0.0:
             return 1.0
         return inversion_bound(self.tets.edges(positions), self.tets.edges(direction))

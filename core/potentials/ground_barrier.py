@@ -51,14 +51,14 @@ class GroundBarrier(Potential):
             return torch.zeros_like(ratio)
         return -self.weights * barrier_slope(ratio)
 
-    def curvature(self, positions: Tensor) -> Tensor:
+    def second_derivative(self, positions: Tensor) -> Tensor:
         """(S,) second derivative by the height, in N/m."""
         _, curvature = barrier_derivatives(self.ratio(positions).clamp(max=1.0))
         return self.weights / self.distances * curvature
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         blocks = self.weights.new_zeros(len(self.points), 9)
-        blocks[:, 8] = self.curvature(positions)
+        blocks[:, 8] = self.second_derivative(positions)
         self.points.add_blocks(blocks, matrix)
 
     def ratio(self, positions: Tensor) -> Tensor:

@@ -28,8 +28,8 @@ class GroundFriction(Potential):
         barrier: whose force is the normal force.
         coefficients: (S,) tensors, of its points.
         sizes: (S,) diagonals of the bodies of the points, in metres.
-        is_bounded: whether a projected Hessian has the bound of ``curvature``, for searches along
-            straight paths.
+        is_bounded: whether a projected Hessian has the bound of ``second_derivative``, for searches
+            along straight paths.
     """
 
     is_stiff = True
@@ -112,7 +112,7 @@ class GroundFriction(Potential):
         stiffness, _ = self._stiffness(displacement)
         return stiffness * displacement
 
-    def curvature(self, displacement: Tensor, bounded: bool = False) -> Tensor:
+    def second_derivative(self, displacement: Tensor, bounded: bool = False) -> Tensor:
         """(2, 2, S) second derivative by the displacement, in N/m; positive semi-definite: none
         along it where the force falls.
 
@@ -129,7 +129,9 @@ class GroundFriction(Potential):
         return curvature
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        curvature = self.curvature(self.displacement(positions), projected and self.is_bounded)
+        curvature = self.second_derivative(
+            self.displacement(positions), projected and self.is_bounded
+        )
         blocks = curvature.new_zeros(len(self.points), 3, 3)
         blocks[:, :2, :2] = curvature.permute(2, 0, 1)
         self.points.add_blocks(blocks.view(-1, 9), matrix)

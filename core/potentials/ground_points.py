@@ -85,10 +85,10 @@ class EmbeddedPoints(GroundPoints):
         self._flat = corners.reshape(-1)
         flat = corners.cpu().numpy().ravel()
         order = np.argsort(flat, kind="stable")
-        carriers, starts = np.unique(flat[order], return_index=True)
+        carriers, offsets = np.unique(flat[order], return_index=True)
         self.vertices = _on(carriers[free.cpu().numpy()[carriers]], corners)
         self._carriers, self._order = _on(carriers, corners), _on(order, corners)
-        self._starts = _on(np.append(starts, len(order)), corners)
+        self._offsets = _on(np.append(offsets, len(order)), corners)
         self._located: tuple[BlockPattern, ElementMap] | None = None
 
     @cached_property
@@ -114,7 +114,7 @@ class EmbeddedPoints(GroundPoints):
             return
         parts = (values[..., None, :] * self.shares).flatten(-2).index_select(-1, self._order)
         # Summed in one order on every device.
-        sums = segment_sums(parts.movedim(-1, 0).contiguous(), self._starts)
+        sums = segment_sums(parts.movedim(-1, 0).contiguous(), self._offsets)
         out[..., self._carriers] += sums.movedim(0, -1)
 
     def of_bodies(self, values: Tensor) -> Tensor:
@@ -143,5 +143,5 @@ class EmbeddedPoints(GroundPoints):
         return self._located[1]
 
 
-def _on(indices: NDArray[Any], like: Tensor) -> Tensor:
-    return torch.as_tensor(indices.astype(np.int64), device=like.device)
+def _on(indices: NDArray[Any], template: Tensor) -> Tensor:
+    return torch.as_tensor(indices.astype(np.int64), device=template.device)

@@ -19,17 +19,17 @@ class LinearElasticity(Elasticity):
 
     def _set_material(self, material: Material) -> None:
         self.material = material
-        like, count = self.tets.like, len(self.tets.like)
+        template, count = self.tets.template, len(self.tets.template)
         self._blocks = _element_blocks(self.tets, material)
         corners = self.corners.cpu().numpy()
-        pattern = BlockPattern(corners, np.arange(count), count, like.device)
-        matrix = BlockMatrix(pattern, like.dtype)
+        pattern = BlockPattern(corners, np.arange(count), count, template.device)
+        matrix = BlockMatrix(pattern, template.dtype)
         matrix.add_elements(pattern.locate(corners), self._blocks)
-        self._stiffness = ScalarRows(pattern, like.dtype)
-        self._stiffness.take(matrix)
-        self._rest = like.new_zeros(3, count)
+        self._stiffness = ScalarRows(pattern, template.dtype)
+        self._stiffness.set_values(matrix)
+        self._rest = template.new_zeros(3, count)
         for first, mesh in self.tets.meshes:
-            vertices = torch.as_tensor(mesh.vertices.T).to(like)
+            vertices = torch.as_tensor(mesh.vertices.T).to(template)
             self._rest[:, first : first + vertices.shape[1]] = vertices
 
     def limit_poisson(self, limited: Tensor, highest: float) -> None:
@@ -37,10 +37,10 @@ class LinearElasticity(Elasticity):
 
     def energy(self, positions: Tensor) -> Tensor:
         displacement = positions - self._rest
-        return 0.5 * (displacement * self._stiffness.times(displacement)).sum()
+        return 0.5 * (displacement * self._stiffness.matvec(displacement)).sum()
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        out += self._stiffness.times(positions - self._rest)
+        out += self._stiffness.matvec(positions - self._rest)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         matrix.add_elements(self.tets.element_map(matrix), self._blocks)

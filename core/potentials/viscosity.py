@@ -12,8 +12,8 @@ from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tets import Tets
 from ..compiled import is_compiled
 from ..kernels.fused_green_strain import FusedGreenStrain
-from .green_strain_passes import GreenStrainPasses
 from .potential import Potential, TimeStep
+from .torch_green_strain import TorchGreenStrain
 
 
 class Viscosity(Potential):
@@ -40,8 +40,8 @@ class Viscosity(Potential):
     def __init__(self, tets: Tets, shear: Tensor, bulk: Tensor) -> None:
         self._tets, self._shear, self._bulk = tets, shear, bulk
         on_cpu = is_compiled() and not shear.is_cuda
-        self._strains: FusedGreenStrain | GreenStrainPasses = (
-            FusedGreenStrain(tets) if on_cpu else GreenStrainPasses(tets)
+        self._strains: FusedGreenStrain | TorchGreenStrain = (
+            FusedGreenStrain(tets) if on_cpu else TorchGreenStrain(tets)
         )
         # What takes for ever meets no resistance.
         self._span = math.inf

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
-from ..assembly.couplings import Couplings
+from ..assembly.off_pattern_blocks import OffPatternBlocks
 from ..materials import StableNeoHookean
 from .elasticity import Elasticity
 from .potential import Potential
@@ -45,12 +45,12 @@ class _Flat:
     depths: Values
 
     @property
-    def slopes(self) -> Values:
+    def first_derivatives(self) -> Values:
         """(A,) derivatives of the energy in J, in joules."""
         return -self.energies * self.depths**2 / FLOOR
 
     @property
-    def curvatures(self) -> Values:
+    def second_derivatives(self) -> Values:
         """(A,) second derivatives of the energy in J, in joules."""
         return 2.0 * self.energies * self.depths / FLOOR**2
 
@@ -73,14 +73,14 @@ class VolumeFloor(Potential):
 
     Args:
         elasticities: of a scene.
-        left: (N,) vertices of bodies that begin inside out, which unfold by turning tets.
+        inverted: (N,) vertices of bodies that begin inside out, which unfold by turning tets.
     """
 
     is_stiff = True
 
-    def __init__(self, elasticities: list[Elasticity], left: Tensor) -> None:
+    def __init__(self, elasticities: list[Elasticity], inverted: Tensor) -> None:
         self._parts = [
-            (part, PRESSURE_RATIO * _moduli(part), ~left[part.corners[0].long()])
+            (part, PRESSURE_RATIO * _moduli(part), ~inverted[part.corners[0].long()])
             for part in elasticities
             if isinstance(part.material, StableNeoHookean)
         ]
@@ -91,7 +91,7 @@ class VolumeFloor(Potential):
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         for flat in self._flat(positions):
-            forces = flat.slopes[:, None, None] * flat.volume_gradients
+            forces = flat.first_derivatives[:, None, None] * flat.volume_gradients
             forces = np.concatenate([-forces.sum(axis=1, keepdims=True), forces], axis=1)
             corners = torch.as_tensor(flat.corners.ravel(), device=out.device)
             out.index_add_(1, corners, torch.as_tensor(forces.reshape(-1, 3).T.copy()).to(out))
@@ -104,7 +104,9 @@ class VolumeFloor(Potential):
         rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
         size, pattern = positions.numel(), matrix.pattern
         hessian = sparse.coo_array((values, (rows, columns)), (size, size)).tocsr()
-        matrix.couple(Couplings.of(hessian, pattern.unknown_of, pattern.size, matrix.dtype))
+        matrix.add_off_pattern(
+            OffPatternBlocks.of(hessian, pattern.vertex_to_unknown, pattern.size, matrix.dtype)
+        )
 
     def _flat(self, positions: Tensor) -> Iterator[_Flat]:
         for part, pressures, kept in self._parts:
@@ -138,14 +140,18 @@ def _moduli(part: Elasticity) -> Values:
 def _entries(flat: _Flat, projected: bool) -> tuple[Values, Values, Values]:
     """Rows, columns and values, of which those of one place are to be added up."""
     count, along = len(flat.depths), flat.volume_gradients.reshape(-1, 9)
-    of_edges = flat.curvatures[:, None, None] * along[:, :, None] * along[:, None]
+    of_edges = flat.second_derivatives[:, None, None] * along[:, :, None] * along[:, None]
     if not projected:
-        turning = (flat.slopes / (6.0 * flat.volumes))[:, None, None]
+        geometric = (flat.first_derivatives / (6.0 * flat.volumes))[:, None, None]
         for a in range(3):
             # The product of the next two edges changes with each of them.
             b, c = (a + 1) % 3, (a + 2) % 3
-            of_edges[:, 3 * a : 3 * a + 3, 3 * b : 3 * b + 3] -= turning * _cross(flat.edges[:, c])
-            of_edges[:, 3 * a : 3 * a + 3, 3 * c : 3 * c + 3] += turning * _cross(flat.edges[:, b])
+            of_edges[:, 3 * a : 3 * a + 3, 3 * b : 3 * b + 3] -= geometric * _cross(
+                flat.edges[:, c]
+            )
+            of_edges[:, 3 * a : 3 * a + 3, 3 * c : 3 * c + 3] += geometric * _cross(
+                flat.edges[:, b]
+            )
     to_edges = np.kron(np.concatenate([-np.ones((3, 1)), np.eye(3)], axis=1), np.eye(3))
     blocks = to_edges.T @ of_edges @ to_edges
     numbers = (3 * flat.corners[:, :, None].astype(np.int64) + np.arange(3)).reshape(count, 12)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled, use_threads
-from ..materials.eigensystem import product
+from ..materials.eigensystem import matmul3
 from ..potentials import Elasticity
 from .colouring import colour_tets
 
@@ -33,45 +33,49 @@ class Constraints(ABC):
     """
 
     def __init__(self, elasticity: Elasticity, inverse_mass: Tensor) -> None:
-        tets, like = elasticity.tets, elasticity.tets.like
+        tets, template = elasticity.tets, elasticity.tets.template
         corners = tets.corners.cpu().numpy()
         colours = colour_tets(corners, len(inverse_mass))
         # Tets of one colour follow each other, so that they are read in order.
         order = np.argsort(colours, kind="stable")
-        self._starts = np.concatenate([[0], np.cumsum(np.bincount(colours))])
-        where = torch.as_tensor(order, device=like.device)
+        self._offsets = np.concatenate([[0], np.cumsum(np.bincount(colours))])
+        where = torch.as_tensor(order, device=template.device)
         self._corners = tets.corners[:, where]
         self._gradients = tets.shape_gradients[:, :, where]
         self._weights = inverse_mass[self._corners]
         #: (M,) in m³, and Lamé's moduli in pascal.
         self._volumes = tets.volumes[where]
         self._mu, self._lam = (
-            torch.as_tensor(modulus, dtype=like.dtype, device=like.device).expand(len(tets))[where]
+            torch.as_tensor(modulus, dtype=template.dtype, device=template.device).expand(
+                len(tets)
+            )[where]
             for modulus in (elasticity.material.mu, elasticity.material.lam)
         )
         weighted = self._weights[:, None] * self._gradients
         #: (3, 3, M) T in 1/(kg m²).
-        self._spread = sum(
+        self._inverse_mass_metric = sum(
             a[:, None] * b[None] for a, b in zip(weighted, self._gradients, strict=True)
         )
 
     def set_step(self, squared_steps: Tensor) -> None:
         """Chooses the squared length of the steps that follow, (N,) in s², alike in a body."""
-        law = self._law(squared_steps[self._corners[0].long()])
-        if is_compiled() and not law.is_cuda:
-            rows = torch.cat([self._gradients[1:].reshape(9, -1), self._weights, law])
+        tet_parameters = self._tet_parameters(squared_steps[self._corners[0].long()])
+        if is_compiled() and not tet_parameters.is_cuda:
+            tet_data = torch.cat(
+                [self._gradients[1:].reshape(9, -1), self._weights, tet_parameters]
+            )
             # All of a tet together: a thread reads one stream.
-            self._rows = rows.T.contiguous().numpy()
-            self._row_corners = self._corners.T.contiguous().numpy()
+            self._tet_data = tet_data.T.contiguous().numpy()
+            self._tet_corners = self._corners.T.contiguous().numpy()
             return
         self._colours = [
             (
                 self._corners[:, one:end].reshape(-1).long(),
                 self._gradients[:, :, one:end].contiguous(),
                 self._weights[:, one:end].contiguous(),
-                law[:, one:end].contiguous(),
+                tet_parameters[:, one:end].contiguous(),
             )
-            for one, end in zip(self._starts, self._starts[1:], strict=False)
+            for one, end in zip(self._offsets, self._offsets[1:], strict=False)
         ]
 
     def relax(self, positions: Tensor) -> None:
@@ -80,28 +84,28 @@ class Constraints(ABC):
         On CUDA it is recorded: nothing in it may look at values.
         """
         if is_compiled() and not positions.is_cuda:
-            use_threads(len(self._volumes) // (len(self._starts) - 1), TETS_PER_THREAD)
-            self._loop(positions.numpy(), self._row_corners, self._rows, self._starts)
+            use_threads(len(self._volumes) // (len(self._offsets) - 1), TETS_PER_THREAD)
+            self._loop(positions.numpy(), self._tet_corners, self._tet_data, self._offsets)
             return
-        for corners, gradients, weights, law in self._colours:
+        for corners, gradients, weights, tet_parameters in self._colours:
             at = positions.index_select(1, corners).view(3, 4, -1)
-            f = product(at[:, 1:] - at[:, :1], gradients[1:])
-            moved = product(self._response(f, law), gradients.transpose(0, 1))
+            f = matmul3(at[:, 1:] - at[:, :1], gradients[1:])
+            moved = matmul3(self._response(f, tet_parameters), gradients.transpose(0, 1))
             positions.index_add_(1, corners, moved.mul_(weights).view(3, -1))
 
     @abstractmethod
-    def _law(self, squared_steps: Tensor) -> Tensor:
+    def _tet_parameters(self, squared_steps: Tensor) -> Tensor:
         """(L, M) numbers that the response needs besides F, from the (M,) squared steps."""
 
     @abstractmethod
-    def _response(self, f: Tensor, law: Tensor) -> Tensor:
+    def _response(self, f: Tensor, tet_parameters: Tensor) -> Tensor:
         """(3, 3, n) R of the tets of a colour, in kg m²."""
 
     @abstractmethod
     def _loop(
-        self, positions: NDArray[Any], corners: NDArray[Any], rows: NDArray[Any], starts: Any
+        self, positions: NDArray[Any], corners: NDArray[Any], tet_data: NDArray[Any], offsets: Any
     ) -> None:
-        """The pass as a compiled loop; ``rows`` are those of ``compiled_tets``."""
+        """The pass as a compiled loop; ``tet_data`` are those of ``compiled_tets``."""
 
 
 def upper(matrices: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from ..compiled import compiled, shared_range
 from ..kernels.xpbd_tets import LAW, deformation, dot, move, plus, symmetric, times, times_symmetric
-from ..materials.eigensystem import product
+from ..materials.eigensystem import matmul3
 from ..potentials import Elasticity
 from .constraints import Constraints, full, upper
 
@@ -47,47 +47,49 @@ class GreenStrains(Constraints):
 
     def __init__(self, elasticity: Elasticity, inverse_mass: Tensor) -> None:
         super().__init__(elasticity, inverse_mass)
-        like = self._spread
-        basis = torch.tensor(BASIS, dtype=like.dtype, device=like.device)
+        template = self._inverse_mass_metric
+        basis = torch.tensor(BASIS, dtype=template.dtype, device=template.device)
         self._basis = basis.view(6, 3, 3, 1)
 
-    def _law(self, squared_steps: Tensor) -> Tensor:
+    def _tet_parameters(self, squared_steps: Tensor) -> Tensor:
         bulk = self._lam + 2.0 / 3.0 * self._mu
         shear_compliance, bulk_compliance = (
             1.0 / (squared_steps * modulus * self._volumes) for modulus in (self._mu, bulk)
         )
-        return torch.cat([upper(self._spread), shear_compliance[None], bulk_compliance[None]])
+        return torch.cat(
+            [upper(self._inverse_mass_metric), shear_compliance[None], bulk_compliance[None]]
+        )
 
-    def _response(self, f: Tensor, law: Tensor) -> Tensor:
-        spread, response = full(law[:6]), torch.zeros_like(f)
+    def _response(self, f: Tensor, tet_parameters: Tensor) -> Tensor:
+        inverse_mass_metric, response = full(tet_parameters[:6]), torch.zeros_like(f)
         for basis, trace, compliance in zip(self._basis, TRACES, COMPLIANCES, strict=True):
-            gradient = product(f, basis)
-            change = product(gradient, spread)
+            gradient = matmul3(f, basis)
+            change = matmul3(gradient, inverse_mass_metric)
             strain = 0.5 * ((f * gradient).sum((0, 1)) - trace)
-            multiplier = -strain / (law[compliance] + (gradient * change).sum((0, 1)))
+            multiplier = -strain / (tet_parameters[compliance] + (gradient * change).sum((0, 1)))
             response.addcmul_(multiplier, gradient)
             f = f + multiplier * change
         return response
 
     def _loop(
-        self, positions: NDArray[Any], corners: NDArray[Any], rows: NDArray[Any], starts: Any
+        self, positions: NDArray[Any], corners: NDArray[Any], tet_data: NDArray[Any], offsets: Any
     ) -> None:
-        _pass(positions, corners, rows, starts)
+        _pass(positions, corners, tet_data, offsets)
 
 
 @compiled(parallel=True)
-def _pass(positions: Any, corners: Any, rows: Any, starts: Any) -> None:
-    for colour in range(len(starts) - 1):
-        for e in shared_range(starts[colour], starts[colour + 1]):
-            row = rows[e]
-            spread = symmetric(row, LAW)
-            f = deformation(positions, corners[e], row)
+def _pass(positions: Any, corners: Any, tet_data: Any, offsets: Any) -> None:
+    for colour in range(len(offsets) - 1):
+        for e in shared_range(offsets[colour], offsets[colour + 1]):
+            data = tet_data[e]
+            inverse_mass_metric = symmetric(data, LAW)
+            f = deformation(positions, corners[e], data)
             r = times(f, _ZERO)
             for k in range(6):
                 gradient = times(f, BASIS[k])
-                change = times_symmetric(gradient, spread)
+                change = times_symmetric(gradient, inverse_mass_metric)
                 strain = 0.5 * (dot(f, gradient) - TRACES[k])
-                multiplier = -strain / (row[LAW + COMPLIANCES[k]] + dot(gradient, change))
+                multiplier = -strain / (data[LAW + COMPLIANCES[k]] + dot(gradient, change))
                 r = plus(r, multiplier, gradient)
                 f = plus(f, multiplier, change)
-            move(positions, corners[e], row, r)
+            move(positions, corners[e], data, r)

@@ -33,7 +33,7 @@ from ..kernels.xpbd_tets import (
     symmetric,
     times_symmetric,
 )
-from ..materials.eigensystem import product
+from ..materials.eigensystem import matmul3
 from .constraints import Constraints, full, upper
 
 #: Shear at rest has the curvature 2μ: μ of tr FᵀF, and μ of det F that its gradient does not show.
@@ -49,37 +49,37 @@ class NeoHookeanConstraints(Constraints):
     μV F : ΔF + μVτ Σ mΔx² + λ'V/2 (C_H + cof F : ΔF)². At rest κ = −1 and R = 0.
     """
 
-    def _law(self, squared_steps: Tensor) -> Tensor:
+    def _tet_parameters(self, squared_steps: Tensor) -> Tensor:
         compliance = 1.0 / (squared_steps * self._mu * self._volumes)
-        largest = torch.linalg.eigvalsh(self._spread.permute(2, 0, 1))[:, 2]
+        largest = torch.linalg.eigvalsh(self._inverse_mass_metric.permute(2, 0, 1))[:, 2]
         gain = 1.0 / (compliance + SHEAR * largest)
         ratio = self._mu / (self._lam + self._mu)
-        change = gain * upper(self._spread)
+        change = gain * upper(self._inverse_mass_metric)
         return torch.cat([change, gain[None], ratio[None], 1.0 + ratio[None]])
 
-    def _response(self, f: Tensor, law: Tensor) -> Tensor:
-        change, (gain, ratio, rest) = full(law[:6]), law[6:]
+    def _response(self, f: Tensor, tet_parameters: Tensor) -> Tensor:
+        change, (gain, ratio, rest) = full(tet_parameters[:6]), tet_parameters[6:]
         cofactor = torch.linalg.cross(f.roll(-1, 1), f.roll(1, 1), dim=0)
-        changed = product(cofactor, change)
+        changed = matmul3(cofactor, change)
         along = (cofactor * changed).sum((0, 1))
         excess = (f[:, 0] * cofactor[:, 0]).sum(0) - rest - (f * changed).sum((0, 1))
         return (f + excess / (ratio + along) * cofactor).mul_(-gain)
 
     def _loop(
-        self, positions: NDArray[Any], corners: NDArray[Any], rows: NDArray[Any], starts: Any
+        self, positions: NDArray[Any], corners: NDArray[Any], tet_data: NDArray[Any], offsets: Any
     ) -> None:
-        _pass(positions, corners, rows, starts)
+        _pass(positions, corners, tet_data, offsets)
 
 
 @compiled(parallel=True)
-def _pass(positions: Any, corners: Any, rows: Any, starts: Any) -> None:
-    for colour in range(len(starts) - 1):
-        for e in shared_range(starts[colour], starts[colour + 1]):
-            row = rows[e]
-            f = deformation(positions, corners[e], row)
+def _pass(positions: Any, corners: Any, tet_data: Any, offsets: Any) -> None:
+    for colour in range(len(offsets) - 1):
+        for e in shared_range(offsets[colour], offsets[colour + 1]):
+            data = tet_data[e]
+            f = deformation(positions, corners[e], data)
             c = cofactor(f)
-            changed = times_symmetric(c, symmetric(row, LAW))
-            gain, ratio, rest = row[LAW + 6], row[LAW + 7], row[LAW + 8]
+            changed = times_symmetric(c, symmetric(data, LAW))
+            gain, ratio, rest = data[LAW + 6], data[LAW + 7], data[LAW + 8]
             volume = f[0] * c[0] + f[1] * c[1] + f[2] * c[2]
             pressure = (volume - rest - dot(f, changed)) / (ratio + dot(c, changed))
-            move(positions, corners[e], row, scaled(-gain, plus(f, pressure, c)))
+            move(positions, corners[e], data, scaled(-gain, plus(f, pressure, c)))

@@ -12,7 +12,7 @@ from supple.core.assembly.block_matrix import BlockMatrix
 def dense(matrix: BlockMatrix) -> torch.Tensor:
     """(n, 3, n, 3)."""
     pattern, size = matrix.pattern, matrix.pattern.size
-    rows = np.repeat(np.arange(size), np.diff(pattern.starts))
+    rows = np.repeat(np.arange(size), np.diff(pattern.offsets))
     blocks = torch.zeros(size, size, 3, 3, dtype=matrix.values.dtype)
     blocks[rows, pattern.columns] = matrix.values.view(-1, 3, 3)
     return blocks.transpose(1, 2)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...assembly.block_matrix import BlockMatrix
-from ...assembly.couplings import Couplings
+from ...assembly.off_pattern_blocks import OffPatternBlocks
 from ...cached_at import CachedAt
 from ...geometry.tet_mesh import TetMesh
 from ...scene.friction import FrictionTable
@@ -254,13 +254,15 @@ class MeshContact(Potential):
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         surface, pattern = self.surface, matrix.pattern
-        hessian, unknown_of = self.hessian(positions, projected), pattern.unknown_of
+        hessian, vertex_to_unknown = self.hessian(positions, projected), pattern.vertex_to_unknown
         if surface.selected is not None:
-            unknown_of = np.full(len(surface.object_of), -1)
-            unknown_of[: surface.body_count] = pattern.unknown_of[surface.selected]
+            vertex_to_unknown = np.full(len(surface.object_of), -1)
+            vertex_to_unknown[: surface.body_count] = pattern.vertex_to_unknown[surface.selected]
         else:
             hessian = surface.pull_back_matrix(hessian)
-        matrix.couple(Couplings.of(hessian, unknown_of, pattern.size, matrix.dtype))
+        matrix.add_off_pattern(
+            OffPatternBlocks.of(hessian, vertex_to_unknown, pattern.size, matrix.dtype)
+        )
 
     def hessian(self, positions: Tensor, projected: bool) -> Any:
         """(3V, 3V) sparse over the vertices of the surface, in N/m, always positive semi-definite:

@@ -88,7 +88,7 @@ def test_what_goes_to_vertices_lands_on_their_diagonal_blocks(vertices, matrix) 
 def test_a_vertex_whose_tets_are_all_pinned_elsewhere_keeps_its_diagonal() -> None:
     element = np.array([[0], [1], [2], [3]], dtype=np.int32)
     pattern = BlockPattern(element, np.array([4, 1]), 5, CPU)
-    assert pattern.starts.tolist() == [0, 1, 2]
+    assert pattern.offsets.tolist() == [0, 1, 2]
     assert pattern.columns.tolist() == [0, 1]
 
 
@@ -97,10 +97,10 @@ def test_the_sparse_product_is_the_dense_one(make_block, dtype: torch.dtype) -> 
     system = implicit_system(make_block((3, 2, 1)), pinned=PINNED, dtype=dtype)
     rows = ScalarRows(system.pattern, dtype)
     # The values of the last matrix count.
-    rows.take(BlockMatrix(system.pattern, dtype))
-    rows.take(system.matrix)
+    rows.set_values(BlockMatrix(system.pattern, dtype))
+    rows.set_values(system.matrix)
     vector = system.rhs()
-    found = rows.times(vector.T.contiguous()).T.double().numpy().ravel()
+    found = rows.matvec(vector.T.contiguous()).T.double().numpy().ravel()
     expected = system.dense @ vector.double().numpy().ravel()
     rounding = 100.0 * torch.finfo(dtype).eps
     np.testing.assert_allclose(found, expected, rtol=rounding, atol=rounding * abs(expected).max())

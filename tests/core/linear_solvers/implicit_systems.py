@@ -26,7 +26,7 @@ class ImplicitSystem:
 
     matrix: BlockMatrix
     positions: torch.Tensor
-    group_starts: np.ndarray
+    group_offsets: np.ndarray
 
     @property
     def pattern(self) -> BlockPattern:
@@ -74,14 +74,14 @@ def implicit_system(
     masses = np.concatenate([mesh.lumped_mass(DENSITY) for mesh in meshes])[order]
     matrix.add_diagonal(torch.tensor(masses / step**2, dtype=dtype, device=device))
     elasticity.add_hessian(positions, matrix)
-    starts = np.cumsum([0, *map(len, groups)]).astype(np.int32)
-    return ImplicitSystem(matrix, positions[:, order].T.contiguous(), starts)
+    offsets = np.cumsum([0, *map(len, groups)]).astype(np.int32)
+    return ImplicitSystem(matrix, positions[:, order].T.contiguous(), offsets)
 
 
 def dense(matrix: BlockMatrix) -> np.ndarray:
     """(3n, 3n)."""
     pattern, size = matrix.pattern, matrix.pattern.size
     blocks = np.zeros((size, size, 3, 3))
-    rows = np.repeat(np.arange(size), np.diff(pattern.starts))
+    rows = np.repeat(np.arange(size), np.diff(pattern.offsets))
     blocks[rows, pattern.columns] = matrix.values.view(-1, 3, 3).cpu().double().numpy()
     return blocks.swapaxes(1, 2).reshape(3 * size, 3 * size)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from supple.core.compiled import is_compiled
-from supple.core.linear_solvers import cg_passes, compiled_cg, rigid_mode_passes, rigid_modes
+from supple.core.linear_solvers import compiled_cg, rigid_modes, torch_cg, torch_rigid_modes
 from supple.core.linear_solvers.conjugate_gradients import ConjugateGradients
 from supple.core.linear_solvers.solution import Solution
 from supple.tests.core.linear_solvers.implicit_systems import ImplicitSystem, implicit_system
@@ -31,7 +31,7 @@ def system(request: pytest.FixtureRequest, make_block, method) -> ImplicitSystem
 
 
 def solver_for(system: ImplicitSystem) -> ConjugateGradients:
-    solver = ConjugateGradients(system.pattern, system.group_starts, system.positions.dtype)
+    solver = ConjugateGradients(system.pattern, system.group_offsets, system.positions.dtype)
     solver.prepare(system.matrix, system.positions)
     return solver
 
@@ -169,7 +169,7 @@ def test_rigid_motions_save_a_stiff_bar_most_iterations(make_block, method, monk
         make_block((32, 2, 2), (16.0, 1.0, 1.0)), young=1e7, poisson=0.49, group_size=16
     )
     with_modes = solve(system, relative=0.1).iterations
-    for module in (rigid_modes, rigid_mode_passes):
+    for module in (rigid_modes, torch_rigid_modes):
         monkeypatch.setattr(module, "coarse_inverse", torch.zeros_like)
     assert with_modes < 0.25 * solve(system, relative=0.1).iterations
 
@@ -187,7 +187,9 @@ class TestOnADeviceToWaitFor:
         solver, rhs = solver_for(system), system.rhs()
         before = device.waits
         solution = solver.solve(rhs, 1e-6, 0.0, LIMIT)
-        assert device.waits - before == math.ceil(solution.iterations / cg_passes.LOOK_EVERY)
+        assert device.waits - before == math.ceil(
+            solution.iterations / torch_cg.SYNC_INTERVAL_ITERATIONS
+        )
         error, size = error_norm(system, solution.x)
         assert error < 1e-6 * size
 

@@ -19,14 +19,14 @@ DENSITY = 1000.0
 class BlockSystem:
     """M / h² + K of a body at rest, as the solver takes it and as a dense matrix."""
 
-    starts: np.ndarray
+    offsets: np.ndarray
     columns: np.ndarray
     values: np.ndarray
     dense: np.ndarray
     positions: np.ndarray
 
     def solver(self) -> DirectSolver:
-        return DirectSolver(self.starts, self.columns, self.positions)
+        return DirectSolver(self.offsets, self.columns, self.positions)
 
 
 def implicit_step(mesh: TetMesh, young: float = 1e6, poisson: float = 0.45) -> BlockSystem:
@@ -95,7 +95,7 @@ class TestWithThePackage:
         assert relative_residual(system.dense, solver.solve(rhs), rhs) < RELATIVE_RESIDUAL
 
     def test_other_values_on_the_same_pattern_replace_the_factor(self, system, rhs) -> None:
-        rows = np.repeat(np.arange(len(rhs)), np.diff(system.starts))
+        rows = np.repeat(np.arange(len(rhs)), np.diff(system.offsets))
         softer = 0.25 * system.values
         softer[system.columns == rows] += np.eye(3).ravel()
         solver = system.solver()
@@ -115,7 +115,7 @@ class TestWithThePackage:
     def test_an_indefinite_matrix_is_refused_and_the_next_one_solved(self, system, rhs) -> None:
         solver = system.solver()
         indefinite = system.values.copy()
-        indefinite[system.starts[-2] :] *= -1.0
+        indefinite[system.offsets[-2] :] *= -1.0
         with pytest.raises(NotPositiveDefiniteError, match="not positive definite"):
             solver.factorize(indefinite)
         solver.factorize(system.values)
@@ -134,4 +134,4 @@ class TestWithThePackage:
         with pytest.raises(ValueError, match="right-hand side must be"):
             solver.solve(rhs[1:])
         with pytest.raises(ValueError, match="positions must be"):
-            DirectSolver(system.starts, system.columns, system.positions[1:])
+            DirectSolver(system.offsets, system.columns, system.positions[1:])

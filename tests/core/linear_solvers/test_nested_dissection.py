@@ -12,8 +12,8 @@ def _pattern(mesh: TetMesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compressed sparse rows, and the same as a dense matrix of truths."""
     dense = np.zeros((len(mesh.vertices),) * 2, dtype=bool)
     dense[mesh.tets[:, :, None], mesh.tets[:, None, :]] = True
-    starts = np.concatenate([[0], dense.sum(axis=1).cumsum()]).astype(np.int32)
-    return starts, dense.nonzero()[1].astype(np.int32), dense
+    offsets = np.concatenate([[0], dense.sum(axis=1).cumsum()]).astype(np.int32)
+    return offsets, dense.nonzero()[1].astype(np.int32), dense
 
 
 def _fill(dense: np.ndarray, order: np.ndarray) -> int:
@@ -31,20 +31,20 @@ def mesh(make_block) -> TetMesh:
 
 
 def test_every_vertex_is_eliminated_once(mesh) -> None:
-    starts, columns, _ = _pattern(mesh)
-    order = nested_dissection(starts, columns, mesh.vertices)
+    offsets, columns, _ = _pattern(mesh)
+    order = nested_dissection(offsets, columns, mesh.vertices)
     np.testing.assert_array_equal(np.sort(order), np.arange(len(mesh.vertices)))
 
 
 def test_the_factor_fills_in_less_than_in_the_order_of_the_vertices(mesh) -> None:
-    starts, columns, dense = _pattern(mesh)
-    order = nested_dissection(starts, columns, mesh.vertices)
+    offsets, columns, dense = _pattern(mesh)
+    order = nested_dissection(offsets, columns, mesh.vertices)
     assert _fill(dense, order) < 0.7 * _fill(dense, np.arange(len(order)))
 
 
 def test_vertices_in_one_place_are_ordered_too(mesh) -> None:
-    starts, columns, _ = _pattern(mesh)
-    order = nested_dissection(starts, columns, np.zeros_like(mesh.vertices))
+    offsets, columns, _ = _pattern(mesh)
+    order = nested_dissection(offsets, columns, np.zeros_like(mesh.vertices))
     np.testing.assert_array_equal(np.sort(order), np.arange(len(mesh.vertices)))
 
 
@@ -55,6 +55,6 @@ def test_bodies_that_do_not_touch_are_parted_without_a_separator(make_block) -> 
         np.concatenate([here.vertices, there.vertices]),
         np.concatenate([here.tets, there.tets + count]),
     )
-    starts, columns, _ = _pattern(both)
-    order = nested_dissection(starts, columns, both.vertices)
+    offsets, columns, _ = _pattern(both)
+    order = nested_dissection(offsets, columns, both.vertices)
     assert set(order[:count]) == set(range(count))

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core.linear_solvers.rigid_mode_passes import RigidModePasses
 from supple.core.linear_solvers.rigid_modes import (
     MAX_GROUPS,
     RigidModes,
@@ -13,6 +12,7 @@ from supple.core.linear_solvers.rigid_modes import (
     coarse_inverse,
     group_size,
 )
+from supple.core.linear_solvers.torch_rigid_modes import TorchRigidModes
 from supple.tests.core.linear_solvers.implicit_systems import ImplicitSystem, implicit_system
 
 
@@ -30,15 +30,15 @@ def system(request: pytest.FixtureRequest, make_block) -> ImplicitSystem:
 def rigid_motions(system: ImplicitSystem) -> np.ndarray:
     """(3n, 6G): the unknowns' displacements under small rigid motions of groups, one a column."""
     points = system.positions.double().numpy()
-    count = len(system.group_starts) - 1
+    count = len(system.group_offsets) - 1
     motions = np.zeros((len(points), 3, count, 6))
     for group in range(count):
-        own = slice(*system.group_starts[group : group + 2])
-        arms = points[own] - points[own].mean(0)
-        arms /= max(np.sqrt((arms**2).sum(1).mean()), 1e-30)
+        own = slice(*system.group_offsets[group : group + 2])
+        centroid_offsets = points[own] - points[own].mean(0)
+        centroid_offsets /= max(np.sqrt((centroid_offsets**2).sum(1).mean()), 1e-30)
         for axis, unit in enumerate(np.eye(3)):
             motions[own, :, group, axis] = unit
-            motions[own, :, group, 3 + axis] = np.cross(unit, arms)
+            motions[own, :, group, 3 + axis] = np.cross(unit, centroid_offsets)
     return motions.reshape(3 * len(points), 6 * count)
 
 
@@ -49,7 +49,7 @@ def correction(system: ImplicitSystem) -> np.ndarray:
 
 
 def test_the_compiled_coarse_matrix_is_the_dense_product(system) -> None:
-    modes = RigidModes(system.pattern, system.group_starts)
+    modes = RigidModes(system.pattern, system.group_offsets)
     found = torch.linalg.inv(modes.update(system.matrix, system.positions.numpy())).numpy()
     z = rigid_motions(system)
     expected = z.T @ system.dense @ z
@@ -57,7 +57,7 @@ def test_the_compiled_coarse_matrix_is_the_dense_product(system) -> None:
 
 
 def test_the_passes_correct_a_residual_as_the_dense_product_does(system) -> None:
-    modes = RigidModePasses(system.pattern, system.group_starts)
+    modes = TorchRigidModes(system.pattern, system.group_offsets)
     modes.update(system.matrix, system.positions)
     residual = system.rhs()
     found = modes.correction(residual.T.contiguous()).T.numpy().ravel()
@@ -67,7 +67,7 @@ def test_the_passes_correct_a_residual_as_the_dense_product_does(system) -> None
 
 def test_the_passes_are_the_same_to_the_last_bit_each_time(system) -> None:
     def once() -> torch.Tensor:
-        modes = RigidModePasses(system.pattern, system.group_starts)
+        modes = TorchRigidModes(system.pattern, system.group_offsets)
         modes.update(system.matrix, system.positions)
         return modes.correction(system.rhs().T.contiguous())
 
@@ -76,7 +76,7 @@ def test_the_passes_are_the_same_to_the_last_bit_each_time(system) -> None:
 
 def test_a_group_of_one_vertex_can_only_be_moved(make_block) -> None:
     system = implicit_system(make_block((1, 1, 1)), group_size=1)
-    modes = RigidModePasses(system.pattern, system.group_starts)
+    modes = TorchRigidModes(system.pattern, system.group_offsets)
     modes.update(system.matrix, system.positions)
     residual = system.rhs()
     # Translations of all vertices are all there is: the correction is the solution.

@@ -23,15 +23,15 @@ class Coupled(InvariantMaterial):
     """Ψ = μ/2 (I_C − 3) J: unlike the others, not a sum of terms in I_C and in J."""
 
     @staticmethod
-    def density(i_c, j, mu, lam, log):
+    def strain_energy_density(i_c, j, mu, lam, log):
         return 0.5 * mu * (i_c - 3.0) * j
 
     @staticmethod
-    def law(i_c, j, mu, lam):
+    def first_derivatives(i_c, j, mu, lam):
         return mu * j, 0.5 * mu * (i_c - 3.0)
 
     @staticmethod
-    def curvature(i_c, j, mu, lam):
+    def second_derivatives(i_c, j, mu, lam):
         return 0.0, mu, 0.0
 
 

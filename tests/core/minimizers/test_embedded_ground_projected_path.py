@@ -103,7 +103,7 @@ def test_free_vertices_end_where_their_energy_is_least() -> None:
     fall[2, vertices] = -2.0 * REACH
     # The step of the model, whose Hessian couples vertices through their points.
     unit, whole = torch.eye(COUNT, dtype=torch.float64), torch.zeros(COUNT, COUNT).double()
-    barrier.points.add(barrier.curvature(positions) * barrier.points.gather(unit), whole)
+    barrier.points.add(barrier.second_derivative(positions) * barrier.points.gather(unit), whole)
     hessian = whole[vertices][:, vertices] + torch.diag(stiffness[1])
     force = barrier.gradient(positions)[2, vertices] - stiffness[1] * fall[2, vertices]
     direction = torch.zeros_like(positions)

@@ -152,7 +152,7 @@ def _newton_step(
     force[2] -= barrier.normal_force(positions)
     step = torch.zeros_like(positions)
     step[:2, vertices] = -force[:2] / stiffness[0]
-    step[2, vertices] = -force[2] / (stiffness[1] + barrier.curvature(positions))
+    step[2, vertices] = -force[2] / (stiffness[1] + barrier.second_derivative(positions))
     return step
 
 
@@ -166,7 +166,7 @@ def test_a_vertex_that_is_drawn_along_the_ground_ends_where_its_energy_is_least(
     friction = _friction(barrier, _slid(positions, slid))
     vertices, displacement = barrier.vertices, friction.displacement(positions)
     target = displacement + SLIP * pulled * _direction(1.0)[:2, vertices]
-    hessian = friction.curvature(displacement).permute(2, 0, 1)
+    hessian = friction.second_derivative(displacement).permute(2, 0, 1)
     hessian = hessian + stiffness[0, :, None, None] * torch.eye(2, dtype=torch.float64)
     force = stiffness[0] * (displacement - target) + friction.force(displacement)
     direction = torch.zeros_like(positions)

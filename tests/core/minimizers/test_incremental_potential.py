@@ -113,7 +113,7 @@ def test_the_hessian_of_tets_is_reused_while_that_of_the_ground_is_assembled(
     moved[2, ground] = 0.9 * moved[2, ground]
     reused = objective.hessian(moved, reassemble=False).values.clone()
     on_ground = torch.zeros(len(reused), dtype=torch.bool)
-    on_ground[objective.pattern.diagonal_of[ground]] = True
+    on_ground[objective.pattern.diagonal_block_of_vertex[ground]] = True
     assert torch.equal(reused[~on_ground], first[~on_ground])
     assert not torch.equal(reused[on_ground], first[on_ground])
     reassembled = objective.hessian(moved).values
@@ -139,10 +139,10 @@ def test_unknowns_are_the_vectors_of_the_vertices_that_are_not_pinned(objective,
 
 
 def test_groups_of_unknowns_lie_in_one_body_each(objective) -> None:
-    starts = objective.group_starts.tolist()
-    assert starts[0] == 0 and starts[-1] == objective.pattern.size
+    offsets = objective.group_offsets.tolist()
+    assert offsets[0] == 0 and offsets[-1] == objective.pattern.size
     first = objective.system.body_slices()[0].stop
-    for begin, end in pairwise(starts):
+    for begin, end in pairwise(offsets):
         assert len(set((objective.pattern.vertices[begin:end] < first).tolist())) == 1
 
 

@@ -9,7 +9,7 @@ import torch
 
 from supple.core import Attachment, Scene, SceneError, Skin, SoftBody
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials.attachments import FIRMNESS, Attachments
+from supple.core.potentials.attachments import STIFFNESS_FACTOR, Attachments
 from supple.core.preparation.discretize import discretize
 
 LIKE = torch.zeros(1, dtype=torch.float64)
@@ -87,16 +87,16 @@ def test_the_gradient_is_added_to_what_is_there(scene) -> None:
 
 def test_couplings_are_the_difference_of_gradients(scene) -> None:
     attachments, start = _of(scene), _start(scene)
-    couplings = attachments.couplings()
-    assert couplings.shape == (start.numel(), start.numel())
+    hessian = attachments.hessian()
+    assert hessian.shape == (start.numel(), start.numel())
     moved = _shaken(scene)
     expected = _gradient(attachments, moved) - _gradient(attachments, start)
-    found = couplings @ (moved - start).T.numpy().ravel()
+    found = hessian @ (moved - start).T.numpy().ravel()
     np.testing.assert_allclose(found.reshape(-1, 3).T, expected.numpy(), atol=1e-8)
 
 
 def test_couplings_are_symmetric_and_positive_semi_definite(scene) -> None:
-    dense = _of(scene).couplings().toarray()
+    dense = _of(scene).hessian().toarray()
     np.testing.assert_allclose(dense, dense.T)
     values = np.linalg.eigvalsh(dense)
     assert values.min() > -1e-9 * values.max() and values.max() > 0.0
@@ -137,7 +137,7 @@ def test_the_stiffer_side_decides_how_firm_a_joint_is(make_block) -> None:
         scene = Scene(bodies, attachments=[Attachment(body, [0], other)])
         corner = 3 * (8 * body)
         edge = (3.0 + 2.0 * np.sqrt(2.0) + np.sqrt(3.0)) / 6.0
-        assert _of(scene).couplings()[corner, corner] == pytest.approx(FIRMNESS * 3e4 * edge)
+        assert _of(scene).hessian()[corner, corner] == pytest.approx(STIFFNESS_FACTOR * 3e4 * edge)
 
 
 def test_points_of_a_skin_are_held_by_the_tet_vertices_that_carry_them(scene) -> None:
@@ -146,8 +146,8 @@ def test_points_of_a_skin_are_held_by_the_tet_vertices_that_carry_them(scene) ->
     on_skin = replace(upper, skin=Skin(upper.mesh.vertices[::-1]))
     there = len(upper.mesh.vertices) - 1 - points
     same, _ = discretize(Scene([*scene.bodies[:2], on_skin], attachments=[Attachment(2, there, 0)]))
-    difference = abs(_of(same).couplings() - _of(scene).couplings()).max()
-    assert difference < 1e-9 * abs(_of(scene).couplings()).max()
+    difference = abs(_of(same).hessian() - _of(scene).hessian()).max()
+    assert difference < 1e-9 * abs(_of(scene).hessian()).max()
 
 
 def test_led_pins_count_where_their_path_begins(make_block) -> None:

@@ -96,7 +96,7 @@ def full(potential: Potential, projected: bool) -> torch.Tensor:
     matrix = objective.matrix
     matrix.clear()
     potential.add_hessian(positions, matrix, projected)
-    blocks, coupled = dense(matrix).transpose(1, 2).contiguous(), matrix.couplings
+    blocks, coupled = dense(matrix).transpose(1, 2).contiguous(), matrix.off_pattern
     blocks[coupled.rows, coupled.columns] += torch.as_tensor(coupled.values).view(-1, 3, 3)
     return blocks.transpose(1, 2).reshape(3 * len(blocks), -1)
 

@@ -23,7 +23,7 @@ from supple.core.materials import (
     StVenantKirchhoff,
 )
 from supple.core.potentials import Elasticity, elasticity
-from supple.core.potentials.hessian_passes import HessianPasses
+from supple.core.potentials.torch_hessian import TorchHessian
 from supple.core.system import System
 from supple.tests.core.dense import dense
 from supple.tests.core.smoothness import is_smooth
@@ -66,10 +66,10 @@ def _both(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Blocks of the compiled loop and of the passes."""
     tets = Tets([(0, mesh)], positions[0])
-    assert has_compiled_law(material, tets.like), "numba is not installed"
+    assert has_compiled_law(material, tets.template), "numba is not installed"
     compiled, passes = positions.new_empty(2, len(mesh.tets), len(CORNER_PAIRS), 9)
     FusedHessian(Constants(material, tets.volumes), tets).blocks(positions, compiled, projected)
-    HessianPasses(material, tets).blocks(positions, passes, projected)
+    TorchHessian(material, tets).blocks(positions, passes, projected)
     return compiled, passes
 
 

@@ -57,8 +57,8 @@ def hessian(floor: VolumeFloor, mesh: TetMesh, positions: torch.Tensor, projecte
     matrix = BlockMatrix(pattern, torch.float64)
     floor.add_hessian(positions, matrix, projected)
     assert not matrix.values.any()
-    parts = matrix.couplings
-    blocks = (parts.values.reshape(-1, 3, 3), parts.columns, parts.starts)
+    parts = matrix.off_pattern
+    blocks = (parts.values.reshape(-1, 3, 3), parts.columns, parts.offsets)
     return bsr_array(blocks, shape=(3 * count, 3 * count)).toarray()
 
 

@@ -39,10 +39,12 @@ def _relaxed(system: System, kind: type[Constraints], step: float, x: torch.Tens
     return moved
 
 
-def _shaken(system: System, spread: float = 0.2, seed: int = 3) -> torch.Tensor:
+def _shaken(system: System, inverse_mass_metric: float = 0.2, seed: int = 3) -> torch.Tensor:
     rest = system.rest_positions()
     generator = torch.Generator().manual_seed(seed)
-    return rest + spread * torch.randn(rest.shape, generator=generator, dtype=torch.float64)
+    return rest + inverse_mass_metric * torch.randn(
+        rest.shape, generator=generator, dtype=torch.float64
+    )
 
 
 def _f(positions: torch.Tensor) -> torch.Tensor:
@@ -122,8 +124,8 @@ def test_a_neo_hookean_tet_goes_to_the_least_of_its_model(step: float, pinned) -
     cofactor = torch.linalg.det(f) * torch.linalg.inv(f).T
     shape = np.linalg.inv((CORNERS[1:] - CORNERS[0]).T)
     gradients = torch.as_tensor(np.vstack([-shape.sum(0), shape]))
-    spread = torch.einsum("a,ai,aj->ij", system.inverse_mass, gradients, gradients)
-    largest = torch.linalg.eigvalsh(spread)[-1]
+    inverse_mass_metric = torch.einsum("a,ai,aj->ij", system.inverse_mass, gradients, gradients)
+    largest = torch.linalg.eigvalsh(inverse_mass_metric)[-1]
 
     def model(change: torch.Tensor) -> torch.Tensor:
         by = change @ gradients

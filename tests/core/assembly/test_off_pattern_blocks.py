@@ -8,12 +8,12 @@ import pytest
 import scipy.sparse as sparse
 import torch
 
-from supple.core.assembly.couplings import Couplings
+from supple.core.assembly.off_pattern_blocks import OffPatternBlocks
 from supple.core.linear_solvers.conjugate_gradients import ConjugateGradients
 from supple.core.linear_solvers.direct import is_available
 from supple.core.linear_solvers.linear_solver import LinearSolver
-from supple.core.linear_solvers.rigid_mode_passes import RigidModePasses
 from supple.core.linear_solvers.rigid_modes import RigidModes
+from supple.core.linear_solvers.torch_rigid_modes import TorchRigidModes
 from supple.tests.core.linear_solvers.implicit_systems import CPU, ImplicitSystem, implicit_system
 from supple.tests.core.pretended_cuda import CUDA, pretended_cuda
 from supple.verification.meshes import block
@@ -21,12 +21,12 @@ from supple.verification.meshes import block
 DOUBLE = np.dtype(np.float64)
 
 
-def as_dense(couplings: Couplings) -> np.ndarray:
+def as_dense(off_pattern: OffPatternBlocks) -> np.ndarray:
     """(3n, 3n)."""
-    size = len(couplings.starts) - 1
-    blocks = couplings.values.reshape(-1, 3, 3)
+    size = len(off_pattern.offsets) - 1
+    blocks = off_pattern.values.reshape(-1, 3, 3)
     matrix = sparse.bsr_array(
-        (blocks, couplings.columns, couplings.starts), shape=(3 * size, 3 * size)
+        (blocks, off_pattern.columns, off_pattern.offsets), shape=(3 * size, 3 * size)
     )
     return matrix.toarray()
 
@@ -47,15 +47,17 @@ def coupled(device: torch.device = CPU, **options) -> ImplicitSystem:
     options.setdefault("pinned", (0, 3, 40))
     system = implicit_system(*meshes, group_size=9, device=device, **options)
     pairs = np.array([[8, 27], [17, 30], [26, 36], [3, 28], [5, 40], [8, 30], [14, 15]])
-    unknown_of = system.pattern.unknown_of
-    matrix = springs(len(unknown_of), pairs)
-    system.matrix.couple(Couplings.of(matrix, unknown_of, system.pattern.size, system.matrix.dtype))
+    vertex_to_unknown = system.pattern.vertex_to_unknown
+    matrix = springs(len(vertex_to_unknown), pairs)
+    system.matrix.add_off_pattern(
+        OffPatternBlocks.of(matrix, vertex_to_unknown, system.pattern.size, system.matrix.dtype)
+    )
     return system
 
 
 def whole(system: ImplicitSystem) -> np.ndarray:
     """(3n, 3n) with couplings."""
-    return system.dense + as_dense(system.matrix.couplings)
+    return system.dense + as_dense(system.matrix.off_pattern)
 
 
 def exact(system: ImplicitSystem) -> np.ndarray:
@@ -80,72 +82,73 @@ def scattered() -> np.ndarray:
 
 def test_unknowns_in_another_order_keep_their_blocks(scattered) -> None:
     vertices = np.array([5, 0, 4, 1, 2, 3])
-    unknown_of = np.argsort(vertices)
-    couplings = Couplings.of(sparse.csr_array(scattered), unknown_of, 6, DOUBLE)
+    vertex_to_unknown = np.argsort(vertices)
+    off_pattern = OffPatternBlocks.of(sparse.csr_array(scattered), vertex_to_unknown, 6, DOUBLE)
     places = (3 * vertices[:, None] + np.arange(3)).ravel()
-    np.testing.assert_array_equal(as_dense(couplings), scattered[np.ix_(places, places)])
-    assert (np.diff(couplings.rows * 6 + couplings.columns) > 0).all()
+    np.testing.assert_array_equal(as_dense(off_pattern), scattered[np.ix_(places, places)])
+    assert (np.diff(off_pattern.rows * 6 + off_pattern.columns) > 0).all()
 
 
 def test_what_is_pinned_has_neither_rows_nor_columns(scattered) -> None:
-    unknown_of = np.array([2, -1, 0, -1, -1, 1])
-    couplings = Couplings.of(sparse.csr_array(scattered), unknown_of, 3, DOUBLE)
+    vertex_to_unknown = np.array([2, -1, 0, -1, -1, 1])
+    off_pattern = OffPatternBlocks.of(sparse.csr_array(scattered), vertex_to_unknown, 3, DOUBLE)
     places = (3 * np.array([2, 5, 0])[:, None] + np.arange(3)).ravel()
-    np.testing.assert_array_equal(as_dense(couplings), scattered[np.ix_(places, places)])
+    np.testing.assert_array_equal(as_dense(off_pattern), scattered[np.ix_(places, places)])
 
 
 def test_a_matrix_with_parts_of_blocks_missing_is_read_as_if_they_were_zero() -> None:
     dense = np.zeros((6, 6))
     dense[0, 4] = dense[4, 0] = 7.0
-    couplings = Couplings.of(sparse.csc_array(dense), np.array([0, 1]), 2, DOUBLE)
-    np.testing.assert_array_equal(as_dense(couplings), dense)
-    assert len(couplings) == 2
+    off_pattern = OffPatternBlocks.of(sparse.csc_array(dense), np.array([0, 1]), 2, DOUBLE)
+    np.testing.assert_array_equal(as_dense(off_pattern), dense)
+    assert len(off_pattern) == 2
 
 
 def test_a_matrix_of_blocks_is_taken_as_it_is(scattered) -> None:
-    unknown_of = np.array([2, -1, 0, 3, 4, 1])
+    vertex_to_unknown = np.array([2, -1, 0, 3, 4, 1])
     compressed = sparse.csr_array(scattered)
     single, blocks = (
-        Couplings.of(m, unknown_of, 5, DOUBLE) for m in (compressed, compressed.tobsr((3, 3)))
+        OffPatternBlocks.of(m, vertex_to_unknown, 5, DOUBLE)
+        for m in (compressed, compressed.tobsr((3, 3)))
     )
     np.testing.assert_array_equal(as_dense(blocks), as_dense(single))
     assert len(blocks) == len(single) > 0
 
 
 def test_of_nothing_there_are_none() -> None:
-    couplings = Couplings.of(sparse.csr_array((6, 6)), np.array([0, 1]), 2, DOUBLE)
-    assert len(couplings) == 0
-    np.testing.assert_array_equal(couplings.starts, [0, 0, 0])
-    assert len(Couplings.none(2, DOUBLE)) == 0
-    np.testing.assert_array_equal(Couplings.none(2, DOUBLE).diagonal(), np.zeros((2, 9)))
+    off_pattern = OffPatternBlocks.of(sparse.csr_array((6, 6)), np.array([0, 1]), 2, DOUBLE)
+    assert len(off_pattern) == 0
+    np.testing.assert_array_equal(off_pattern.offsets, [0, 0, 0])
+    assert len(OffPatternBlocks.none(2, DOUBLE)) == 0
+    np.testing.assert_array_equal(OffPatternBlocks.none(2, DOUBLE).diagonal(), np.zeros((2, 9)))
 
 
 def test_the_sum_with_other_blocks_is_the_sum_of_matrices(scattered) -> None:
     unknowns = np.arange(6)
-    couplings = Couplings.of(sparse.csr_array(scattered), unknowns, 6, DOUBLE)
+    off_pattern = OffPatternBlocks.of(sparse.csr_array(scattered), unknowns, 6, DOUBLE)
     other = np.random.default_rng(5).normal(size=(6, 3, 6, 3))
     other *= np.eye(6)[:, None, :, None] + np.eye(6, k=2)[:, None, :, None]
-    second = Couplings.of(sparse.csr_array(other.reshape(18, 18)), unknowns, 6, DOUBLE)
-    total = couplings.added_to(second.starts, second.columns, second.values)
+    second = OffPatternBlocks.of(sparse.csr_array(other.reshape(18, 18)), unknowns, 6, DOUBLE)
+    total = off_pattern.added_to(second.offsets, second.columns, second.values)
     np.testing.assert_allclose(as_dense(total), scattered + other.reshape(18, 18), atol=1e-15)
     assert (np.diff(total.rows * 6 + total.columns) > 0).all()
-    assert len(total) < len(couplings) + len(second)
+    assert len(total) < len(off_pattern) + len(second)
 
 
 def test_the_diagonal_is_that_of_the_matrix_and_zero_elsewhere(scattered) -> None:
-    couplings = Couplings.of(sparse.csr_array(scattered), np.arange(6), 6, DOUBLE)
+    off_pattern = OffPatternBlocks.of(sparse.csr_array(scattered), np.arange(6), 6, DOUBLE)
     expected = [scattered[3 * i : 3 * i + 3, 3 * i : 3 * i + 3].ravel() for i in range(6)]
-    np.testing.assert_array_equal(couplings.diagonal(), expected)
-    assert not couplings.diagonal()[3].any()
+    np.testing.assert_array_equal(off_pattern.diagonal(), expected)
+    assert not off_pattern.diagonal()[3].any()
 
 
 def test_blocks_have_the_precision_asked_for(scattered) -> None:
     single = np.dtype(np.float32)
-    couplings = Couplings.of(sparse.csr_array(scattered), np.arange(6), 6, single)
-    assert couplings.values.dtype == couplings.diagonal().dtype == single
-    total = couplings.added_to(couplings.starts, couplings.columns, couplings.values)
+    off_pattern = OffPatternBlocks.of(sparse.csr_array(scattered), np.arange(6), 6, single)
+    assert off_pattern.values.dtype == off_pattern.diagonal().dtype == single
+    total = off_pattern.added_to(off_pattern.offsets, off_pattern.columns, off_pattern.values)
     assert total.values.dtype == single
-    np.testing.assert_allclose(as_dense(couplings), scattered, rtol=1e-6)
+    np.testing.assert_allclose(as_dense(off_pattern), scattered, rtol=1e-6)
 
 
 # In a matrix
@@ -154,11 +157,11 @@ def test_blocks_have_the_precision_asked_for(scattered) -> None:
 def test_what_is_coupled_twice_adds_up_until_the_matrix_is_cleared() -> None:
     system = coupled()
     content, before = system.matrix.copied(), whole(system)
-    once = system.matrix.couplings
-    system.matrix.couple(once)
-    np.testing.assert_allclose(as_dense(system.matrix.couplings), 2.0 * as_dense(once))
+    once = system.matrix.off_pattern
+    system.matrix.add_off_pattern(once)
+    np.testing.assert_allclose(as_dense(system.matrix.off_pattern), 2.0 * as_dense(once))
     system.matrix.clear()
-    assert len(system.matrix.couplings) == 0 and not system.matrix.values.any()
+    assert len(system.matrix.off_pattern) == 0 and not system.matrix.values.any()
     system.matrix.restore(content)
     np.testing.assert_array_equal(whole(system), before)
 
@@ -178,7 +181,7 @@ def test_diagonal_blocks_include_what_is_coupled() -> None:
 
 def solved(system: ImplicitSystem) -> np.ndarray:
     dtype = system.positions.dtype
-    solver = ConjugateGradients(system.pattern, system.group_starts, dtype)
+    solver = ConjugateGradients(system.pattern, system.group_offsets, dtype)
     solver.prepare(system.matrix, system.positions)
     relative = 1e-10 if dtype == torch.float64 else 1e-4
     solution = solver.solve(system.rhs(), relative, 0.0, 2000)
@@ -206,10 +209,12 @@ def test_on_a_device_the_solution_is_the_same() -> None:
 
 def test_the_coarse_matrix_of_couplings_is_the_dense_product() -> None:
     system = coupled()
-    modes = RigidModes(system.pattern, system.group_starts)
+    modes = RigidModes(system.pattern, system.group_offsets)
     inverse = modes.update(system.matrix, system.positions.numpy())
     z = np.zeros((system.pattern.size, 3, modes.count, 6))
-    for unknown, (group, arm) in enumerate(zip(modes.group_of, modes.arms, strict=True)):
+    for unknown, (group, arm) in enumerate(
+        zip(modes.group_of, modes.centroid_offsets, strict=True)
+    ):
         for axis, unit in enumerate(np.eye(3)):
             z[unknown, :, group, axis] = unit
             z[unknown, :, group, 3 + axis] = np.cross(unit, arm)
@@ -221,18 +226,20 @@ def test_the_coarse_matrix_of_couplings_is_the_dense_product() -> None:
 
 def test_rigid_motions_as_passes_agree_with_the_compiled_ones() -> None:
     system = coupled()
-    compiled = RigidModes(system.pattern, system.group_starts)
+    compiled = RigidModes(system.pattern, system.group_offsets)
     inverse = compiled.update(system.matrix, system.positions.numpy())
-    passes = RigidModePasses(system.pattern, system.group_starts)
+    passes = TorchRigidModes(system.pattern, system.group_offsets)
     passes.update(system.matrix, system.positions)
     expected = inverse.numpy()
     residual = system.rhs()
-    arms = torch.as_tensor(compiled.arms)
-    pull = torch.cat([residual, torch.linalg.cross(arms, residual)], dim=1)
+    centroid_offsets = torch.as_tensor(compiled.centroid_offsets)
+    coarse_residual = torch.cat([residual, torch.linalg.cross(centroid_offsets, residual)], dim=1)
     groups = torch.as_tensor(compiled.group_of, dtype=torch.int64)
-    summed = torch.zeros(compiled.count, 6, dtype=torch.float64).index_add(0, groups, pull)
+    summed = torch.zeros(compiled.count, 6, dtype=torch.float64).index_add(
+        0, groups, coarse_residual
+    )
     motions = torch.as_tensor(expected @ summed.view(-1).numpy()).view(-1, 6)[groups]
-    wanted = motions[:, :3] + torch.linalg.cross(motions[:, 3:], arms)
+    wanted = motions[:, :3] + torch.linalg.cross(motions[:, 3:], centroid_offsets)
     found = passes.correction(residual.T.contiguous()).T
     torch.testing.assert_close(found, wanted, rtol=1e-8, atol=1e-10 * float(wanted.abs().max()))
 
@@ -241,7 +248,7 @@ def test_rigid_motions_as_passes_agree_with_the_compiled_ones() -> None:
 def test_the_direct_solver_takes_couplings_too_and_those_of_the_next_matrix() -> None:
     system = coupled()
     points = system.positions.numpy()
-    solver = LinearSolver(system.pattern, system.group_starts, points, torch.float64)
+    solver = LinearSolver(system.pattern, system.group_offsets, points, torch.float64)
     # Too few iterations for conjugate gradients.
     solver._limit = 2
     for _ in range(2):
@@ -249,7 +256,9 @@ def test_the_direct_solver_takes_couplings_too_and_those_of_the_next_matrix() ->
         x = solver.solve(system.rhs(), 1e-12, 0.0).x.numpy()
         expected = exact(system)
         np.testing.assert_allclose(x, expected, atol=1e-10 * np.abs(expected).max())
-        unknown_of = system.pattern.unknown_of
-        more = springs(len(unknown_of), np.array([[1, 20], [44, 2]]))
-        system.matrix.couple(Couplings.of(more, unknown_of, system.pattern.size, DOUBLE))
+        vertex_to_unknown = system.pattern.vertex_to_unknown
+        more = springs(len(vertex_to_unknown), np.array([[1, 20], [44, 2]]))
+        system.matrix.add_off_pattern(
+            OffPatternBlocks.of(more, vertex_to_unknown, system.pattern.size, DOUBLE)
+        )
     assert solver.factorizations == 2

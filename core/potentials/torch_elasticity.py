@@ -12,7 +12,7 @@ from ..assembly.tets import Tets
 from ..materials import InvariantMaterial
 
 
-class ElasticPasses:
+class TorchElasticity:
     """Energy and gradient of the tets of one material, on any device.
 
     An isotropic Ψ(I_C, J) never needs F itself. With the edges D = [x1 − x0, x2 − x0, x3 − x0] and
@@ -34,22 +34,22 @@ class ElasticPasses:
     @cached_property
     def _buffers(self) -> _Buffers:
         """Made for the first evaluation: the compiled loops do without."""
-        return _Buffers(len(self._tets), self._tets.like)
+        return _Buffers(len(self._tets), self._tets.template)
 
     def energy(self, positions: Tensor) -> Tensor:
         """In joules, a tensor of no dimension."""
-        own = self._deform(positions)
+        own = self._evaluate_deformation(positions)
         return torch.dot(self._material.energy(own.i_c, own.j), self._tets.volumes)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the (3, N) gradient in newtons to ``out``."""
-        own = self._deform(positions)
+        own = self._evaluate_deformation(positions)
         along_f, along_cofactor = self._material.derivatives(own.i_c, own.j)
         torch.mul(own.weighted, along_f, out=own.stress)
         own.stress.addcmul_(own.cofactor, along_cofactor, value=1.0 / 6.0)
         self._tets.add_edge_forces(own.stress, out)
 
-    def _deform(self, positions: Tensor) -> _Buffers:
+    def _evaluate_deformation(self, positions: Tensor) -> _Buffers:
         """D, cof D, V D S and the invariants I_C and J of all tets."""
         own, scratch = self._buffers, self._buffers.stress
         metric = self._tets.metric
@@ -75,14 +75,14 @@ class ElasticPasses:
 class _Buffers:
     """What the passes write into, for so many tets."""
 
-    def __init__(self, count: int, like: Tensor) -> None:
-        self.gathered = like.new_empty(3, 4, count)
+    def __init__(self, count: int, template: Tensor) -> None:
+        self.gathered = template.new_empty(3, 4, count)
         # D with its first two rows and columns repeated: cofactors become products of shifted
         # views, without a sign or an index.
-        self.cyclic = like.new_empty(5, 5, count)
+        self.cyclic = template.new_empty(5, 5, count)
         self.edges = self.cyclic[:3, :3]
-        self.cofactor = like.new_empty(3, 3, count)
-        self.weighted = like.new_empty(3, 3, count)
-        self.stress = like.new_empty(3, 3, count)
-        self.i_c = like.new_empty(count)
-        self.j = like.new_empty(count)
+        self.cofactor = template.new_empty(3, 3, count)
+        self.weighted = template.new_empty(3, 3, count)
+        self.stress = template.new_empty(3, 3, count)
+        self.i_c = template.new_empty(count)
+        self.j = template.new_empty(count)

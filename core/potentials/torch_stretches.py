@@ -8,10 +8,10 @@ from torch import Tensor
 
 from ..assembly.tets import Tets
 from ..materials import StretchMaterial
-from ..materials.eigensystem import product, signed_svd
+from ..materials.eigensystem import matmul3, signed_svd
 
 
-class StretchPasses:
+class TorchStretches:
     """Energy and gradient of the tets of one material, on any device.
 
     Args:
@@ -25,15 +25,19 @@ class StretchPasses:
         """In joules, a tensor of no dimension."""
         _, (a, b, c), _ = self._svd(positions)
         own = self._material
-        return torch.dot(own.density(a, b, c, own.mu, own.lam, own.guard), self._tets.volumes)
+        return torch.dot(
+            own.strain_energy_density(a, b, c, own.mu, own.lam, own.guard), self._tets.volumes
+        )
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the (3, N) gradient in newtons to ``out``."""
         u, (a, b, c), v = self._svd(positions)
         own = self._material
-        slopes = self._tets.volumes * torch.stack(own.law(a, b, c, own.mu, own.lam, own.guard))
-        stress = product(u * slopes, v.transpose(0, 1))
-        forces = product(stress, self._tets.shape_gradients[1:].transpose(0, 1))
+        principal_stresses = self._tets.volumes * torch.stack(
+            own.first_derivatives(a, b, c, own.mu, own.lam, own.guard)
+        )
+        stress = matmul3(u * principal_stresses, v.transpose(0, 1))
+        forces = matmul3(stress, self._tets.shape_gradients[1:].transpose(0, 1))
         self._tets.add_edge_forces(forces, out)
 
     def _svd(self, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:

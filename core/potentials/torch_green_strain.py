@@ -11,13 +11,13 @@ from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS
 from ..assembly.tets import Tets
-from ..materials.eigensystem import product
+from ..materials.eigensystem import matmul3
 
 # Row and column of each.
 _COMPONENTS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 
 
-class GreenStrainPasses:
+class TorchGreenStrain:
     """For CUDA, and where numba is missing."""
 
     def __init__(self, tets: Tets) -> None:
@@ -50,9 +50,9 @@ class GreenStrainPasses:
         self._pull_back(self._tets.deformation_gradients(positions), stress, out)
 
     def _pull_back(self, f: Tensor, stress: Tensor, out: Tensor) -> None:
-        first_piola = product(f, self._tets.volumes * _full(stress))
+        first_piola = matmul3(f, self._tets.volumes * _full(stress))
         gradients = self._tets.shape_gradients[1:]
-        self._tets.add_edge_forces(product(first_piola, gradients.transpose(0, 1)), out)
+        self._tets.add_edge_forces(matmul3(first_piola, gradients.transpose(0, 1)), out)
 
     def hessian_blocks(
         self, positions: Tensor, stress: Tensor, shear: Tensor, bulk: Tensor, out: Tensor
@@ -63,15 +63,15 @@ class GreenStrainPasses:
         V (g_a·S g_b I + a (F g_b ⊗ F g_a + g_a·g_b F Fᵀ) + b F g_a ⊗ F g_b).
         """
         f, volumes = self._tets.deformation_gradients(positions), self._tets.volumes
-        left, gradients = product(f, f.transpose(0, 1)), self._tets.shape_gradients
+        inverted, gradients = matmul3(f, f.transpose(0, 1)), self._tets.shape_gradients
         full = _full(stress)
         along = [(f * g).sum(1) for g in gradients]
         for pair, (a, b) in enumerate(CORNER_PAIRS):
             block = shear * (along[b][:, None] * along[a])
-            block += shear * (gradients[a] * gradients[b]).sum(0) * left
+            block += shear * (gradients[a] * gradients[b]).sum(0) * inverted
             block += bulk * (along[a][:, None] * along[b])
-            turning = (gradients[a] * (full * gradients[b]).sum(1)).sum(0)
-            block.diagonal(dim1=0, dim2=1).T.add_(turning)
+            geometric = (gradients[a] * (full * gradients[b]).sum(1)).sum(0)
+            block.diagonal(dim1=0, dim2=1).T.add_(geometric)
             out[:, pair] = (volumes * block).flatten(0, 1).T
 
 

@@ -16,37 +16,37 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
 from ..assembly.scalar_rows import ScalarRows
-from .rigid_mode_passes import RigidModePasses
 from .solution import End, Solution
+from .torch_rigid_modes import TorchRigidModes
 
 #: Iterations between looks on CUDA; those too many only make the solution better.
-LOOK_EVERY = 8
+SYNC_INTERVAL_ITERATIONS = 8
 
 
-class CGPasses:
+class TorchCG:
     """The torch side of ``ConjugateGradients``, which says what the arguments are."""
 
     def __init__(
-        self, pattern: BlockPattern, group_starts: NDArray[np.int32], dtype: torch.dtype
+        self, pattern: BlockPattern, group_offsets: NDArray[np.int32], dtype: torch.dtype
     ) -> None:
         self._matrix = ScalarRows(pattern, dtype)
-        self._modes = RigidModePasses(pattern, group_starts)
-        self._look_every = LOOK_EVERY if pattern.device.type == "cuda" else 1
+        self._modes = TorchRigidModes(pattern, group_offsets)
+        self._sync_interval = SYNC_INTERVAL_ITERATIONS if pattern.device.type == "cuda" else 1
 
     def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
-        self._matrix.take(matrix)
+        self._matrix.set_values(matrix)
         self._inverse = _inverses(matrix.diagonal_blocks())
         self._modes.update(matrix, positions)
 
     def solve(self, rhs: Tensor, relative: float, absolute: float, limit: int) -> Solution:
         search = _Search(self._matrix, self._precondition, rhs)
-        account = _Account(relative * relative, absolute * absolute)
-        for first in range(0, limit, self._look_every):
-            scalars = [search.iterate() for _ in range(min(self._look_every, limit - first))]
+        estimate = _ErrorEstimate(relative * relative, absolute * absolute)
+        for first in range(0, limit, self._sync_interval):
+            scalars = [search.iterate() for _ in range(min(self._sync_interval, limit - first))]
             for rho, curvature in torch.stack(scalars).tolist():
-                end = account.end_after(rho, curvature)
+                end = estimate.end_after(rho, curvature)
                 if end is not None:
-                    return Solution(search.solution(), account.iterations, end)
+                    return Solution(search.solution(), estimate.iterations, end)
         return Solution(search.solution(), limit, "limit")
 
     def _precondition(self, residual: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ class _Search:
         preconditioned = self._precondition(residual)
         rho = _dot(residual, preconditioned)
         self._direction.mul_(rho / self._rho).add_(preconditioned)
-        image = self._matrix.times(self._direction)
+        image = self._matrix.matvec(self._direction)
         curvature = _dot(self._direction, image)
         good = torch.minimum(torch.minimum(rho, curvature), self._step) > 0.0
         step = torch.where(good, rho / curvature, 0.0)
@@ -91,7 +91,7 @@ class _Search:
         return torch.stack([rho, curvature])
 
 
-class _Account:
+class _ErrorEstimate:
     """What the host knows of a solve, and whether that is enough.
 
     Args:

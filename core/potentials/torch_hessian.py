@@ -11,7 +11,7 @@ from ..materials import Material
 from ..materials.eigensystem import eigensystem
 
 
-class HessianPasses:
+class TorchHessian:
     """Hessians of the tets of one material, on any device.
 
     Args:
