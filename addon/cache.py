@@ -91,14 +91,14 @@ def _survey(job: Job, name: str, last: int) -> tuple[int, list[str]]:
     except DamageError as error:
         findings.append(error.finding)
     try:
-        if not job.has_solids():
+        if not job.has_tet_scene():
             return -1, findings
         if job.run != name:
             job.truncate_after(-1)
-            job.remove_solids()
+            job.remove_tet_scene()
             return -1, [*findings, f"{job.folder} holds another simulation"]
     except DamageError as error:
-        job.remove_solids()
+        job.remove_tet_scene()
         return -1, [*findings, error.finding]
     damaged = job.damaged_frames(last)
     if not damaged:

@@ -22,7 +22,7 @@ def show(scene: bpy.types.Scene, job: Job, captured: Capture) -> None:
     if collection.name not in scene.collection.children:
         scene.collection.children.link(collection)
     collection.hide_render = True
-    for own, body in zip(captured.objects, job.solids.bodies, strict=True):
+    for own, body in zip(captured.objects, job.tet_scene.bodies, strict=True):
         if isinstance(body.mesh, TetMesh):
             obj = bpy.data.objects.new(f"{own.name} tetrahedra", _mesh(body.mesh, own.unit))
             obj.supple.is_preview = True

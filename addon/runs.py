@@ -185,7 +185,7 @@ class Tetrahedralization:
         self.warnings = _warnings(context, opened, self._captured)
         self.job = opened.job
         self._session: Session | None = None
-        if not self.job.has_solids():
+        if not self.job.has_tet_scene():
             self._session = session.start(self.job, mesh_only=True)
 
     @property

@@ -63,7 +63,7 @@ class Session:
         if not self.state.runs:
             return self.state
         status = self._process.poll()
-        if self.state is State.MESHING and self.job.has_solids():
+        if self.state is State.MESHING and self.job.has_tet_scene():
             self.state = State.SIMULATING
         # Frames can be read only with their tetrahedra, which may have to be made again.
         while self.state is State.SIMULATING and self.job.has_frame(self.last_frame + 1):

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from .compiled import is_compiled
 from .errors import SceneError
-from .integrators import XPBD, ImplicitEuler, Integrator, Stepper
+from .integrators import XPBD, ImplicitEuler, Integrator, TimeStepper
 from .integrators.unfolding import Unfolding
 from .minimizers.equilibrium import solve_static
 from .preparation.prepared import prepare
@@ -143,7 +143,7 @@ class Simulator:
         self.scene = scene if is_prepared else prepare(scene)[0]
         self.frame_time = frame_time
         self.system = System(self.scene, find_device(device), dtype)
-        self.stepper: Stepper = (integrator or ImplicitEuler()).stepper(
+        self.stepper: TimeStepper = (integrator or ImplicitEuler()).stepper(
             self.system, frame_time, substeps
         )
         self._unfolding = Unfolding(self.system, not isinstance(integrator, XPBD))

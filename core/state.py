@@ -15,8 +15,8 @@ from torch import Tensor
 
 from .errors import JobError
 
-# What a state of a method that looks back is saved under besides.
-BEFORE = ("positions_before", "velocities_before")
+# What the previous positions and velocities are saved under, for methods that need them.
+PREVIOUS_KEYS = ("positions_before", "velocities_before")
 # What log records call what has another name here.
 _RECORD_KEYS = {"termination_reason": "stopped", "blocked": "held"}
 
@@ -98,7 +98,7 @@ class State:
         positions, velocities: (3, N), component first, in metres and m/s.
         frame: 0 at the start.
         substeps: time steps a frame.
-        before: positions and velocities one step earlier, for methods that look back so far.
+        previous: positions and velocities one step earlier, for methods that look back so far.
         solver_statistics: what the frame took.
         colliders: (C, 3) vertices of mesh colliders, where they have got to; None at the start.
         unfolding: (B,) of each body, for how many frames it has been made to give way because it
@@ -106,7 +106,7 @@ class State:
         gave_up: whether *Automatic* has gone over to implicit steps.
         hindrance: why the frame was implicit where *Automatic* meant it not to be.
         waits: so many frames *Automatic* takes implicitly before it tries explicit steps again.
-        room: how much nearer to itself every body may come at least before that matters, in metres;
+        clearance: how much nearer to itself every body may come before that matters, in metres;
             0 where nobody has looked.
     """
 
@@ -114,14 +114,14 @@ class State:
     velocities: Tensor
     frame: int
     substeps: int
-    before: tuple[Tensor, Tensor] | None = None
+    previous: tuple[Tensor, Tensor] | None = None
     solver_statistics: SolverStatistics = SolverStatistics()
     colliders: NDArray[np.float64] | None = None
     unfolding: NDArray[np.int64] | None = None
     gave_up: bool = False
     hindrance: Hindrance = Hindrance.NONE
     waits: int = 0
-    room: float = 0.0
+    clearance: float = 0.0
 
     def clone(self) -> State:
         return replace(self, positions=self.positions.clone(), velocities=self.velocities.clone())
@@ -132,8 +132,8 @@ class State:
             "velocities": self.velocities.cpu().numpy(),
             "substeps": np.array(self.substeps),
         }
-        if self.before is not None:
-            for name, values in zip(BEFORE, self.before, strict=True):
+        if self.previous is not None:
+            for name, values in zip(PREVIOUS_KEYS, self.previous, strict=True):
                 arrays[name] = values.cpu().numpy()
         if self.colliders is not None:
             arrays["colliders"] = self.colliders
@@ -143,8 +143,8 @@ class State:
             arrays["gave_up"] = np.array(True)
         if self.waits:
             arrays["waits"] = np.array([self.hindrance, self.waits])
-        if self.room:
-            arrays["room"] = np.array(self.room)
+        if self.clearance:
+            arrays["room"] = np.array(self.clearance)
         return arrays
 
     def restored(self, frame: int, arrays: dict[str, NDArray[Any]]) -> State:
@@ -153,14 +153,14 @@ class State:
         Raises:
             JobError: when the arrays do not fit this scene.
         """
-        names = ["positions", "velocities", *(name for name in BEFORE if name in arrays)]
+        names = ["positions", "velocities", *(name for name in PREVIOUS_KEYS if name in arrays)]
         for name in names:
             if name not in arrays or arrays[name].shape != tuple(self.positions.shape):
                 raise JobError("The checkpoint does not fit the scene; simulate again.")
         positions, velocities, *before = (
             torch.as_tensor(arrays[name]).to(self.positions) for name in names
         )
-        earlier = (before[0], before[1]) if len(before) == len(BEFORE) else None
+        earlier = (before[0], before[1]) if len(before) == len(PREVIOUS_KEYS) else None
         colliders, steps = arrays.get("colliders"), arrays.get("substeps", np.array([]))
         if steps.shape != () or steps.dtype.kind not in "iu" or steps < 1:
             raise JobError("The checkpoint does not fit the scene; simulate again.")
@@ -178,7 +178,7 @@ class State:
             gave_up="gave_up" in arrays,
             hindrance=Hindrance(int(waits[0])),
             waits=int(waits[1]),
-            room=float(room),
+            clearance=float(room),
         )
 
 

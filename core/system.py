@@ -60,18 +60,18 @@ class System:
         #: The same for implicit steps, in which models stand that have no energy where a tet is
         #: flat.
         self.solved_elasticities: list[Elasticity] = []
-        self._solids: list[list[int]] = []
+        self._model_bodies: list[list[int]] = []
         #: Bodies whose Poisson's ratio is limited.
         self.softened: tuple[int, ...] = ()
         #: What resists the rates of deformations.
         self.viscosities: list[Viscosity] = []
-        self._add_solids()
+        self._add_elasticities()
         gravity = Channel.of(scene.gravity, "Gravity", 3).samples
         self.gravity = Gravity(self.mass, TensorChannel(self._tensor(gravity)))
         #: The most that it ever is, in m/s².
-        self.most_gravity = max(float(np.linalg.norm(sample)) for sample in gravity)
+        self.max_gravity = max(float(np.linalg.norm(sample)) for sample in gravity)
         # Falling by a hundredth of an edge: below this, differences of energy mean nothing.
-        fall = self.most_gravity * 0.01 * self.shortest_edge()
+        fall = self.max_gravity * 0.01 * self.shortest_edge()
         self.smallest_energy = float(mass.sum()) * fall
         #: What explicit steps take besides viscosity and obstacles.
         self.potentials: list[Potential] = [*self.elasticities, self.gravity]
@@ -128,7 +128,7 @@ class System:
         velocities = self._tensor(self._repeat([body.velocity for body in self.bodies]).T)
         velocities[:, torch.as_tensor(self.is_pinned, device=self.device)] = 0.0
         for body, mesh, where in zip(self.bodies, self.meshes, self.body_slices(), strict=True):
-            self.obstacles.clear(body, mesh, where, positions)
+            self.obstacles.depenetrate(body, mesh, where, positions)
         return State(positions, velocities, 0, substeps)
 
     @property
@@ -171,7 +171,7 @@ class System:
         self.softened = bodies
         self._potential_energies.forget()
         for members, *parts in zip(
-            self._solids, self.elasticities, self.solved_elasticities, strict=True
+            self._model_bodies, self.elasticities, self.solved_elasticities, strict=True
         ):
             counts = [len(self.meshes[index].tets) for index in members]
             soft = np.repeat([index in bodies for index in members], counts)
@@ -183,12 +183,12 @@ class System:
         """Whether there is anything to meet."""
         return len(self.obstacles.steps) > 0
 
-    def meet_obstacles(
+    def collide_with_obstacles(
         self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
     ) -> None:
         """Corrects (3, N) positions and velocities after an explicit step of ``step`` seconds, in
         which forces over mass change velocities over (N,) ``impulse_times``."""
-        self.obstacles.meet(positions, velocities, step, impulse_times)
+        self.obstacles.collide(positions, velocities, step, impulse_times)
 
     def energies(self, state: State) -> Energies:
         """Of a state."""
@@ -257,7 +257,7 @@ class System:
         path = Channel.side_by_side([path for _, path in moving]).samples.swapaxes(1, 2)
         return MovingPins(self._indices(vertices), TensorChannel(self._tensor(path)))
 
-    def _add_solids(self) -> None:
+    def _add_elasticities(self) -> None:
         models: dict[Any, list[int]] = {}
         for index, body in enumerate(self.bodies):
             models.setdefault(body.material.model(), []).append(index)
@@ -265,7 +265,7 @@ class System:
             elasticity = self._elasticity(indices)
             self.elasticities.append(elasticity)
             self.solved_elasticities.append(elasticity.without_extrapolation())
-            self._solids.append(indices)
+            self._model_bodies.append(indices)
             bodies = [self.bodies[index] for index in indices]
             if any(body.stiffness_damping or body.viscosity for body in bodies):
                 self.viscosities.append(self._viscosity(elasticity, indices))

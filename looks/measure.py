@@ -90,7 +90,7 @@ def _of_surface(found: Simulated) -> Figures:
 
 
 def _of_tets(found: Simulated) -> Figures:
-    body = found.job.solids.bodies[0]
+    body = found.job.tet_scene.bodies[0]
     mesh, made = body.mesh, shape(found.scenario.body)
     assert isinstance(mesh, TetMesh)
     rest = mesh.rest_volumes
@@ -115,7 +115,7 @@ def _of_tets(found: Simulated) -> Figures:
 
 def _filling(found: Simulated, mesh: TetMesh, made: Shape) -> Figures:
     """By how many percent the mass is off, and the volume where the body is thin."""
-    body = found.job.solids.bodies[0]
+    body = found.job.tet_scene.bodies[0]
     shift = found.visible.rest[0] - made.vertices[0]
     standing = mesh.with_vertices(mesh.vertices - shift)
     surface = made.vertices, found.visible.triangles

@@ -5,11 +5,11 @@ from .adaptive import Adaptive
 from .automatic import Automatic
 from .bdf2 import BDF2
 from .choice import NAMES, integrator_named
-from .explicit_scheme import ExplicitScheme
+from .explicit_integrator import ExplicitIntegrator
+from .fixed_step_integrator import FixedStepIntegrator
 from .implicit_euler import ImplicitEuler
-from .integrator import Integrator, Stepper
+from .integrator import Integrator, TimeStepper
 from .runge_kutta import Midpoint, RungeKutta4
-from .scheme import Scheme
 from .symplectic_euler import SymplecticEuler
 from .xpbd import XPBD
 
@@ -19,13 +19,13 @@ __all__ = [
     "XPBD",
     "Adaptive",
     "Automatic",
-    "ExplicitScheme",
+    "ExplicitIntegrator",
+    "FixedStepIntegrator",
     "ImplicitEuler",
     "Integrator",
     "Midpoint",
     "RungeKutta4",
-    "Scheme",
-    "Stepper",
     "SymplecticEuler",
+    "TimeStepper",
     "integrator_named",
 ]

@@ -12,19 +12,19 @@ from torch import Tensor
 from ..errors import InstabilityError, SceneError
 from ..state import State
 from ..system import System
-from .explicit_scheme import ExplicitScheme
-from .explicit_stepper import MOST_SUBSTEPS, refuse_contact, refuse_too_many
-from .integrator import Integrator, Stepper
+from .explicit_integrator import ExplicitIntegrator
+from .explicit_step import ExplicitStep
+from .explicit_stepper import MAX_SUBSTEPS, refuse_contact, refuse_too_many
+from .integrator import Integrator, TimeStepper
 from .stability import spectrum
-from .substep import Substep
 from .symplectic_euler import SymplecticEuler
 
 # Of the step that would just meet the tolerance.
-SAFETY = 0.9
+SAFETY_FACTOR = 0.9
 # A step is at most so much longer, or shorter, than the one before.
-LONGER, SHORTER = 2.0, 0.2
+MAX_GROWTH_RATIO, MIN_GROWTH_RATIO = 2.0, 0.2
 # Of a frame: where steps this short do not meet the tolerance, none will.
-SHORTEST = 1e-6
+MIN_STEP_FRAME_RATIO = 1e-6
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Adaptive(Integrator):
         SceneError: when the tolerance is not above 0.
     """
 
-    scheme: ExplicitScheme = field(default_factory=SymplecticEuler)
+    scheme: ExplicitIntegrator = field(default_factory=SymplecticEuler)
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
@@ -59,11 +59,11 @@ class Adaptive(Integrator):
         """What users call it."""
         return f"Adaptive {self.scheme.label}"
 
-    def stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
+    def stepper(self, system: System, frame_time: float, substeps: int | None) -> TimeStepper:
         return _AdaptiveStepper(self, system, frame_time, substeps)
 
 
-class _AdaptiveStepper(Stepper):
+class _AdaptiveStepper(TimeStepper):
     """Begins a frame with the mean step of the last one, so that a checkpoint needs no more."""
 
     def __init__(
@@ -71,42 +71,42 @@ class _AdaptiveStepper(Stepper):
     ) -> None:
         refuse_contact(system, settings.label)
         scheme, found = settings.scheme, spectrum(system)
-        needed = substeps or max(1, math.ceil(frame_time / scheme.good_step(found)))
+        needed = substeps or max(1, math.ceil(frame_time / scheme.default_step(found)))
         refuse_too_many(system, settings.label, needed)
         super().__init__(needed, adapts=True)
         self.label = settings.label
         self._settings, self._system, self._frame_time = settings, system, frame_time
-        self._longest = min(frame_time, scheme.longest_step(found))
-        self._whole = scheme.substep(system, self._longest)
-        self._half = scheme.substep(system, 0.5 * self._longest)
+        self._max_step = min(frame_time, scheme.stability_limit(found))
+        self._whole = scheme.make_step(system, self._max_step)
+        self._half = scheme.make_step(system, 0.5 * self._max_step)
         if system.has_obstacles:
-            self._half.pushed = torch.zeros_like(self._half.positions)
+            self._half.contact_impulse = torch.zeros_like(self._half.positions)
 
     @property
     def most_work(self) -> str:
-        return f"{MOST_SUBSTEPS} tried steps"
+        return f"{MAX_SUBSTEPS} tried steps"
 
     def advance(self, state: State) -> State:
         positions, velocities = state.positions, state.velocities
         step, elapsed, count, tries = self._frame_time / state.substeps, 0.0, 0, 0
         while elapsed < 1.0:
             tries += 1
-            step = min(step, self._longest)
+            step = min(step, self._max_step)
             # The rest of a frame is shared among equal steps, not left to a sliver.
             rest = (1.0 - elapsed) * self._frame_time
-            share = 1.0 / max(1, math.ceil(rest / step * (1.0 - 1e-9)))
-            taken = share * rest
-            until = 1.0 if share == 1.0 else elapsed + taken / self._frame_time
-            error = self._try(positions, velocities, taken, state.frame, elapsed, until)
+            fraction = 1.0 / max(1, math.ceil(rest / step * (1.0 - 1e-9)))
+            step_taken = fraction * rest
+            until = 1.0 if fraction == 1.0 else elapsed + step_taken / self._frame_time
+            error = self._try(positions, velocities, step_taken, state.frame, elapsed, until)
             if error <= self._settings.tolerance:
                 positions = self._half.positions.clone()
                 velocities = self._half.velocities.clone()
                 elapsed, count = until, count + 1
-            elif taken < SHORTEST * self._frame_time:
-                tries = MOST_SUBSTEPS
-            if tries == MOST_SUBSTEPS and elapsed < 1.0:
-                raise InstabilityError(self._too_short(state.frame + 1, taken))
-            step = taken * self._change(error)
+            elif step_taken < MIN_STEP_FRAME_RATIO * self._frame_time:
+                tries = MAX_SUBSTEPS
+            if tries == MAX_SUBSTEPS and elapsed < 1.0:
+                raise InstabilityError(self._too_short_message(state.frame + 1, step_taken))
+            step = step_taken * self._growth_ratio(error)
         return replace(
             state, positions=positions, velocities=velocities, frame=state.frame + 1, substeps=count
         )
@@ -126,30 +126,30 @@ class _AdaptiveStepper(Stepper):
         half.set_step(0.5 * step)
         for substep in (whole, half):
             substep.begin(positions, velocities)
-        self._take(whole, frame, since, until)
-        self._take(half, frame, since, middle)
-        before = None if half.pushed is None else half.pushed.clone()
-        self._take(half, frame, middle, until)
+        self._advance(whole, frame, since, until)
+        self._advance(half, frame, since, middle)
+        before = None if half.contact_impulse is None else half.contact_impulse.clone()
+        self._advance(half, frame, middle, until)
         error = (whole.positions - half.positions).abs().max()
-        if half.pushed is not None and before is not None:
+        if half.contact_impulse is not None and before is not None:
             # Landing in the second half, both end alike, but how deep they fell is not known.
-            fallen = 0.5 * step * (half.pushed - before).abs().max()
+            fallen = 0.5 * step * (half.contact_impulse - before).abs().max()
             error = torch.maximum(error, fallen)
         return math.inf if math.isnan(float(error)) else float(error)
 
-    def _take(self, substep: Substep, frame: int, since: float, until: float) -> None:
+    def _advance(self, substep: ExplicitStep, frame: int, since: float, until: float) -> None:
         substep.prescribe(frame, since, until)
-        substep.take()
+        substep.advance()
 
-    def _change(self, error: float) -> float:
+    def _growth_ratio(self, error: float) -> float:
         """How much longer the next step may be."""
         if error == 0.0:
-            return LONGER
+            return MAX_GROWTH_RATIO
         order = self._settings.scheme.order
-        ratio = SAFETY * (self._settings.tolerance / error) ** (1.0 / (order + 1))
-        return min(LONGER, max(SHORTER, ratio))
+        ratio = SAFETY_FACTOR * (self._settings.tolerance / error) ** (1.0 / (order + 1))
+        return min(MAX_GROWTH_RATIO, max(MIN_GROWTH_RATIO, ratio))
 
-    def _too_short(self, frame: int, step: float) -> str:
+    def _too_short_message(self, frame: int, step: float) -> str:
         return (
             f"{self._system.names}: frame {frame} needs steps below {step:.1g} s to stay within "
             f"{self._settings.tolerance:g} m. Raise the tolerance, lower Young's modulus, use a "

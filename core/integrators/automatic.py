@@ -15,27 +15,27 @@ from ..system import System
 from .explicit_stepper import ExplicitStepper
 from .implicit_euler import ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
-from .integrator import Integrator, Stepper
+from .integrator import Integrator, TimeStepper
 from .symplectic_euler import SymplecticEuler
 
 # Seconds of an explicit step, and of an implicit frame: fixed cost, and cost a tet. Measured on two
 # cores by ``python3 dev.py bench implicit_frame time_against_tets``; only their ratio counts.
-EXPLICIT_STEP = (5e-5, 1.3e-8)
-IMPLICIT_FRAME = (5e-3, 3e-6)
-# So much longer a frame may take that keeps its wobble.
-WORTH = 2.0
+EXPLICIT_STEP_S = (5e-5, 1.3e-8)
+IMPLICIT_FRAME_S = (5e-3, 3e-6)
+# So much longer a frame may take that keeps its oscillation.
+COST_RATIO = 2.0
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
 # implicit steps that begin when they are flat come too late.
-FLATTEST = 0.05
+MIN_VOLUME_RATIO = 0.05
 # So many implicit frames follow one that explicit steps could not take, before those are tried
 # again: what meets mostly goes on doing so.
-WAITS = 1
+WAIT_FRAMES = 1
 
 
 @dataclass(frozen=True)
 class Automatic(Integrator):
-    """Symplectic Euler where its many steps take no longer than ``WORTH`` implicit ones, as they do
-    for soft and coarse bodies; implicit Euler elsewhere.
+    """Symplectic Euler where its many steps take no longer than ``COST_RATIO`` implicit ones, as
+    they do for soft and coarse bodies; implicit Euler elsewhere.
 
     Explicit steps know no contact and may press tets flat. A frame in which anything comes close,
     or a tet is pressed flat, is taken again from its start by implicit Euler, and so are those that
@@ -45,50 +45,54 @@ class Automatic(Integrator):
     At one step a frame, implicit Euler takes most of the energy out of a bounce.
     """
 
-    def stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
+    def stepper(self, system: System, frame_time: float, substeps: int | None) -> TimeStepper:
         scene, obstacles = system.scene, system.obstacles
         is_stiff = scene.attachments or any(part.is_stiff for part in system.forces)
         if obstacles.need_explicit_steps and not scene.couples_bodies:
             return SymplecticEuler().stepper(system, frame_time, substeps)
         if obstacles.need_explicit_steps or is_stiff:
             return ImplicitEuler().stepper(system, frame_time, substeps)
-        free = self._free_stepper(system, frame_time, substeps)
-        if scene.contact is None and (substeps is not None or not _is_explicit(free)):
-            return free
-        return AutomaticStepper(free, system, frame_time, substeps)
+        contact_free = self._make_contact_free_stepper(system, frame_time, substeps)
+        if scene.contact is None and (substeps is not None or not _is_explicit(contact_free)):
+            return contact_free
+        return AutomaticStepper(contact_free, system, frame_time, substeps)
 
-    def _free_stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
+    def _make_contact_free_stepper(
+        self, system: System, frame_time: float, substeps: int | None
+    ) -> TimeStepper:
         """What is quick and lively, contact left to others."""
-        keeps_ways = system.scene.contact is not None
+        records_positions = system.scene.contact is not None
         try:
-            explicit = SymplecticEuler().free_stepper(system, frame_time, substeps, keeps_ways)
+            explicit = SymplecticEuler().contact_free_stepper(
+                system, frame_time, substeps, records_positions
+            )
         except InstabilityError:
-            return ImplicitEuler().free_stepper(system, frame_time, substeps)
+            return ImplicitEuler().contact_free_stepper(system, frame_time, substeps)
         if substeps is not None or self._is_quicker(system, explicit.substeps):
             return explicit
-        return ImplicitEuler().free_stepper(system, frame_time, substeps)
+        return ImplicitEuler().contact_free_stepper(system, frame_time, substeps)
 
     def _is_quicker(self, system: System, substeps: int) -> bool:
         tets = sum(len(mesh.tets) for mesh in system.meshes)
-        step, frame = (fixed + each * tets for fixed, each in (EXPLICIT_STEP, IMPLICIT_FRAME))
-        return substeps * step <= WORTH * frame
+        step, frame = (fixed + each * tets for fixed, each in (EXPLICIT_STEP_S, IMPLICIT_FRAME_S))
+        return substeps * step <= COST_RATIO * frame
 
 
-class AutomaticStepper(Stepper):
+class AutomaticStepper(TimeStepper):
     """Frames without contact, and implicit ones with it where those are of no use.
 
     Args:
-        free: which knows no contact, and keeps its ways where there is.
+        contact_free: which does without contact, and records positions where there is.
         system, frame_time, substeps: as an integrator is told.
     """
 
     def __init__(
-        self, free: Stepper, system: System, frame_time: float, substeps: int | None
+        self, contact_free: TimeStepper, system: System, frame_time: float, substeps: int | None
     ) -> None:
-        super().__init__(free.substeps, adapts=free.adapts)
-        self._free, self._system, self._frame_time = free, system, frame_time
+        super().__init__(contact_free.substeps, adapts=contact_free.adapts)
+        self._contact_free, self._system, self._frame_time = contact_free, system, frame_time
         self._asked = substeps
-        self._current = free
+        self._current = contact_free
         self._clearance: Clearance | None = None
         if system.scene.contact is not None:
             self._clearance = Clearance(system.scene, system.meshes)
@@ -106,7 +110,7 @@ class AutomaticStepper(Stepper):
     @property
     def most_work(self) -> str:
         iterations = most_iterations(self._clearance is not None, self._asked)
-        return f"{self._free.most_work} and {iterations}"
+        return f"{self._contact_free.most_work} and {iterations}"
 
     def advance(self, state: State) -> State:
         if state.gave_up:
@@ -115,37 +119,37 @@ class AutomaticStepper(Stepper):
             waiting = replace(state, waits=state.waits - 1)
             return self._advance_implicitly(waiting, Hindrance(state.hindrance))
         if not self._is_clear(state):
-            return self._advance_implicitly(replace(state, waits=WAITS), Hindrance.CONTACT)
+            return self._advance_implicitly(replace(state, waits=WAIT_FRAMES), Hindrance.CONTACT)
         try:
-            after = self._free.advance(self._freed(state))
+            after = self._contact_free.advance(self._without_contact(state))
         except InstabilityError as error:
             return self._give_up(state, error)
         return self._judged(state, after)
 
-    def _freed(self, state: State) -> State:
+    def _without_contact(self, state: State) -> State:
         # An implicit frame before leaves too few for explicit ones.
-        substeps = max(state.substeps, self._free.substeps)
+        substeps = max(state.substeps, self._contact_free.substeps)
         return replace(
             state, substeps=substeps, solver_statistics=SolverStatistics(), hindrance=Hindrance.NONE
         )
 
     def _judged(self, state: State, after: State) -> State:
         """A frame without contact, or the one in its place."""
-        apart, waiting = self._with_room(state, after), replace(state, waits=WAITS)
-        if apart is None:
+        clear, waiting = self._if_clear(state, after), replace(state, waits=WAIT_FRAMES)
+        if clear is None:
             return self._advance_implicitly(waiting, Hindrance.CONTACT)
-        if not self._is_pressed_flat(state, apart):
-            return apart
+        if not self._is_pressed_flat(state, clear):
+            return clear
         try:
             return self._advance_implicitly(waiting, Hindrance.FLAT)
         except (SceneError, InstabilityError):
-            self._current = self._free
-            return apart
+            self._current = self._contact_free
+            return clear
 
     def _advance_implicitly(self, state: State, hindrance: Hindrance) -> State:
         self._current = self.implicit
-        why = hindrance if _is_explicit(self._free) else Hindrance.NONE
-        return replace(self.implicit.advance(state), hindrance=why, room=0.0)
+        why = hindrance if _is_explicit(self._contact_free) else Hindrance.NONE
+        return replace(self.implicit.advance(state), hindrance=why, clearance=0.0)
 
     def _give_up(self, state: State, error: InstabilityError) -> State:
         try:
@@ -156,38 +160,43 @@ class AutomaticStepper(Stepper):
 
     def _is_pressed_flat(self, before: State, after: State) -> bool:
         """Whether explicit steps do that to tets."""
-        if not _is_explicit(self._free):
+        if not _is_explicit(self._contact_free):
             return False
         least, pressed = (
             self._system.minimum_volume_ratio(state.positions) for state in (before, after)
         )
-        return pressed < least and 2.0 * pressed - least < FLATTEST
+        return pressed < least and 2.0 * pressed - least < MIN_VOLUME_RATIO
 
     # Contact
 
     def _is_clear(self, state: State) -> bool:
         """Whether nothing is close at the start of a frame."""
-        self._current = self._free
+        self._current = self._contact_free
         clearance = self._clearance
-        if clearance is None or state.room > 0.0:
+        if clearance is None or state.clearance > 0.0:
             return True
         bodies = clearance.surface.body_points(state.positions.cpu().numpy())
         return clearance.is_clear(bodies, clearance.colliders(state.colliders, state.frame, 0.0))
 
-    def _with_room(self, before: State, after: State) -> State | None:
+    def _if_clear(self, before: State, after: State) -> State | None:
         """A frame without contact, if nothing came close in it."""
         clearance = self._clearance
         if clearance is None:
             return after
-        places = [clearance.surface.body_points(at.cpu().numpy()) for at in self._free.places]
+        positions = [
+            clearance.surface.body_points(at.cpu().numpy())
+            for at in self._contact_free.sampled_positions
+        ]
         start, end = (
             clearance.colliders(before.colliders, before.frame, share) for share in (0.0, 1.0)
         )
-        shares = np.array(self._free.shares)
-        ways = Ways(np.stack(places), shares, after.substeps < len(places), (start, end))
-        room = clearance.room_after(ways, before.room)
-        return None if room is None else replace(after, colliders=end, room=room)
+        fractions = np.array(self._contact_free.sample_fractions)
+        trajectory = Ways(
+            np.stack(positions), fractions, after.substeps < len(positions), (start, end)
+        )
+        room = clearance.room_after(trajectory, before.clearance)
+        return None if room is None else replace(after, colliders=end, clearance=room)
 
 
-def _is_explicit(stepper: Stepper) -> bool:
+def _is_explicit(stepper: TimeStepper) -> bool:
     return isinstance(stepper, ExplicitStepper)

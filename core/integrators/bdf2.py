@@ -46,18 +46,18 @@ class _BDF2Stepper(ImplicitStepper):
         rate = self._system.damping
         keep, impulse = decay(rate, step), impulse_time(rate, step)
         velocities = state.velocities * keep
-        if state.before is None:
+        if state.previous is None:
             return Inertia(state.positions + step * velocities, step, impulse)
-        positions_before, velocities_before = state.before
+        positions_before, velocities_before = state.previous
         span = 2.0 / 3.0 * step
         coasting = (4.0 * velocities - velocities_before * keep * keep) / 3.0
         coasted = (4.0 * state.positions - positions_before) / 3.0 + span * coasting
         return Inertia(coasted, span, impulse * (3.0 - keep) / 3.0)
 
     def velocities(self, state: State, positions: Tensor, step: float) -> Tensor:
-        if state.before is None:
+        if state.previous is None:
             return (positions - state.positions) / step
-        base = (4.0 * state.positions - state.before[0]) / 3.0
+        base = (4.0 * state.positions - state.previous[0]) / 3.0
         return (positions - base) * (1.5 / step)
 
     def history(self, state: State) -> tuple[Tensor, Tensor] | None:

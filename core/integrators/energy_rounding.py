@@ -12,7 +12,7 @@ from ..state import Energies
 from ..system import System
 
 # Of the errors that are added up below, each one unit of rounding.
-MARGIN = 64.0
+MARGIN_FACTOR = 64.0
 
 
 class EnergyRounding:
@@ -29,7 +29,7 @@ class EnergyRounding:
 
     def __init__(self, system: System) -> None:
         self._eps = torch.finfo(system.dtype).eps
-        self._weight = system.most_gravity * float(system.mass.sum())
+        self._weight = system.max_gravity * float(system.mass.sum())
         self._cancelled = self._strained = self._stiffness = 0.0
         for part in system.elasticities:
             tets, material = part.tets, part.material
@@ -47,5 +47,5 @@ class EnergyRounding:
         terms = energies.kinetic + abs(energies.elastic) + energies.ground + abs(energies.forces)
         known = self._eps * (terms + self._cancelled) + coordinate * (self._weight + self._strained)
         moved = substeps * self._stiffness * coordinate * coordinate
-        total = MARGIN * (known + moved)
+        total = MARGIN_FACTOR * (known + moved)
         return total if math.isfinite(total) else 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Frames of equal explicit steps, and the account of energy that tells when they diverge."""
+"""Frames of equal explicit steps, and the energy balance that tells when they diverge."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ..errors import InstabilityError, SceneError
 from ..state import Energies, State
 from ..system import System
 from .energy_rounding import EnergyRounding
-from .integrator import Stepper
-from .scheme import Scheme
-from .substep import Substep
+from .explicit_step import ExplicitStep
+from .fixed_step_integrator import FixedStepIntegrator
+from .integrator import TimeStepper
 
 # What diverges is taken again with twice the substeps, at most this often in a run.
-RETRIES = 6
+MAX_RETRIES = 6
 # Of a frame, for which nobody asked: what needs more is for implicit steps.
-MOST_SUBSTEPS = 100_000
-# So many places on the way through a frame are kept for who asks, as substeps allow.
-PLACES = 8
-# The scheme's own energy error within a frame, in units of the energy that moves: beyond the first
-# more substeps are taken; where their number is given, only a frame that doubles it ends the run.
-TOLERATED, GIVEN_UP = 0.1, 1.0
+MAX_SUBSTEPS = 100_000
+# Positions are sampled so often through a frame, as substeps allow.
+MAX_SAMPLES = 8
+# The energy that a frame may gain, in units of the energy that moves: beyond the first ratio more
+# substeps are taken; where their number is given, only beyond the second the run ends.
+MAX_ENERGY_GAIN_RATIO, MAX_FIXED_ENERGY_GAIN_RATIO = 0.1, 1.0
 
 
-class ExplicitStepper(Stepper):
-    """A scheme at work on a system.
+class ExplicitStepper(TimeStepper):
+    """A fixed-step integrator at work on a system.
 
     Args:
         scheme: takes the steps.
@@ -35,35 +35,37 @@ class ExplicitStepper(Stepper):
         frame_time: seconds from one frame to the next.
         substeps: steps a frame at the start.
         adapts: whether a frame that diverges may take more.
-        keeps_ways: whether places on the way through the last frame are kept.
+        records_positions: whether positions are sampled through the last frame.
     """
 
     def __init__(
         self,
-        scheme: Scheme,
+        scheme: FixedStepIntegrator,
         system: System,
         frame_time: float,
         substeps: int,
         adapts: bool,
-        keeps_ways: bool = False,
+        records_positions: bool = False,
     ) -> None:
         super().__init__(substeps, adapts)
-        self._keeps_ways = keeps_ways
+        self._keeps_ways = records_positions
         self.label = scheme.label
         self._scheme, self._system, self._frame_time = scheme, system, frame_time
-        self._allowed = TOLERATED if adapts else GIVEN_UP
+        self._max_energy_gain_ratio = (
+            MAX_ENERGY_GAIN_RATIO if adapts else MAX_FIXED_ENERGY_GAIN_RATIO
+        )
         self._rounding = EnergyRounding(system)
-        self._prepared: tuple[Substep, Callable[[], None]] | None = None
+        self._prepared: tuple[ExplicitStep, Callable[[], None]] | None = None
         self._softened = system.softened
 
     @property
     def most_work(self) -> str:
         # Before the most, a frame is tried with half as many, and a quarter, and so on.
-        return f"{2 * self._most_substeps if self.adapts else self.substeps} substeps"
+        return f"{2 * self._max_substeps if self.adapts else self.substeps} substeps"
 
     @property
-    def _most_substeps(self) -> int:
-        return self.substeps << RETRIES if self.adapts else self.substeps
+    def _max_substeps(self) -> int:
+        return self.substeps << MAX_RETRIES if self.adapts else self.substeps
 
     def advance(self, state: State) -> State:
         system = self._system
@@ -73,24 +75,26 @@ class ExplicitStepper(Stepper):
             after, work, raised = self._frame(replace(state, substeps=substeps))
             if self._is_stable(before, after, work, raised):
                 return after
-            if 2 * substeps > self._most_substeps:
+            if 2 * substeps > self._max_substeps:
                 break
             substeps *= 2
-        raise InstabilityError(too_long(system, substeps, 2 * substeps, frame=state.frame + 1))
+        raise InstabilityError(
+            unstable_step_message(system, substeps, 2 * substeps, frame=state.frame + 1)
+        )
 
     def _frame(self, start: State) -> tuple[State, float, float]:
         """The state a frame later, the work that moving pins did, and what changes of gravity added
         to the energy."""
-        substep, take = self._prepare(self._frame_time / start.substeps)
+        substep, advance_step = self._prepare(self._frame_time / start.substeps)
         substep.begin(start.positions, start.velocities)
-        self.places, self.shares = [start.positions], [0.0]
-        count, kept = start.substeps, PLACES if self._keeps_ways else 0
+        self.sampled_positions, self.sample_fractions = [start.positions], [0.0]
+        count, kept = start.substeps, MAX_SAMPLES if self._keeps_ways else 0
         for number in range(count):
             substep.prescribe(start.frame, number / count, (number + 1) / count)
-            take()
+            advance_step()
             if (number + 1) * kept // count > number * kept // count:
-                self.places.append(substep.positions.clone())
-                self.shares.append((number + 1) / count)
+                self.sampled_positions.append(substep.positions.clone())
+                self.sample_fractions.append((number + 1) / count)
         positions, velocities = substep.positions.clone(), substep.velocities.clone()
         after = replace(start, positions=positions, velocities=velocities, frame=start.frame + 1)
         return after, float(substep.work), float(substep.raised)
@@ -100,20 +104,23 @@ class ExplicitStepper(Stepper):
         what rounding makes."""
         after = self._system.energies(state)
         gained = after.total - before.total - work - raised
-        keeps_energy = self._scheme.keeps_energy and not self._system.is_driven
-        if not (math.isfinite(gained) and keeps_energy):
+        has_bounded_energy = self._scheme.has_bounded_energy and not self._system.is_driven
+        if not (math.isfinite(gained) and has_bounded_energy):
             return math.isfinite(gained)
         fallen = max(0.0, before.gravity + raised - after.gravity)
         moving = before.kinetic + before.elastic + before.ground + fallen + abs(work)
         rounding = self._rounding.joules(after, state.positions, state.substeps)
-        return gained <= self._allowed * (moving + self._system.smallest_energy) + rounding
+        return (
+            gained
+            <= self._max_energy_gain_ratio * (moving + self._system.smallest_energy) + rounding
+        )
 
-    def _prepare(self, step: float) -> tuple[Substep, Callable[[], None]]:
+    def _prepare(self, step: float) -> tuple[ExplicitStep, Callable[[], None]]:
         # What is recorded holds the materials that were.
         is_same = self._softened == self._system.softened
         if self._prepared is None or self._prepared[0].step != step or not is_same:
             self._softened = self._system.softened
-            substep = self._scheme.substep(self._system, step)
+            substep = self._scheme.make_step(self._system, step)
             self._prepared = substep, substep.recorded()
         return self._prepared
 
@@ -143,16 +150,18 @@ def refuse_too_many(system: System, label: str, substeps: int) -> None:
     Raises:
         InstabilityError: when frames would take longer than anyone waits.
     """
-    if substeps > MOST_SUBSTEPS:
+    if substeps > MAX_SUBSTEPS:
         raise InstabilityError(
             f"{system.names}: {label} needs {substeps} substeps a frame, more than "
-            f"{MOST_SUBSTEPS}. Choose Automatic or Implicit Euler, lower Young's modulus, or use a "
+            f"{MAX_SUBSTEPS}. Choose Automatic or Implicit Euler, lower Young's modulus, or use a "
             "coarser resolution."
         )
 
 
-def too_long(system: System, substeps: int, needed: int, frame: int | None = None) -> str:
-    """What to say of steps that diverge."""
+def unstable_step_message(
+    system: System, substeps: int, needed: int, frame: int | None = None
+) -> str:
+    """The message on steps that diverge."""
     where = "" if frame is None else f" at frame {frame}"
     return (
         f"{system.names}: {substeps} substeps a frame are too few{where}. Set substeps to 0 "

@@ -33,7 +33,7 @@ class ImplicitEuler(Integrator):
     def stepper(self, system: System, frame_time: float, substeps: int | None) -> ImplicitStepper:
         return _EulerStepper(system, frame_time, substeps, self.tolerance)
 
-    def free_stepper(
+    def contact_free_stepper(
         self, system: System, frame_time: float, substeps: int | None
     ) -> ImplicitStepper:
         """``stepper`` of a system whose contact it leaves to others."""

@@ -17,7 +17,7 @@ from ..minimizers.newton import Newton
 from ..minimizers.prescribed_motion import PrescribedMotion
 from ..state import SolverStatistics, State
 from ..system import System
-from .integrator import Stepper
+from .integrator import TimeStepper
 
 # A frame that does not converge is taken again with twice the steps, at most this often.
 MAX_RETRIES = 3
@@ -51,7 +51,7 @@ class Inertia:
     impulse_time: Tensor | float
 
 
-class ImplicitStepper(Stepper):
+class ImplicitStepper(TimeStepper):
     """What implicit schemes share: the search, pins, retries, statistics.
 
     Args:
@@ -86,9 +86,9 @@ class ImplicitStepper(Stepper):
         substeps, spent = self.substeps, 0
         for retry in range(MAX_RETRIES + 1 if self.adapts else 1):
             # What lies before is a step of this length away, or of no use.
-            before = state.before if state.substeps == substeps else None
+            previous = state.previous if state.substeps == substeps else None
             start = replace(
-                state, substeps=substeps, before=before, solver_statistics=SolverStatistics()
+                state, substeps=substeps, previous=previous, solver_statistics=SolverStatistics()
             )
             after = self._frame(start, retry, is_last=not self.adapts or retry == MAX_RETRIES)
             spent += after.solver_statistics.iterations
@@ -122,7 +122,7 @@ class ImplicitStepper(Stepper):
         does not converge."""
         step, limit = self._frame_time / state.substeps, self._iteration_limit
         frame, substeps = state.frame, state.substeps
-        self.places, self.shares = [state.positions], [0.0]
+        self.sampled_positions, self.sample_fractions = [state.positions], [0.0]
         for substep in range(substeps):
             if retry > 0:
                 allowed = RETRY_ITERATIONS_FACTOR * self._iteration_limit
@@ -130,8 +130,8 @@ class ImplicitStepper(Stepper):
                 kept = MIN_ITERATIONS * (substeps - substep - 1)
                 limit = min(self._iteration_limit, max(MIN_ITERATIONS, left - kept))
             state = self._step(state, step, frame, (substep + 1) / substeps, limit)
-            self.places.append(state.positions)
-            self.shares.append((substep + 1) / substeps)
+            self.sampled_positions.append(state.positions)
+            self.sample_fractions.append((substep + 1) / substeps)
             if not (state.solver_statistics.converged or is_last):
                 break
         return replace(state, frame=frame + 1)
@@ -147,11 +147,11 @@ class ImplicitStepper(Stepper):
             pins = self._system.moving_pins
             inertial[:, pins.vertices] = pins.positions(frame, fraction)
         objective = self._objective
-        before = None if state.before is None else state.before[0]
+        previous = None if state.previous is None else state.previous[0]
         contact = objective.contact
         if contact is not None:
             contact.begin(state.colliders)
-        objective.begin(start, inertial, span, before, impulse)
+        objective.begin(start, inertial, span, previous, impulse)
         relaxation = self._relaxation(inertial - start, span)
         tolerance = relaxation * self._tolerance * span
         falling = inertial + span * impulse * self._system.free_acceleration
@@ -168,7 +168,7 @@ class ImplicitStepper(Stepper):
             state,
             positions=positions,
             velocities=torch.where(self._system.free, velocities, prescribed),
-            before=self.history(state),
+            previous=self.history(state),
             solver_statistics=self._statistics(result, state.solver_statistics, span, blocked),
             colliders=None if contact is None else contact.colliders,
         )

@@ -11,7 +11,7 @@ from ..state import State
 from ..system import System
 
 
-class Stepper(ABC):
+class TimeStepper(ABC):
     """Carries the states of one system from frame to frame.
 
     Args:
@@ -29,10 +29,10 @@ class Stepper(ABC):
 
     def __init__(self, substeps: int, adapts: bool) -> None:
         self.substeps, self.adapts = substeps, adapts
-        #: (3, N) places on the way through the last frame, and their shares of it, from 0 to 1, of
-        #: a method that keeps them.
-        self.places: list[Tensor] = []
-        self.shares: list[float] = []
+        #: (3, N) positions through the last frame, and their times as fractions of it, from 0 to 1,
+        #: of a method that records them.
+        self.sampled_positions: list[Tensor] = []
+        self.sample_fractions: list[float] = []
 
     @abstractmethod
     def advance(self, state: State) -> State:
@@ -47,7 +47,7 @@ class Integrator(ABC):
     """A method and its settings."""
 
     @abstractmethod
-    def stepper(self, system: System, frame_time: float, substeps: int | None) -> Stepper:
+    def stepper(self, system: System, frame_time: float, substeps: int | None) -> TimeStepper:
         """The method at work on a system.
 
         Args:

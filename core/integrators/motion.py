@@ -14,31 +14,36 @@ VERTICES_PER_THREAD = 8000
 
 
 def move(
-    positions: Tensor, velocities: Tensor, gradient: Tensor, kick: Tensor, keep: Tensor, step: float
+    positions: Tensor,
+    velocities: Tensor,
+    gradient: Tensor,
+    dt_over_mass: Tensor,
+    retention: Tensor,
+    step: float,
 ) -> None:
-    """v ← keep v − kick ∇E, x ← x + step v, in place.
+    """v ← r v − k ∇E, x ← x + step v, in place.
 
     Args:
         positions, velocities, gradient: (3, N) in metres, m/s and newtons.
-        kick: (N,) step over mass, in s/kg.
-        keep: (N,) share of the velocity that damping leaves.
+        dt_over_mass: (N,) k, the step over mass, in s/kg.
+        retention: (N,) r, the share of the velocity that damping leaves.
         step: in seconds.
     """
     if is_compiled() and not positions.is_cuda:
-        use_threads(len(keep), VERTICES_PER_THREAD)
+        use_threads(len(retention), VERTICES_PER_THREAD)
         x, v, pull = positions.numpy(), velocities.numpy(), gradient.numpy()
-        _move(x, v, pull, kick.numpy(), keep.numpy(), step)
+        _move(x, v, pull, dt_over_mass.numpy(), retention.numpy(), step)
         return
-    velocities.mul_(keep).addcmul_(gradient, kick, value=-1.0)
+    velocities.mul_(retention).addcmul_(gradient, dt_over_mass, value=-1.0)
     positions.add_(velocities, alpha=step)
 
 
 @compiled(parallel=True)
 def _move(
-    positions: Any, velocities: Any, gradient: Any, kick: Any, keep: Any, step: float
+    positions: Any, velocities: Any, gradient: Any, dt_over_mass: Any, retention: Any, step: float
 ) -> None:
-    for v in shared_range(len(keep)):
+    for v in shared_range(len(retention)):
         for axis in range(3):
-            velocity = keep[v] * velocities[axis, v] - kick[v] * gradient[axis, v]
+            velocity = retention[v] * velocities[axis, v] - dt_over_mass[v] * gradient[axis, v]
             velocities[axis, v] = velocity
             positions[axis, v] += step * velocity

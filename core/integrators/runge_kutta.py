@@ -13,20 +13,20 @@ from torch import Tensor
 from ..scene.integrator_table import INTEGRATORS
 from ..system import System
 from .damping import impulse_times, velocity_retention
-from .explicit_scheme import ExplicitScheme
+from .explicit_integrator import ExplicitIntegrator
+from .explicit_step import ExplicitStep
 from .stability import Spectrum
-from .substep import Substep
 
 # What the energy of the fastest vibration may grow by in a second at steps chosen for it.
-GROWTH = 0.1
+ENERGY_GROWTH_PER_S = 0.1
 
 
 @dataclass(frozen=True)
-class Midpoint(ExplicitScheme):
+class Midpoint(ExplicitIntegrator):
     """A whole step with the velocity and force of half a step, of order 2; contact after it.
 
     The energy of an undamped vibration of frequency ω grows by (hω)⁴/4 a step: no step is short
-    enough for ever, and steps that stay calm are far shorter than those of symplectic Euler.
+    enough for ever, and steps with little growth are far shorter than those of symplectic Euler.
 
     Source: Hairer, Nørsett and Wanner, "Solving Ordinary Differential Equations I", 2nd edition,
     section II.1.
@@ -38,21 +38,21 @@ class Midpoint(ExplicitScheme):
     NODES: ClassVar = (0.0, 1.0 / 2.0)
     WEIGHTS: ClassVar = (0.0, 1.0)
 
-    def substep(self, system: System, step: float) -> Substep:
-        return _RungeKuttaSubstep(system, step, self.NODES, self.WEIGHTS)
+    def make_step(self, system: System, step: float) -> ExplicitStep:
+        return _RungeKuttaStep(system, step, self.NODES, self.WEIGHTS)
 
-    def longest_step(self, spectrum: Spectrum) -> float:
+    def stability_limit(self, spectrum: Spectrum) -> float:
         return 2.0 / spectrum.fastest
 
-    def good_step(self, spectrum: Spectrum) -> float:
+    def default_step(self, spectrum: Spectrum) -> float:
         # Viscosity may take what the scheme adds.
-        lost = GROWTH + spectrum.viscous_rate
-        calm = (4.0 * lost / spectrum.frequency**4) ** (1.0 / 3.0)
-        return min(calm, super().good_step(spectrum))
+        lost = ENERGY_GROWTH_PER_S + spectrum.viscous_rate
+        bounded = (4.0 * lost / spectrum.frequency**4) ** (1.0 / 3.0)
+        return min(bounded, super().default_step(spectrum))
 
 
 @dataclass(frozen=True)
-class RungeKutta4(ExplicitScheme):
+class RungeKutta4(ExplicitIntegrator):
     """The classical scheme of order 4: four forces a step; contact after it.
 
     Source: Hairer, Nørsett and Wanner, "Solving Ordinary Differential Equations I", 2nd edition,
@@ -64,30 +64,30 @@ class RungeKutta4(ExplicitScheme):
     NODES: ClassVar = (0.0, 1.0 / 2.0, 1.0 / 2.0, 1.0)
     WEIGHTS: ClassVar = (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)
 
-    def substep(self, system: System, step: float) -> Substep:
-        return _RungeKuttaSubstep(system, step, self.NODES, self.WEIGHTS)
+    def make_step(self, system: System, step: float) -> ExplicitStep:
+        return _RungeKuttaStep(system, step, self.NODES, self.WEIGHTS)
 
-    def longest_step(self, spectrum: Spectrum) -> float:
+    def stability_limit(self, spectrum: Spectrum) -> float:
         # On the imaginary axis it is stable up to √8, in the left half plane up to 2.6 at least.
         return (2.6 if spectrum.viscous_rate > 0.0 else 8.0**0.5) / spectrum.fastest
 
 
-class _RungeKuttaSubstep(Substep):
+class _RungeKuttaStep(ExplicitStep):
     """Schemes whose every stage rests on the one before alone, applied to x and e^(αt) (v − ṽ), ṽ
     the velocity that decays under the acceleration at the start of the step: damping in proportion
     to mass and terminal speeds are exact (Krogstad, "Generalized Integrating Factor Methods for
     Stiff PDEs", Journal of Computational Physics 203, 2005).
 
-    What obstacles push back with is foreseen by a step of symplectic Euler and held through the
-    stages, else vertices that carry a body would sink within each step; at its end it is decided
-    anew.
+    The contact reaction of obstacles is predicted by a step of symplectic Euler and kept constant
+    through the stages, else vertices that carry a body would sink within each step; at the end of
+    the step it is found again.
     """
 
     def __init__(
         self, system: System, step: float, nodes: tuple[float, ...], weights: tuple[float, ...]
     ) -> None:
         super().__init__(system, step, nodes, weights)
-        self._pull = -system.inverse_mass
+        self._negative_inverse_mass = -system.inverse_mass
         self._stage_gradient, self._acceleration, self._reaction = self._buffers(3)
         self._stage, self._change = self._buffers(4), self._buffers(2)
 
@@ -114,51 +114,51 @@ class _RungeKuttaSubstep(Substep):
     def _move(self) -> None:
         self._accelerate(self.positions, self.velocities, self._gradient)
         if not self._system.has_obstacles:
-            self._take_stages()
+            self._evaluate_stages()
             return
-        self._foresee_reaction()
+        self._predict_contact_reaction()
         self._acceleration.add_(self._reaction)
-        self._take_stages(self._reaction)
-        # Ends as symplectic Euler would, for obstacles to do again what they did to that.
+        self._evaluate_stages(self._reaction)
+        # The step ends as symplectic Euler would, for obstacles to do again what they did to that.
         self._reaction.mul_(self._impulse_times)
         self.positions.add_(self._reaction, alpha=-self.step)
         self.velocities.sub_(self._reaction)
 
-    def _foresee_reaction(self) -> None:
-        at, going, met, _ = self._stage
-        torch.mul(self.velocities, self._retention, out=going)
-        going.addcmul_(self._acceleration, self._impulse_times)
-        torch.add(self.positions, going, alpha=self.step, out=at)
-        met.copy_(going)
-        self._meet_obstacles(at, met)
-        torch.sub(met, going, out=self._reaction)
+    def _predict_contact_reaction(self) -> None:
+        stage_positions, stage_velocities, collided_velocities, _ = self._stage
+        torch.mul(self.velocities, self._retention, out=stage_velocities)
+        stage_velocities.addcmul_(self._acceleration, self._impulse_times)
+        torch.add(self.positions, stage_velocities, alpha=self.step, out=stage_positions)
+        collided_velocities.copy_(stage_velocities)
+        self._collide_with_obstacles(stage_positions, collided_velocities)
+        torch.sub(collided_velocities, stage_velocities, out=self._reaction)
         self._reaction.div_(self._impulse_times)
 
-    def _take_stages(self, reaction: Tensor | None = None) -> None:
-        step, (moved, gained) = self.step, self._change
-        at, going, surplus, first = self._stage
+    def _evaluate_stages(self, reaction: Tensor | None = None) -> None:
+        step, (displacement, end_velocities) = self.step, self._change
+        stage_positions, stage_velocities, surplus, first = self._stage
         first.copy_(self._acceleration)
-        torch.mul(self.velocities, self._weights[0] * step, out=moved)
-        torch.mul(self.velocities, self._retention, out=gained)
-        gained.addcmul_(first, self._impulse_times)
+        torch.mul(self.velocities, self._weights[0] * step, out=displacement)
+        torch.mul(self.velocities, self._retention, out=end_velocities)
+        end_velocities.addcmul_(first, self._impulse_times)
         velocities = self.velocities
         surplus.zero_()
         stages = zip(self._nodes[1:], self._weights[1:], self._stages, strict=True)
         for index, (node, weight, (retention, impulse, before, after)) in enumerate(stages, 1):
-            torch.add(self.positions, velocities, alpha=node * step, out=at)
-            torch.mul(self.velocities, retention, out=going)
-            velocities = going.addcmul_(first, impulse).addcmul_(surplus, before)
+            torch.add(self.positions, velocities, alpha=node * step, out=stage_positions)
+            torch.mul(self.velocities, retention, out=stage_velocities)
+            velocities = stage_velocities.addcmul_(first, impulse).addcmul_(surplus, before)
             self._use_gravity(index)
-            self._accelerate(at, velocities, self._stage_gradient)
+            self._accelerate(stage_positions, velocities, self._stage_gradient)
             if reaction is not None:
                 self._acceleration.add_(reaction)
             torch.sub(self._acceleration, first, out=surplus)
-            moved.add_(velocities, alpha=weight * step)
-            gained.addcmul_(surplus, after)
-        self.positions.add_(moved)
-        self.velocities.copy_(gained)
+            displacement.add_(velocities, alpha=weight * step)
+            end_velocities.addcmul_(surplus, after)
+        self.positions.add_(displacement)
+        self.velocities.copy_(end_velocities)
 
     def _accelerate(self, positions: Tensor, velocities: Tensor, gradient: Tensor) -> None:
         gradient.zero_()
         self._system.add_forces(positions, velocities, gradient)
-        torch.mul(self._pull, gradient, out=self._acceleration)
+        torch.mul(self._negative_inverse_mass, gradient, out=self._acceleration)

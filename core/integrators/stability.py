@@ -17,9 +17,9 @@ from ..system import System
 POWER_ITERATIONS = 50
 # Of the finite difference, in units of the shortest wave's length: far above rounding, far below
 # where the material's nonlinearity would be felt.
-DIFFERENCE = 1e-4
+DIFFERENCE_RATIO = 1e-4
 # In rad/s: what has no stiffness at all still gets a step of finite length.
-SLOWEST = 1e-12
+MIN_FREQUENCY_RAD_PER_S = 1e-12
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def spectrum(system: System) -> Spectrum:
     √((λ + 2μ)/ρ), times a factor near one that depends on the shape of the tets.
     """
     rest = system.rest_positions()
-    scale = DIFFERENCE * system.shortest_edge()
+    scale = DIFFERENCE_RATIO * system.shortest_edge()
 
     def stiffness(direction: Tensor) -> Tensor:
         difference = torch.zeros_like(rest)
@@ -67,7 +67,7 @@ def spectrum(system: System) -> Spectrum:
 
     frequency = math.sqrt(_largest_eigenvalue(system, stiffness))
     rate = _largest_eigenvalue(system, viscosity) if system.is_dissipative else 0.0
-    return Spectrum(max(SLOWEST, frequency), rate)
+    return Spectrum(max(MIN_FREQUENCY_RAD_PER_S, frequency), rate)
 
 
 def _largest_eigenvalue(system: System, operator: Callable[[Tensor], Tensor]) -> float:

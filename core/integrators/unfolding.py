@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Leads bodies out of equilibria in which their tets lie over each other."""
+"""Unfolds bodies out of equilibria in which their tets lie over each other."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..system import System
 
 # Bodies that keep less of their volume come back from every start that was tried; nearer to 0.5
 # the energy has other minima.
-POISSON = 0.3
+MAX_POISSON = 0.3
 # So many frames they have to come back in, before they are left as they are.
-FRAMES = 48
+MAX_FRAMES = 48
 # At rest, a body has less kinetic energy than this share of Σ μV, rigid motion left out: what holds
 # a fold takes up some thousandth of that.
-REST = 1e-5
+REST_ENERGY_RATIO = 1e-5
 
 #: In ``State.unfolding``: left alone, since it does not come back.
 CAUGHT = -1
@@ -40,12 +40,12 @@ class Unfolding:
     """
 
     def __init__(self, system: System, can_soften: bool = True) -> None:
-        self._system, self._frames = system, FRAMES if can_soften else 0
+        self._system, self._frames = system, MAX_FRAMES if can_soften else 0
 
     def prepare(self, state: State) -> None:
         """Gives the bodies the materials that the frame after a state needs."""
         softened = () if state.unfolding is None else np.flatnonzero(state.unfolding > 0).tolist()
-        self._system.limit_poisson(tuple(softened), POISSON)
+        self._system.limit_poisson(tuple(softened), MAX_POISSON)
 
     def watch(self, state: State) -> State:
         """The state, with who is folded; ``unfolding`` counts the frames of each body since."""
@@ -64,9 +64,9 @@ class Unfolding:
         """The equilibrium that ``solve`` finds from a state, unfolded where that is possible."""
         state = solve(state)
         if folded := self._folded(state):
-            self._system.limit_poisson(folded, POISSON)
+            self._system.limit_poisson(folded, MAX_POISSON)
             state = solve(state)
-            self._system.limit_poisson((), POISSON)
+            self._system.limit_poisson((), MAX_POISSON)
             state = solve(state)
         counts = np.zeros(len(self._system.bodies), dtype=np.int64)
         counts[list(self._folded(state))] = CAUGHT
@@ -117,12 +117,20 @@ class Unfolding:
     def _rests(self, state: State, body: int) -> bool:
         positions, velocities = self._own(state, body)
         mass = self._masses[body][:, None]
-        arms = positions - (mass * positions).sum(0) / mass.sum()
+        centroid_offsets = positions - (mass * positions).sum(0) / mass.sum()
         velocities = velocities - (mass * velocities).sum(0) / mass.sum()
-        inertia = (mass[:, :, None] * _crosses(arms) @ _crosses(arms).swapaxes(1, 2)).sum(0)
-        spin = np.linalg.lstsq(inertia, (mass * np.cross(arms, velocities)).sum(0), rcond=None)[0]
-        moving = velocities - np.cross(spin, arms)
-        return float(0.5 * (mass * moving * moving).sum()) < REST * self._stiffness[body]
+        inertia = (
+            mass[:, :, None]
+            * _crosses(centroid_offsets)
+            @ _crosses(centroid_offsets).swapaxes(1, 2)
+        ).sum(0)
+        spin = np.linalg.lstsq(
+            inertia, (mass * np.cross(centroid_offsets, velocities)).sum(0), rcond=None
+        )[0]
+        moving = velocities - np.cross(spin, centroid_offsets)
+        return (
+            float(0.5 * (mass * moving * moving).sum()) < REST_ENERGY_RATIO * self._stiffness[body]
+        )
 
 
 def _crosses(vectors: Points) -> Points:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Extended position based dynamics: as games do it, always calm, and too soft where steps are long.
+"""Extended position based dynamics: as games do it, always stable, too soft where steps are long.
 
 See docs/physics.md for what it is not.
 """
@@ -15,9 +15,9 @@ from ..materials import Material, StableNeoHookean, StVenantKirchhoff
 from ..scene.integrator_table import INTEGRATORS
 from ..system import System
 from ..xpbd import Constraints, GreenStrains, NeoHookeanConstraints
+from .explicit_step import ExplicitStep
 from .explicit_stepper import ExplicitStepper, refuse_contact
-from .scheme import Scheme
-from .substep import Substep
+from .fixed_step_integrator import FixedStepIntegrator
 
 # When nobody says: about 2 ms at 24 frames a second.
 SUBSTEPS = 20
@@ -29,7 +29,7 @@ _CONSTRAINTS: dict[type[Material], type[Constraints]] = {
 
 
 @dataclass(frozen=True)
-class XPBD(Scheme):
+class XPBD(FixedStepIntegrator):
     """x̃ = x + h (e^(−αh) v + σ g) with σ = (1 − e^(−αh))/α, one Gauss–Seidel pass over the
     constraints of a step of √(hσ) from there, v' = (x' − x)/h, then contact. α is the damping.
 
@@ -41,19 +41,19 @@ class XPBD(Scheme):
     """
 
     label = INTEGRATORS["xpbd"].label
-    # Too soft a body takes up more energy than what bends it gives, and is calm all the same.
-    keeps_energy = False
+    # Too soft a body takes up more energy than what bends it gives, and is stable all the same.
+    has_bounded_energy = False
 
     def stepper(self, system: System, frame_time: float, substeps: int | None) -> ExplicitStepper:
         refuse_contact(system, self.label)
         _check(system)
         return ExplicitStepper(self, system, frame_time, substeps or SUBSTEPS, adapts=False)
 
-    def substep(self, system: System, step: float) -> Substep:
-        return _XPBDSubstep(system, step)
+    def make_step(self, system: System, step: float) -> ExplicitStep:
+        return _XPBDStep(system, step)
 
 
-class _XPBDSubstep(Substep):
+class _XPBDStep(ExplicitStep):
     def __init__(self, system: System, step: float) -> None:
         self._constraints = [
             _CONSTRAINTS[type(part.material)](part, system.inverse_mass)
@@ -69,7 +69,7 @@ class _XPBDSubstep(Substep):
         super().set_step(step)
         impulse_times = self._impulse_times
         self._fall = impulse_times * self._system.free_acceleration
-        self._kick = impulse_times * self._system.inverse_mass
+        self._dt_over_mass = impulse_times * self._system.inverse_mass
         for constraints in self._constraints:
             constraints.set_step(step * impulse_times)
 
@@ -90,7 +90,7 @@ class _XPBDSubstep(Substep):
                     force.add_rate_forces(positions, velocities, self._pull)
                 else:
                     force.add_gradient(positions, self._pull)
-            velocities.sub_(self._pull.mul_(self._kick))
+            velocities.sub_(self._pull.mul_(self._dt_over_mass))
         positions.add_(velocities, alpha=self.step)
         for constraints in self._constraints:
             constraints.relax(positions)

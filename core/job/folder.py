@@ -78,70 +78,70 @@ class Job:
 
     # Tetrahedra
 
-    def has_solids(self) -> bool:
-        return self._solids_path.exists()
+    def has_tet_scene(self) -> bool:
+        return self._tet_scene_path.exists()
 
-    def write_solids(self, solids: Scene, reports: list[dict[str, Any]]) -> None:
+    def write_tet_scene(self, tet_scene: Scene, reports: list[dict[str, Any]]) -> None:
         origin = {"run": digest(self.scene, self.settings), "version": version()}
-        for cached in ("_solids_file", "_solids_checksum"):
+        for cached in ("_tet_scene_file", "_tet_scene_checksum"):
             self.__dict__.pop(cached, None)
-        scene_file.save_scene(self._solids_path, solids, {**origin, "reports": reports})
+        scene_file.save_scene(self._tet_scene_path, tet_scene, {**origin, "reports": reports})
 
     @property
-    def solids(self) -> Scene:
+    def tet_scene(self) -> Scene:
         """The scene once its surfaces are tetrahedra."""
-        return self._solids_file[0]
+        return self._tet_scene_file[0]
 
     def mesh_reports(self) -> list[dict[str, Any]]:
         """What the tetrahedralizer said of each body; empty when there was nothing to fill."""
-        reports: list[dict[str, Any]] = self._solids_file[1]["reports"]
+        reports: list[dict[str, Any]] = self._tet_scene_file[1]["reports"]
         return reports
 
     @property
     def version(self) -> str:
         """Of the Supple that made the tetrahedra, and the frames from them."""
-        return str(self._solids_file[1]["version"])
+        return str(self._tet_scene_file[1]["version"])
 
     @property
     def run(self) -> str:
         """The ``digest`` of what the tetrahedra were made for."""
-        return str(self._solids_file[1]["run"])
+        return str(self._tet_scene_file[1]["run"])
 
     def is_of_scene(self, by_version: str | None = None) -> bool:
         """Whether the tetrahedra are of this scene, made by this version or another."""
         return self.run == digest(self.scene, self.settings, by_version)
 
-    def remove_solids(self) -> None:
+    def remove_tet_scene(self) -> None:
         """For the worker to make them again."""
-        files.remove(self._solids_path)
+        files.remove(self._tet_scene_path)
 
     @cached_property
-    def _solids_file(self) -> tuple[Scene, dict[str, Any]]:
-        solids, content = scene_file.load_scene(self._solids_path)
+    def _tet_scene_file(self) -> tuple[Scene, dict[str, Any]]:
+        tet_scene, content = scene_file.load_scene(self._tet_scene_path)
         for name, hint in (("run", str), ("version", str), ("reports", list[dict[str, Any]])):
             if not conforms(content.get(name), hint):
-                raise DamageError(self._solids_path, f"{name} cannot be {content.get(name)!r}")
+                raise DamageError(self._tet_scene_path, f"{name} cannot be {content.get(name)!r}")
         for report in content["reports"]:
             if not all(conforms(report.get(name), str) for name in ("name", "summary")):
-                raise DamageError(self._solids_path, "a report on tetrahedra says nothing")
-        for body in solids.bodies:
+                raise DamageError(self._tet_scene_path, "a report on tetrahedra says nothing")
+        for body in tet_scene.bodies:
             self._check_embedding(body)
-        return solids, content
+        return tet_scene, content
 
     def _check_embedding(self, body: SoftBody) -> None:
         if not isinstance(body.mesh, TetMesh):
-            raise DamageError(self._solids_path, f"{body.name} has no tetrahedra")
+            raise DamageError(self._tet_scene_path, f"{body.name} has no tetrahedra")
         count = len(body.mesh.vertices)
         for surface in (body.skin, body.contact_surface, body.seen_surface):
             if surface is None or surface.embedding is None:
                 continue
             if not _fits(surface.embedding, len(surface.points), count, 4):
-                raise DamageError(self._solids_path, f"{body.name} does not fit its surface")
+                raise DamageError(self._tet_scene_path, f"{body.name} does not fit its surface")
         if body.skin is not None and not _fits(body.skin.phong, len(body.skin.points), count):
-            raise DamageError(self._solids_path, f"{body.name} does not fit its surface")
+            raise DamageError(self._tet_scene_path, f"{body.name} does not fit its surface")
 
     @property
-    def _solids_path(self) -> Path:
+    def _tet_scene_path(self) -> Path:
         return self.folder / "solids.json"
 
     # What keeps it from beginning
@@ -222,7 +222,7 @@ class Job:
 
     def skin_positions(self, index: int) -> Iterator[NDArray[np.float64]]:
         """(V, 3) positions of the skin of each body after frame ``index``, in metres."""
-        frame, ground = self.read_frame(index), self.solids.ground
+        frame, ground = self.read_frame(index), self.tet_scene.ground
         height = None if ground is None else ground.height
         start = 0
         for body, mesh in self._meshes():
@@ -234,7 +234,7 @@ class Job:
                 yield body.skin.seen_at(positions, height)
 
     def _meshes(self) -> Iterator[tuple[SoftBody, TetMesh]]:
-        for body in self.solids.bodies:
+        for body in self.tet_scene.bodies:
             if isinstance(body.mesh, TetMesh):
                 yield body, body.mesh
 
@@ -272,7 +272,7 @@ class Job:
 
     def write_checkpoint(self, frame: int, state: Mapping[str, NDArray[Any]]) -> None:
         """Keeps that of the frame before: what a power failure damages is the newest file."""
-        origin = {"frame": np.array(frame), "solids": self._solids_checksum}
+        origin = {"frame": np.array(frame), "solids": self._tet_scene_checksum}
         files.write_arrays(self._checkpoint_path(frame), {**state, **origin})
 
     def read_checkpoint(self) -> tuple[tuple[int, dict[str, NDArray[Any]]] | None, list[str]]:
@@ -297,7 +297,7 @@ class Job:
         frame, origin = state.pop("frame", None), state.pop("solids", None)
         if frame is None or frame.shape != () or frame.dtype.kind not in "iu" or frame < 0:
             raise DamageError(path, f"it cannot be of frame {frame}")
-        if origin is None or origin.tobytes() != self._solids_checksum.tobytes():
+        if origin is None or origin.tobytes() != self._tet_scene_checksum.tobytes():
             raise DamageError(path, "it is of other tetrahedra")
         if not all(np.isfinite(array).all() for array in state.values()):
             raise DamageError(path, "it holds a number that is not finite")
@@ -307,9 +307,9 @@ class Job:
         return self.folder / f"checkpoint_{frame % 2}.npz"
 
     @cached_property
-    def _solids_checksum(self) -> NDArray[np.uint8]:
-        content = json.dumps(self._solids_file[1], sort_keys=True)
-        return np.frombuffer(files.checksum(self._solids_path.name, content.encode()), np.uint8)
+    def _tet_scene_checksum(self) -> NDArray[np.uint8]:
+        content = json.dumps(self._tet_scene_file[1], sort_keys=True)
+        return np.frombuffer(files.checksum(self._tet_scene_path.name, content.encode()), np.uint8)
 
     def remove_checkpoints(self, after: int = -1) -> None:
         """Those of later frames, and those that cannot be used."""

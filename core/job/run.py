@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 
 from ..compiled import is_compiled
-from ..ensemble import Ensemble
 from ..errors import JobError
 from ..integrators import integrator_named
+from ..partitioned_simulator import PartitionedSimulator
 from ..simulator import Frame
 from . import Job
 from .output import say
@@ -28,25 +28,25 @@ def simulate(job: Job) -> None:
     """
     if not is_compiled():
         say("numba is not installed: slower kernels simulate, tens of times slower with contact")
-    ensemble = _ensemble(job)
-    _resume(job, ensemble)
-    for stepper in (simulator.stepper for simulator in ensemble.simulators):
+    simulator = _simulator(job)
+    _resume(job, simulator)
+    for stepper in (part.stepper for part in simulator.simulators):
         steps = "1 step" if stepper.substeps == 1 else f"{stepper.substeps} steps"
         say(f"{stepper.label}, {steps} a frame")
     count = job.settings.frame_count
-    for frame in ensemble.run(count - ensemble.index):
-        _write(job, ensemble, frame)
+    for frame in simulator.run(count - simulator.index):
+        _write(job, simulator, frame)
         say(f"frame {frame.index} of {count}, {frame.report.seconds:.3f} s")
         statistics = frame.report.solver_statistics
         if not statistics.converged:
             say(f"frame {frame.index} did not reach the tolerance: {statistics.termination_reason}")
 
 
-def _ensemble(job: Job) -> Ensemble:
-    settings, bodies = job.settings, job.solids.bodies
+def _simulator(job: Job) -> PartitionedSimulator:
+    settings, bodies = job.settings, job.tet_scene.bodies
     names = settings.body_integrators or len(bodies) * (settings.integrator,)
-    return Ensemble(
-        job.solids,
+    return PartitionedSimulator(
+        job.tet_scene,
         [integrator_named(name, settings.step_tolerance) for name in names],
         frame_time=settings.frame_time,
         substeps=settings.substeps,
@@ -56,7 +56,7 @@ def _ensemble(job: Job) -> Ensemble:
     )
 
 
-def _resume(job: Job, ensemble: Ensemble) -> None:
+def _resume(job: Job, simulator: PartitionedSimulator) -> None:
     """Brings the bodies to the last whole frame, or writes the start.
 
     All frames before it are whole then.
@@ -67,46 +67,46 @@ def _resume(job: Job, ensemble: Ensemble) -> None:
         say(f"{finding}: going on from {'the start' if last < 0 else f'frame {last}'}")
     job.truncate_after(last)
     if checkpoint is None:
-        _write(job, ensemble, ensemble.frame())
+        _write(job, simulator, simulator.frame())
         return
     if lost := job.lost_records(last):
         say(lost)
     damaged = job.damaged_frames(last)
     for index, finding in damaged.items():
         say(f"{finding}: simulating again up to frame {index}")
-    if damaged and not _repair(job, ensemble, damaged):
+    if damaged and not _repair(job, simulator, damaged):
         return
     try:
-        ensemble.restore(*checkpoint)
+        simulator.restore(*checkpoint)
     except JobError as error:
         job.remove_checkpoints()
         raise JobError(f"{job.folder}: {error}") from error
 
 
-def _repair(job: Job, ensemble: Ensemble, damaged: Collection[int]) -> bool:
+def _repair(job: Job, simulator: PartitionedSimulator, damaged: Collection[int]) -> bool:
     """Simulates from the start up to the last damaged frame, and writes those that are.
 
     Returns:
         Whether the others come out as they are. On another computer they may not: from the first
         that does not, all are given up, and the bodies are where that one leaves them.
     """
-    for frame in chain([ensemble.frame()], ensemble.run(max(damaged))):
+    for frame in chain([simulator.frame()], simulator.run(max(damaged))):
         positions = _positions(frame)
         if frame.index in damaged:
             job.write_frame(frame.index, positions)
         elif job.read_frame(frame.index).tobytes() != positions.tobytes():
             say(f"frame {frame.index} comes out otherwise here: simulating all from there on")
             job.truncate_after(frame.index - 1)
-            _write(job, ensemble, frame)
+            _write(job, simulator, frame)
             return False
     return True
 
 
-def _write(job: Job, ensemble: Ensemble, frame: Frame) -> None:
+def _write(job: Job, simulator: PartitionedSimulator, frame: Frame) -> None:
     # The checkpoint comes last: a frame that has one is whole, and so is its record.
     job.write_frame(frame.index, _positions(frame))
     job.append_record({"frame": frame.index, "time": frame.time, **frame.report.record()})
-    job.write_checkpoint(frame.index, ensemble.to_arrays())
+    job.write_checkpoint(frame.index, simulator.to_arrays())
 
 
 def _positions(frame: Frame) -> NDArray[np.floating[Any]]:

@@ -60,7 +60,7 @@ def work(folder: Path, mesh_only: bool = False) -> None:
         SuppleError: when the job is damaged or cannot be simulated; the frames so far are kept.
     """
     job = Job(folder)
-    if _has_solids(job) and (mesh_only or _has_frames(job)):
+    if _has_tet_scene(job) and (mesh_only or _has_frames(job)):
         _say_reports(job)
         return
     with lock.hold(folder):
@@ -71,8 +71,8 @@ def work(folder: Path, mesh_only: bool = False) -> None:
         job.make_folders()
         for place in (folder, folder / "frames"):
             files.remove_unfinished(place)
-        if not _has_solids(job):
-            job.write_solids(*_prepared(job))
+        if not _has_tet_scene(job):
+            job.write_tet_scene(*_prepared(job))
         _say_reports(job)
         if mesh_only:
             return
@@ -82,14 +82,14 @@ def work(folder: Path, mesh_only: bool = False) -> None:
         simulate(job)
 
 
-def _has_solids(job: Job) -> bool:
+def _has_tet_scene(job: Job) -> bool:
     """Whether there are whole tetrahedra of this scene.
 
     Raises:
         JobError: when there are frames of other ones.
     """
     job.scene  # noqa: B018 - a damaged scene is said before all else
-    if not job.has_solids():
+    if not job.has_tet_scene():
         return False
     try:
         is_of_scene, of_version = job.is_of_scene(), job.version
@@ -137,7 +137,7 @@ def _say_reports(job: Job) -> None:
 
 
 def _prepared(job: Job) -> tuple[Scene, list[dict[str, Any]]]:
-    """The solids and the reports on them; what intersects at the start is written down."""
+    """The scene of tets and the reports on it; what intersects at the start is written down."""
     job.write_intersections(None)
     try:
         return prepare(job.scene)

@@ -69,7 +69,7 @@ def solve_static(system: System, state: State) -> State:
                 state,
                 positions=positions,
                 velocities=torch.zeros_like(positions),
-                before=None,
+                previous=None,
                 solver_statistics=statistics,
             )
         displacement = float((positions - state.positions).abs().max())

@@ -120,7 +120,7 @@ class IncrementalPotential:
         start: Tensor,
         predicted: Tensor,
         step: float,
-        before: Tensor | None = None,
+        previous_start: Tensor | None = None,
         impulse_time: Tensor | float | None = None,
     ) -> None:
         """Begins a step of ``step`` seconds.
@@ -128,14 +128,20 @@ class IncrementalPotential:
         Args:
             start: (3, N) where it starts.
             predicted: (3, N) x̃, where it would end without forces.
-            before: (3, N) where the step before started, for the second-order difference.
+            previous_start: (3, N) where the step before started, for the second-order difference.
             impulse_time: the seconds that forces change velocities over, a number or (N,);
                 None is ``step``.
         """
         # What is little for a heavy body may be much for a light one.
         self.reference_mass = len(self._free_masses) * min(self._free_masses, default=0.0)
         self._begin(
-            TimeStep(start, predicted, step, step if impulse_time is None else impulse_time, before)
+            TimeStep(
+                start,
+                predicted,
+                step,
+                step if impulse_time is None else impulse_time,
+                previous_start,
+            )
         )
 
     def begin_static_step(self, start: Tensor, step: float, friction_step: float) -> None:

@@ -19,16 +19,16 @@ from ..scene.friction import Coefficients, FrictionTable
 from ..scene.ground import Ground, Sphere
 from ..scene.scene import Scene, SoftBody
 from .barrier_step import BarrierStep
+from .collision_points import CollisionPoints
 from .embedded_barrier_step import EmbeddedBarrierStep
 from .embedded_projection_step import EmbeddedProjectionStep
-from .held_points import HeldPoints
 from .projection_step import ProjectionStep
 from .surfaces import Ball, Plane, Surface
 
 # The ground's stiffness in units of the body's: large enough to stop it within the distance.
-BARRIER_STIFFNESS = 0.1
+BARRIER_STIFFNESS_RATIO = 0.1
 # Each takes a body's deepest point out of a collider, and its neighbours most of the way.
-CLEARINGS = 50
+MAX_DEPENETRATIONS = 50
 
 
 class Step(Protocol):
@@ -67,7 +67,7 @@ class Obstacles:
             int(start) for start in np.cumsum([0, *(len(m.vertices) for m in meshes)])
         ]
         own = [
-            HeldPoints.of(body, mesh).that_move(free[start : start + len(mesh.vertices)])
+            CollisionPoints.of(body, mesh).movable(free[start : start + len(mesh.vertices)])
             for body, mesh, start in zip(scene.bodies, meshes, vertex_offsets, strict=False)
         ]
         self.points = _points_of_all(scene.bodies, own, vertex_offsets, inverse_mass)
@@ -98,7 +98,7 @@ class Obstacles:
             if isinstance(obstacle, EmbeddedBarrierStep):
                 obstacle.begin()
 
-    def meet(
+    def collide(
         self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
     ) -> None:
         """Corrects (3, N) positions and velocities after an explicit step of ``step`` seconds, in
@@ -111,8 +111,8 @@ class Obstacles:
         assert self.points is not None
         return float(self.points.gather(positions[2]).min())
 
-    def clear(self, body: SoftBody, mesh: TetMesh, where: slice, positions: Tensor) -> None:
-        """Moves a body off the obstacles that it touches.
+    def depenetrate(self, body: SoftBody, mesh: TetMesh, where: slice, positions: Tensor) -> None:
+        """Moves a body out of the obstacles that it penetrates.
 
         Args:
             body, mesh: to be moved.
@@ -120,15 +120,15 @@ class Obstacles:
             positions: (3, N) of all vertices at the start.
         """
         vertices, free = positions[:, where], self._inverse_mass[where] > 0.0
-        held = HeldPoints.of(body, mesh).that_move(free.cpu().numpy(), wholly=True)
+        body_points = CollisionPoints.of(body, mesh).movable(free.cpu().numpy(), wholly=True)
         for ball in self._balls:
-            _move_off(vertices, free, held, ball)
+            _depenetrate(vertices, free, body_points, ball)
         if self.ground is None:
             return
         floor = self.ground.height
         if self.barrier is not None:
             floor += ground_distance(self.ground, mesh.diagonal)
-        points = held.at(vertices.T.cpu().double().numpy())
+        points = body_points.at(vertices.T.cpu().double().numpy())
         vertices[2] += free * max(0.0, floor - float(points[:, 2].min(initial=np.inf)))
 
     def _barrier(
@@ -136,10 +136,10 @@ class Obstacles:
         ground: Ground,
         bodies: list[SoftBody],
         meshes: list[TetMesh],
-        own: list[HeldPoints],
+        own: list[CollisionPoints],
     ) -> GroundBarrier:
         stiffness = [
-            BARRIER_STIFFNESS * np.mean(np.asarray(body.material.young)) for body in bodies
+            BARRIER_STIFFNESS_RATIO * np.mean(np.asarray(body.material.young)) for body in bodies
         ]
         weights = [k * part.areas for k, part in zip(stiffness, own, strict=True)]
         distances = [
@@ -178,12 +178,12 @@ class Obstacles:
         return ProjectionStep(vertices, surface, own, *bounce)
 
 
-def _move_off(vertices: Tensor, free: Tensor, held: HeldPoints, ball: Ball) -> None:
+def _depenetrate(vertices: Tensor, free: Tensor, body_points: CollisionPoints, ball: Ball) -> None:
     """Moves (3, n) vertices that are free together, until no point is in the ball."""
-    if len(held.areas) == 0:
+    if len(body_points.areas) == 0:
         return
-    for _ in range(CLEARINGS):
-        points = torch.as_tensor(held.at(vertices.T.cpu().double().numpy()).T)
+    for _ in range(MAX_DEPENETRATIONS):
+        points = torch.as_tensor(body_points.at(vertices.T.cpu().double().numpy()).T)
         distance, normal = ball.nearest(points)
         deepest = int(distance.argmin())
         if not distance[deepest] < 0.0:
@@ -193,7 +193,7 @@ def _move_off(vertices: Tensor, free: Tensor, held: HeldPoints, ball: Ball) -> N
 
 def _points_of_all(
     bodies: Sequence[SoftBody],
-    own: Sequence[HeldPoints],
+    own: Sequence[CollisionPoints],
     vertex_offsets: Sequence[int],
     inverse_mass: Tensor,
 ) -> GroundPoints:

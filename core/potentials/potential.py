@@ -22,7 +22,7 @@ class TimeStep:
         predicted: (3, N) x̃, where they would end without forces.
         seconds: of the step, from velocities to positions.
         impulse_time: the seconds that forces over mass change velocities over, a number or (N,).
-        before: (3, N) where the step before started, for second-order differences in time.
+        previous_start: (3, N) where the step before started, for second-order differences in time.
         is_static: whether the step seeks an equilibrium: nothing has a velocity.
         stick_seconds: h of the stick threshold ε_v h of friction; None is ``seconds``.
     """
@@ -31,16 +31,16 @@ class TimeStep:
     predicted: Tensor
     seconds: float
     impulse_time: Tensor | float
-    before: Tensor | None = None
+    previous_start: Tensor | None = None
     is_static: bool = False
     stick_seconds: float | None = None
 
     @property
     def coasting_origin(self) -> Tensor:
         """(3, N) x̂ such that what ends the step at x goes (x − x̂) / seconds, in metres."""
-        if self.before is None:
+        if self.previous_start is None:
             return self.start
-        return (4.0 * self.start - self.before) / 3.0
+        return (4.0 * self.start - self.previous_start) / 3.0
 
     @property
     def stick_time(self) -> float:

@@ -55,8 +55,8 @@ class Viscosity(Potential):
             self._span = math.inf
             return
         past = [(1.0, step.start)]
-        if step.before is not None:
-            past = [(4.0 / 3.0, step.start), (-1.0 / 3.0, step.before)]
+        if step.previous_start is not None:
+            past = [(4.0 / 3.0, step.start), (-1.0 / 3.0, step.previous_start)]
         self.begin_step(step.seconds, past)
 
     def begin_step(self, span: float, past: list[tuple[float, Tensor]]) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from ..geometry.triangle_distance import point_triangle_distance
 from ..geometry.winding_number import solid_angle_fraction
-from ..obstacles.held_points import HeldPoints
+from ..obstacles.collision_points import CollisionPoints
 from ..scene.ground import Ground, Sphere
 from ..scene.scene import Scene, SurfaceMesh
 from ..scene.start_shape import start_positions, tet_mesh_of
@@ -60,7 +60,7 @@ def check_tetrahedra(scene: Scene) -> None:
         free = np.ones(len(positions), dtype=bool)
         if body.pinned is not None:
             free[body.pinned] = False
-        points = HeldPoints.of(body, mesh).that_move(free, wholly=True).at(positions)
+        points = CollisionPoints.of(body, mesh).movable(free, wholly=True).at(positions)
         if scene.ground is not None and len(points) > 0:
             _check_above_ground(body.name, points, scene.ground)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IntersectionError
-from ..obstacles.held_points import HeldPoints
+from ..obstacles.collision_points import CollisionPoints
 from ..potentials.contact.distance import contact_distances, ground_distance
 from ..scene.scene import Scene, SoftBody
 from .intersection_report import IntersectionReport, Offender
@@ -117,7 +117,7 @@ def _floor(scene: Scene, shape: StartBody) -> float:
 
 def _lowest(body: SoftBody, shape: StartBody, positions: NDArray[np.float64]) -> float:
     """Height of what the ground meets of a body, where nothing of it is held."""
-    free = HeldPoints.of(body, shape.mesh).that_move(~shape.held, wholly=True)
+    free = CollisionPoints.of(body, shape.mesh).movable(~shape.held, wholly=True)
     return float(free.at(positions)[:, 2].min(initial=np.inf))
 
 

@@ -72,7 +72,7 @@ def add_body(scene: bpy.types.Scene) -> AddBody:
 
 def write_frames(job: Job, last: int, wobble: bool = False) -> None:
     """Frames in which everything drifts by ``STEP``; with ``wobble`` each vertex shakes as well."""
-    vertices = np.concatenate([body.mesh.vertices for body in job.solids.bodies])
+    vertices = np.concatenate([body.mesh.vertices for body in job.tet_scene.bodies])
     shake = np.random.default_rng(3).normal(scale=0.1 * wobble, size=(last + 1, *vertices.shape))
     for index in range(last + 1):
         job.write_frame(index, vertices + index * STEP + shake[index])
@@ -85,7 +85,7 @@ def play(tmp_path: Path) -> Play:
     def begin(last: int, wobble: bool = False) -> tuple[Job, Playback]:
         captured = capture(bpy.context)
         job = Job.create(tmp_path / "job", captured.scene, captured.settings)
-        job.write_solids(*discretize(captured.scene))
+        job.write_tet_scene(*discretize(captured.scene))
         write_frames(job, last, wobble)
         shown = Playback(job, captured)
         while shown.extend(last, 1.0):

@@ -35,7 +35,7 @@ def simulate() -> Path:
     """What Simulate leaves, without waiting for a solver; returns the job folder."""
     captured = capture(bpy.context)
     job = cache.open_job(bpy.context.scene, captured.scene, captured.settings).job
-    job.write_solids(*discretize(captured.scene))
+    job.write_tet_scene(*discretize(captured.scene))
     write_frames(job, 3)
     shown = Playback(job, captured)
     while shown.extend(3, 1.0):

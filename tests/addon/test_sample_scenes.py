@@ -12,8 +12,8 @@ import pytest
 
 from supple.addon.capture import capture
 from supple.core import InstabilityError, SoftBody
-from supple.core.ensemble import Ensemble
 from supple.core.integrators import integrator_named
+from supple.core.partitioned_simulator import PartitionedSimulator
 from supple.core.preparation.discretize import discretize
 from supple.sample_scenes import build, demo
 from supple.sample_scenes.contact_scenes import CONTACT_SAMPLES
@@ -49,23 +49,23 @@ def test_the_committed_scene_is_what_the_script_builds(name: str, tmp_path: Path
     assert built == _description(build.FOLDER / f"{name}.blend")
 
 
-def _simulated(name: str) -> Ensemble:
+def _simulated(name: str) -> PartitionedSimulator:
     bpy.ops.wm.open_mainfile(filepath=str(build.FOLDER / f"{name}.blend"))
     captured = capture(bpy.context)
     settings, (scene, _) = captured.settings, discretize(captured.scene)
     integrators = [
         integrator_named(each, settings.step_tolerance) for each in settings.body_integrators
     ]
-    return Ensemble(scene, integrators, substeps=settings.substeps)
+    return PartitionedSimulator(scene, integrators, substeps=settings.substeps)
 
 
 @pytest.mark.parametrize("name", ["midpoint_and_runge_kutta", "adaptive_on_and_off"])
 def test_one_body_explodes_and_the_other_does_not(name: str) -> None:
-    ensemble = _simulated(name)
-    exploding, calm = sorted(ensemble.simulators, key=lambda one: one.stepper.label != "Midpoint")
+    simulator = _simulated(name)
+    exploding, calm = sorted(simulator.simulators, key=lambda one: one.stepper.label != "Midpoint")
     wild, quiet = (
-        [frame.report.energies.elastic for frame in simulator.run(SAMPLES[name].frames - 1)]
-        for simulator in (exploding, calm)
+        [frame.report.energies.elastic for frame in part.run(SAMPLES[name].frames - 1)]
+        for part in (exploding, calm)
     )
     assert max(wild[-12:]) > 2.0 * max(quiet)
     assert max(quiet[-12:]) < 1.1 * max(quiet[:-12])

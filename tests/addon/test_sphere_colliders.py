@@ -293,7 +293,7 @@ def test_a_soft_body_comes_down_on_a_ball_and_is_never_inside(scene, add_ball, s
     assert folder is not None
     job = Job(folder)
     center = np.array([0.0, 0.0, -1.55])
-    seen = job.solids.bodies[0].seen_surface
+    seen = job.tet_scene.bodies[0].seen_surface
     assert seen is not None and seen.embedding is not None
     places = [seen.embedding.interpolate(job.read_frame(k)) for k in range(12)]
     gaps = [np.linalg.norm(points - center, axis=1).min() - 1.0 for points in places]

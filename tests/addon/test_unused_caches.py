@@ -28,7 +28,7 @@ def simulate(density: float) -> Path:
     bpy.data.objects["Cube"].supple.density = density
     captured: Capture = capture(bpy.context)
     job = cache.open_job(bpy.context.scene, captured.scene, captured.settings).job
-    job.write_solids(*discretize(captured.scene))
+    job.write_tet_scene(*discretize(captured.scene))
     write_frames(job, 1)
     shown = Playback(job, captured)
     shown.extend(1, 1.0)

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from supple.core import Channel, Contact, Ground, InstabilityError, Scene, Simulator, SoftBody
-from supple.core.ensemble import Ensemble
 from supple.core.integrators import (
     BDF2,
     XPBD,
@@ -25,6 +24,7 @@ from supple.core.integrators import (
 from supple.core.job import Job, Settings, digest
 from supple.core.job.run import simulate
 from supple.core.materials import StableNeoHookean
+from supple.core.partitioned_simulator import PartitionedSimulator
 from supple.core.system import System
 
 FRAME, FRAMES = 1.0 / 24.0, 5
@@ -124,10 +124,10 @@ def test_bodies_simulated_apart_all_follow_it(make_block) -> None:
     mesh = make_block((1, 1, 1))
     bodies = [SoftBody(mesh, SOFT), SoftBody(mesh, SOFT)]
     scene = Scene(bodies, gravity=GRAVITY)
-    ensemble = Ensemble(
+    simulator = PartitionedSimulator(
         scene, [RungeKutta4(), Midpoint()], frame_time=FRAME, substeps=40, device="cpu"
     )
-    *_, last = ensemble.run(FRAMES)
+    *_, last = simulator.run(FRAMES)
     for positions in last.positions:
         found = (positions.numpy() - mesh.vertices).mean(axis=0)
         np.testing.assert_allclose(found, _fall(last.time), atol=1e-5)
@@ -144,11 +144,11 @@ def test_what_changes_of_gravity_add_is_all_that_is_gained(make_block, scheme, p
         Scene([SoftBody(mesh, SOFT)], gravity=GRAVITY), torch.device("cpu"), torch.float64
     )
     state, count = system.initial_state(), 64
-    substep = scheme.substep(system, FRAME / count)
+    substep = scheme.make_step(system, FRAME / count)
     substep.begin(state.positions, state.velocities)
     for number in range(count):
         substep.prescribe(0, number / count, (number + 1) / count)
-        substep.take()
+        substep.advance()
     kinetic = 0.5 * float((system.mass * substep.velocities.square()).sum())
     before = float(system.gravity.energy_at(state.positions, 0))
     after = float(system.gravity.energy_at(substep.positions, 1))
@@ -223,8 +223,8 @@ def _job(folder: Path, mesh, frames: int, integrator: str, **options) -> Job:
 
 
 def _simulated(job: Job) -> Job:
-    if not job.has_solids():
-        job.write_solids(job.scene, [])
+    if not job.has_tet_scene():
+        job.write_tet_scene(job.scene, [])
     simulate(job)
     return job
 

@@ -16,7 +16,7 @@ from supple.core.integrators import (
     ImplicitEuler,
     Integrator,
     SymplecticEuler,
-    substep,
+    explicit_step,
 )
 from supple.core.materials import MODELS, NeoHookean, StableNeoHookean
 from supple.tests.core.pretended_cuda import pretended_cuda
@@ -244,7 +244,7 @@ def test_torch_passes_agree_with_the_compiled_loops(make_block, exact, request) 
 def test_nothing_on_a_cuda_device_meets_the_host(make_block, exact, monkeypatch) -> None:
     expected = _landing(make_block, exact, "cpu", 2)
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
-    monkeypatch.setattr(substep, "CapturedSubstep", lambda substep: substep)
+    monkeypatch.setattr(explicit_step, "CapturedStep", lambda step: step)
     with pretended_cuda():
         found = _landing(make_block, exact, "cuda", 2)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)

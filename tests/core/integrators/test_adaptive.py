@@ -88,7 +88,7 @@ def test_steps_that_shrink_without_end_are_given_up_and_the_frames_are_kept(make
 
 
 def test_a_frame_of_steps_without_number_is_given_up(make_block, monkeypatch) -> None:
-    monkeypatch.setattr(adaptive, "MOST_SUBSTEPS", 20)
+    monkeypatch.setattr(adaptive, "MAX_SUBSTEPS", 20)
     simulator = Simulator(_stretched(make_block), Adaptive(SymplecticEuler(), 1e-9))
     with pytest.raises(InstabilityError, match=r"frame 1 needs steps below"):
         list(simulator.run(1))
@@ -111,8 +111,8 @@ def test_a_step_that_is_followed_meets_the_tolerance_where_its_error_has_the_ord
     assert isinstance(stepper, adaptive._AdaptiveStepper)
     for longer in (0.5, 1.0, 1.9):
         error = tolerance * longer ** -(scheme.order + 1)
-        assert stepper._change(error) == pytest.approx(0.9 * longer)
-    assert (stepper._change(0.0), stepper._change(np.inf)) == (2.0, 0.2)
+        assert stepper._growth_ratio(error) == pytest.approx(0.9 * longer)
+    assert (stepper._growth_ratio(0.0), stepper._growth_ratio(np.inf)) == (2.0, 0.2)
 
 
 @pytest.mark.parametrize("response", ["barrier", "projection"])

@@ -48,8 +48,8 @@ def checked(simulator: Simulator, frames: int) -> Iterator[Frame]:
     excluded = {(i, j) for i in colliders for j in colliders if i <= j}
     for frame in simulator.run(frames):
         state = simulator.state
-        places = surface.colliders_at(0, 0.0) if state.colliders is None else state.colliders
-        points = surface.points(state.positions.numpy(), places)
+        positions = surface.colliders_at(0, 0.0) if state.colliders is None else state.colliders
+        points = surface.points(state.positions.numpy(), positions)
         assert count_intersections(points, surface.triangles, surface.object_of, excluded) == 0
         yield frame
 
@@ -89,20 +89,20 @@ def test_what_lies_on_something_does_not_try_explicit_steps_in_vain() -> None:
     assert frames[0].report.integrator == EXPLICIT
     settled = frames[-15:]
     assert {frame.report.integrator for frame in settled} == {IMPLICIT}
-    free = simulator.stepper._free  # type: ignore[attr-defined]
-    free.places = []
+    contact_free = simulator.stepper._contact_free  # type: ignore[attr-defined]
+    contact_free.sampled_positions = []
     list(simulator.run(6))
-    assert free.places == []
+    assert contact_free.sampled_positions == []
 
 
 def test_after_an_implicit_frame_no_room_is_known_of() -> None:
     simulator = Simulator(meeting(), Automatic())
     list(simulator.run(1))
-    assert simulator.state.room > 0.0
+    assert simulator.state.clearance > 0.0
     simulator.state = replace(simulator.state, waits=1)
     (frame,) = simulator.run(1)
     assert frame.report.integrator == IMPLICIT
-    assert simulator.state.room == 0.0
+    assert simulator.state.clearance == 0.0
 
 
 @pytest.mark.parametrize("saved_after", [1, 4, 6, 9, 14])
@@ -167,9 +167,9 @@ def test_a_body_that_is_flat_already_keeps_its_explicit_steps() -> None:
 def test_the_most_work_is_that_of_a_frame_taken_both_ways() -> None:
     simulator = Simulator(meeting(), Automatic())
     most = simulator.stepper.most_work
-    apart = Simulator(replace(meeting(), contact=None), SymplecticEuler()).stepper.most_work
+    clear = Simulator(replace(meeting(), contact=None), SymplecticEuler()).stepper.most_work
     implicit = Simulator(meeting(), ImplicitEuler()).stepper.most_work
-    assert most == f"{apart} and {implicit}"
+    assert most == f"{clear} and {implicit}"
     list(simulator.run(8))
     assert simulator.stepper.most_work == most
 

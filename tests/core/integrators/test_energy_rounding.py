@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from supple.core import Scene, SoftBody, TetMesh
-from supple.core.integrators.energy_rounding import MARGIN, EnergyRounding
+from supple.core.integrators.energy_rounding import MARGIN_FACTOR, EnergyRounding
 from supple.core.materials import StVenantKirchhoff
 from supple.core.state import Energies
 from supple.core.system import System
@@ -40,7 +40,7 @@ def at(farthest: float, dtype: torch.dtype) -> torch.Tensor:
 
 
 def test_what_cancels_at_rest_and_all_that_is_added_up_are_known_to_a_rounding(dtype) -> None:
-    unit = MARGIN * torch.finfo(dtype).eps
+    unit = MARGIN_FACTOR * torch.finfo(dtype).eps
     for tets in (1, 3):
         rest = rounding(dtype, tets).joules(NOTHING, at(0.0, dtype), 5)
         assert rest == pytest.approx(unit * tets * 2.0 * MU * VOLUME, rel=1e-6)
@@ -49,7 +49,7 @@ def test_what_cancels_at_rest_and_all_that_is_added_up_are_known_to_a_rounding(d
 
 
 def test_far_away_weight_and_strain_are_known_to_a_rounding_of_the_place(dtype) -> None:
-    unit, far = MARGIN * torch.finfo(dtype).eps, 1e3
+    unit, far = MARGIN_FACTOR * torch.finfo(dtype).eps, 1e3
     weight, strained = 10.0 * DENSITY * VOLUME, 2.0 * MU * VOLUME * math.sqrt(SQUARES)
     near, away = (rounding(dtype).joules(NOTHING, at(x, dtype), 0) for x in (0.0, far))
     assert away - near == pytest.approx(unit * far * (weight + strained), rel=1e-6)
@@ -59,7 +59,7 @@ def test_each_step_moves_vertices_by_a_rounding_of_the_place(dtype) -> None:
     still, moved = (rounding(dtype).joules(NOTHING, at(1e12, dtype), k) for k in (0, 7))
     step = torch.finfo(dtype).eps * 1e12
     energy = (LAMBDA + 2.0 * MU) * VOLUME * SQUARES * step * step
-    assert moved - still == pytest.approx(7 * MARGIN * energy, rel=1e-5)
+    assert moved - still == pytest.approx(7 * MARGIN_FACTOR * energy, rel=1e-5)
 
 
 @pytest.mark.parametrize("kinetic", [math.inf, math.nan])

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from supple.core import Ground, InstabilityError, Scene, Simulator, SoftBody, TetMesh
-from supple.core.integrators import ExplicitScheme, Midpoint, RungeKutta4
+from supple.core.integrators import ExplicitIntegrator, Midpoint, RungeKutta4
 from supple.core.integrators.stability import spectrum
 from supple.core.materials import Linear, StableNeoHookean
 
@@ -19,11 +19,11 @@ SCHEMES = [Midpoint(), RungeKutta4()]
 
 
 @pytest.fixture(params=SCHEMES, ids=lambda scheme: scheme.label)
-def scheme(request: pytest.FixtureRequest) -> ExplicitScheme:
+def scheme(request: pytest.FixtureRequest) -> ExplicitIntegrator:
     return request.param
 
 
-def _spring(scheme: ExplicitScheme, substeps: int | None, damping: float = 0.0) -> Simulator:
+def _spring(scheme: ExplicitIntegrator, substeps: int | None, damping: float = 0.0) -> Simulator:
     """A linear tet drawn along its fastest vibration."""
     body = SoftBody(TetMesh(CORNERS, [[0, 1, 2, 3]]), Linear(1e4, 0.3), damping=damping)
     simulator = Simulator(

@@ -11,17 +11,17 @@ import pytest
 import torch
 
 from supple.core import Scene, Simulator, SoftBody, TetMesh
-from supple.core.ensemble import Ensemble
 from supple.core.integrators import BDF2, ImplicitEuler, Integrator
 from supple.core.integrators.unfolding import Unfolding
 from supple.core.materials import StableNeoHookean
+from supple.core.partitioned_simulator import PartitionedSimulator
 from supple.core.system import System
 
 from ..wheel import fan, wheel
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
 # In which bodies of E = 1e5 and 1 m come to rest.
-FRAMES = 96
+MAX_FRAMES = 96
 
 
 def _crumpled(make_block: Callable[..., TetMesh], seed: int, poisson: float, **options) -> SoftBody:
@@ -56,7 +56,7 @@ def test_a_crumpled_body_finds_its_rest_shape(
 ) -> None:
     body = _crumpled(make_block, seed, poisson)
     simulator = Simulator(Scene([body], gravity=WEIGHTLESS), integrator)
-    *_, last = simulator.run(FRAMES)
+    *_, last = simulator.run(MAX_FRAMES)
     assert _edge_error(body.mesh, last.positions[0]) < 0.01
     assert not last.report.caught and not last.report.unfolding
     # As it was before: 0.45 is not 0.3.
@@ -67,7 +67,7 @@ def test_bodies_are_unfolded_one_by_one_and_named_meanwhile(make_block) -> None:
     calm = SoftBody(make_block((1, 1, 1)), StableNeoHookean(1e5, 0.45), name="Calm")
     folded = _crumpled(make_block, 3, 0.45, name="Crumpled")
     simulator = Simulator(Scene([calm, folded], gravity=WEIGHTLESS))
-    named = {name for frame in simulator.run(FRAMES) for name in frame.report.unfolding}
+    named = {name for frame in simulator.run(MAX_FRAMES) for name in frame.report.unfolding}
     assert named == {"Crumpled"}
     torch.testing.assert_close(simulator.frame().positions[0], torch.as_tensor(calm.mesh.vertices))
 
@@ -106,8 +106,11 @@ def test_what_cannot_be_unfolded_is_said_to_be_caught(make_block) -> None:
 
 def test_a_run_that_is_resumed_while_it_unfolds_gives_the_same_bits(make_block) -> None:
     scene = Scene([_crumpled(make_block, 5, 0.49)], gravity=WEIGHTLESS)
-    whole, resumed = Ensemble(scene, [ImplicitEuler()]), Ensemble(scene, [ImplicitEuler()])
-    for frame in whole.run(FRAMES):
+    whole, resumed = (
+        PartitionedSimulator(scene, [ImplicitEuler()]),
+        PartitionedSimulator(scene, [ImplicitEuler()]),
+    )
+    for frame in whole.run(MAX_FRAMES):
         if frame.report.unfolding:
             break
     arrays = {name: values.copy() for name, values in whole.to_arrays().items()}
@@ -141,11 +144,13 @@ def _watched(
     system = System(scene, torch.device("cpu"), torch.float64)
     state = system.initial_state()
     mass = mesh.lumped_mass(body.density)[:, None]
-    arms = positions - (mass * positions).sum(axis=0) / mass.sum()
+    centroid_offsets = positions - (mass * positions).sum(axis=0) / mass.sum()
     stiffness = float(body.material.mu) * mesh.rest_volumes.sum()
-    swelling = np.sqrt(2.0 * motion * 1e-5 * stiffness / (mass * arms * arms).sum())
-    turning = np.array([1.0, 2.0, 3.0]) + np.cross([3.0, -2.0, 5.0], arms)
-    state.velocities[:, 4:] = torch.as_tensor((turning + swelling * arms).T)
+    swelling = np.sqrt(
+        2.0 * motion * 1e-5 * stiffness / (mass * centroid_offsets * centroid_offsets).sum()
+    )
+    turning = np.array([1.0, 2.0, 3.0]) + np.cross([3.0, -2.0, 5.0], centroid_offsets)
+    state.velocities[:, 4:] = torch.as_tensor((turning + swelling * centroid_offsets).T)
     state = replace(state, unfolding=np.array([0, before]))
     after = Unfolding(system, can_soften).watch(state).unfolding
     return [0, 0] if after is None else after.tolist()

@@ -9,7 +9,7 @@ import torch
 
 from supple.core import Ground, Scene, SceneError, Simulator, SoftBody, TetMesh
 from supple.core import simulator as simulator_module
-from supple.core.integrators import XPBD, substep
+from supple.core.integrators import XPBD, explicit_step
 from supple.core.materials import MODELS, StableNeoHookean, StVenantKirchhoff
 from supple.tests.core.pretended_cuda import pretended_cuda
 
@@ -143,11 +143,11 @@ def test_the_work_of_slowly_led_pins_is_the_energy_that_it_stores(make_block, mo
     path = mesh.vertices[ends] + np.linspace(0, 1, 25)[:, None, None] * pull
     body = SoftBody(mesh, model(1e5, 0.3), pinned=ends, pin_path=path, damping=1.0)
     simulator = Simulator(Scene([body], gravity=WEIGHTLESS), XPBD())
-    own = XPBD().substep(simulator.system, FRAME / 100)
+    own = XPBD().make_step(simulator.system, FRAME / 100)
     own.begin(simulator.state.positions, simulator.state.velocities)
     for number in range(2400):
         own.prescribe(number // 100, number % 100 / 100, (number % 100 + 1) / 100)
-        own.take()
+        own.advance()
     elastic = sum(float(part.energy(own.positions)) for part in simulator.system.elasticities)
     assert float(own.work) == pytest.approx(elastic, rel=0.02)
 
@@ -204,7 +204,7 @@ def test_torch_passes_agree_with_the_compiled_loops(make_block, request) -> None
 def test_nothing_on_a_cuda_device_meets_the_host(make_block, monkeypatch) -> None:
     expected = _landing(make_block, "cpu", 1, substeps=4)
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
-    monkeypatch.setattr(substep, "CapturedSubstep", lambda substep: substep)
+    monkeypatch.setattr(explicit_step, "CapturedStep", lambda step: step)
     with pretended_cuda():
         found = _landing(make_block, "cuda", 1, substeps=4)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-8)

@@ -54,7 +54,7 @@ def test_the_mesh_report_is_kept(whole: Job) -> None:
     (report,) = whole.mesh_reports()
     assert report["name"] == "Jelly"
     assert report["volume"] == pytest.approx(1.0, rel=0.1)
-    assert report["tets"] == len(whole.solids.bodies[0].mesh.tets)
+    assert report["tets"] == len(whole.tet_scene.bodies[0].mesh.tets)
 
 
 def test_the_worker_says_how_it_steps_and_how_far_it_is(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_mesh_only_stops_before_the_first_frame(tmp_path: Path) -> None:
     done = run(tmp_path, "--mesh-only")
     assert done.returncode == 0
     assert "Jelly: " in done.stdout
-    assert job.has_solids()
+    assert job.has_tet_scene()
     assert job.last_frame() == -1
 
 
@@ -230,7 +230,7 @@ def test_bodies_that_intersect_are_told_with_where_and_the_next_attempt_forgets(
     done = run(job.folder, "--mesh-only")
     assert done.returncode == 1
     assert done.stderr.startswith("error: Jelly intersects Cake at the start")
-    assert not job.has_solids()
+    assert not job.has_tet_scene()
     report = job.intersections()
     assert [each.name for each in report.offenders] == ["Jelly", "Cake"]
     assert all(len(each.faces) == len(each.points) > 0 for each in report.offenders)
@@ -261,7 +261,7 @@ def test_surfaces_that_touch_begin_apart(tmp_path) -> None:
     ]
     job = Job.create(tmp_path / "job", Scene(bodies, contact=Contact()), Settings(1, device="cpu"))
     assert run(job.folder, "--mesh-only").returncode == 0
-    lower, upper = (_touching(body) for body in job.solids.bodies)
+    lower, upper = (_touching(body) for body in job.tet_scene.bodies)
     assert lower[:, 2].max() < upper[:, 2].min()
     assert lower[:, 2].max() > upper[:, 2].min() - 0.05
     assert job.intersections() is None

@@ -147,10 +147,10 @@ def test_a_job_with_contact_killed_and_resumed_has_the_same_bytes(tmp_path: Path
 def test_what_contact_searched_before_leaves_no_trace_in_any_later_frame(tmp_path: Path) -> None:
     job = _touching(tmp_path)
     work(job.folder, mesh_only=True)
-    whole = Simulator(job.solids)
+    whole = Simulator(job.tet_scene)
     for index in range(12):
         saved = {name: values.copy() for name, values in whole.state.to_arrays().items()}
-        resumed = Simulator(job.solids)
+        resumed = Simulator(job.tet_scene)
         resumed.state = resumed.state.restored(index, saved)
         for simulator in (whole, resumed):
             next(simulator.run(1))

@@ -78,7 +78,7 @@ def in_a_step() -> tuple[IncrementalPotential, torch.Tensor]:
     start[:2] += ways * near(torch.zeros_like(start), 1.0, 2)[:2]
     assert objective.contact is not None
     objective.contact.begin(None)
-    objective.begin(start, near(positions, 0.1, 3), STEP, before=near(start, 0.01, 4))
+    objective.begin(start, near(positions, 0.1, 3), STEP, previous_start=near(start, 0.01, 4))
     objective.contact.stay(positions)
     return objective, positions
 

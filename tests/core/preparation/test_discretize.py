@@ -91,7 +91,7 @@ def test_a_folder_keeps_how_its_surface_follows(make_block, tmp_path: Path) -> N
     scene, settings = Scene([jelly(make_block)]), Settings(2)
     job = Job.create(tmp_path, scene, settings)
     solids, reports = discretize(scene)
-    job.write_solids(solids, reports)
+    job.write_tet_scene(solids, reports)
     moved = curved(solids.bodies[0].mesh.vertices)
     job.write_frame(0, moved)
     (found,) = Job(tmp_path).skin_positions(0)
@@ -107,13 +107,13 @@ def test_a_folder_from_before_is_shown_as_it_was_and_gone_on_from(
     job = Job.create(tmp_path, scene, settings)
     solids, reports = discretize(scene)
     (body,) = solids.bodies
-    job.write_solids(followed_by(solids, None), reports)
+    job.write_tet_scene(followed_by(solids, None), reports)
     moved = curved(body.mesh.vertices)
     job.write_frame(0, moved)
     (found,) = Job(tmp_path).skin_positions(0)
     np.testing.assert_array_equal(found, body.skin.embedding.interpolate(moved))
     assert Job(tmp_path).run == digest(scene, settings)
-    assert discretize(Job(tmp_path).solids)[0].bodies[0].skin.phong is None
+    assert discretize(Job(tmp_path).tet_scene)[0].bodies[0].skin.phong is None
 
 
 @pytest.mark.parametrize("damage", ["a point less", "a vertex too many", "one weight less"])
@@ -130,6 +130,6 @@ def test_a_surface_that_does_not_fit_is_found(make_block, tmp_path: Path, damage
         phong.indices[5, 0] = len(body.mesh.vertices)
     else:
         phong = replace(phong, weights=phong.weights[:, 1:])
-    job.write_solids(followed_by(solids, phong), reports)
+    job.write_tet_scene(followed_by(solids, phong), reports)
     with pytest.raises(DamageError, match="does not fit its surface"):
-        _ = Job(tmp_path).solids
+        _ = Job(tmp_path).tet_scene

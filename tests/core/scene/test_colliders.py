@@ -19,7 +19,7 @@ from supple.core.integrators import (
     Integrator,
     RungeKutta4,
     SymplecticEuler,
-    substep,
+    explicit_step,
 )
 from supple.core.materials import StableNeoHookean
 from supple.tests.core.pretended_cuda import pretended_cuda
@@ -45,7 +45,7 @@ def _ellipsoid(make_block: MakeBlock, at: tuple[float, float, float]) -> TetMesh
 def _impulses(simulator: Simulator) -> NDArray[np.float64]:
     """(3,) sum of what obstacles give from now on, in N s."""
     system, total = simulator.system, np.zeros(3)
-    meet = system.meet_obstacles
+    meet = system.collide_with_obstacles
 
     def counted(
         positions: torch.Tensor, velocities: torch.Tensor, step: float, times: torch.Tensor
@@ -55,7 +55,7 @@ def _impulses(simulator: Simulator) -> NDArray[np.float64]:
         # A velocity that decays keeps less of a force than that gave.
         total[:] += ((velocities - before) @ (system.mass * step / times)).numpy()
 
-    system.meet_obstacles = counted  # type: ignore[method-assign, assignment]
+    system.collide_with_obstacles = counted  # type: ignore[method-assign, assignment]
     return total
 
 
@@ -309,7 +309,7 @@ def test_torch_passes_agree_with_the_compiled_loops(make_block, request) -> None
 def test_nothing_on_a_cuda_device_meets_the_host(make_block, monkeypatch) -> None:
     expected = _landing(make_block, "cpu", 2)
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
-    monkeypatch.setattr(substep, "CapturedSubstep", lambda substep: substep)
+    monkeypatch.setattr(explicit_step, "CapturedStep", lambda step: step)
     with pretended_cuda():
         found = _landing(make_block, "cuda", 2)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)

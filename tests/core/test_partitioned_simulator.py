@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from supple.core import Ground, InstabilityError, Scene, SceneError, Simulator, SoftBody
-from supple.core.ensemble import Ensemble
 from supple.core.integrators import ImplicitEuler, Midpoint, RungeKutta4, SymplecticEuler
 from supple.core.materials import StableNeoHookean
+from supple.core.partitioned_simulator import PartitionedSimulator
 
 
 def _scene(make_block, count: int = 3, **options) -> Scene:
@@ -30,7 +30,7 @@ def _alone(scene: Scene, index: int, integrator) -> Simulator:
 def test_each_body_moves_as_it_does_alone_with_its_integrator(make_block) -> None:
     scene = _scene(make_block)
     integrators = [ImplicitEuler(), SymplecticEuler(), RungeKutta4()]
-    *_, together = Ensemble(scene, integrators).run(8)
+    *_, together = PartitionedSimulator(scene, integrators).run(8)
     for index, integrator in enumerate(integrators):
         *_, alone = _alone(scene, index, integrator).run(8)
         assert torch.equal(together.positions[index], alone.positions[0])
@@ -39,16 +39,16 @@ def test_each_body_moves_as_it_does_alone_with_its_integrator(make_block) -> Non
 
 def test_bodies_that_share_an_integrator_share_a_simulator_and_keep_their_places(make_block):
     scene = _scene(make_block)
-    ensemble = Ensemble(scene, [RungeKutta4(), SymplecticEuler(), RungeKutta4()])
-    assert len(ensemble.simulators) == 2
-    for body, positions in zip(scene.bodies, ensemble.frame().positions, strict=True):
+    simulator = PartitionedSimulator(scene, [RungeKutta4(), SymplecticEuler(), RungeKutta4()])
+    assert len(simulator.simulators) == 2
+    for body, positions in zip(scene.bodies, simulator.frame().positions, strict=True):
         torch.testing.assert_close(positions, torch.as_tensor(body.mesh.vertices))
 
 
 def test_the_report_is_that_of_all(make_block) -> None:
     scene = _scene(make_block)
     integrators = [ImplicitEuler(), SymplecticEuler(), RungeKutta4()]
-    *_, together = Ensemble(scene, integrators).run(6)
+    *_, together = PartitionedSimulator(scene, integrators).run(6)
     reports = []
     for index, integrator in enumerate(integrators):
         *_, alone = _alone(scene, index, integrator).run(6)
@@ -66,11 +66,11 @@ def test_the_report_is_that_of_all(make_block) -> None:
 def test_it_goes_on_from_what_it_saved_to_the_same_bits(make_block) -> None:
     scene = _scene(make_block)
     integrators = [ImplicitEuler(), SymplecticEuler(), ImplicitEuler()]
-    whole = Ensemble(scene, integrators)
+    whole = PartitionedSimulator(scene, integrators)
     list(whole.run(3))
     saved = whole.to_arrays()
     *_, expected = whole.run(3)
-    resumed = Ensemble(scene, integrators)
+    resumed = PartitionedSimulator(scene, integrators)
     resumed.restore(3, saved)
     assert resumed.index == 3
     *_, found = resumed.run(3)
@@ -82,9 +82,9 @@ def test_a_body_that_explodes_ends_the_run_and_is_named(make_block) -> None:
     scene = _scene(make_block, 2)
     scene.bodies[1].material = StableNeoHookean(1e8, 0.3)
     with pytest.raises(InstabilityError, match=r"^Block 1: "):
-        Ensemble(scene, [ImplicitEuler(), Midpoint()], substeps=4)
+        PartitionedSimulator(scene, [ImplicitEuler(), Midpoint()], substeps=4)
 
 
 def test_an_integrator_a_body_is_wanted(make_block) -> None:
     with pytest.raises(SceneError, match="3 bodies, but 1 integrators"):
-        Ensemble(_scene(make_block), [ImplicitEuler()])
+        PartitionedSimulator(_scene(make_block), [ImplicitEuler()])

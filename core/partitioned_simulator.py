@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies that do not touch each other, each simulated by an integrator of its own."""
+"""A scene partitioned by integrators: bodies that do not touch, each with one of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .scene.scene import Scene
 from .simulator import Frame, Report, Simulator
 
 
-class Ensemble:
+class PartitionedSimulator:
     """One simulator for all bodies that share an integrator, and their frames put together.
 
     Args:

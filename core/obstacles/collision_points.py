@@ -14,13 +14,13 @@ from ..geometry.tet_mesh import TetMesh
 from ..scene.scene import SoftBody
 
 # Of the mean area around a point, which one that has next to none gets.
-LEAST_AREA = 1e-3
+MIN_AREA_RATIO = 1e-3
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class HeldPoints:
+class CollisionPoints:
     """The points of a body that obstacles meet.
 
     Args:
@@ -35,7 +35,7 @@ class HeldPoints:
     areas: FloatArray
 
     @staticmethod
-    def of(body: SoftBody, mesh: TetMesh) -> HeldPoints:
+    def of(body: SoftBody, mesh: TetMesh) -> CollisionPoints:
         """Those of the surface that is seen, else all vertices: one inside, which only a crushed
         body brings to the ground, has the face of a cube of its volume."""
         surface = body.seen_surface
@@ -46,22 +46,22 @@ class HeldPoints:
             shares[:, 0] = 1.0
             inside = mesh.lumped_mass(1.0) ** (2.0 / 3.0)
             areas = np.where(mesh.surface_areas > 0.0, mesh.surface_areas, inside)
-            return HeldPoints(corners, shares, areas)
+            return CollisionPoints(corners, shares, areas)
         used, triangles = used_points(surface.triangles)
         a, b, c = surface.points[used][triangles].swapaxes(0, 1)
         thirds = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
         areas = np.bincount(triangles.ravel(), np.repeat(thirds, 3), len(used))
-        areas = np.maximum(areas, LEAST_AREA * areas.mean())
+        areas = np.maximum(areas, MIN_AREA_RATIO * areas.mean())
         corners = surface.embedding.indices[used]
         order = np.lexsort(corners.T)
         shares = surface.embedding.weights[used][order]
-        return HeldPoints(corners[order], shares, areas[order])
+        return CollisionPoints(corners[order], shares, areas[order])
 
-    def that_move(self, free: NDArray[np.bool_], wholly: bool = False) -> HeldPoints:
+    def movable(self, free: NDArray[np.bool_], wholly: bool = False) -> CollisionPoints:
         """Those of which any of the (N,) vertices is free, or ``wholly`` all of them."""
         own = free[self.corners]
         kept = own.all(axis=1) if wholly else own.any(axis=1)
-        return HeldPoints(self.corners[kept], self.shares[kept], self.areas[kept])
+        return CollisionPoints(self.corners[kept], self.shares[kept], self.areas[kept])
 
     def at(self, positions: FloatArray) -> FloatArray:
         """(S, 3) for the (N, 3) vertices of the body."""

@@ -15,25 +15,25 @@ import torch
 WARM_UPS = 3
 
 
-class CapturedSubstep:
-    """Does again what ``substep`` does, and leaves its tensors changed as if it had run some times.
+class CapturedStep:
+    """Does again what ``step`` does, and leaves its tensors changed as if it had run some times.
 
     Args:
-        substep: works on CUDA tensors that stay in place, and never looks at their values.
+        step: works on CUDA tensors that stay in place, and never looks at their values.
     """
 
-    def __init__(self, substep: Callable[[], None]) -> None:
+    def __init__(self, step: Callable[[], None]) -> None:
         # The graph works on the tensors that the substep holds.
-        self._substep = substep
+        self._step = step
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             for _ in range(WARM_UPS):
-                substep()
+                step()
         torch.cuda.current_stream().wait_stream(stream)
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph, stream=stream):
-            substep()
+            step()
 
     def __call__(self) -> None:
         self._graph.replay()

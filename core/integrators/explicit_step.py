@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from ..system import System
-from .captured_substep import CapturedSubstep
+from .captured_step import CapturedStep
 from .damping import impulse_times, velocity_retention
 
 
-class Substep(ABC):
-    """What explicit schemes share: the state they change, moving pins, obstacles.
+class ExplicitStep(ABC):
+    """What explicit integrators share: the state they change, moving pins, obstacles.
 
     Args:
         system: to be carried on.
@@ -47,15 +47,15 @@ class Substep(ABC):
         #: (S, 3) gravity in each stage, and (3,) its change in the step, in m/s².
         self._gravity = system.mass.new_zeros((len(nodes), 3))
         self._gravity_change = system.mass.new_zeros(3)
-        #: (3, N) by how much obstacles changed the velocities last, in m/s; None while nobody asks.
-        self.pushed: Tensor | None = None
+        #: (3, N) of obstacles in the last step, over mass, in m/s; None while nobody asks.
+        self.contact_impulse: Tensor | None = None
         pins = system.moving_pins
         self._target = None if pins is None else pins.positions(0, 0.0)
         self.set_step(step)
 
     def recorded(self) -> Callable[[], None]:
-        """``take`` at the step that is set now, on CUDA as one launch."""
-        return CapturedSubstep(self.take) if self.positions.is_cuda else self.take
+        """``advance`` at the step that is set now, on CUDA as one launch."""
+        return CapturedStep(self.advance) if self.positions.is_cuda else self.advance
 
     def set_step(self, step: float) -> None:
         """Chooses the length of the steps that follow, in seconds."""
@@ -89,12 +89,12 @@ class Substep(ABC):
             change = gravity.at(frame, until) - gravity.at(frame, since)
             self._gravity_change.copy_(change)
 
-    def take(self) -> None:
+    def advance(self) -> None:
         """Takes the step. On CUDA this is recorded: nothing in it may look at values."""
         positions, velocities = self.positions, self.velocities
         pins = self._system.moving_pins
         self._use_gravity(0)
-        self._raise(self._centre)
+        self._add_gravity_work(self._centre)
         if pins is None or self._target is None:
             self._move()
         else:
@@ -104,25 +104,25 @@ class Substep(ABC):
             self._move()
             positions[:, pins.vertices] = self._target
             self.work += (self._gradient[:, pins.vertices] * moved).sum()
-        if self.pushed is not None:
-            self.pushed.copy_(velocities)
-        self._meet_obstacles(positions, velocities)
-        if self.pushed is not None:
-            torch.sub(velocities, self.pushed, out=self.pushed)
-        self._raise(1.0 - self._centre)
+        if self.contact_impulse is not None:
+            self.contact_impulse.copy_(velocities)
+        self._collide_with_obstacles(positions, velocities)
+        if self.contact_impulse is not None:
+            torch.sub(velocities, self.contact_impulse, out=self.contact_impulse)
+        self._add_gravity_work(1.0 - self._centre)
 
     def _use_gravity(self, stage: int) -> None:
         if not self._system.gravity.is_constant:
             self._system.gravity.act(self._gravity[stage])
 
-    def _raise(self, share: float) -> None:
+    def _add_gravity_work(self, share: float) -> None:
         """Adds what a share of the change of gravity does to the energy of where vertices are."""
         if not self._system.gravity.is_constant:
             moments = (self._system.mass * self.positions).sum(1)
             self.raised -= share * (self._gravity_change * moments).sum()
 
-    def _meet_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
-        self._system.meet_obstacles(positions, velocities, self.step, self._impulse_times)
+    def _collide_with_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
+        self._system.collide_with_obstacles(positions, velocities, self.step, self._impulse_times)
 
     @abstractmethod
     def _move(self) -> None:

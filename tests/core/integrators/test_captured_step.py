@@ -6,8 +6,15 @@ import pytest
 import torch
 
 from supple.core import Ground, Scene, SoftBody
-from supple.core.integrators import XPBD, Midpoint, RungeKutta4, Scheme, SymplecticEuler, substep
-from supple.core.integrators.substep import Substep
+from supple.core.integrators import (
+    XPBD,
+    FixedStepIntegrator,
+    Midpoint,
+    RungeKutta4,
+    SymplecticEuler,
+    explicit_step,
+)
+from supple.core.integrators.explicit_step import ExplicitStep
 from supple.core.materials import NeoHookean, StableNeoHookean, StVenantKirchhoff
 from supple.core.system import System
 from supple.tests.core.pretended_cuda import pretended_cuda
@@ -40,44 +47,44 @@ def scene(request: pytest.FixtureRequest, make_block, scheme) -> Scene:
 
 @pytest.fixture
 def captures_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(substep, "CapturedSubstep", lambda substep: substep)
+    monkeypatch.setattr(explicit_step, "CapturedStep", lambda step: step)
 
 
 @pytest.fixture(
     params=[SymplecticEuler(), Midpoint(), RungeKutta4(), XPBD()], ids=lambda s: s.label
 )
-def scheme(request: pytest.FixtureRequest) -> Scheme:
+def scheme(request: pytest.FixtureRequest) -> FixedStepIntegrator:
     return request.param
 
 
-def _results(own: Substep, system: System, count: int = 20) -> list[torch.Tensor]:
-    take = own.recorded()
+def _results(own: ExplicitStep, system: System, count: int = 20) -> list[torch.Tensor]:
+    advance_step = own.recorded()
     start = system.initial_state()
     own.begin(start.positions, start.velocities)
     for number in range(count):
         own.prescribe(0, number / count, (number + 1) / count)
-        take()
+        advance_step()
     return [x.cpu().clone() for x in (own.positions, own.velocities, own.work, own.raised)]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
 def test_a_replayed_substep_does_what_the_plain_one_does(scene, scheme, request) -> None:
     system = System(scene, CUDA, torch.float64)
-    captured = _results(scheme.substep(system, STEP), system)
+    captured = _results(scheme.make_step(system, STEP), system)
     request.getfixturevalue("captures_nothing")
-    plain = _results(scheme.substep(system, STEP), system)
+    plain = _results(scheme.make_step(system, STEP), system)
     torch.testing.assert_close(captured, plain, rtol=1e-12, atol=1e-12)
 
 
 def test_what_is_captured_never_waits_for_the_device(scene, scheme, captures_nothing) -> None:
     on_host = System(scene, torch.device("cpu"), torch.float64)
-    expected = _results(scheme.substep(on_host, STEP), on_host, count=3)
+    expected = _results(scheme.make_step(on_host, STEP), on_host, count=3)
     with pretended_cuda() as device:
         system = System(scene, CUDA, torch.float64)
-        own = scheme.substep(system, STEP)
-        own.take()
+        own = scheme.make_step(system, STEP)
+        own.advance()
         before = device.waits
-        own.take()
+        own.advance()
         assert device.waits == before
         found = _results(own, system, count=3)
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
@@ -85,6 +92,6 @@ def test_what_is_captured_never_waits_for_the_device(scene, scheme, captures_not
 
 def test_a_frame_begun_again_repeats_itself_to_the_last_bit(scene, scheme) -> None:
     system = System(scene, torch.device("cpu"), torch.float64)
-    own = scheme.substep(system, STEP)
+    own = scheme.make_step(system, STEP)
     for first, second in zip(_results(own, system), _results(own, system), strict=True):
         assert torch.equal(first, second)
