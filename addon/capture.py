@@ -23,7 +23,7 @@ from .body_capture import Shape, check_object, pinned_vertices, soft_body
 from .captured import Capture, CapturedObject, CaptureError
 from .colliders import shown_colliders
 from .friction import coefficients
-from .integrators import knows_viscosity, of_bodies, use_tolerance
+from .integrators import of_bodies, supports_viscosity, use_tolerance
 from .mesh_colliders import MeshCollider
 from .motion import Motion, MotionRecording, Recording, frame_kept, record
 from .sphere_colliders import SphereCollider
@@ -136,7 +136,9 @@ class _Reading:
         bodies = [soft_body(*of_one, self.unit) for of_one in each]
         # What is left out here is said by ``ignored``.
         return [
-            body if knows_viscosity(taken) else replace(body, stiffness_damping=0.0, viscosity=0.0)
+            body
+            if supports_viscosity(taken)
+            else replace(body, stiffness_damping=0.0, viscosity=0.0)
             for body, taken in zip(bodies, of_bodies(self.objects, scene), strict=True)
         ]
 

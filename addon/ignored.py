@@ -58,7 +58,7 @@ def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
 def _viscosities(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Iterator[str]:
     for obj, taken in zip(bodies, integrators.of_bodies(bodies, scene), strict=True):
         own = obj.supple
-        if not integrators.knows_viscosity(taken) and (own.stiffness_damping or own.viscosity):
+        if not integrators.supports_viscosity(taken) and (own.stiffness_damping or own.viscosity):
             yield (
                 f"{obj.name}: {integrators.label(taken)} ignores Stiffness Damping and Viscosity. "
                 "Set both to 0, or choose another integrator."

@@ -35,12 +35,12 @@ def is_implicit(name: str) -> bool:
 
 def know_contact(names: Iterable[str]) -> bool:
     """Whether any of these integrators lets bodies touch each other and meshes."""
-    return any(INTEGRATORS[name].knows_contact for name in names)
+    return any(INTEGRATORS[name].supports_contact for name in names)
 
 
-def knows_viscosity(name: str) -> bool:
+def supports_viscosity(name: str) -> bool:
     """Whether an integrator lets materials lose energy as they change their shape."""
-    return INTEGRATORS[name].knows_viscosity
+    return INTEGRATORS[name].supports_viscosity
 
 
 def label(name: str) -> str:

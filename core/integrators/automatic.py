@@ -188,7 +188,7 @@ class AutomaticStepper(TimeStepper):
             for at in self._contact_free.sampled_positions
         ]
         start, end = (
-            clearance.colliders(before.colliders, before.frame, share) for share in (0.0, 1.0)
+            clearance.colliders(before.colliders, before.frame, fraction) for fraction in (0.0, 1.0)
         )
         fractions = np.array(self._contact_free.sample_fractions)
         trajectory = Ways(

@@ -78,7 +78,7 @@ class ExplicitStep(ABC):
 
         Args:
             frame: the one before it.
-            since, until: of the way to the next, the shares at which it begins and ends.
+            since, until: when it begins and ends, as fractions of a frame.
         """
         if self._system.moving_pins is not None and self._target is not None:
             self._target.copy_(self._system.moving_pins.positions(frame, until))
@@ -115,11 +115,11 @@ class ExplicitStep(ABC):
         if not self._system.gravity.is_constant:
             self._system.gravity.act(self._gravity[stage])
 
-    def _add_gravity_work(self, share: float) -> None:
-        """Adds what a share of the change of gravity does to the energy of where vertices are."""
+    def _add_gravity_work(self, fraction: float) -> None:
+        """Adds what a fraction of the change of gravity does to the energy of the vertices."""
         if not self._system.gravity.is_constant:
             moments = (self._system.mass * self.positions).sum(1)
-            self.raised -= share * (self._gravity_change * moments).sum()
+            self.raised -= fraction * (self._gravity_change * moments).sum()
 
     def _collide_with_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
         self._system.collide_with_obstacles(positions, velocities, self.step, self._impulse_times)

@@ -46,8 +46,8 @@ class Midpoint(ExplicitIntegrator):
 
     def default_step(self, spectrum: Spectrum) -> float:
         # Viscosity may take what the scheme adds.
-        lost = ENERGY_GROWTH_PER_S + spectrum.viscous_rate
-        bounded = (4.0 * lost / spectrum.frequency**4) ** (1.0 / 3.0)
+        growth = ENERGY_GROWTH_PER_S + spectrum.viscous_rate
+        bounded = (4.0 * growth / spectrum.frequency**4) ** (1.0 / 3.0)
         return min(bounded, super().default_step(spectrum))
 
 

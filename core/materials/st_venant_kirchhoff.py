@@ -40,9 +40,9 @@ class StVenantKirchhoff(StretchMaterial):
     @staticmethod
     def strain_energy_density(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
         x, y, z = 0.5 * (a * a - 1.0), 0.5 * (b * b - 1.0), 0.5 * (c * c - 1.0)
-        trace, lost = x + y + z, 1.0 - a * b * c
-        lost = 0.5 * (lost + abs(lost))
-        volumetric = guard / 2592.0 * lost * lost * lost
+        trace, compression = x + y + z, 1.0 - a * b * c
+        compression = 0.5 * (compression + abs(compression))
+        volumetric = guard / 2592.0 * compression * compression * compression
         return mu * (x * x + y * y + z * z) + 0.5 * lam * trace * trace + volumetric
 
     @staticmethod
@@ -51,9 +51,9 @@ class StVenantKirchhoff(StretchMaterial):
     ) -> tuple[Any, Any, Any]:
         # By a stretch s: s (2μ (s² − 1)/2 + λ tr E).
         base = 0.5 * lam * (a * a + b * b + c * c - 3.0) - mu
-        lost = 1.0 - a * b * c
-        lost = 0.5 * (lost + abs(lost))
-        by_j = -guard / 864.0 * lost * lost
+        compression = 1.0 - a * b * c
+        compression = 0.5 * (compression + abs(compression))
+        by_j = -guard / 864.0 * compression * compression
         return (
             a * (base + mu * a * a) + by_j * b * c,
             b * (base + mu * b * b) + by_j * c * a,
@@ -66,9 +66,9 @@ class StVenantKirchhoff(StretchMaterial):
     ) -> tuple[Any, ...]:
         base = 0.5 * lam * (a * a + b * b + c * c - 3.0) - mu
         along = lam + 3.0 * mu
-        lost = 1.0 - a * b * c
-        lost = 0.5 * (lost + abs(lost))
-        by_j, twice = -guard / 864.0 * lost * lost, guard / 432.0 * lost
+        compression = 1.0 - a * b * c
+        compression = 0.5 * (compression + abs(compression))
+        by_j, twice = -guard / 864.0 * compression * compression, guard / 432.0 * compression
         x, y, z = b * c, c * a, a * b
         return (
             base + along * a * a + twice * x * x,

@@ -208,17 +208,19 @@ class IncrementalPotential:
             if body in touching and float(distances[where].max()) < self.contact.slips[body, body]
         ]
 
-    def update_lagged(self, positions: Tensor, settled: bool = True, share: float = 1.0) -> float:
+    def update_lagged(
+        self, positions: Tensor, settled: bool = True, fraction: float = 1.0
+    ) -> float:
         """Updates lagged quantities, the normal forces of friction, from ``positions``.
 
         Args:
             settled: whether the search has come so near that surfaces are where they will be.
-            share: by which those of the ground change towards them.
+            fraction: by which those of the ground change towards them.
 
         Returns:
             The change, as a share of the whole; 0 where nothing lags.
         """
-        changes = [part.update_lagged(positions, share, settled) for part in self.potentials]
+        changes = [part.update_lagged(positions, fraction, settled) for part in self.potentials]
         changed, whole = (math.fsum(values) for values in zip(*changes, strict=True))
         return changed / whole if whole > 0.0 else float(changed > 0.0)
 

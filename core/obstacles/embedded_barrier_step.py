@@ -24,7 +24,7 @@ class EmbeddedBarrierStep:
 
     Args:
         barrier: whose energy holds the points up; those of one tet follow each other.
-        inverse_mass: (N,) in 1/kg, zero where held.
+        inverse_mass: (N,) in 1/kg, zero where pinned.
         friction: (S,) tensors, of the points.
     """
 
@@ -70,7 +70,7 @@ class EmbeddedBarrierStep:
             own.near,
             self._compliance.numpy(),
             own.forces,
-            own.drags,
+            own.friction_forces,
             own.was_near,
         )
 

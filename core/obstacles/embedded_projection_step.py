@@ -19,7 +19,7 @@ class EmbeddedProjectionStep:
 
     Args:
         points: of all bodies.
-        inverse_mass: (N,) of vertices in 1/kg, zero where held.
+        inverse_mass: (N,) of vertices in 1/kg, zero where pinned.
         surface: of the obstacle.
         friction: (S,) tensors, of the points on the obstacle.
         restitution, penalty: as ``ProjectionStep`` takes them.

@@ -202,7 +202,7 @@ def _points_of_all(
     Args:
         own: those of each body that move.
         vertex_offsets: the first vertex of each body among all.
-        inverse_mass: (N,) of all vertices in 1/kg, zero where they are held.
+        inverse_mass: (N,) of all vertices in 1/kg, zero where they are pinned.
     """
     corners = np.concatenate(
         [part.corners + start for part, start in zip(own, vertex_offsets, strict=False)]

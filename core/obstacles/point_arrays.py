@@ -33,9 +33,12 @@ class PointArrays:
         #: (S,) to work with.
         self.near = np.zeros(count, dtype=np.int32)
         #: (S,), (S, 2) and (G,) what one step leaves for the next.
-        self.forces, self.drags = np.zeros(count, dtype=kind), np.zeros((count, 2), dtype=kind)
+        self.forces, self.friction_forces = (
+            np.zeros(count, dtype=kind),
+            np.zeros((count, 2), dtype=kind),
+        )
         self.was_near = np.zeros(len(self.groups) - 1, dtype=np.bool_)
 
     def forget(self) -> None:
         """Begins anew."""
-        self.forces[:], self.drags[:], self.was_near[:] = 0.0, 0.0, False
+        self.forces[:], self.friction_forces[:], self.was_near[:] = 0.0, 0.0, False

@@ -63,11 +63,11 @@ class GroundFriction(Potential):
         self.update_lagged(positions)
 
     def update_lagged(
-        self, positions: Tensor, share: float = 1.0, settled: bool = True
+        self, positions: Tensor, fraction: float = 1.0, settled: bool = True
     ) -> tuple[float, float]:
         limit = self._coefficients.static * self._barrier.normal_force(positions)
         change = limit - self.limit
-        self.limit = self.limit + share * change
+        self.limit = self.limit + fraction * change
         return float(change.abs().sum()), float(limit.sum())
 
     @property
@@ -117,8 +117,8 @@ class GroundFriction(Potential):
         along it where the force falls.
 
         Args:
-            bounded: whether it is to hold against sliding on as it holds across: a bound, with
-                which no straight step leaps over the place where a point would stick.
+            bounded: whether it is along the displacement what it is across: a bound, with which no
+                straight step leaps over the place where a point would stick.
         """
         across, along = self._stiffness(displacement)
         unit = displacement / self._length(displacement)

@@ -6,13 +6,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-# Of the way to the first flat tet: on it, the energy has no bound.
-MARGIN = 0.9
+# Of the step size to the first flat tet: there, the energy has no bound.
+MARGIN_RATIO = 0.9
 BISECTIONS = 30
 
 
 def inversion_bound(edges: Tensor, change: Tensor) -> float:
-    """The share, at most 1, of ``change`` that keeps every volume positive.
+    """The step size along ``change``, at most 1, that keeps every volume positive.
 
     A volume along a straight step is a cubic; its least value on an interval lies at the ends or
     where its slope is zero.
@@ -22,18 +22,18 @@ def inversion_bound(edges: Tensor, change: Tensor) -> float:
         change: (3, 3, M) that a whole step adds to them.
     """
     cubic = _determinant_cubic(edges, change)
-    share = 1.0
-    risky = cubic[:, ~(_least(cubic, share) > 0.0)]
+    step_size = 1.0
+    risky = cubic[:, ~(_least(cubic, step_size) > 0.0)]
     if risky.shape[1] == 0:
-        return share
+        return step_size
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
-        share = 0.5 * (low + high)
-        if bool((_least(risky, share) > 0.0).all()):
-            low = share
+        step_size = 0.5 * (low + high)
+        if bool((_least(risky, step_size) > 0.0).all()):
+            low = step_size
         else:
-            high = share
-    return MARGIN * low
+            high = step_size
+    return MARGIN_RATIO * low
 
 
 def _determinant_cubic(edges: Tensor, change: Tensor) -> Tensor:
@@ -52,14 +52,14 @@ def _cofactor(a: Tensor) -> Tensor:
     )
 
 
-def _least(cubic: Tensor, share: float) -> Tensor:
-    """(M,) the least value for t between 0 and ``share``."""
+def _least(cubic: Tensor, step_size: float) -> Tensor:
+    """(M,) the least value for t between 0 and ``step_size``."""
     constant, linear, square, cube = cubic
     # Of the two roots of the slope, the stable form of each.
     root = (square * square - 3.0 * cube * linear).clamp(min=0.0).sqrt()
     sum_of = -(square + torch.where(square >= 0.0, root, -root))
-    first = (sum_of / (3.0 * cube)).nan_to_num(0.0).clamp(0.0, share)
-    second = (linear / sum_of).nan_to_num(0.0).clamp(0.0, share)
-    ends = torch.full_like(constant, share)
+    first = (sum_of / (3.0 * cube)).nan_to_num(0.0).clamp(0.0, step_size)
+    second = (linear / sum_of).nan_to_num(0.0).clamp(0.0, step_size)
+    ends = torch.full_like(constant, step_size)
     values = [((cube * t + square) * t + linear) * t + constant for t in (first, second, ends)]
     return torch.minimum(torch.minimum(values[0], values[1]), torch.minimum(values[2], constant))

@@ -68,7 +68,7 @@ class Potential(ABC):
         return 0.0
 
     def begin_time_step(self, step: TimeStep) -> None:  # noqa: B027 (most have nothing to take)
-        """Takes from the start of an implicit step what holds all through it."""
+        """Takes from the start of an implicit step what is constant through it."""
 
     @abstractmethod
     def energy(self, positions: Tensor) -> Tensor:
@@ -92,16 +92,16 @@ class Potential(ABC):
         """Adds what (3, N) velocities in m/s pull against, in newtons, to ``out``."""
 
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
-        """The share, at most 1, of a step ``direction`` (3, N) along which the energy is finite."""
+        """The step size along ``direction`` (3, N), at most 1, up to which the energy is finite."""
         return 1.0
 
     def update_lagged(
-        self, positions: Tensor, share: float = 1.0, settled: bool = True
+        self, positions: Tensor, fraction: float = 1.0, settled: bool = True
     ) -> tuple[float, float]:
-        """Takes the forces that lag behind, such as the normal forces of friction, from positions.
+        """Updates lagged quantities, such as the normal forces of friction, from positions.
 
         Args:
-            share: of the way to them to go.
+            fraction: of the change to make.
             settled: whether the search has come so near that surfaces are where they will be.
 
         Returns:
@@ -110,7 +110,7 @@ class Potential(ABC):
         return 0.0, 0.0
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
-        """How far what stuck at (3, N) ``before`` has moved since, over what breaks it loose."""
+        """How far what stuck at (3, N) ``before`` has moved since, over the stick threshold."""
         return 0.0
 
     def after_iteration(self, positions: Tensor) -> bool:

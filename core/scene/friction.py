@@ -137,10 +137,10 @@ def _indices(names: NDArray[np.str_], name: str) -> NDArray[np.intp]:
     return found
 
 
-# The law. A contact that has slid by s since the step began is held back by μ N f₁(s/ε), with μ
-# its static coefficient, N its normal force, and ε = ε_v h the slip below which it sticks. Up to ε
-# the force grows as 2r − r², r = s/ε, and between ε and 2ε it falls by a share, the ``drop``, to
-# that of the kinetic coefficient. Its energy is μ N ε f₀.
+# The law. A contact with a tangential displacement s since the step began is held back by
+# μ N f₁(s/ε), with μ its static coefficient, N its normal force, and ε = ε_v h the stick threshold.
+# Up to ε the force grows as 2r − r², r = s/ε, and between ε and 2ε it falls by a share, the
+# ``drop``, to that of the kinetic coefficient. Its energy is μ N ε f₀.
 #
 # Source: Li et al., "Incremental Potential Contact", ACM Transactions on Graphics 39(4), 2020,
 # section 5, whose one coefficient is a drop of zero.
@@ -149,9 +149,9 @@ def _indices(names: NDArray[np.str_], name: str) -> NDArray[np.intp]:
 def f0(ratio: Any, drop: Any) -> Any:
     """The integral of ``f1``, with f₀(0) = ⅓: without a drop it is r itself beyond 1."""
     grown, fallen = ratio.clip(0.0, 1.0), (ratio - 1.0).clip(0.0, 1.0)
-    held = grown * grown * (1.0 - grown / 3.0) + 1.0 / 3.0 + (ratio - grown)
-    lost = fallen**3 * (1.0 - 0.5 * fallen) + (ratio - 2.0).clip(0.0)
-    return held - drop * lost
+    static = grown * grown * (1.0 - grown / 3.0) + 1.0 / 3.0 + (ratio - grown)
+    dropped = fallen**3 * (1.0 - 0.5 * fallen) + (ratio - 2.0).clip(0.0)
+    return static - drop * dropped
 
 
 def f1(ratio: Any, drop: Any) -> Any:

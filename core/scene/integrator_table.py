@@ -19,8 +19,8 @@ class IntegratorRow:
         where: module and class in ``core/integrators``.
         is_adaptive: whether the class is a scheme whose steps follow a tolerance here.
         is_implicit: whether it solves for where a step ends, whatever the scene is like.
-        knows_contact: whether it lets bodies touch each other and meshes.
-        knows_viscosity: whether it lets materials lose energy as they change their shape.
+        supports_contact: whether it lets bodies touch each other and meshes.
+        supports_viscosity: whether it lets materials lose energy as they change their shape.
     """
 
     label: str
@@ -28,8 +28,8 @@ class IntegratorRow:
     where: str
     is_adaptive: bool = False
     is_implicit: bool = False
-    knows_contact: bool = False
-    knows_viscosity: bool = True
+    supports_contact: bool = False
+    supports_viscosity: bool = True
 
 
 #: By identifier, in the order of the menu.
@@ -38,21 +38,21 @@ INTEGRATORS = {
         "Automatic",
         "Many short steps where they are quick, else Implicit Euler",
         "automatic.Automatic",
-        knows_contact=True,
+        supports_contact=True,
     ),
     "implicit_euler": IntegratorRow(
         "Implicit Euler",
         "Stable at any stiffness with one step a frame; calms motion down",
         "implicit_euler.ImplicitEuler",
         is_implicit=True,
-        knows_contact=True,
+        supports_contact=True,
     ),
     "bdf2": IntegratorRow(
         "BDF2",
         "Stable like Implicit Euler, but livelier: keeps more of the wobble",
         "bdf2.BDF2",
         is_implicit=True,
-        knows_contact=True,
+        supports_contact=True,
     ),
     "symplectic_euler": IntegratorRow(
         "Symplectic Euler",
@@ -91,6 +91,6 @@ INTEGRATORS = {
         "XPBD",
         "As games do: quick and calm whatever the stiffness, but softer than Young's modulus says",
         "xpbd.XPBD",
-        knows_viscosity=False,
+        supports_viscosity=False,
     ),
 }

@@ -9,7 +9,7 @@ from supple.core import Ground, Scene, Simulator, SoftBody
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import NeoHookean, StableNeoHookean
 from supple.core.potentials import Elasticity
-from supple.core.potentials.inversion_bound import MARGIN, inversion_bound
+from supple.core.potentials.inversion_bound import MARGIN_RATIO, inversion_bound
 
 
 def _tets(count: int, seed: int) -> torch.Tensor:
@@ -40,7 +40,7 @@ def test_it_is_the_margin_of_the_way_to_the_first_flat_tet() -> None:
     assert 50 < int(flat.sum()) < 250
     # To the bound, all is well; a little further, at its end without margin, a tet is flat.
     assert (_volumes(edges[:, :, None] + changes[:, :, None] * ways) > 0.0).all()
-    ends = (edges + changes * bounds / MARGIN)[..., flat]
+    ends = (edges + changes * bounds / MARGIN_RATIO)[..., flat]
     assert float((_volumes(ends) / _volumes(edges)[flat]).abs().max()) < 1e-6
 
 
@@ -83,7 +83,7 @@ def test_roots_of_every_kind_are_found(
     edges = scale * torch.eye(3, dtype=torch.float64)[..., None]
     bound = inversion_bound(edges, scale * change[..., None])
     # A triple root is known to the cube root of rounding.
-    assert bound == pytest.approx(MARGIN * flat, rel=1e-5)
+    assert bound == pytest.approx(MARGIN_RATIO * flat, rel=1e-5)
 
 
 def test_a_turned_double_root_leaves_the_volume_positive_where_the_step_ends() -> None:
@@ -96,7 +96,7 @@ def test_a_turned_double_root_leaves_the_volume_positive_where_the_step_ends() -
         shrink = turn @ _diagonal(-2.0, -2.0, 0.0) @ turn.T
         change = torch.einsum("ab,bem->aem", shrink, edges)
         bound = inversion_bound(edges, change)
-        assert bound == pytest.approx(MARGIN * 0.5, rel=1e-5) or bound == 1.0
+        assert bound == pytest.approx(MARGIN_RATIO * 0.5, rel=1e-5) or bound == 1.0
         assert float(_volumes(edges + bound * change)) > 0.0
 
 
@@ -116,7 +116,7 @@ def test_only_a_law_that_ends_at_no_volume_bounds_the_step(make_block) -> None:
     for material in (NeoHookean(1e4, 0.3), StableNeoHookean(1e4, 0.3)):
         potential = Elasticity(material, [(0, mesh)], rest[0])
         bounds.append(potential.without_extrapolation().max_step(rest, mirrored))
-    assert bounds == [pytest.approx(MARGIN * 0.5, rel=1e-6), 1.0]
+    assert bounds == [pytest.approx(MARGIN_RATIO * 0.5, rel=1e-6), 1.0]
 
 
 @pytest.mark.parametrize("speed", [5.0, 40.0])
