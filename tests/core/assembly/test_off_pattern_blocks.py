@@ -56,7 +56,7 @@ def coupled(device: torch.device = CPU, **options) -> ImplicitSystem:
 
 
 def whole(system: ImplicitSystem) -> np.ndarray:
-    """(3n, 3n) with couplings."""
+    """(3n, 3n) with off-pattern blocks."""
     return system.dense + as_dense(system.matrix.off_pattern)
 
 
@@ -196,7 +196,7 @@ def test_conjugate_gradients_solve_the_whole_system(method, dtype) -> None:
     error = np.abs(solved(system) - expected).max() / np.abs(expected).max()
     assert error < (1e-8 if dtype == torch.float64 else 2e-3)
     apart = np.linalg.solve(system.dense, system.rhs().double().numpy().ravel())
-    # Without couplings it would be another one.
+    # Without off-pattern blocks it would be another one.
     assert np.abs(apart.reshape(-1, 3) - expected).max() > 0.1 * np.abs(expected).max()
 
 
@@ -207,7 +207,7 @@ def test_on_a_device_the_solution_is_the_same() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-8 * np.abs(expected).max())
 
 
-def test_the_coarse_matrix_of_couplings_is_the_dense_product() -> None:
+def test_the_coarse_matrix_of_off_pattern_blocks_is_the_dense_product() -> None:
     system = coupled()
     modes = RigidModes(system.pattern, system.group_offsets)
     inverse = modes.update(system.matrix, system.positions.numpy())
@@ -245,7 +245,7 @@ def test_rigid_motions_as_passes_agree_with_the_compiled_ones() -> None:
 
 
 @pytest.mark.skipif(not is_available(), reason="needs cvxopt")
-def test_the_direct_solver_takes_couplings_too_and_those_of_the_next_matrix() -> None:
+def test_the_direct_solver_takes_off_pattern_blocks_too_and_those_of_the_next_matrix() -> None:
     system = coupled()
     points = system.positions.numpy()
     solver = LinearSolver(system.pattern, system.group_offsets, points, torch.float64)

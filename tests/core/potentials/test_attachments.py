@@ -85,7 +85,7 @@ def test_the_gradient_is_added_to_what_is_there(scene) -> None:
     torch.testing.assert_close(out - 1.0, _gradient(attachments, positions))
 
 
-def test_couplings_are_the_difference_of_gradients(scene) -> None:
+def test_the_hessian_is_the_difference_of_gradients(scene) -> None:
     attachments, start = _of(scene), _start(scene)
     hessian = attachments.hessian()
     assert hessian.shape == (start.numel(), start.numel())
@@ -95,7 +95,7 @@ def test_couplings_are_the_difference_of_gradients(scene) -> None:
     np.testing.assert_allclose(found.reshape(-1, 3).T, expected.numpy(), atol=1e-8)
 
 
-def test_couplings_are_symmetric_and_positive_semi_definite(scene) -> None:
+def test_the_hessian_is_symmetric_and_positive_semi_definite(scene) -> None:
     dense = _of(scene).hessian().toarray()
     np.testing.assert_allclose(dense, dense.T)
     values = np.linalg.eigvalsh(dense)
