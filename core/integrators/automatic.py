@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import InstabilityError, SceneError
-from ..potentials.contact.clearance import Clearance, Ways
+from ..potentials.contact.clearance import Clearance, Trajectory
 from ..state import Hindrance, SolverStatistics, State
 from ..system import System
 from .explicit_stepper import ExplicitStepper
@@ -191,10 +191,10 @@ class AutomaticStepper(TimeStepper):
             clearance.colliders(before.colliders, before.frame, fraction) for fraction in (0.0, 1.0)
         )
         fractions = np.array(self._contact_free.sample_fractions)
-        trajectory = Ways(
+        trajectory = Trajectory(
             np.stack(positions), fractions, after.substeps < len(positions), (start, end)
         )
-        room = clearance.room_after(trajectory, before.clearance)
+        room = clearance.clearance_after(trajectory, before.clearance)
         return None if room is None else replace(after, colliders=end, clearance=room)
 
 

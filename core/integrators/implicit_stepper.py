@@ -192,7 +192,7 @@ class ImplicitStepper(TimeStepper):
         statistics, contact = result.added_to(before, span), self._objective.contact
         if contact is None:
             return statistics
-        min_distance = contact.gap(result.positions)
+        min_distance = contact.min_distance(result.positions)
         return replace(
             statistics,
             contacts=contact.count(result.positions),

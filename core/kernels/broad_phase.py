@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of two trees of boxes may come close, in compiled loops.
+"""Kernels of the broad phase: candidates among two trees of boxes.
 
-Boxes are those of straight ways without the mean motion of their tree. Between two trees the first
-one's are swept by the difference of their means: what moves together needs small boxes only.
+Boxes are swept along linear trajectories without the mean motion of their tree. Between two trees
+the first one's are swept by the difference of their means: what moves together needs small boxes
+only.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import numpy as np
 
 from ..compiled import compiled, shared_range
 from ..geometry.bounding_volumes import LEAF_SIZE
-from .continuous_collision import least_on_way
+from .continuous_collision import distance_lower_bound
 from .vectors import advanced, dot, four_points, minus, scaled
 
-# What is farther apart than this times the square of a distance is so whatever rounding does.
-BESIDE = 1.0 + 1e-6
+# A squared distance above this times another is larger whatever rounding does.
+SEPARATION_MARGIN = 1.0 + 1e-6
 
 
 class Parts(NamedTuple):
@@ -36,8 +37,8 @@ class Parts(NamedTuple):
     boxes: Any
 
 
-class Ways(NamedTuple):
-    """From where to where (V, 3) vertices go, and (V,) how far around them to look."""
+class Trajectories(NamedTuple):
+    """Linear trajectories of (V, 3) vertices, and (V,) search radii around them."""
 
     before: Any
     after: Any
@@ -46,17 +47,17 @@ class Ways(NamedTuple):
 
 @compiled()
 def tree_pairs(
-    boxes: Any, motions: Any, roots: Any, objects: Any, may_meet: Any, order: Any
+    boxes: Any, motions: Any, roots: Any, objects: Any, can_collide: Any, order: Any
 ) -> Any:
-    """(K, 2) trees whose boxes may touch on their ways, each with itself where it may.
+    """(K, 2) trees whose swept boxes may overlap, each with itself where it can collide so.
 
     Args:
         boxes: (N, 6) of nodes.
         motions: (T, 3) mean motion of each tree.
         roots: (T,) nodes.
         objects: (T,) that each tree belongs to.
-        may_meet: (O, O) whether two objects may.
-        order: (T,) trees by the least x on their whole ways.
+        can_collide: (O, O) whether two objects may.
+        order: (T,) trees by the least x of their swept boxes.
     """
     found, count = np.empty((64, 2), np.int32), 0
     for i in range(len(order)):
@@ -71,10 +72,10 @@ def tree_pairs(
                 motions[first, 1] - motions[second, 1],
                 motions[first, 2] - motions[second, 2],
             )
-            if may_meet[objects[first], objects[second]] and (
+            if can_collide[objects[first], objects[second]] and (
                 i == k or overlap(box_of(boxes, roots[first], shift), boxes, roots[second])
             ):
-                found = _room_for_one(found, count)
+                found = _with_capacity(found, count)
                 found[count, 0], found[count, 1] = first, second
                 count += 1
     return found[:count].copy()
@@ -82,11 +83,11 @@ def tree_pairs(
 
 @compiled()
 def leaf_pairs(boxes: Any, ends: Any, roots: Any, trees: Any, shifts: Any) -> Any:
-    """(K, 3) pairs of leaves whose boxes touch, and the row of ``trees`` they come from.
+    """(K, 3) pairs of leaves whose boxes overlap, and the row of ``trees`` they come from.
 
     Args:
         ends: (N,) node after the last one below each.
-        trees: (P, 2) pairs of trees to look at.
+        trees: (P, 2) pairs of trees.
         shifts: (P, 3) by how much more the first moves.
     """
     found, count = np.empty((1024, 3), np.int32), 0
@@ -102,34 +103,34 @@ def leaf_pairs(boxes: Any, ends: Any, roots: Any, trees: Any, shifts: Any) -> An
                 continue
             is_leaf, is_other_leaf = ends[a] == a + 1, ends[b] == b + 1
             if is_leaf and is_other_leaf:
-                found = _room_for_one(found, count)
+                found = _with_capacity(found, count)
                 found[count, 0], found[count, 1], found[count, 2] = a, b, row
                 count += 1
                 continue
             if depth + 3 > len(stack):
-                stack = _room_for_one(stack, len(stack))
+                stack = _with_capacity(stack, len(stack))
             if a == b:
                 left, right = a + 1, ends[a + 1]
-                depth = _put(stack, depth, right, right)
-                depth = _put(stack, depth, left, right)
-                depth = _put(stack, depth, left, left)
-            elif is_other_leaf or (not is_leaf and _size(boxes, a) >= _size(boxes, b)):
-                depth = _put(stack, depth, ends[a + 1], b)
-                depth = _put(stack, depth, a + 1, b)
+                depth = _push(stack, depth, right, right)
+                depth = _push(stack, depth, left, right)
+                depth = _push(stack, depth, left, left)
+            elif is_other_leaf or (not is_leaf and _box_size(boxes, a) >= _box_size(boxes, b)):
+                depth = _push(stack, depth, ends[a + 1], b)
+                depth = _push(stack, depth, a + 1, b)
             else:
-                depth = _put(stack, depth, a, ends[b + 1])
-                depth = _put(stack, depth, a, b + 1)
+                depth = _push(stack, depth, a, ends[b + 1])
+                depth = _push(stack, depth, a, b + 1)
     return found[:count].copy()
 
 
 @compiled()
-def _put(stack: Any, depth: int, first: int, second: int) -> int:
+def _push(stack: Any, depth: int, first: int, second: int) -> int:
     stack[depth, 0], stack[depth, 1] = first, second
     return depth + 1
 
 
 @compiled()
-def _room_for_one(rows: Any, count: int) -> Any:
+def _with_capacity(rows: Any, count: int) -> Any:
     """The rows, twice as many when all are taken."""
     if count < len(rows):
         return rows
@@ -139,7 +140,7 @@ def _room_for_one(rows: Any, count: int) -> Any:
 
 
 @compiled()
-def _size(boxes: Any, node: int) -> float:
+def _box_size(boxes: Any, node: int) -> float:
     return (
         (boxes[node, 3] - boxes[node, 0])
         + (boxes[node, 4] - boxes[node, 1])
@@ -171,21 +172,21 @@ def overlap(box: Any, boxes: Any, i: int) -> bool:
 
 
 @compiled(parallel=True)
-def near_edges(
-    leaves: Any, shifts: Any, boxes: Any, edges: Any, ways: Any, found: Any, counts: Any
+def edge_edge_candidates(
+    leaves: Any, shifts: Any, boxes: Any, edges: Any, trajectories: Any, found: Any, counts: Any
 ) -> None:
-    """Pairs of edges without a common vertex that come near on their ways.
+    """Pairs of edges without a common vertex that come near on their trajectories.
 
     Args:
         leaves: (K, 3) pairs of leaves, and the row of ``shifts`` of each.
         shifts: (P, 3) by how much more the first moves.
         boxes: (N, 6) of nodes.
-        found: (C, S, 2) pairs in so many shares; those for which there is no place are not kept.
+        found: (C, S, 2) pairs in so many chunks; those beyond their capacity are not kept.
         counts: (C,) how many there are in each.
     """
-    for share in shared_range(len(found)):
-        count, reached = 0, np.empty(3 * LEAF_SIZE + 1, np.int32)
-        for k in range(share, len(leaves), len(found)):
+    for chunk in shared_range(len(found)):
+        count, overlapping = 0, np.empty(3 * LEAF_SIZE + 1, np.int32)
+        for k in range(chunk, len(leaves), len(found)):
             first, second, row = leaves[k, 0], leaves[k, 1], leaves[k, 2]
             shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
             for i in range(edges.ranges[first, 0], edges.ranges[first, 1]):
@@ -193,25 +194,25 @@ def near_edges(
                 if not overlap(box, boxes, second):
                     continue
                 start = i + 1 if first == second else edges.ranges[second, 0]
-                number = _reached(box, edges.boxes, start, edges.ranges[second, 1], reached)
+                number = _overlapping(box, edges.boxes, start, edges.ranges[second, 1], overlapping)
                 a, b = edges.corners[i, 0], edges.corners[i, 1]
                 for n in range(number):
-                    j = reached[n]
+                    j = overlapping[n]
                     c, d = edges.corners[j, 0], edges.corners[j, 1]
                     # Asked here, where no call is needed: most have a common vertex.
                     if a in (c, d) or b in (c, d):
                         continue
-                    if _are_near(ways, a, b, c, d, True):
+                    if _are_within_radii(trajectories, a, b, c, d, True):
                         if count < found.shape[1]:
                             e, f = edges.indices[i], edges.indices[j]
-                            found[share, count, 0] = min(e, f)
-                            found[share, count, 1] = max(e, f)
+                            found[chunk, count, 0] = min(e, f)
+                            found[chunk, count, 1] = max(e, f)
                         count += 1
-        counts[share] = count
+        counts[chunk] = count
 
 
 @compiled()
-def _reached(box: Any, boxes: Any, start: int, end: int, out: Any) -> int:
+def _overlapping(box: Any, boxes: Any, start: int, end: int, out: Any) -> int:
     """Those of some boxes that share a point with one; how many there are."""
     count = 0
     for j in range(start, end):
@@ -222,45 +223,47 @@ def _reached(box: Any, boxes: Any, start: int, end: int, out: Any) -> int:
 
 
 @compiled(parallel=True)
-def near_faces(
+def face_vertex_candidates(
     leaves: Any,
     shifts: Any,
     boxes: Any,
     faces: Any,
     vertices: Any,
-    ways: Any,
+    trajectories: Any,
     found: Any,
     counts: Any,
 ) -> None:
     """The same of a face and a vertex that is none of its corners."""
-    for share in shared_range(len(found)):
-        count, own, room = 0, found[share], np.empty(LEAF_SIZE + 1, np.int32)
-        for k in range(share, len(leaves), len(found)):
+    for chunk in shared_range(len(found)):
+        count, own, scratch = 0, found[chunk], np.empty(LEAF_SIZE + 1, np.int32)
+        for k in range(chunk, len(leaves), len(found)):
             first, second, row = leaves[k, 0], leaves[k, 1], leaves[k, 2]
             shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
-            count = _add_faces(first, second, shift, boxes, faces, vertices, ways, room, own, count)
+            count = _add_face_vertices(
+                first, second, shift, boxes, faces, vertices, trajectories, scratch, own, count
+            )
             if first != second:
                 back = (-shift[0], -shift[1], -shift[2])
-                count = _add_faces(
-                    second, first, back, boxes, faces, vertices, ways, room, own, count
+                count = _add_face_vertices(
+                    second, first, back, boxes, faces, vertices, trajectories, scratch, own, count
                 )
-        counts[share] = count
+        counts[chunk] = count
 
 
 @compiled()
-def _add_faces(
+def _add_face_vertices(
     first: int,
     second: int,
     shift: Any,
     boxes: Any,
     faces: Any,
     vertices: Any,
-    ways: Any,
-    room: Any,
+    trajectories: Any,
+    scratch: Any,
     found: Any,
     count: int,
 ) -> int:
-    """Those with the vertex in the first leaf; how many there are with them. ``room`` is for as
+    """Those with the vertex in the first leaf; how many there are with them. ``scratch`` holds as
     many faces as a leaf has, and one more."""
     for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
         box = box_of(vertices.boxes, i, shift)
@@ -268,10 +271,10 @@ def _add_faces(
             continue
         a = vertices.indices[i]
         start, end = faces.ranges[second, 0], faces.ranges[second, 1]
-        for n in range(_reached(box, faces.boxes, start, end, room)):
-            j = room[n]
+        for n in range(_overlapping(box, faces.boxes, start, end, scratch)):
+            j = scratch[n]
             b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
-            if a not in (b, c, d) and _are_near(ways, a, b, c, d, False):
+            if a not in (b, c, d) and _are_within_radii(trajectories, a, b, c, d, False):
                 if count < len(found):
                     found[count, 0], found[count, 1] = faces.indices[j], a
                 count += 1
@@ -279,26 +282,32 @@ def _add_faces(
 
 
 @compiled()
-def _are_near(ways: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> bool:
+def _are_within_radii(trajectories: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> bool:
     """Whether two edges, or a vertex and a face, come within the sum of their radii."""
-    radii = ways.radii
+    radii = trajectories.radii
     if are_edges:
-        reach = max(radii[a], radii[b]) + max(radii[c], radii[d])
+        radius_sum = max(radii[a], radii[b]) + max(radii[c], radii[d])
     else:
-        reach = radii[a] + max(radii[b], radii[c], radii[d])
-    start, end = four_points(ways.before, a, b, c, d), four_points(ways.after, a, b, c, d)
-    if _are_beside(start, end, are_edges, reach):
+        radius_sum = radii[a] + max(radii[b], radii[c], radii[d])
+    start, end = (
+        four_points(trajectories.before, a, b, c, d),
+        four_points(trajectories.after, a, b, c, d),
+    )
+    if _are_separated(start, end, are_edges, radius_sum):
         return False
-    return least_on_way(start, end, are_edges) <= reach
+    return distance_lower_bound(start, end, are_edges) <= radius_sum
 
 
 @compiled()
-def _are_beside(start: Any, end: Any, are_edges: bool, reach: float) -> bool:
-    """Whether two parts stay farther apart than ``reach`` along the line between their middles:
-    most pairs do, and ``least_on_way`` takes several times as long to say so."""
+def _are_separated(start: Any, end: Any, are_edges: bool, radius_sum: float) -> bool:
+    """Whether two parts stay farther apart than ``radius_sum`` along the line between their
+    middles: most pairs do, and ``distance_lower_bound`` takes several times as long."""
     line = minus(_second_middle(start, are_edges), _first_middle(start, are_edges))
-    gap = min(_gap_along(line, start, are_edges), _gap_along(line, end, are_edges))
-    return gap > 0.0 and gap * gap > BESIDE * reach * reach * dot(line, line)
+    distance = min(_distance_along(line, start, are_edges), _distance_along(line, end, are_edges))
+    return (
+        distance > 0.0
+        and distance * distance > SEPARATION_MARGIN * radius_sum * radius_sum * dot(line, line)
+    )
 
 
 @compiled()
@@ -314,7 +323,7 @@ def _second_middle(x: Any, are_edges: bool) -> Any:
 
 
 @compiled()
-def _gap_along(line: Any, x: Any, are_edges: bool) -> float:
+def _distance_along(line: Any, x: Any, are_edges: bool) -> float:
     """From the first part to the second, times the length of the line."""
     lowest = min(dot(line, minus(x[2], x[0])), dot(line, minus(x[3], x[0])))
     if are_edges:

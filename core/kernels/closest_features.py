@@ -24,23 +24,23 @@ PARALLEL = 1e-16
 
 @compiled()
 def place_on_edge(p: Any, a: Any, b: Any) -> Any:
-    """Where the point of the edge ab closest to p is, and its share of the way from a to b."""
+    """Where the point of the edge ab closest to p is, and its parameter, 0 at a and 1 at b."""
     along = minus(b, a)
-    square, way = dot(along, along), dot(minus(p, a), along)
-    if not way > 0.0:
+    square, projection = dot(along, along), dot(minus(p, a), along)
+    if not projection > 0.0:
         return START, 0.0
-    if way >= square:
+    if projection >= square:
         return END, 1.0
-    return INSIDE, way / square
+    return INSIDE, projection / square
 
 
 @compiled()
 def from_edge(p: Any, a: Any, b: Any) -> Any:
     """p less the closest point of the edge ab, and the place of that."""
-    place, share = place_on_edge(p, a, b)
+    place, parameter = place_on_edge(p, a, b)
     if place == END:
         return minus(p, b), place
-    return advanced(minus(p, a), -share, minus(b, a)), place
+    return advanced(minus(p, a), -parameter, minus(b, a)), place
 
 
 @compiled()
@@ -50,37 +50,35 @@ def code_of_edges(a: Any, b: Any, c: Any, d: Any) -> Any:
     first, second = minus(b, a), minus(d, c)
     normal = cross(first, second)
     size, square, other = dot(normal, normal), dot(first, first), dot(second, second)
-    place, share = START, 0.0
+    place, parameter = START, 0.0
     if size > PARALLEL * square * other:
-        way = dot(cross(minus(c, a), second), normal)
-        if way >= size:
-            place, share = END, 1.0
-        elif way > 0.0:
-            place, share = INSIDE, way / size
-    way = share * dot(first, second) - dot(minus(c, a), second)
-    if way <= 0.0:
+        projection = dot(cross(minus(c, a), second), normal)
+        if projection >= size:
+            place, parameter = END, 1.0
+        elif projection > 0.0:
+            place, parameter = INSIDE, projection / size
+    projection = parameter * dot(first, second) - dot(minus(c, a), second)
+    if projection <= 0.0:
         return 3 * place_on_edge(c, a, b)[0] + START
-    if way >= other:
+    if projection >= other:
         return 3 * place_on_edge(d, a, b)[0] + END
     return 3 * place + INSIDE
 
 
 @compiled()
 def crossing(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """The difference of the closest points of the lines ab and cd, and their shares of the ways
-    from a to b and from c to d."""
-    first, second, between = minus(b, a), minus(d, c), minus(a, c)
+    """The difference of the closest points of the lines ab and cd, and their parameters."""
+    first, second, offset = minus(b, a), minus(d, c), minus(a, c)
     normal = cross(first, second)
     size = dot(normal, normal)
-    s = dot(cross(second, between), normal) / size
-    t = dot(cross(first, between), normal) / size
-    return scaled(dot(between, normal) / size, normal), s, t
+    s = dot(cross(second, offset), normal) / size
+    t = dot(cross(first, offset), normal) / size
+    return scaled(dot(offset, normal) / size, normal), s, t
 
 
 @compiled()
 def between_edges(a: Any, b: Any, c: Any, d: Any, code: Any) -> Any:
-    """The closest point of the edge ab less that of cd, and their shares of the ways from a to b
-    and from c to d."""
+    """The closest point of the edge ab less that of cd, and their parameters."""
     on_first, on_second = code // 3, code % 3
     if on_first == INSIDE and on_second == INSIDE:
         return crossing(a, b, c, d)
@@ -122,7 +120,7 @@ def place_on_face(p: Any, a: Any, b: Any, c: Any) -> Any:
 
 @compiled()
 def from_plane(p: Any, a: Any, b: Any, c: Any) -> Any:
-    """p less the closest point of the plane abc, and its shares of the ways from a to b and c."""
+    """p less the closest point of the plane abc, and its barycentric coordinates of b and c."""
     ab, ac, ap = minus(b, a), minus(c, a), minus(p, a)
     normal = cross(ab, ac)
     size = dot(normal, normal)

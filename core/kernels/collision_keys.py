@@ -21,13 +21,13 @@ POINTS, POINT_EDGE, POINT_FACE = 9, 10, 11
 FAR = -1
 #: Codes of almost parallel edges are by so much above those of others.
 PARALLEL = 9
-# Edges fade out below this share of the product of their squared lengths at rest.
+# Edges are mollified below this ratio of the product of their squared lengths at rest.
 PARALLEL_SHARE = 1e-3
 
 
 @compiled()
 def are_parallel(points: Any, mesh: Any, first: Any, second: Any) -> Any:
-    """Whether two edges are so almost that they fade out."""
+    """Whether two edges are so nearly parallel that they are mollified."""
     a, b = vector_at(points, mesh.edges[first, 0]), vector_at(points, mesh.edges[first, 1])
     c, d = vector_at(points, mesh.edges[second, 0]), vector_at(points, mesh.edges[second, 1])
     normal = cross(minus(b, a), minus(d, c))

@@ -29,8 +29,8 @@ QUARTER = 0.25
 
 @compiled()
 def vertex_area(mesh: Any, vertex: Any, other: Any) -> Any:
-    """For which a vertex stands against another object, in m². A collider's large faces touch a
-    body with a small part of them: their corners count for no more than the body's on average."""
+    """The area of a vertex against another object, in m². A collider's large faces touch a body
+    with a small part of them: their corners count for no more than the body's on average."""
     area = mesh.vertex_areas[vertex]
     if mesh.object_of[vertex] < mesh.body_objects:
         return area
@@ -39,7 +39,7 @@ def vertex_area(mesh: Any, vertex: Any, other: Any) -> Any:
 
 @compiled()
 def edge_area(mesh: Any, edge: Any, other: Any) -> Any:
-    """For which an edge stands against another object, in m², limited in the same way."""
+    """The area of an edge against another object, in m², limited in the same way."""
     area = mesh.edge_areas[edge]
     if mesh.object_of[mesh.edges[edge, 0]] < mesh.body_objects:
         return area
@@ -63,7 +63,7 @@ def face_vertex_weight(mesh: Any, face: Any, vertex: Any) -> Any:
 def edge_excess(mesh: Any, edge: Any, vertex: Any) -> Any:
     """What the faces around an edge weigh against a vertex, but for one of them; negative."""
     faces = 0
-    for place in range(mesh.edge_starts[edge], mesh.edge_starts[edge + 1]):
+    for place in range(mesh.edge_offsets[edge], mesh.edge_offsets[edge + 1]):
         faces += mesh.edge_corners[place] != vertex
     area = vertex_area(mesh, vertex, mesh.object_of[mesh.edges[edge, 0]])
     return -QUARTER * max(faces - 1, 0) * area
@@ -73,7 +73,7 @@ def edge_excess(mesh: Any, edge: Any, vertex: Any) -> Any:
 def corner_excess(mesh: Any, corner: Any, vertex: Any) -> Any:
     """What the faces around a corner, less the excess of the edges around it, lack of one against
     a vertex."""
-    for place in range(mesh.vertex_starts[corner], mesh.vertex_starts[corner + 1]):
+    for place in range(mesh.vertex_offsets[corner], mesh.vertex_offsets[corner + 1]):
         edge = mesh.vertex_edges[place]
         if mesh.edges[edge, 0] == vertex or mesh.edges[edge, 1] == vertex:
             return 0.0
@@ -87,7 +87,7 @@ def add_crossing_excess(
 ) -> None:
     """What the edges at a vertex weigh against an edge, but for one of them; negative.
 
-    Each almost parallel one is taken off for itself, so that it fades out as the edge does.
+    Each almost parallel one is taken off for itself, so that it is mollified as the edge is.
 
     Args:
         keys, weights: (1 + edges at the vertex,) of collisions, to be filled.
@@ -96,8 +96,8 @@ def add_crossing_excess(
     on_edge = from_edge(vector_at(points, vertex), a, b)[1]
     weight = -QUARTER * edge_area(mesh, edge, mesh.object_of[vertex])
     crossing = 0
-    for place in range(mesh.vertex_starts[vertex], mesh.vertex_starts[vertex + 1]):
-        other, slot = mesh.vertex_edges[place], 1 + place - mesh.vertex_starts[vertex]
+    for place in range(mesh.vertex_offsets[vertex], mesh.vertex_offsets[vertex + 1]):
+        other, slot = mesh.vertex_edges[place], 1 + place - mesh.vertex_offsets[vertex]
         keys[slot], weights[slot] = FAR, 0.0
         end = START if mesh.edges[other, 0] == vertex else END
         far_end = mesh.edges[other, 1 - end]
@@ -117,24 +117,24 @@ def add_crossing_excess(
 
 @compiled()
 def weigh_edge_edges(
-    mesh: Any, pairs: Any, codes: Any, by_area: bool, keys: Any, weights: Any
+    mesh: Any, pairs: Any, codes: Any, area_weighted: bool, keys: Any, weights: Any
 ) -> None:
     """Fills in the (E,) keys and weights of (E, 2) edges with codes; 1 unless by area."""
     for k in range(len(pairs)):
         first, second = pairs[k, 0], pairs[k, 1]
         keys[k] = edge_edge_key(mesh, first, second, codes[k])
-        weights[k] = edge_edge_weight(mesh, first, second) if by_area else 1.0
+        weights[k] = edge_edge_weight(mesh, first, second) if area_weighted else 1.0
 
 
 @compiled()
 def weigh_face_vertices(
-    mesh: Any, pairs: Any, codes: Any, by_area: bool, keys: Any, weights: Any
+    mesh: Any, pairs: Any, codes: Any, area_weighted: bool, keys: Any, weights: Any
 ) -> None:
     """Fills in the (F,) keys and weights of (F, 2) faces and vertices with codes."""
     for k in range(len(pairs)):
         face, vertex = pairs[k, 0], pairs[k, 1]
         keys[k] = face_vertex_key(mesh, face, vertex, codes[k])
-        weights[k] = face_vertex_weight(mesh, face, vertex) if by_area else 1.0
+        weights[k] = face_vertex_weight(mesh, face, vertex) if area_weighted else 1.0
 
 
 @compiled()

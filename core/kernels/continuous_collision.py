@@ -2,11 +2,11 @@
 """Continuous collision detection: how far a pair may go for certain.
 
 Additive (Li, Kaufman and Jiang, "Codimensional incremental potential contact", ACM Transactions on
-Graphics 40(4), 2021): from a lower bound of the distance follows a time in which nothing can meet;
-what is left of the way is looked at from there. That time is the distance over the largest relative
-speed, or that along a normal, if longer: the parts are convex and their corners go
-straight, so that how far they are apart along a fixed normal is the least of linear functions of
-time. What slides along or leaves is seen to be free at once, however near it is.
+Graphics 40(4), 2021): from a lower bound of the distance follows a time in which nothing can
+collide; the rest of the trajectory is examined from there. That time is the distance over the
+largest relative speed, or that along a normal, if longer: the parts are convex and their corners
+move linearly, so that their distance along a fixed normal is the least of linear functions of time.
+What slides along or leaves is known to be free at once, however near it is.
 """
 
 from __future__ import annotations
@@ -20,58 +20,61 @@ from ..compiled import compiled
 from .separation import separation
 from .vectors import advanced, dot, minus
 
-# What is left of the distance at the start, whatever meets.
-KEPT_SHARE = 0.1
-# What is closer than the floor comes no closer but for this share.
-BELOW_FLOOR_SHARE = 0.01
-# The time of a meeting is known when no more than this share of the way there is left.
-TOLERANCE = 0.02
-# Then it answers with what it is sure of so far.
+# This ratio of the distance at the start remains, whatever collides.
+REMAINING_DISTANCE_RATIO = 0.1
+# What is closer than the minimum distance comes closer by this ratio at most.
+BELOW_MIN_DISTANCE_RATIO = 0.01
+# The time of impact has converged when no more than this ratio of the way there is left.
+TOLERANCE_RATIO = 0.02
+# After these, the bound found so far is the answer.
 MAX_ITERATIONS = 64
-# Of the largest coordinate from the pair's own origin, in distances along a normal.
-ROUNDING = 16.0 * np.finfo(np.float64).eps
+# The rounding of distances along a normal, over the largest coordinate from the pair's own origin.
+ROUNDING_RATIO = 16.0 * np.finfo(np.float64).eps
 
 ORIGIN = (0.0, 0.0, 0.0)
 
 
 @compiled()
-def pair_step_size(before: Any, after: Any, are_edges: bool, floor: float, enough: float) -> float:
-    """The share of a straight way that a pair can go, at most 1.
+def pair_step_size(
+    before: Any, after: Any, are_edges: bool, min_distance: float, sufficient: float
+) -> float:
+    """The step size that a pair can take on a linear trajectory, at most 1.
 
-    Its distance stays above ``KEPT_SHARE`` of that at the start and above ``floor`` (m), or if it
-    begins below, all but ``BELOW_FLOOR_SHARE`` of that at the start.
+    Its distance stays above ``REMAINING_DISTANCE_RATIO`` of that at the start and above
+    ``min_distance`` (m), or if it begins below, all but ``BELOW_MIN_DISTANCE_RATIO`` of that at the
+    start.
 
     Args:
         before, after: four points each, x, y and z, in metres.
-        enough: at a longer way it stops looking: any answer above tells as much.
+        sufficient: step size from which on any answer tells as much, so that iterations end.
     """
     b, c, d, vb, vc, vd, speed, rounding = _relative(before, after, are_edges)
     if speed == 0.0:
         return 1.0
-    time = least = near_enough = 0.0
+    time = least = tolerance = 0.0
     for iteration in range(MAX_ITERATIONS):
         at_b, at_c, at_d = advanced(b, time, vb), advanced(c, time, vc), advanced(d, time, vd)
         normal, distance = separation(ORIGIN, at_b, at_c, at_d, are_edges)
         distance -= rounding
         if iteration == 0:
-            least = least_distance(distance, floor)
-            near_enough = TOLERANCE * (distance - least)
-        elif distance - least <= near_enough:
+            least = allowed_distance(distance, min_distance)
+            tolerance = TOLERANCE_RATIO * (distance - least)
+        elif distance - least <= tolerance:
             break
-        ahead = 0.0
+        time_along_normal = 0.0
         if normal[0] != 0.0 or normal[1] != 0.0 or normal[2] != 0.0:
             heights = (0.0, dot(normal, at_b), dot(normal, at_c), dot(normal, at_d))
             rates = (0.0, dot(normal, vb), dot(normal, vc), dot(normal, vd))
-            ahead = _time_along(heights, rates, are_edges, least + rounding)
-        time += max((distance - least) / speed, ahead, 0.0)
-        if time >= enough:
+            time_along_normal = _time_along(heights, rates, are_edges, least + rounding)
+        time += max((distance - least) / speed, time_along_normal, 0.0)
+        if time >= sufficient:
             break
     return min(time, 1.0)
 
 
 @compiled()
-def least_on_way(before: Any, after: Any, are_edges: bool) -> float:
-    """A lower bound, in metres, of the distance of a pair anywhere on a straight way."""
+def distance_lower_bound(before: Any, after: Any, are_edges: bool) -> float:
+    """A lower bound, in metres, of the distance of a pair anywhere on a linear trajectory."""
     b, c, d, vb, vc, vd, speed, rounding = _relative(before, after, are_edges)
     normal, distance = separation(ORIGIN, b, c, d, are_edges)
     heights = (0.0, dot(normal, b), dot(normal, c), dot(normal, d))
@@ -93,21 +96,21 @@ def _relative(before: Any, after: Any, are_edges: bool) -> Any:
     vc, vd = minus(after[2], before[2]), minus(after[3], before[3])
     size = max(_largest(va), _largest(vb), _largest(vc), _largest(vd))
     size = max(size, _largest(b), _largest(c), _largest(d))
-    # What all of a pair does together brings nothing closer.
+    # A common translation brings nothing closer.
     vb, vc, vd = minus(vb, va), minus(vc, va), minus(vd, va)
     if are_edges:
         square = max(_square(minus(vb, vc)), _square(minus(vb, vd)), _square(vc), _square(vd))
     else:
         square = max(_square(vb), _square(vc), _square(vd))
-    return b, c, d, vb, vc, vd, math.sqrt(square), ROUNDING * size
+    return b, c, d, vb, vc, vd, math.sqrt(square), ROUNDING_RATIO * size
 
 
 @compiled()
-def least_distance(distance: float, floor: float) -> float:
-    """What has to be left of a distance, in metres."""
-    if distance > floor:
-        return max(KEPT_SHARE * distance, floor)
-    return distance - BELOW_FLOOR_SHARE * max(distance, 0.0)
+def allowed_distance(distance: float, min_distance: float) -> float:
+    """The distance that has to remain of one at the start, in metres."""
+    if distance > min_distance:
+        return max(REMAINING_DISTANCE_RATIO * distance, min_distance)
+    return distance - BELOW_MIN_DISTANCE_RATIO * max(distance, 0.0)
 
 
 @compiled()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked of all candidate pairs, in compiled loops."""
+"""Kernels over candidates: step sizes and distances."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ def stencil(stencils: Any, k: int) -> Any:
 
 @compiled(parallel=True)
 def step_sizes(
-    stencils: Any, before: Any, after: Any, object_of: Any, floors: Any, out: Any
+    stencils: Any, before: Any, after: Any, object_of: Any, min_distances: Any, out: Any
 ) -> None:
-    """(C,) the least step size of each of so many shares of the pairs.
+    """(C,) the least step size of each of so many chunks of the pairs.
 
-    What a pair answers does not depend on others, but for answers above a smaller one, which may
-    come out at any size above it: the least of all is the same however the work is shared.
+    The answer of a pair does not depend on others, but for answers above a smaller one, which may
+    come out at any size above it: the least of all is the same however the work is chunked.
 
     Args:
         object_of: (V,) objects of vertices.
-        floors: (O, O) below which no step brings two objects, in metres.
+        min_distances: (O, O) below which no step brings two objects, in metres.
     """
     count = len(stencils.edge_edges) + len(stencils.face_vertices)
-    for share in shared_range(len(out)):
+    for chunk in shared_range(len(out)):
         least = 1.0
-        for k in range(share, count, len(out)):
+        for k in range(chunk, count, len(out)):
             a, b, c, d, are_edges = stencil(stencils, k)
             start, end = four_points(before, a, b, c, d), four_points(after, a, b, c, d)
-            floor = floors[object_of[a], object_of[d]]
-            least = min(least, pair_step_size(start, end, are_edges, floor, least))
-        out[share] = least
+            min_distance = min_distances[object_of[a], object_of[d]]
+            least = min(least, pair_step_size(start, end, are_edges, min_distance, least))
+        out[chunk] = least
 
 
 @compiled(parallel=True)
@@ -75,7 +75,7 @@ def distances(stencils: Any, points: Any, out: Any) -> None:
 
 
 @compiled()
-def nearest(stencils: Any, pair_distances: Any, out: Any) -> None:
+def vertex_min_distances(stencils: Any, pair_distances: Any, out: Any) -> None:
     """(V,) the least of what each vertex is a corner of; left as it is where there is nothing."""
     for k in range(len(pair_distances)):
         a, b, c, d, _ = stencil(stencils, k)

@@ -17,8 +17,8 @@ from ..compiled import compiled
 from .vectors import cross, dot, minus, scaled
 
 # A normal along which less than this share of the distance lies between the parts is not good
-# enough: where surfaces all but touch, rounding turns the way between closest points.
-TIGHT_SHARE = 0.9
+# enough: where surfaces all but touch, rounding turns the difference of closest points.
+TIGHT_RATIO = 0.9
 # Vectors whose square is less have no direction.
 TINY_SQUARE = 1e-290
 
@@ -27,10 +27,13 @@ TINY_SQUARE = 1e-290
 def separation(a: Any, b: Any, c: Any, d: Any, are_edges: bool) -> Any:
     """The unit normal from the second part to the first, zero where none is known, and the
     distance along it: a lower bound of that between the parts."""
-    way = between_edges(a, b, c, d) if are_edges else from_triangle(a, b, c, d)
-    normal = unit(way)
+    offset = between_edges(a, b, c, d) if are_edges else from_triangle(a, b, c, d)
+    normal = unit(offset)
     distance = distance_along(normal, a, b, c, d, are_edges)
-    if distance * distance >= TIGHT_SHARE * TIGHT_SHARE * dot(way, way) > 0.0 and distance > 0.0:
+    if (
+        distance * distance >= TIGHT_RATIO * TIGHT_RATIO * dot(offset, offset) > 0.0
+        and distance > 0.0
+    ):
         return normal, distance
     return _widest(normal, distance, a, b, c, d, are_edges)
 
@@ -85,7 +88,7 @@ def _better(best: Any, normal: Any, a: Any, b: Any, c: Any, d: Any, are_edges: b
 
 @compiled()
 def from_triangle(p: Any, a: Any, b: Any, c: Any) -> Any:
-    """The way to a point from the closest one of a triangle.
+    """A point less the closest one of a triangle.
 
     Source: Ericson, "Real-Time Collision Detection", 2005, section 5.1.5.
     """
@@ -114,35 +117,39 @@ def from_triangle(p: Any, a: Any, b: Any, c: Any) -> Any:
 
 @compiled()
 def between_edges(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """The way from the closest point of edge cd to that of edge ab.
+    """The closest point of edge ab less that of edge cd.
 
     Source: Ericson, "Real-Time Collision Detection", 2005, section 5.1.9.
     """
-    first, second, way = minus(b, a), minus(d, c), minus(a, c)
+    first, second, offset = minus(b, a), minus(d, c), minus(a, c)
     e, f, g = dot(first, first), dot(second, second), dot(first, second)
-    h, i = dot(first, way), dot(second, way)
+    h, i = dot(first, offset), dot(second, offset)
     square = e * f - g * g
     s = clamped((g * i - h * f) / square) if square > 0.0 else 0.0
     t = clamped((g * s + i) / f) if f > 0.0 else 0.0
     s = clamped((g * t - h) / e) if e > 0.0 else 0.0
     return (
-        way[0] + s * first[0] - t * second[0],
-        way[1] + s * first[1] - t * second[1],
-        way[2] + s * first[2] - t * second[2],
+        offset[0] + s * first[0] - t * second[0],
+        offset[1] + s * first[1] - t * second[1],
+        offset[2] + s * first[2] - t * second[2],
     )
 
 
 @compiled()
 def from_line(p: Any, a: Any, b: Any) -> Any:
-    """The way to a point from a line, across it also where it is a small part of the way."""
-    edge, way = minus(b, a), minus(p, a)
+    """A point less the closest one of a line, perpendicular to it even where they are close."""
+    edge, offset = minus(b, a), minus(p, a)
     square = dot(edge, edge)
     if square < TINY_SQUARE:
-        return way
+        return offset
     for _ in range(2):
-        share = dot(way, edge) / square
-        way = (way[0] - share * edge[0], way[1] - share * edge[1], way[2] - share * edge[2])
-    return way
+        parameter = dot(offset, edge) / square
+        offset = (
+            offset[0] - parameter * edge[0],
+            offset[1] - parameter * edge[1],
+            offset[2] - parameter * edge[2],
+        )
+    return offset
 
 
 @compiled()
@@ -155,6 +162,6 @@ def unit(a: Any) -> Any:
 
 
 @compiled()
-def clamped(share: float) -> float:
+def clamped(parameter: float) -> float:
     """Between 0 and 1."""
-    return min(max(share, 0.0), 1.0)
+    return min(max(parameter, 0.0), 1.0)

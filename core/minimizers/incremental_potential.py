@@ -201,11 +201,12 @@ class IncrementalPotential:
         if self.contact is None:
             return []
         distances = torch.linalg.vector_norm((inertial - start) * self.system.free, dim=0)
-        touching = self.contact.touching(start)
+        touching = self.contact.objects_in_contact(start)
         return [
             where
             for body, where in enumerate(self.system.body_slices())
-            if body in touching and float(distances[where].max()) < self.contact.slips[body, body]
+            if body in touching
+            and float(distances[where].max()) < self.contact.stick_thresholds[body, body]
         ]
 
     def update_lagged(
@@ -230,11 +231,11 @@ class IncrementalPotential:
 
     def min_distance(self, positions: Tensor) -> float:
         """The least distance between surfaces that are close, in metres; else infinite."""
-        return math.inf if self.contact is None else self.contact.gap(positions)
+        return math.inf if self.contact is None else self.contact.min_distance(positions)
 
     def min_distance_ratio(self, positions: Tensor) -> float:
         """The least distance between surfaces over the activation distance, at most 1."""
-        return 1.0 if self.contact is None else self.contact.relative_gap(positions)
+        return 1.0 if self.contact is None else self.contact.min_distance_ratio(positions)
 
     def energy(self, positions: Tensor) -> tuple[float, float]:
         """In joules, and the sum of the sizes of its terms, which its rounding goes with."""

@@ -103,7 +103,7 @@ class PrescribedMotion:
     def _advance_linearly(self, positions: Tensor) -> Tensor:
         """Moves every object straight towards its target, until it collides."""
         contact = self._contact
-        contact.stay(positions)
+        contact.build_static_candidates(positions)
         moving = set(range(len(contact.surface.names)))
         while moving:
             displacement, collider_displacement = self._displacements(positions, moving)
@@ -141,7 +141,7 @@ class PrescribedMotion:
         scale = contact.max_step_size(positions, prescribed, remaining, 1.0)
         prescribed, collider_displacement = scale * prescribed, scale * remaining
         gradient = objective.gradient(positions)
-        gradient = gradient + contact.drag(positions, prescribed, collider_displacement)
+        gradient = gradient + contact.hessian_product(positions, prescribed, collider_displacement)
         if bool(prescribed.any()):
             gradient = gradient + objective.gradient_without_contact(positions + prescribed)
             gradient = gradient - objective.gradient_without_contact(positions)
@@ -166,7 +166,9 @@ class PrescribedMotion:
             after = torch.where(self._pinned & (displacement != 0.0), self._target, after)
             colliders = np.where(collider_displacement != 0.0, self._collider_target, colliders)
         step_size = min(
-            contact.sweep(positions, after, colliders, self._min_separation(positions)),
+            contact.collision_free_step_size(
+                positions, after, colliders, self._min_separation(positions)
+            ),
             self._objective.paths.max_step(positions, scale * displacement),
         )
         contact.limited_steps += step_size < 1.0
@@ -183,11 +185,11 @@ class PrescribedMotion:
             # Colliders may go through each other.
             return 0.0
         contact = self._contact
-        objects, distances = contact.led_pairs(positions, self._pinned)
+        objects, distances = contact.kinematic_pairs(positions, self._pinned)
         if not (distances < MIN_SEPARATION_RATIO * contact.distances[tuple(objects.T)]).any():
             return 0.0
         # Pairs that are closer still must be able to part.
-        return KEPT_DISTANCE_RATIO * contact.gap(positions)
+        return KEPT_DISTANCE_RATIO * contact.min_distance(positions)
 
     def _remaining_displacement(self, positions: Tensor) -> float:
         """The largest along an axis of anything prescribed, in metres."""

@@ -157,7 +157,7 @@ class SearchPaths:
         still = np.zeros_like(contact.colliders)
         scale = contact.max_step_size(positions, displacement, still, max_expansion)
         scaled = scale * displacement
-        free = contact.sweep(positions, positions + scaled)
+        free = contact.collision_free_step_size(positions, positions + scaled)
         max_size = scale * min(free, self.max_step(positions, scaled))
         at = partial(_straight, positions, displacement)
         return SearchPath(at, slope, min(1.0, max_size), max_size)

@@ -45,7 +45,7 @@ class Surfaces:
         """Diagonal of the box around all of it, in metres."""
         return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
 
-    def may_meet(self) -> NDArray[np.bool_]:
+    def can_collide(self) -> NDArray[np.bool_]:
         """(O, O) whether two objects are compared."""
         count = int(self.objects.max(initial=-1)) + 1
         allowed = np.ones((count, count), dtype=bool)
@@ -101,7 +101,7 @@ def find_close(surfaces: Surfaces, distance: float) -> Intersections:
     reach = max(distance, TOUCHING * surfaces.size)
     pairs = _candidates(surfaces, reach)
     triangles, objects = surfaces.triangles, surfaces.triangle_objects
-    pairs = pairs[surfaces.may_meet()[objects[pairs[:, 0]], objects[pairs[:, 1]]]]
+    pairs = pairs[surfaces.can_collide()[objects[pairs[:, 0]], objects[pairs[:, 1]]]]
     if surfaces.through_own is not None:
         is_own = objects[pairs[:, 0]] == objects[pairs[:, 1]]
         pairs = pairs[~(is_own & surfaces.through_own[pairs].any(axis=1))]
@@ -144,7 +144,7 @@ def _patches(surfaces: Surfaces) -> NDArray[np.int32]:
     So that a large collider, which may cross itself, yields no candidates with itself. Not all
     exclusions can be said like this; the others are looked up pair by pair.
     """
-    allowed = surfaces.may_meet()
+    allowed = surfaces.can_collide()
     _, alike = np.unique(allowed, axis=0, return_inverse=True)
     apart = ~np.diagonal(allowed)
     count = len(allowed)

@@ -145,7 +145,7 @@ def _rigid(shells: int, kind: Formulation) -> float:
     scene = Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=contact)
     touching = MeshContact(scene, [_tets(body) for body in bodies], 1.0)
     positions = torch.as_tensor(np.concatenate(places).T.copy())
-    touching.stay(positions)
+    touching.build_static_candidates(positions)
     gradient = torch.zeros_like(positions)
     touching.add_gradient(positions, gradient)
     return -float(gradient[2, : len(places[0])].sum())

@@ -12,14 +12,14 @@ from ...compiled import compiled
 from ...errors import InstabilityError
 from ...kernels.closest_features import CROSSING
 from ...kernels.vectors import dot, four_points, scaled, vector_at
-from .curvature import distance_squares
-from .squares import Squares
+from .distance_hessian import distance_hessian_factors
+from .hessian_factors import HessianFactors
 from .stencils import Stencils, mollifier_of, squared_cross
 from .surface import CollisionSurface
 from .topology import Points, Values
 
-# The curvature at a smaller share of the distance at which surfaces push is no number any more.
-NOTHING = 1e-75
+# Below this ratio of the activation distance the second derivative overflows.
+MIN_DISTANCE_RATIO = 1e-75
 
 
 class ContactBarrier:
@@ -33,43 +33,47 @@ class ContactBarrier:
     arXiv:2307.15908).
 
     Args:
-        surface: what touches.
+        surface: of all bodies and colliders.
         stiffness: κ of every two objects, (O, O), or of all: in J/m⁴ for the original formulation,
             in Pa for the convergent one.
-        by_area: whether it is the convergent one.
+        area_weighted: whether it is the convergent one.
     """
 
-    def __init__(self, surface: CollisionSurface, stiffness: float | Values, by_area: bool) -> None:
-        self._names, self._by_area = surface.names, by_area
+    def __init__(
+        self, surface: CollisionSurface, stiffness: float | Values, area_weighted: bool
+    ) -> None:
+        self._names, self._area_weighted = surface.names, area_weighted
         #: κ.
         self.stiffness = stiffness
 
     def forces(self, stencils: Stencils) -> Values:
         """(K,) −w m b'(d) between the parts, in newtons; negative where the weight is."""
-        logarithm, ratio, gap = _terms(stencils)
-        slope = gap * (2.0 * logarithm + ratio) * 2.0 * stencils.distances
-        return stencils.weights * self._scales(stencils) * slope / _squared_reach(stencils)
+        logarithm, ratio, shifted = _terms(stencils)
+        derivative = shifted * (2.0 * logarithm + ratio) * 2.0 * stencils.distances
+        return (
+            stencils.weights * self._scales(stencils) * derivative / _squared_activation(stencils)
+        )
 
-    def curvatures(self, stencils: Stencils) -> Values:
+    def second_derivatives(self, stencils: Stencils) -> Values:
         """(K,) w m b''(d) in N/m; b'' is nowhere negative."""
-        logarithm, ratio, gap = _terms(stencils)
-        bent = 2.0 * logarithm + ratio * (4.0 - ratio)
-        total = -2.0 * gap * (2.0 * logarithm + ratio) - 4.0 * (gap + 1.0) * bent
+        logarithm, ratio, shifted = _terms(stencils)
+        inner = 2.0 * logarithm + ratio * (4.0 - ratio)
+        total = -2.0 * shifted * (2.0 * logarithm + ratio) - 4.0 * (shifted + 1.0) * inner
         scales = stencils.weights * self._scales(stencils)
-        return scales * np.maximum(total, 0.0) / _squared_reach(stencils)
+        return scales * np.maximum(total, 0.0) / _squared_activation(stencils)
 
     def _scales(self, stencils: Stencils) -> Values:
         """(K,) in J/m² or J: what −(q − 1)² ln q is multiplied by, q = d²/d̂²."""
-        reach, stiffness = stencils.collisions.distances, self.stiffness
+        activation, stiffness = stencils.collisions.distances, self.stiffness
         if isinstance(stiffness, np.ndarray):
             stiffness = stiffness[tuple(stencils.collisions.objects.T)]
-        return stiffness * (reach if self._by_area else reach**4)
+        return stiffness * (activation if self._area_weighted else activation**4)
 
     def energy(self, stencils: Stencils) -> float:
         """In joules."""
         weights = stencils.weights * self._scales(stencils)
-        squares = stencils.distances**2 / _squared_reach(stencils)
-        return float(_sum(squares, weights))
+        ratios = stencils.distances**2 / _squared_activation(stencils)
+        return float(_sum(ratios, weights))
 
     def gradient(self, stencils: Stencils) -> Points:
         """(V, 3) in newtons."""
@@ -80,61 +84,63 @@ class ContactBarrier:
             collisions.features,
             collisions.thresholds,
             collisions.weights * self._scales(stencils),
-            _squared_reach(stencils),
+            _squared_activation(stencils),
             stencils.differences,
             stencils.coefficients,
             out,
         )
         return out
 
-    def squares(self, stencils: Stencils) -> Squares:
+    def hessian_factors(self, stencils: Stencils) -> HessianFactors:
         """A second derivative that is positive semi-definite, and not less than that of each
-        collision; how edges fade out as they become parallel is not in it."""
+        collision; derivatives of the mollifier are left out."""
         distances = stencils.distances
-        if not (distances > NOTHING * stencils.collisions.distances).all():
+        if not (distances > MIN_DISTANCE_RATIO * stencils.collisions.distances).all():
             raise InstabilityError(
                 f"{', '.join(self._names)}: surfaces came closer than numbers can tell "
                 "apart. Use more substeps, a larger contact distance, or slower motions."
             )
         # Where the weight is negative, that of the collision is not positive anywhere.
-        acting = stencils.where(stencils.collisions.weights > 0.0)
-        return distance_squares(acting, self.forces(acting), self.curvatures(acting))
+        active = stencils.where(stencils.collisions.weights > 0.0)
+        return distance_hessian_factors(
+            active, self.forces(active), self.second_derivatives(active)
+        )
 
 
 def _terms(stencils: Stencils) -> tuple[Values, Values, Values]:
     """(K,) ln q, (q − 1) / q and q − 1 for q = d²/d̂², at most 1."""
-    squares = np.minimum(stencils.distances**2 / _squared_reach(stencils), 1.0)
-    gap = squares - 1.0
-    return np.log(squares), gap / squares, gap
+    ratios = np.minimum(stencils.distances**2 / _squared_activation(stencils), 1.0)
+    shifted = ratios - 1.0
+    return np.log(ratios), shifted / ratios, shifted
 
 
-def _squared_reach(stencils: Stencils) -> Values:
+def _squared_activation(stencils: Stencils) -> Values:
     return np.asarray(stencils.collisions.distances**2)
 
 
 @compiled()
-def barrier_of(square: Any) -> Any:
-    """−(q − 1)² ln q of q = d²/d̂², and its slope in q; both 0 from 1 on."""
-    if square >= 1.0:
+def barrier_of(ratio: Any) -> Any:
+    """−(q − 1)² ln q of q = d²/d̂², and its derivative by q; both 0 from 1 on."""
+    if ratio >= 1.0:
         return 0.0, 0.0
-    if not square > 0.0:
+    if not ratio > 0.0:
         return math.inf, -math.inf
-    gap, logarithm = square - 1.0, math.log(square)
-    return -gap * gap * logarithm, -gap * (2.0 * logarithm + gap / square)
+    shifted, logarithm = ratio - 1.0, math.log(ratio)
+    return -shifted * shifted * logarithm, -shifted * (2.0 * logarithm + shifted / ratio)
 
 
 @compiled()
-def _sum(squares: Any, weights: Any) -> Any:
+def _sum(ratios: Any, weights: Any) -> Any:
     total = 0.0
-    for k in range(len(squares)):
-        total += weights[k] * barrier_of(squares[k])[0]
+    for k in range(len(ratios)):
+        total += weights[k] * barrier_of(ratios[k])[0]
     return total
 
 
 @compiled()
-def _add(out: Any, vertex: Any, factor: Any, push: Any) -> None:
+def _add(out: Any, vertex: Any, factor: Any, force: Any) -> None:
     for i in range(3):
-        out[vertex, i] += factor * push[i]
+        out[vertex, i] += factor * force[i]
 
 
 @compiled()
@@ -144,27 +150,29 @@ def _add_gradient(
     features: Any,
     thresholds: Any,
     weights: Any,
-    squared_reach: Any,
+    squared_activation: Any,
     differences: Any,
     coefficients: Any,
     out: Any,
 ) -> None:
     for k in range(len(weights)):
         difference = vector_at(differences, k)
-        value, slope = barrier_of(dot(difference, difference) / squared_reach[k])
-        mollifier, fading, along, other = 1.0, 0.0, difference, difference
+        value, derivative = barrier_of(dot(difference, difference) / squared_activation[k])
+        mollifier, mollifier_derivative, by_first, by_second = 1.0, 0.0, difference, difference
         if features[k] <= CROSSING:
             x0, x1, x2, x3 = four_points(
                 points, vertices[k, 0], vertices[k, 1], vertices[k, 2], vertices[k, 3]
             )
-            square, along, other = squared_cross(x0, x1, x2, x3)
-            mollifier, fading = mollifier_of(square, thresholds[k])
-        push = scaled(2.0 * weights[k] * mollifier * slope / squared_reach[k], difference)
+            square, by_first, by_second = squared_cross(x0, x1, x2, x3)
+            mollifier, mollifier_derivative = mollifier_of(square, thresholds[k])
+        force = scaled(
+            2.0 * weights[k] * mollifier * derivative / squared_activation[k], difference
+        )
         for i in range(4):
-            _add(out, vertices[k, i], coefficients[k, i], push)
-        if fading > 0.0:
-            turn = 2.0 * weights[k] * value * fading
-            _add(out, vertices[k, 0], -turn, along)
-            _add(out, vertices[k, 1], turn, along)
-            _add(out, vertices[k, 2], -turn, other)
-            _add(out, vertices[k, 3], turn, other)
+            _add(out, vertices[k, i], coefficients[k, i], force)
+        if mollifier_derivative > 0.0:
+            factor = 2.0 * weights[k] * value * mollifier_derivative
+            _add(out, vertices[k, 0], -factor, by_first)
+            _add(out, vertices[k, 1], factor, by_first)
+            _add(out, vertices[k, 2], -factor, by_second)
+            _add(out, vertices[k, 3], factor, by_second)

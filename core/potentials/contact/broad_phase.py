@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which parts of a surface may come close on straight ways."""
+"""Finds which primitives of a surface may come close on linear trajectories."""
 
 from __future__ import annotations
 
@@ -13,22 +13,29 @@ from scipy.sparse.csgraph import connected_components
 
 from ...compiled import use_threads
 from ...geometry.bounding_volumes import box_nodes, box_parts, box_vertices, build_tree
-from ...kernels.broad_phase import Parts, Ways, leaf_pairs, near_edges, near_faces, tree_pairs
+from ...kernels.broad_phase import (
+    Parts,
+    Trajectories,
+    edge_edge_candidates,
+    face_vertex_candidates,
+    leaf_pairs,
+    tree_pairs,
+)
 from .candidates import Candidates, IndexPairs
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.int32]
 
-# What a thread is worth: boxes of parts, and pairs of leaves or of parts.
+# What makes a thread worth its while: boxes of primitives, and pairs of leaves or of primitives.
 BOXES_PER_THREAD, PAIRS_PER_THREAD = 10_000, 1_000
-# So many parts does the work have that threads share, and places for pairs does each begin with.
-SHARES, PLACES = 64, 256
+# The chunks of the work that threads share, and the pairs that each has capacity for at first.
+CHUNKS, INITIAL_CAPACITY = 64, 256
 
 
 class BroadPhase:
     """Trees of boxes, one over the triangles of each connected piece of a surface, made once.
 
-    The boxes are found anew each time; which triangles lie together does not change, and so one
+    The boxes are refitted each time; which triangles lie together does not change, and so one
     vertex that goes far widens but the boxes above it. Each edge and each vertex belongs to one of
     its triangles (Curtis, Tamstorf and Manocha, "Fast collision detection for deformable models
     using representative-triangles", 2008), so that one tree finds all pairs, each once.
@@ -36,9 +43,9 @@ class BroadPhase:
     Args:
         points: (V, 3) where the surface was made, in metres.
         edges: (E, 2) vertices.
-        triangles: (F, 3) vertices; one without a triangle meets nothing.
+        triangles: (F, 3) vertices; a vertex without a triangle collides with nothing.
         group_of: (V,) the group that each vertex, with all that it is connected to, belongs to.
-        may_meet: (G, G) whether two groups may meet, on the diagonal whether one may itself.
+        can_collide: (G, G) whether two groups may meet, on the diagonal whether one may itself.
     """
 
     def __init__(
@@ -47,19 +54,19 @@ class BroadPhase:
         edges: Indices,
         triangles: Indices,
         group_of: NDArray[np.intp],
-        may_meet: NDArray[np.bool_],
+        can_collide: NDArray[np.bool_],
     ) -> None:
         self._edges = np.ascontiguousarray(edges, dtype=np.int32)
         self._triangles = np.ascontiguousarray(triangles, dtype=np.int32)
-        self._may_meet = np.ascontiguousarray(may_meet)
-        self._places = [PLACES, PLACES]
+        self._can_collide = np.ascontiguousarray(can_collide)
+        self._capacities = [INITIAL_CAPACITY, INITIAL_CAPACITY]
         pieces = _pieces(len(points), self._edges)[self._triangles[:, 0]]
         firsts, tree_of_face = np.unique(pieces, return_index=True, return_inverse=True)[1:]
         self._groups = group_of[self._triangles[firsts, 0]].astype(np.int32)
         self._tree_of = np.zeros(len(points), dtype=np.int32)
         self._tree_of[self._triangles] = tree_of_face[:, None]
         self._vertex_counts = np.bincount(self._tree_of, minlength=len(firsts))
-        self._grow(points[self._triangles].mean(axis=1), tree_of_face)
+        self._build_trees(points[self._triangles].mean(axis=1), tree_of_face)
         own_edges = _owned(_edges_of(self._triangles, self._edges))
         edges, edge_ranges = self._in_leaves(own_edges)
         vertices, vertex_ranges = self._in_leaves(_owned(self._triangles))
@@ -72,10 +79,10 @@ class BroadPhase:
     def _in_leaves(self, owned: Indices) -> tuple[Indices, Indices]:
         """What (F, 3) triangles own in the order of leaves, and (N, 2) the range of each node."""
         owned = owned[self._order]
-        starts = np.concatenate([[0], np.cumsum((owned >= 0).sum(axis=1))]).astype(np.int32)
-        return owned[owned >= 0], starts[self._ranges]
+        offsets = np.concatenate([[0], np.cumsum((owned >= 0).sum(axis=1))]).astype(np.int32)
+        return owned[owned >= 0], offsets[self._ranges]
 
-    def _grow(self, centres: Points, tree_of_face: NDArray[np.intp]) -> None:
+    def _build_trees(self, centres: Points, tree_of_face: NDArray[np.intp]) -> None:
         """Makes one tree after the other of (F, 3) centres of triangles."""
         orders = np.split(
             np.argsort(tree_of_face, kind="stable").astype(np.int32),
@@ -95,55 +102,63 @@ class BroadPhase:
         self._order = np.concatenate(orders)
 
     def candidates(self, before: Points, after: Points, radii: NDArray[np.float64]) -> Candidates:
-        """All pairs that come within the sum of their radii on the way, and few others.
+        """All pairs that come within the sum of their radii on their trajectories, and few others.
 
         Args:
-            before, after: (V, 3) between which every vertex goes straight on, in metres.
+            before, after: (V, 3) between which every vertex moves linearly, in metres.
             radii: (V,) in metres; that of an edge or a triangle is the largest of its corners.
         """
-        ways = Ways(np.ascontiguousarray(before), np.ascontiguousarray(after), radii)
-        motions = self._mean_motions(ways.after - ways.before)
+        trajectories = Trajectories(
+            np.ascontiguousarray(before), np.ascontiguousarray(after), radii
+        )
+        motions = self._mean_motions(trajectories.after - trajectories.before)
         use_threads(len(before), BOXES_PER_THREAD)
-        edges, faces, vertices = self._boxed(ways, motions)
+        edges, faces, vertices = self._boxed(trajectories, motions)
         boxes = np.empty((len(self._ends), 6))
         box_nodes(self._ends, self._ranges, faces.boxes, boxes)
         least = boxes[self._roots, 0] + np.minimum(motions[:, 0], 0.0)
-        by_place = np.argsort(least, kind="stable").astype(np.int32)
-        trees = tree_pairs(boxes, motions, self._roots, self._groups, self._may_meet, by_place)
+        by_lowest_x = np.argsort(least, kind="stable").astype(np.int32)
+        trees = tree_pairs(
+            boxes, motions, self._roots, self._groups, self._can_collide, by_lowest_x
+        )
         shifts = motions[trees[:, 0]] - motions[trees[:, 1]]
         leaves = leaf_pairs(boxes, self._ends, self._roots, trees, shifts)
         use_threads(len(leaves), PAIRS_PER_THREAD)
-        edge_edges = self._collect(0, near_edges, leaves, shifts, boxes, edges, ways)
-        face_vertices = self._collect(1, near_faces, leaves, shifts, boxes, faces, vertices, ways)
+        edge_edges = self._collect(
+            0, edge_edge_candidates, leaves, shifts, boxes, edges, trajectories
+        )
+        face_vertices = self._collect(
+            1, face_vertex_candidates, leaves, shifts, boxes, faces, vertices, trajectories
+        )
         return Candidates(_sorted(edge_edges), _sorted(face_vertices))
 
-    def _mean_motions(self, ways: Points) -> Points:
+    def _mean_motions(self, trajectories: Points) -> Points:
         """(T, 3) of the vertices of each tree."""
-        sums = [np.bincount(self._tree_of, way, len(self._roots)) for way in ways.T]
+        sums = [np.bincount(self._tree_of, way, len(self._roots)) for way in trajectories.T]
         return np.stack(sums, axis=1) / self._vertex_counts[:, None]
 
-    def _boxed(self, ways: Ways, motions: Points) -> list[Parts]:
-        """Edges, faces and vertices with the boxes of their ways."""
-        vertex_boxes, boxed = np.empty((len(ways.radii), 6)), []
-        box_vertices(ways.before, ways.after, self._tree_of, motions, vertex_boxes)
+    def _boxed(self, trajectories: Trajectories, motions: Points) -> list[Parts]:
+        """Edges, faces and vertices with their swept boxes."""
+        vertex_boxes, boxed = np.empty((len(trajectories.radii), 6)), []
+        box_vertices(trajectories.before, trajectories.after, self._tree_of, motions, vertex_boxes)
         for indices, corners, ranges in self._parts:
             boxes = np.empty((len(corners), 6))
-            box_parts(corners, vertex_boxes, ways.radii, boxes)
+            box_parts(corners, vertex_boxes, trajectories.radii, boxes)
             boxed.append(Parts(indices, corners, ranges, boxes))
         return boxed
 
     def _collect(self, kind: int, near: Callable[..., None], *arguments: Any) -> IndexPairs:
-        """The pairs that a loop finds, once there is a place for each."""
-        counts = np.empty(SHARES, dtype=np.int64)
+        """The pairs that a kernel finds, once there is capacity for all."""
+        counts = np.empty(CHUNKS, dtype=np.int64)
         while True:
-            found = np.empty((SHARES, self._places[kind], 2), dtype=np.int32)
+            found = np.empty((CHUNKS, self._capacities[kind], 2), dtype=np.int32)
             near(*arguments, found, counts)
             most = int(counts.max())
-            if most <= self._places[kind]:
+            if most <= self._capacities[kind]:
                 return np.concatenate(
                     [own[:count] for own, count in zip(found, counts, strict=True)]
                 )
-            self._places[kind] = 2 * most
+            self._capacities[kind] = 2 * most
 
 
 def _pieces(count: int, edges: Indices) -> NDArray[np.int32]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tells of frames that contact had no part in whether they needed it."""
+"""Checks whether frames that were taken without contact needed it."""
 
 from __future__ import annotations
 
@@ -11,59 +11,58 @@ from numpy.typing import NDArray
 
 from ...compiled import use_threads
 from ...geometry.tet_mesh import TetMesh
-from ...kernels.clearance import bends, least_room, own_way, stay_apart
+from ...kernels.clearance import deviations, max_own_displacement, min_clearances, stay_separated
 from ...kernels.detection import CandidateStencils
 from ...scene.scene import Scene
 from .candidates import Candidates
-from .detection import MARGIN, PAIRS_PER_THREAD, SHARES, Detection
+from .detection import CHUNKS, PAIRS_PER_THREAD, SEARCH_RADIUS_RATIO, Detection
 from .rest_distance import surface_distances
 from .surface import CollisionSurface
 from .topology import Points, Values
 
-# How much farther than needed it looks, in distances at which surfaces push: so far everything may
-# move before it has to look again.
-EXTRA = 2.0
-# By so many of the longest way may two parts come nearer: both go, and somewhat farther between the
-# places that are known.
-WAYS = 2.5
-# In mean edges of bodies.
-MOST_BEND = 0.25
+# Extra search radius in activation distances: so far everything may move before the next search.
+RADIUS_MARGIN_RATIO = 2.0
+# Two primitives may come nearer by so many of the largest displacement: both move, and somewhat
+# farther between the positions that are known.
+APPROACH_RATIO = 2.5
+# A trajectory deviates from its secant by at most so many mean edges, or is split.
+MAX_DEVIATION_RATIO = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Ways:
-    """Where the vertices of bodies went in a frame.
+class Trajectory:
+    """The trajectory of the vertices of bodies in a frame.
 
     Args:
-        places: (K + 1, B, 3) vertices of their surfaces one after the other, in metres.
-        shares: (K + 1,) of the frame, from 0 to 1, at which they were there.
-        is_straight: whether they went straight from each place to the next.
-        colliders: (C, 3) vertices of colliders before and after, which go straight.
+        positions: (K + 1, B, 3) vertices of their surfaces one after the other, in metres.
+        times: (K + 1,) in frames, from 0 to 1, at which they were there.
+        is_linear: whether they moved linearly from each position to the next.
+        colliders: (C, 3) vertices of colliders before and after, which move linearly.
     """
 
-    places: NDArray[np.float64]
-    shares: Values
-    is_straight: bool
+    positions: NDArray[np.float64]
+    times: Values
+    is_linear: bool
     colliders: tuple[Points, Points]
 
-    def at(self, index: int) -> Points:
-        """(B + C, 3) all that touches."""
+    def position_at(self, index: int) -> Points:
+        """(B + C, 3) the collision surface at one of the times."""
         before, after = self.colliders
-        share = self.shares[index]
-        return np.concatenate([self.places[index], (1.0 - share) * before + share * after])
+        fraction = self.times[index]
+        return np.concatenate([self.positions[index], (1.0 - fraction) * before + fraction * after])
 
-    def bends(self, first: int, last: int) -> Values:
-        """(B + C,) how far vertices may leave the straight line from one place to a later one."""
-        out = np.zeros(self.places.shape[1] + len(self.colliders[0]))
-        bends(self.places, self.shares, first, last, self.is_straight, out)
+    def deviations(self, first: int, last: int) -> Values:
+        """(B + C,) how far vertices may deviate from the secant between two of the times."""
+        out = np.zeros(self.positions.shape[1] + len(self.colliders[0]))
+        deviations(self.positions, self.times, first, last, self.is_linear, out)
         return out
 
 
 class Clearance:
-    """Looks whether anything that may meet came within the distance at which it pushes.
+    """Checks whether anything that can collide came within its activation distance.
 
-    Parts of one body that are nearer than that at rest count as meeting at half the distance they
-    have there.
+    Parts of one body that are nearer than that at rest count as in contact at half the distance
+    they have there.
 
     Args:
         scene: with contact; its bodies have tetrahedra.
@@ -71,124 +70,142 @@ class Clearance:
     """
 
     def __init__(self, scene: Scene, meshes: list[TetMesh]) -> None:
-        #: All that touches.
+        #: The collision surface of the scene.
         self.surface = surface = CollisionSurface(scene, meshes)
         self._distances = surface_distances(scene, surface)
         detection = Detection(surface, self._distances)
         self._broad_phase, self._radii = detection.broad_phase, detection.radii
         own = np.diag(self._distances)[: surface.topology.body_objects]
-        self._meets_itself = np.diag(surface.may_meet)[: len(own)]
-        #: In metres, the most room that there is known to be.
-        self.most_room = EXTRA * float(own[self._meets_itself].min(initial=math.inf))
+        self._collides_with_itself = np.diag(surface.can_collide)[: len(own)]
+        #: In metres, the largest clearance that a search can tell of.
+        self.max_clearance = RADIUS_MARGIN_RATIO * float(
+            own[self._collides_with_itself].min(initial=math.inf)
+        )
         edges = surface.edges[surface.edges[:, 0] < surface.body_count]
         lengths = np.linalg.norm(surface.rest[edges[:, 0]] - surface.rest[edges[:, 1]], axis=1)
-        # In metres; on ways that bend more, what is near anywhere is not found at once.
-        self._most_bend = MOST_BEND * float(lengths.mean())
+        # In metres; trajectories that deviate more are split.
+        self._max_deviation = MAX_DEVIATION_RATIO * float(lengths.mean())
         counts = np.bincount(surface.object_of, minlength=len(surface.names))
-        self._starts = np.concatenate([[0], np.cumsum(counts)])
-        self._full = np.flatnonzero(counts)
+        self._offsets = np.concatenate([[0], np.cumsum(counts)])
+        self._nonempty = np.flatnonzero(counts)
 
-    def colliders(self, led: Points | None, frame: int, share: float) -> Points:
-        """(C, 3) vertices of colliders in the frame after ``frame``, in metres, at its start where
-        they have been ``led``."""
-        if share == 0.0 and led is not None:
-            return led
-        return self.surface.colliders_at(frame, share)
+    def colliders(self, prescribed: Points | None, frame: int, fraction: float) -> Points:
+        """(C, 3) vertices of colliders in the frame after ``frame``, in metres; at its start
+        ``prescribed``, where that is given."""
+        if fraction == 0.0 and prescribed is not None:
+            return prescribed
+        return self.surface.colliders_at(frame, fraction)
 
-    def room_after(self, ways: Ways, room: float) -> float | None:
-        """How much nearer to itself any body may come after a frame, in metres at least, all motion
-        that it makes as a whole left out.
+    def clearance_after(self, trajectory: Trajectory, clearance: float) -> float | None:
+        """How much nearer to itself any body may come after a frame, in metres at least, rigid
+        translations left out.
 
         Args:
-            ways: what the frame was.
-            room: the same before it.
+            trajectory: of the frame.
+            clearance: the same before it.
 
         Returns:
-            None where something met, or may have.
+            None where something was in contact, or may have been.
         """
-        if len(self._full) == 1:
-            # What it does as a whole brings nothing nearer, and is not to bend any way.
-            ways = replace(ways, places=ways.places - ways.places.mean(axis=1, keepdims=True))
-        left = room - WAYS * self._own_ways(ways)
-        if left > 0.0 and not self._pass_by(ways):
-            return left
-        last = len(ways.places) - 1
-        found = self._found_free(ways, 0, last, EXTRA)
+        if len(self._nonempty) == 1:
+            # A common translation brings nothing nearer, and must not count as deviation.
+            trajectory = replace(
+                trajectory,
+                positions=trajectory.positions - trajectory.positions.mean(axis=1, keepdims=True),
+            )
+        remaining = clearance - APPROACH_RATIO * self._max_own_displacement(trajectory)
+        if remaining > 0.0 and not self._boxes_overlap(trajectory):
+            return remaining
+        last = len(trajectory.positions) - 1
+        found = self._collision_free_candidates(trajectory, 0, last, RADIUS_MARGIN_RATIO)
         if found is None:
             return None
-        return min(self.most_room, self._least_room(found, ways.at(last)))
+        return min(self.max_clearance, self._min_clearance(found, trajectory.position_at(last)))
 
     def is_clear(self, bodies: Points, colliders: Points) -> bool:
         """Whether nothing is near where (B, 3) and (C, 3) vertices are, in metres."""
         still = np.stack([bodies, bodies])
-        ways = Ways(still, np.array([0.0, 1.0]), True, (colliders, colliders))
-        return self._found_free(ways, 0, 1, 0.0) is not None
+        trajectory = Trajectory(still, np.array([0.0, 1.0]), True, (colliders, colliders))
+        return self._collision_free_candidates(trajectory, 0, 1, 0.0) is not None
 
-    def _own_ways(self, ways: Ways) -> float:
+    def _max_own_displacement(self, trajectory: Trajectory) -> float:
         """In metres, of the body that moved the most within itself."""
         return max(
             (
-                own_way(ways.places, self._starts[body], self._starts[body + 1])
-                for body in np.flatnonzero(self._meets_itself)
+                max_own_displacement(
+                    trajectory.positions, self._offsets[body], self._offsets[body + 1]
+                )
+                for body in np.flatnonzero(self._collides_with_itself)
             ),
             default=0.0,
         )
 
-    def _pass_by(self, ways: Ways) -> bool:
-        """Whether different objects that may meet came near each other, by the boxes around their
-        ways."""
-        if len(self._full) < 2:
+    def _boxes_overlap(self, trajectory: Trajectory) -> bool:
+        """Whether different objects that can collide came near each other, by their swept boxes."""
+        if len(self._nonempty) < 2:
             return False
-        last = len(ways.places) - 1
-        aside = 0.0 if ways.is_straight else float(ways.bends(0, last).max(initial=0.0))
-        low, high = ways.at(0), ways.at(0)
+        last = len(trajectory.positions) - 1
+        deviation = (
+            0.0 if trajectory.is_linear else float(trajectory.deviations(0, last).max(initial=0.0))
+        )
+        low, high = trajectory.position_at(0), trajectory.position_at(0)
         for index in range(1, last + 1):
-            points = ways.at(index)
+            points = trajectory.position_at(index)
             low, high = np.minimum(low, points), np.maximum(high, points)
-        starts = self._starts[self._full]
-        low, high = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
-        reach = MARGIN * float(self._distances.max()) + 2.0 * aside
-        reaches = (low[:, None] <= high + reach).all(axis=2)
-        near = reaches & reaches.T & self.surface.may_meet[np.ix_(self._full, self._full)]
-        np.fill_diagonal(near, False)
-        return bool(near.any())
+        offsets = self._offsets[self._nonempty]
+        low, high = np.minimum.reduceat(low, offsets), np.maximum.reduceat(high, offsets)
+        reach = SEARCH_RADIUS_RATIO * float(self._distances.max()) + 2.0 * deviation
+        is_below = (low[:, None] <= high + reach).all(axis=2)
+        overlap = (
+            is_below & is_below.T & self.surface.can_collide[np.ix_(self._nonempty, self._nonempty)]
+        )
+        np.fill_diagonal(overlap, False)
+        return bool(overlap.any())
 
-    def _found_free(self, ways: Ways, first: int, last: int, extra: float) -> Candidates | None:
-        """What may be near at the last of some places, found with so much ``extra``; None where
-        anything came near on the way there."""
-        bends = ways.bends(first, last)
-        if last - first > 1 and bends.max() > self._most_bend:
+    def _collision_free_candidates(
+        self, trajectory: Trajectory, first: int, last: int, margin: float
+    ) -> Candidates | None:
+        """Candidates at the last of some times, found with a ``margin``; None where anything came
+        near on the trajectory to it."""
+        deviations = trajectory.deviations(first, last)
+        if last - first > 1 and deviations.max() > self._max_deviation:
             middle = (first + last) // 2
-            if self._found_free(ways, first, middle, 0.0) is None:
+            if self._collision_free_candidates(trajectory, first, middle, 0.0) is None:
                 return None
-            return self._found_free(ways, middle, last, extra)
-        radii = (1.0 + extra) * self._radii + bends
-        found = self._broad_phase.candidates(ways.at(first), ways.at(last), radii)
-        return found if self._stay_apart(found, ways, first, last) else None
+            return self._collision_free_candidates(trajectory, middle, last, margin)
+        radii = (1.0 + margin) * self._radii + deviations
+        found = self._broad_phase.candidates(
+            trajectory.position_at(first), trajectory.position_at(last), radii
+        )
+        return found if self._stay_separated(found, trajectory, first, last) else None
 
-    def _stay_apart(self, found: Candidates, ways: Ways, first: int, last: int) -> bool:
+    def _stay_separated(
+        self, found: Candidates, trajectory: Trajectory, first: int, last: int
+    ) -> bool:
         if len(found) == 0:
             return True
         pieces = range(first, last)
-        are_apart = np.empty(SHARES, dtype=np.int64)
+        separated = np.empty(CHUNKS, dtype=np.int64)
         use_threads(len(found), PAIRS_PER_THREAD)
-        stay_apart(
+        stay_separated(
             self._stencils(found),
-            np.stack([ways.at(index) for index in range(first, last + 1)]),
-            np.stack([ways.bends(piece, piece + 1) for piece in pieces]),
+            np.stack([trajectory.position_at(index) for index in range(first, last + 1)]),
+            np.stack([trajectory.deviations(piece, piece + 1) for piece in pieces]),
             *(self.surface.rest, self.surface.object_of, self._distances),
-            are_apart,
+            separated,
         )
-        return bool(are_apart.all())
+        return bool(separated.all())
 
-    def _least_room(self, found: Candidates, points: Points) -> float:
+    def _min_clearance(self, found: Candidates, points: Points) -> float:
         if len(found) == 0:
             return math.inf
-        rooms, surface = np.empty(SHARES), self.surface
+        min_values, surface = np.empty(CHUNKS), self.surface
         use_threads(len(found), PAIRS_PER_THREAD)
         stencils = self._stencils(found)
-        least_room(stencils, points, surface.rest, surface.object_of, self._distances, rooms)
-        return float(rooms.min())
+        min_clearances(
+            stencils, points, surface.rest, surface.object_of, self._distances, min_values
+        )
+        return float(min_values.min())
 
     def _stencils(self, found: Candidates) -> CandidateStencils:
         surface = self.surface

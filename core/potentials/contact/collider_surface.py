@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What touches of a collider."""
+"""The collision surface of a collider."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .thickness import thickened
 
 def collider_surface(collider: Collider) -> tuple[Channel, NDArray[np.int32]]:
     """Channel of the (C, 3) vertices that take part, and their (F, 3) triangles: those that have an
-    area, and a skin around them where it has a thickness."""
+    area, offset to either side where it has a thickness."""
     kept = without_degenerate(collider.at(0), collider.triangles)
     used = without_strays(collider.vertices.samples, kept)
     vertices, triangles = thickened(*used, collider.thickness)

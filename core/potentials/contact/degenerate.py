@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a mesh cannot touch anything: triangles without area."""
+"""Finds triangles without area, which take no part in contact."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FloatArray = NDArray[np.float64]
 Triangles = NDArray[np.integer[Any]]
 
 # A triangle of less area, in squares of its longest edge, is a line to rounding.
-NO_AREA = 1e-14
+MIN_AREA_RATIO = 1e-14
 
 
 def without_degenerate(vertices: FloatArray, triangles: Triangles) -> Triangles:
@@ -25,10 +25,10 @@ def without_degenerate(vertices: FloatArray, triangles: Triangles) -> Triangles:
         vertices: (V, 3) at the start.
         triangles: (F, 3) indices of vertices.
     """
-    return triangles[are_sound(vertices, triangles)]
+    return triangles[are_valid(vertices, triangles)]
 
 
-def are_sound(vertices: FloatArray, triangles: Triangles) -> NDArray[np.bool_]:
+def are_valid(vertices: FloatArray, triangles: Triangles) -> NDArray[np.bool_]:
     """(F,) whether triangles have three corners and an area; arguments as above."""
     repeated = (triangles == np.roll(triangles, 1, axis=1)).any(axis=1)
     return have_area(vertices[triangles]) & ~repeated
@@ -39,5 +39,5 @@ def have_area(corners: FloatArray) -> NDArray[np.bool_]:
     edges = np.roll(corners, -1, axis=-2) - corners
     doubled = np.linalg.norm(np.cross(edges[..., 0, :], edges[..., 1, :]), axis=-1)
     longest_squared = np.einsum("...i,...i->...", edges, edges).max(axis=-1)
-    result: NDArray[np.bool_] = doubled > 2.0 * NO_AREA * longest_squared
+    result: NDArray[np.bool_] = doubled > 2.0 * MIN_AREA_RATIO * longest_squared
     return result

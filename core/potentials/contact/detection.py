@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which parts of a surface are close to each other, and how far they may go."""
+"""Which primitives of a surface are close to each other, and how far they may go."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ import math
 import numpy as np
 
 from ...compiled import use_threads
-from ...kernels.detection import CandidateStencils, distances, nearest, step_sizes
+from ...kernels.detection import CandidateStencils, distances, step_sizes, vertex_min_distances
 from .broad_phase import BroadPhase
 from .candidates import Candidates
 from .surface import CollisionSurface
 from .topology import Points, Values
 
-# How far apart two parts may be to be looked at, in units of the distance at which they push: for
-# what rounding does to distances.
-MARGIN = 1.01
-# No step brings parts closer than this share of the distance at which they push, where the barrier
-# holds a thousand times what any body would bear, nor than so many roundings of their places.
-FLOOR, FLOOR_ROUNDINGS = 1e-7, 64.0
-# What a thread is worth, in pairs; and how many parts the work has that threads share.
-PAIRS_PER_THREAD, SHARES = 2_000, 64
+# Candidates are searched within this ratio of the activation distance, for rounding's sake.
+SEARCH_RADIUS_RATIO = 1.01
+# No step brings primitives closer than this ratio of the activation distance, where the barrier
+# holds a thousand times what any body would bear, nor than so many roundings of their positions.
+MIN_DISTANCE_RATIO, MIN_DISTANCE_ROUNDINGS = 1e-7, 64.0
+# Pairs that make a thread worth its while; and the chunks of the work that threads share.
+PAIRS_PER_THREAD, CHUNKS = 2_000, 64
 
 
 class Detection:
-    """Finds pairs once for a whole way, and what is close anywhere on it from those.
+    """Builds candidates once for a whole trajectory, and asks those what is close on it.
 
     Args:
         surface: what touches.
@@ -35,44 +34,47 @@ class Detection:
     def __init__(self, surface: CollisionSurface, distances: Values) -> None:
         self._distances, self._object_of = distances, surface.object_of
         self._triangles = surface.triangles
-        #: Finds what may meet.
+        #: Finds candidates.
         self.broad_phase = BroadPhase(
             *(surface.rest, surface.edges, surface.triangles, surface.group_of),
-            surface.by_groups(surface.may_meet),
+            surface.by_groups(surface.can_collide),
         )
-        #: (V,) so far around each vertex it looks, in metres.
-        self.radii = MARGIN * _reaches(distances, surface)[surface.object_of]
-        #: All that may come close on the way swept last.
+        #: (V,) search radius around each vertex, in metres.
+        self.radii = SEARCH_RADIUS_RATIO * _search_radii(distances, surface)[surface.object_of]
+        #: The swept candidates that were built last.
         self.candidates = Candidates.none()
         self._edges = surface.edges
 
-    def sweep(self, before: Points, after: Points) -> None:
-        """Looks for all that may come close on a straight way between two (V, 3) places."""
+    def build_swept_candidates(self, before: Points, after: Points) -> None:
+        """Builds candidates for linear trajectories between two (V, 3) positions."""
         self.candidates = self.broad_phase.candidates(before, after, self.radii)
 
-    def free_share(
-        self, before: Points, after: Points, room: float = 0.0, rounding: float = 0.0
+    def collision_free_step_size(
+        self, before: Points, after: Points, min_separation: float = 0.0, rounding: float = 0.0
     ) -> float:
-        """The share of the way swept last that can be gone before anything meets, or comes closer
-        than ``room`` metres.
+        """The share of the trajectory swept last before anything collides, or comes closer than
+        ``min_separation`` metres.
 
         Args:
-            rounding: of places on the way, in metres.
+            rounding: of positions on it, in metres.
         """
-        floors = np.maximum(FLOOR * self._distances, max(room, FLOOR_ROUNDINGS * rounding))
-        least = np.ones(SHARES)
+        min_distances = np.maximum(
+            MIN_DISTANCE_RATIO * self._distances,
+            max(min_separation, MIN_DISTANCE_ROUNDINGS * rounding),
+        )
+        least = np.ones(CHUNKS)
         use_threads(len(self.candidates), PAIRS_PER_THREAD)
         ends = np.ascontiguousarray(before), np.ascontiguousarray(after)
-        step_sizes(self._stencils, *ends, self._object_of, floors, least)
+        step_sizes(self._stencils, *ends, self._object_of, min_distances, least)
         return float(least.min())
 
-    def near(self, points: Points) -> Points:
-        """(V,) the least distance, in metres, of what each vertex is a corner of to what was found
-        for it on the way swept last; infinite where nothing was."""
+    def vertex_distances(self, points: Points) -> Points:
+        """(V,) the least distance, in metres, among the candidates that each vertex is a corner of;
+        infinite where there are none."""
         of_pairs, of_vertices = np.empty(len(self.candidates)), np.full(len(points), math.inf)
         use_threads(len(of_pairs), PAIRS_PER_THREAD)
         distances(self._stencils, np.ascontiguousarray(points), of_pairs)
-        nearest(self._stencils, of_pairs, of_vertices)
+        vertex_min_distances(self._stencils, of_pairs, of_vertices)
         return of_vertices
 
     @property
@@ -81,11 +83,11 @@ class Detection:
         return CandidateStencils(own.edge_edges, own.face_vertices, self._edges, self._triangles)
 
 
-def _reaches(distances: Values, surface: CollisionSurface) -> Values:
-    """(O,) in metres, of any two objects at least their d̂ together: bodies reach half as far as
-    they push themselves or others, and colliders what is left."""
+def _search_radii(distances: Values, surface: CollisionSurface) -> Values:
+    """(O,) in metres, for any two objects at least their d̂ together: bodies take half of their
+    largest d̂, and colliders what is left."""
     bodies = surface.topology.body_objects
-    reaches = 0.5 * distances[:, :bodies].max(axis=1)
-    left = distances[:bodies, bodies:] - reaches[:bodies, None]
-    reaches[bodies:] = left.max(axis=0, initial=0.0)
-    return reaches
+    radii = 0.5 * distances[:, :bodies].max(axis=1)
+    left = distances[:bodies, bodies:] - radii[:bodies, None]
+    radii[bodies:] = left.max(axis=0, initial=0.0)
+    return radii

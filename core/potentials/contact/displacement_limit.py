@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far things may go at once, so that not too much has to be looked at on their ways."""
+"""How far vertices may go in one step, so that swept candidates stay few."""
 
 from __future__ import annotations
 
@@ -9,52 +9,54 @@ from numpy.typing import NDArray
 from .surface import CollisionSurface
 from .topology import Points, Values
 
-# In mean edges: what is looked at grows with the cube of the way.
-MAX_DISPLACEMENT = 4.0
+# In mean edges: the number of swept candidates grows with the cube of the displacement.
+MAX_DISPLACEMENT_RATIO = 4.0
 
 
 class DisplacementLimit:
-    """Of every object on its own scale: what goes on as a whole is looked at no more closely for
-    that, unless it passes something.
+    """Every object has a limit on its own scale: motion of it as a whole counts only where it
+    passes another one.
 
     Args:
         surface: what touches.
     """
 
     def __init__(self, surface: CollisionSurface) -> None:
-        # Of a collider may be nothing left that has an area.
-        objects, self._starts, self._object_of, counts = np.unique(
+        # A collider may have no triangle left that has an area.
+        objects, self._offsets, self._object_of, counts = np.unique(
             surface.object_of, return_index=True, return_inverse=True, return_counts=True
         )
-        self._counts, self._may_meet = counts[:, None], surface.may_meet[np.ix_(objects, objects)]
+        self._counts = counts[:, None]
+        self._can_collide = surface.can_collide[np.ix_(objects, objects)]
         owners = self._object_of[surface.edges[:, 0]]
         edges = np.sqrt(surface.topology.squared_lengths)
-        own = MAX_DISPLACEMENT * np.bincount(owners, edges) / np.bincount(owners)
+        own = MAX_DISPLACEMENT_RATIO * np.bincount(owners, edges) / np.bincount(owners)
         # Edges of colliders may be of any length.
         own[objects >= surface.topology.body_objects] = 0.0
         self._own, self._of_pairs = own, np.maximum.outer(own, own)
 
-    def step_size(self, points: Points, ways: Points, most: float) -> float:
-        """How many times their (V, 3) ways vertices may go from (V, 3) points, at most ``most``."""
-        means = np.add.reduceat(ways, self._starts) / self._counts
-        apart = np.linalg.norm(ways - means[self._object_of], axis=1)
-        deforming = np.maximum.reduceat(apart, self._starts)
+    def step_size(self, points: Points, displacements: Points, max_step_size: float) -> float:
+        """The step size with which vertices may go (V, 3) displacements from (V, 3) points, at most
+        ``max_step_size``."""
+        means = np.add.reduceat(displacements, self._offsets) / self._counts
+        relative = np.linalg.norm(displacements - means[self._object_of], axis=1)
+        deforming = np.maximum.reduceat(relative, self._offsets)
         passing = np.linalg.norm(means[:, None] - means, axis=2)
         passing = np.maximum(passing, np.maximum.outer(deforming, deforming))
-        pass_by = self._pass_by(points, points + most * ways)
+        boxes_overlap = self._boxes_overlap(points, points + max_step_size * displacements)
         is_body = self._own > 0.0
         return min(
-            most,
+            max_step_size,
             _least_ratio(self._own[is_body], deforming[is_body]),
-            _least_ratio(self._of_pairs[pass_by], passing[pass_by]),
+            _least_ratio(self._of_pairs[boxes_overlap], passing[boxes_overlap]),
         )
 
-    def _pass_by(self, before: Points, after: Points) -> NDArray[np.bool_]:
-        """(O, O) different objects that may meet, and the boxes around whose ways overlap."""
-        low = np.minimum.reduceat(np.minimum(before, after), self._starts)
-        high = np.maximum.reduceat(np.maximum(before, after), self._starts)
-        reaches = (low[:, None] <= high).all(axis=2)
-        overlap: NDArray[np.bool_] = reaches & reaches.T & self._may_meet
+    def _boxes_overlap(self, before: Points, after: Points) -> NDArray[np.bool_]:
+        """(O, O) different objects that may collide, and whose swept boxes overlap."""
+        low = np.minimum.reduceat(np.minimum(before, after), self._offsets)
+        high = np.maximum.reduceat(np.maximum(before, after), self._offsets)
+        is_below = (low[:, None] <= high).all(axis=2)
+        overlap: NDArray[np.bool_] = is_below & is_below.T & self._can_collide
         np.fill_diagonal(overlap, False)
         return overlap
 

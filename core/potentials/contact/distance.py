@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far apart surfaces begin to push."""
+"""Activation distances: from how far surfaces push."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ...scene.ground import Ground
 from ...scene.scene import Scene
 from ...scene.start_shape import tet_mesh_of
 
-# In units of a body's diagonal: of the ground, which steps bend along, and of surfaces, which take
-# the fewer steps to find each other the further they reach.
-GROUND, SURFACES = 1e-3, 3e-3
-# In units of the mean edge of a body's tetrahedra, which it must not come near to.
-FINEST = 0.2
+# In units of a body's diagonal: of the ground, onto which steps are projected, and of surfaces, for
+# which searches take the fewer steps the larger it is.
+GROUND_DISTANCE_RATIO, SURFACE_DISTANCE_RATIO = 1e-3, 3e-3
+# At most this ratio of the mean edge of a body's tetrahedra, or its surface would push itself.
+MAX_EDGE_RATIO = 0.2
 
 
 def ground_distance(ground: Ground, size: float) -> float:
     """From how far the ground pushes a body with a diagonal of ``size``, all in metres."""
-    return ground.distance or GROUND * size
+    return ground.distance or GROUND_DISTANCE_RATIO * size
 
 
 def contact_distances(scene: Scene) -> NDArray[np.float64]:
@@ -41,7 +41,7 @@ def contact_distances(scene: Scene) -> NDArray[np.float64]:
     chosen = scene.contact.distance
     if chosen is None:
         own = [
-            min(SURFACES * mesh.diagonal, FINEST * edge)
+            min(SURFACE_DISTANCE_RATIO * mesh.diagonal, MAX_EDGE_RATIO * edge)
             for mesh, edge in zip(meshes, edges, strict=True)
         ]
         return of_pairs(own, len(scene.meshes))
@@ -50,7 +50,7 @@ def contact_distances(scene: Scene) -> NDArray[np.float64]:
         raise SceneError(
             f"Contact: the distance of {chosen:.3g} m is longer than the edges of the tetrahedra "
             f"of {body.name}, {shortest:.3g} m: its surface would push itself apart. Choose at "
-            f"most {FINEST * shortest:.3g} m, or 0 for one that fits."
+            f"most {MAX_EDGE_RATIO * shortest:.3g} m, or 0 for one that fits."
         )
     return of_pairs([chosen] * len(meshes), len(scene.meshes))
 

@@ -23,21 +23,19 @@ from .detection import Detection
 from .displacement_limit import DisplacementLimit
 from .distance import of_pairs
 from .friction import ContactFriction
+from .hessian_factors import assembled
 from .normal_collisions import NormalCollisions
 from .rest_distance import surface_distances
-from .squares import assembled
 from .stencils import Stencils
 from .stiffness import AdaptiveStiffness, physical_stiffness
 from .surface import CollisionSurface
 from .topology import Points, Values
 
-# What gets about as narrow as the narrowest place is one with it.
-NARROW = 1.05
-
-
-# Below this share of the smaller one's diagonal a second, a pair sticks: three times what the
-# ground lets slip, since a search cannot bend its steps along surfaces.
-SLIP_RATE = 3e-4
+# Distances up to this ratio of the one that shrank the most count as blocked, too.
+NARROWEST_RATIO = 1.05
+# Below this share of the smaller one's diagonal a second, a pair sticks: three times the ground's
+# ratio, since a line search cannot project its steps onto surfaces.
+STICK_SPEED_RATIO = 3e-4
 
 
 class MeshContact(Potential):
@@ -45,8 +43,8 @@ class MeshContact(Potential):
 
     Both are one energy, since what they add to a Hessian is pulled back to tets in one product.
 
-    Colliders are where ``colliders`` says, (C, 3) in metres. Energies are defined on the straight
-    way that was swept last.
+    Colliders are where ``colliders`` says, (C, 3) in metres. Energies are defined on the linear
+    trajectory for which candidates were built last.
 
     Args:
         scene: with contact; its bodies have tetrahedra.
@@ -59,18 +57,18 @@ class MeshContact(Potential):
     def __init__(self, scene: Scene, meshes: list[TetMesh], mean_mass: float) -> None:
         contact = scene.contact
         assert contact is not None
-        self._by_area = contact.formulation == "convergent"
+        self._area_weighted = contact.formulation == "convergent"
         self.surface = CollisionSurface(scene, meshes)
         #: (O, O) d̂ of every two objects, in metres.
         self.distances = surface_distances(scene, self.surface)
         self._detection = Detection(self.surface, self.distances)
         self._adaptive: AdaptiveStiffness | None = None
         stiffness: float | Values = contact.stiffness or 1.0
-        if self._by_area:
+        if self._area_weighted:
             stiffness = physical_stiffness(scene)
         elif contact.stiffness is None:
             self._adaptive = AdaptiveStiffness(float(self.distances.max()), mean_mass)
-        self.barrier = ContactBarrier(self.surface, stiffness, self._by_area)
+        self.barrier = ContactBarrier(self.surface, stiffness, self._area_weighted)
         coefficients = FrictionTable(scene).of_meshes
         self._friction: ContactFriction | None = None
         if coefficients.act:
@@ -81,10 +79,10 @@ class MeshContact(Potential):
         self.sizes = of_pairs([mesh.diagonal for mesh in meshes], len(scene.meshes))
         self._limit = DisplacementLimit(self.surface)
         self._stencils = CachedAt(self._find_stencils)
-        self._around = CachedAt(self._build_candidates)
+        self._static_candidates = CachedAt(self._find_static_candidates)
         self.colliders = self.surface.colliders_at(0, 0.0)
         #: (O, O) below which two objects stick, in metres.
-        self.slips = np.zeros_like(self.sizes)
+        self.stick_thresholds = np.zeros_like(self.sizes)
         #: Steps of a search that had to be cut, in this frame.
         self.limited_steps = 0
 
@@ -96,95 +94,113 @@ class MeshContact(Potential):
         return self._colliders
 
     @colliders.setter
-    def colliders(self, places: Points) -> None:
-        self._colliders = places
+    def colliders(self, collider_points: Points) -> None:
+        self._colliders = collider_points
         self._stencils.forget()
-        self._around.forget()
+        self._static_candidates.forget()
 
     def points(self, positions: Tensor, colliders: Points | None = None) -> Points:
         """(V, 3) of the surface; colliders are where they are unless told otherwise."""
-        places = self._colliders if colliders is None else colliders
-        return self.surface.points(positions.cpu().numpy(), places)
+        collider_points = self._colliders if colliders is None else colliders
+        return self.surface.points(positions.cpu().numpy(), collider_points)
 
     def _find_stencils(self, positions: Tensor) -> Stencils:
-        """What is close, among the candidates of the way that was swept last."""
+        """Collisions among the candidates that were built last."""
         points = self.points(positions)
         collisions = NormalCollisions.of(
-            self._detection.candidates, points, self.surface.topology, self.distances, self._by_area
+            self._detection.candidates,
+            points,
+            self.surface.topology,
+            self.distances,
+            self._area_weighted,
         )
         return Stencils.of(collisions, points)
 
-    def _build_candidates(self, positions: Tensor) -> None:
+    def _find_static_candidates(self, positions: Tensor) -> None:
         points = self.points(positions)
-        self._detection.sweep(points, points)
+        self._detection.build_swept_candidates(points, points)
         self._stencils.forget()
 
-    # Ways
-
-    def max_step_size(self, positions: Tensor, way: Tensor, aside: Points, most: float) -> float:
-        """How many times vertices may go (3, N) ``way`` and colliders (C, 3) ``aside`` from (3, N)
-        positions, at most ``most``, so that not too much has to be looked at."""
-        ways = self.surface.points(way.cpu().numpy(), aside)
-        return self._limit.step_size(self.points(positions), ways, most)
-
-    def stay(self, positions: Tensor) -> None:
-        """Looks around (3, N) positions alone, unless that was done last."""
-        self._around(positions)
-
-    def sweep(
-        self, before: Tensor, after: Tensor, colliders: Points | None = None, room: float = 0.0
+    # Collision detection
+    def max_step_size(
+        self, positions: Tensor, displacement: Tensor, collider_displacement: Points, limit: float
     ) -> float:
-        """Looks along the straight way between two (3, N) places.
+        """The largest step size, at most ``limit``, with which few candidates are expected.
 
         Args:
-            colliders: (C, 3) where they go meanwhile; None where they stay.
-            room: what has to be left between surfaces, in metres.
+            positions: (3, N) from which vertices go.
+            displacement: (3, N) of vertices in metres.
+            collider_displacement: (C, 3) of colliders in metres.
+        """
+        displacements = self.surface.points(displacement.cpu().numpy(), collider_displacement)
+        return self._limit.step_size(self.points(positions), displacements, limit)
+
+    def build_static_candidates(self, positions: Tensor) -> None:
+        """Builds the candidates at (3, N) positions, unless those are the ones built last."""
+        self._static_candidates(positions)
+
+    def collision_free_step_size(
+        self,
+        before: Tensor,
+        after: Tensor,
+        colliders: Points | None = None,
+        min_separation: float = 0.0,
+    ) -> float:
+        """Builds swept candidates between two (3, N) positions, and asks them.
+
+        Args:
+            colliders: (C, 3) positions of colliders at the end; None where they stay.
+            min_separation: distance that has to be left between surfaces, in metres.
 
         Returns:
-            The share of the way that can be gone before anything meets.
+            The share of the displacement that is free of collisions.
         """
         start, end = self.points(before), self.points(after, colliders)
-        self._detection.sweep(start, end)
-        self._around.forget()
+        self._detection.build_swept_candidates(start, end)
+        self._static_candidates.forget()
         rounding = torch.finfo(before.dtype).eps * max(abs(start).max(), abs(end).max())
-        return self._detection.free_share(start, end, room, rounding)
+        return self._detection.collision_free_step_size(start, end, min_separation, rounding)
 
     def blocked(self, before: Points, after: Points) -> set[int]:
-        """The objects between which the way swept last got narrowest, between two (V, 3) places."""
-        distances = [self._detection.near(points) for points in (before, after)]
+        """The objects whose distance shrank the most between two (V, 3) positions, among the swept
+        candidates that were built last."""
+        distances = [self._detection.vertex_distances(points) for points in (before, after)]
         found = np.isfinite(distances[0])
         share = np.full(len(found), math.inf)
         share[found] = distances[1][found] / distances[0][found]
-        # The other side of the same place may have had something else as near before.
+        # The other side of the same collision may have had something else as near before.
         left = distances[1][share.argmin()]
-        narrowest = (share <= NARROW * share.min()) | np.isclose(distances[1], left, 1e-6, 0.0)
+        narrowest = (share <= NARROWEST_RATIO * share.min()) | np.isclose(
+            distances[1], left, 1e-6, 0.0
+        )
         return set(self.surface.object_of[narrowest].tolist())
 
     # The step
 
     def begin(self, colliders: Points | None) -> None:
-        """Begins a step with (C, 3) colliders where the last one led them."""
+        """Begins a step with (C, 3) colliders where the previous one moved them."""
         self.colliders = self.surface.colliders_at(0, 0.0) if colliders is None else colliders
         self.limited_steps = 0
 
     def begin_time_step(self, step: TimeStep) -> None:
-        self.begin_step(step.start, SLIP_RATE * step.stick_time * self.sizes)
+        self.begin_step(step.start, STICK_SPEED_RATIO * step.stick_time * self.sizes)
 
     def begin_step(
-        self, start: Tensor, slips: float | Values, lagged: Tensor | None = None
+        self, start: Tensor, stick_thresholds: float | Values, lagged: Tensor | None = None
     ) -> None:
-        """Measures ways of friction from (3, N) ``start``.
+        """Measures tangential displacements from (3, N) ``start``.
 
         Args:
-            slips: below which two objects stick, in metres: of all, or (O, O) of every two.
+            stick_thresholds: displacements below which two objects stick, ε_v h in metres: one for
+                all, or (O, O) of every two.
             lagged: (3, N) where normal forces are taken, if not at the start.
         """
         self._updates_left = self._updates
-        self.slips = np.broadcast_to(slips, self.sizes.shape)
+        self.stick_thresholds = np.broadcast_to(stick_thresholds, self.sizes.shape)
         around = start if lagged is None else lagged
-        self.stay(around)
+        self.build_static_candidates(around)
         if self._friction is not None:
-            self._friction.begin_step(self.points(start), self.slips)
+            self._friction.begin_step(self.points(start), self.stick_thresholds)
             self.update_lagged(around)
 
     @property
@@ -199,21 +215,21 @@ class MeshContact(Potential):
             gradient: (3, N) of all other energies.
         """
         assert self._adaptive is not None
-        self.stay(positions)
+        self.build_static_candidates(positions)
         stencils = self._stencils(positions)
         self.barrier.stiffness = 1.0
         # What presses on colliders need not be balanced.
         own = self.barrier.gradient(stencils)[: self.surface.body_count]
-        forces = self.surface.follow @ gradient.T.cpu().numpy()
+        forces = self.surface.displacement_map @ gradient.T.cpu().numpy()
         points = stencils.points
         self.barrier.stiffness = self._adaptive.begin_step(points, step, forces, own)
 
     def after_iteration(self, positions: Tensor) -> bool:
-        """Makes the barrier stiffer where surfaces get too close; whether it did."""
+        """Makes the barrier stiffer where surfaces get too close; returns whether it did."""
         if self._adaptive is None:
             return False
         before = float(self.barrier.stiffness)
-        stiffness = self._adaptive.update(before, self.gap(positions))
+        stiffness = self._adaptive.update(before, self.min_distance(positions))
         if stiffness != before:
             self.barrier.stiffness = stiffness
         return stiffness != before
@@ -226,13 +242,14 @@ class MeshContact(Potential):
         if self._friction is None or self._updates_left <= 0 or not settled:
             return 0.0, 0.0
         self._updates_left -= 1
-        return self._friction.lag(self._stencils(positions))
+        return self._friction.update_lagged(self._stencils(positions))
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
-        """How far pairs that stuck have moved between two places, at most, in slips."""
+        """How far pairs that stuck have moved between two (3, N) positions, at most, in units of
+        their stick thresholds."""
         if self._friction is None:
             return 0.0
-        return self._friction.creep(self.points(before), self.points(after))
+        return self._friction.stick_drift(self.points(before), self.points(after))
 
     # Energies
 
@@ -255,9 +272,11 @@ class MeshContact(Potential):
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         surface, pattern = self.surface, matrix.pattern
         hessian, vertex_to_unknown = self.hessian(positions, projected), pattern.vertex_to_unknown
-        if surface.selected is not None:
+        if surface.vertex_indices is not None:
             vertex_to_unknown = np.full(len(surface.object_of), -1)
-            vertex_to_unknown[: surface.body_count] = pattern.vertex_to_unknown[surface.selected]
+            vertex_to_unknown[: surface.body_count] = pattern.vertex_to_unknown[
+                surface.vertex_indices
+            ]
         else:
             hessian = surface.pull_back_matrix(hessian)
         matrix.add_off_pattern(
@@ -266,24 +285,31 @@ class MeshContact(Potential):
 
     def hessian(self, positions: Tensor, projected: bool) -> Any:
         """(3V, 3V) sparse over the vertices of the surface, in N/m, always positive semi-definite:
-        where surfaces slide and roll over each other, that of the barrier itself rarely is."""
+        where surfaces slide and roll over each other, the barrier's own rarely is."""
         stencils = self._stencils(positions)
-        points, parts = stencils.points, [self.barrier.squares(stencils)]
+        points, parts = stencils.points, [self.barrier.hessian_factors(stencils)]
         if self._friction is not None:
-            parts.append(self._friction.squares(points, projected))
+            parts.append(self._friction.hessian_factors(points, projected))
         return assembled(parts, len(points))
 
-    def drag(self, positions: Tensor, way: Tensor, aside: Points) -> Tensor:
-        """(3, N) by how much the gradient changes as vertices go (3, N) ``way`` and colliders
-        (C, 3) ``aside``, in newtons."""
-        moved = self.surface.points(way.cpu().numpy(), aside)
+    def hessian_product(
+        self, positions: Tensor, displacement: Tensor, collider_displacement: Points
+    ) -> Tensor:
+        """(3, N) Hessian–vector product in newtons: the change of the gradient.
+
+        Args:
+            displacement: (3, N) of vertices in metres.
+            collider_displacement: (C, 3) of colliders in metres.
+        """
+        moved = self.surface.points(displacement.cpu().numpy(), collider_displacement)
         change = self.hessian(positions, True) @ np.ascontiguousarray(moved).ravel()
         return torch.as_tensor(self.surface.pull_back(change.reshape(-1, 3))).to(positions)
 
-    # Account
-
-    def led_pairs(self, positions: Tensor, pinned: Tensor) -> tuple[NDArray[np.int64], Values]:
-        """What is close to each other although nothing of it moves freely.
+    # Statistics
+    def kinematic_pairs(
+        self, positions: Tensor, pinned: Tensor
+    ) -> tuple[NDArray[np.int64], Values]:
+        """Pairs in contact of which nothing moves freely.
 
         Args:
             pinned: (N,) vertices that do not.
@@ -293,27 +319,29 @@ class MeshContact(Potential):
         """
         stencils = self._stencils(positions)
         surface = self.surface
-        led = np.ones(len(surface.object_of), dtype=bool)
-        led[: surface.body_count] = surface.follow @ (~pinned.cpu().numpy()).astype(float) == 0.0
+        is_kinematic = np.ones(len(surface.object_of), dtype=bool)
+        is_kinematic[: surface.body_count] = (
+            surface.displacement_map @ (~pinned.cpu().numpy()).astype(float) == 0.0
+        )
         collisions = stencils.collisions
-        kept = led[collisions.vertices].all(axis=1)
+        kept = is_kinematic[collisions.vertices].all(axis=1)
         return collisions.objects[kept], stencils.distances[kept]
 
-    def gap(self, positions: Tensor) -> float:
-        """The least distance between surfaces that are close, in metres; else infinite."""
+    def min_distance(self, positions: Tensor) -> float:
+        """The least distance between surfaces in contact, in metres; infinite where none are."""
         return float(self._stencils(positions).distances.min(initial=math.inf))
 
-    def relative_gap(self, positions: Tensor) -> float:
+    def min_distance_ratio(self, positions: Tensor) -> float:
         """The least distance between surfaces over that from which they push, at most 1."""
         stencils = self._stencils(positions)
         shares = stencils.distances / stencils.collisions.distances
         return float(shares.min(initial=1.0))
 
-    def touching(self, positions: Tensor) -> set[int]:
-        """The objects that are close to others or themselves."""
-        self.stay(positions)
+    def objects_in_contact(self, positions: Tensor) -> set[int]:
+        """The objects that are within the activation distance of others or themselves."""
+        self.build_static_candidates(positions)
         return set(self._stencils(positions).collisions.objects.ravel().tolist())
 
     def count(self, positions: Tensor) -> int:
-        """Pairs that are close."""
+        """How many collisions there are."""
         return len(self._stencils(positions))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Surface parts so close that they push each other apart, and their weights."""
+"""Primitives closer than their activation distance, and the weights of these collisions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels import collision_weights as loops
+from ...kernels import collision_weights as kernels
 from ...kernels.collision_keys import (
     EDGE_EDGE,
     EDGE_VERTEX,
@@ -24,8 +24,8 @@ from ...kernels.collision_keys import (
 from .candidates import Candidates, IndexPairs
 from .topology import Indices, Points, Topology, Values
 
-# What weights that cancel leave, as a share of what they are added up from.
-ROUNDING = 1e-12
+# Weights that cancel leave less than this ratio of what they are added up from.
+WEIGHT_ROUNDING_RATIO = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +39,8 @@ class NormalCollisions:
         features: (K,) ``POINTS``, ``POINT_EDGE`` or ``POINT_FACE``, else the code of two edges.
         weights: (K,) in m², or how many pairs have the same closest features.
         distances: (K,) d̂ of the two objects, in metres.
-        thresholds: (K,) of the squared cross product of two edges, below which they fade out, in
-            m⁴; else 0.
+        thresholds: (K,) of the squared cross product of two edges, below which they are mollified,
+            in m⁴; else 0.
     """
 
     vertices: Indices
@@ -59,28 +59,33 @@ class NormalCollisions:
 
     @staticmethod
     def of(
-        candidates: Candidates, points: Points, mesh: Topology, distances: Values, by_area: bool
+        candidates: Candidates,
+        points: Points,
+        mesh: Topology,
+        distances: Values,
+        area_weighted: bool,
     ) -> NormalCollisions:
         """Those among candidates at (V, 3) points.
 
         Args:
             distances: (O, O) d̂ of every two objects, in metres.
-            by_area: whether weights are areas, of which nothing counts twice; else they are counts.
+            area_weighted: whether weights are areas, of which nothing counts twice; else they are
+                counts.
         """
         points = np.ascontiguousarray(points)
-        contributions = _contributions(candidates, points, mesh, distances, by_area)
+        contributions = _contributions(candidates, points, mesh, distances, area_weighted)
         keys, weights = (np.concatenate(column) for column in zip(*contributions, strict=True))
         order = np.argsort(keys, kind="stable")
         order = order[np.searchsorted(keys, 0, sorter=order) :]
         keys, weights = keys[order], weights[order]
         first = np.flatnonzero(np.diff(keys, prepend=FAR))
         totals, sizes = _sums(weights, first), _sums(np.abs(weights), first)
-        kept = np.abs(totals) > ROUNDING * sizes
+        kept = np.abs(totals) > WEIGHT_ROUNDING_RATIO * sizes
         return _collisions(keys[first[kept]], totals[kept], mesh, distances)
 
 
 def _contributions(
-    candidates: Candidates, points: Points, mesh: Topology, distances: Values, by_area: bool
+    candidates: Candidates, points: Points, mesh: Topology, distances: Values, area_weighted: bool
 ) -> list[tuple[Indices, Values]]:
     """Keys of collisions, some of them many times or ``FAR``, and what is added to their weights:
     in an order that the order of the candidates alone decides."""
@@ -88,13 +93,16 @@ def _contributions(
     codes = np.empty(len(candidates.edge_edges), dtype=np.int64)
     find_edge_edges(points, mesh, candidates.edge_edges, squared, codes)
     edges, codes = _contiguous(candidates.edge_edges[codes != FAR]), codes[codes != FAR]
-    places = np.empty(len(candidates.face_vertices), dtype=np.int64)
-    find_face_vertices(points, mesh, candidates.face_vertices, squared, places)
-    faces, places = _contiguous(candidates.face_vertices[places != FAR]), places[places != FAR]
+    codes_of_faces = np.empty(len(candidates.face_vertices), dtype=np.int64)
+    find_face_vertices(points, mesh, candidates.face_vertices, squared, codes_of_faces)
+    faces, codes_of_faces = (
+        _contiguous(candidates.face_vertices[codes_of_faces != FAR]),
+        codes_of_faces[codes_of_faces != FAR],
+    )
     of_edges, of_faces = _empty(len(edges)), _empty(len(faces))
-    loops.weigh_edge_edges(mesh, edges, codes, by_area, *of_edges)
-    loops.weigh_face_vertices(mesh, faces, places, by_area, *of_faces)
-    if not by_area:
+    kernels.weigh_edge_edges(mesh, edges, codes, area_weighted, *of_edges)
+    kernels.weigh_face_vertices(mesh, faces, codes_of_faces, area_weighted, *of_faces)
+    if not area_weighted:
         return [of_edges, of_faces]
     return [
         of_edges,
@@ -109,12 +117,12 @@ def _crossing_excess(
 ) -> tuple[Indices, Values]:
     """Of the edges at a vertex that are close to another one."""
     near = np.empty((len(pairs), 4), dtype=np.int64)
-    loops.ends_near_edges(points, mesh, pairs, squared, near)
+    kernels.ends_near_edges(points, mesh, pairs, squared, near)
     edges, vertices = _edges_and_vertices(_different(near), mesh)
-    slots = 1 + np.diff(mesh.vertex_starts)[vertices]
-    starts = np.concatenate([[0], np.cumsum(slots)])
-    result = _empty(int(starts[-1]))
-    loops.add_crossing_excesses(points, mesh, edges, vertices, starts, *result)
+    slots = 1 + np.diff(mesh.vertex_offsets)[vertices]
+    offsets = np.concatenate([[0], np.cumsum(slots)])
+    result = _empty(int(offsets[-1]))
+    kernels.add_crossing_excesses(points, mesh, edges, vertices, offsets, *result)
     return result
 
 
@@ -123,13 +131,13 @@ def _face_excess(
 ) -> list[tuple[Indices, Values]]:
     """Of the faces around an edge, and of all around a corner."""
     near = np.empty((len(pairs), 6), dtype=np.int64)
-    loops.vertices_near_faces(points, mesh, pairs, squared, near)
+    kernels.vertices_near_faces(points, mesh, pairs, squared, near)
     edges, vertices = _edges_and_vertices(_different(near[:, :3]), mesh)
     of_edges = _empty(len(edges))
-    loops.add_face_excesses(points, mesh, edges, vertices, *of_edges)
+    kernels.add_face_excesses(points, mesh, edges, vertices, *of_edges)
     keys = _different(near[:, 3:])
     of_corners = keys, np.empty(len(keys))
-    loops.add_corner_excesses(mesh, *np.divmod(keys, len(mesh.object_of)), of_corners[1])
+    kernels.add_corner_excesses(mesh, *np.divmod(keys, len(mesh.object_of)), of_corners[1])
     return [of_edges, of_corners]
 
 
@@ -183,5 +191,5 @@ def _contiguous(pairs: IndexPairs) -> Indices:
     return np.ascontiguousarray(pairs, dtype=np.int64)
 
 
-def _sums(values: Values, starts: NDArray[np.intp]) -> Values:
-    return np.add.reduceat(values, starts) if len(starts) > 0 else np.empty(0)
+def _sums(values: Values, offsets: NDArray[np.intp]) -> Values:
+    return np.add.reduceat(values, offsets) if len(offsets) > 0 else np.empty(0)

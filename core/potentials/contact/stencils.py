@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the closest points of a collision are, how its normal turns, and how it fades out."""
+"""Closest points, normal Jacobian and mollifier of collisions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...kernels.vectors import advanced, cross, dot, four_points, minus, scaled
 from .normal_collisions import NormalCollisions
 from .topology import Points, Values
 
-NOTHING = (0.0, 0.0, 0.0)
+ZERO = (0.0, 0.0, 0.0)
 
 
 # One collision
@@ -25,8 +25,8 @@ NOTHING = (0.0, 0.0, 0.0)
 
 @compiled()
 def difference_of(feature: Any, x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    """The closest point of the first part less that of the other, and the share that each vertex
-    has in it."""
+    """The closest point of the first part less that of the other, and the coefficient of each
+    vertex in it."""
     if feature == POINTS:
         return minus(x0, x1), 1.0, -1.0, 0.0, 0.0
     if feature == POINT_EDGE:
@@ -41,14 +41,14 @@ def difference_of(feature: Any, x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
 
 
 @compiled()
-def turn_of_edge(a: Any, b: Any) -> Any:
-    """By which the normal of the edge ab turns as a goes along that, in 1/m; b turns it back."""
+def edge_normal_jacobian(a: Any, b: Any) -> Any:
+    """Of the vertex a of the edge ab, in 1/m; that of b is its negative."""
     along = minus(b, a)
     return scaled(1.0 / dot(along, along), along)
 
 
 @compiled()
-def turns_of_plane(first: Any, second: Any) -> Any:
+def plane_normal_jacobians(first: Any, second: Any) -> Any:
     """In the plane of two edges what is across the second and has a product of 1 with the first,
     and the other way round."""
     a, b, c = dot(first, first), dot(first, second), dot(second, second)
@@ -63,24 +63,24 @@ def turns_of_plane(first: Any, second: Any) -> Any:
 def normal_jacobian_of(feature: Any, x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
     """For each vertex w, in 1/m: as vertices go by δx, the unit normal n turns by Σ w n·δx."""
     if feature == POINT_FACE:
-        u, v = turns_of_plane(minus(x2, x1), minus(x3, x1))
-        return NOTHING, advanced(u, 1.0, v), scaled(-1.0, u), scaled(-1.0, v)
+        u, v = plane_normal_jacobians(minus(x2, x1), minus(x3, x1))
+        return ZERO, advanced(u, 1.0, v), scaled(-1.0, u), scaled(-1.0, v)
     if feature == POINT_EDGE:
-        u = turn_of_edge(x1, x2)
-        return NOTHING, u, scaled(-1.0, u), NOTHING
-    u, v = NOTHING, NOTHING
+        u = edge_normal_jacobian(x1, x2)
+        return ZERO, u, scaled(-1.0, u), ZERO
+    u, v = ZERO, ZERO
     if feature == CROSSING:
-        u, v = turns_of_plane(minus(x1, x0), minus(x3, x2))
+        u, v = plane_normal_jacobians(minus(x1, x0), minus(x3, x2))
     elif feature < CROSSING and feature // 3 == INSIDE:
-        u = turn_of_edge(x0, x1)
+        u = edge_normal_jacobian(x0, x1)
     elif feature < CROSSING and feature % 3 == INSIDE:
-        v = turn_of_edge(x2, x3)
+        v = edge_normal_jacobian(x2, x3)
     return u, scaled(-1.0, u), v, scaled(-1.0, v)
 
 
 @compiled()
 def squared_cross(x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    """Of the cross product of the edges x0 x1 and x2 x3, and half its slopes as x1 and x3 go."""
+    """Of the cross product of the edges x0 x1 and x2 x3, and half its derivatives by x1 and x3."""
     first, second = minus(x1, x0), minus(x3, x2)
     normal = cross(first, second)
     return dot(normal, normal), cross(second, normal), cross(normal, first)
@@ -88,7 +88,7 @@ def squared_cross(x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
 
 @compiled()
 def mollifier_of(square: Any, threshold: Any) -> Any:
-    """How much edges with a squared cross product count, and the slope of that in it."""
+    """The parallel-edge mollifier of a squared cross product, and its derivative by that."""
     ratio = square / threshold
     if ratio >= 1.0:
         return 1.0, 0.0
@@ -123,7 +123,7 @@ def _evaluate(
 
 
 @compiled()
-def _turn(points: Any, vertices: Any, features: Any, jacobians: Any) -> None:
+def _fill_normal_jacobians(points: Any, vertices: Any, features: Any, jacobians: Any) -> None:
     for k in range(len(features)):
         x0, x1, x2, x3 = four_points(
             points, vertices[k, 0], vertices[k, 1], vertices[k, 2], vertices[k, 3]
@@ -144,8 +144,8 @@ class Stencils:
         points: (V, 3) in metres.
         differences: (K, 3) in metres.
         coefficients: (K, 4) c, zero for vertices that are repeated.
-        mollifiers: (K,) 1, but less for edges that are almost parallel, whose closest points could
-            be anywhere.
+        mollifiers: (K,) 1, but less for edges that are almost parallel, whose closest points are
+            ill-defined.
     """
 
     collisions: NormalCollisions
@@ -179,7 +179,7 @@ class Stencils:
 
     @property
     def weights(self) -> Values:
-        """(K,) as far as edges have not faded out."""
+        """(K,) weights of collisions times mollifiers."""
         return self.collisions.weights * self.mollifiers
 
     @cached_property
@@ -195,7 +195,7 @@ class Stencils:
     @cached_property
     def normal_jacobians(self) -> Points:
         """(K, 4, 3) w, in 1/m: as vertices go by δx_i, the normal n turns by Σ w_i n·δx_i in the
-        directions that the parts have. Between two points none is told."""
+        directions that the parts have. Between two points it is zero."""
         jacobians, own = np.empty((len(self), 4, 3)), self.collisions
-        _turn(self.points, own.vertices, own.features, jacobians)
+        _fill_normal_jacobians(self.points, own.vertices, own.features, jacobians)
         return jacobians

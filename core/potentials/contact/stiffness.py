@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How stiff the barrier has to be."""
+"""The stiffness κ of the barrier."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ...scene.scene import Scene
 from .topology import Points, Values
 
 # The barrier's stiffness in units of the bodies'.
-SHARE_OF_YOUNG = 0.1
-# In units of the diagonal of all: what the weakest barrier is taken at, and the distance below
-# which surfaces are too close.
-LEAST, CLOSEST = 1e-8, 1e-9
-# At the least distance the weakest barrier bends by so many masses over the square of a step.
-INERTIA = 1e11
-# In units of the weakest, the strongest.
-MOST = 100.0
+YOUNG_RATIO = 0.1
+# In units of the diagonal of all: the distance at which the weakest barrier is evaluated, and the
+# one below which surfaces are too close.
+MIN_DISTANCE_RATIO, CLOSE_DISTANCE_RATIO = 1e-8, 1e-9
+# At that distance the weakest barrier's second derivative is so many masses over the step squared.
+INERTIA_RATIO = 1e11
+# The strongest barrier, in units of the weakest.
+MAX_STIFFNESS_RATIO = 100.0
 
 
 def physical_stiffness(scene: Scene) -> float | Values:
@@ -31,9 +31,9 @@ def physical_stiffness(scene: Scene) -> float | Values:
     # Soft enough for the softer body to answer, stiff enough for the stiffer to be held.
     table = np.zeros((len(young) + len(scene.meshes),) * 2)
     bodies = slice(len(young))
-    table[bodies, bodies] = SHARE_OF_YOUNG * np.sqrt(np.outer(young, young))
-    table[len(young) :, bodies] = SHARE_OF_YOUNG * young
-    table[bodies, len(young) :] = SHARE_OF_YOUNG * young[:, None]
+    table[bodies, bodies] = YOUNG_RATIO * np.sqrt(np.outer(young, young))
+    table[len(young) :, bodies] = YOUNG_RATIO * young
+    table[bodies, len(young) :] = YOUNG_RATIO * young[:, None]
     return table
 
 
@@ -63,25 +63,25 @@ class AdaptiveStiffness:
             barrier_forces: (B, 3) those of a barrier of κ = 1.
         """
         diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
-        self._closest, self._gap = CLOSEST * diagonal, math.inf
-        near = min((LEAST * diagonal / self._distance) ** 2, 0.5)
+        self._closest, self._min_distance = CLOSE_DISTANCE_RATIO * diagonal, math.inf
+        ratio = min((MIN_DISTANCE_RATIO * diagonal / self._distance) ** 2, 0.5)
         # The energy here is the paper's over the square of the step.
-        weakest = INERTIA * self._mean_mass / (step * step)
-        weakest /= 4.0 * near * self._distance**2 * _bent(near)
-        self._most = MOST * weakest
+        weakest = INERTIA_RATIO * self._mean_mass / (step * step)
+        weakest /= 4.0 * ratio * self._distance**2 * _barrier_second_derivative(ratio)
+        self._max_stiffness = MAX_STIFFNESS_RATIO * weakest
         squared = float((barrier_forces * barrier_forces).sum())
         balanced = -float((barrier_forces * forces).sum()) / squared if squared > 0.0 else 0.0
-        return min(max(balanced, weakest), self._most)
+        return min(max(balanced, weakest), self._max_stiffness)
 
-    def update(self, stiffness: float, gap: float) -> float:
-        """κ after a Newton step that left ``gap`` metres at the closest place."""
-        before, self._gap = self._gap, gap
-        if gap < before < self._closest:
-            return min(2.0 * stiffness, self._most)
+    def update(self, stiffness: float, min_distance: float) -> float:
+        """κ after a Newton step that left ``min_distance`` metres at the closest pair."""
+        before, self._min_distance = self._min_distance, min_distance
+        if min_distance < before < self._closest:
+            return min(2.0 * stiffness, self._max_stiffness)
         return stiffness
 
 
-def _bent(square: float) -> float:
+def _barrier_second_derivative(squared_ratio: float) -> float:
     """The second derivative of −(q − 1)² ln q at q = d²/d̂²."""
-    ratio = 1.0 - 1.0 / square
-    return ratio * (ratio - 4.0) - 2.0 * math.log(square)
+    ratio = 1.0 - 1.0 / squared_ratio
+    return ratio * (ratio - 4.0) - 2.0 * math.log(squared_ratio)

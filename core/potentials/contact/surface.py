@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All that touches as one surface: of the bodies first, then of the colliders."""
+"""The collision surface of a scene: of the bodies first, then of the colliders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...scene.contact_settings import ContactSurface
 from ...scene.scene import Scene
 from .attached_pairs import attached_pairs
 from .collider_surface import collider_surface
-from .degenerate import are_sound
+from .degenerate import are_valid
 from .topology import Points, Topology, topology
 
 Triangles = NDArray[np.int32]
@@ -25,23 +25,23 @@ Indices = NDArray[np.intp]
 
 
 class _BodyPart(NamedTuple):
-    """Of a body, what touches.
+    """The collision surface of one body.
 
     Args:
         points: (V, 3) at rest, in metres.
         triangles: (F, 3) points.
-        follow: (V, N) matrix from the vertices of its tetrahedra to the points.
+        displacement_map: (V, N) matrix from the vertices of its tetrahedra to the points.
         through_own: (V,) whether a point goes through its own body.
     """
 
     points: Points
     triangles: Indices
-    follow: Any
+    displacement_map: Any
     through_own: NDArray[np.bool_]
 
 
 class CollisionSurface:
-    """The surfaces of a scene, and how they follow the vertices of the tetrahedra.
+    """The surfaces of a scene, and the displacement map from vertices of the tetrahedra to them.
 
     Args:
         scene: whose bodies all have tetrahedra.
@@ -70,19 +70,21 @@ class CollisionSurface:
             [own + start for own, start in zip(faces, first, strict=False)]
         ).astype(np.int32)
         #: (B, N) matrix from vertices of the tetrahedra to those of the bodies' surfaces.
-        self.follow = sparse.block_diag([part.follow for part in parts], format="csr")
+        self.displacement_map = sparse.block_diag(
+            [part.displacement_map for part in parts], format="csr"
+        )
         #: (B,) the vertex of the tetrahedra at each of the bodies', where there is one at each.
-        self.selected = self._selection()
+        self.vertex_indices = self._vertex_indices()
         #: (V, 3) of bodies at rest, of colliders at the start, in metres.
         self.rest = np.concatenate(points)
-        #: What lies around what.
+        #: Adjacency of vertices, edges and faces.
         self.topology: Topology = topology(
             self.rest, self.triangles, self.object_of, len(scene.bodies)
         )
         #: (E, 2) vertices of each edge.
         self.edges: Triangles = self.topology.edges.astype(np.int32)
-        #: (O, O) whether two objects may meet, on the diagonal whether one may itself.
-        self.may_meet = _may_meet(scene)
+        #: (O, O) whether two objects can collide, on the diagonal whether one can with itself.
+        self.can_collide = _can_collide(scene)
 
     @property
     def collider_slices(self) -> list[slice]:
@@ -91,11 +93,11 @@ class CollisionSurface:
         return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
     @staticmethod
-    def by_groups(may_meet: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """(2O, 2O) whether two groups may meet, by (O, O) whether their objects may."""
-        through = np.repeat([False, True], len(may_meet))
-        is_own = np.tile(np.eye(len(may_meet), dtype=bool), (2, 2))
-        found: NDArray[np.bool_] = np.tile(may_meet, (2, 2))
+    def by_groups(can_collide: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(2O, 2O) whether two groups can collide, by (O, O) whether their objects can."""
+        through = np.repeat([False, True], len(can_collide))
+        is_own = np.tile(np.eye(len(can_collide), dtype=bool), (2, 2))
+        found: NDArray[np.bool_] = np.tile(can_collide, (2, 2))
         return found & ~(is_own & (through[:, None] | through))
 
     def colliders_at(self, frame: int, fraction: float) -> Points:
@@ -118,9 +120,9 @@ class CollisionSurface:
 
     def body_points(self, positions: NDArray[np.floating[Any]]) -> Points:
         """(B, 3) of the bodies alone, by (3, N) vertices of the tetrahedra."""
-        if self.selected is not None:
-            return np.ascontiguousarray(positions[:, self.selected].T, dtype=np.float64)
-        followed: Points = self.follow @ positions.T
+        if self.vertex_indices is not None:
+            return np.ascontiguousarray(positions[:, self.vertex_indices].T, dtype=np.float64)
+        followed: Points = self.displacement_map @ positions.T
         return followed
 
     def pull_back(self, forces: Points) -> NDArray[np.float64]:
@@ -135,23 +137,23 @@ class CollisionSurface:
 
     @cached_property
     def _gather(self) -> Any:
-        return self.follow.T.tocsr()
+        return self.displacement_map.T.tocsr()
 
     @cached_property
     def _gather_components(self) -> Any:
         return sparse.kron(self._gather, sparse.identity(3), format="csr")
 
-    def _selection(self) -> NDArray[np.int64] | None:
+    def _vertex_indices(self) -> NDArray[np.int64] | None:
         """(B,) where every vertex of the surface is one of the tetrahedra."""
-        single = np.diff(self.follow.indptr) == 1
-        if not (single.all() and (self.follow.data == 1.0).all()):
+        single = np.diff(self.displacement_map.indptr) == 1
+        if not (single.all() and (self.displacement_map.data == 1.0).all()):
             return None
-        selected: NDArray[np.int64] = self.follow.indices.astype(np.int64)
-        return selected
+        vertex_indices: NDArray[np.int64] = self.displacement_map.indices.astype(np.int64)
+        return vertex_indices
 
 
-def _may_meet(scene: Scene) -> NDArray[np.bool_]:
-    """(O, O) bodies first: colliders do not meet each other, nor does what is attached."""
+def _can_collide(scene: Scene) -> NDArray[np.bool_]:
+    """(O, O) bodies first: colliders do not collide with each other, nor does what is attached."""
     bodies, count = len(scene.bodies), len(scene.bodies) + len(scene.meshes)
     may = np.zeros((count, count), dtype=bool)
     may[:bodies] = may[:, :bodies] = True
@@ -166,24 +168,26 @@ def _body_part(scene: Scene, index: int, mesh: TetMesh) -> _BodyPart:
     surface, size = scene.bodies[index].contact_surface, len(mesh.vertices)
     if surface is None:
         used, triangles = used_points(mesh.surface)
-        follow = sparse.csr_array(
+        displacement_map = sparse.csr_array(
             (np.ones(len(used)), used, np.arange(len(used) + 1)), shape=(len(used), size)
         )
-        return _BodyPart(mesh.vertices[used], triangles, follow, np.zeros(len(used), dtype=bool))
+        return _BodyPart(
+            mesh.vertices[used], triangles, displacement_map, np.zeros(len(used), dtype=bool)
+        )
     assert surface.embedding is not None
     used, triangles, through_own = _parted(surface)
     embedding, starts = surface.embedding, 4 * np.arange(len(used) + 1)
-    follow = sparse.csr_array(
+    displacement_map = sparse.csr_array(
         (embedding.weights[used].ravel(), embedding.indices[used].ravel(), starts),
         shape=(len(used), size),
     )
-    return _BodyPart(follow @ mesh.vertices, triangles, follow, through_own)
+    return _BodyPart(displacement_map @ mesh.vertices, triangles, displacement_map, through_own)
 
 
 def _parted(surface: ContactSurface) -> tuple[Indices, Indices, NDArray[np.bool_]]:
     """Points that are used (U,), triangles with an area (F, 3) as places in them, and (U,) whether
     points go through their own body. Those between triangles that do and others are there twice."""
-    has_area = are_sound(surface.points, surface.triangles)
+    has_area = are_valid(surface.points, surface.triangles)
     kept, kept_triangles = used_points(surface.triangles[has_area & surface.meets_own])
     spared, spared_triangles = used_points(surface.triangles[has_area & ~surface.meets_own])
     return (

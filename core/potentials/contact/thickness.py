@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The skin around a mesh that is thicker than its surface."""
+"""The offset surface around a mesh that has a thickness."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .degenerate import have_area
 FloatArray = NDArray[np.float64]
 Triangles = NDArray[np.integer[Any]]
 
-# How many thicknesses a vertex moves at most: corners sharper than this come out thinner.
-FARTHEST = 2.0
-# Normals that cancel to this share of their sum leave a vertex without one.
-CANCELLED = 1e-9
+# A vertex moves by at most so many thicknesses: corners sharper than this come out thinner.
+MAX_OFFSET_RATIO = 2.0
+# A vertex whose mean normal is shorter than this has none: the faces' normals cancel.
+MIN_NORMAL_LENGTH = 1e-9
 
 
 def thickened(
     vertices: FloatArray, triangles: Triangles, thickness: float
 ) -> tuple[FloatArray, Triangles]:
-    """The skin of a mesh at a distance to either side of it.
+    """The surface at a distance to either side of a mesh.
 
     Two copies of the surface, along and against its vertex normals, joined by a rim where the mesh
     is open. A closed mesh keeps both: something may lie in its hollow. Vertices that have no
@@ -40,16 +40,16 @@ def thickened(
     if thickness == 0.0:
         return vertices, triangles
     count = vertices.shape[-2]
-    # One moment after the other: what lies between is many times what comes out.
-    moments = vertices.reshape(-1, count, 3)
-    normals = np.stack([_even_normals(moment, triangles) for moment in moments])
+    # One sample after the other: temporary arrays are many times as large as the result.
+    samples = vertices.reshape(-1, count, 3)
+    normals = np.stack([_offset_normals(sample, triangles) for sample in samples])
     offsets = thickness * normals.reshape(vertices.shape)
-    skin = np.concatenate([vertices + offsets, vertices - offsets], axis=-2)
+    offset_surface = np.concatenate([vertices + offsets, vertices - offsets], axis=-2)
     inner = triangles[:, ::-1] + count
-    return skin, np.concatenate([triangles, inner, _rim(triangles, count)])
+    return offset_surface, np.concatenate([triangles, inner, _rim(triangles, count)])
 
 
-def _even_normals(vertices: FloatArray, triangles: Triangles) -> FloatArray:
+def _offset_normals(vertices: FloatArray, triangles: Triangles) -> FloatArray:
     """(V, 3) vertex normals, as long as faces need to move by one.
 
     They are the mean of the face normals weighted by the angles at the vertex (Thürmer and
@@ -63,15 +63,15 @@ def _even_normals(vertices: FloatArray, triangles: Triangles) -> FloatArray:
     crossed = np.cross(edges, before)
     doubled_area = np.linalg.norm(crossed, axis=2, keepdims=True)
     cosines = np.einsum("fai,fai->fa", edges, before)[..., None]
-    solid = have_area(corners)[:, None, None]
-    angles = np.where(solid, np.arctan2(doubled_area, cosines), 0.0)
-    weighted = angles * crossed / np.where(solid, doubled_area, 1.0)
+    has_area = have_area(corners)[:, None, None]
+    angles = np.where(has_area, np.arctan2(doubled_area, cosines), 0.0)
+    weighted = angles * crossed / np.where(has_area, doubled_area, 1.0)
     total = _sum_at_vertices(angles, triangles, len(vertices))
     mean = _sum_at_vertices(weighted, triangles, len(vertices)) / np.where(total > 0.0, total, 1.0)
     length = np.linalg.norm(mean, axis=1, keepdims=True)
-    exists = length > CANCELLED
+    exists = length > MIN_NORMAL_LENGTH
     safe = np.where(exists, length, 1.0)
-    return np.where(exists, mean / safe * np.minimum(1.0 / safe, FARTHEST), 0.0)
+    return np.where(exists, mean / safe * np.minimum(1.0 / safe, MAX_OFFSET_RATIO), 0.0)
 
 
 def _sum_at_vertices(values: FloatArray, triangles: Triangles, count: int) -> FloatArray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What lies around the vertices and edges of a surface, as arrays for the compiled loops."""
+"""Adjacency of the vertices and edges of a surface, as arrays for the kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Indices = NDArray[np.int64]
 
 
 class Topology(NamedTuple):
-    """Of all that touches, V vertices, E edges and F faces of O objects.
+    """Of a collision surface with V vertices, E edges and F faces of O objects.
 
     Args:
         edges: (E, 2) vertices.
@@ -22,8 +22,8 @@ class Topology(NamedTuple):
         face_edges: (F, 3) edges, from corner 0 to 1 and so on.
         object_of: (V,) objects.
         body_objects: how many objects are bodies; those come first.
-        vertex_edges: edges at each vertex, those of v from ``vertex_starts[v]`` on.
-        edge_corners: vertices opposite of each edge, those of e from ``edge_starts[e]`` on.
+        vertex_edges: edges at each vertex, those of v from ``vertex_offsets[v]`` on.
+        edge_corners: vertices opposite of each edge, those of e from ``edge_offsets[e]`` on.
         vertex_characteristics: (V,) one and the faces less the edges at a vertex, Euler's
             characteristic of what lies around it: 1 inside of a surface, 0 at its border.
         squared_lengths: (E,) of edges at rest, in m².
@@ -38,9 +38,9 @@ class Topology(NamedTuple):
     face_edges: Indices
     object_of: Indices
     body_objects: int
-    vertex_starts: Indices
+    vertex_offsets: Indices
     vertex_edges: Indices
-    edge_starts: Indices
+    edge_offsets: Indices
     edge_corners: Indices
     vertex_characteristics: Indices
     squared_lengths: Values
@@ -68,8 +68,8 @@ def topology(
     sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
     edges, face_edges = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True)
     corners = np.roll(faces, 1, axis=1)
-    vertex_starts, order = _grouped(edges.ravel(), len(rest))
-    edge_starts, at_edges = _grouped(face_edges.ravel(), len(edges))
+    vertex_offsets, order = _grouped(edges.ravel(), len(rest))
+    edge_offsets, at_edges = _grouped(face_edges.ravel(), len(edges))
     faces_around = np.bincount(faces.ravel(), minlength=len(rest))
     a, b, c = rest[faces].swapaxes(0, 1)
     thirds = np.repeat(np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0, 3)
@@ -82,11 +82,11 @@ def topology(
         face_edges=_contiguous(face_edges.reshape(-1, 3)),
         object_of=object_of,
         body_objects=body_objects,
-        vertex_starts=vertex_starts,
+        vertex_offsets=vertex_offsets,
         vertex_edges=_contiguous(order // 2),
-        edge_starts=edge_starts,
+        edge_offsets=edge_offsets,
         edge_corners=_contiguous(corners.ravel()[at_edges]),
-        vertex_characteristics=_contiguous(1 + faces_around - np.diff(vertex_starts)),
+        vertex_characteristics=_contiguous(1 + faces_around - np.diff(vertex_offsets)),
         squared_lengths=np.einsum("ei,ei->e", along, along),
         vertex_areas=vertex_areas,
         edge_areas=edge_areas,
@@ -100,7 +100,7 @@ def _contiguous(indices: NDArray[np.integer[Any]]) -> Indices:
 
 
 def _grouped(groups: NDArray[np.integer[Any]], count: int) -> tuple[Indices, NDArray[np.int64]]:
-    """(count + 1,) where the members of each group begin, and all members in that order."""
+    """(count + 1,) offsets of the groups, and all members in that order."""
     starts = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=count))])
     return _contiguous(starts), np.argsort(groups, kind="stable")
 

@@ -76,7 +76,7 @@ def test_a_block_comes_to_rest_on_another_without_touching_it(integrator) -> Non
     # What the upper one weighs is what contact bears.
     own = simulator.system.body_slices()[1]
     contact, positions = contact_of(simulator), simulator.state.positions
-    contact.stay(positions)
+    contact.build_static_candidates(positions)
     gradient = torch.zeros_like(positions)
     contact.add_gradient(positions, gradient)
     weight = 9.81 * float(simulator.system.mass[own].sum())
@@ -110,9 +110,9 @@ def test_a_frame_tells_how_near_surfaces_came_and_which_steps_were_cut() -> None
     statistics = [frame.report.solver_statistics for frame in checked(simulator, 6)]
     last = statistics[-1]
     contact, positions = contact_of(simulator), simulator.state.positions
-    contact.stay(positions)
+    contact.build_static_candidates(positions)
     assert last.contacts == contact.count(positions) > 0
-    assert last.minimum_distance == contact.gap(positions)
+    assert last.minimum_distance == contact.min_distance(positions)
     assert sum(part.limited_steps for part in statistics) > 0
     assert simulator.frame().report.record()["contacts"] == last.contacts
 

@@ -8,7 +8,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from supple.core.kernels.clearance import BEND, bends, least_room, own_way, stay_apart
+from supple.core.kernels.clearance import (
+    DEVIATION_RATIO,
+    deviations,
+    max_own_displacement,
+    min_clearances,
+    stay_separated,
+)
 from supple.core.kernels.detection import CandidateStencils
 
 REACH = 1e-3
@@ -31,16 +37,16 @@ def test_under_constant_acceleration_ways_bend_as_closed_forms_say(shares) -> No
     path, gaps = path[:, None], np.diff(times)
     turns = [5.0 * max(a, b) * 0.5 * (a + b) for a, b in pairwise(gaps)]
     aside = (0.5 * 5.0 * times * (1.0 - times)).max()
-    for is_straight, expected in ((True, aside), (False, aside + BEND * max(turns))):
+    for is_linear, expected in ((True, aside), (False, aside + DEVIATION_RATIO * max(turns))):
         out = np.empty(1)
-        bends(path, times, 0, 3, is_straight, out)
+        deviations(path, times, 0, 3, is_linear, out)
         assert out[0] == pytest.approx(expected, rel=1e-9)
     assert out[0] > 5.0 / 8.0  # what the whole way leaves its chord by
-    bends(path, times, 0, 2, True, out)
+    deviations(path, times, 0, 2, True, out)
     assert out[0] == pytest.approx(2.5 * times[1] * (times[2] - times[1]), rel=1e-9)
     for piece, own in ((0, turns[0]), (1, max(turns)), (2, turns[1])):
-        bends(path, times, piece, piece + 1, False, out)
-        assert out[0] == pytest.approx(BEND * own, rel=1e-9)
+        deviations(path, times, piece, piece + 1, False, out)
+        assert out[0] == pytest.approx(DEVIATION_RATIO * own, rel=1e-9)
         assert out[0] >= 5.0 / 8.0 * gaps[piece] ** 2
 
 
@@ -50,8 +56,8 @@ def test_the_own_way_is_that_of_the_vertex_that_leaves_the_others() -> None:
     one_leaves = as_a_whole + np.array([[0, 0, 0], [0, 0, 0], [0, 4.0, 0], [0, 0, 0], [90, 0, 0]])
     path = np.stack([still, one_leaves, as_a_whole])
     # Of four vertices the mean goes a quarter of the way; the fifth is another object's.
-    assert own_way(path, 0, 4) == pytest.approx(3.0)
-    assert own_way(path, 0, 2) == pytest.approx(0.0, abs=1e-12)
+    assert max_own_displacement(path, 0, 4) == pytest.approx(3.0)
+    assert max_own_displacement(path, 0, 2) == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("last", [(0.05, 0.0), (0.0, 0.0)])
@@ -61,7 +67,7 @@ def test_a_pair_that_meets_on_its_last_piece_alone_is_seen_among_others(last) ->
         path[:, 1, :2], path[:, 1, 2] = places, 0.0
         out = np.empty(1, dtype=np.int64)
         none = np.zeros((len(places) - 1, len(FIN)))
-        stay_apart(PAIRS, path, none, FIN, OBJECTS, np.full((2, 2), REACH), out)
+        stay_separated(PAIRS, path, none, FIN, OBJECTS, np.full((2, 2), REACH), out)
         return bool(out[0])
 
     assert not are_apart((0.05, 0.1), (-0.05, 0.0), last)
@@ -75,7 +81,7 @@ def test_bends_count_as_much_as_the_distance() -> None:
     for bend, is_apart in ((0.04, 1), (0.0495, 0)):
         out, aside = np.empty(1, dtype=np.int64), np.zeros((1, len(FIN)))
         aside[0, 1], aside[0, 4] = 0.5 * bend, 0.5 * bend
-        stay_apart(PAIRS, path, aside, FIN, OBJECTS, np.full((2, 2), REACH), out)
+        stay_separated(PAIRS, path, aside, FIN, OBJECTS, np.full((2, 2), REACH), out)
         assert out[0] == is_apart
 
 
@@ -84,7 +90,7 @@ def test_room_is_what_is_left_of_the_distance_within_an_object(rest, expected) -
     at_rest, now, out = FIN.copy(), FIN.copy(), np.empty(1)
     at_rest[1], now[1] = (rest, 0.0, 0.0), (0.05, 0.0, 0.0)
     distances = np.full((2, 2), REACH)
-    least_room(PAIRS, now, at_rest, np.zeros_like(OBJECTS), distances, out)
+    min_clearances(PAIRS, now, at_rest, np.zeros_like(OBJECTS), distances, out)
     assert out[0] == pytest.approx(expected, rel=1e-9)
-    least_room(PAIRS, now, at_rest, OBJECTS, distances, out)
+    min_clearances(PAIRS, now, at_rest, OBJECTS, distances, out)
     assert out[0] == np.inf

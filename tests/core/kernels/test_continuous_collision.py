@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from supple.core.kernels.continuous_collision import (
-    BELOW_FLOOR_SHARE,
-    KEPT_SHARE,
-    least_on_way,
+    BELOW_MIN_DISTANCE_RATIO,
+    REMAINING_DISTANCE_RATIO,
+    distance_lower_bound,
     pair_step_size,
 )
 from supple.core.kernels.separation import separation
@@ -69,18 +69,18 @@ def test_a_random_pair_keeps_its_share_of_the_distance_and_goes_nearly_as_far_as
         free, start = share(before, after, are_edges), distance(before, are_edges)
         times = np.linspace(0.0, free, MOMENTS)
         least = min(distance(before + t * (after - before), are_edges) for t in times)
-        assert least > 0.999 * KEPT_SHARE * start
+        assert least > 0.999 * REMAINING_DISTANCE_RATIO * start
         if free < 1.0:
             cut += 1
             end = distance(before + free * (after - before), are_edges)
-            assert end < (KEPT_SHARE + 0.03) * start
+            assert end < (REMAINING_DISTANCE_RATIO + 0.03) * start
     assert cut > 15
 
 
 def test_the_least_distance_on_a_way_is_never_told_too_large() -> None:
     told = 0
     for before, after, are_edges in random_ways(300):
-        bound = least_on_way(corners(before), corners(after), are_edges)
+        bound = distance_lower_bound(corners(before), corners(after), are_edges)
         times = np.linspace(0.0, 1.0, MOMENTS)
         assert bound <= min(distance(before + t * (after - before), are_edges) for t in times)
         told += bound > 0.0
@@ -108,7 +108,7 @@ def test_what_is_nearer_than_the_floor_comes_hardly_nearer(pair, are_edges, gap)
     after = before.copy()
     after[: 2 if are_edges else 1, 2] -= 2.0 * gap
     free = share(before, after, are_edges, floor=1e-9)
-    assert 0.0 < free < BELOW_FLOOR_SHARE
+    assert 0.0 < free < BELOW_MIN_DISTANCE_RATIO
 
 
 @PAIRS
@@ -145,8 +145,8 @@ def test_a_pair_without_extent_is_no_obstacle_to_the_answer() -> None:
 def test_enough_cuts_the_work_but_no_smaller_answer() -> None:
     for before, after, are_edges in random_ways(100):
         whole = share(before, after, are_edges)
-        for enough in (0.5 * whole, whole, min(1.0, 1.1 * whole)):
-            found = pair_step_size(corners(before), corners(after), are_edges, 0.0, enough)
-            assert found >= min(enough, whole)
-            if enough > whole:
+        for sufficient in (0.5 * whole, whole, min(1.0, 1.1 * whole)):
+            found = pair_step_size(corners(before), corners(after), are_edges, 0.0, sufficient)
+            assert found >= min(sufficient, whole)
+            if sufficient > whole:
                 assert found == whole

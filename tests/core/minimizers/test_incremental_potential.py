@@ -215,7 +215,7 @@ def test_what_sticks_creeps_by_a_share_of_its_size_a_second(make_block, step: fl
         begin()
         torch.testing.assert_close(ground.stick_threshold, 1e-4 * step * diagonals)
         smaller = np.array([[sizes[0], sizes[0]], [sizes[0], sizes[1]]])
-        np.testing.assert_allclose(contact.slips, 3e-4 * step * np.sqrt(3.0) * smaller)
+        np.testing.assert_allclose(contact.stick_thresholds, 3e-4 * step * np.sqrt(3.0) * smaller)
 
 
 def test_nothing_lags_without_friction(make_block) -> None:

@@ -79,7 +79,7 @@ def in_a_step() -> tuple[IncrementalPotential, torch.Tensor]:
     assert objective.contact is not None
     objective.contact.begin(None)
     objective.begin(start, near(positions, 0.1, 3), STEP, previous_start=near(start, 0.01, 4))
-    objective.contact.stay(positions)
+    objective.contact.build_static_candidates(positions)
     return objective, positions
 
 

@@ -50,7 +50,7 @@ class Close:
         return Stencils.of(self.collisions, self.points if points is None else points)
 
 
-def close(bodies: list[TetMesh], collider: Points, by_area: bool) -> Close:
+def close(bodies: list[TetMesh], collider: Points, area_weighted: bool) -> Close:
     """What is close, of bodies whose first is not close to anything."""
     scene = Scene(
         [SoftBody(mesh, name=f"Body {number}") for number, mesh in enumerate(bodies)],
@@ -60,16 +60,20 @@ def close(bodies: list[TetMesh], collider: Points, by_area: bool) -> Close:
     surface = CollisionSurface(scene, bodies)
     rest = np.concatenate([mesh.vertices for mesh in bodies])
     points = surface.points(rest.T, surface.colliders_at(0, 0.0))
-    barrier = ContactBarrier(surface, STIFFNESS, by_area)
-    return Close(surface, barrier, points, collisions_at(surface, points, by_area))
+    barrier = ContactBarrier(surface, STIFFNESS, area_weighted)
+    return Close(surface, barrier, points, collisions_at(surface, points, area_weighted))
 
 
-def collisions_at(surface: CollisionSurface, points: Points, by_area: bool) -> NormalCollisions:
+def collisions_at(
+    surface: CollisionSurface, points: Points, area_weighted: bool
+) -> NormalCollisions:
     """What is closer than ``REACH`` at (V, 3) points."""
     distances = np.full((len(surface.names),) * 2, REACH)
     detection = Detection(surface, distances)
-    detection.sweep(points, points)
-    return NormalCollisions.of(detection.candidates, points, surface.topology, distances, by_area)
+    detection.build_swept_candidates(points, points)
+    return NormalCollisions.of(
+        detection.candidates, points, surface.topology, distances, area_weighted
+    )
 
 
 def tet(corners: Points) -> TetMesh:

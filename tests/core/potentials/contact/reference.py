@@ -45,7 +45,7 @@ def reference_filter(surface: CollisionSurface) -> Any:
     kit, vertices = toolkit(), np.arange(len(surface.object_of), dtype=np.int32)
     same = kit.make_vertex_patches_filter(surface.object_of.astype(np.int32))
     can_meet = kit.make_static_obstacle_filter(surface.body_count)
-    for first, second in np.argwhere(~surface.may_meet):
+    for first, second in np.argwhere(~surface.can_collide):
         if first < second:
             together = vertices.copy()
             together[np.isin(surface.object_of, (first, second))] = 0
@@ -58,15 +58,15 @@ def reference_filter(surface: CollisionSurface) -> Any:
 
 
 def reference_collisions(
-    surface: CollisionSurface, points: Points, distance: float, by_area: bool
+    surface: CollisionSurface, points: Points, distance: float, area_weighted: bool
 ) -> tuple[Any, Candidates]:
     """Those of ipctk at (V, 3) points, and the candidates that it found."""
     kit, mesh = toolkit(), reference_mesh(surface)
     candidates, found = kit.Candidates(), kit.NormalCollisions()
     candidates.build(mesh, np.asfortranarray(points), 0.51 * distance, kit.LBVH())
-    found.use_area_weighting = by_area
+    found.use_area_weighting = area_weighted
     kinds = kit.NormalCollisions
-    found.collision_set_type = kinds.IMPROVED_MAX_APPROX if by_area else kinds.IPC
+    found.collision_set_type = kinds.IMPROVED_MAX_APPROX if area_weighted else kinds.IPC
     found.build(candidates, mesh, np.asfortranarray(points), distance)
     edges = [(pair.edge0_id, pair.edge1_id) for pair in candidates.ee_candidates]
     faces = [(pair.face_id, pair.vertex_id) for pair in candidates.fv_candidates]
@@ -74,9 +74,9 @@ def reference_collisions(
     return found, Candidates(edge_edges, np.array(faces, dtype=np.int32).reshape(-1, 2))
 
 
-def potential_of(distance: float, stiffness: float, by_area: bool) -> Any:
+def potential_of(distance: float, stiffness: float, area_weighted: bool) -> Any:
     """The barrier of one distance and stiffness."""
-    return toolkit().BarrierPotential(distance, stiffness, by_area)
+    return toolkit().BarrierPotential(distance, stiffness, area_weighted)
 
 
 def reference_weights(found: Any, surface: CollisionSurface) -> dict[tuple[int, ...], float]:

@@ -40,8 +40,8 @@ POINTS, EDGES, FACES, OWNERS = surface()
 ALL = np.ones((OBJECTS, OBJECTS), dtype=bool)
 
 
-def broad_phase(may_meet: np.ndarray = ALL) -> BroadPhase:
-    return BroadPhase(POINTS, EDGES, FACES, OWNERS, may_meet)
+def broad_phase(can_collide: np.ndarray = ALL) -> BroadPhase:
+    return BroadPhase(POINTS, EDGES, FACES, OWNERS, can_collide)
 
 
 def as_sets(found: Candidates) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
@@ -51,21 +51,21 @@ def as_sets(found: Candidates) -> tuple[set[tuple[int, int]], set[tuple[int, int
 
 
 def expected(
-    before: np.ndarray, after: np.ndarray, radii: np.ndarray, may_meet: np.ndarray
+    before: np.ndarray, after: np.ndarray, radii: np.ndarray, can_collide: np.ndarray
 ) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     """Those whose distance is at some moment less than the sum of their radii."""
     places = [before + t * (after - before) for t in np.linspace(0.0, 1.0, MOMENTS)]
     pairs: tuple[set[tuple[int, int]], set[tuple[int, int]]] = (set(), set())
     for i, k in _whose_boxes_meet(places, radii, EDGES, EDGES):
         a, b = EDGES[i], EDGES[k]
-        if i >= k or set(a) & set(b) or not may_meet[OWNERS[a[0]], OWNERS[b[0]]]:
+        if i >= k or set(a) & set(b) or not can_collide[OWNERS[a[0]], OWNERS[b[0]]]:
             continue
         reach = radii[a].max() + radii[b].max()
         if any(kit.edge_edge_distance(*x[a], *x[b]) < reach**2 for x in places):
             pairs[0].add((i, k))
     for i, k in _whose_boxes_meet(places, radii, FACES, np.arange(len(POINTS))[:, None]):
         face = FACES[i]
-        if k in face or not may_meet[OWNERS[face[0]], OWNERS[k]]:
+        if k in face or not can_collide[OWNERS[face[0]], OWNERS[k]]:
             continue
         reach = radii[face].max() + radii[k]
         if any(kit.point_triangle_distance(x[k], *x[face]) < reach**2 for x in places):
@@ -126,17 +126,17 @@ def test_what_all_do_together_adds_nothing() -> None:
 
 
 def test_who_may_not_meet_does_not(moved) -> None:
-    may_meet = ALL.copy()
-    may_meet[0, 0] = False
-    may_meet[1, 2] = may_meet[2, 1] = False
+    can_collide = ALL.copy()
+    can_collide[0, 0] = False
+    can_collide[1, 2] = can_collide[2, 1] = False
     radii = near_ones(POINTS)
-    found = broad_phase(may_meet).candidates(POINTS, moved, radii)
+    found = broad_phase(can_collide).candidates(POINTS, moved, radii)
     everything = broad_phase().candidates(POINTS, moved, radii)
     for own, before, first, second in (
         (found.edge_edges, everything.edge_edges, EDGES[:, 0], EDGES[:, 0]),
         (found.face_vertices, everything.face_vertices, FACES[:, 0], np.arange(len(POINTS))),
     ):
-        allowed = may_meet[OWNERS[first[before[:, 0]]], OWNERS[second[before[:, 1]]]]
+        allowed = can_collide[OWNERS[first[before[:, 0]]], OWNERS[second[before[:, 1]]]]
         assert not allowed.all()
         np.testing.assert_array_equal(own, before[allowed])
 

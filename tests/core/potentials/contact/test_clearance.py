@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from supple.core import Collider, Scene, SoftBody, TetMesh
-from supple.core.potentials.contact.clearance import Clearance, Ways
+from supple.core.potentials.contact.clearance import Clearance, Trajectory
 from supple.core.potentials.contact.distance import contact_distances
 from supple.core.scene.contact_settings import Contact
 from supple.verification.meshes import block
@@ -33,8 +33,8 @@ def at_rest(clearance: Clearance) -> np.ndarray:
     return clearance.surface.rest[: clearance.surface.body_count]
 
 
-def ways_of(places, colliders=(NOTHING, NOTHING), is_straight: bool = True) -> Ways:
-    return Ways(np.stack(places), np.linspace(0.0, 1.0, len(places)), is_straight, colliders)
+def trajectory_of(places, colliders=(NOTHING, NOTHING), is_linear: bool = True) -> Trajectory:
+    return Trajectory(np.stack(places), np.linspace(0.0, 1.0, len(places)), is_linear, colliders)
 
 
 def lifted(clearance: Clearance, heights) -> list[np.ndarray]:
@@ -50,15 +50,15 @@ def test_a_body_at_rest_has_room_to_move_in():
     clearance = clearance_of(lone())
     rest = at_rest(clearance)
     assert clearance.is_clear(rest, NOTHING)
-    room = clearance.room_after(ways_of([rest, rest]), 0.0)
-    assert room is not None and 0.0 < room <= clearance.most_room
+    clearance_left = clearance.clearance_after(trajectory_of([rest, rest]), 0.0)
+    assert clearance_left is not None and 0.0 < clearance_left <= clearance.max_clearance
 
 
 def test_going_as_a_whole_takes_no_room():
     clearance = clearance_of(lone())
     rest = at_rest(clearance)
     falling = [rest - [0.0, 0.0, share * share] for share in np.linspace(0.0, 1.0, 9)]
-    assert clearance.room_after(ways_of(falling), 0.01) == pytest.approx(0.01)
+    assert clearance.clearance_after(trajectory_of(falling), 0.01) == pytest.approx(0.01)
 
 
 def test_moving_within_takes_more_room_than_two_parts_can_have_come_nearer():
@@ -66,7 +66,7 @@ def test_moving_within_takes_more_room_than_two_parts_can_have_come_nearer():
     rest = at_rest(clearance)
     pushed = rest + np.random.default_rng(0).uniform(-1e-4, 1e-4, rest.shape)
     moved = np.linalg.norm((pushed - rest) - (pushed - rest).mean(axis=0), axis=1).max()
-    left = clearance.room_after(ways_of([rest, pushed]), 0.01)
+    left = clearance.clearance_after(trajectory_of([rest, pushed]), 0.01)
     assert left is not None and left <= 0.01 - 2.0 * moved
 
 
@@ -74,8 +74,8 @@ def test_with_no_room_left_it_looks_again():
     clearance = clearance_of(lone())
     rest = at_rest(clearance)
     wide = 1.2 * (rest - rest.mean(axis=0)) + rest.mean(axis=0)
-    first = clearance.room_after(ways_of([rest, rest]), 0.0)
-    assert clearance.room_after(ways_of([rest, wide]), 1e-6) >= first > 1e-6
+    first = clearance.clearance_after(trajectory_of([rest, rest]), 0.0)
+    assert clearance.clearance_after(trajectory_of([rest, wide]), 1e-6) >= first > 1e-6
 
 
 def folded(clearance: Clearance, depth: float) -> np.ndarray:
@@ -90,23 +90,26 @@ def folded(clearance: Clearance, depth: float) -> np.ndarray:
 def test_a_side_that_comes_near_the_other_one_is_seen():
     clearance = clearance_of(lone())
     rest = at_rest(clearance)
-    for depth, is_apart in ((0.3, True), (0.5 * clearance.most_room, False), (-0.1, False)):
-        ways = ways_of([rest, folded(clearance, depth)])
-        assert (clearance.room_after(ways, 0.0) is not None) == is_apart
+    for depth, is_apart in ((0.3, True), (0.5 * clearance.max_clearance, False), (-0.1, False)):
+        trajectory = trajectory_of([rest, folded(clearance, depth)])
+        assert (clearance.clearance_after(trajectory, 0.0) is not None) == is_apart
 
 
 def test_where_sides_are_near_it_is_not_clear():
     clearance = clearance_of(lone())
     assert clearance.is_clear(folded(clearance, 0.3), NOTHING)
-    assert not clearance.is_clear(folded(clearance, 0.5 * clearance.most_room), NOTHING)
+    assert not clearance.is_clear(folded(clearance, 0.5 * clearance.max_clearance), NOTHING)
 
 
 def test_a_side_that_goes_through_the_other_one_and_back_is_seen():
     clearance = clearance_of(lone())
     rest = at_rest(clearance)
     there_and_back = [rest, folded(clearance, 0.4), folded(clearance, -0.1), rest]
-    assert clearance.room_after(ways_of(there_and_back), 0.0) is None
-    assert clearance.room_after(ways_of([rest, folded(clearance, 0.4), rest]), 0.0) is not None
+    assert clearance.clearance_after(trajectory_of(there_and_back), 0.0) is None
+    assert (
+        clearance.clearance_after(trajectory_of([rest, folded(clearance, 0.4), rest]), 0.0)
+        is not None
+    )
 
 
 def thin(gap: float) -> Scene:
@@ -124,21 +127,24 @@ def test_bodies_far_apart_are_not_looked_at_and_those_in_reach_are_clear_or_not(
     far, near = clearance_of(two(0.5)), clearance_of(two(1e-3))
     assert far.is_clear(at_rest(far), NOTHING)
     assert not near.is_clear(at_rest(near), NOTHING)
-    assert far.room_after(ways_of(lifted(far, (0.0, -0.3))), 0.01) is not None
-    assert far.room_after(ways_of(lifted(far, (0.0, -0.4999))), 0.01) is None
+    assert far.clearance_after(trajectory_of(lifted(far, (0.0, -0.3))), 0.01) is not None
+    assert far.clearance_after(trajectory_of(lifted(far, (0.0, -0.4999))), 0.01) is None
 
 
 @pytest.mark.parametrize("last", [-0.49999, -0.6, -3.0])
 def test_a_body_that_reaches_the_other_one_or_went_through_is_seen(last: float):
     clearance = clearance_of(two(0.5))
     heights = np.linspace(0.0, last, 9)
-    assert clearance.room_after(ways_of(lifted(clearance, heights)), 1.0) is None
+    assert clearance.clearance_after(trajectory_of(lifted(clearance, heights)), 1.0) is None
 
 
 def test_a_body_that_went_through_and_back_is_seen():
     clearance = clearance_of(two(0.5))
-    assert clearance.room_after(ways_of(lifted(clearance, (0.0, -0.2, -0.7, -0.1))), 1.0) is None
-    assert clearance.room_after(ways_of(lifted(clearance, (0.0, -0.2, -0.4, -0.1))), 1.0)
+    assert (
+        clearance.clearance_after(trajectory_of(lifted(clearance, (0.0, -0.2, -0.7, -0.1))), 1.0)
+        is None
+    )
+    assert clearance.clearance_after(trajectory_of(lifted(clearance, (0.0, -0.2, -0.4, -0.1))), 1.0)
 
 
 def test_what_lies_between_the_known_places_counts():
@@ -150,7 +156,7 @@ def test_what_lies_between_the_known_places_counts():
     heights = [lowest + fall * (share - 0.5) ** 2 for share in np.linspace(0.0, 1.0, 4)]
     assert min(heights) > -0.5 + 2.0 * reach
     straight, bent = (
-        clearance.room_after(ways_of(lifted(clearance, heights), is_straight=each), 0.0)
+        clearance.clearance_after(trajectory_of(lifted(clearance, heights), is_linear=each), 0.0)
         for each in (True, False)
     )
     assert straight is not None
@@ -162,8 +168,8 @@ def test_a_way_around_something_is_free_although_the_straight_one_is_not():
     rest, upper = at_rest(clearance), clearance.surface.object_of == 1
     around = [(0, 0, 0), (1.5, 0, 0), (1.5, 0, -3.5), (0, 0, -3.5)]
     places = [rest + np.outer(upper, each) for each in around]
-    assert clearance.room_after(ways_of([places[0], places[-1]]), 0.0) is None
-    assert clearance.room_after(ways_of(places), 0.0) is not None
+    assert clearance.clearance_after(trajectory_of([places[0], places[-1]]), 0.0) is None
+    assert clearance.clearance_after(trajectory_of(places), 0.0) is not None
 
 
 # Colliders
@@ -180,9 +186,9 @@ def test_a_collider_that_comes_is_seen_and_one_that_stays_away_is_not():
     clearance, corners = plated()
     rest = at_rest(clearance)
     below, near = corners - [0.0, 0.0, 1.0], corners - [0.0, 0.0, 0.5]
-    assert clearance.room_after(ways_of([rest, rest], (below, near)), 0.0) is not None
+    assert clearance.clearance_after(trajectory_of([rest, rest], (below, near)), 0.0) is not None
     through = corners + np.array([0.0, 0.0, 3.0])
-    assert clearance.room_after(ways_of([rest, rest], (below, through)), 1.0) is None
+    assert clearance.clearance_after(trajectory_of([rest, rest], (below, through)), 1.0) is None
     assert clearance.is_clear(rest, near)
     assert not clearance.is_clear(rest, corners - [0.0, 0.0, 1e-3])
 
@@ -190,10 +196,10 @@ def test_a_collider_that_comes_is_seen_and_one_that_stays_away_is_not():
 def test_between_frames_colliders_go_straight_whatever_bodies_do():
     before, after = np.random.default_rng(3).normal(size=(2, 4, 3))
     bodies = np.random.default_rng(4).normal(size=(3, 5, 3))
-    ways = Ways(bodies, np.array([0.0, 0.2, 1.0]), False, (before, after))
+    trajectory = Trajectory(bodies, np.array([0.0, 0.2, 1.0]), False, (before, after))
     for index, expected in enumerate((before, before + 0.2 * (after - before), after)):
-        np.testing.assert_array_equal(ways.at(index)[:5], bodies[index])
-        np.testing.assert_allclose(ways.at(index)[5:], expected, rtol=1e-12)
+        np.testing.assert_array_equal(trajectory.position_at(index)[:5], bodies[index])
+        np.testing.assert_allclose(trajectory.position_at(index)[5:], expected, rtol=1e-12)
 
 
 def test_a_collider_goes_on_from_where_it_was_held():
@@ -218,7 +224,9 @@ def test_parts_that_are_near_at_rest_do_not_count_until_they_are_half_as_near():
     assert not clearance.is_clear(rest - np.outer(upper, (0.0, 0.0, 0.7 * gap)), NOTHING)
     for share, is_apart in ((0.3, True), (0.7, False), (1.5, False)):
         pressed = rest - np.outer(upper, (0.0, 0.0, share * gap))
-        assert (clearance.room_after(ways_of([rest, pressed]), 0.0) is not None) == is_apart
+        assert (
+            clearance.clearance_after(trajectory_of([rest, pressed]), 0.0) is not None
+        ) == is_apart
 
 
 def test_a_body_that_may_not_touch_itself_needs_no_room():
@@ -226,4 +234,4 @@ def test_a_body_that_may_not_touch_itself_needs_no_room():
     scene.bodies[0].self_contact = False
     clearance = clearance_of(scene)
     rest = at_rest(clearance)
-    assert clearance.room_after(ways_of([rest, folded(clearance, -0.1)]), 0.0) == np.inf
+    assert clearance.clearance_after(trajectory_of([rest, folded(clearance, -0.1)]), 0.0) == np.inf

@@ -43,7 +43,7 @@ def test_nothing_tunnels(body, obstacle, fall) -> None:
     contact, before = contact_of(scene), rest(scene)
     after = before.clone()
     after[2] -= fall
-    share = contact.sweep(before, after)
+    share = contact.collision_free_step_size(before, after)
     assert 0.0 < share < 1.0 / fall
     # It goes nearly all the way there.
     assert share > 0.89 / fall
@@ -58,11 +58,11 @@ def test_what_is_very_close_already_does_not_tunnel_but_may_leave(body, obstacle
     before[2] -= 1.0 - gap * REACH
     after = before.clone()
     after[2] -= 2.0 * gap * REACH
-    share = contact.sweep(before, after)
+    share = contact.collision_free_step_size(before, after)
     # All but a tenth of the gap.
     assert share == pytest.approx(0.45, rel=1e-6)
     check_apart(contact, before + share * (after - before))
-    assert contact.sweep(before, before - 3.0 * (after - before)) == 1.0
+    assert contact.collision_free_step_size(before, before - 3.0 * (after - before)) == 1.0
 
 
 def test_as_much_room_as_was_asked_for_is_left() -> None:
@@ -70,14 +70,16 @@ def test_as_much_room_as_was_asked_for_is_left() -> None:
     contact, before = contact_of(scene), rest(scene)
     after = before.clone()
     after[2] -= 3.0
-    share = contact.sweep(before, after, room=0.4 * REACH)
+    share = contact.collision_free_step_size(before, after, min_separation=0.4 * REACH)
     end = before + share * (after - before)
-    contact.stay(end)
+    contact.build_static_candidates(end)
     assert 0.4 * REACH <= float(end[2].min()) < 0.15
     # On from there, there is none.
     nearer = end.clone()
     nearer[2] += 0.5 * REACH - end[2].min()
-    assert contact.sweep(nearer, nearer - 0.5, room=0.49 * REACH) < 0.02
+    assert (
+        contact.collision_free_step_size(nearer, nearer - 0.5, min_separation=0.49 * REACH) < 0.02
+    )
 
 
 @pytest.mark.parametrize("self_contact", [False, True])
@@ -89,7 +91,7 @@ def test_what_got_narrowest_on_a_way_is_what_blocks_it(self_contact) -> None:
     before += aside.repeat_interleave(4, dim=1)
     after = before.clone()
     after[2] -= 1.1
-    after = before + contact.sweep(before, after) * (after - before)
+    after = before + contact.collision_free_step_size(before, after) * (after - before)
     places = contact.points(before), contact.points(after)
     assert contact.blocked(*places) == {0, 3}
 
@@ -99,7 +101,7 @@ def test_a_point_of_a_collider_does_not_go_through_the_side_of_a_body() -> None:
     scene = Scene([body], colliders=[Collider(THORN, [[0, 1, 2]])])
     contact, positions = contact_of(scene), rest(scene)
     raised = contact.colliders + np.array([0.0, 0.0, 50.0])
-    share = contact.sweep(positions, positions, raised)
+    share = contact.collision_free_step_size(positions, positions, raised)
     assert 0.89 / 50.0 < share < 1.0 / 50.0
     # Looking moves nothing.
     np.testing.assert_array_equal(contact.colliders, THORN)
@@ -118,7 +120,7 @@ def test_a_body_does_not_go_through_itself_unless_it_may() -> None:
     shares = []
     for touches in (True, False):
         scene = Scene([SoftBody(mesh)], contact=Contact(self_contact=touches))
-        shares.append(contact_of(scene).sweep(before, after))
+        shares.append(contact_of(scene).collision_free_step_size(before, after))
     assert shares[0] < 1.0
     assert shares[1] == 1.0
 
@@ -128,14 +130,14 @@ def test_where_nothing_is_in_the_way_all_of_it_is_free() -> None:
     contact, before = contact_of(scene), rest(scene)
     aside = before + torch.tensor([[30.0], [0.0], [0.0]], dtype=torch.float64)
     # Over the obstacle and past its border.
-    assert contact.sweep(before, aside) == 1.0
-    assert contact.sweep(before, before) == 1.0
+    assert contact.collision_free_step_size(before, aside) == 1.0
+    assert contact.collision_free_step_size(before, before) == 1.0
     below = aside - torch.tensor([[0.0], [0.0], [30.0]], dtype=torch.float64)
-    assert contact.sweep(aside, below) == 1.0
+    assert contact.collision_free_step_size(aside, below) == 1.0
 
 
 def check_apart(contact: MeshContact, positions: torch.Tensor) -> None:
     points = contact.points(positions)
     assert count_intersections(points, contact.surface.triangles) == 0
-    contact.stay(positions)
-    assert contact.gap(positions) > 0.0
+    contact.build_static_candidates(positions)
+    assert contact.min_distance(positions) > 0.0

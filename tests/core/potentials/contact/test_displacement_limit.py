@@ -5,7 +5,10 @@ import numpy as np
 import pytest
 
 from supple.core import Collider, Contact, Scene, SoftBody
-from supple.core.potentials.contact.displacement_limit import MAX_DISPLACEMENT, DisplacementLimit
+from supple.core.potentials.contact.displacement_limit import (
+    MAX_DISPLACEMENT_RATIO,
+    DisplacementLimit,
+)
 from supple.core.potentials.contact.surface import CollisionSurface
 from supple.core.potentials.contact.topology import Points
 from supple.verification.meshes import block
@@ -47,12 +50,14 @@ def test_what_goes_on_as_a_whole_through_nothing_may_go_all_the_way() -> None:
 def test_a_body_deforms_by_so_many_of_its_own_edges(item, side) -> None:
     # Less the mean of all.
     step = limited({item: one(8, 100.0 * side)})
-    assert step == pytest.approx(MAX_DISPLACEMENT * MEAN / (100.0 * (1.0 - 1.0 / 8.0)), rel=1e-12)
+    assert step == pytest.approx(
+        MAX_DISPLACEMENT_RATIO * MEAN / (100.0 * (1.0 - 1.0 / 8.0)), rel=1e-12
+    )
 
 
 def test_what_passes_another_goes_by_so_many_edges_of_the_larger_one() -> None:
     step = limited({1: np.array([100.0, 0.0, 0.0])})
-    assert step == pytest.approx(MAX_DISPLACEMENT * 10.0 * MEAN / 100.0, rel=1e-12)
+    assert step == pytest.approx(MAX_DISPLACEMENT_RATIO * 10.0 * MEAN / 100.0, rel=1e-12)
     # Both together pass nothing.
     assert limited({0: np.array([100.0, 0.0, 0.0]), 1: np.array([100.0, 0.0, 0.0])}) == 1.0
 
@@ -60,10 +65,10 @@ def test_what_passes_another_goes_by_so_many_edges_of_the_larger_one() -> None:
 def test_a_collider_in_the_way_counts_by_the_edges_of_the_body() -> None:
     down = np.array([0.0, 0.0, -1.0])
     assert limited({1: down}) == 1.0
-    assert limited({1: down}, table=-0.5) == pytest.approx(MAX_DISPLACEMENT * 0.01 * MEAN)
+    assert limited({1: down}, table=-0.5) == pytest.approx(MAX_DISPLACEMENT_RATIO * 0.01 * MEAN)
     # So it does where the collider moves, or one of its corners.
-    assert limited({2: -down}, table=-0.5) == pytest.approx(MAX_DISPLACEMENT * 0.01 * MEAN)
+    assert limited({2: -down}, table=-0.5) == pytest.approx(MAX_DISPLACEMENT_RATIO * 0.01 * MEAN)
     turning = limited({2: one(3, 3.0)}, table=-0.5)
-    assert turning == pytest.approx(MAX_DISPLACEMENT * 0.01 * MEAN / 2.0)
+    assert turning == pytest.approx(MAX_DISPLACEMENT_RATIO * 0.01 * MEAN / 2.0)
     # Colliders by themselves do not.
     assert limited({2: one(3, -3.0)}) == 1.0

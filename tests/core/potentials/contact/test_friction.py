@@ -9,7 +9,7 @@ import pytest
 from supple.core import Collider, Contact, Scene, SoftBody
 from supple.core.potentials.contact.barrier import ContactBarrier
 from supple.core.potentials.contact.friction import ContactFriction
-from supple.core.potentials.contact.squares import assembled
+from supple.core.potentials.contact.hessian_factors import assembled
 from supple.core.potentials.contact.stencils import Stencils
 from supple.core.potentials.contact.surface import CollisionSurface
 from supple.core.potentials.contact.topology import Points
@@ -31,7 +31,7 @@ class Rubbing:
     """A block of some cells close to a table, not quite parallel to it."""
 
     def __init__(
-        self, by_area: bool = True, kinetic: float = KINETIC, table: Collider = TABLE
+        self, area_weighted: bool = True, kinetic: float = KINETIC, table: Collider = TABLE
     ) -> None:
         mesh = block((2, 2, 1), (1.0, 0.9, 0.3), (0.0, 0.0, 0.5 * REACH))
         mesh.vertices[:, 2] += 0.1 * REACH * (mesh.vertices @ [0.7, 0.3, 0.0])
@@ -41,23 +41,23 @@ class Rubbing:
             contact=Contact(distance=REACH, friction=STATIC, kinetic_friction=kinetic),
         )
         self.surface = CollisionSurface(scene, [mesh])
-        self.barrier = ContactBarrier(self.surface, 1e5, by_area)
+        self.barrier = ContactBarrier(self.surface, 1e5, area_weighted)
         coefficients = FrictionTable(scene).of_meshes
         self.friction = ContactFriction(self.surface, self.barrier, coefficients)
-        self.by_area = by_area
+        self.area_weighted = area_weighted
         self.own = slice(0, self.surface.body_count)
         self.points = self.surface.points(mesh.vertices.T, self.surface.colliders_at(0, 0.0))
         self.friction.begin_step(self.points, np.full((2, 2), SLIP))
-        self.lagged = self.lag(self.points)
+        self.lagged = self.update_lagged(self.points)
 
-    def lag(self, points: Points) -> tuple[float, float]:
-        self.stencils = Stencils.of(collisions_at(self.surface, points, self.by_area), points)
-        return self.friction.lag(self.stencils)
+    def update_lagged(self, points: Points) -> tuple[float, float]:
+        self.stencils = Stencils.of(collisions_at(self.surface, points, self.area_weighted), points)
+        return self.friction.update_lagged(self.stencils)
 
     def hessian(self, points: Points, projected: bool) -> Points:
         """(3V, 3V)."""
-        squares = self.friction.squares(points, projected)
-        return np.asarray(assembled([squares], len(points)).toarray())
+        hessian_factors = self.friction.hessian_factors(points, projected)
+        return np.asarray(assembled([hessian_factors], len(points)).toarray())
 
     def normal_force(self) -> float:
         """On the block, in newtons."""
@@ -189,11 +189,11 @@ def test_what_lifts_off_rubs_as_before_and_not_at_all_once_it_is_looked_for_anew
     high = rubbing.slid(5.0)
     high[rubbing.own, 2] += 2.0 * REACH
     assert rubbing.friction.energy(high) > 0.0
-    rubbing.lag(high)
+    rubbing.update_lagged(high)
     assert rubbing.friction.energy(high) == 0.0
     assert not rubbing.friction.gradient(high).any()
-    assert len(rubbing.friction.squares(high, True)) == 0
-    assert rubbing.friction.creep(rubbing.points, high) == 0.0
+    assert len(rubbing.friction.hessian_factors(high, True)) == 0
+    assert rubbing.friction.stick_drift(rubbing.points, high) == 0.0
 
 
 # Pairs that cancel others
@@ -215,7 +215,7 @@ def test_pairs_of_negative_weight_push_nothing_and_the_whole_stays() -> None:
 def test_edges_that_are_almost_parallel_rub_nothing() -> None:
     rubbing = Rubbing()
     faded = np.full(len(rubbing.stencils), 0.999)
-    rubbing.friction.lag(replace(rubbing.stencils, mollifiers=faded))
+    rubbing.friction.update_lagged(replace(rubbing.stencils, mollifiers=faded))
     assert rubbing.friction.energy(rubbing.slid(5.0)) == 0.0
 
 
@@ -225,18 +225,20 @@ def test_edges_that_are_almost_parallel_rub_nothing() -> None:
 def test_lagging_tells_the_change_of_forces_and_their_sum(rubbing) -> None:
     changed, whole = rubbing.lagged
     assert changed == whole > 0.0
-    assert rubbing.lag(rubbing.points) == (0.0, whole)
+    assert rubbing.update_lagged(rubbing.points) == (0.0, whole)
     lower = rubbing.points.copy()
     lower[rubbing.own, 2] -= 0.05 * REACH
-    changed, pressed = rubbing.lag(lower)
+    changed, pressed = rubbing.update_lagged(lower)
     assert pressed > whole
     assert changed >= (pressed - whole) * (1.0 - 1e-9)
 
 
 def test_the_farthest_of_what_stuck_creeps_and_what_slid_does_not(rubbing) -> None:
     friction, points = rubbing.friction, rubbing.points
-    assert friction.creep(points, points) == 0.0
-    assert friction.creep(points, rubbing.slid(0.4)) == pytest.approx(0.4, rel=1e-3)
-    assert friction.creep(points, rubbing.slid(7.0)) == pytest.approx(7.0, rel=1e-3)
-    assert friction.creep(rubbing.slid(-0.6), rubbing.slid(0.4)) == pytest.approx(1.0, rel=1e-3)
-    assert friction.creep(rubbing.slid(1.1), rubbing.slid(7.0)) == 0.0
+    assert friction.stick_drift(points, points) == 0.0
+    assert friction.stick_drift(points, rubbing.slid(0.4)) == pytest.approx(0.4, rel=1e-3)
+    assert friction.stick_drift(points, rubbing.slid(7.0)) == pytest.approx(7.0, rel=1e-3)
+    assert friction.stick_drift(rubbing.slid(-0.6), rubbing.slid(0.4)) == pytest.approx(
+        1.0, rel=1e-3
+    )
+    assert friction.stick_drift(rubbing.slid(1.1), rubbing.slid(7.0)) == 0.0

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from supple.core import Collider, Contact, Scene, SoftBody
+from supple.core.potentials.contact.hessian_factors import assembled
 from supple.core.potentials.contact.mesh_contact import MeshContact
-from supple.core.potentials.contact.squares import assembled
 from supple.tests.core.potentials.contact.close_bodies import (
     DART,
     FORMULATIONS,
@@ -61,7 +61,7 @@ def at_work(formulation, surface, friction) -> tuple[MeshContact, torch.Tensor]:
     back[:, own:] = 2.0 * ways * SLIP * direction
     back[:, :own] = ways * SLIP * direction
     contact.begin_step(positions - back, SLIP, lagged=positions)
-    contact.stay(positions)
+    contact.build_static_candidates(positions)
     return contact, positions
 
 
@@ -91,8 +91,8 @@ class TestDerivatives:
     def test_the_second_derivative_of_friction_is_that_of_its_gradient(self, at_work) -> None:
         contact, positions = at_work
         exact = contact.hessian(positions, False)
-        squares = contact.barrier.squares(contact._stencils(positions))
-        barrier = assembled([squares], len(contact._stencils(positions).points))
+        hessian_factors = contact.barrier.hessian_factors(contact._stencils(positions))
+        barrier = assembled([hessian_factors], len(contact._stencils(positions).points))
         matrix = contact.surface.pull_back_matrix(exact - barrier)
 
         def rubbed(at: torch.Tensor) -> torch.Tensor:
@@ -125,7 +125,7 @@ class TestDerivatives:
         contact, positions = at_work
         way = shaken(torch.zeros_like(positions), 1.0, 31)
         aside = np.random.default_rng(5).normal(size=contact.colliders.shape)
-        found = contact.drag(positions, way, aside)
+        found = contact.hessian_product(positions, way, aside)
         matrix = contact.hessian(positions, True)
         moved = contact.surface.points(way.numpy(), aside)
         change = (matrix @ np.ascontiguousarray(moved).ravel()).reshape(-1, 3)
@@ -150,7 +150,7 @@ def test_against_being_pressed_a_point_over_the_middle_of_a_triangle_is_as_stiff
         contact=Contact(distance=REACH, friction=0.0, formulation=formulation, stiffness=1e6),
     )
     contact, positions = contact_of(scene), rest(scene)
-    contact.stay(positions)
+    contact.build_static_candidates(positions)
     assert contact.count(positions) == 1
     # There, and along this way, the barrier is convex: projected, it is the same.
     way, step = torch.zeros_like(positions), 1e-6 * REACH
@@ -170,23 +170,23 @@ def test_beyond_its_distance_nothing_pushes_and_nothing_is_close(formulation) ->
     positions[2] += 0.6 * REACH
     positions[2, len(scene.bodies[0].mesh.vertices) :] += 0.7 * REACH
     contact.begin_step(positions, SLIP)
-    contact.stay(positions)
+    contact.build_static_candidates(positions)
     assert float(contact.energy(positions)) == 0.0
     assert not gradient(contact, positions).any()
     assert contact.hessian(positions, False).nnz == 0
     assert contact.count(positions) == 0
-    assert math.isinf(contact.gap(positions))
+    assert math.isinf(contact.min_distance(positions))
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_the_gap_is_the_least_distance_between_surfaces(formulation) -> None:
     scene = stack(formulation, "boundary", {"friction": 0.0})
     contact, positions = contact_of(scene), rest(scene)
-    contact.stay(positions)
-    assert contact.gap(positions) == pytest.approx(0.4 * REACH, rel=1e-9)
+    contact.build_static_candidates(positions)
+    assert contact.min_distance(positions) == pytest.approx(0.4 * REACH, rel=1e-9)
     closer = positions - torch.tensor([[0.0], [0.0], [0.2 * REACH]], dtype=torch.float64)
-    contact.stay(closer)
-    assert contact.gap(closer) == pytest.approx(0.3 * REACH, rel=1e-9)
+    contact.build_static_candidates(closer)
+    assert contact.min_distance(closer) == pytest.approx(0.3 * REACH, rel=1e-9)
     assert contact.count(closer) > 0
 
 
@@ -197,7 +197,7 @@ def test_the_energy_grows_without_bound_as_surfaces_come_close() -> None:
     for gap in (0.9, 0.5, 0.1, 1e-4, 1e-8):
         moved = positions.clone()
         moved[2] += (gap - 0.5) * REACH
-        contact.stay(moved)
+        contact.build_static_candidates(moved)
         energies.append(float(contact.energy(moved)))
     assert energies == sorted(energies)
     assert energies[-1] > 1.5 * energies[-2] > 0.0
@@ -212,7 +212,7 @@ def test_by_area_the_force_does_not_depend_on_the_mesh() -> None:
             contact=Contact(distance=REACH, friction=0.0, stiffness=1e6),
         )
         contact, positions = contact_of(scene), rest(scene)
-        contact.stay(positions)
+        contact.build_static_candidates(positions)
         forces.append(float(gradient(contact, positions)[2].sum()))
     assert forces[1:] == pytest.approx(forces[:-1], rel=1e-9)
 
@@ -236,7 +236,7 @@ def test_a_step_begins_with_no_step_limited_and_colliders_where_they_were_left()
 
 def test_pairs_of_which_nothing_moves_freely_are_told_with_their_distances() -> None:
     contact, positions, levels = pyramid(friction=0.5)
-    contact.stay(positions)
+    contact.build_static_candidates(positions)
     pinned = torch.zeros(positions.shape[1], dtype=torch.bool)
     assert led_pairs(contact, positions, pinned) == set()
     pinned[levels[1]] = True
@@ -251,6 +251,6 @@ def led_pairs(
     contact: MeshContact, positions: torch.Tensor, pinned: torch.Tensor
 ) -> set[tuple[int, ...]]:
     """The objects of pairs, which all are half their reach apart."""
-    pairs, distances = contact.led_pairs(positions, pinned)
+    pairs, distances = contact.kinematic_pairs(positions, pinned)
     np.testing.assert_allclose(distances, np.full(len(pairs), 0.5 * REACH), rtol=1e-9)
     return set(map(tuple, pairs.tolist()))

@@ -38,7 +38,7 @@ def test_each_pair_rubs_with_its_own_coefficient_times_the_normal_force(formulat
         shift = shift + 5.0 * SLIP * slide
         start[:, where] -= shift[:, None]
     contact.begin_step(start, SLIP, lagged=positions)
-    contact.stay(positions)
+    contact.build_static_candidates(positions)
     with_friction = gradient(contact, positions)
     contact._friction = None
     pressed = gradient(contact, positions)
@@ -78,7 +78,7 @@ def rubbing(ways: float, **friction) -> float:
     start = positions.clone()
     start[0] -= ways * SLIP
     contact.begin_step(start, SLIP, lagged=positions)
-    contact.stay(positions)
+    contact.build_static_candidates(positions)
     total = gradient(contact, positions).sum(1)
     assert abs(float(total[1])) < 1e-9 * abs(float(total[2]))
     return float(-total[0] / total[2])
@@ -92,7 +92,7 @@ def test_friction_holds_with_the_forces_it_was_given_last_and_as_often_as_allowe
     aside = torch.zeros_like(positions)
     aside[0, levels[2]] = SLIP
     contact.begin_step(positions, SLIP)
-    contact.sweep(positions, closest + aside)
+    contact.collision_free_step_size(positions, closest + aside)
     held = friction_at(contact, positions + aside)
     assert held > 0.0
     assert friction_at(contact, closer + aside) == pytest.approx(held, rel=1e-3)

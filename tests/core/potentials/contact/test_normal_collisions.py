@@ -33,7 +33,7 @@ STAND = block((1, 1, 1), (2.0, 2.0, 0.5), (-0.5, -0.5, -0.52))
 
 
 @pytest.fixture(params=[False, True], ids=["original", "by area"])
-def by_area(request) -> bool:
+def area_weighted(request) -> bool:
     return request.param
 
 
@@ -70,19 +70,19 @@ SCENES = {"pile": (pile, 0.06), "heap": (heap, 0.15)}
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("scene", SCENES)
-def test_weights_energy_and_forces_are_those_of_the_toolkit(scene, seed, by_area) -> None:
+def test_weights_energy_and_forces_are_those_of_the_toolkit(scene, seed, area_weighted) -> None:
     make, distance = SCENES[scene]
     surface, points = make(seed)
-    found, candidates = reference_collisions(surface, points, distance, by_area)
+    found, candidates = reference_collisions(surface, points, distance, area_weighted)
     distances = np.full((len(surface.names),) * 2, distance)
-    own = NormalCollisions.of(candidates, points, surface.topology, distances, by_area)
+    own = NormalCollisions.of(candidates, points, surface.topology, distances, area_weighted)
     assert len(own) > 100
     theirs, ours = reference_weights(found, surface), own_weights(own)
     most = max(map(abs, theirs.values()))
     for key in theirs.keys() | ours.keys():
         assert ours.get(key, 0.0) == pytest.approx(theirs.get(key, 0.0), abs=1e-12 * most), key
-    mesh, potential = reference_mesh(surface), potential_of(distance, STIFFNESS, by_area)
-    stencils, barrier = Stencils.of(own, points), ContactBarrier(surface, STIFFNESS, by_area)
+    mesh, potential = reference_mesh(surface), potential_of(distance, STIFFNESS, area_weighted)
+    stencils, barrier = Stencils.of(own, points), ContactBarrier(surface, STIFFNESS, area_weighted)
     energy = potential(found, mesh, np.asfortranarray(points))
     assert barrier.energy(stencils) == pytest.approx(energy, rel=1e-10)
     gradient = potential.gradient(found, mesh, np.asfortranarray(points)).reshape(-1, 3)
@@ -92,13 +92,13 @@ def test_weights_energy_and_forces_are_those_of_the_toolkit(scene, seed, by_area
     assert scene == "heap" or (stencils.mollifiers < 1.0).any()
 
 
-def test_nothing_depends_on_the_order_of_candidates(by_area) -> None:
+def test_nothing_depends_on_the_order_of_candidates(area_weighted) -> None:
     surface, points = pile(0)
-    _, candidates = reference_collisions(surface, points, 0.06, by_area)
+    _, candidates = reference_collisions(surface, points, 0.06, area_weighted)
     distances = np.full((len(surface.names),) * 2, 0.06)
     turned = Candidates(candidates.edge_edges[::-1], candidates.face_vertices[::-1])
     first, second = (
-        NormalCollisions.of(each, points, surface.topology, distances, by_area)
+        NormalCollisions.of(each, points, surface.topology, distances, area_weighted)
         for each in (candidates, turned)
     )
     np.testing.assert_array_equal(first.vertices, second.vertices)
@@ -188,15 +188,15 @@ def test_every_two_objects_have_the_distance_of_their_own() -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_with_distances_and_stiffnesses_of_pairs_forces_are_the_slope_of_the_energy(
-    by_area, seed
+    area_weighted, seed
 ) -> None:
     surface, points = pile(seed)
     own = np.array([0.05, 0.06, 0.04, np.inf])
     distances = np.minimum.outer(own, own)
-    _, candidates = reference_collisions(surface, points, 0.06, by_area)
-    found = NormalCollisions.of(candidates, points, surface.topology, distances, by_area)
+    _, candidates = reference_collisions(surface, points, 0.06, area_weighted)
+    found = NormalCollisions.of(candidates, points, surface.topology, distances, area_weighted)
     stiffness = np.random.default_rng(seed).uniform(1e3, 1e5, size=(4, 4))
-    barrier = ContactBarrier(surface, stiffness + stiffness.T, by_area)
+    barrier = ContactBarrier(surface, stiffness + stiffness.T, area_weighted)
     gradient = barrier.gradient(Stencils.of(found, points))
     step = 1e-7
     for number in range(3):

@@ -9,7 +9,7 @@ import pytest
 from supple.core import Collider, Contact, ContactSurface, Scene, SoftBody, TetMesh
 from supple.core.potentials.contact.clearance import Clearance
 from supple.core.potentials.contact.distance import contact_distances
-from supple.core.potentials.contact.rest_distance import LEAST
+from supple.core.potentials.contact.rest_distance import MIN_DISTANCE_RATIO
 from supple.tests.core.potentials.contact.close_bodies import (
     HALVES,
     TABLE,
@@ -39,18 +39,18 @@ def test_what_is_near_at_rest_does_not_push_there_and_does_when_it_comes_nearer(
     gap = 0.6 * usual(0.004)
     scene = Scene([jaws(gap)], contact=Contact(friction=0.0))
     contact, positions = contact_of(scene), rest(scene)
-    assert contact.sweep(positions, positions) == 1.0
+    assert contact.collision_free_step_size(positions, positions) == 1.0
     assert not gradient(contact, positions).any()
     nearer = positions.clone()
     nearer[2, 27:] -= 0.5 * gap
-    contact.sweep(positions, nearer)
+    contact.collision_free_step_size(positions, nearer)
     pushed = gradient(contact, nearer)
     assert float(pushed[2, 27:].sum()) < 0.0 < float(pushed[2, :27].sum())
 
 
 def test_what_all_but_touches_at_rest_still_pushes_from_afar() -> None:
     contact = contact_of(Scene([jaws(1e-5)], contact=Contact(friction=0.0)))
-    assert contact.distances[0, 0] == pytest.approx(LEAST * usual(1e-5))
+    assert contact.distances[0, 0] == pytest.approx(MIN_DISTANCE_RATIO * usual(1e-5))
 
 
 def test_what_is_apart_at_rest_keeps_its_distance() -> None:
@@ -69,7 +69,7 @@ def test_what_goes_through_its_own_body_neither_pushes_it_nor_shortens_its_dista
         around = ContactSurface(points, triangles, through_own=through)
         scene = Scene([SoftBody(mesh, contact_surface=around)], contact=Contact(friction=0.0))
         contact, positions = contact_of(scene), rest(scene)
-        share = contact.sweep(positions, positions)
+        share = contact.collision_free_step_size(positions, positions)
         found[through is None] = contact.distances[0, 0], share, len(contact._detection.candidates)
         if through is not None:
             assert found[False] == (contact_distances(scene)[0, 0], 1.0, 0)
@@ -89,8 +89,8 @@ def test_other_objects_are_met_from_as_far_as_ever() -> None:
     np.testing.assert_array_equal(solids.distances, expected)
     # It is found there, too.
     positions = rest(scene)
-    solids.sweep(positions, positions)
-    assert {0, 2} <= solids.touching(positions)
+    solids.collision_free_step_size(positions, positions)
+    assert {0, 2} <= solids.objects_in_contact(positions)
 
 
 def test_the_frames_that_do_without_contact_know_the_same_distance() -> None:

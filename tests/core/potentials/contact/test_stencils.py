@@ -24,7 +24,7 @@ from supple.verification.meshes import block
 
 
 @pytest.fixture(params=[False, True], ids=["original", "by area"])
-def by_area(request) -> bool:
+def area_weighted(request) -> bool:
     return request.param
 
 
@@ -47,27 +47,29 @@ def check_gradient(found: Close) -> None:
     np.testing.assert_allclose(total, expected, atol=1e-12 * np.abs(expected).max())
 
 
-def test_each_kind_of_collision_pushes_as_the_barrier_says(kind, by_area) -> None:
+def test_each_kind_of_collision_pushes_as_the_barrier_says(kind, area_weighted) -> None:
     corners, collider, features = KINDS[kind]
-    found = close([FAR, tet(corners)], collider, by_area)
+    found = close([FAR, tet(corners)], collider, area_weighted)
     assert np.isin(found.collisions.features, features).any()
     check_gradient(found)
 
 
-def test_many_collisions_push_as_the_barrier_says(by_area) -> None:
+def test_many_collisions_push_as_the_barrier_says(area_weighted) -> None:
     upper = block((3, 2, 1), (0.8, 0.7, 0.9), (0.13, 0.11, 1.0 + GAP))
     # Turned, so that no edges are parallel but those of one body.
     cos, sin = np.cos(0.5), np.sin(0.5)
     turned = upper.vertices @ np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])
     bodies = [block((3, 3, 1)), upper.with_vertices(turned + np.array([0.2, 0.0, 0.0]))]
-    found = close(bodies, TRIANGLE - [0.0, 0.0, 9.0], by_area)
+    found = close(bodies, TRIANGLE - [0.0, 0.0, 9.0], area_weighted)
     assert len(found.collisions) > 20
     check_gradient(found)
 
 
-def test_differences_are_as_long_as_the_gap_and_made_of_the_coefficients(kind, by_area) -> None:
+def test_differences_are_as_long_as_the_gap_and_made_of_the_coefficients(
+    kind, area_weighted
+) -> None:
     corners, collider, _ = KINDS[kind]
-    stencils = close([FAR, tet(corners)], collider, by_area).stencils()
+    stencils = close([FAR, tet(corners)], collider, area_weighted).stencils()
     np.testing.assert_allclose(stencils.distances, GAP, rtol=1e-12)
     corners = stencils.points[stencils.collisions.vertices]
     sums = np.einsum("ka,kai->ki", stencils.coefficients, corners)
@@ -75,9 +77,11 @@ def test_differences_are_as_long_as_the_gap_and_made_of_the_coefficients(kind, b
     np.testing.assert_allclose(stencils.coefficients.sum(axis=1), 0.0, atol=1e-12)
 
 
-def test_the_first_and_the_last_vertex_belong_to_the_two_that_are_close(kind, by_area) -> None:
+def test_the_first_and_the_last_vertex_belong_to_the_two_that_are_close(
+    kind, area_weighted
+) -> None:
     corners, collider, _ = KINDS[kind]
-    found = close([FAR, tet(corners)], collider, by_area)
+    found = close([FAR, tet(corners)], collider, area_weighted)
     ends = found.surface.object_of[found.collisions.vertices[:, [0, 3]]]
     np.testing.assert_array_equal(np.sort(ends, axis=1), found.collisions.objects)
     assert (found.collisions.objects == [1, 2]).all()
@@ -86,9 +90,9 @@ def test_the_first_and_the_last_vertex_belong_to_the_two_that_are_close(kind, by
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "two edges that are almost parallel"])
-def test_normals_turn_as_collisions_say(kind, by_area) -> None:
+def test_normals_turn_as_collisions_say(kind, area_weighted) -> None:
     corners, collider, _ = (KINDS | {kind: KINDS.get(kind, (SLANTED, FENCE, []))})[kind]
-    found = close([FAR, tet(corners)], collider, by_area)
+    found = close([FAR, tet(corners)], collider, area_weighted)
     stencils, step = found.stencils(), 1e-6 * REACH
     ways = np.random.default_rng(2).normal(size=found.points.shape)
     after, before = (found.stencils(found.points + sign * step * ways).normals for sign in (1, -1))
@@ -106,12 +110,12 @@ def test_normals_turn_as_collisions_say(kind, by_area) -> None:
     assert (sizes > 0.0).all() == (kind != "two points")
 
 
-def test_edges_that_are_almost_parallel_push_less_and_are_told(by_area) -> None:
+def test_edges_that_are_almost_parallel_push_less_and_are_told(area_weighted) -> None:
     mollifiers = []
     for slant in (1e-7, 1e-3, 0.02, 0.3):
         along = np.array([[-0.4, -0.4 * slant, GAP], [0.4, 0.4 * slant, GAP]])
         corners = np.concatenate([along, [[0.1, 0.4, 2.0], [0.1, -0.4, 2.0]]])
-        stencils = close([FAR, tet(corners)], FENCE, by_area).stencils()
+        stencils = close([FAR, tet(corners)], FENCE, area_weighted).stencils()
         (edges,) = np.flatnonzero(stencils.collisions.features == CROSSING)
         ratio = min(slant**2 / (1.0 + slant**2) / 1e-3, 1.0)
         mollifiers.append(stencils.mollifiers[edges])
@@ -121,19 +125,19 @@ def test_edges_that_are_almost_parallel_push_less_and_are_told(by_area) -> None:
     assert 0.0 < mollifiers[0] < mollifiers[1] < mollifiers[2] <= mollifiers[3] == 1.0
 
 
-def test_edges_that_are_almost_parallel_are_as_near_as_their_nearest_points(by_area) -> None:
+def test_edges_that_are_almost_parallel_are_as_near_as_their_nearest_points(area_weighted) -> None:
     # Their lines cross far beyond the end of one.
     along = np.array([[-0.4, 0.012, GAP], [0.4, 0.004, GAP], [0.1, 0.4, 2], [0.1, -0.4, 2]])
-    stencils = close([FAR, tet(along)], FENCE, by_area).stencils()
+    stencils = close([FAR, tet(along)], FENCE, area_weighted).stencils()
     fading = stencils.where(stencils.mollifiers < 1.0)
     nearest = fading.distances.min()
     assert nearest == pytest.approx(np.hypot(GAP, 0.004), rel=1e-12)
     assert (np.abs(fading.coefficients) <= 1.0).all()
 
 
-def test_edges_that_are_parallel_push_nothing(by_area) -> None:
+def test_edges_that_are_parallel_push_nothing(area_weighted) -> None:
     along = np.array([[-0.4, 0.0, GAP], [0.4, 0.0, GAP], [0.1, 0.4, 2], [0.1, -0.4, 2]])
-    stencils = close([FAR, tet(along)], FENCE, by_area).stencils()
+    stencils = close([FAR, tet(along)], FENCE, area_weighted).stencils()
     edges = stencils.where(stencils.collisions.features < POINTS)
     assert len(edges) > 0
     assert not edges.mollifiers.any()
@@ -141,8 +145,8 @@ def test_edges_that_are_parallel_push_nothing(by_area) -> None:
     assert np.isfinite(stencils.normal_jacobians).all()
 
 
-def test_where_nothing_is_close_there_are_no_collisions(by_area) -> None:
-    found = close([FAR], TRIANGLE, by_area)
+def test_where_nothing_is_close_there_are_no_collisions(area_weighted) -> None:
+    found = close([FAR], TRIANGLE, area_weighted)
     stencils = found.stencils()
     assert len(stencils) == 0
     assert stencils.normals.shape == (0, 3)
@@ -150,8 +154,8 @@ def test_where_nothing_is_close_there_are_no_collisions(by_area) -> None:
     assert not found.barrier.gradient(stencils).any()
 
 
-def test_the_force_is_the_slope_of_the_barrier_and_ends_at_its_distance(by_area) -> None:
-    found, step = close([FAR, tet(DART)], TRIANGLE, by_area), 1e-6 * REACH
+def test_the_force_is_the_slope_of_the_barrier_and_ends_at_its_distance(area_weighted) -> None:
+    found, step = close([FAR, tet(DART)], TRIANGLE, area_weighted), 1e-6 * REACH
     own = slice(len(FAR.vertices), 2 * len(FAR.vertices))
 
     def raised(gap: float) -> Points:
@@ -166,8 +170,8 @@ def test_the_force_is_the_slope_of_the_barrier_and_ends_at_its_distance(by_area)
     assert forces[1] == forces[2] == 0.0
 
 
-def test_where_surfaces_touch_the_energy_is_infinite(by_area) -> None:
-    found = close([FAR, tet(DART)], TRIANGLE, by_area)
+def test_where_surfaces_touch_the_energy_is_infinite(area_weighted) -> None:
+    found = close([FAR, tet(DART)], TRIANGLE, area_weighted)
     points = found.points.copy()
     points[found.surface.object_of == 1, 2] -= GAP
     assert found.barrier.energy(found.stencils(points)) == np.inf

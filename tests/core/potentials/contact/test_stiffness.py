@@ -83,23 +83,23 @@ def test_every_step_begins_with_a_stiffness_of_its_own() -> None:
     first = started(contact, positions, STEP, pull)
     for gap in (1e-8, 5e-9, 2e-9):
         close = nearer(positions, gap)
-        contact.stay(close)
+        contact.build_static_candidates(close)
         contact.after_iteration(close)
     assert contact.barrier.stiffness == 4.0 * first
     assert started(contact, positions, STEP, pull) == first
     # And it remembers no distance of the step before: closer than that is not closer than before.
     close = nearer(positions, 1e-9)
-    contact.stay(close)
+    contact.build_static_candidates(close)
     assert not contact.after_iteration(close)
     closer = nearer(positions, 5e-10)
-    contact.stay(closer)
+    contact.build_static_candidates(closer)
     assert contact.after_iteration(closer)
 
 
 def test_it_begins_as_stiff_as_balances_all_other_forces_best() -> None:
     contact, positions, pull = adaptive()
     contact.barrier.stiffness = 1.0
-    contact.stay(positions)
+    contact.build_static_candidates(positions)
     pressing = gradient(contact, positions)
     weakest = started(contact, positions, STEP, 0.0 * pull)
     for times in (3.0, 30.0):
@@ -153,7 +153,7 @@ def test_it_stiffens_while_surfaces_come_too_close() -> None:
     stiffened = []
     for gap in (1e-8, 5e-9, 2e-9, 3e-9):
         close = nearer(positions, gap)
-        contact.stay(close)
+        contact.build_static_candidates(close)
         stiffened.append(contact.after_iteration(close))
     assert stiffened == [False, True, True, False]
     assert contact.barrier.stiffness == 4.0 * first

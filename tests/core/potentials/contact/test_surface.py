@@ -69,7 +69,7 @@ def test_the_boundary_of_tetrahedra_goes_where_they_go_and_nothing_inside_takes_
 def test_a_surface_in_the_tetrahedra_is_carried_along_with_them() -> None:
     scene = Scene(bodies(), contact=Contact())
     surface = surface_of(scene)
-    assert surface.selected is None
+    assert surface.vertex_indices is None
     bend = np.array([[1.0, 0.3, 0.0], [0.0, 0.8, -0.2], [0.1, 0.0, 1.2]])
     rest = np.concatenate([body.mesh.vertices for body in scene.bodies])
     points = surface.points(bend @ rest.T, np.empty((0, 3)))
@@ -134,13 +134,15 @@ def test_a_second_derivative_is_pulled_back_as_the_dense_product(scene) -> None:
     matrix = sparse.random(size, size, 0.1, "csr", random_state=3)
     found = surface.pull_back_matrix(matrix).toarray()
     columns = shaken(scene).shape[1]
-    follow = np.zeros((size, columns, 3))
+    displacement_map = np.zeros((size, columns, 3))
     for vertex, unit in enumerate(np.eye(columns)):
         for axis in np.eye(3):
             way = surface.points(np.outer(axis, unit), np.zeros((4, 3)))
-            follow[:, vertex] += way.reshape(-1, 1) * axis
-    follow = follow.reshape(size, -1)
-    np.testing.assert_allclose(found, follow.T @ matrix.toarray() @ follow, atol=1e-12)
+            displacement_map[:, vertex] += way.reshape(-1, 1) * axis
+    displacement_map = displacement_map.reshape(size, -1)
+    np.testing.assert_allclose(
+        found, displacement_map.T @ matrix.toarray() @ displacement_map, atol=1e-12
+    )
 
 
 # Colliders
@@ -200,7 +202,7 @@ def test_without_colliders_there_are_no_vertices_of_them() -> None:
 
 def meetings(scene: Scene) -> set[tuple[int, int]]:
     """Pairs of objects that may meet."""
-    may = surface_of(scene).may_meet
+    may = surface_of(scene).can_collide
     np.testing.assert_array_equal(may, may.T)
     return {(i, j) for i, j in np.argwhere(may).tolist() if i <= j}
 
@@ -240,7 +242,7 @@ def plain(surface: ContactSurface) -> ContactSurface:
 
 def test_what_goes_through_its_own_body_meets_all_others_and_the_rest_meets_itself() -> None:
     surface = surface_of(Scene(bodies(), colliders=[Collider(SQUARE, HALVES)], contact=Contact()))
-    groups = CollisionSurface.by_groups(surface.may_meet)
+    groups = CollisionSurface.by_groups(surface.can_collide)
     np.testing.assert_array_equal(groups, groups.T)
     found = {(i, j) for i, j in np.argwhere(groups).tolist() if i <= j}
     first, second, table = (0, 3), (1, 4), (2,)

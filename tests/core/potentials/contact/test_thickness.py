@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.potentials.contact.thickness import FARTHEST, thickened
+from supple.core.potentials.contact.thickness import MAX_OFFSET_RATIO, thickened
 
 SQUARE = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
 HALVES = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32)
@@ -57,7 +57,7 @@ def test_sharp_corners_move_no_farther_than_allowed() -> None:
     blade = np.array([[0.0, 0, 0], [1, 0, 0], [0.5, 1, 0.02], [0.5, 1, -0.02]])
     vertices, _ = thickened(blade, np.array([[1, 0, 2], [0, 1, 3]]), 0.1)
     moved = np.linalg.norm(vertices[:4] - blade, axis=1)
-    np.testing.assert_allclose(moved, [0.1 * FARTHEST] * 2 + [0.1] * 2)
+    np.testing.assert_allclose(moved, [0.1 * MAX_OFFSET_RATIO] * 2 + [0.1] * 2)
 
 
 def test_frames_come_out_as_each_alone() -> None:

@@ -4,25 +4,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.potentials.contact.squares import Squares, assembled
+from supple.core.potentials.contact.hessian_factors import HessianFactors, assembled
 
 COUNT = 9
 
 
 @pytest.fixture
-def parts() -> list[Squares]:
+def parts() -> list[HessianFactors]:
     """Of which several lie between the same vertices; the last of some is there twice."""
     random = np.random.default_rng(1)
     vertices = random.integers(0, COUNT - 1, (20, 4))
     vertices[10:, 3] = vertices[10:, 2]
     rows, weights = random.normal(size=(20, 3, 4, 3)), random.random((20, 3))
     return [
-        Squares(vertices[:8], rows[:8], weights[:8]),
-        Squares(vertices[8:], rows[8:, :2], weights[8:, :2]),
+        HessianFactors(vertices[:8], rows[:8], weights[:8]),
+        HessianFactors(vertices[8:], rows[8:, :2], weights[8:, :2]),
     ]
 
 
-def as_dense(parts: list[Squares]) -> np.ndarray:
+def as_dense(parts: list[HessianFactors]) -> np.ndarray:
     """Square by square."""
     total = np.zeros((3 * COUNT, 3 * COUNT))
     for part in parts:
@@ -53,7 +53,9 @@ def test_it_comes_out_the_same_each_time_and_symmetric(parts) -> None:
 
 
 def test_of_nothing_there_is_an_empty_matrix() -> None:
-    none = Squares(np.empty((0, 4), dtype=np.int64), np.empty((0, 3, 4, 3)), np.empty((0, 3)))
+    none = HessianFactors(
+        np.empty((0, 4), dtype=np.int64), np.empty((0, 3, 4, 3)), np.empty((0, 3))
+    )
     matrix = assembled([none, none], COUNT)
     assert matrix.shape == (3 * COUNT, 3 * COUNT)
     assert matrix.nnz == 0

@@ -9,7 +9,7 @@ import pytest
 
 from supple.core.errors import InstabilityError
 from supple.core.kernels.collision_keys import POINTS
-from supple.core.potentials.contact.squares import assembled
+from supple.core.potentials.contact.hessian_factors import assembled
 from supple.core.potentials.contact.topology import Points
 from supple.tests.core.potentials.contact.close_parts import (
     FAR,
@@ -40,17 +40,17 @@ LISTS = {
 
 
 @pytest.fixture(params=[False, True], ids=["original", "by area"])
-def by_area(request) -> bool:
+def area_weighted(request) -> bool:
     return request.param
 
 
-def one(kind: str, by_area: bool, aside: float = 0.0) -> Close:
+def one(kind: str, area_weighted: bool, aside: float = 0.0) -> Close:
     """A single collision of a kind."""
     corners, collider, features = ALL_KINDS[kind]
     lowest = corners[:, 2] == GAP
     # A little turned, in the plane of what is close alone.
     moved = corners + aside * lowest[:, None] * np.array([0.3, 0.2, 0.0])
-    found = close([FAR, tet(moved)], collider, by_area)
+    found = close([FAR, tet(moved)], collider, area_weighted)
     own = found.collisions
     acting = np.flatnonzero(np.isin(own.features, features) & (own.weights > 0.0))
     single = replace(found, collisions=own.where(np.arange(len(own)) == acting[0]))
@@ -60,11 +60,11 @@ def one(kind: str, by_area: bool, aside: float = 0.0) -> Close:
 
 def hessian(found: Close) -> Points:
     """(3V, 3V)."""
-    squares = found.barrier.squares(found.stencils())
-    return np.asarray(assembled([squares], len(found.points)).toarray())
+    hessian_factors = found.barrier.hessian_factors(found.stencils())
+    return np.asarray(assembled([hessian_factors], len(found.points)).toarray())
 
 
-def exact_hessian(found: Close, kind: str, by_area: bool) -> Points:
+def exact_hessian(found: Close, kind: str, area_weighted: bool) -> Points:
     """(3V, 3V) of the same collision as ipctk differentiates it, not projected."""
     mesh, points = reference_mesh(found.surface), np.asfortranarray(found.points)
     collisions, alone = kit.NormalCollisions(), kit.NormalCollisions()
@@ -77,7 +77,7 @@ def exact_hessian(found: Close, kind: str, by_area: bool) -> Points:
             pair.weight = float(found.collisions.weights[0])
             setattr(alone, LISTS[kind], [pair])
     assert len(alone) == 1
-    potential = potential_of(REACH, STIFFNESS, by_area)
+    potential = potential_of(REACH, STIFFNESS, area_weighted)
     return np.asarray(potential.hessian(alone, mesh, points, kit.NONE).toarray())
 
 
@@ -93,8 +93,8 @@ def apart(found: Close) -> Points:
 
 
 @pytest.mark.parametrize("kind", ALL_KINDS)
-def test_it_is_symmetric_and_positive_semidefinite(kind, by_area) -> None:
-    matrix = hessian(one(kind, by_area, 0.1))
+def test_it_is_symmetric_and_positive_semidefinite(kind, area_weighted) -> None:
+    matrix = hessian(one(kind, area_weighted, 0.1))
     np.testing.assert_array_equal(matrix, matrix.T)
     values = np.linalg.eigvalsh(matrix)
     assert values[0] >= -1e-12 * values[-1]
@@ -102,8 +102,8 @@ def test_it_is_symmetric_and_positive_semidefinite(kind, by_area) -> None:
 
 
 @pytest.mark.parametrize("kind", ALL_KINDS)
-def test_along_the_normal_it_is_the_change_of_the_force(kind, by_area) -> None:
-    found = one(kind, by_area, 0.0)
+def test_along_the_normal_it_is_the_change_of_the_force(kind, area_weighted) -> None:
+    found = one(kind, area_weighted, 0.0)
     way, step = apart(found), 1e-6 * REACH
     after, before = (
         found.barrier.gradient(found.stencils(found.points + sign * step * way)) for sign in (1, -1)
@@ -115,29 +115,29 @@ def test_along_the_normal_it_is_the_change_of_the_force(kind, by_area) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_nowhere_less_than_the_exact_one(kind, by_area) -> None:
-    found = one(kind, by_area, 0.1)
-    more = hessian(found) - exact_hessian(found, kind, by_area)
+def test_it_is_nowhere_less_than_the_exact_one(kind, area_weighted) -> None:
+    found = one(kind, area_weighted, 0.1)
+    more = hessian(found) - exact_hessian(found, kind, area_weighted)
     values = np.linalg.eigvalsh(more)
     assert values[0] >= -1e-7 * np.abs(hessian(found)).max()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_hardly_more_than_all_that_is_positive_of_the_exact_one(kind, by_area) -> None:
-    found = one(kind, by_area, 0.1)
-    values, vectors = np.linalg.eigh(exact_hessian(found, kind, by_area))
+def test_it_is_hardly_more_than_all_that_is_positive_of_the_exact_one(kind, area_weighted) -> None:
+    found = one(kind, area_weighted, 0.1)
+    values, vectors = np.linalg.eigh(exact_hessian(found, kind, area_weighted))
     clamped = vectors * np.maximum(values, 0.0) @ vectors.T
     assert np.linalg.norm(hessian(found) - clamped) < 0.02 * np.linalg.norm(clamped)
 
 
 @pytest.mark.parametrize("kind", ["two edges", "a point and a triangle"])
-def test_what_slides_is_held_as_its_turning_normal_asks_for(kind, by_area) -> None:
-    found = one(kind, by_area, 0.1)
-    stiffest = np.linalg.eigh(exact_hessian(found, kind, by_area))[1][:, -1:]
+def test_what_slides_is_held_as_its_turning_normal_asks_for(kind, area_weighted) -> None:
+    found = one(kind, area_weighted, 0.1)
+    stiffest = np.linalg.eigh(exact_hessian(found, kind, area_weighted))[1][:, -1:]
     aside = np.eye(len(stiffest)) - stiffest @ stiffest.T
     rest, exact = (
         aside @ hessian(found) @ aside,
-        aside @ exact_hessian(found, kind, by_area) @ aside,
+        aside @ exact_hessian(found, kind, area_weighted) @ aside,
     )
     positive = np.linalg.eigvalsh(exact)[-1]
     assert positive > 0.0
@@ -147,14 +147,14 @@ def test_what_slides_is_held_as_its_turning_normal_asks_for(kind, by_area) -> No
 def test_collisions_that_cancel_others_hold_nothing() -> None:
     found = close([FAR, tet(ROOF)], FENCE, True)
     flipped = replace(found.collisions, weights=-np.abs(found.collisions.weights))
-    assert len(found.barrier.squares(replace(found, collisions=flipped).stencils())) == 0
+    assert len(found.barrier.hessian_factors(replace(found, collisions=flipped).stencils())) == 0
 
 
 # The barrier's own
 
 
-def test_the_curvature_is_the_slope_of_the_force_and_ends_at_its_distance(by_area) -> None:
-    found, step = one("a point and a triangle", by_area), 1e-6
+def test_the_curvature_is_the_slope_of_the_force_and_ends_at_its_distance(area_weighted) -> None:
+    found, step = one("a point and a triangle", area_weighted), 1e-6
     way = apart(found) * np.sign(apart(found)[:, 2].sum())
 
     def at(distance: float) -> Any:
@@ -166,9 +166,9 @@ def test_the_curvature_is_the_slope_of_the_force_and_ends_at_its_distance(by_are
             found.barrier.forces(at(distance * (1.0 + sign * step)))[0] for sign in (1, -1)
         )
         slope = (before - after) / (2.0 * step * distance)
-        assert found.barrier.curvatures(at(distance))[0] == pytest.approx(slope, rel=1e-6)
+        assert found.barrier.second_derivatives(at(distance))[0] == pytest.approx(slope, rel=1e-6)
     for share in (1.0, 2.0):
-        assert found.barrier.curvatures(at(share * REACH))[0] == 0.0
+        assert found.barrier.second_derivatives(at(share * REACH))[0] == 0.0
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-200, np.nan])
@@ -177,4 +177,4 @@ def test_surfaces_without_a_distance_are_named(gap) -> None:
     touching = found.points.copy()
     touching[found.collisions.vertices[0, :2]] = [[0.0, 0.0, 0.0], [0.0, 0.0, gap]]
     with pytest.raises(InstabilityError, match="Body 0, Body 1, Collider: surfaces came closer"):
-        found.barrier.squares(found.stencils(touching))
+        found.barrier.hessian_factors(found.stencils(touching))

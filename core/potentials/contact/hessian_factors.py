@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Second derivatives of what pairs store, as sums of squares."""
+"""Hessians of collisions as Gauss–Newton factors: sums of squares."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .topology import Indices, Values
 
 
 @dataclass(frozen=True, eq=False)
-class Squares:
+class HessianFactors:
     """The matrix of Σ w (Σ_i r_i · x_i)²: positive semi-definite, whatever the rows are.
 
     Args:
@@ -37,7 +37,7 @@ class Squares:
         return np.asarray(roots.swapaxes(1, 2) @ roots)
 
 
-def assembled(parts: list[Squares], count: int) -> Any:
+def assembled(parts: list[HessianFactors], count: int) -> Any:
     """(3V, 3V) their sum over ``count`` vertices, in blocks, each of which is there once and
     ascending; rows are 3 × vertex + component."""
     vertices = np.concatenate([part.vertices for part in parts])
