@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..compiled import is_compiled
 from ..geometry.tet_mesh import TetMesh
-from ..kernels.volumes import compiled_volume_ratios
+from ..kernels.volumes import volume_ratios_on_cpu
 from ..materials.eigensystem import matmul3
 from .block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
 
@@ -70,7 +70,7 @@ class Tets:
     def volume_ratios(self, positions: Tensor) -> Tensor:
         """(M,) J = det F of each tet."""
         if is_compiled() and not positions.is_cuda:
-            return compiled_volume_ratios(positions, self.corners, self.volumes)
+            return volume_ratios_on_cpu(positions, self.corners, self.volumes)
         x, y, z = self.edges(positions)
         return (x * torch.linalg.cross(y, z, dim=0)).sum(0) / (6.0 * self.volumes)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A tree of boxes over the triangles of a surface, in compiled loops."""
+"""Kernels of a tree of boxes over the triangles of a surface."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _split(centres: Any, order: Any, first: int, last: int) -> int:
 
 @compiled(parallel=True)
 def box_vertices(before: Any, after: Any, tree_of: Any, motions: Any, boxes: Any) -> None:
-    """(V, 6) least and largest x, y, z on a straight way without the motion of its (V,) tree."""
+    """(V, 6) least and largest x, y, z on a linear trajectory without the motion of its tree."""
     for v in shared_range(len(boxes)):
         for i in range(3):
             start, end = before[v, i], after[v, i] - motions[tree_of[v], i]

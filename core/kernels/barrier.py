@@ -20,10 +20,10 @@ def barrier(u: Tensor) -> Tensor:
     return barrier_from_log(active, active.log())
 
 
-def barrier_slope(u: Tensor) -> Tensor:
+def barrier_derivative(u: Tensor) -> Tensor:
     """β'(u) for u > 0."""
-    slope, _ = barrier_derivatives(u.clamp(max=1.0))
-    return slope
+    first, _ = barrier_derivatives(u.clamp(max=1.0))
+    return first
 
 
 def barrier_derivatives(u: Tensor) -> tuple[Tensor, Tensor]:
@@ -32,12 +32,12 @@ def barrier_derivatives(u: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def barrier_from_log(u: Any, log: Any) -> Any:
-    """β(u) for 0 < u ≤ 1 with ln u given, for tensors and for numbers in compiled loops."""
+    """β(u) for 0 < u ≤ 1 with ln u given, for tensors and for numbers in kernels."""
     return -(u - 1.0) * (u - 1.0) * log
 
 
 def derivatives_from_log(u: Any, log: Any) -> Any:
     """β'(u) and β''(u) in the same way."""
-    gap = u - 1.0
-    ratio = gap / u
-    return -gap * (2.0 * log + ratio), ratio * (ratio - 4.0) - 2.0 * log
+    shifted = u - 1.0
+    ratio = shifted / u
+    return -shifted * (2.0 * log + ratio), ratio * (ratio - 4.0) - 2.0 * log

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Deformation gradients, their singular values and eigenvalues, for the compiled loops over tets.
+"""Deformation gradients, their singular values and eigenvalues, for the kernels over tets.
 
 The torch counterparts are in ``tets.py`` and ``core/materials/eigensystem.py``.
 """
@@ -11,17 +11,18 @@ from typing import Any
 
 from ..compiled import compiled
 
-# An off-diagonal entry below this share of the trace, squared, is zero.
-DIAGONAL = 1e-28
-SWEEPS = 10
-# The largest singular value is zero below this, and what is left of the others is rounding below
-# that share of the largest.
-TINY = 1e-150
-ROUNDING = 1e-14
+# Off-diagonal entries below this ratio of the trace, both squared, are zero.
+DIAGONAL_TOLERANCE = 1e-28
+MAX_SWEEPS = 10
+# The largest singular value is zero below this; others are rounding below that ratio of it.
+MIN_LENGTH = 1e-150
+ROUNDING_RATIO = 1e-14
 
 
 @compiled()
-def deform(positions: Any, corners: Any, gradients: Any, e: int, edges: Any, f: Any) -> None:
+def deformation_gradient(
+    positions: Any, corners: Any, gradients: Any, e: int, edges: Any, f: Any
+) -> None:
     """The deformation gradient of tet ``e`` into ``f``, its edge vectors into ``edges``.
 
     Args:
@@ -30,11 +31,11 @@ def deform(positions: Any, corners: Any, gradients: Any, e: int, edges: Any, f: 
     for i in range(3):
         for k in range(3):
             edges[i, k] = positions[i, corners[k + 1, e]] - positions[i, corners[0, e]]
-    multiply(edges, gradients[e], f)
+    matmul3(edges, gradients[e], f)
 
 
 @compiled()
-def multiply(a: Any, b: Any, out: Any) -> None:
+def matmul3(a: Any, b: Any, out: Any) -> None:
     for i in range(3):
         for j in range(3):
             out[i, j] = a[i, 0] * b[0, j] + a[i, 1] * b[1, j] + a[i, 2] * b[2, j]
@@ -58,12 +59,12 @@ def signed_svd(f: Any, u: Any, s: Any, v: Any, scratch: Any) -> None:
     for i in range(3):
         x, y, z = v[i, largest], v[i, second], v[i, third]
         v[i, 0], v[i, 1], v[i, 2] = x, y, sign * z
-    multiply(f, v, u)
+    matmul3(f, v, u)
     s[0] = math.sqrt(u[0, 0] * u[0, 0] + u[1, 0] * u[1, 0] + u[2, 0] * u[2, 0])
-    _normalize(u, 0, TINY)
+    _normalize(u, 0, MIN_LENGTH)
     _orthogonalize(u)
     s[1] = math.sqrt(u[0, 1] * u[0, 1] + u[1, 1] * u[1, 1] + u[2, 1] * u[2, 1])
-    _normalize(u, 1, TINY + ROUNDING * s[0])
+    _normalize(u, 1, MIN_LENGTH + ROUNDING_RATIO * s[0])
     x, y, z = u[0, 2], u[1, 2], u[2, 2]
     u[0, 2] = u[1, 0] * u[2, 1] - u[2, 0] * u[1, 1]
     u[1, 2] = u[2, 0] * u[0, 1] - u[0, 0] * u[2, 1]
@@ -104,9 +105,9 @@ def diagonalize(c: Any, v: Any) -> None:
         for j in range(3):
             v[i, j] = 1.0 if i == j else 0.0
     size = abs(c[0, 0]) + abs(c[1, 1]) + abs(c[2, 2])
-    for _ in range(SWEEPS):
+    for _ in range(MAX_SWEEPS):
         off = c[0, 1] * c[0, 1] + c[0, 2] * c[0, 2] + c[1, 2] * c[1, 2]
-        if off <= DIAGONAL * size * size:
+        if off <= DIAGONAL_TOLERANCE * size * size:
             return
         _rotate(c, v, 0, 1)
         _rotate(c, v, 0, 2)

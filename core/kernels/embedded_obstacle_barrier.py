@@ -1,123 +1,176 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``EmbeddedBarrierStep`` on a CPU, as compiled loops: how points are pushed up and slowed."""
+"""Kernels of ``EmbeddedBarrierStep`` on a CPU: normal forces and friction on points."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiled import compiled
-from .obstacle_points import STILL, SWEEPS, at_point, find_near, given_way, push_up, spread
+from .obstacle_points import (
+    HEIGHT_TOLERANCE_RATIO,
+    MAX_SWEEPS,
+    at_point,
+    find_points_near_ground,
+    point_compliances,
+    scatter_force,
+    solve_normal_forces,
+)
 
-# Sweeps at most to find what the static coefficient holds where the kinetic one is lower, and the
-# least that a point slides in a step, over its distance: what is not yet held is no more than that.
-HOLDS, SLIDES = 50, 1e-3
+# Sweeps at most to find which points the static coefficient stops where the kinetic one is lower,
+# and the ratio of a step's sliding to the activation distance below which a point counts as stuck.
+MAX_STICKING_SWEEPS, SLIDING_RATIO = 50, 1e-3
+
+
+class GroundCoefficients(NamedTuple):
+    """(S,) static and kinetic coefficients of friction, and whether any is above zero."""
+
+    static: Any
+    kinetic: Any
+    act: bool
+
+
+class Motion(NamedTuple):
+    """A step that ends.
+
+    Args:
+        positions, velocities: (3, N) at its end; they are changed.
+        step: its length in seconds.
+        impulse_times: (N,) over which forces change velocities, in seconds.
+        inverse_mass: (N,) in 1/kg.
+    """
+
+    positions: Any
+    velocities: Any
+    step: float
+    impulse_times: Any
+    inverse_mass: Any
 
 
 @compiled()
-def hold_back(
-    positions: Any,
-    velocities: Any,
-    corners: Any,
-    shares: Any,
-    compliance: Any,
-    distances: Any,
-    static: Any,
-    kinetic: Any,
-    step: float,
-    near: Any,
-    count: int,
+def apply_ground_barrier(
+    motion: Any,
+    ground: Any,
+    groups: Any,
+    coefficients: Any,
     forces: Any,
-    drags: Any,
+    compliance: Any,
+    near: Any,
 ) -> None:
-    """Lets Coulomb friction slow the points that are pushed with ``forces``.
-
-    What the static coefficient does not hold slides, and is slowed by the kinetic one.
+    """Moves vertices to where the barrier and friction leave them at the end of an explicit step.
 
     Args:
-        positions, velocities: (3, N) at the end of a step of ``step`` seconds.
-        compliance: (N,) of each vertex in metres a newton over the step.
-        static, kinetic: (S,) coefficients.
-        drags: (S, 2) forces of friction, as the step before had them at the beginning.
+        motion, ground, groups: ``Motion``, ``EmbeddedGround`` and ``PointGroups``.
+        coefficients, forces: ``GroundCoefficients`` and ``PointForces``.
+        compliance, near: (N,) and (S,) to work with.
     """
-    give = given_way(corners, shares, compliance, near, count)
-    limits, falls = np.empty(count, give.dtype), False
-    for i in range(count):
+    corners, shares, step = ground.corners, ground.shares, motion.step
+    heights, vertical = motion.positions[2], motion.velocities[2]
+    impulse_times, inverse_mass, normal = motion.impulse_times, motion.inverse_mass, forces.normal
+    near = find_points_near_ground(heights, ground, groups, forces, near)
+    for p in near:
+        for k in range(4):
+            v = corners[p, k]
+            compliance[v] = step * impulse_times[v] * inverse_mass[v]
+    for p in near:
+        # Points are mostly pushed as in the previous step.
+        scatter_force(normal[p], corners, shares, compliance, p, heights)
+    tolerance = HEIGHT_TOLERANCE_RATIO
+    solve_normal_forces(heights, ground, compliance, near, normal, MAX_SWEEPS, tolerance)
+    for p in near:
+        if normal[p] > 0.0:
+            scatter_force(normal[p] / step, corners, shares, compliance, p, vertical)
+    if coefficients.act:
+        apply_friction(motion, ground, coefficients, forces, compliance, near)
+
+
+@compiled()
+def apply_friction(
+    motion: Any, ground: Any, coefficients: Any, forces: Any, compliance: Any, near: Any
+) -> None:
+    """Lets Coulomb friction slow the points that the ground pushes.
+
+    Points that the static coefficient does not stop slide, and are slowed by the kinetic one.
+
+    Args:
+        compliance: (N,) of each vertex in metres a newton over the step.
+        near: (K,) points that may be in contact.
+    """
+    corners, shares, distances = ground.corners, ground.shares, ground.distances
+    static, kinetic, velocities = coefficients.static, coefficients.kinetic, motion.velocities
+    normal, friction, step = forces.normal, forces.friction, motion.step
+    point_compliance = point_compliances(corners, shares, compliance, near)
+    limits, falls = np.empty(len(near), compliance.dtype), False
+    for i in range(len(near)):
         p = near[i]
-        limits[i] = static[p] * forces[p]
+        limits[i] = static[p] * normal[p]
         falls = falls or kinetic[p] < static[p]
-        pull(positions, velocities, corners, shares, compliance, step, p, drags[p, 0], drags[p, 1])
-    own = (positions, velocities, corners, shares, compliance, distances, step, near, give, drags)
-    slow(HOLDS if falls else SWEEPS, limits, *own)
+        apply_tangential_force(motion, ground, compliance, p, friction[p, 0], friction[p, 1])
+    sweeps = MAX_STICKING_SWEEPS if falls else MAX_SWEEPS
+    solve_friction(sweeps, limits, motion, ground, compliance, near, point_compliance, friction)
     slides = False
-    for i in range(count):
+    for i in range(len(near)):
         p = near[i]
         if falls and kinetic[p] < static[p]:
             x = at_point(velocities[0], corners, shares, p)
             y = at_point(velocities[1], corners, shares, p)
-            if step * math.sqrt(x * x + y * y) > SLIDES * distances[p]:
-                limits[i], slides = kinetic[p] * forces[p], True
+            if step * math.sqrt(x * x + y * y) > SLIDING_RATIO * distances[p]:
+                limits[i], slides = kinetic[p] * normal[p], True
     if slides:
-        slow(SWEEPS, limits, *own)
+        solve_friction(
+            MAX_SWEEPS, limits, motion, ground, compliance, near, point_compliance, friction
+        )
 
 
 @compiled()
-def slow(
-    sweeps: int,
+def solve_friction(
+    max_sweeps: int,
     limits: Any,
-    positions: Any,
-    velocities: Any,
-    corners: Any,
-    shares: Any,
+    motion: Any,
+    ground: Any,
     compliance: Any,
-    distances: Any,
-    step: float,
     near: Any,
-    give: Any,
-    drags: Any,
+    point_compliance: Any,
+    friction: Any,
 ) -> None:
-    """Stops points by forces of at most (count,) ``limits``, one point after the other.
+    """Stops points by forces of at most (K,) ``limits``, one point after the other.
 
     Args:
-        sweeps: through all points at most.
-        give: (count,) by how much each gives way.
-        drags: (S, 2) the forces so far; they are changed.
+        max_sweeps: through all points.
+        point_compliance: (K,) of the points near.
+        friction: (S, 2) forces so far; they are changed.
     """
-    for _ in range(sweeps):
+    corners, shares, distances = ground.corners, ground.shares, ground.distances
+    velocities, step = motion.velocities, motion.step
+    for _ in range(max_sweeps):
         change = 0.0
-        for i in range(len(give)):
+        for i in range(len(near)):
             p = near[i]
-            limit, before_x, before_y = limits[i], drags[p, 0], drags[p, 1]
+            limit, before_x, before_y = limits[i], friction[p, 0], friction[p, 1]
             if limit > 0.0 or before_x != 0.0 or before_y != 0.0:
-                own = give[i] / step
+                own = point_compliance[i] / step
                 x = before_x - at_point(velocities[0], corners, shares, p) / own
                 y = before_y - at_point(velocities[1], corners, shares, p) / own
                 size = math.sqrt(x * x + y * y)
                 if size > limit:
                     x, y = x * (limit / size), y * (limit / size)
-                drags[p, 0], drags[p, 1] = x, y
+                friction[p, 0], friction[p, 1] = x, y
                 x, y = x - before_x, y - before_y
-                pull(positions, velocities, corners, shares, compliance, step, p, x, y)
+                apply_tangential_force(motion, ground, compliance, p, x, y)
                 change = max(change, own * step * (abs(x) + abs(y)) / distances[p])
-        if change <= STILL:
+        if change <= HEIGHT_TOLERANCE_RATIO:
             break
 
 
 @compiled()
-def pull(
-    positions: Any,
-    velocities: Any,
-    corners: Any,
-    shares: Any,
-    compliance: Any,
-    step: float,
-    p: Any,
-    x: Any,
-    y: Any,
+def apply_tangential_force(
+    motion: Any, ground: Any, compliance: Any, p: Any, x: Any, y: Any
 ) -> None:
-    """Lets a sideways force on point p act over a step."""
+    """Lets a horizontal force on point p act over a step."""
+    corners, shares = ground.corners, ground.shares
+    positions, velocities, step = motion.positions, motion.velocities, motion.step
     for k in range(4):
         v = corners[p, k]
         share = shares[p, k] * compliance[v]
@@ -125,96 +178,3 @@ def pull(
         positions[1, v] += share * y
         velocities[0, v] += share / step * x
         velocities[1, v] += share / step * y
-
-
-@compiled()
-def meet_ground(
-    positions: Any,
-    velocities: Any,
-    corners: Any,
-    shares: Any,
-    groups: Any,
-    outside: Any,
-    weights: Any,
-    distances: Any,
-    ground: float,
-    static: Any,
-    kinetic: Any,
-    rubs: bool,
-    step: float,
-    impulse_times: Any,
-    inverse_mass: Any,
-    smallest: float,
-    near: Any,
-    compliance: Any,
-    forces: Any,
-    drags: Any,
-    was_near: Any,
-) -> None:
-    """Changes (3, N) positions and velocities at the end of an explicit step.
-
-    Args:
-        static, kinetic: (S,) coefficients of friction, of which ``rubs`` tells whether any is
-            above zero.
-        impulse_times: (N,) over which forces change velocities, in seconds.
-        inverse_mass: (N,) in 1/kg.
-        near, compliance: (S,) and (N,) to work with.
-        forces, drags, was_near: (S,), (S, 2) and (G,) as the step before left them.
-    """
-    heights = positions[2]
-    count = find_near(
-        heights,
-        corners,
-        shares,
-        groups,
-        outside,
-        distances,
-        ground,
-        near,
-        forces,
-        drags,
-        was_near,
-    )
-    for i in range(count):
-        p = near[i]
-        for k in range(4):
-            v = corners[p, k]
-            compliance[v] = step * impulse_times[v] * inverse_mass[v]
-    for i in range(count):
-        # Points are mostly pushed as in the step before.
-        spread(forces[near[i]], corners, shares, compliance, near[i], heights)
-    push_up(
-        heights,
-        corners,
-        shares,
-        compliance,
-        weights,
-        distances,
-        ground,
-        smallest,
-        near,
-        count,
-        forces,
-        SWEEPS,
-        STILL,
-    )
-    for i in range(count):
-        p = near[i]
-        if forces[p] > 0.0:
-            spread(forces[p] / step, corners, shares, compliance, p, velocities[2])
-    if rubs:
-        hold_back(
-            positions,
-            velocities,
-            corners,
-            shares,
-            compliance,
-            distances,
-            static,
-            kinetic,
-            step,
-            near,
-            count,
-            forces,
-            drags,
-        )

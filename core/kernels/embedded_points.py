@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sums over the corners of embedded points, as compiled loops: passes take ten times as long."""
+"""Kernels of sums over the corners of embedded points: torch takes ten times as long."""
 
 from __future__ import annotations
 

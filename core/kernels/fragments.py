@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which parts of a cell's material hang together: loops over the cells that a surface cuts."""
+"""Kernels of connected fragments of material in the cells that a surface cuts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .triangles import crossing, normal_of
 # A winding number above it is inside.
 INSIDE = 0.5
 # Of the way from a triangle to what is behind it.
-_BELOW = 0.47
+_DEPTH_RATIO = 0.47
 
 
 @compiled()
@@ -70,7 +70,7 @@ def place_below(
             along, step = crossing(centre, target, own[k])
             if step != 0.0:
                 nearest = min(nearest, along)
-    half = _BELOW * nearest * reach
+    half = _DEPTH_RATIO * nearest * reach
     target[0], target[1], target[2] = (
         centre[0] + half * x,
         centre[1] + half * y,

@@ -36,9 +36,9 @@ _STABLE_NEO_HOOKEAN = LAWS.index(StableNeoHookean)
 _ST_VENANT_KIRCHHOFF = LAWS.index(StVenantKirchhoff)
 
 
-def has_compiled_law(material: Material, like: Tensor) -> bool:
-    """Whether compiled loops can take the tets of this material on the device of ``like``."""
-    return is_compiled() and not like.is_cuda and type(material) in LAWS
+def has_kernel(material: Material, template: Tensor) -> bool:
+    """Whether compiled loops can take the tets of this material on the device of ``template``."""
+    return is_compiled() and not template.is_cuda and type(material) in LAWS
 
 
 class Constants:
@@ -68,38 +68,38 @@ def _log(value: Any) -> Any:
     return math.log(value)
 
 
-_stable_law = compiled()(StableNeoHookean.first_derivatives)
-_stable_curvature = compiled()(StableNeoHookean.second_derivatives)
+_stable_first = compiled()(StableNeoHookean.first_derivatives)
+_stable_second = compiled()(StableNeoHookean.second_derivatives)
 _stable_density = compiled()(StableNeoHookean.strain_energy_density)
-_neo_law = compiled()(NeoHookean.first_derivatives)
-_neo_curvature = compiled()(NeoHookean.second_derivatives)
+_neo_first = compiled()(NeoHookean.first_derivatives)
+_neo_second = compiled()(NeoHookean.second_derivatives)
 _neo_density = compiled()(NeoHookean.strain_energy_density)
-_corotated_law = compiled()(CorotatedLinear.first_derivatives)
-_corotated_curvature = compiled()(CorotatedLinear.second_derivatives)
+_corotated_first = compiled()(CorotatedLinear.first_derivatives)
+_corotated_second = compiled()(CorotatedLinear.second_derivatives)
 _corotated_density = compiled()(CorotatedLinear.strain_energy_density)
-_green_law = compiled()(StVenantKirchhoff.first_derivatives)
-_green_curvature = compiled()(StVenantKirchhoff.second_derivatives)
+_green_first = compiled()(StVenantKirchhoff.first_derivatives)
+_green_second = compiled()(StVenantKirchhoff.second_derivatives)
 _green_density = compiled()(StVenantKirchhoff.strain_energy_density)
 
 
 @compiled()
-def law_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
+def first_derivatives(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
     """See ``InvariantMaterial.first_derivatives``."""
     if law == _STABLE_NEO_HOOKEAN:
-        return _stable_law(i_c, j, mu, lam)
-    return _neo_law(i_c, j, mu, lam)
+        return _stable_first(i_c, j, mu, lam)
+    return _neo_first(i_c, j, mu, lam)
 
 
 @compiled()
-def curvature_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
+def second_derivatives(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
     """See ``InvariantMaterial.second_derivatives``."""
     if law == _STABLE_NEO_HOOKEAN:
-        return _stable_curvature(i_c, j, mu, lam)
-    return _neo_curvature(i_c, j, mu, lam)
+        return _stable_second(i_c, j, mu, lam)
+    return _neo_second(i_c, j, mu, lam)
 
 
 @compiled()
-def density_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
+def strain_energy_density(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
     """See ``InvariantMaterial.strain_energy_density``."""
     if law == _STABLE_NEO_HOOKEAN:
         return _stable_density(i_c, j, mu, lam, _log)
@@ -107,23 +107,27 @@ def density_of(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
 
 
 @compiled()
-def stretch_law_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+def principal_stresses(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
     """See ``StretchMaterial.first_derivatives``."""
     if law == _ST_VENANT_KIRCHHOFF:
-        return _green_law(a, b, c, mu, lam, guard)
-    return _corotated_law(a, b, c, mu, lam, guard)
+        return _green_first(a, b, c, mu, lam, guard)
+    return _corotated_first(a, b, c, mu, lam, guard)
 
 
 @compiled()
-def stretch_curvature_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+def stretch_second_derivatives(
+    law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+) -> Any:
     """See ``StretchMaterial.second_derivatives``."""
     if law == _ST_VENANT_KIRCHHOFF:
-        return _green_curvature(a, b, c, mu, lam, guard)
-    return _corotated_curvature(a, b, c, mu, lam, guard)
+        return _green_second(a, b, c, mu, lam, guard)
+    return _corotated_second(a, b, c, mu, lam, guard)
 
 
 @compiled()
-def stretch_density_of(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+def stretch_energy_density(
+    law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+) -> Any:
     """See ``StretchMaterial.strain_energy_density``."""
     if law == _ST_VENANT_KIRCHHOFF:
         return _green_density(a, b, c, mu, lam, guard)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How points that share vertices are held up by the ground, as compiled loops."""
+"""Kernels of Newton's method for the ground's normal forces on points that share vertices."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 
 from ..compiled import compiled
 from .barrier import barrier_from_log, derivatives_from_log
-from .obstacle_points import at_point, push_up, spread
+from .obstacle_points import at_point, scatter_force, solve_normal_forces
 from .point_systems import add_at_point, carriers, solve
 
-# Point by point through all of them, which leads above the ground wherever the search begins.
-SWEEPS = 4
-# Of Newton's method on all at once; and of the way to where a point meets the ground.
-MAX_STEPS, KEPT = 60, 0.9
-# A step that does not bring this share of what its slope promises is halved, so often at most.
-DECREASE, HALVINGS = 1e-4, 30
-# Of the energy's parts: by so much rounding may change it.
-ROUNDING = 1e-14
+# Sweeps point by point, which lead above the ground wherever the search begins.
+MAX_SWEEPS = 4
+# Steps of Newton's method; each lowers no point by more than this ratio of its height.
+MAX_STEPS, MAX_HEIGHT_RATIO = 60, 0.9
+# A step that does not bring this ratio of the predicted decrease is halved, so often at most.
+ARMIJO_C1, MAX_BACKTRACKS = 1e-4, 30
+# Rounding may change the energy by this ratio of the magnitude of its parts.
+ROUNDING_RATIO = 1e-14
 
 _derivatives = compiled()(derivatives_from_log)
 _beta = compiled()(barrier_from_log)
@@ -28,137 +28,116 @@ _beta = compiled()(barrier_from_log)
 
 @compiled()
 def lift(
-    heights: Any,
-    corners: Any,
-    shares: Any,
-    compliance: Any,
-    weights: Any,
-    distances: Any,
-    ground: float,
-    smallest: float,
-    near: Any,
-    forces: Any,
-    still: float,
+    heights: Any, ground: Any, compliance: Any, near: Any, forces: Any, tolerance: float
 ) -> None:
-    """Moves (N,) heights to where the barrier's forces on points hold them: as ``push_up`` does,
-    but to the end, by Newton's method.
+    """Moves (N,) heights to where the barrier's forces on points hold them: as
+    ``solve_normal_forces`` does, but to convergence, by Newton's method.
 
     Args:
-        near: (K,) points to look at.
+        ground: ``EmbeddedGround``.
+        compliance: (N,) of each vertex in m/N; zero holds it.
+        near: (K,) points that may be in contact.
         forces: (S,) in newtons that the points have at the beginning; they are changed.
-        still: change of a height over its distance at which it ends.
+        tolerance: change of a height over its distance at which it ends.
     """
+    corners, shares, distances = ground.corners, ground.shares, ground.distances
     count = len(near)
     target = heights.astype(np.float64)
     for i in range(count):
-        spread(-forces[near[i]], corners, shares, compliance, near[i], target)
-    push_up(
-        heights,
-        corners,
-        shares,
-        compliance,
-        weights,
-        distances,
-        ground,
-        smallest,
-        near,
-        count,
-        forces,
-        SWEEPS,
-        still,
-    )
+        scatter_force(-forces[near[i]], corners, shares, compliance, near[i], target)
+    solve_normal_forces(heights, ground, compliance, near, forces, MAX_SWEEPS, tolerance)
     vertices, numbers = carriers(corners, compliance, near)
-    ratios, away, stiffness = np.empty(count), np.empty(len(vertices)), np.empty(len(vertices))
+    ratios, stiffness = np.empty(count), np.empty(len(vertices))
+    displacement = np.empty(len(vertices))
     for i in range(count):
-        ratios[i] = (at_point(heights, corners, shares, near[i]) - ground) / distances[near[i]]
+        height = at_point(heights, corners, shares, near[i]) - ground.height
+        ratios[i] = height / distances[near[i]]
         if not ratios[i] > 0.0:
-            # What is held below the ground has no energy to go by.
+            # The energy of a point that is held below the ground is infinite.
             return
     for v in range(len(vertices)):
-        away[v] = heights[vertices[v]] - target[vertices[v]]
+        displacement[v] = heights[vertices[v]] - target[vertices[v]]
         stiffness[v] = 1.0 / compliance[vertices[v]]
-    # Only what is near takes part.
-    _minimize(stiffness, numbers, shares[near], weights[near], distances[near], away, ratios, still)
+    points = numbers, shares[near], ground.weights[near], distances[near]
+    _minimize(stiffness, points, displacement, ratios, tolerance)
     for v in range(len(vertices)):
-        heights[vertices[v]] = target[vertices[v]] + away[v]
+        heights[vertices[v]] = target[vertices[v]] + displacement[v]
 
 
 @compiled()
 def _minimize(
-    stiffness: Any,
-    numbers: Any,
-    shares: Any,
-    weights: Any,
-    distances: Any,
-    away: Any,
-    ratios: Any,
-    still: float,
+    stiffness: Any, points: Any, displacement: Any, ratios: Any, tolerance: float
 ) -> None:
-    """Newton's method on (n,) ways from where vertices are without the ground, and the (K,) heights
-    over distances of points that go with them."""
+    """Newton's method on (n,) displacements of vertices from where they are without the ground, and
+    the (K,) heights over distances of points that follow them.
+
+    Args:
+        points: the numbers of the vertices of each, shares of these, weights and distances.
+    """
+    numbers, shares, weights, distances = points
     size, forces = len(stiffness), np.zeros(len(stiffness) + 1)
     count = len(numbers)
-    own, slopes = np.empty(count), np.empty(count)
+    own, rates = np.empty(count), np.empty(count)
     for _ in range(MAX_STEPS):
         for v in range(size):
-            forces[v] = -stiffness[v] * away[v]
+            forces[v] = -stiffness[v] * displacement[v]
         for i in range(count):
             own[i] = 0.0
             if ratios[i] < 1.0:
-                slope, curvature = _derivatives(ratios[i], math.log(ratios[i]))
-                own[i] = weights[i] / distances[i] * curvature
-                add_at_point(-weights[i] * slope, numbers, shares, i, forces)
-        step = solve(stiffness, numbers, shares, own, forces)
-        promised, largest, fraction = 0.0, 0.0, 1.0
+                first, second = _derivatives(ratios[i], math.log(ratios[i]))
+                own[i] = weights[i] / distances[i] * second
+                add_at_point(-weights[i] * first, numbers, shares, i, forces)
+        direction = solve(stiffness, numbers, shares, own, forces)
+        slope, largest, step_size = 0.0, 0.0, 1.0
         for v in range(size):
-            promised -= forces[v] * step[v]
+            slope -= forces[v] * direction[v]
         for i in range(count):
-            slopes[i] = at_point(step, numbers, shares, i) / distances[i]
-            largest = max(largest, abs(slopes[i]))
-            if slopes[i] < 0.0:
-                fraction = min(fraction, KEPT * ratios[i] / -slopes[i])
-        for _ in range(HALVINGS):
-            change, whole = _energy_change(
-                stiffness, away, step, weights, distances, ratios, slopes, fraction
+            rates[i] = at_point(direction, numbers, shares, i) / distances[i]
+            largest = max(largest, abs(rates[i]))
+            if rates[i] < 0.0:
+                step_size = min(step_size, MAX_HEIGHT_RATIO * ratios[i] / -rates[i])
+        for _ in range(MAX_BACKTRACKS):
+            change, magnitude = _energy_change(
+                stiffness, displacement, direction, points, ratios, rates, step_size
             )
-            if change <= DECREASE * fraction * promised + ROUNDING * whole:
+            if change <= ARMIJO_C1 * step_size * slope + ROUNDING_RATIO * magnitude:
                 break
-            fraction *= 0.5
+            step_size *= 0.5
         else:
             break
         for v in range(size):
-            away[v] += fraction * step[v]
+            displacement[v] += step_size * direction[v]
         for i in range(count):
-            ratios[i] += fraction * slopes[i]
-        if fraction == 1.0 and largest <= still:
+            ratios[i] += step_size * rates[i]
+        if step_size == 1.0 and largest <= tolerance:
             break
 
 
 @compiled()
 def _energy_change(
     stiffness: Any,
-    away: Any,
-    step: Any,
-    weights: Any,
-    distances: Any,
+    displacement: Any,
+    direction: Any,
+    points: Any,
     ratios: Any,
-    slopes: Any,
-    fraction: Any,
+    rates: Any,
+    step_size: Any,
 ) -> Any:
-    """By how much a share of a step changes the energy, and the sum of the sizes of what it is the
-    difference of, in joules."""
-    change = whole = 0.0
+    """The change of the energy by a step, and the magnitude of what it is the difference of, in
+    joules."""
+    _, _, weights, distances = points
+    change = magnitude = 0.0
     for v in range(len(stiffness)):
-        way = fraction * step[v]
-        change += stiffness[v] * way * (away[v] + 0.5 * way)
-        whole += stiffness[v] * away[v] * away[v]
+        more = step_size * direction[v]
+        change += stiffness[v] * more * (displacement[v] + 0.5 * more)
+        magnitude += stiffness[v] * displacement[v] * displacement[v]
     for i in range(len(ratios)):
         before = _barrier(ratios[i])
-        after = _barrier(ratios[i] + fraction * slopes[i])
+        after = _barrier(ratios[i] + step_size * rates[i])
         scale = weights[i] * distances[i]
         change += scale * (after - before)
-        whole += scale * before
-    return change, whole
+        magnitude += scale * before
+    return change, magnitude
 
 
 @compiled()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``BarrierStep`` on a CPU, as compiled loops over vertices."""
+"""Kernels of ``BarrierStep`` on a CPU."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from ..compiled import compiled, shared_range
 from .barrier import derivatives_from_log
-from .obstacle_contact import push_off
+from .obstacle_contact import apply_contact_impulse
 
 # Newton from its start value has converged to the last bit of a float64 after so many steps.
-ITERATIONS = 7
-# A change by less than this share of the height; the next is its square.
-CONVERGED = 1e-9
+MAX_ITERATIONS = 7
+# A change by less than this ratio of the height ends them; the next is its square.
+TOLERANCE_RATIO = 1e-9
 
 _derivatives = compiled()(derivatives_from_log)
 
 
 @compiled(parallel=True)
-def meet_barrier(
+def apply_barrier(
     positions: Any,
     velocities: Any,
     vertices: Any,
@@ -30,7 +30,7 @@ def meet_barrier(
     kinetic: Any,
     step: float,
     impulse_times: Any,
-    smallest: float,
+    min_ratio: float,
 ) -> None:
     """Changes (3, N) positions and velocities.
 
@@ -44,16 +44,18 @@ def meet_barrier(
         v, distance = vertices[i], distances[i]
         start = (positions[2, v] - height) / distance
         if start < 1.0:
-            ratio = proximal(start, step * impulse_times[v] * stiffness[i], smallest)
-            lifted = height + ratio * distance
-            gained = (lifted - positions[2, v]) / step
-            positions[2, v] = lifted
+            ratio = proximal(start, step * impulse_times[v] * stiffness[i], min_ratio)
+            raised = height + ratio * distance
+            speed_change = (raised - positions[2, v]) / step
+            positions[2, v] = raised
             normal = (0.0, 0.0, 1.0)
-            push_off(positions, velocities, v, normal, gained, static[i], kinetic[i], step)
+            apply_contact_impulse(
+                positions, velocities, v, normal, speed_change, static[i], kinetic[i], step
+            )
 
 
 @compiled()
-def proximal(start: Any, stiffness: Any, smallest: float) -> Any:
+def proximal(start: Any, stiffness: Any, min_ratio: float) -> Any:
     """See ``barrier_step.barrier_proximal``."""
     start = min(start, 1.0)
     half = 2.0 * stiffness - start
@@ -62,18 +64,18 @@ def proximal(start: Any, stiffness: Any, smallest: float) -> Any:
         ratio = 2.0 * stiffness / (half + root)
     else:
         ratio = (root - half) / max(0.5, 2.0 * (1.0 - stiffness))
-    ratio = min(1.0, max(smallest, ratio))
-    for _ in range(ITERATIONS):
-        slope, curvature = _derivatives(ratio, math.log(ratio))
-        change = (ratio - start + stiffness * slope) / (1.0 + stiffness * curvature)
+    ratio = min(1.0, max(min_ratio, ratio))
+    for _ in range(MAX_ITERATIONS):
+        first, second = _derivatives(ratio, math.log(ratio))
+        change = (ratio - start + stiffness * first) / (1.0 + stiffness * second)
         ratio = min(1.0, ratio - change)
-        if abs(change) < CONVERGED * ratio:
+        if abs(change) < TOLERANCE_RATIO * ratio:
             break
     return ratio
 
 
 @compiled(parallel=True)
-def proximal_of_each(start: Any, stiffness: Any, smallest: float, out: Any) -> None:
+def proximal_of_each(start: Any, stiffness: Any, min_ratio: float, out: Any) -> None:
     """``proximal`` of (S,) vertices."""
     for i in shared_range(len(out)):
-        out[i] = proximal(start[i], stiffness[i], smallest)
+        out[i] = proximal(start[i], stiffness[i], min_ratio)

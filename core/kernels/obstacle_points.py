@@ -1,27 +1,73 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact of embedded points with the ground, as compiled loops.
+"""Kernels for contact of embedded points with the ground.
 
-The ground pushes points, points share vertices, and a vertex that one lifts lifts others: what they
-are pushed with is found point by point, again and again, each time exactly for one of them
-(projected Gauss–Seidel on the forces), always in the order of the points.
+The ground pushes points, points share vertices, and a vertex that one lifts lifts others: normal
+forces are found point by point, again and again, each time exactly for one of them (projected
+Gauss–Seidel on the forces), always in the order of the points.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiled import compiled
 from .obstacle_barrier import proximal
 
-# Through the points that are near in an explicit step, at most; and until no height changes by more
-# than this share of the distance at which the ground begins to push.
-SWEEPS, STILL = 3, 1e-4
+# Sweeps through the points near the ground in an explicit step, at most; they end when no height
+# changes by more than this ratio of the activation distance.
+MAX_SWEEPS, HEIGHT_TOLERANCE_RATIO = 3, 1e-4
 # Sweeps at the end in which forces only grow, at most.
-RISES = 20
-# What is farther than so many distances cannot be brought near by what is pushed.
-NEAR = 2.0
+MAX_GROWING_SWEEPS = 20
+# Points above so many activation distances cannot be brought near by what is pushed.
+SEARCH_RADIUS_RATIO = 2.0
+
+
+class EmbeddedGround(NamedTuple):
+    """The ground's barrier, and the S points that it pushes.
+
+    Args:
+        corners: (S, 4) vertices of each point.
+        shares: (S, 4) of them in it, which sum to one.
+        weights: (S,) of the barrier in N.
+        distances: (S,) activation distances in metres.
+        height: of the ground in metres.
+        min_ratio: of height and distance, told from zero.
+    """
+
+    corners: Any
+    shares: Any
+    weights: Any
+    distances: Any
+    height: float
+    min_ratio: float
+
+
+class PointGroups(NamedTuple):
+    """Points by the tet that they lie in.
+
+    Args:
+        offsets: (G + 1,) of the points of each tet.
+        outside: (G,) by what share of a tet's height its points may lie below its corners.
+    """
+
+    offsets: Any
+    outside: Any
+
+
+class PointForces(NamedTuple):
+    """Forces of the ground, which a step begins with as the previous one left them.
+
+    Args:
+        normal: (S,) in newtons.
+        friction: (S, 2) in newtons.
+        was_near: (G,) whether any point of a tet may have some.
+    """
+
+    normal: Any
+    friction: Any
+    was_near: Any
 
 
 @compiled()
@@ -34,8 +80,8 @@ def at_point(values: Any, corners: Any, shares: Any, p: Any) -> Any:
 
 
 @compiled()
-def spread(force: Any, corners: Any, shares: Any, compliance: Any, p: Any, out: Any) -> None:
-    """Adds what a force on point p does to (N,) values of vertices."""
+def scatter_force(force: Any, corners: Any, shares: Any, compliance: Any, p: Any, out: Any) -> None:
+    """Adds the displacements by a force on point p to (N,) values of vertices."""
     for k in range(4):
         v = corners[p, k]
         out[v] += shares[p, k] * compliance[v] * force
@@ -43,7 +89,7 @@ def spread(force: Any, corners: Any, shares: Any, compliance: Any, p: Any, out: 
 
 @compiled()
 def compliance_at(corners: Any, shares: Any, compliance: Any, p: Any) -> Any:
-    """By how much point p gives way to a force on it."""
+    """The displacement of point p by a unit force on it."""
     total = 0.0
     for k in range(4):
         total += shares[p, k] ** 2 * compliance[corners[p, k]]
@@ -51,71 +97,58 @@ def compliance_at(corners: Any, shares: Any, compliance: Any, p: Any) -> Any:
 
 
 @compiled()
-def given_way(corners: Any, shares: Any, compliance: Any, near: Any, count: int) -> Any:
+def point_compliances(corners: Any, shares: Any, compliance: Any, near: Any) -> Any:
     """``compliance_at`` of each point that is near."""
-    give = np.empty(count, compliance.dtype)
-    for i in range(count):
-        give[i] = compliance_at(corners, shares, compliance, near[i])
-    return give
+    out = np.empty(len(near), compliance.dtype)
+    for i in range(len(near)):
+        out[i] = compliance_at(corners, shares, compliance, near[i])
+    return out
 
 
 @compiled()
-def find_near(
-    heights: Any,
-    corners: Any,
-    shares: Any,
-    groups: Any,
-    outside: Any,
-    distances: Any,
-    ground: float,
-    near: Any,
-    forces: Any,
-    drags: Any,
-    was_near: Any,
-) -> Any:
-    """Lists the points that may touch the ground in ``near``; returns how many.
+def find_points_near_ground(heights: Any, ground: Any, groups: Any, forces: Any, out: Any) -> Any:
+    """Those of the points that may be in contact.
 
     Args:
         heights: (N,) of vertices.
-        groups: (G + 1,) where the points of each tet begin.
-        outside: (G,) by what share of a tet's height its points may lie below its corners.
-        forces, drags: of the points, which those that are not near lose.
-        was_near: (G,) whether any point of a tet may have some.
+        ground: ``EmbeddedGround``.
+        groups: ``PointGroups``.
+        forces: ``PointForces``, which points that are not near lose.
+        out: (S,) to work with; what is returned is the first part of it.
     """
+    corners, shares, distances = ground.corners, ground.shares, ground.distances
+    offsets, outside, was_near = groups.offsets, groups.outside, forces.was_near
+    normal, friction, level = forces.normal, forces.friction, ground.height
     count = 0
-    for g in range(len(groups) - 1):
-        first = groups[g]
+    for g in range(len(offsets) - 1):
+        first = offsets[g]
         low = high = heights[corners[first, 0]]
         for k in range(1, 4):
             low = min(low, heights[corners[first, k]])
             high = max(high, heights[corners[first, k]])
-        is_near = low - outside[g] * (high - low) - ground < NEAR * distances[first]
+        lowest = low - outside[g] * (high - low) - level
+        is_near = lowest < SEARCH_RADIUS_RATIO * distances[first]
         if is_near or was_near[g]:
-            for p in range(first, groups[g + 1]):
-                if is_near and at_point(heights, corners, shares, p) - ground < NEAR * distances[p]:
-                    near[count] = p
+            for p in range(first, offsets[g + 1]):
+                limit = SEARCH_RADIUS_RATIO * distances[p]
+                if is_near and at_point(heights, corners, shares, p) - level < limit:
+                    out[count] = p
                     count += 1
                 else:
-                    forces[p], drags[p, 0], drags[p, 1] = 0.0, 0.0, 0.0
+                    normal[p], friction[p, 0], friction[p, 1] = 0.0, 0.0, 0.0
         was_near[g] = is_near
-    return count
+    return out[:count]
 
 
 @compiled()
-def push_up(
+def solve_normal_forces(
     heights: Any,
-    corners: Any,
-    shares: Any,
+    ground: Any,
     compliance: Any,
-    weights: Any,
-    distances: Any,
-    ground: float,
-    smallest: float,
     near: Any,
-    count: int,
     forces: Any,
-    sweeps: int,
-    still: float,
+    max_sweeps: int,
+    tolerance: float,
 ) -> None:
     """Moves (N,) heights to where the barrier's forces on points hold them.
 
@@ -123,37 +156,38 @@ def push_up(
     beginning.
 
     Args:
+        ground: ``EmbeddedGround``.
         compliance: (N,) c of each vertex in m/N; zero holds it.
-        weights, distances: (S,) of the barrier, in N and metres.
-        smallest: height over distance that is told from zero.
-        near: (count,) points to look at.
+        near: (K,) points that may be in contact.
         forces: (S,) in newtons; they are changed.
-        sweeps: through all of them at most.
-        still: change of a height over its distance at which it ends.
+        max_sweeps: through all of them.
+        tolerance: change of a height over its distance at which it ends.
     """
-    give = given_way(corners, shares, compliance, near, count)
-    sweep, rises = 0, False
+    corners, shares, weights = ground.corners, ground.shares, ground.weights
+    distances, level, min_ratio = ground.distances, ground.height, ground.min_ratio
+    point_compliance = point_compliances(corners, shares, compliance, near)
+    sweep, only_grow = 0, False
     while True:
-        change, sunk = 0.0, False
-        for i in range(count):
-            p, own = near[i], give[i]
+        change, is_below = 0.0, False
+        for i in range(len(near)):
+            p, own = near[i], point_compliance[i]
             if own > 0.0:
                 distance, before = distances[p], forces[p]
-                ratio = (at_point(heights, corners, shares, p) - ground) / distance
-                sunk = sunk or ratio <= 0.0
+                ratio = (at_point(heights, corners, shares, p) - level) / distance
+                is_below = is_below or ratio <= 0.0
                 start = ratio - own * before / distance
                 force = 0.0
                 if start < 1.0:
-                    root = proximal(start, own * weights[p] / distance, smallest)
+                    root = proximal(start, own * weights[p] / distance, min_ratio)
                     force = (root - start) * distance / own
-                if rises:
+                if only_grow:
                     force = max(force, before)
                 if force != before:
                     forces[p] = force
-                    spread(force - before, corners, shares, compliance, p, heights)
+                    scatter_force(force - before, corners, shares, compliance, p, heights)
                     change = max(change, abs(own * (force - before)) / distance)
         sweep += 1
-        # What others have let sink is lifted at the end, and nothing is let down any more.
-        if rises and (not sunk or sweep >= sweeps + RISES):
+        # Points that others let sink are lifted at the end, and no force falls any more.
+        if only_grow and (not is_below or sweep >= max_sweeps + MAX_GROWING_SWEEPS):
             break
-        rises = rises or change <= still or sweep >= sweeps
+        only_grow = only_grow or change <= tolerance or sweep >= max_sweeps

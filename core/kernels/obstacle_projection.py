@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``ProjectionStep`` on a CPU, as one compiled loop for all surfaces, chosen by number."""
+"""Kernel of ``ProjectionStep`` on a CPU, for all surfaces, chosen by number."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import math
 from typing import Any
 
 from ..compiled import compiled, shared_range
-from .obstacle_contact import push_off
+from .obstacle_contact import apply_contact_impulse
 
 PLANE, BALL = 0, 1
 
 
 @compiled(parallel=True)
-def meet_surface(
+def project_onto_surface(
     positions: Any,
     velocities: Any,
     vertices: Any,
@@ -42,11 +42,13 @@ def meet_surface(
                 positions[axis, v] -= distance * normal[axis]
                 before += velocities[axis, v] * normal[axis]
                 squared += velocities[axis, v] ** 2
-            pushed = before + share * math.sqrt(squared)
+            speed = before + share * math.sqrt(squared)
             # A vertex that already leaves is not slowed down.
-            after = max(pushed, -restitution * pushed)
-            gained = after - before
-            push_off(positions, velocities, v, normal, gained, static[i], kinetic[i], step)
+            after = max(speed, -restitution * speed)
+            speed_change = after - before
+            apply_contact_impulse(
+                positions, velocities, v, normal, speed_change, static[i], kinetic[i], step
+            )
 
 
 @compiled()

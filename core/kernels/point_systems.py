@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Linear systems of the heights of vertices that share points, as compiled loops.
+"""Kernels of linear systems in the heights of vertices that share points.
 
 A system is diag(1/c) + Σ k s sᵀ over points, c the compliance of each vertex, k the stiffness of a
 point and s the shares that vertices have in it. Vertices are numbered among those that carry points
@@ -17,7 +17,7 @@ from .obstacle_points import at_point
 
 # The error that the conjugate gradients leave, squared, in units of that of no step at all; and the
 # iterations that they take at most.
-FORCING, MAX_ITERATIONS = 1e-4, 300
+FORCING_TERM, MAX_ITERATIONS = 1e-4, 300
 
 
 @compiled()
@@ -73,11 +73,11 @@ def solve(stiffness: Any, numbers: Any, shares: Any, own: Any, rhs: Any) -> Any:
             rho += residual[v] * residual[v] / diagonal[v]
         if iteration == 0:
             first = rho
-        if not rho > FORCING * first:
+        if not rho > FORCING_TERM * first:
             break
-        again = rho / before if iteration > 0 else 0.0
+        beta = rho / before if iteration > 0 else 0.0
         for v in range(size):
-            direction[v] = again * direction[v] + residual[v] / diagonal[v]
+            direction[v] = beta * direction[v] + residual[v] / diagonal[v]
         _multiply(stiffness, numbers, shares, own, direction, image)
         curvature = 0.0
         for v in range(size):

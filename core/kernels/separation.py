@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far a point and a triangle, or two edges, are apart for certain, in numbers, for the compiled
-loops over pairs.
+"""A lower bound of the distance of a point and a triangle, or of two edges, for the kernels over
+pairs.
 
 A pair is four points: of two edges the first two are one, else the first is the point. For a unit
 normal n, the least n·x of the one part minus the largest of the other is no more than the distance,

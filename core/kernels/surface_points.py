@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Embedded points put back onto a sphere or a bouncy ground, as compiled loops."""
+"""Kernels that project embedded points onto a sphere or a bouncy ground."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from ..compiled import compiled
 from .obstacle_contact import stopped_share
-from .obstacle_points import SWEEPS, at_point, compliance_at
+from .obstacle_points import MAX_SWEEPS, at_point, compliance_at
 from .obstacle_projection import nearest
 
-# Points are put on a surface to this share of how deep the deepest was.
-ROUNDING = 1e-9
+# Points end on a surface to this ratio of how deep the deepest was.
+DEPTH_TOLERANCE_RATIO = 1e-9
 
 
 @compiled()
-def meet_surface_points(
+def project_points(
     positions: Any,
     velocities: Any,
     points: Any,
@@ -38,7 +38,7 @@ def meet_surface_points(
     restitution, share = response
     static, kinetic = friction
     first = 0.0
-    for sweep in range(SWEEPS):
+    for sweep in range(MAX_SWEEPS):
         deepest = 0.0
         for p in range(len(corners)):
             own = compliance_at(corners, shares, inverse_mass, p)
@@ -50,7 +50,7 @@ def meet_surface_points(
             distance, normal = nearest(kind, radius, offset)
             if distance < 0.0 and own > 0.0:
                 deepest = min(deepest, distance)
-                put_back(
+                project_point(
                     positions,
                     velocities,
                     points,
@@ -62,18 +62,18 @@ def meet_surface_points(
                     step,
                 )
         first = min(first, deepest)
-        if deepest >= ROUNDING * first:
+        if deepest >= DEPTH_TOLERANCE_RATIO * first:
             break
 
 
 @compiled()
-def put_back(
+def project_point(
     positions: Any,
     velocities: Any,
     points: Any,
     p: Any,
     own: Any,
-    gap: Any,
+    contact: Any,
     response: Any,
     friction: Any,
     step: float,
@@ -81,26 +81,26 @@ def put_back(
     """Moves point p, of inverse mass ``own``, to the surface, and lets it bounce.
 
     Args:
-        gap: its distance, which is negative, and the normal.
+        contact: its distance to the surface, which is negative, and the normal.
         response, friction: as above, of this point.
     """
     corners, shares, inverse_mass = points
-    (distance, normal), (restitution, share), (static, kinetic) = gap, response, friction
+    (distance, normal), (restitution, share), (static, kinetic) = contact, response, friction
     depth, step_over_mass = distance / own, step / own
     u = at_point(velocities[0], corners, shares, p)
     v = at_point(velocities[1], corners, shares, p)
     w = at_point(velocities[2], corners, shares, p)
     before = u * normal[0] + v * normal[1] + w * normal[2]
-    pushed = before + share * math.sqrt(u * u + v * v + w * w)
+    speed = before + share * math.sqrt(u * u + v * v + w * w)
     # A point that already leaves is not slowed down.
-    change = max(pushed, -restitution * pushed) - before
+    change = max(speed, -restitution * speed) - before
     along = (u - before * normal[0], v - before * normal[1], w - before * normal[2])
     slip = math.sqrt(along[0] ** 2 + along[1] ** 2 + along[2] ** 2)
-    lost = stopped_share(slip, change, static, kinetic)
+    stopped_ratio = stopped_share(slip, change, static, kinetic)
     for k in range(4):
         vertex = corners[p, k]
         part = shares[p, k] * inverse_mass[vertex]
         for axis in range(3):
-            stopped = lost * along[axis]
+            stopped = stopped_ratio * along[axis]
             velocities[axis, vertex] += part / own * (change * normal[axis] - stopped)
             positions[axis, vertex] -= part * (depth * normal[axis] + step_over_mass * stopped)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How triangles run through cells, and what is inside: loops over pairs of both.
+"""Kernels over pairs of triangles and cells: clipping and winding numbers.
 
 A cell is a tet, given by the four affine maps (4, 4) of its barycentric coordinates: of a point x
 they are M[:, :3] x + M[:, 3]. Its triangles are rows of arrays sorted by cell.
@@ -14,10 +14,10 @@ import numpy as np
 from ..compiled import compiled
 from ..geometry.tets_around import coordinate
 
-_LEAST_AREA = 1e-12
+_MIN_AREA = 1e-12
 # A triangle cut by the four faces of a tet has no more corners.
-_POLYGON = 8
-_GOLDEN = 0.6180339887
+_MAX_CORNERS = 8
+_GOLDEN_RATIO = 0.6180339887
 
 
 @compiled()
@@ -78,21 +78,21 @@ def polygon_area(polygon: Any, count: int) -> float:
 def clip_all(triangles: Any, maps: Any, areas: Any, centres: Any) -> None:
     """Of each triangle (K, 3, 3) in its tet, maps (K, 4, 4): the area (K,) of what lies in it, zero
     where nothing does, and a point (K, 3) in the middle."""
-    polygon, spare = np.empty((_POLYGON, 3)), np.empty((_POLYGON, 3))
+    polygon, spare = np.empty((_MAX_CORNERS, 3)), np.empty((_MAX_CORNERS, 3))
     for k in range(len(triangles)):
         count = clip(triangles[k], maps[k], polygon, spare)
         areas[k] = 0.0
         if count < 3:
             continue
         area = polygon_area(polygon, count)
-        if area <= _LEAST_AREA:
+        if area <= _MIN_AREA:
             continue
         areas[k] = area
         # Unequal weights: points in a symmetric place see each other along edges of triangles.
         for axis in range(3):
             total = weights = 0.0
             for i in range(count):
-                weight = 1.0 + (_GOLDEN * i) % 1.0
+                weight = 1.0 + (_GOLDEN_RATIO * i) % 1.0
                 total += weight * polygon[i, axis]
                 weights += weight
             centres[k, axis] = total / weights

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Vectors of three numbers, for the compiled loops over pairs."""
+"""Vectors of three numbers, for the kernels over pairs."""
 
 from __future__ import annotations
 

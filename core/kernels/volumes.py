@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Volumes of tets on a CPU, as a compiled loop."""
+"""Kernel of the volume ratios of tets on a CPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..compiled import compiled, shared_range, use_threads
 TETS_PER_THREAD = 10_000
 
 
-def compiled_volume_ratios(positions: Tensor, corners: Tensor, volumes: Tensor) -> Tensor:
+def volume_ratios_on_cpu(positions: Tensor, corners: Tensor, volumes: Tensor) -> Tensor:
     """(M,) J = det F of tets with (4, M) int32 corners and (M,) rest volumes in m³."""
     ratios = torch.empty_like(volumes)
     use_threads(len(ratios), TETS_PER_THREAD)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""F of a tet and the move of its corners, in numbers, for the compiled passes.
+"""F of a tet and the position correction of its corners, in numbers, for the kernels of XPBD.
 
-A row of a tet holds the shape gradients of corners 1 to 3 (9), the inverse masses of all four
-corners, and from ``LAW`` on what the law needs. Matrices are nine numbers, row by row; symmetric
-ones six: xx, xy, xz, yy, yz, zz.
+The data of a tet are the shape gradients of corners 1 to 3 (9), the inverse masses of all four
+corners, and those of its law from ``LAW_OFFSET`` on. Matrices are nine numbers, row by row;
+symmetric ones six: xx, xy, xz, yy, yz, zz.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 from ..compiled import compiled
 
-LAW = 13
+LAW_OFFSET = 13
 
 
 @compiled()
-def deformation(positions: Any, corners: Any, row: Any) -> Any:
+def deformation_gradient(positions: Any, corners: Any, tet: Any) -> Any:
     """F of a tet."""
     x, y, z = positions[0], positions[1], positions[2]
     v0, v1, v2, v3 = corners[0], corners[1], corners[2], corners[3]
@@ -25,26 +25,26 @@ def deformation(positions: Any, corners: Any, row: Any) -> Any:
         *(y[v1] - y[v0], y[v2] - y[v0], y[v3] - y[v0]),
         *(z[v1] - z[v0], z[v2] - z[v0], z[v3] - z[v0]),
     )
-    gradients = (row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8])
-    return times(edges, gradients)
+    gradients = (tet[0], tet[1], tet[2], tet[3], tet[4], tet[5], tet[6], tet[7], tet[8])
+    return matmul_flat(edges, gradients)
 
 
 @compiled()
-def move(positions: Any, corners: Any, row: Any, r: Any) -> None:
-    """Moves the corners by w R g."""
+def correct_positions(positions: Any, corners: Any, tet: Any, r: Any) -> None:
+    """Corrects the positions of the corners by w R g."""
     for i in range(3):
-        # Of unit mass; what they add up to is nothing.
-        first = r[3 * i] * row[0] + r[3 * i + 1] * row[1] + r[3 * i + 2] * row[2]
-        second = r[3 * i] * row[3] + r[3 * i + 1] * row[4] + r[3 * i + 2] * row[5]
-        third = r[3 * i] * row[6] + r[3 * i + 1] * row[7] + r[3 * i + 2] * row[8]
-        positions[i, corners[0]] -= row[9] * (first + second + third)
-        positions[i, corners[1]] += row[10] * first
-        positions[i, corners[2]] += row[11] * second
-        positions[i, corners[3]] += row[12] * third
+        # Corrections of unit masses add up to zero.
+        first = r[3 * i] * tet[0] + r[3 * i + 1] * tet[1] + r[3 * i + 2] * tet[2]
+        second = r[3 * i] * tet[3] + r[3 * i + 1] * tet[4] + r[3 * i + 2] * tet[5]
+        third = r[3 * i] * tet[6] + r[3 * i + 1] * tet[7] + r[3 * i + 2] * tet[8]
+        positions[i, corners[0]] -= tet[9] * (first + second + third)
+        positions[i, corners[1]] += tet[10] * first
+        positions[i, corners[2]] += tet[11] * second
+        positions[i, corners[3]] += tet[12] * third
 
 
 @compiled()
-def times(a: Any, b: Any) -> Any:
+def matmul_flat(a: Any, b: Any) -> Any:
     """The product of two matrices."""
     a0, a1, a2, a3, a4, a5, a6, a7, a8 = a
     b0, b1, b2, b3, b4, b5, b6, b7, b8 = b
@@ -56,14 +56,14 @@ def times(a: Any, b: Any) -> Any:
 
 
 @compiled()
-def times_symmetric(a: Any, s: Any) -> Any:
+def matmul_flat_symmetric(a: Any, s: Any) -> Any:
     """A matrix times a symmetric one."""
     xx, xy, xz, yy, yz, zz = s
-    return times(a, (xx, xy, xz, xy, yy, yz, xz, yz, zz))
+    return matmul_flat(a, (xx, xy, xz, xy, yy, yz, xz, yz, zz))
 
 
 @compiled()
-def plus(a: Any, factor: Any, b: Any) -> Any:
+def add3(a: Any, factor: Any, b: Any) -> Any:
     """a + factor b."""
     a0, a1, a2, a3, a4, a5, a6, a7, a8 = a
     b0, b1, b2, b3, b4, b5, b6, b7, b8 = b
@@ -109,9 +109,9 @@ def cofactor(f: Any) -> Any:
 
 
 @compiled()
-def symmetric(row: Any, start: int) -> Any:
-    """Six numbers of a row."""
+def symmetric(tet: Any, start: int) -> Any:
+    """Six numbers of a tet's data."""
     return (
-        *(row[start], row[start + 1], row[start + 2]),
-        *(row[start + 3], row[start + 4], row[start + 5]),
+        *(tet[start], tet[start + 1], tet[start + 2]),
+        *(tet[start + 3], tet[start + 4], tet[start + 5]),
     )

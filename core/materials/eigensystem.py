@@ -17,7 +17,7 @@ Source: Smith, de Goes and Kim, "Analytic Eigensystems for Isotropic Distortion 
 Transactions on Graphics 38(1), 2019.
 
 Matrices are (3, 3, M), component first, as everywhere. Nothing here branches or looks at values, so
-that CUDA never waits. The compiled counterpart is ``core/kernels/fused_hessian.py``.
+that CUDA never waits. The compiled counterpart is ``core/kernels/hessian.py``.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..kernels.ground_friction import SmoothFriction, solve_tangential_displacements
 from ..kernels.lifts import lift
-from ..kernels.obstacle_points import NEAR
-from ..kernels.slides import slide
+from ..kernels.obstacle_points import SEARCH_RADIUS_RATIO, EmbeddedGround
 from ..obstacles.barrier_step import smallest_ratio
 from ..obstacles.point_arrays import PointArrays
 from ..potentials import GroundBarrier, GroundFriction
@@ -136,17 +136,16 @@ class EmbeddedGroundProjectedPath:
 
     def _with_friction(self, friction: GroundFriction, positions: Tensor) -> Tensor:
         """(2, N) positions with what friction adds to its forces on the points."""
-        own, limits = self._arrays, self._limits.cpu().numpy()
+        limits = self._limits.cpu().numpy()
         x, y = positions.cpu().numpy().copy()
-        slide(
+        solve_tangential_displacements(
             x,
             y,
-            own.corners,
-            own.shares,
+            self._ground(positions.dtype),
+            SmoothFriction(
+                friction.start_points.cpu().numpy(), limits, friction.stick_threshold.cpu().numpy()
+            ),
             self._compliance[0].cpu().numpy(),
-            friction.start_points.cpu().numpy(),
-            limits,
-            friction.stick_threshold.cpu().numpy(),
             np.flatnonzero(limits).astype(np.int32),
             self._friction_forces.cpu().numpy().copy(),
             MAX_SWEEPS,
@@ -156,22 +155,22 @@ class EmbeddedGroundProjectedPath:
 
     def _lifted(self, heights: Tensor, compliance: Tensor, forces: Tensor) -> Tensor:
         """(N,) heights with what the ground adds to its forces on the points."""
-        own = self._arrays
         # Points with a force are already where that lifts them.
         out, found = heights.cpu().numpy().copy(), forces.cpu().numpy().copy()
         low = (self._points.gather(heights) - self._barrier.height) / self._barrier.distances
-        near = np.flatnonzero(((low < NEAR) | (forces > 0.0)).cpu().numpy()).astype(np.int32)
+        is_near = ((low < SEARCH_RADIUS_RATIO) | (forces > 0.0)).cpu().numpy()
+        near = np.flatnonzero(is_near).astype(np.int32)
         lift(
             out,
-            own.corners,
-            own.shares,
+            self._ground(heights.dtype),
             compliance.cpu().numpy(),
-            self._weights,
-            self._distances,
-            self._barrier.height,
-            smallest_ratio(heights.dtype),
             near,
             found,
             HEIGHT_TOLERANCE_RATIO,
         )
         return torch.as_tensor(out).to(heights)
+
+    def _ground(self, dtype: torch.dtype) -> EmbeddedGround:
+        own, height = self._arrays, self._barrier.height
+        shape = own.corners, own.shares, self._weights, self._distances
+        return EmbeddedGround(*shape, height, smallest_ratio(dtype))

@@ -204,7 +204,7 @@ class PrescribedMotion:
         moving = self._moving_objects(positions)
         names, bodies = self._contact.surface.names, len(self._slices)
         blocked: dict[int, str] = {}
-        pairs, _ = self._contact.led_pairs(positions, self._pinned)
+        pairs, _ = self._contact.kinematic_pairs(positions, self._pinned)
         for pair in sorted(set(map(tuple, pairs.tolist()))):
             movers = [item for item in pair if item in moving]
             if not movers:

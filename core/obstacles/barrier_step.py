@@ -15,7 +15,7 @@ from torch import Tensor
 from ..compiled import is_compiled
 from ..kernels import obstacle_barrier as loops
 from ..kernels.barrier import barrier_derivatives
-from ..kernels.obstacle_contact import share
+from ..kernels.obstacle_contact import choose_threads
 from ..potentials import GroundBarrier
 from ..scene.friction import Coefficients
 from .obstacle_step import ObstacleStep
@@ -56,7 +56,7 @@ class BarrierStep(ObstacleStep):
         step: float,
         impulse_times: NDArray[Any],
     ) -> None:
-        loops.meet_barrier(
+        loops.apply_barrier(
             positions,
             velocities,
             self._vertices.numpy(),
@@ -79,7 +79,7 @@ def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:
     """
     if is_compiled() and not start.is_cuda:
         roots = torch.empty_like(start)
-        share(len(start))
+        choose_threads(len(start))
         loops.proximal_of_each(
             start.numpy(), stiffness.numpy(), smallest_ratio(start.dtype), roots.numpy()
         )
@@ -93,7 +93,7 @@ def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:
         (root - half) / (2.0 * (1.0 - stiffness)).clamp(min=0.5),
     )
     ratio = ratio.clamp(min=smallest_ratio(ratio.dtype), max=1.0)
-    for _ in range(loops.ITERATIONS):
+    for _ in range(loops.MAX_ITERATIONS):
         slope, curvature = barrier_derivatives(ratio)
         change = (ratio - start + stiffness * slope) / (1.0 + stiffness * curvature)
         ratio = (ratio - change).clamp(max=1.0)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from ..compiled import is_compiled
 from ..kernels import embedded_obstacle_barrier as loops
+from ..kernels.obstacle_points import EmbeddedGround, PointForces, PointGroups
 from ..potentials import GroundBarrier
 from ..potentials.ground_points import EmbeddedPoints
 from ..scene.friction import Coefficients
@@ -49,29 +50,18 @@ class EmbeddedBarrierStep:
         if self._arrays is None or not is_compiled():
             self._apply_passes(positions, velocities, step, impulse_times)
             return
-        own, barrier = self._arrays, self._barrier
-        loops.meet_ground(
-            positions.numpy(),
-            velocities.numpy(),
-            own.corners,
-            own.shares,
-            own.groups,
-            own.outside,
-            barrier.weights.numpy(),
-            barrier.distances.numpy(),
-            barrier.height,
-            self._friction.static.numpy(),
-            self._friction.kinetic.numpy(),
-            self._rubs,
-            step,
-            impulse_times.numpy(),
-            self._inverse_mass.numpy(),
-            smallest_ratio(positions.dtype),
-            own.near,
+        own, barrier, friction = self._arrays, self._barrier, self._friction
+        times, inverse_mass = impulse_times.numpy(), self._inverse_mass.numpy()
+        weights, distances = barrier.weights.numpy(), barrier.distances.numpy()
+        min_ratio = smallest_ratio(positions.dtype)
+        loops.apply_ground_barrier(
+            loops.Motion(positions.numpy(), velocities.numpy(), step, times, inverse_mass),
+            EmbeddedGround(own.corners, own.shares, weights, distances, barrier.height, min_ratio),
+            PointGroups(own.groups, own.outside),
+            loops.GroundCoefficients(friction.static.numpy(), friction.kinetic.numpy(), self._rubs),
+            PointForces(own.forces, own.friction_forces, own.was_near),
             self._compliance.numpy(),
-            own.forces,
-            own.friction_forces,
-            own.was_near,
+            own.near,
         )
 
     def _apply_passes(

@@ -44,7 +44,7 @@ class EmbeddedProjectionStep:
     ) -> None:
         """See ``ObstacleStep.apply``."""
         own = self._arrays
-        loops.meet_surface_points(
+        loops.project_points(
             positions.numpy(),
             velocities.numpy(),
             (own.corners, own.shares, self._inverse_mass),

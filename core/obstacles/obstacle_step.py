@@ -41,7 +41,7 @@ class ObstacleStep(ABC):
         if positions.is_cuda or not is_compiled():
             self._apply_passes(positions, velocities, step, impulse_times)
         else:
-            contact.share(len(self._vertices))
+            contact.choose_threads(len(self._vertices))
             self._loop(positions.numpy(), velocities.numpy(), step, impulse_times.numpy())
 
     def _apply_passes(

@@ -61,7 +61,7 @@ class ProjectionStep(ObstacleStep):
         step: float,
         impulse_times: NDArray[Any],
     ) -> None:
-        loops.meet_surface(
+        loops.project_onto_surface(
             positions,
             velocities,
             self._vertices.numpy(),

@@ -13,10 +13,10 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tets import Tets
 from ..geometry.tet_mesh import TetMesh
-from ..kernels.fused_elasticity import FusedElasticity
-from ..kernels.fused_hessian import FusedHessian
-from ..kernels.fused_stretches import FusedStretches
-from ..kernels.laws import Constants, has_compiled_law
+from ..kernels.elasticity import ElasticityKernel
+from ..kernels.hessian import HessianKernel
+from ..kernels.laws import Constants, has_kernel
+from ..kernels.stretches import StretchKernel
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from .inversion_bound import inversion_bound
 from .potential import Potential
@@ -44,7 +44,7 @@ class Elasticity(Potential):
         #: (4, M) int32 vertex indices.
         self.corners = self.tets.corners
         #: None where the passes are taken instead.
-        self.fused: FusedElasticity | FusedStretches | None = None
+        self.fused: ElasticityKernel | StretchKernel | None = None
         # What the material is when nothing limits it.
         self._nominal: Material | None = None
         self._set_material(material)
@@ -52,12 +52,12 @@ class Elasticity(Potential):
     def _set_material(self, material: Material) -> None:
         self.material = material
         self.passes = self._passes(material)
-        self._hessian: FusedHessian | TorchHessian = TorchHessian(material, self.tets)
-        if has_compiled_law(material, self.tets.template):
+        self._hessian: HessianKernel | TorchHessian = TorchHessian(material, self.tets)
+        if has_kernel(material, self.tets.template):
             constants = Constants(material, self.tets.volumes)
             invariant = isinstance(material, InvariantMaterial)
-            self._hessian = FusedHessian(constants, self.tets)
-            self.fused = (FusedElasticity if invariant else FusedStretches)(constants, self.tets)
+            self._hessian = HessianKernel(constants, self.tets)
+            self.fused = (ElasticityKernel if invariant else StretchKernel)(constants, self.tets)
 
     def _passes(self, material: Material) -> TorchElasticity | TorchStretches:
         if isinstance(material, InvariantMaterial):

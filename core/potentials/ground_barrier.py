@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
-from ..kernels.barrier import barrier, barrier_derivatives, barrier_slope
+from ..kernels.barrier import barrier, barrier_derivative, barrier_derivatives
 from .ground_points import GroundPoints, GroundVertices
 from .potential import Potential
 
@@ -49,7 +49,7 @@ class GroundBarrier(Potential):
         ratio = self.ratio(positions)
         if not ratio.is_cuda and not bool((ratio < 1.0).any()):
             return torch.zeros_like(ratio)
-        return -self.weights * barrier_slope(ratio)
+        return -self.weights * barrier_derivative(ratio)
 
     def second_derivative(self, positions: Tensor) -> Tensor:
         """(S,) second derivative by the height, in N/m."""

@@ -11,7 +11,7 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tets import Tets
 from ..compiled import is_compiled
-from ..kernels.fused_green_strain import FusedGreenStrain
+from ..kernels.green_strain import GreenStrainKernel
 from .potential import Potential, TimeStep
 from .torch_green_strain import TorchGreenStrain
 
@@ -40,8 +40,8 @@ class Viscosity(Potential):
     def __init__(self, tets: Tets, shear: Tensor, bulk: Tensor) -> None:
         self._tets, self._shear, self._bulk = tets, shear, bulk
         on_cpu = is_compiled() and not shear.is_cuda
-        self._strains: FusedGreenStrain | TorchGreenStrain = (
-            FusedGreenStrain(tets) if on_cpu else TorchGreenStrain(tets)
+        self._strains: GreenStrainKernel | TorchGreenStrain = (
+            GreenStrainKernel(tets) if on_cpu else TorchGreenStrain(tets)
         )
         # What takes for ever meets no resistance.
         self._span = math.inf

@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range
-from ..kernels.xpbd_tets import LAW, deformation, dot, move, plus, symmetric, times, times_symmetric
+from ..kernels.xpbd_tets import (
+    LAW_OFFSET,
+    add3,
+    correct_positions,
+    deformation_gradient,
+    dot,
+    matmul_flat,
+    matmul_flat_symmetric,
+    symmetric,
+)
 from ..materials.eigensystem import matmul3
 from ..potentials import Elasticity
 from .constraints import Constraints, full, upper
@@ -82,14 +91,14 @@ def _pass(positions: Any, corners: Any, tet_data: Any, offsets: Any) -> None:
     for colour in range(len(offsets) - 1):
         for e in shared_range(offsets[colour], offsets[colour + 1]):
             data = tet_data[e]
-            inverse_mass_metric = symmetric(data, LAW)
-            f = deformation(positions, corners[e], data)
-            r = times(f, _ZERO)
+            inverse_mass_metric = symmetric(data, LAW_OFFSET)
+            f = deformation_gradient(positions, corners[e], data)
+            r = matmul_flat(f, _ZERO)
             for k in range(6):
-                gradient = times(f, BASIS[k])
-                change = times_symmetric(gradient, inverse_mass_metric)
+                gradient = matmul_flat(f, BASIS[k])
+                change = matmul_flat_symmetric(gradient, inverse_mass_metric)
                 strain = 0.5 * (dot(f, gradient) - TRACES[k])
-                multiplier = -strain / (data[LAW + COMPLIANCES[k]] + dot(gradient, change))
-                r = plus(r, multiplier, gradient)
-                f = plus(f, multiplier, change)
-            move(positions, corners[e], data, r)
+                multiplier = -strain / (data[LAW_OFFSET + COMPLIANCES[k]] + dot(gradient, change))
+                r = add3(r, multiplier, gradient)
+                f = add3(f, multiplier, change)
+            correct_positions(positions, corners[e], data, r)

@@ -23,15 +23,15 @@ from torch import Tensor
 
 from ..compiled import compiled, shared_range
 from ..kernels.xpbd_tets import (
-    LAW,
+    LAW_OFFSET,
+    add3,
     cofactor,
-    deformation,
+    correct_positions,
+    deformation_gradient,
     dot,
-    move,
-    plus,
+    matmul_flat_symmetric,
     scaled,
     symmetric,
-    times_symmetric,
 )
 from ..materials.eigensystem import matmul3
 from .constraints import Constraints, full, upper
@@ -76,10 +76,10 @@ def _pass(positions: Any, corners: Any, tet_data: Any, offsets: Any) -> None:
     for colour in range(len(offsets) - 1):
         for e in shared_range(offsets[colour], offsets[colour + 1]):
             data = tet_data[e]
-            f = deformation(positions, corners[e], data)
+            f = deformation_gradient(positions, corners[e], data)
             c = cofactor(f)
-            changed = times_symmetric(c, symmetric(data, LAW))
-            gain, ratio, rest = data[LAW + 6], data[LAW + 7], data[LAW + 8]
+            changed = matmul_flat_symmetric(c, symmetric(data, LAW_OFFSET))
+            gain, ratio, rest = data[LAW_OFFSET + 6], data[LAW_OFFSET + 7], data[LAW_OFFSET + 8]
             volume = f[0] * c[0] + f[1] * c[1] + f[2] * c[2]
             pressure = (volume - rest - dot(f, changed)) / (ratio + dot(c, changed))
-            move(positions, corners[e], data, scaled(-gain, plus(f, pressure, c)))
+            correct_positions(positions, corners[e], data, scaled(-gain, add3(f, pressure, c)))

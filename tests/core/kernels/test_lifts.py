@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from supple.core.kernels.lifts import lift
+from supple.core.kernels.obstacle_points import EmbeddedGround
 from supple.core.kernels.point_systems import carriers, solve
 
 COUNT, POINTS, DISTANCE, GROUND = 12, 40, 0.01, 0.3
@@ -43,8 +44,8 @@ def _fallen(depth: float) -> np.ndarray:
 
 def _lifted(heights: np.ndarray, forces: np.ndarray) -> np.ndarray:
     out, near = heights.copy(), np.arange(POINTS, dtype=np.int32)
-    arguments = CORNERS, SHARES, _compliance(), WEIGHTS, DISTANCES, GROUND
-    lift(out, *arguments, 1e-77, near, forces.copy(), 1e-8)
+    ground = EmbeddedGround(CORNERS, SHARES, WEIGHTS, DISTANCES, GROUND, 1e-77)
+    lift(out, ground, _compliance(), near, forces.copy(), 1e-8)
     return out
 
 

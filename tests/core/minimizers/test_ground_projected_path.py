@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from supple.core.kernels.barrier import barrier_slope
+from supple.core.kernels.barrier import barrier_derivative
 from supple.core.minimizers.ground_projected_path import GroundProjectedPath
 from supple.core.potentials import GroundBarrier, GroundFriction
 from supple.tests.core.rubbing import alike
@@ -137,7 +137,7 @@ def test_a_free_vertex_ends_where_its_energy_is_least(fall: float) -> None:
     path.start(positions, _newton_step(barrier, positions, target, stiffness), stiffness)
     end = path.at(1.0)[:, barrier.vertices]
     pull = stiffness[1] * (end[2] - target[2, barrier.vertices])
-    push = barrier.weights * barrier_slope((end[2] - barrier.height) / REACH)
+    push = barrier.weights * barrier_derivative((end[2] - barrier.height) / REACH)
     torch.testing.assert_close(pull, -push, rtol=1e-7, atol=1e-9)
     assert (push < 0.0).any()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from supple.core.kernels.barrier import barrier_slope
+from supple.core.kernels.barrier import barrier_derivative
 from supple.core.obstacles import BarrierStep
 from supple.core.obstacles.barrier_step import barrier_proximal
 from supple.core.potentials import GroundBarrier
@@ -34,8 +34,8 @@ def test_the_proximal_root_is_exact_from_far_below_to_the_edge(stiffness: float)
     start = torch.cat([-torch.logspace(6, -6, 40), torch.linspace(0.0, 0.999999, 40)]).double()
     weight = torch.full_like(start, stiffness)
     root = barrier_proximal(start, weight)
-    residual = root - start + weight * barrier_slope(root)
-    scale = root.abs() + start.abs() + (weight * barrier_slope(root)).abs()
+    residual = root - start + weight * barrier_derivative(root)
+    scale = root.abs() + start.abs() + (weight * barrier_derivative(root)).abs()
     assert ((root > 0) & (root <= 1)).all()
     assert float((residual / scale).abs().max()) < 1e-9
 

@@ -11,8 +11,8 @@ from supple.core import Scene, SoftBody, TetMesh
 from supple.core.assembly import block_matrix
 from supple.core.assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern
 from supple.core.assembly.tets import Tets
-from supple.core.kernels.fused_hessian import FusedHessian
-from supple.core.kernels.laws import Constants, has_compiled_law
+from supple.core.kernels.hessian import HessianKernel
+from supple.core.kernels.laws import Constants, has_kernel
 from supple.core.materials import (
     AsRigidAsPossible,
     CorotatedLinear,
@@ -50,7 +50,7 @@ def material(request: pytest.FixtureRequest) -> Material:
 def evaluator(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Whether Hessians are computed and assembled by compiled loops, or by torch passes."""
     if request.param == "passes":
-        monkeypatch.setattr(elasticity, "has_compiled_law", lambda *_: False)
+        monkeypatch.setattr(elasticity, "has_kernel", lambda *_: False)
         monkeypatch.setattr(block_matrix, "is_compiled", lambda: False)
     return request.param
 
@@ -66,9 +66,9 @@ def _both(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Blocks of the compiled loop and of the passes."""
     tets = Tets([(0, mesh)], positions[0])
-    assert has_compiled_law(material, tets.template), "numba is not installed"
+    assert has_kernel(material, tets.template), "numba is not installed"
     compiled, passes = positions.new_empty(2, len(mesh.tets), len(CORNER_PAIRS), 9)
-    FusedHessian(Constants(material, tets.volumes), tets).blocks(positions, compiled, projected)
+    HessianKernel(Constants(material, tets.volumes), tets).blocks(positions, compiled, projected)
     TorchHessian(material, tets).blocks(positions, passes, projected)
     return compiled, passes
 

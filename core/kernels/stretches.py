@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The elastic energy and gradient of models in the principal stretches, as compiled loops."""
+"""Kernels of the elastic energy and gradient of models in the principal stretches."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from .deformation import deform, signed_svd
-from .fused_elasticity import sum_at_vertices
-from .laws import Constants, stretch_density_of, stretch_law_of
+from .deformation import deformation_gradient, signed_svd
+from .elasticity import sum_at_vertices
+from .laws import Constants, principal_stresses, stretch_energy_density
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 1000
 #: One thread takes so many tets at a time, and adds up their energies.
-PORTION = 128
+TETS_PER_CHUNK = 128
 
 
-class FusedStretches:
+class StretchKernel:
     """Energy and gradient of the tets of one material.
 
     Args:
@@ -33,7 +33,7 @@ class FusedStretches:
         self._constants, self._corners = constants, tets.corners.numpy()
         self._volumes, self._gradients = tets.volumes.numpy(), tets.gradients_by_tet
         self._forces = np.empty((9, len(tets)), dtype=self._volumes.dtype)
-        self._energies = np.empty(-(-len(tets) // PORTION))
+        self._energies = np.empty(-(-len(tets) // TETS_PER_CHUNK))
 
     def energy(self, positions: Tensor) -> float:
         """In joules; the sum is the same whatever the number of threads."""
@@ -81,16 +81,16 @@ def _edge_forces(
 ) -> None:
     """V P times the shape gradients of corners 1 to 3, into (9, M)."""
     count = corners.shape[1]
-    for portion in shared_range((count + PORTION - 1) // PORTION):
+    for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
         edges, f, scratch = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
         u, s, v = np.empty((3, 3)), np.empty(3), np.empty((3, 3))
-        for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
-            deform(positions, corners, gradients, e, edges, f)
+        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
+            deformation_gradient(positions, corners, gradients, e, edges, f)
             signed_svd(f, u, s, v, scratch)
             mu, lam = moduli[0, e], moduli[1, e]
-            slopes = stretch_law_of(law, s[0], s[1], s[2], mu, lam, guard)
+            stresses = principal_stresses(law, s[0], s[1], s[2], mu, lam, guard)
             for i in range(3):
-                x, y, z = u[i, 0] * slopes[0], u[i, 1] * slopes[1], u[i, 2] * slopes[2]
+                x, y, z = u[i, 0] * stresses[0], u[i, 1] * stresses[1], u[i, 2] * stresses[2]
                 for j in range(3):
                     scratch[i, j] = volumes[e] * (x * v[j, 0] + y * v[j, 1] + z * v[j, 2])
             for i in range(3):
@@ -112,15 +112,15 @@ def _energy_sums(
     guard: float,
     out: Any,
 ) -> None:
-    """Energies of portions of tets, in J."""
+    """Energies of chunks of tets, in J."""
     count = corners.shape[1]
-    for portion in shared_range(out.shape[0]):
+    for chunk in shared_range(out.shape[0]):
         edges, f, scratch = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
         u, s, v = np.empty((3, 3)), np.empty(3), np.empty((3, 3))
         total = 0.0
-        for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
-            deform(positions, corners, gradients, e, edges, f)
+        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
+            deformation_gradient(positions, corners, gradients, e, edges, f)
             signed_svd(f, u, s, v, scratch)
             mu, lam = moduli[0, e], moduli[1, e]
-            total += volumes[e] * stretch_density_of(law, s[0], s[1], s[2], mu, lam, guard)
-        out[portion] = total
+            total += volumes[e] * stretch_energy_density(law, s[0], s[1], s[2], mu, lam, guard)
+        out[chunk] = total

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Green strains of tets and the forces of stresses against them, as compiled loops.
+"""Kernels of the Green strains of tets and the forces of stresses against them.
 
 Formulas: ``torch_green_strain``, which writes the same for torch.
 """
@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from . import fused_elasticity
-from .deformation import deform
-from .fused_elasticity import metric_rows, sum_at_vertices
+from . import elasticity
+from .deformation import deformation_gradient
+from .elasticity import metric_by_tet, sum_at_vertices
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 1000
 #: One thread takes so many tets at a time.
-PORTION = 128
+TETS_PER_CHUNK = 128
 
 
-class FusedGreenStrain:
+class GreenStrainKernel:
     """For CPUs; the methods are those of ``TorchGreenStrain``."""
 
     def __init__(self, tets: Tets) -> None:
         self._tets, self._corners = tets, tets.corners.numpy()
         self._volumes = tets.volumes.numpy()
         self._forces = np.empty((9, len(tets)), dtype=self._volumes.dtype)
-        self._rows = metric_rows(tets)
+        self._rows = metric_by_tet(tets)
 
     def strain(self, positions: Tensor) -> Tensor:
         strain = torch.empty((6, len(self._tets)), dtype=self._tets.volumes.dtype)
@@ -44,7 +44,7 @@ class FusedGreenStrain:
     def add_viscous_forces(
         self, positions: Tensor, velocities: Tensor, shear: Tensor, bulk: Tensor, out: Tensor
     ) -> None:
-        use_threads(len(self._tets), fused_elasticity.TETS_PER_THREAD)
+        use_threads(len(self._tets), elasticity.TETS_PER_THREAD)
         _viscous_edge_forces(
             positions.numpy(),
             velocities.numpy(),
@@ -87,10 +87,10 @@ class FusedGreenStrain:
 @compiled(parallel=True)
 def _strains(positions: Any, corners: Any, gradients: Any, out: Any) -> None:
     count = corners.shape[1]
-    for portion in shared_range((count + PORTION - 1) // PORTION):
+    for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
         edges, f = np.empty((3, 3)), np.empty((3, 3))
-        for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
-            deform(positions, corners, gradients, e, edges, f)
+        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
+            deformation_gradient(positions, corners, gradients, e, edges, f)
             for i in range(3):
                 j, k = (i + 1) % 3, (i + 2) % 3
                 out[i, e] = 0.5 * (_dot(f, i, f, i) - 1.0)
@@ -172,10 +172,10 @@ def _edge_forces(
 ) -> None:
     """V F S times the shape gradients of corners 1 to 3, into (9, M)."""
     count = corners.shape[1]
-    for portion in shared_range((count + PORTION - 1) // PORTION):
+    for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
         edges, f, pulled = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
-        for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
-            deform(positions, corners, gradients, e, edges, f)
+        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
+            deformation_gradient(positions, corners, gradients, e, edges, f)
             for k in range(3):
                 _apply(stress, e, gradients[e, k], pulled)
                 for i in range(3):
@@ -207,11 +207,11 @@ def _blocks(
     out: Any,
 ) -> None:
     count = corners.shape[1]
-    for portion in shared_range((count + PORTION - 1) // PORTION):
+    for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
         edges, f, left = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
         g, along, pulled = np.empty((4, 3)), np.empty((4, 3)), np.empty(3)
-        for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
-            deform(positions, corners, gradients, e, edges, f)
+        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
+            deformation_gradient(positions, corners, gradients, e, edges, f)
             for i in range(3):
                 g[0, i] = 0.0
                 for k in range(3):

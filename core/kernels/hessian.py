@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The projected elastic Hessian on a CPU, one compiled loop over tets.
+"""Kernel of the projected elastic Hessian on a CPU.
 
 Formulas and sources: ``core/materials/eigensystem.py``, which writes the same for torch.
 """
@@ -13,18 +13,24 @@ import numpy as np
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from .deformation import deform, diagonalize, multiply, signed_svd
-from .laws import FIRST_STRETCH_LAW, Constants, curvature_of, law_of, stretch_curvature_of
+from .deformation import deformation_gradient, diagonalize, matmul3, signed_svd
+from .laws import (
+    FIRST_STRETCH_LAW,
+    Constants,
+    first_derivatives,
+    second_derivatives,
+    stretch_second_derivatives,
+)
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
 
 TETS_PER_THREAD = 500
 #: One thread takes so many tets at a time.
-PORTION = 128
+TETS_PER_CHUNK = 128
 
 
-class FusedHessian:
+class HessianKernel:
     """Projected Hessians of the tets of one material.
 
     Args:
@@ -63,13 +69,13 @@ def _blocks(
 ) -> None:
     floor = 0.0 if projected else -math.inf
     count = corners.shape[1]
-    for portion in shared_range((count + PORTION - 1) // PORTION):
+    for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
         edges, f = np.empty((3, 3)), np.empty((3, 3))
         u, s, v = np.empty((3, 3)), np.empty(3), np.empty((3, 3))
         stretch, shear, cross = np.empty((3, 3)), np.empty(3), np.empty(3)
         g, scratch = np.empty((3, 3)), np.empty((3, 3))
-        for e in range(portion * PORTION, min(count, (portion + 1) * PORTION)):
-            deform(positions, corners, gradients, e, edges, f)
+        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
+            deformation_gradient(positions, corners, gradients, e, edges, f)
             signed_svd(f, u, s, v, scratch)
             own = (moduli[0, e], moduli[1, e], volumes[e])
             if material[0] >= FIRST_STRETCH_LAW:
@@ -78,8 +84,8 @@ def _blocks(
                 _of_invariants(s, material, own, floor, stretch, shear, cross)
             if projected:
                 _project(stretch, f, scratch)
-            multiply(gradients[e], v, g)
-            _spread(u, g, stretch, shear, cross, scratch, f, out[e])
+            matmul3(gradients[e], v, g)
+            _scatter_to_corner_blocks(u, g, stretch, shear, cross, scratch, f, out[e])
 
 
 @compiled()
@@ -97,7 +103,7 @@ def _of_stretches(
     """
     law, guard, _, _ = material
     mu, lam, volume = own
-    numbers = stretch_curvature_of(law, s[0], s[1], s[2], mu, lam, guard)
+    numbers = stretch_second_derivatives(law, s[0], s[1], s[2], mu, lam, guard)
     for k in range(3):
         a, b = (k + 1) % 3, (k + 2) % 3
         stretch[k, k] = volume * numbers[k]
@@ -116,8 +122,8 @@ def _of_invariants(
     i_c = s[0] * s[0] + s[1] * s[1] + s[2] * s[2]
     j = s[0] * s[1] * s[2]
     inside = min(max(j, low), high)
-    along_f, along_cofactor = law_of(law, i_c, inside, mu, lam)
-    by_i, mixed, by_j = curvature_of(law, i_c, inside, mu, lam)
+    along_f, along_cofactor = first_derivatives(law, i_c, inside, mu, lam)
+    by_i, mixed, by_j = second_derivatives(law, i_c, inside, mu, lam)
     if inside != j:
         mixed, by_j = 0.0 * mixed, 0.0 * by_j
     for k in range(3):
@@ -166,7 +172,7 @@ def _project(a: Any, scratch: Any, vectors: Any) -> None:
 
 
 @compiled()
-def _spread(
+def _scatter_to_corner_blocks(
     u: Any, g: Any, stretch: Any, shear: Any, cross: Any, h: Any, half: Any, out: Any
 ) -> None:
     """From the frame of the singular vectors to blocks of corner pairs.
@@ -190,7 +196,7 @@ def _spread(
                 ij, ji = g[a, i] * g[b, j], g[a, j] * g[b, i]
                 h[i, j] = stretch[i, j] * ij + cross[k] * ji
                 h[j, i] = stretch[i, j] * ji + cross[k] * ij
-            multiply(u, h, half)
+            matmul3(u, h, half)
             for i in range(3):
                 for j in range(3):
                     value = half[i, 0] * u[j, 0] + half[i, 1] * u[j, 1] + half[i, 2] * u[j, 2]

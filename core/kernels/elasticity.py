@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The elastic energy and gradient on a CPU, each as one compiled loop over tets.
+"""Kernels of the elastic energy and gradient on a CPU, each one loop over tets.
 
-Passes over whole arrays are bound by memory: fused, a tet's intermediate values never leave the
-registers.
+Torch's operations on whole arrays are bound by memory: fused, a tet's intermediate values never
+leave the registers.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from .laws import Constants, density_of, law_of
+from .laws import Constants, first_derivatives, strain_energy_density
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 6000
-#: Energies are added up in portions of this many tets, so that the sum is always the same.
+#: Energies are added up in chunks of this many tets, so that the sum is always the same.
 TETS_PER_SUM = 1024
 
 
-class FusedElasticity:
+class ElasticityKernel:
     """Energy and gradient of the tets of one material.
 
     Args:
@@ -34,7 +34,7 @@ class FusedElasticity:
 
     def __init__(self, constants: Constants, tets: Tets) -> None:
         self._constants, self._corners = constants, tets.corners.numpy()
-        self._rows = np.concatenate([metric_rows(tets), constants.moduli])
+        self._rows = np.concatenate([metric_by_tet(tets), constants.moduli])
         self._forces = np.empty((9, len(tets)), dtype=self._rows.dtype)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
@@ -55,7 +55,7 @@ class FusedElasticity:
         return float(sums.sum())
 
 
-def metric_rows(tets: Tets) -> NDArray[Any]:
+def metric_by_tet(tets: Tets) -> NDArray[Any]:
     """(7, M) the products of shape gradients times V and 1 / V: one row each, so that a tet's
     constants are read in step."""
     unique = [tets.metric[i, j].numpy() for i in range(3) for j in range(i, 3)]
@@ -110,7 +110,7 @@ def _edge_forces(
         )
         j = sixth * inverse_volume * (x1 * cx1 + y1 * cy1 + z1 * cz1)
         j = min(max(j, low), high)
-        p, q = law_of(law, i_c, j, mu, lam)
+        p, q = first_derivatives(law, i_c, j, mu, lam)
         q = sixth * q
         out[0, e], out[1, e], out[2, e] = p * ax1 + q * cx1, p * ax2 + q * cx2, p * ax3 + q * cx3
         out[3, e], out[4, e], out[5, e] = p * ay1 + q * cy1, p * ay2 + q * cy2, p * ay3 + q * cy3
@@ -121,11 +121,11 @@ def _edge_forces(
 def _energy_sums(
     positions: Any, corners: Any, constants: Any, law: int, low: Any, high: Any, out: Any
 ) -> None:
-    """Energies of portions of ``TETS_PER_SUM`` tets, in J."""
+    """Energies of chunks of ``TETS_PER_SUM`` tets, in J."""
     x, y, z = positions[0], positions[1], positions[2]
-    for portion in shared_range(out.shape[0]):
+    for chunk in shared_range(out.shape[0]):
         total = 0.0
-        for e in range(portion * TETS_PER_SUM, min(corners.shape[1], (portion + 1) * TETS_PER_SUM)):
+        for e in range(chunk * TETS_PER_SUM, min(corners.shape[1], (chunk + 1) * TETS_PER_SUM)):
             v0, v1, v2, v3 = corners[0, e], corners[1, e], corners[2, e], corners[3, e]
             x1, y1, z1 = x[v1] - x[v0], y[v1] - y[v0], z[v1] - z[v0]
             x2, y2, z2 = x[v2] - x[v0], y[v2] - y[v0], z[v2] - z[v0]
@@ -148,12 +148,12 @@ def _energy_sums(
             )
             j = inverse_volume * determinant / 6.0
             inside = min(max(j, low), high)
-            density = density_of(law, i_c, inside, mu, lam)
+            density = strain_energy_density(law, i_c, inside, mu, lam)
             if inside != j:
-                _, slope = law_of(law, i_c, inside, mu, lam)
-                density += slope * (j - inside)
+                _, derivative = first_derivatives(law, i_c, inside, mu, lam)
+                density += derivative * (j - inside)
             total += density / inverse_volume
-        out[portion] = total
+        out[chunk] = total
 
 
 @compiled()
