@@ -9,7 +9,7 @@ from dataclasses import replace
 import bpy
 
 from ..core.errors import SceneError
-from ..core.geometry.strays import without_strays
+from ..core.geometry.unreferenced import without_unreferenced
 from ..core.scene.contact_settings import Contact, ContactSurface
 from ..core.scene.scene import SoftBody
 from . import integrators, solver_environment
@@ -124,4 +124,4 @@ def _surface(obj: bpy.types.Object, shape: Shape) -> ContactSurface | None:
             f"{obj.name}: nothing is left of its contact surface; raise its Decimate Ratio."
         )
     # Nothing can touch a loose point.
-    return ContactSurface(*without_strays(vertices, faces))
+    return ContactSurface(*without_unreferenced(vertices, faces))

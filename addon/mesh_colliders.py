@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import SceneError
-from ..core.geometry.strays import used_points
+from ..core.geometry.unreferenced import compact_indices
 from ..core.scene.contact_settings import Collider
 from .captured import CaptureError
 from .friction import coefficients
@@ -61,7 +61,7 @@ class MeshCollider:
                 f"{obj.name} has no faces to land on; give it some, or untick Collider."
             )
         self._point_count, self._polygons = len(first.points), first.polygons
-        self._used, self._faces = used_points(first.triangles)
+        self._used, self._faces = compact_indices(first.triangles)
         self.recording = Recording(self._points, _may_change(obj))
 
     def described(self) -> Collider:

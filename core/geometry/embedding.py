@@ -18,9 +18,9 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 #: Barycentric coordinates of a point on a face, after rounding.
-INSIDE = -1e-9
+INSIDE_TOLERANCE = -1e-9
 # The least of a point that follows a tet of its own part.
-_BESIDE = -0.5
+_MIN_COORDINATE = -0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,21 +89,21 @@ def _of_own_part(mesh: TetMesh, points: FloatArray) -> IndexArray:
     around = TetsAround(mesh.tets, len(mesh.vertices))
     near = mesh.surface_tets.beside(points)
     owner, least = around.locate(mesh.vertices, mesh.tets, points, near)
-    return np.where(least > _BESIDE, owner, -1)
+    return np.where(least > _MIN_COORDINATE, owner, -1)
 
 
 def _find_containing(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
     """Set the owner of each remaining point that lies in a tet."""
-    lost = np.flatnonzero(owner < 0)
-    if len(lost) == 0:
+    unassigned = np.flatnonzero(owner < 0)
+    if len(unassigned) == 0:
         return
     corners = mesh.vertices[mesh.tets]
-    slack = 1e-9 * mesh.edge_length
-    low, high = corners.min(axis=1) - slack, corners.max(axis=1) + slack
-    for tet, row in PointGrid(points[lost], mesh.edge_length).pairs(low, high):
-        point = lost[row]
+    margin = 1e-9 * mesh.edge_length
+    low, high = corners.min(axis=1) - margin, corners.max(axis=1) + margin
+    for tet, row in PointGrid(points[unassigned], mesh.edge_length).pairs(low, high):
+        point = unassigned[row]
         least = _barycentric(mesh, tet, points[point]).min(axis=1)
-        inside = least >= INSIDE
+        inside = least >= INSIDE_TOLERANCE
         point, tet, _ = _best(point[inside], tet[inside], -least[inside])
         owner[point] = tet
 
@@ -117,24 +117,24 @@ def _find_close(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
     tets = np.flatnonzero(on_surface[mesh.tets].any(axis=1))
     corners = mesh.vertices[mesh.tets[tets]]
     low, high = corners.min(axis=1), corners.max(axis=1)
-    reach = 0.5 * mesh.edge_length
+    search_radius = 0.5 * mesh.edge_length
     while (owner < 0).any():
-        lost = np.flatnonzero(owner < 0)
-        grid = PointGrid(points[lost], reach)
+        unassigned = np.flatnonzero(owner < 0)
+        grid = PointGrid(points[unassigned], search_radius)
         found = [
-            _closest(mesh, points, lost[row], tets[near], reach)
-            for near, row in grid.pairs(low - reach, high + reach)
+            _closest(mesh, points, unassigned[row], tets[near], search_radius)
+            for near, row in grid.pairs(low - search_radius, high + search_radius)
         ]
         if found:
             point, tet, _ = _best(*(np.concatenate(part) for part in zip(*found, strict=True)))
             owner[point] = tet
-        reach *= 2.0
+        search_radius *= 2.0
 
 
 def _closest(
-    mesh: TetMesh, points: FloatArray, point: IndexArray, tet: IndexArray, reach: float
+    mesh: TetMesh, points: FloatArray, point: IndexArray, tet: IndexArray, search_radius: float
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Of the pairs at most `reach` apart, the best for each point, and its score."""
+    """Of the pairs at most `search_radius` apart, the best for each point, and its score."""
     edge = mesh.edge_length
     coordinates = _barycentric(mesh, tet, points[point])
     altitudes = 1.0 / np.sqrt((mesh.shape_gradients[tet] ** 2).sum(axis=2))
@@ -145,14 +145,14 @@ def _closest(
 
     def score(pair: IndexArray) -> FloatArray:
         distance = _tet_distance(mesh, tet[pair], points[point[pair]])
-        return np.where(distance <= reach, extrapolation[pair] + distance / edge, np.inf)
+        return np.where(distance <= search_radius, extrapolation[pair] + distance / edge, np.inf)
 
     order = np.lexsort((bound, point))
     promising = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
     limit = np.full(len(points), np.inf)
     limit[point[promising]] = score(promising)
-    rounding = 1e-6 * reach / edge
-    hopeful = np.flatnonzero((bound <= limit[point] + rounding) & (beyond <= reach))
+    rounding = 1e-6 * search_radius / edge
+    hopeful = np.flatnonzero((bound <= limit[point] + rounding) & (beyond <= search_radius))
     scores = score(hopeful)
     close = np.isfinite(scores)
     return _best(point[hopeful[close]], tet[hopeful[close]], scores[close])

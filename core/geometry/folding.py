@@ -16,12 +16,12 @@ Points = NDArray[np.float64]
 EDGES = np.array(
     [[0, 1, 2, 3], [0, 2, 1, 3], [0, 3, 1, 2], [1, 2, 0, 3], [1, 3, 0, 2], [2, 3, 0, 1]]
 )
-TURN = 2.0 * np.pi
-# Of a turn, which the angles around an edge inside add up to but for rounding.
-CLOSED = 1e-6
-# Shares by which edges may be longer or shorter. Where the angles around an edge add up to two
-# turns, some of them have doubled, which takes more than that.
-UNSTRETCHED = 0.3
+FULL_TURN = 2.0 * np.pi
+# The angles around an edge inside add up to one turn but for this rounding.
+TURN_TOLERANCE = 1e-6
+# Edges that are longer or shorter by less than this ratio cannot be folded: where the angles around
+# one add up to two turns, some of them have doubled, which takes more strain.
+MAX_SAFE_STRAIN = 0.3
 
 
 class Folds:
@@ -41,12 +41,12 @@ class Folds:
         self._edges, around = np.unique(ends, axis=0, return_inverse=True)
         self._around = around.reshape(-1)
         self._lengths = self._edge_lengths(mesh.vertices)
-        self._inside = np.abs(self._turns(mesh.vertices) - 1.0) < CLOSED
+        self._inside = np.abs(self._turns(mesh.vertices) - 1.0) < TURN_TOLERANCE
 
     def found(self, positions: Points) -> bool:
         """Whether there is any at (N, 3) ``positions``."""
         strains = np.abs(self._edge_lengths(positions) / self._lengths - 1.0)
-        if strains.max() < UNSTRETCHED:
+        if strains.max() < MAX_SAFE_STRAIN:
             return False
         if (signed_volumes(positions, self._tets) <= 0.0).any():
             return True
@@ -65,4 +65,4 @@ class Folds:
         across = [np.cross(axis, corners[:, :, other] - base) for other in (2, 3)]
         sine = np.linalg.norm(np.cross(*across), axis=2)
         angles = np.arctan2(sine, (across[0] * across[1]).sum(axis=2))
-        return np.bincount(self._around, angles.ravel()) / TURN
+        return np.bincount(self._around, angles.ravel()) / FULL_TURN

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where points outside of a tet mesh are close to its boundary: not one place but several, so that
-what follows from them does not jump from one point to the next."""
+"""Points of the boundary of a tet mesh that are close to points outside: not one but several, so
+that what follows from them does not jump from one point to the next."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .tet_mesh import TetMesh
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-# How much farther than the closest place others may be and still count: by this many
-# times the distance, and by no more than this many edge lengths.
-_SPREAD = 1.0
-_WIDEST_SPREAD = 0.3
-# What faces another way than the point counts as farther when a home is chosen, by so many edge
-# lengths for each unit that the cosine is below this: it is across a gap.
-_FACES_ALIKE = 0.5
-_FARTHER = 2.0
+# Others count that are farther than the closest by at most this many times the distance, and by no
+# more than this many edge lengths.
+_SPREAD_RATIO = 1.0
+_MAX_SPREAD_RATIO = 0.3
+# A triangle whose normal has a cosine with the point's below this counts as farther when a home is
+# chosen, by so many edge lengths for each unit below: it is across a gap.
+_FACING_COSINE = 0.5
+_FACING_PENALTY = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ def near_boundary(mesh: TetMesh, points: FloatArray, normals: FloatArray) -> Nea
 
 
 def _spread(mesh: TetMesh, distance: FloatArray) -> FloatArray:
-    return np.minimum(_SPREAD * distance, _WIDEST_SPREAD * mesh.edge_length)
+    return np.minimum(_SPREAD_RATIO * distance, _MAX_SPREAD_RATIO * mesh.edge_length)
 
 
 def _close_pairs(mesh: TetMesh, points: FloatArray, normals: FloatArray) -> _Pairs:
@@ -102,21 +102,23 @@ def _close_pairs(mesh: TetMesh, points: FloatArray, normals: FloatArray) -> _Pai
     low, high = corners.min(axis=1), corners.max(axis=1)
     out = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     out /= np.linalg.norm(out, axis=1, keepdims=True)
-    parts, left, reach = [], np.arange(len(points)), 0.5 * edge
+    parts, left, search_radius = [], np.arange(len(points)), 0.5 * edge
     while len(left):
         least = np.full(len(points), np.inf)
         found = []
-        for triangle, row in PointGrid(points[left], reach).pairs(low - reach, high + reach):
+        for triangle, row in PointGrid(points[left], search_radius).pairs(
+            low - search_radius, high + search_radius
+        ):
             point = left[row]
             coordinates, squared = closest_in_triangle(points[point], corners[triangle])
             cosine = np.einsum("ki,ki->k", out[triangle], normals[point])
-            penalty = _FARTHER * edge * np.maximum(_FACES_ALIKE - cosine, 0.0)
+            penalty = _FACING_PENALTY * edge * np.maximum(_FACING_COSINE - cosine, 0.0)
             found.append(_Pairs(point, triangle, coordinates, np.sqrt(squared), penalty))
             np.minimum.at(least, point, found[-1].distance + penalty)
-        is_done = least + _spread(mesh, least) <= reach
+        is_done = least + _spread(mesh, least) <= search_radius
         parts += [pairs.chosen(is_done[pairs.point]) for pairs in found]
         left = left[~is_done[left]]
-        reach *= 2.0
+        search_radius *= 2.0
     return _Pairs.joined(parts)
 
 

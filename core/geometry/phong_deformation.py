@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .embedding import INSIDE, Embedding
+from .embedding import INSIDE_TOLERANCE, Embedding
 from .near_boundary import near_boundary
 from .point_grid import expand
 from .tet_mesh import TetMesh
@@ -26,7 +26,7 @@ def embed_smoothly(
     points: FloatArray,
     linear: Embedding,
     normals: FloatArray | None = None,
-    held: NDArray[np.bool_] | None = None,
+    is_pinned: NDArray[np.bool_] | None = None,
 ) -> Embedding:
     """The Phong deformation of points, linear in the vertices of the tets like any embedding.
 
@@ -43,21 +43,21 @@ def embed_smoothly(
         linear: of the same points, by ``embed``.
         normals: (V, 3) of the surface they belong to, by which it is known across from what they
             lie; None where there is none.
-        held: (N,) vertices that are pinned. A point that they alone carry follows them linearly,
-            so that it stands still; from there on the deformation sets in gradually.
+        is_pinned: (N,) of vertices. A point that pinned ones alone carry follows them linearly, so
+            that it stands still; from there on the deformation sets in gradually.
 
     Returns:
         An embedding with as many columns as a point follows vertices at most.
     """
     if len(points) == 0:
         return linear
-    blunt = np.zeros(len(points))
-    if held is not None:
+    linear_share = np.zeros(len(points))
+    if is_pinned is not None:
         carried = np.abs(linear.weights)
-        blunt = (carried * held[linear.indices]).sum(axis=1) / carried.sum(axis=1)
+        linear_share = (carried * is_pinned[linear.indices]).sum(axis=1) / carried.sum(axis=1)
     terms = [*_inside(mesh, points, linear), *_outside(mesh, points, linear, normals)]
     point, vertex, weight, offset = (np.concatenate(part) for part in zip(*terms, strict=True))
-    weight *= 1.0 - blunt[point]
+    weight *= 1.0 - linear_share[point]
     neighbours = vertex_gradients(mesh)
     term, column, gradient = neighbours.of(vertex)
     pulled = weight[term] * np.einsum("ki,ki->k", offset[term], gradient)
@@ -65,7 +65,7 @@ def embed_smoothly(
     return _summed(
         np.concatenate([point, point[term], rows]),
         np.concatenate([vertex, column, corners]),
-        np.concatenate([weight, pulled, (blunt[:, None] * linear.weights).ravel()]),
+        np.concatenate([weight, pulled, (linear_share[:, None] * linear.weights).ravel()]),
         len(points),
     )
 
@@ -75,19 +75,19 @@ class VertexGradients:
     """Deformation gradients of vertices, F_a = Σ x_b ⊗ g_ab over the vertices b around a.
 
     Attributes:
-        starts: (N + 1,) where those of each vertex begin.
+        offsets: (N + 1,) where those of each vertex begin.
         vertices: (E,) b.
         gradients: (E, 3) g_ab in 1/m.
     """
 
-    starts: IndexArray
+    offsets: IndexArray
     vertices: IndexArray
     gradients: FloatArray
 
     def of(self, vertices: NDArray[np.integer[Any]]) -> tuple[IndexArray, IndexArray, FloatArray]:
         """For each of K vertices those around it: (L,) its number among the K, b and g_ab."""
-        first = self.starts[vertices]
-        owner, offset = expand(self.starts[vertices + 1] - first)
+        first = self.offsets[vertices]
+        owner, offset = expand(self.offsets[vertices + 1] - first)
         entry = first[owner] + offset
         return owner, self.vertices[entry], self.gradients[entry]
 
@@ -105,8 +105,8 @@ def vertex_gradients(mesh: TetMesh) -> VertexGradients:
     pairs, place = np.unique(keys, return_inverse=True)
     columns = values.reshape(-1, 3).T
     sums = [np.bincount(place.ravel(), column, minlength=len(pairs)) for column in columns]
-    starts = np.searchsorted(pairs, count * np.arange(count + 1))
-    return VertexGradients(starts, pairs % count, np.stack(sums, axis=1))
+    offsets = np.searchsorted(pairs, count * np.arange(count + 1))
+    return VertexGradients(offsets, pairs % count, np.stack(sums, axis=1))
 
 
 Terms = tuple[IndexArray, IndexArray, FloatArray, FloatArray]
@@ -114,7 +114,7 @@ Terms = tuple[IndexArray, IndexArray, FloatArray, FloatArray]
 
 def _inside(mesh: TetMesh, points: FloatArray, linear: Embedding) -> list[Terms]:
     """(K,) points in tets, their corners, (K,) weights and (K, 3) offsets that gradients act on."""
-    inside = np.flatnonzero(linear.weights.min(axis=1) >= INSIDE)
+    inside = np.flatnonzero(linear.weights.min(axis=1) >= INSIDE_TOLERANCE)
     corners = linear.indices[inside]
     offsets = 0.5 * (points[inside, None] - mesh.vertices[corners])
     return [_terms(inside, corners, linear.weights[inside], offsets)]
@@ -124,16 +124,16 @@ def _outside(
     mesh: TetMesh, points: FloatArray, linear: Embedding, normals: FloatArray | None
 ) -> list[Terms]:
     """The same of points outside, with the corners of boundary triangles close to them."""
-    outside = np.flatnonzero(linear.weights.min(axis=1) < INSIDE)
+    outside = np.flatnonzero(linear.weights.min(axis=1) < INSIDE_TOLERANCE)
     if len(outside) == 0:
         return []
     above = np.zeros((len(outside), 3)) if normals is None else normals[outside]
     near = near_boundary(mesh, points[outside], above)
     corners = mesh.surface[near.triangle]
     positions = mesh.vertices[corners]
-    places = np.einsum("ka,kai->ki", near.coordinates, positions)
+    anchors = np.einsum("ka,kai->ki", near.coordinates, positions)
     point = outside[near.point]
-    offsets = 0.5 * (places[:, None] - positions) + (points[point] - places)[:, None]
+    offsets = 0.5 * (anchors[:, None] - positions) + (points[point] - anchors)[:, None]
     return [_terms(point, corners, near.weights[:, None] * near.coordinates, offsets)]
 
 

@@ -36,7 +36,7 @@ class TetsAround:
         #: (4 M,) tets by vertex.
         self.tets: IndexArray = order // 4
         #: (N + 1,) where those of each vertex begin.
-        self.start: IndexArray = np.searchsorted(corners[order], np.arange(count + 1))
+        self.offsets: IndexArray = np.searchsorted(corners[order], np.arange(count + 1))
 
     def locate(
         self, positions: FloatArray, tets: Tets, points: FloatArray, near: IndexArray
@@ -45,7 +45,7 @@ class TetsAround:
         outside of, and its least barycentric coordinate there."""
         owner, least = np.empty(len(points), dtype=np.intp), np.empty(len(points))
         maps = barycentric_maps(positions, tets)
-        _locate(points, near, tets, maps, self.start, self.tets, owner, least)
+        _locate(points, near, tets, maps, self.offsets, self.tets, owner, least)
         return owner, least
 
 
@@ -65,7 +65,7 @@ def _least_coordinate(maps: Any, point: Any) -> float:
 
 @compiled()
 def _locate(
-    points: Any, near: Any, tets: Any, maps: Any, start: Any, around: Any, owner: Any, least: Any
+    points: Any, near: Any, tets: Any, maps: Any, offsets: Any, around: Any, owner: Any, least: Any
 ) -> None:
     for p in range(len(points)):
         winner = near[p]
@@ -74,7 +74,7 @@ def _locate(
             if best >= 0.0:
                 break
             vertex = tets[near[p], corner]
-            for slot in range(start[vertex], start[vertex + 1]):
+            for slot in range(offsets[vertex], offsets[vertex + 1]):
                 found = _least_coordinate(maps[around[slot]], points[p])
                 if found > best:
                     best, winner = found, around[slot]

@@ -11,7 +11,7 @@ from .triangle_distance import point_triangle_distance
 Corners = NDArray[np.float64]
 Distances = NDArray[np.float64]
 
-_CHUNK = 100_000
+_PAIRS_PER_CHUNK = 100_000
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -21,8 +21,8 @@ def triangle_distance(first: Corners, second: Corners, cutoff: float) -> Distanc
     0 where they cross. Triangles without area count as their edges.
     """
     distance = np.full(len(first), np.inf)
-    for start in range(0, len(first), _CHUNK):
-        chunk = slice(start, start + _CHUNK)
+    for start in range(0, len(first), _PAIRS_PER_CHUNK):
+        chunk = slice(start, start + _PAIRS_PER_CHUNK)
         a, b = first[chunk], second[chunk]
         near = np.flatnonzero(~(_beyond_plane(a, b, cutoff) | _beyond_plane(b, a, cutoff)))
         found = _distance(a[near], b[near])
@@ -34,10 +34,10 @@ def _beyond_plane(a: Corners, b: Corners, cutoff: float) -> NDArray[np.bool_]:
     """Whether all of b lies to one side of the plane of a, farther than ``cutoff``."""
     normal = np.cross(a[:, 1] - a[:, 0], a[:, 2] - a[:, 0])
     height = np.einsum("kci,ki->kc", b - a[:, :1], normal)
-    reach = cutoff * np.linalg.norm(normal, axis=1)
+    limit = cutoff * np.linalg.norm(normal, axis=1)
     # Rounding must not make a triangle of no area look far.
-    reach += 1e-14 * np.abs(normal).max(axis=1) * np.abs(b - a[:, :1]).max(axis=(1, 2))
-    beyond: NDArray[np.bool_] = (height.min(axis=1) > reach) | (height.max(axis=1) < -reach)
+    limit += 1e-14 * np.abs(normal).max(axis=1) * np.abs(b - a[:, :1]).max(axis=(1, 2))
+    beyond: NDArray[np.bool_] = (height.min(axis=1) > limit) | (height.max(axis=1) < -limit)
     return beyond
 
 
@@ -89,8 +89,8 @@ def _segment_distance(p: Corners, q: Corners, r: Corners, s: Corners) -> Distanc
     along = np.clip((uv * vw - uw * vv) / lines, 0.0, 1.0)
     other = np.clip((uv * along + vw) / vv, 0.0, 1.0)
     along = np.clip((uv * other - uw) / uu, 0.0, 1.0)
-    gap = w + along[:, None] * u - other[:, None] * v
-    return np.sqrt(_dot(gap, gap))
+    difference = w + along[:, None] * u - other[:, None] * v
+    return np.sqrt(_dot(difference, difference))
 
 
 def _dot(a: Corners, b: Corners) -> Distances:

@@ -23,7 +23,7 @@ IndexArray = NDArray[np.intp]
 
 # Of a tet, so that all have some mass and stiffness; and how often the others around are made to
 # hold as much less.
-LEAST_FILL, ROUNDS = 0.1, 4
+MIN_FILL, MAX_ROUNDS = 0.1, 4
 
 
 def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> FloatArray:
@@ -47,24 +47,24 @@ def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> Fl
     volumes = signed_volumes(positions, mesh.tets)
     per_sample = CELL_VOLUME / SAMPLES_INSIDE
     fill = held / np.maximum(asked, 1) + beside * per_sample / volumes
-    fill = _at_least(np.where(is_partial, fill, 1.0), volumes, mesh, is_partial)
+    fill = _with_min_fill(np.where(is_partial, fill, 1.0), volumes, mesh, is_partial)
     return fill * _correction(cells, mesh, fill, volumes, is_partial)
 
 
-def _at_least(
+def _with_min_fill(
     fill: FloatArray, volumes: FloatArray, mesh: VirtualMesh, is_partial: NDArray[np.bool_]
 ) -> FloatArray:
-    """(M,) at least ``LEAST_FILL`` where tets are partial, with as much material around each
+    """(M,) at least ``MIN_FILL`` where tets are partial, with as much material around each
     vertex as before, as nearly as may be: thin parts are made of such tets."""
 
     def around(fill: FloatArray) -> FloatArray:
         held = np.repeat(fill * volumes, 4)
         return np.bincount(mesh.tets.ravel(), held, len(mesh.vertices)).astype(np.float64)
 
-    wanted, fill = around(fill), np.maximum(fill, LEAST_FILL)
-    for _ in range(ROUNDS):
+    wanted, fill = around(fill), np.maximum(fill, MIN_FILL)
+    for _ in range(MAX_ROUNDS):
         factor = (wanted / around(fill))[mesh.tets].mean(axis=1)
-        fill = np.where(is_partial, np.maximum(fill * factor, LEAST_FILL), fill)
+        fill = np.where(is_partial, np.maximum(fill * factor, MIN_FILL), fill)
     return fill
 
 

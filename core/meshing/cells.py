@@ -23,13 +23,13 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 # Of a cell's bounding box, from its centre.
-_REACH = 0.5
+_HALF_WIDTH = 0.5
 # A winding number farther from a whole one is that of an open surface: it changes between
 # triangles, too, and is asked for at every point.
-_WHOLE = 0.3
+_WHOLE_TOLERANCE = 0.3
 # Beside a sheet, that near to one half on both sides.
-_SHEET = 0.08
-_BESIDE = 1e-3
+_SHEET_TOLERANCE = 0.08
+_SIDE_OFFSET = 1e-3
 _ON_FACE = (0.62, 0.27, 0.11)
 SAMPLES_PER_FACE = 6
 SAMPLES_INSIDE = 24
@@ -166,7 +166,7 @@ def _pairs(
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
     """(K,) cells and (K,) triangles that run through them, by cell, and (K, 3) where."""
     middle, maps = nodes[tets].mean(axis=1), barycentric_maps(nodes, tets)
-    low, high = triangles.min(axis=1) - _REACH, triangles.max(axis=1) + _REACH
+    low, high = triangles.min(axis=1) - _HALF_WIDTH, triangles.max(axis=1) + _HALF_WIDTH
     found = []
     for triangle, cell in PointGrid(middle, 1.0).pairs(low, high):
         areas, centres = np.zeros(len(cell)), np.zeros((len(cell), 3))
@@ -203,14 +203,16 @@ def _windings(
     windings, in_front = np.empty(samples.shape[:2]), np.empty(len(triangle))
     whole = np.round(at_bases)
     measure_windings(first, own, centres, bases, whole, samples, windings, in_front)
-    is_open = np.abs(at_bases - whole) > _WHOLE
+    is_open = np.abs(at_bases - whole) > _WHOLE_TOLERANCE
     if is_open.any():
         rows = np.repeat(is_open, np.diff(first))
         normals = np.cross(own[rows, 1] - own[rows, 0], own[rows, 2] - own[rows, 0])
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
         asked = samples[is_open].reshape(-1, 3)
-        numbers = _winding(np.concatenate([asked, centres[rows] + _BESIDE * normals]), triangles)
+        numbers = _winding(
+            np.concatenate([asked, centres[rows] + _SIDE_OFFSET * normals]), triangles
+        )
         windings[is_open] = numbers[: len(asked)].reshape(-1, samples.shape[1])
         beside = numbers[len(asked) :]
-        in_front[rows] = np.where(np.abs(beside + 0.5) < _SHEET, -0.5, beside)
+        in_front[rows] = np.where(np.abs(beside + 0.5) < _SHEET_TOLERANCE, -0.5, beside)
     return windings, in_front

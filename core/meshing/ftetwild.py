@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
-from ..geometry.strays import without_strays
 from ..geometry.tet_mesh import TetMesh
+from ..geometry.unreferenced import without_unreferenced
 from .scratch_folder import scratch_folder
 from .tet_budget import REGULAR_TETS_PER_CUBE, check_budget
 
@@ -56,7 +56,7 @@ def mesh_ftetwild(
         ) from error
     if len(tets) == 0:
         raise SceneError("fTetWild found no inside to fill; use the lattice method.")
-    points, tets = without_strays(points, tets)
+    points, tets = without_unreferenced(points, tets)
     return TetMesh(points * diagonal + centre, tets)
 
 

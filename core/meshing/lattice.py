@@ -27,8 +27,8 @@ IndexArray = NDArray[np.intp]
 _CUBIC_EDGE = 6.0 / (2.0 + 4.0 * 0.75**0.5)
 _TETS_PER_CUBE = 12.0 / _CUBIC_EDGE**3
 _MAX_TETS = 3_000_000
-_LONGEST_TRIANGLE = 0.75  # of a cell
-_ON_FACE = -1e-9
+_MAX_EDGE_RATIO = 0.75  # of a cell
+_FACE_TOLERANCE = -1e-9
 
 
 def mesh_lattice(vertices: FloatArray, triangles: IndexArray, edge_length: float) -> TetMesh:
@@ -45,7 +45,7 @@ def mesh_lattice(vertices: FloatArray, triangles: IndexArray, edge_length: float
     scale = _CUBIC_EDGE * edge_length
     centre = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
     points = (vertices - centre) / scale
-    pieces = split_long_triangles(points[orient_consistently(triangles)], _LONGEST_TRIANGLE)
+    pieces = split_long_triangles(points[orient_consistently(triangles)], _MAX_EDGE_RATIO)
     pieces = pieces[_have_area(pieces)]
     if len(pieces) == 0:
         raise SceneError("No face of the mesh has an area, so there is nothing to fill.")
@@ -99,6 +99,6 @@ def _owners(
     for corner in (2, 1, 0):
         place = cells.triangles[:, corner]
         coordinates = np.einsum("kai,ki->ka", maps[:, :, :3], place) + maps[:, :, 3]
-        inside = coordinates.min(axis=1) >= _ON_FACE
+        inside = coordinates.min(axis=1) >= _FACE_TOLERANCE
         owner[corners[cells.triangle[inside], corner]] = row_tet[inside]
     return owner[number]

@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-_RAYS = 48  # across the longest side
+_RAY_COUNT = 48  # across the longest side
 _OFFSETS = (0.382, 0.618)  # of the first rays, so that none runs along edges of a regular mesh
-_STEEPEST = 3.0**-0.5  # of the cosines to the axes, the largest is at least this
-_MOST_PAIRS = 1_000_000  # of triangles and rays at once
+_MIN_COSINE = 3.0**-0.5  # of the cosines to the axes, the largest is at least this
+_MAX_PAIRS = 1_000_000  # of triangles and rays at once
 
 
-def thin_part(vertices: FloatArray, triangles: IndexArray, share: float) -> float:
-    """The thickness (m) that a ``share`` of the surface is thinner than; infinite without a solid.
+def thin_part(vertices: FloatArray, triangles: IndexArray, fraction: float) -> float:
+    """The thickness (m) below which a ``fraction`` of the surface is; infinite without a solid.
 
     Args:
         vertices: (V, 3).
         triangles: (T, 3).
-        share: of the area.
+        fraction: of the area.
     """
     each = [_samples(vertices, triangles, axis) for axis in range(3)]
     thickness, area = np.concatenate(each, axis=1)
@@ -35,7 +35,7 @@ def thin_part(vertices: FloatArray, triangles: IndexArray, share: float) -> floa
         return float("inf")
     order = np.argsort(thickness, kind="stable")
     thinner = np.cumsum(area[order])
-    return float(thickness[order][np.searchsorted(thinner, share * thinner[-1])])
+    return float(thickness[order][np.searchsorted(thinner, fraction * thinner[-1])])
 
 
 def _samples(vertices: FloatArray, triangles: IndexArray, axis: int) -> FloatArray:
@@ -51,7 +51,7 @@ def _samples(vertices: FloatArray, triangles: IndexArray, axis: int) -> FloatArr
     chord = np.tile(depth[end] - depth[begin], 2)
     at = triangle[np.concatenate([begin, end])]
     cosine = np.abs(normal[at, 2]) / length[at]
-    kept = cosine >= _STEEPEST
+    kept = cosine >= _MIN_COSINE
     # A slab is thinner than a ray through it is long, and the oblique is hit less often.
     return np.stack([chord[kept] * cosine[kept], 1.0 / cosine[kept]])
 
@@ -78,7 +78,7 @@ def _crossings(
         facing: indices of those that rays can cross.
         area: (T,) twice the signed area that rays see of each.
     """
-    spacing = float(np.ptp(corners.reshape(-1, 3), axis=0).max()) / _RAYS
+    spacing = float(np.ptp(corners.reshape(-1, 3), axis=0).max()) / _RAY_COUNT
     origin = corners.reshape(-1, 3)[:, :2].min(axis=0) + np.multiply(_OFFSETS, spacing)
     scaled = (corners[..., :2] - origin) / spacing
     low = np.ceil(scaled.min(axis=1)).astype(np.intp)
@@ -99,7 +99,7 @@ def _pairs(triangles: IndexArray, counts: IndexArray) -> Iterator[tuple[IndexArr
     begin = 0
     while begin < len(triangles):
         done = ends[begin] - counts[begin]
-        end = max(int(np.searchsorted(ends, done + _MOST_PAIRS)), begin + 1)
+        end = max(int(np.searchsorted(ends, done + _MAX_PAIRS)), begin + 1)
         here = counts[begin:end]
         numbers = np.arange(int(here.sum())) - np.repeat(np.cumsum(here) - here, here)
         yield np.repeat(triangles[begin:end], here), numbers
@@ -122,7 +122,7 @@ def _inside(
     shares = np.stack([_cross(b, c), _cross(c, a), _cross(a, b)], axis=1) / area[triangle, None]
     hit = (shares >= 0.0).all(axis=1)
     depth = (shares[hit] * heights[triangle[hit]]).sum(axis=1)
-    return place[hit, 0] * (2 * _RAYS) + place[hit, 1], triangle[hit], depth
+    return place[hit, 0] * (2 * _RAY_COUNT) + place[hit, 1], triangle[hit], depth
 
 
 def _cross(one: FloatArray, other: FloatArray) -> FloatArray:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws the boundary of tets that enclose a surface in, close to it.
+"""Shrink-wraps the boundary of tets that enclose a surface.
 
-Each vertex of the boundary is drawn to the point of the surface nearest to it, of those that run
-through its own tets; where a point of the surface is left outside, it gives way again.
+Each vertex of the boundary moves towards the point of the surface nearest to it, of those that run
+through its own tets; where a point of the surface is left outside, its target moves out again.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 # All in units of the cubic edge of a cell.
-_DISTANCE = 0.0  # of the boundary from the surface
+_BOUNDARY_DISTANCE = 0.0  # of the boundary from the surface
 _SHEET_HALF_THICKNESS = 0.5
-_TOLERATED = 0.04  # of what may lie outside
+_MAX_OUTSIDE = 0.04  # of what may lie outside
 # Of how far a point lies outside, how far the vertices around are to move: they are also held.
-_GIVEN_WAY = 1.5
+_RELAXATION_RATIO = 1.5
 # Newton steps in each round.
 _ITERATIONS = (12, 6, 4, 4, 4)
 _PAIRS_PER_CHUNK = 1 << 18
@@ -34,7 +34,7 @@ _PAIRS_PER_CHUNK = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Anchors:
-    """Where vertices of the boundary are drawn to.
+    """The points of the surface that vertices of the boundary move towards.
 
     Attributes:
         vertex: (B,) indices of them.
@@ -67,7 +67,7 @@ def shrink_wrap(
         owner: (P,) tets that they lie in.
     """
     anchors = _anchors(mesh, row_tet, triangles)
-    distance = np.where(is_sheet[anchors.row], _SHEET_HALF_THICKNESS, _DISTANCE)
+    distance = np.where(is_sheet[anchors.row], _SHEET_HALF_THICKNESS, _BOUNDARY_DISTANCE)
     quadrics = np.zeros((len(mesh.vertices), 3, 3))
     quadrics[anchors.vertex] = anchors.normals[:, :, None] * anchors.normals[:, None, :]
     around = TetsAround(mesh.tets, len(mesh.vertices))
@@ -78,7 +78,7 @@ def shrink_wrap(
         targets = positions.copy()
         targets[anchors.vertex] = anchors.points + distance[:, None] * anchors.normals
         positions = smooth(positions, mesh.tets, targets, quadrics, iterations)
-        if not _give_way(positions, mesh.tets, around, points, owner, place, distance):
+        if not _relax_targets(positions, mesh.tets, around, points, owner, place, distance):
             break
     return positions
 
@@ -114,7 +114,7 @@ def boundary(tets: IndexArray) -> IndexArray:
     return faces[order[alone]]
 
 
-def _give_way(
+def _relax_targets(
     positions: FloatArray,
     tets: IndexArray,
     around: TetsAround,
@@ -128,16 +128,16 @@ def _give_way(
     maps = barycentric_maps(positions, tets)[found]
     coordinates = np.einsum("pai,pi->pa", maps[:, :, :3], points) + maps[:, :, 3]
     worst = coordinates.argmin(axis=1)
-    slope = np.linalg.norm(maps[np.arange(len(points)), worst, :3], axis=1)
-    beyond = -least / slope
-    outside = np.flatnonzero(beyond > _TOLERATED)
+    gradient_norm = np.linalg.norm(maps[np.arange(len(points)), worst, :3], axis=1)
+    beyond = -least / gradient_norm
+    outside = np.flatnonzero(beyond > _MAX_OUTSIDE)
     if len(outside) == 0:
         return False
     corner = np.arange(4)[None, :] != worst[outside, None]
     vertex = tets[found[outside]][corner].reshape(-1, 3)
     rows = place[vertex]
-    push = np.repeat(_GIVEN_WAY * beyond[outside, None], 3, axis=1)
+    offset = np.repeat(_RELAXATION_RATIO * beyond[outside, None], 3, axis=1)
     extra = np.zeros(len(distance))
-    np.maximum.at(extra, rows[rows >= 0], push[rows >= 0])
+    np.maximum.at(extra, rows[rows >= 0], offset[rows >= 0])
     distance += extra
     return True

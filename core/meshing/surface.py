@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
-from ..geometry.strays import without_strays
+from ..geometry.unreferenced import without_unreferenced
 from .local_thickness import thin_part
 
 FloatArray = NDArray[np.float64]
@@ -47,7 +47,7 @@ def check_surface(vertices: ArrayLike, triangles: ArrayLike) -> tuple[FloatArray
             f"Triangle {int(outside.argmax())} names a vertex outside 0 … {len(points) - 1}; "
             "rebuild the mesh."
         )
-    points, faces = without_strays(points, faces)
+    points, faces = without_unreferenced(points, faces)
     size = float(np.ptp(points, axis=0).max())
     if size <= 1e-12 * max(1.0, float(np.abs(points).max())):
         raise SceneError("All vertices of the mesh are at one point; give it a size.")

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
-from ..geometry.strays import without_strays
 from ..geometry.tet_mesh import TetMesh
+from ..geometry.unreferenced import without_unreferenced
 from .scratch_folder import scratch_folder
 from .surface import is_closed
 from .tet_budget import REGULAR_TETS_PER_CUBE, check_budget
@@ -57,7 +57,7 @@ def mesh_tetgen(
             f"TetGen refused the surface ({str(error).rstrip('.')}); repair it or use the lattice "
             "method."
         ) from error
-    points, tets = without_strays(points, tets)
+    points, tets = without_unreferenced(points, tets)
     return TetMesh(points + centre, tets)
 
 

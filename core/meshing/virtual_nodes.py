@@ -16,7 +16,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ..geometry.strays import used_points
+from ..geometry.unreferenced import compact_indices
 from .cells import FACE_CORNERS, SAMPLES_PER_FACE, Cells
 
 FloatArray = NDArray[np.float64]
@@ -65,7 +65,7 @@ def _with_surface(cells: Cells, mesh: VirtualMesh) -> VirtualMesh:
     known[piece[mesh.tet_of[cells.row_cell, cells.labels]]] = True
     kept = known[piece]
     number = np.where(kept, np.cumsum(kept) - 1, -1)
-    used, tets = used_points(mesh.tets[kept])
+    used, tets = compact_indices(mesh.tets[kept])
     tet_of = np.where(mesh.tet_of >= 0, number[mesh.tet_of], -1)
     return VirtualMesh(mesh.vertices[used], tets, mesh.cell[kept], tet_of)
 
@@ -150,7 +150,7 @@ def _links_by_triangle(cells: Cells, neighbours: _Neighbours) -> IndexArray:
 
 def _rejoin(cells: Cells, mesh: VirtualMesh, corners: IndexArray) -> Cells:
     """Fragments of a shell that are no part of its largest piece of tets, joined to those in their
-    cells that are: between the samples, a way from one to the other can be missed."""
+    cells that are: between the samples, a connection of the two can be missed."""
     piece = _pieces(mesh)
     of_row = piece[mesh.tet_of[cells.row_cell, cells.labels]]
     shell = _shells(corners)[cells.triangle]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.strays import used_points
 from ..geometry.tet_mesh import TetMesh
+from ..geometry.unreferenced import compact_indices
 from ..scene.scene import SoftBody
 
 # Of the mean area around a point, which one that has next to none gets.
@@ -47,7 +47,7 @@ class CollisionPoints:
             inside = mesh.lumped_mass(1.0) ** (2.0 / 3.0)
             areas = np.where(mesh.surface_areas > 0.0, mesh.surface_areas, inside)
             return CollisionPoints(corners, shares, areas)
-        used, triangles = used_points(surface.triangles)
+        used, triangles = compact_indices(surface.triangles)
         a, b, c = surface.points[used][triangles].swapaxes(0, 1)
         thirds = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
         areas = np.bincount(triangles.ravel(), np.repeat(thirds, 3), len(used))

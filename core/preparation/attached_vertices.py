@@ -37,6 +37,7 @@ def point_positions(body: SoftBody) -> NDArray[np.float64]:
 def _embedding(body: SoftBody) -> Embedding:
     if body.skin is None or body.skin.embedding is None:
         raise SceneError(
-            f"{body.name}: its skin is not embedded in its tetrahedra; discretize the scene first."
+            f"{body.name}: its skin is not embedded in its tetrahedra; tetrahedralize the scene "
+            "first."
         )
     return body.skin.embedding

@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 
 
 def pin_to_collider(body: SoftBody, points: NDArray[np.int32], collider: Collider) -> SoftBody:
-    """The body with what carries the points pinned, and led along where the collider moves.
+    """The body with what carries the points pinned, its motion prescribed by the collider's.
 
     Vertices that are pinned already stay as they are.
 
@@ -38,17 +38,19 @@ def pin_to_collider(body: SoftBody, points: NDArray[np.int32], collider: Collide
     vertices = np.setdiff1d(attached_vertices(body, points), own).astype(np.int32)
     start = start_positions(body)
     is_still = body.pin_path is None and collider.vertices.is_constant
-    led = Channel.constant(start[vertices])
+    prescribed = Channel.constant(start[vertices])
     if not collider.vertices.is_constant:
-        places = point_positions(body)[points]
-        led = Channel(transfer_path(places, carried_along(places, collider), start[vertices]))
-    path = Channel.side_by_side([body.pin_path or Channel.constant(start[own]), led])
+        anchors = point_positions(body)[points]
+        prescribed = Channel(
+            transfer_path(anchors, anchored_paths(anchors, collider), start[vertices])
+        )
+    path = Channel.side_by_side([body.pin_path or Channel.constant(start[own]), prescribed])
     pinned = np.concatenate([own, vertices])
     return replace(body, pinned=pinned, pin_path=None if is_still else path)
 
 
-def carried_along(points: FloatArray, collider: Collider) -> FloatArray:
-    """(T, P, 3) where points (P, 3) go that keep their place on a collider with T samples.
+def anchored_paths(points: FloatArray, collider: Collider) -> FloatArray:
+    """(T, P, 3) paths of points (P, 3) that are anchored to a collider with T samples.
 
     Each follows the point of the collider that is closest to it at the start, at an offset that
     turns with the triangle there: with the frame of its first edge and its normal.
@@ -71,10 +73,10 @@ def carried_along(points: FloatArray, collider: Collider) -> FloatArray:
 
 def _rotations_since_start(corners: FloatArray) -> FloatArray:
     """(T, P, 3, 3) of the frames of triangles (T, P, 3, 3); none where one is only a line."""
-    solid = have_area(corners)
-    frames = _frames(np.where(solid[..., None, None], corners, np.eye(3)))
+    has_area = have_area(corners)
+    frames = _frames(np.where(has_area[..., None, None], corners, np.eye(3)))
     rotations = np.einsum("tpki,pkj->tpij", frames, frames[0])
-    return np.where(solid[..., None, None], rotations, np.eye(3))
+    return np.where(has_area[..., None, None], rotations, np.eye(3))
 
 
 def _frames(corners: FloatArray) -> FloatArray:

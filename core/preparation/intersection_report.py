@@ -13,7 +13,7 @@ from ..scene.checks import Vector
 
 
 @dataclass(frozen=True, eq=False)
-class Offender:
+class IntersectingObject:
     """An object that intersects another one or itself.
 
     Args:
@@ -37,7 +37,7 @@ class IntersectionReport:
             does not help.
     """
 
-    offenders: list[Offender]
+    offenders: list[IntersectingObject]
     offsets: dict[str, Vector] | None
 
     @property
@@ -59,7 +59,7 @@ class IntersectionReport:
     def of(record: dict[str, Any]) -> IntersectionReport:
         """What ``record`` wrote; KeyError, TypeError and ValueError where it did not."""
         offenders = [
-            Offender(
+            IntersectingObject(
                 str(each["name"]),
                 np.array(each["faces"], dtype=np.int64),
                 np.array(each["points"], dtype=np.float64).reshape(-1, 3),

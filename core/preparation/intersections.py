@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which triangles of several surfaces cross or touch each other. Looked at once, at the start."""
+"""Which triangles of several surfaces cross or touch each other, checked once, at the start."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.triangle_pairs import triangle_distance
-from .toolkit import toolkit
+from .ipctk import ipctk
 
-#: Of the size of everything: what is closer than that cannot be told from touching.
-TOUCHING = 1e-12
+#: Triangles closer than this ratio of the size of everything count as touching.
+TOUCHING_RATIO = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +98,8 @@ def find_intersections(surfaces: Surfaces) -> Intersections:
 
 def find_close(surfaces: Surfaces, distance: float) -> Intersections:
     """The pairs of triangles that are no farther apart than ``distance``, in metres."""
-    reach = max(distance, TOUCHING * surfaces.size)
-    pairs = _candidates(surfaces, reach)
+    search_radius = max(distance, TOUCHING_RATIO * surfaces.size)
+    pairs = _candidates(surfaces, search_radius)
     triangles, objects = surfaces.triangles, surfaces.triangle_objects
     pairs = pairs[surfaces.can_collide()[objects[pairs[:, 0]], objects[pairs[:, 1]]]]
     if surfaces.through_own is not None:
@@ -108,27 +108,27 @@ def find_close(surfaces: Surfaces, distance: float) -> Intersections:
     shared = triangles[pairs[:, 0]][:, :, None] == triangles[pairs[:, 1]][:, None, :]
     pairs = pairs[~shared.any(axis=(1, 2))]
     corners = surfaces.vertices[triangles]
-    distances = triangle_distance(corners[pairs[:, 0]], corners[pairs[:, 1]], reach)
+    distances = triangle_distance(corners[pairs[:, 0]], corners[pairs[:, 1]], search_radius)
     found = np.isfinite(distances)
     pairs, distances = pairs[found], distances[found]
-    distances[distances <= TOUCHING * surfaces.size] = 0.0
+    distances[distances <= TOUCHING_RATIO * surfaces.size] = 0.0
     swapped = objects[pairs[:, 0]] > objects[pairs[:, 1]]
     pairs[swapped] = pairs[swapped, ::-1]
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     return Intersections(pairs[order], objects[pairs[order]], distances[order])
 
 
-def _candidates(surfaces: Surfaces, reach: float) -> NDArray[np.int64]:
-    """(K, 2) triangles whose boxes come within ``reach`` of each other, the lower index first."""
+def _candidates(surfaces: Surfaces, search_radius: float) -> NDArray[np.int64]:
+    """(K, 2) triangles whose boxes come within ``search_radius``, the lower index first."""
     if len(surfaces.triangles) == 0:
         return np.empty((0, 2), dtype=np.int64)
-    broad = toolkit().LBVH()
-    broad.can_vertices_collide = toolkit().make_vertex_patches_filter(_patches(surfaces))
+    broad = ipctk().LBVH()
+    broad.can_vertices_collide = ipctk().make_vertex_patches_filter(_patches(surfaces))
     broad.build(
         np.asfortranarray(surfaces.vertices),
         np.empty((0, 2), dtype=np.int32, order="F"),
         np.asfortranarray(surfaces.triangles),
-        reach,
+        search_radius,
     )
     found = broad.detect_face_face_candidates()
     pairs = np.empty((len(found), 2), dtype=np.int64)
@@ -146,8 +146,8 @@ def _patches(surfaces: Surfaces) -> NDArray[np.int32]:
     """
     allowed = surfaces.can_collide()
     _, alike = np.unique(allowed, axis=0, return_inverse=True)
-    apart = ~np.diagonal(allowed)
+    is_exempt = ~np.diagonal(allowed)
     count = len(allowed)
     alone = count + np.arange(len(surfaces.vertices))
-    labels = np.where(apart[surfaces.objects], alike.ravel()[surfaces.objects], alone)
+    labels = np.where(is_exempt[surfaces.objects], alike.ravel()[surfaces.objects], alone)
     return labels.astype(np.int32)

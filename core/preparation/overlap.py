@@ -17,8 +17,8 @@ from ..scene.ground import Ground, Sphere
 from ..scene.scene import Scene, SurfaceMesh
 from ..scene.start_shape import start_positions, tet_mesh_of
 
-# How far into an obstacle counts as touching it, in diagonals of the body.
-TOUCHING = 1e-3
+# Bodies may reach so many of their diagonals into an obstacle.
+MAX_DEPTH_RATIO = 1e-3
 
 Points = NDArray[np.floating[Any]]
 Triangles = NDArray[np.integer[Any]]
@@ -37,7 +37,7 @@ def check_surfaces(scene: Scene) -> None:
             vertices = body.mesh.vertices
             if scene.ground is not None:
                 _check_above_ground(body.name, vertices, scene.ground)
-            _check_clear_of(body.name, vertices, body.mesh.triangles, scene.spheres)
+            _check_outside(body.name, vertices, body.mesh.triangles, scene.spheres)
 
 
 def check_tetrahedra(scene: Scene) -> None:
@@ -47,7 +47,7 @@ def check_tetrahedra(scene: Scene) -> None:
     anywhere.
 
     Args:
-        scene: what went through ``discretize``.
+        scene: what went through ``tetrahedralize_scene``.
 
     Raises:
         SceneError: with the depth.
@@ -56,7 +56,7 @@ def check_tetrahedra(scene: Scene) -> None:
         if body.skin is not None:
             continue
         mesh, positions = tet_mesh_of(body), start_positions(body)
-        _check_clear_of(body.name, positions, mesh.surface, scene.spheres)
+        _check_outside(body.name, positions, mesh.surface, scene.spheres)
         free = np.ones(len(positions), dtype=bool)
         if body.pinned is not None:
             free[body.pinned] = False
@@ -67,19 +67,19 @@ def check_tetrahedra(scene: Scene) -> None:
 
 def _check_above_ground(name: str, points: Points, ground: Ground) -> None:
     depth = ground.height - float(points[:, 2].min())
-    if depth > TOUCHING * _diagonal(points):
+    if depth > MAX_DEPTH_RATIO * _diagonal(points):
         raise SceneError(
             f"{name} starts {depth:.3g} m below the ground; raise it or lower the ground."
         )
 
 
-def _check_clear_of(
+def _check_outside(
     name: str, vertices: Points, triangles: Triangles, spheres: Sequence[Sphere]
 ) -> None:
     """The surface, (V, 3) in metres and (T, 3), may be open; it must not surround a sphere."""
     for sphere in spheres:
         depth = sphere.radius - _signed_distance(np.array(sphere.center), vertices, triangles)
-        if depth > TOUCHING * _diagonal(vertices):
+        if depth > MAX_DEPTH_RATIO * _diagonal(vertices):
             raise SceneError(
                 f"{name} starts {depth:.3g} m inside the collider {sphere.name}; move them apart."
             )

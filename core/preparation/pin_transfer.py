@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from ..geometry.embedding import Embedding
 
-# How many pinned points a tet vertex listens to where they do not move as one.
-NEIGHBOURS = 4
-# Of a point, what a corner carries when the point lies on the face across from it.
-NEGLIGIBLE = 1e-9
+# A tet vertex follows so many pinned points where they do not move as one.
+NEIGHBOUR_COUNT = 4
+# A corner carries less of a point that lies on the face across from it.
+NEGLIGIBLE_WEIGHT = 1e-9
 
 
 def pinned_tet_vertices(embedding: Embedding, pinned: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -24,7 +24,7 @@ def pinned_tet_vertices(embedding: Embedding, pinned: NDArray[np.int32]) -> NDAr
     Returns:
         (Q,) sorted indices of tet vertices.
     """
-    carried = np.abs(embedding.weights[pinned]) > NEGLIGIBLE
+    carried = np.abs(embedding.weights[pinned]) > NEGLIGIBLE_WEIGHT
     return np.unique(embedding.indices[pinned][carried]).astype(np.int32)
 
 
@@ -48,7 +48,7 @@ def transfer_path(
     residual = path - (np.einsum("tij,pj->tpi", rotations, rest) + offsets[:, None])
     rigid = np.einsum("tij,qj->tqi", rotations, vertices) + offsets[:, None]
     distance = np.linalg.norm(vertices[:, None] - rest[None], axis=2)
-    nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEIGHBOURS]
+    nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEIGHBOUR_COUNT]
     near = np.take_along_axis(distance, nearest, axis=1)
     weights = 1.0 / (near + 1e-9 * (1.0 + near.max()))
     weights /= weights.sum(axis=1, keepdims=True)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..scene.scene import Scene
-from .discretize import discretize
 from .overlap import check_surfaces, check_tetrahedra
+from .tetrahedralize_scene import tetrahedralize_scene
 
 
 def prepare(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
@@ -22,11 +22,11 @@ def prepare(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         IntersectionError: when more than a little intersects.
     """
     check_surfaces(scene)
-    solids, reports = discretize(scene)
-    check_tetrahedra(solids)
-    if solids.contact is None:
-        return solids, reports
+    tet_scene, reports = tetrahedralize_scene(scene)
+    check_tetrahedra(tet_scene)
+    if tet_scene.contact is None:
+        return tet_scene, reports
     # It loads scipy.spatial, which takes a moment that other scenes need not wait.
-    from .start import prepare_start
+    from .initial_intersections import resolve_initial_intersections
 
-    return prepare_start(solids), reports
+    return resolve_initial_intersections(tet_scene), reports

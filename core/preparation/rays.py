@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.triangle_pairs import pierced_at
-from .toolkit import toolkit
+from .ipctk import ipctk
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -33,10 +33,10 @@ def segment_hits(
     """
     count, total = len(begin), len(vertices)
     segments = total + np.stack([np.arange(count), count + np.arange(count)], axis=1)
-    broad = toolkit().LBVH()
+    broad = ipctk().LBVH()
     if owners is not None and vertex_owners is not None:
         labels = np.concatenate([vertex_owners, owners, owners])
-        broad.can_vertices_collide = toolkit().make_vertex_patches_filter(labels)
+        broad.can_vertices_collide = ipctk().make_vertex_patches_filter(labels)
     broad.build(
         np.asfortranarray(np.concatenate([vertices, begin, end])),
         np.asfortranarray(segments.astype(np.int32)),
@@ -44,6 +44,6 @@ def segment_hits(
     )
     found = [(each.edge_id, each.face_id) for each in broad.detect_edge_face_candidates()]
     segment, triangle = np.array(sorted(found), dtype=np.int64).reshape(-1, 2).T
-    share = pierced_at(begin[segment], end[segment], vertices[triangles[triangle]])
-    hit = np.isfinite(share)
-    return segment[hit], triangle[hit], share[hit]
+    fraction = pierced_at(begin[segment], end[segment], vertices[triangles[triangle]])
+    hit = np.isfinite(fraction)
+    return segment[hit], triangle[hit], fraction[hit]

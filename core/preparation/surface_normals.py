@@ -52,17 +52,17 @@ def outward_normals(
 def _nearest(points: FloatArray, others: FloatArray) -> IndexArray:
     """(P,) the nearest of others (Q, 3) to each point (P, 3), the first of those equally near."""
     nearest, least = np.full(len(points), -1), np.full(len(points), np.inf)
-    reach = float(np.ptp(others, axis=0).max()) / np.sqrt(len(others))
-    reach = max(reach, float(np.finfo(np.float64).tiny))
+    search_radius = float(np.ptp(others, axis=0).max()) / np.sqrt(len(others))
+    search_radius = max(search_radius, float(np.finfo(np.float64).tiny))
     while (nearest < 0).any():
         left = np.flatnonzero(nearest < 0)
-        low, high = points[left] - reach, points[left] + reach
-        for row, other in PointGrid(others, reach).pairs(low, high):
+        low, high = points[left] - search_radius, points[left] + search_radius
+        for row, other in PointGrid(others, search_radius).pairs(low, high):
             point, distance = left[row], np.linalg.norm(points[left[row]] - others[other], axis=1)
-            closer = distance <= np.minimum(reach, np.nextafter(least[point], 0.0))
+            closer = distance <= np.minimum(search_radius, np.nextafter(least[point], 0.0))
             point, other, distance = point[closer], other[closer], distance[closer]
             order = np.lexsort((other, distance, point))
             first = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
             nearest[point[first]], least[point[first]] = other[first], distance[first]
-        reach *= 2.0
+        search_radius *= 2.0
     return nearest

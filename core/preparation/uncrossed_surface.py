@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.embedding import Embedding
-from ..geometry.strays import used_points
 from ..geometry.tet_mesh import TetMesh
+from ..geometry.unreferenced import compact_indices
 from ..geometry.winding_number import winding_number
 from ..scene.contact_settings import ContactSurface
 
 # Beside a triangle is so many edge lengths from it, and inside where the surface winds so often.
-BESIDE, INSIDE = 1e-2, 0.5
+SIDE_OFFSET_RATIO, INSIDE_WINDING = 1e-2, 0.5
 # Of the size of a surface: what is so near to others beside where they cross lies in the seam.
-SEAM = 5e-4
+SEAM_RATIO = 5e-4
 # A piece of an open surface is inside where the most of so many of its triangles are.
-SPEAKERS, MOSTLY = 32, 0.5
+SAMPLE_COUNT, MAJORITY_RATIO = 32, 0.5
 
 
 def crosses_itself(surface: ContactSurface) -> bool:
@@ -48,7 +48,7 @@ def spare_unseen(surface: ContactSurface) -> ContactSurface:
 
     Beside what crosses so does what is all but there: parts fold onto each other along their seams.
     """
-    seam = SEAM * float(np.linalg.norm(np.ptp(surface.points, axis=0)))
+    seam = SEAM_RATIO * float(np.linalg.norm(np.ptp(surface.points, axis=0)))
     nearest = _nearest(surface, seam)
     crossing = nearest == 0.0
     if not crossing.any():
@@ -63,10 +63,10 @@ def spare_unseen(surface: ContactSurface) -> ContactSurface:
         order = np.argsort(pieces, kind="stable")
         counts = np.bincount(pieces)
         rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-        few = order[rank % np.repeat(-(-counts // SPEAKERS), counts) == 0]
+        few = order[rank % np.repeat(-(-counts // SAMPLE_COUNT), counts) == 0]
         is_inside = _are_inside(surface, outside.triangles[few])
         share = np.bincount(pieces[few], is_inside) / np.bincount(pieces[few])
-        through[left] = share[pieces] > MOSTLY
+        through[left] = share[pieces] > MAJORITY_RATIO
     return replace(surface, through_own=through)
 
 
@@ -89,17 +89,17 @@ def _are_inside(surface: ContactSurface, triangles: NDArray[np.int32]) -> NDArra
     a, b, c = surface.points[triangles].swapaxes(0, 1)
     normals = np.cross(b - a, c - a)
     # By the root of twice the area, which is about an edge.
-    aside = BESIDE * normals / np.sqrt(np.linalg.norm(normals, axis=1, keepdims=True))
+    offset = SIDE_OFFSET_RATIO * normals / np.sqrt(np.linalg.norm(normals, axis=1, keepdims=True))
     centres = (a + b + c) / 3.0
-    sides = np.concatenate([centres + aside, centres - aside])
+    sides = np.concatenate([centres + offset, centres - offset])
     winding = np.abs(winding_number(sides, surface.points, surface.triangles)).reshape(2, -1)
-    inside: NDArray[np.bool_] = (winding > INSIDE).all(axis=0)
+    inside: NDArray[np.bool_] = (winding > INSIDE_WINDING).all(axis=0)
     return inside
 
 
 def boundary_surface(mesh: TetMesh) -> ContactSurface:
     """The boundary of tetrahedra, as a surface embedded in them."""
-    corners, triangles = used_points(mesh.surface)
+    corners, triangles = compact_indices(mesh.surface)
     weights = np.zeros((len(corners), 4))
     weights[:, 0] = 1.0
     indices = np.repeat(corners[:, None], 4, axis=1).astype(np.int32)
@@ -116,11 +116,11 @@ def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
     from .intersections import Surfaces, find_close
 
     triangles = surface.triangles.astype(np.int32)
-    sound = np.flatnonzero(have_area(surface.points[triangles]))
+    valid = np.flatnonzero(have_area(surface.points[triangles]))
     owner = np.zeros(len(surface.points), dtype=np.int32)
-    found = find_close(Surfaces(surface.points, triangles[sound], owner), distance)
+    found = find_close(Surfaces(surface.points, triangles[valid], owner), distance)
     nearest = np.full(len(triangles), np.inf)
-    np.minimum.at(nearest, sound[found.triangles], found.distances[:, None])
+    np.minimum.at(nearest, valid[found.triangles], found.distances[:, None])
     return nearest
 
 

@@ -18,7 +18,7 @@ def tet_mesh_of(body: SoftBody) -> TetMesh:
         SceneError: when it is still a surface.
     """
     if not isinstance(body.mesh, TetMesh):
-        raise SceneError(f"{body.name} has no tetrahedra; discretize the scene first.")
+        raise SceneError(f"{body.name} has no tetrahedra; tetrahedralize the scene first.")
     return body.mesh
 
 

@@ -17,7 +17,7 @@ from supple.addon import solver_environment
 from supple.addon.capture import capture
 from supple.addon.playback import Playback
 from supple.core.job import Job
-from supple.core.preparation.discretize import discretize
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
 AddBody = Callable[..., bpy.types.Object]
 Play = Callable[..., tuple[Job, Playback]]
@@ -85,7 +85,7 @@ def play(tmp_path: Path) -> Play:
     def begin(last: int, wobble: bool = False) -> tuple[Job, Playback]:
         captured = capture(bpy.context)
         job = Job.create(tmp_path / "job", captured.scene, captured.settings)
-        job.write_tet_scene(*discretize(captured.scene))
+        job.write_tet_scene(*tetrahedralize_scene(captured.scene))
         write_frames(job, last, wobble)
         shown = Playback(job, captured)
         while shown.extend(last, 1.0):

@@ -17,7 +17,7 @@ from supple.addon.paths import users_cache
 from supple.addon.playback import Playback
 from supple.addon.playback_modifier import find_modifier
 from supple.core.job import Job
-from supple.core.preparation.discretize import discretize
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
 from .conftest import evaluated_positions, write_frames
 from .said import only, said
@@ -35,7 +35,7 @@ def simulate() -> Path:
     """What Simulate leaves, without waiting for a solver; returns the job folder."""
     captured = capture(bpy.context)
     job = cache.open_job(bpy.context.scene, captured.scene, captured.settings).job
-    job.write_tet_scene(*discretize(captured.scene))
+    job.write_tet_scene(*tetrahedralize_scene(captured.scene))
     write_frames(job, 3)
     shown = Playback(job, captured)
     while shown.extend(3, 1.0):

@@ -15,13 +15,14 @@ from supple.addon.capture import capture
 from supple.addon.operators.worker_operator import WorkerOperator
 from supple.core.errors import SuppleError
 from supple.core.job import Job
-from supple.core.preparation.intersection_report import IntersectionReport, Offender
+from supple.core.preparation.intersection_report import IntersectingObject, IntersectionReport
 from supple.core.scene.contact_settings import Contact
 
 
 def report(offsets=None, **points) -> IntersectionReport:
     offenders = [
-        Offender(name, np.arange(len(at)), np.array(at, dtype=float)) for name, at in points.items()
+        IntersectingObject(name, np.arange(len(at)), np.array(at, dtype=float))
+        for name, at in points.items()
     ]
     return IntersectionReport(offenders, offsets)
 

@@ -14,7 +14,7 @@ from supple.addon.capture import capture
 from supple.core import InstabilityError, SoftBody
 from supple.core.integrators import integrator_named
 from supple.core.partitioned_simulator import PartitionedSimulator
-from supple.core.preparation.discretize import discretize
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.sample_scenes import build, demo
 from supple.sample_scenes.contact_scenes import CONTACT_SAMPLES
 from supple.sample_scenes.scenes import SAMPLES
@@ -52,7 +52,7 @@ def test_the_committed_scene_is_what_the_script_builds(name: str, tmp_path: Path
 def _simulated(name: str) -> PartitionedSimulator:
     bpy.ops.wm.open_mainfile(filepath=str(build.FOLDER / f"{name}.blend"))
     captured = capture(bpy.context)
-    settings, (scene, _) = captured.settings, discretize(captured.scene)
+    settings, (scene, _) = captured.settings, tetrahedralize_scene(captured.scene)
     integrators = [
         integrator_named(each, settings.step_tolerance) for each in settings.body_integrators
     ]

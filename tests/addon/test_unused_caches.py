@@ -12,7 +12,7 @@ from supple.addon import cache, doctor, unused_caches
 from supple.addon.capture import capture
 from supple.addon.captured import Capture
 from supple.addon.playback import Playback
-from supple.core.preparation.discretize import discretize
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
 from .conftest import write_frames
 
@@ -28,7 +28,7 @@ def simulate(density: float) -> Path:
     bpy.data.objects["Cube"].supple.density = density
     captured: Capture = capture(bpy.context)
     job = cache.open_job(bpy.context.scene, captured.scene, captured.settings).job
-    job.write_tet_scene(*discretize(captured.scene))
+    job.write_tet_scene(*tetrahedralize_scene(captured.scene))
     write_frames(job, 1)
     shown = Playback(job, captured)
     shown.extend(1, 1.0)

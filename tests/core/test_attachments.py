@@ -21,7 +21,7 @@ from supple.core import (
 from supple.core.job.scene_file import load_scene, save_scene
 from supple.core.materials import StableNeoHookean
 from supple.core.potentials.contact.attached_pairs import attached_pairs
-from supple.core.preparation.discretize import discretize
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
 # Beside the blocks, whose z goes from 0 to 1.
 TABLE = np.array([[-1.0, -1, -0.1], [2, -1, -0.1], [2, 2, -0.1], [-1, 2, -0.1]])
@@ -33,7 +33,7 @@ BALL = Sphere((9.0, 9.0, 9.0), 0.1)
 def _attached(body: SoftBody, points, collider: Collider) -> Any:
     """The body once it has been discretized."""
     scene = Scene([body], colliders=[BALL, collider], attachments=[_to_collider(points)])
-    return discretize(scene)[0].bodies[0]
+    return tetrahedralize_scene(scene)[0].bodies[0]
 
 
 def _to_collider(points) -> Attachment:
@@ -201,7 +201,7 @@ def test_a_body_hangs_between_two_colliders(make_block) -> None:
         colliders=[Collider(TABLE, HALVES), Collider(rising, HALVES)],
         attachments=[_to_collider(_bottom(mesh)), Attachment(0, top, 1, to="collider")],
     )
-    body: Any = discretize(scene)[0].bodies[0]
+    body: Any = tetrahedralize_scene(scene)[0].bodies[0]
     rise = body.pin_path.samples[1, :, 2] - body.pin_path.samples[0, :, 2]
     np.testing.assert_allclose(rise, np.where(np.isin(body.pinned, top), 0.5, 0.0), atol=1e-9)
 
@@ -230,9 +230,9 @@ def test_a_scene_that_is_saved_and_discretized_again_stays_as_it_is(make_block, 
         colliders=[Collider(_moved(TABLE, 4), HALVES)],
         attachments=[_to_collider(_bottom(mesh)), Attachment(1, [0, 2], 0)],
     )
-    once, _ = discretize(scene)
+    once, _ = tetrahedralize_scene(scene)
     save_scene(tmp_path / "solids.json", once, {})
-    again, _ = discretize(load_scene(tmp_path / "solids.json")[0])
+    again, _ = tetrahedralize_scene(load_scene(tmp_path / "solids.json")[0])
     for first, second in zip(once.bodies, again.bodies, strict=True):
         assert (first.pinned is None) == (second.pinned is None)
         if first.pinned is not None:
@@ -249,7 +249,7 @@ def test_the_scene_that_is_discretized_is_left_as_it_was(make_block) -> None:
     scene = Scene(
         [body], colliders=[Collider(TABLE, HALVES)], attachments=[_to_collider(_bottom(mesh))]
     )
-    discretize(scene)
+    tetrahedralize_scene(scene)
     assert body.pinned is None and not scene.attachments[0].is_pinned
 
 

@@ -131,7 +131,7 @@ print(supple.core.__file__)
 def test_contact_has_its_package(wheel: Path, tmp_path: Path):
     pytest.importorskip("ipctk")
     python = environment_of(tmp_path, wheel)
-    run(python, "from supple.core.preparation.toolkit import toolkit; toolkit()")
+    run(python, "from supple.core.preparation.ipctk import ipctk; ipctk()")
 
 
 def test_what_blender_installs_is_what_the_package_asks_for(wheel: Path):

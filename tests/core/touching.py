@@ -11,7 +11,7 @@ from supple.core import Collider, Simulator
 from supple.core.integrators.implicit_stepper import ImplicitStepper
 from supple.core.potentials.contact.attached_pairs import attached_pairs
 from supple.core.potentials.contact.mesh_contact import MeshContact
-from supple.core.preparation.toolkit import toolkit
+from supple.core.preparation.ipctk import ipctk
 from supple.core.simulator import Frame
 from supple.tests.core.potentials.contact.reference import reference_mesh
 from supple.verification.exact_intersections import count_intersections
@@ -29,7 +29,7 @@ def check_apart(simulator: Simulator) -> None:
     surface, state = contact_of(simulator).surface, simulator.state
     colliders = surface.colliders_at(0, 0.0) if state.colliders is None else state.colliders
     points = surface.points(state.positions.cpu().numpy(), colliders)
-    assert not toolkit().has_intersections(reference_mesh(surface), np.asfortranarray(points))
+    assert not ipctk().has_intersections(reference_mesh(surface), np.asfortranarray(points))
     bodies, count = len(simulator.scene.bodies), len(surface.names)
     apart = {(i, j) for i in range(bodies, count) for j in range(i, count)}
     apart |= attached_pairs(simulator.scene)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...geometry.strays import without_strays
+from ...geometry.unreferenced import without_unreferenced
 from ...scene.channel import Channel
 from ...scene.contact_settings import Collider
 from .degenerate import without_degenerate
@@ -17,6 +17,6 @@ def collider_surface(collider: Collider) -> tuple[Channel, NDArray[np.int32]]:
     """Channel of the (C, 3) vertices that take part, and their (F, 3) triangles: those that have an
     area, offset to either side where it has a thickness."""
     kept = without_degenerate(collider.at(0), collider.triangles)
-    used = without_strays(collider.vertices.samples, kept)
+    used = without_unreferenced(collider.vertices.samples, kept)
     vertices, triangles = thickened(*used, collider.thickness)
     return Channel(vertices), triangles.astype(np.int32)

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from ...geometry.strays import used_points
 from ...geometry.tet_mesh import TetMesh
+from ...geometry.unreferenced import compact_indices
 from ...scene.contact_settings import ContactSurface
 from ...scene.scene import Scene
 from .attached_pairs import attached_pairs
@@ -167,7 +167,7 @@ def _can_collide(scene: Scene) -> NDArray[np.bool_]:
 def _body_part(scene: Scene, index: int, mesh: TetMesh) -> _BodyPart:
     surface, size = scene.bodies[index].contact_surface, len(mesh.vertices)
     if surface is None:
-        used, triangles = used_points(mesh.surface)
+        used, triangles = compact_indices(mesh.surface)
         displacement_map = sparse.csr_array(
             (np.ones(len(used)), used, np.arange(len(used) + 1)), shape=(len(used), size)
         )
@@ -188,8 +188,8 @@ def _parted(surface: ContactSurface) -> tuple[Indices, Indices, NDArray[np.bool_
     """Points that are used (U,), triangles with an area (F, 3) as places in them, and (U,) whether
     points go through their own body. Those between triangles that do and others are there twice."""
     has_area = are_valid(surface.points, surface.triangles)
-    kept, kept_triangles = used_points(surface.triangles[has_area & surface.meets_own])
-    spared, spared_triangles = used_points(surface.triangles[has_area & ~surface.meets_own])
+    kept, kept_triangles = compact_indices(surface.triangles[has_area & surface.meets_own])
+    spared, spared_triangles = compact_indices(surface.triangles[has_area & ~surface.meets_own])
     return (
         np.concatenate([kept, spared]),
         np.concatenate([kept_triangles, spared_triangles + len(kept)]),

@@ -17,7 +17,7 @@ CURVES = np.random.default_rng(3).normal(size=(3, 3, 3))
 
 
 def smooth(mesh: TetMesh, points: np.ndarray, held: np.ndarray | None = None) -> Embedding:
-    return embed_smoothly(mesh, points, embed(mesh, points), held=held)
+    return embed_smoothly(mesh, points, embed(mesh, points), is_pinned=held)
 
 
 def quadratic(points: np.ndarray) -> np.ndarray:

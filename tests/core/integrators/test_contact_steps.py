@@ -32,7 +32,7 @@ from supple.core.integrators import (
     SymplecticEuler,
 )
 from supple.core.materials import StableNeoHookean
-from supple.core.preparation.toolkit import toolkit
+from supple.core.preparation.ipctk import ipctk
 from supple.tests.core.pretended_cuda import pretended_cuda
 from supple.tests.core.touching import check_apart, checked, contact_of, plate
 from supple.verification.meshes import block
@@ -173,13 +173,13 @@ def test_automatic_takes_implicit_euler_where_things_touch_or_are_attached() -> 
 
 def test_without_the_package_it_says_which_one_and_what_else_to_do(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "ipctk", None)
-    toolkit.cache_clear()
+    ipctk.cache_clear()
     with pytest.raises(SceneError, match=r"needs the package ipctk.*set Contact to Never"):
         Simulator(stacked())
     # What does not touch needs nothing.
     next(Simulator(replace(stacked(), contact=None), ImplicitEuler()).run(1))
     monkeypatch.undo()
-    toolkit.cache_clear()
+    ipctk.cache_clear()
 
 
 # What is attached

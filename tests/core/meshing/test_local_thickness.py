@@ -35,8 +35,8 @@ def test_a_slab_is_as_thick_as_it_is_however_it_lies(cube) -> None:
 def test_a_ball_is_two_thirds_as_thick_as_it_is_wide_or_more(sphere) -> None:
     assert (
         2.0 / 3.0 * 0.95
-        < thin_part(*sphere(4), share=0.01)
-        < thin_part(*sphere(4), share=0.99)
+        < thin_part(*sphere(4), fraction=0.01)
+        < thin_part(*sphere(4), fraction=0.99)
         < 2.01
     )
 
@@ -44,13 +44,13 @@ def test_a_ball_is_two_thirds_as_thick_as_it_is_wide_or_more(sphere) -> None:
 def test_overlapping_shells_are_one_solid(cube) -> None:
     left, right = cube[0], cube[0] + np.array([1.9, 0.0, 0.0])
     both = joined((left, cube[1]), (right, cube[1]))
-    assert thin_part(*both, share=0.01) == pytest.approx(2.0)
+    assert thin_part(*both, fraction=0.01) == pytest.approx(2.0)
 
 
 def test_shells_apart_are_not(cube) -> None:
     both = joined(cube, (cube[0] * [1.0, 1.0, 0.1] + [0.0, 0.0, 3.0], cube[1]))
-    assert thin_part(*both, share=0.2) == pytest.approx(0.2)
-    assert thin_part(*both, share=0.99) == pytest.approx(2.0)
+    assert thin_part(*both, fraction=0.2) == pytest.approx(0.2)
+    assert thin_part(*both, fraction=0.99) == pytest.approx(2.0)
 
 
 def test_inside_out_and_upside_down_are_the_same(sphere) -> None:
@@ -67,13 +67,13 @@ def test_what_has_a_hole_is_judged_by_the_rest_of_it(cube) -> None:
 
 
 def test_what_encloses_nothing_has_no_thickness(plane) -> None:
-    assert thin_part(*plane, share=0.1) == np.inf
+    assert thin_part(*plane, fraction=0.1) == np.inf
 
 
 def test_pieces_of_the_work_change_nothing(sphere, monkeypatch) -> None:
-    whole = thin_part(*sphere(3), share=0.3)
+    whole = thin_part(*sphere(3), fraction=0.3)
     monkeypatch.setattr(local_thickness, "_MOST_PAIRS", 7)
-    assert thin_part(*sphere(3), share=0.3) == whole
+    assert thin_part(*sphere(3), fraction=0.3) == whole
 
 
 def plate_with_wings(thickness):
@@ -100,4 +100,4 @@ def test_a_hole_in_one_shell_leaves_the_others_as_they_are(cube) -> None:
     slab = cube[0] * [1.0, 1.0, 0.1]
     for side in (-1.0, 1.0):
         both = joined((cube[0] + side * np.array([5.0, 0.0, 0.0]), open_box), (slab, cube[1]))
-        assert thin_part(*both, share=0.2) == pytest.approx(0.2)
+        assert thin_part(*both, fraction=0.2) == pytest.approx(0.2)

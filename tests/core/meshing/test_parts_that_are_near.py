@@ -11,7 +11,7 @@ from supple.core import Scene, Simulator, SoftBody, TetMesh, embed, tetrahedrali
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
 from supple.core.meshing.surface import signed_volume
-from supple.core.preparation.discretize import discretize
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.scene.scene import Skin, SurfaceMesh
 
 from .meshes import box, pieces, voxels, with_shells
@@ -111,7 +111,7 @@ def test_a_finger_beside_another_can_be_bent_away_from_it() -> None:
         density=100.0,
         skin=Skin(vertices, np.flatnonzero(left).astype(np.int32)),
     )
-    scene, _ = discretize(Scene([body], gravity=(9.81, 0.0, 0.0)))
+    scene, _ = tetrahedralize_scene(Scene([body], gravity=(9.81, 0.0, 0.0)))
     skin = scene.bodies[0].skin
     *_, last = Simulator(scene, ImplicitEuler(), device="cpu").run(12)
     seen = skin.embedding.interpolate(last.positions[0].numpy())

@@ -10,7 +10,7 @@ import torch
 from supple.core import Attachment, Scene, SceneError, Skin, SoftBody
 from supple.core.materials import StableNeoHookean
 from supple.core.potentials.attachments import STIFFNESS_FACTOR, Attachments
-from supple.core.preparation.discretize import discretize
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
 LIKE = torch.zeros(1, dtype=torch.float64)
 
@@ -145,7 +145,9 @@ def test_points_of_a_skin_are_held_by_the_tet_vertices_that_carry_them(scene) ->
     points = scene.attachments[0].points
     on_skin = replace(upper, skin=Skin(upper.mesh.vertices[::-1]))
     there = len(upper.mesh.vertices) - 1 - points
-    same, _ = discretize(Scene([*scene.bodies[:2], on_skin], attachments=[Attachment(2, there, 0)]))
+    same, _ = tetrahedralize_scene(
+        Scene([*scene.bodies[:2], on_skin], attachments=[Attachment(2, there, 0)])
+    )
     difference = abs(_of(same).hessian() - _of(scene).hessian()).max()
     assert difference < 1e-9 * abs(_of(scene).hessian()).max()
 

@@ -9,7 +9,7 @@ import pytest
 from supple.core import Scene, Simulator, SoftBody, SurfaceMesh
 from supple.core.job import Job, Settings
 from supple.core.job.worker import work
-from supple.core.preparation import start
+from supple.core.preparation import initial_intersections
 from supple.core.preparation.prepared import prepare
 from supple.core.scene.contact_settings import Contact
 
@@ -31,12 +31,14 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[Scene]:
     """The scenes of bricks in which intersections were looked for: others compile the solver."""
     found: list[Scene] = []
 
-    def prepare_start(scene: Scene) -> Scene:
+    def resolve_initial_intersections(scene: Scene) -> Scene:
         found.extend([scene] if scene.bodies[0].name == "Brick" else [])
         return original(scene)
 
-    original = start.prepare_start
-    monkeypatch.setattr(start, "prepare_start", prepare_start)
+    original = initial_intersections.resolve_initial_intersections
+    monkeypatch.setattr(
+        initial_intersections, "resolve_initial_intersections", resolve_initial_intersections
+    )
     return found
 
 

@@ -11,7 +11,7 @@ import torch
 from supple.core import Collider, Contact, ContactSurface, Scene, SoftBody, TetMesh
 from supple.core.materials import StableNeoHookean
 from supple.core.potentials.contact.mesh_contact import MeshContact
-from supple.core.preparation.discretize import discretize
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.verification.meshes import block
 
 REACH = 0.05
@@ -25,7 +25,7 @@ BOX_FACES = block((1, 1, 1)).surface
 
 
 def contact_of(scene: Scene) -> MeshContact:
-    solids = discretize(scene)[0]
+    solids = tetrahedralize_scene(scene)[0]
     meshes = [body.mesh for body in solids.bodies]
     mass = np.concatenate([mesh.lumped_mass(1000.0) for mesh in meshes])
     return MeshContact(solids, meshes, float(mass.mean()))

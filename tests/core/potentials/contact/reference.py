@@ -12,7 +12,7 @@ from supple.core.potentials.contact.candidates import Candidates
 from supple.core.potentials.contact.normal_collisions import NormalCollisions
 from supple.core.potentials.contact.surface import CollisionSurface
 from supple.core.potentials.contact.topology import Points
-from supple.core.preparation.toolkit import toolkit
+from supple.core.preparation.ipctk import ipctk
 
 #: Places on two edges in the names of ipctk's types, by code.
 EDGES = {
@@ -25,7 +25,7 @@ EDGES = {
 def reference_mesh(surface: CollisionSurface) -> Any:
     """A surface as ipctk's; its collider corners and edges count for no more area than those of the
     bodies do on average."""
-    kit, faces = toolkit(), np.asfortranarray(surface.triangles)
+    kit, faces = ipctk(), np.asfortranarray(surface.triangles)
     mesh = kit.CollisionMesh(
         np.asfortranarray(surface.rest), np.asfortranarray(surface.edges), faces
     )
@@ -42,7 +42,7 @@ def reference_mesh(surface: CollisionSurface) -> Any:
 
 def reference_filter(surface: CollisionSurface) -> Any:
     """Who may meet whom."""
-    kit, vertices = toolkit(), np.arange(len(surface.object_of), dtype=np.int32)
+    kit, vertices = ipctk(), np.arange(len(surface.object_of), dtype=np.int32)
     same = kit.make_vertex_patches_filter(surface.object_of.astype(np.int32))
     can_meet = kit.make_static_obstacle_filter(surface.body_count)
     for first, second in np.argwhere(~surface.can_collide):
@@ -61,7 +61,7 @@ def reference_collisions(
     surface: CollisionSurface, points: Points, distance: float, area_weighted: bool
 ) -> tuple[Any, Candidates]:
     """Those of ipctk at (V, 3) points, and the candidates that it found."""
-    kit, mesh = toolkit(), reference_mesh(surface)
+    kit, mesh = ipctk(), reference_mesh(surface)
     candidates, found = kit.Candidates(), kit.NormalCollisions()
     candidates.build(mesh, np.asfortranarray(points), 0.51 * distance, kit.LBVH())
     found.use_area_weighting = area_weighted
@@ -76,7 +76,7 @@ def reference_collisions(
 
 def potential_of(distance: float, stiffness: float, area_weighted: bool) -> Any:
     """The barrier of one distance and stiffness."""
-    return toolkit().BarrierPotential(distance, stiffness, area_weighted)
+    return ipctk().BarrierPotential(distance, stiffness, area_weighted)
 
 
 def reference_weights(found: Any, surface: CollisionSurface) -> dict[tuple[int, ...], float]:

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from supple.core import Attachment, Collider, Contact, ContactSurface, Scene, SoftBody
 from supple.core.potentials.contact.surface import CollisionSurface
-from supple.core.preparation.discretize import discretize
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.verification.meshes import block
 
 pytest.importorskip("ipctk")
@@ -26,7 +26,7 @@ EIGHT = np.array(
 
 
 def surface_of(scene: Scene) -> CollisionSurface:
-    solids = discretize(scene)[0]
+    solids = tetrahedralize_scene(scene)[0]
     return CollisionSurface(solids, [body.mesh for body in solids.bodies])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contact toolkit."""
+"""The package ipctk, which finds intersections at the start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import SceneError
 
 
 @cache
-def toolkit() -> Any:
+def ipctk() -> Any:
     """The package ipctk, set to one thread: sums over several come out differently each time.
 
     Raises:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From surfaces to tetrahedra: bodies filled, what touches chosen, skins embedded, pins carried,
-what is attached to colliders pinned to them."""
+"""From surfaces to tetrahedra: bodies filled, contact surfaces chosen, skins embedded, pins
+transferred, what is attached to colliders pinned to them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ..scene.channel import Channel
 from ..scene.contact_settings import ContactSurface
 from ..scene.scene import Scene, Skin, SoftBody, SurfaceMesh
 from .collider_pins import pin_to_collider
+from .contact_surface import MAX_SCENE_FACES, with_contact_surfaces
 from .pin_transfer import pinned_tet_vertices, transfer_path
 from .surface_normals import outward_normals
-from .touching_surface import MOST, with_touching_surfaces
 from .uncrossed_surface import boundary_surface, without_crossings
 
 Normals = NDArray[np.float64] | None
 
 
-def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
+def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     """The same scene with a TetMesh in every body and every skin embedded in it.
 
     What is attached to a collider is pinned to it. A scene that went through this once stays as it
@@ -41,29 +41,29 @@ def discretize(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         SceneError: when a surface cannot be filled or a body is pinned everywhere.
     """
     bodies, reports, normals = [], [], []
-    most = MOST // max(1, len(scene.bodies))
+    max_faces = MAX_SCENE_FACES // max(1, len(scene.bodies))
     for body in scene.bodies:
         surface = body.mesh
         if isinstance(surface, SurfaceMesh):
             body, report = _fill(body, surface)
             seen = ContactSurface(surface.vertices, surface.triangles)
             touches = scene.contact is not None
-            body, verdict = with_touching_surfaces(body, seen, touches, most)
+            body, verdict = with_contact_surfaces(body, seen, touches, max_faces)
             report |= {"summary": f"{report['summary']}; {verdict}", "touching": str(verdict)}
             reports.append(report)
         if scene.contact is not None:
-            body = _touching(body)
+            body = _with_contact_surface(body)
         normals.append(_skin_normals(body.skin, surface))
         bodies.append(_embed_skin(body))
-    solids = _pin_attached(replace(scene, bodies=bodies))
-    # What is pinned stands still, and only now it is known what is.
+    tet_scene = _pin_attached(replace(scene, bodies=bodies))
+    # Points that are pinned stand still, and only now all pins are known.
     smooth = [
         body
         if before.skin is not None and before.skin.embedding is not None
         else _smooth(body, own)
-        for before, body, own in zip(scene.bodies, solids.bodies, normals, strict=True)
+        for before, body, own in zip(scene.bodies, tet_scene.bodies, normals, strict=True)
     ]
-    return replace(solids, bodies=smooth), reports
+    return replace(tet_scene, bodies=smooth), reports
 
 
 def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any]]:
@@ -78,8 +78,8 @@ def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any
     return body, {"name": body.name, **asdict(report), "summary": str(report)}
 
 
-def _touching(body: SoftBody) -> SoftBody:
-    """The body with a boundary of its tetrahedra that can touch, where these overlap."""
+def _with_contact_surface(body: SoftBody) -> SoftBody:
+    """The body with a contact surface that does not cross itself, where its tetrahedra overlap."""
     mesh = body.mesh
     if body.contact_surface is not None or not isinstance(mesh, TetMesh) or mesh.fill is None:
         return body
@@ -124,10 +124,10 @@ def _smooth(body: SoftBody, normals: Normals) -> SoftBody:
     if _touches_as_seen(body):
         # What is kept apart is where the tets take it linearly, and nothing else may be seen.
         return body
-    held = np.zeros(len(mesh.vertices), dtype=bool)
+    is_pinned = np.zeros(len(mesh.vertices), dtype=bool)
     if body.pinned is not None:
-        held[body.pinned] = True
-    phong = embed_smoothly(mesh, skin.points, skin.embedding, normals, held)
+        is_pinned[body.pinned] = True
+    phong = embed_smoothly(mesh, skin.points, skin.embedding, normals, is_pinned)
     return replace(body, skin=replace(skin, phong=phong))
 
 

@@ -20,9 +20,9 @@ from supple.core import (
 )
 from supple.core.integrators import ImplicitEuler
 from supple.core.job.scene_file import decode, encode
-from supple.core.preparation.discretize import discretize
+from supple.core.preparation.contact_surface import _normals, refined, welded
 from supple.core.preparation.intersections import Surfaces, find_intersections
-from supple.core.preparation.touching_surface import _normals, refined, welded
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
 from ..balls import ball_surface, soft_ball
 from ..touching import check_apart, plate
@@ -37,7 +37,7 @@ def _body(points: np.ndarray, faces: np.ndarray, edge_length: float = 0.2, **opt
 
 def _chosen(body: SoftBody, contact: bool = True) -> tuple[SoftBody, str]:
     scene = Scene([body], Ground(-5.0), contact=Contact() if contact else None)
-    solids, (report,) = discretize(scene)
+    solids, (report,) = tetrahedralize_scene(scene)
     assert report["touching"] in report["summary"]
     return solids.bodies[0], report["touching"]
 
@@ -151,7 +151,7 @@ def test_dense_meshes_of_many_bodies_leave_it_to_the_tetrahedra() -> None:
     faces = np.concatenate([first[1], second[1] + len(first[0])])
     many = [_body(points + np.array([0.0, 3.0 * k, 0.0]), faces) for k in range(3)]
     for bodies, kind in ((many[:1], "the mesh touches"), (many, "the tetrahedra touch")):
-        _, reports = discretize(Scene(bodies, None, contact=Contact()))
+        _, reports = tetrahedralize_scene(Scene(bodies, None, contact=Contact()))
         assert all(report["touching"].startswith(kind) for report in reports)
 
 
@@ -190,17 +190,19 @@ def test_without_contact_only_the_ground_meets_the_mesh() -> None:
 
 
 def test_what_was_chosen_goes_with_the_scene() -> None:
-    solids, _ = discretize(Scene([soft_ball((0.0, 0.0, 0.0), subdivisions=3)], contact=Contact()))
+    solids, _ = tetrahedralize_scene(
+        Scene([soft_ball((0.0, 0.0, 0.0), subdivisions=3)], contact=Contact())
+    )
     arrays: dict = {}
     again = decode(encode(solids, "scene", arrays), arrays).bodies[0]
     for name in ("contact_surface", "seen_surface"):
         before, after = getattr(solids.bodies[0], name), getattr(again, name)
         np.testing.assert_array_equal(before.embedding.weights, after.embedding.weights)
-    assert discretize(solids)[1] == []
+    assert tetrahedralize_scene(solids)[1] == []
 
 
 def test_what_goes_through_its_own_body_goes_with_the_scene() -> None:
-    solids, _ = discretize(Scene([_body(*_two_balls(0.6))], contact=Contact()))
+    solids, _ = tetrahedralize_scene(Scene([_body(*_two_balls(0.6))], contact=Contact()))
     arrays: dict = {}
     before = solids.bodies[0].contact_surface
     after = decode(encode(solids, "scene", arrays), arrays).bodies[0].contact_surface

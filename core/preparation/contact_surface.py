@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Chooses what of a body touches: the mesh that is seen where it can, a simpler copy where that is
-dense, the boundary of the tetrahedra where neither can. No torch here."""
+"""Chooses the contact surface of a body: the mesh that is seen where that can be, a simpler copy
+where it is dense, the boundary of the tetrahedra where neither can be. No torch here."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from numpy.typing import NDArray
 from ..geometry.closest_point import closest_in_triangle
 from ..geometry.embedding import embed
 from ..geometry.orientation import orient_consistently
-from ..geometry.strays import used_points, without_strays
 from ..geometry.tet_mesh import TetMesh
+from ..geometry.unreferenced import compact_indices, without_unreferenced
 from ..meshing.surface import signed_volume
 from ..scene.contact_settings import ContactSurface
 from ..scene.scene import SoftBody
 from .uncrossed_surface import crosses_itself, spare_unseen
 
-# Between longer edges of the mesh, in units of those of the tetrahedra, these would sag unseen.
-LONGEST_EDGE = 1.25
+# Longer edges, in units of those of the tetrahedra, are split: these would sag between them.
+MAX_EDGE_RATIO = 1.25
 # A mesh of more faces than these, and than so many times those of the tetrahedra's boundary, is
-# dense: each of them may touch. A copy has at least half as many. More than MOST in a whole scene
-# cost more than a frame may.
-FEW, DENSE, MOST = 2000, 2, 40_000
-# Of the triangles of a copy whose middles are closest to a point, the one that is closest is among
-# so many.
-NEIGHBOURS = 8
+# dense. A copy has at least half as many. More than the last in a whole scene cost more than a
+# frame may.
+MIN_DENSE_FACES, DENSE_FACE_RATIO, MAX_SCENE_FACES = 2000, 2, 40_000
+# The triangle of a copy that is closest to a point is among so many whose middles are closest.
+NEIGHBOUR_COUNT = 8
 
 Kind = Literal["mesh", "crossing", "copy", "tetrahedra"]
 
@@ -61,47 +60,47 @@ class Verdict:
         return f"{touches}, as {self.reason}" if self.reason else touches
 
 
-def with_touching_surfaces(
+def with_contact_surfaces(
     body: SoftBody,
     surface: ContactSurface,
-    touches_others: bool,
-    most: int,
+    has_contact: bool,
+    max_faces: int,
 ) -> tuple[SoftBody, Verdict]:
-    """The body with what of it touches, embedded in its tetrahedra.
+    """The body with its contact surface, embedded in its tetrahedra.
 
     Args:
         body: with tetrahedra, made of a surface.
         surface: that is seen.
-        touches_others: whether there is contact, not the ground and spheres alone.
-        most: faces, more than which a dense mesh may not have.
+        has_contact: whether there is contact, not the ground and spheres alone.
+        max_faces: faces, more than which a dense mesh may not have.
     """
     mesh = body.mesh
     assert isinstance(mesh, TetMesh)
     if body.touching == "tetrahedra":
         return replace(body, contact_surface=None, seen_surface=None), Verdict("tetrahedra")
-    longest = LONGEST_EDGE * float(mesh.mean_edges.mean())
+    longest = MAX_EDGE_RATIO * float(mesh.mean_edges.mean())
     seen = _embedded(refined(welded(surface), longest), mesh)
     body = replace(body, seen_surface=seen)
-    if not touches_others:
+    if not has_contact:
         return body, Verdict("mesh")
     if body.contact_surface is not None:
         given = _embedded(body.contact_surface, mesh)
         return replace(body, contact_surface=given), Verdict("mesh")
     if body.touching == "mesh":
         return replace(body, contact_surface=seen), Verdict("mesh")
-    return _chosen(body, seen, mesh, most)
+    return _chosen(body, seen, mesh, max_faces)
 
 
 def _chosen(
-    body: SoftBody, seen: ContactSurface, mesh: TetMesh, most: int
+    body: SoftBody, seen: ContactSurface, mesh: TetMesh, max_faces: int
 ) -> tuple[SoftBody, Verdict]:
     faces = len(seen.triangles)
-    if faces > max(FEW, DENSE * len(mesh.surface)):
+    if faces > max(MIN_DENSE_FACES, DENSE_FACE_RATIO * len(mesh.surface)):
         copy = _embedded(wrapped(seen, mesh), mesh)
         if len(copy.triangles) > 0 and not crosses_itself(copy):
             reason = f"the mesh is dense: {faces} faces"
             return replace(body, contact_surface=copy), Verdict("copy", reason)
-        if faces > most:
+        if faces > max_faces:
             reason = "the mesh is dense, and a simpler copy crosses itself"
             return body, Verdict("tetrahedra", reason)
     touching = spare_unseen(seen)
@@ -112,11 +111,11 @@ def _chosen(
 
 def welded(surface: ContactSurface) -> ContactSurface:
     """The surface with one point at each place, and no triangle that is a line."""
-    places, number = np.unique(surface.points, axis=0, return_inverse=True)
+    anchors, number = np.unique(surface.points, axis=0, return_inverse=True)
     triangles = number.reshape(-1)[surface.triangles].astype(np.int32)
     a, b, c = triangles.T
     triangles = triangles[(a != b) & (b != c) & (c != a)]
-    points, triangles = without_strays(places, triangles)
+    points, triangles = without_unreferenced(anchors, triangles)
     return ContactSurface(points, triangles.astype(np.int32))
 
 
@@ -166,10 +165,10 @@ def wrapped(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:
     """A simpler surface around another one: the boundary of the tetrahedra, split where that has
     few faces, its vertices where the surface is closest, and so far outside of it that none of its
     points is left outside."""
-    used, triangles = used_points(mesh.surface)
+    used, triangles = compact_indices(mesh.surface)
     copy = ContactSurface(mesh.vertices[used], triangles.astype(np.int32))
     longest = float(mesh.mean_edges.mean())
-    while len(copy.triangles) < FEW / 2:
+    while len(copy.triangles) < MIN_DENSE_FACES / 2:
         longest *= 0.7
         copy = refined(copy, longest)
     # It loads scipy.spatial, which takes a moment that most scenes need not wait.
@@ -177,17 +176,17 @@ def wrapped(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:
 
     # The surface is dense: the closest of its points does.
     _, closest = cKDTree(surface.points).query(copy.points)
-    places, normals = surface.points[closest], _normals(surface)
-    corners = places[copy.triangles]
-    _, near = cKDTree(corners.mean(axis=1)).query(surface.points, k=NEIGHBOURS)
-    point = np.repeat(np.arange(len(surface.points)), NEIGHBOURS)
+    anchors, normals = surface.points[closest], _normals(surface)
+    corners = anchors[copy.triangles]
+    _, near = cKDTree(corners.mean(axis=1)).query(surface.points, k=NEIGHBOUR_COUNT)
+    point = np.repeat(np.arange(len(surface.points)), NEIGHBOUR_COUNT)
     weights, squared = closest_in_triangle(surface.points[point], corners[near.ravel()])
     best = np.arange(len(near)), squared.reshape(near.shape).argmin(axis=1)
     on_copy = np.einsum("pk,pki->pi", weights.reshape(*near.shape, 3)[best], corners[near[best]])
     beyond = np.einsum("pi,pi->p", surface.points - on_copy, normals)
-    farthest = np.zeros(len(places))
+    farthest = np.zeros(len(anchors))
     np.maximum.at(farthest, copy.triangles[near[best]], np.maximum(beyond, 0.0)[:, None])
-    outside = places + farthest[:, None] * normals[closest]
+    outside = anchors + farthest[:, None] * normals[closest]
     return welded(ContactSurface(outside, copy.triangles))
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from supple.core import Ground, Scene, SoftBody
 from supple.core.geometry.tet_mesh import TetMesh, signed_volumes
+from supple.core.preparation.initial_configuration import InitialConfiguration
 from supple.core.preparation.intersections import find_close, find_intersections
-from supple.core.preparation.separation import push_apart
-from supple.core.preparation.shrinking import shrink
-from supple.core.preparation.start_shapes import StartShapes
+from supple.core.preparation.minimum_translation import minimum_translations
+from supple.core.preparation.overlap_contraction import contract_overlap
 from supple.core.scene.contact_settings import Attachment, Collider, Contact
 from supple.verification.meshes import block
 
@@ -30,8 +30,8 @@ def table(height: float = 0.0, size: float = 5.0) -> Collider:
 
 def offsets(*bodies: SoftBody, colliders=(), **options):
     scene = Scene(list(bodies), colliders=list(colliders), contact=Contact(), **options)
-    shapes = StartShapes(scene)
-    result = push_apart(shapes, find_intersections(shapes.surfaces()), GAP)
+    shapes = InitialConfiguration(scene)
+    result = minimum_translations(shapes, find_intersections(shapes.surfaces()), GAP)
     if result is not None:
         moved = [body.positions + way for body, way in zip(shapes.bodies, result, strict=True)]
         close = find_close(shapes.surfaces(moved), 0.99 * GAP)
@@ -94,19 +94,22 @@ def test_the_same_scene_gives_the_same_bits():
 
 
 def test_drawing_in_gives_up_beyond_an_edge():
-    shapes = StartShapes(Scene([box(0, 0, -0.45)], colliders=[table()]))
-    assert shrink(shapes, [(0, 1)], GAP) is None
+    shapes = InitialConfiguration(Scene([box(0, 0, -0.45)], colliders=[table()]))
+    assert contract_overlap(shapes, [(0, 1)], GAP) is None
     held = replace(box(0, 0, -0.05), pinned=np.arange(16))
-    shapes = StartShapes(Scene([held], colliders=[table()]))
+    shapes = InitialConfiguration(Scene([held], colliders=[table()]))
     lowest = np.flatnonzero(held.mesh.vertices[:, 2] < 0)
     held = replace(held, pinned=lowest)
-    assert shrink(StartShapes(Scene([held], colliders=[table()])), [(0, 1)], GAP) is None
+    assert (
+        contract_overlap(InitialConfiguration(Scene([held], colliders=[table()])), [(0, 1)], GAP)
+        is None
+    )
 
 
 def test_drawing_in_leaves_what_is_far_away():
     body = box(0, 0, -0.02)
-    shapes = StartShapes(Scene([body], colliders=[table()]))
-    (positions,) = shrink(shapes, [(0, 1)], GAP)
+    shapes = InitialConfiguration(Scene([body], colliders=[table()]))
+    (positions,) = contract_overlap(shapes, [(0, 1)], GAP)
     moved = np.linalg.norm(positions - body.mesh.vertices, axis=1)
     high = body.mesh.vertices[:, 2] > 0.9
     assert moved[high].max() < 0.3 * moved.max()
@@ -116,6 +119,8 @@ def test_drawing_in_leaves_what_is_far_away():
 def test_a_thin_body_is_not_turned_inside_out():
     mesh = block((6, 6, 1), (1.0, 1.0, 0.05))
     sheet = SoftBody(TetMesh(mesh.vertices - [0.0, 0, 0.005], mesh.tets))
-    (positions,) = shrink(StartShapes(Scene([sheet], colliders=[table()])), [(0, 1)], GAP)
+    (positions,) = contract_overlap(
+        InitialConfiguration(Scene([sheet], colliders=[table()])), [(0, 1)], GAP
+    )
     assert positions[:, 2].min() >= GAP
     assert (signed_volumes(positions, mesh.tets) > 0).all()

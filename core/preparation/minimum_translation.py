@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Moves bodies apart as they are, each as far as it has to."""
+"""Minimum translations that separate bodies as they are."""
 
 from __future__ import annotations
 
@@ -9,48 +9,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.winding_number import solid_angle_fraction
+from .initial_configuration import InitialConfiguration
 from .intersections import Intersections, Surfaces, find_close
-from .start_shapes import StartShapes
 
 Points = NDArray[np.float64]
 IsFree = Callable[[Points], bool]
 
-# Halvings of the interval in which the shortest way out lies.
-_HALVINGS = 6
+# Bisections of the interval in which the shortest translation lies.
+_BISECTIONS = 6
 _AXES = np.concatenate([np.eye(3), -np.eye(3)])[[2, 0, 1, 3, 4, 5]]
 
 
-def push_apart(shapes: StartShapes, found: Intersections, gap: float) -> Points | None:
+def minimum_translations(
+    configuration: InitialConfiguration, found: Intersections, min_distance: float
+) -> Points | None:
     """Translations after which bodies intersect neither each other nor a collider.
 
-    One body after the other, from those that intersect something fixed on, goes the shortest way,
-    of those along the axes and across the faces that intersect, to where it is free of what has
-    its place already. Bodies that are pinned or attached stay.
+    One body after the other, from those that intersect something fixed on, is translated the least,
+    along an axis or across the faces that intersect, to where it is free of those that are placed
+    already. Bodies that are pinned or attached stay.
 
     Args:
-        shapes: everything at the start.
+        configuration: everything at the start.
         found: what intersects.
-        gap: to leave, in metres.
+        min_distance: to leave, in metres.
 
     Returns:
         (B, 3) in metres, 0 for a body that stays; None where that cures nothing, or not all of it.
     """
-    offsets = np.zeros((len(shapes.bodies), 3))
+    offsets = np.zeros((len(configuration.bodies), 3))
     pairs = [pair for pair, _ in found.by_objects() if pair[0] != pair[1]]
-    if any(first in shapes.fixed and second in shapes.fixed for first, second in pairs):
+    if any(
+        first in configuration.fixed and second in configuration.fixed for first, second in pairs
+    ):
         return None
-    surfaces = shapes.surfaces()
-    placed = {index: _Part.of(shapes, index) for index in sorted(shapes.fixed)}
-    for body in _order(pairs, shapes.fixed, len(shapes.bodies)):
-        part = _Part.of(shapes, body)
+    surfaces = configuration.surfaces()
+    placed = {index: _Part.of(configuration, index) for index in sorted(configuration.fixed)}
+    for body in _order(pairs, configuration.fixed, len(configuration.bodies)):
+        part = _Part.of(configuration, body)
         others = [
             other
             for index, other in placed.items()
-            if (min(index, body), max(index, body)) not in shapes.excluded
+            if (min(index, body), max(index, body)) not in configuration.excluded
         ]
         if not all(_are_apart(part, other, 0.0) for other in others):
-            ways = np.concatenate([_AXES, _across(surfaces, found, body)])
-            offset = _way_out(part, others, ways, gap, _floor(shapes, part), 2.0 * surfaces.size)
+            directions = np.concatenate([_AXES, _across(surfaces, found, body)])
+            offset = _minimum_translation(
+                part,
+                others,
+                directions,
+                min_distance,
+                _floor(configuration, part),
+                2.0 * surfaces.size,
+            )
             if offset is None:
                 return None
             offsets[body], part = offset, part.moved(offset)
@@ -73,9 +84,9 @@ def _order(pairs: Sequence[tuple[int, int]], fixed: Collection[int], count: int)
     return order
 
 
-def _floor(shapes: StartShapes, part: _Part) -> float:
+def _floor(configuration: InitialConfiguration, part: _Part) -> float:
     """How deep the body may go, in metres."""
-    ground = shapes.scene.ground
+    ground = configuration.scene.ground
     return -np.inf if ground is None else min(ground.height, float(part.low[2]))
 
 
@@ -89,16 +100,16 @@ class _Part:
         self.low, self.high = self.lows.min(axis=0), self.highs.max(axis=0)
 
     @staticmethod
-    def of(shapes: StartShapes, index: int) -> _Part:
-        is_solid = index < len(shapes.bodies)
-        return _Part(*shapes.surface_of(index), is_solid)
+    def of(configuration: InitialConfiguration, index: int) -> _Part:
+        is_solid = index < len(configuration.bodies)
+        return _Part(*configuration.surface_of(index), is_solid)
 
     def moved(self, offset: Points) -> _Part:
         return _Part(self.points + offset, self.triangles, self.is_solid)
 
-    def near(self, other: _Part, gap: float) -> NDArray[np.int32]:
+    def near(self, other: _Part, min_distance: float) -> NDArray[np.int32]:
         """(K, 3) the triangles whose boxes come that close to the box around the other."""
-        close = (self.lows <= other.high + gap) & (self.highs >= other.low - gap)
+        close = (self.lows <= other.high + min_distance) & (self.highs >= other.low - min_distance)
         return self.triangles[close.all(axis=1)]
 
     def surrounds(self, point: Points) -> bool:
@@ -106,42 +117,52 @@ class _Part:
         return bool(abs(float(solid_angle_fraction(a.T, b.T, c.T).sum())) > 0.5)
 
 
-def _way_out(
-    part: _Part, others: Sequence[_Part], ways: Points, gap: float, floor: float, farthest: float
+def _minimum_translation(
+    part: _Part,
+    others: Sequence[_Part],
+    directions: Points,
+    min_distance: float,
+    floor: float,
+    max_length: float,
 ) -> Points | None:
-    """The shortest of the ways (K, 3), of length one, to where a body is free; None for none."""
+    """The shortest translation along one of (K, 3) unit directions that frees a body; None where
+    there is none."""
 
     def is_free(offset: Points) -> bool:
         moved = part.moved(offset)
-        return bool(moved.low[2] >= floor) and all(_are_apart(moved, each, gap) for each in others)
+        return bool(moved.low[2] >= floor) and all(
+            _are_apart(moved, each, min_distance) for each in others
+        )
 
-    length = gap
-    while length <= farthest:
-        free = [way for way in ways if is_free(length * way)]
+    length = min_distance
+    while length <= max_length:
+        free = [direction for direction in directions if is_free(length * direction)]
         if free:
             return min(
-                (_shortened(way, 0.5 * length, length, is_free) for way in free),
+                (_shortened(direction, 0.5 * length, length, is_free) for direction in free),
                 key=lambda offset: float(np.linalg.norm(offset)),
             )
         length *= 2.0
     return None
 
 
-def _shortened(way: Points, low: float, high: float, is_free: IsFree) -> Points:
-    for _ in range(_HALVINGS):
+def _shortened(direction: Points, low: float, high: float, is_free: IsFree) -> Points:
+    for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        if is_free(middle * way):
+        if is_free(middle * direction):
             high = middle
         else:
             low = middle
-    return high * way
+    return high * direction
 
 
-def _are_apart(first: _Part, second: _Part, gap: float) -> bool:
-    """Whether two objects keep a gap; two bodies must not surround each other either."""
-    if (first.low > second.high + gap).any() or (second.low > first.high + gap).any():
+def _are_apart(first: _Part, second: _Part, min_distance: float) -> bool:
+    """Whether two objects keep a distance; two bodies must not surround each other either."""
+    if (first.low > second.high + min_distance).any() or (
+        second.low > first.high + min_distance
+    ).any():
         return True
-    ours, theirs = first.near(second, gap), second.near(first, gap)
+    ours, theirs = first.near(second, min_distance), second.near(first, min_distance)
     count = len(first.points)
     owners = np.repeat([0, 1], [count, len(second.points)]).astype(np.int32)
     both = Surfaces(
@@ -150,7 +171,7 @@ def _are_apart(first: _Part, second: _Part, gap: float) -> bool:
         owners,
         {(0, 0), (1, 1)},
     )
-    if len(find_close(both, gap)) > 0:
+    if len(find_close(both, min_distance)) > 0:
         return False
     if not (first.is_solid and second.is_solid):
         return True

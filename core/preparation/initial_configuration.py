@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where everything is at the start, and what of it touches."""
+"""The initial configuration of a scene: positions, and the surfaces that collide."""
 
 from __future__ import annotations
 
@@ -23,46 +23,48 @@ Points = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class StartBody:
+class InitialBody:
     """A soft body at the start.
 
     Args:
         mesh: its tetrahedra.
         positions: (N, 3) of their vertices at the start, in metres.
-        carriers: the V points that touch, in the tetrahedra.
+        embedding: of the V points of the contact surface in the tetrahedra.
         triangles: (F, 3) indices of these points.
         through_own: (F,) whether a triangle goes through its own body.
-        held: (N,) whether a vertex is pinned.
+        is_pinned: (N,) whether a vertex is pinned.
     """
 
     mesh: TetMesh
     positions: Points
-    carriers: Embedding
+    embedding: Embedding
     triangles: NDArray[np.int32]
     through_own: NDArray[np.bool_]
-    held: NDArray[np.bool_]
+    is_pinned: NDArray[np.bool_]
 
     @staticmethod
-    def of(body: SoftBody) -> StartBody:
+    def of(body: SoftBody) -> InitialBody:
         """Raises SceneError when the body is not filled with tetrahedra yet."""
         mesh, positions = tet_mesh_of(body), start_positions(body)
-        held = np.zeros(len(positions), dtype=bool)
+        is_pinned = np.zeros(len(positions), dtype=bool)
         if body.pinned is not None:
-            held[body.pinned] = True
+            is_pinned[body.pinned] = True
         surface = body.contact_surface
         if surface is None or surface.embedding is None:
             surface = boundary_surface(mesh)
         assert surface.embedding is not None
         through = ~surface.meets_own
-        return StartBody(mesh, positions, surface.embedding, surface.triangles, through, held)
+        return InitialBody(
+            mesh, positions, surface.embedding, surface.triangles, through, is_pinned
+        )
 
     def points(self, positions: Points | None = None) -> Points:
         """(V, 3) what touches, for tet vertices at ``positions``; at the start without."""
-        return self.carriers.interpolate(self.positions if positions is None else positions)
+        return self.embedding.interpolate(self.positions if positions is None else positions)
 
 
-class StartShapes:
-    """The bodies of a scene and then its mesh colliders, counted through as objects.
+class InitialConfiguration:
+    """The bodies of a scene and then its mesh colliders, numbered as objects.
 
     Args:
         scene: all of whose bodies have tetrahedra, with contact.
@@ -70,7 +72,7 @@ class StartShapes:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self.bodies = [StartBody.of(body) for body in scene.bodies]
+        self.bodies = [InitialBody.of(body) for body in scene.bodies]
         self.names = [*(body.name for body in scene.bodies), *(mesh.name for mesh in scene.meshes)]
         self._triangles = [body.triangles for body in self.bodies]
         colliders = [collider_surface(mesh) for mesh in scene.meshes]
@@ -92,7 +94,7 @@ class StartShapes:
     def fixed(self) -> set[int]:
         """Objects that cannot be moved as a whole: colliders, and bodies that something holds."""
         fixed = set(range(len(self.bodies), len(self.names)))
-        fixed |= {index for index, body in enumerate(self.bodies) if body.held.any()}
+        fixed |= {index for index, body in enumerate(self.bodies) if body.is_pinned.any()}
         for attachment in self.scene.attachments:
             fixed.add(attachment.body)
             if attachment.to == "body":
@@ -105,14 +107,14 @@ class StartShapes:
         return max(body.mesh.diagonal for body in self.bodies)
 
     @cached_property
-    def starts(self) -> NDArray[np.int64]:
+    def offsets(self) -> NDArray[np.int64]:
         """(O + 1,) index of the first vertex of each object among those of the surfaces."""
-        counts = [len(body.carriers.indices) for body in self.bodies]
+        counts = [len(body.embedding.indices) for body in self.bodies]
         counts += [len(points) for points in self._colliders]
         return np.cumsum([0, *counts])
 
     @cached_property
-    def triangle_starts(self) -> NDArray[np.int64]:
+    def triangle_offsets(self) -> NDArray[np.int64]:
         """(O + 1,) the same for triangles."""
         return np.cumsum([0, *(len(triangles) for triangles in self._triangles)])
 
@@ -128,8 +130,8 @@ class StartShapes:
             body.points(None if positions is None else positions[index])
             for index, body in enumerate(self.bodies)
         ]
-        triangles = [own + start for own, start in zip(self._triangles, self.starts, strict=False)]
-        owners = np.repeat(np.arange(len(self.names)), np.diff(self.starts))
+        triangles = [own + start for own, start in zip(self._triangles, self.offsets, strict=False)]
+        owners = np.repeat(np.arange(len(self.names)), np.diff(self.offsets))
         return Surfaces(
             np.concatenate([*points, *self._colliders]),
             np.concatenate(triangles).astype(np.int32),

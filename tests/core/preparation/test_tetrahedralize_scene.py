@@ -13,7 +13,7 @@ from supple.core import Embedding, Scene, Skin, SoftBody, SurfaceMesh
 from supple.core.errors import DamageError
 from supple.core.job import Job, Settings, digest
 from supple.core.job.scene_file import encode
-from supple.core.preparation.discretize import discretize
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
 
 def jelly(make_block, pinned: list[int] | None = None) -> SoftBody:
@@ -40,7 +40,7 @@ def curved(points: np.ndarray) -> np.ndarray:
 
 
 def test_what_is_seen_bends_without_the_facets_of_the_tetrahedra(make_block) -> None:
-    solids, _ = discretize(Scene([jelly(make_block)]))
+    solids, _ = tetrahedralize_scene(Scene([jelly(make_block)]))
     (body,) = solids.bodies
     points = body.skin.points
     np.testing.assert_allclose(seen(body, body.mesh.vertices), points, atol=1e-12)
@@ -52,7 +52,7 @@ def test_what_is_seen_bends_without_the_facets_of_the_tetrahedra(make_block) -> 
 def test_pinned_points_are_seen_to_stand_still(make_block) -> None:
     body = jelly(make_block)
     pinned = np.flatnonzero(body.skin.points[:, 2] < 0.2).tolist()
-    solids, _ = discretize(Scene([jelly(make_block, pinned)]))
+    solids, _ = tetrahedralize_scene(Scene([jelly(make_block, pinned)]))
     (body,) = solids.bodies
     moved = body.mesh.vertices + np.random.default_rng(1).normal(0.0, 0.2, body.mesh.vertices.shape)
     moved[body.pinned] = body.mesh.vertices[body.pinned]
@@ -62,7 +62,7 @@ def test_pinned_points_are_seen_to_stand_still(make_block) -> None:
 
 
 def test_what_the_tets_carry_above_the_ground_is_not_seen_below(make_block) -> None:
-    solids, _ = discretize(Scene([jelly(make_block)]))
+    solids, _ = tetrahedralize_scene(Scene([jelly(make_block)]))
     (body,) = solids.bodies
     random = np.random.default_rng(2)
     moved = body.mesh.vertices + random.normal(0.0, 0.1, body.mesh.vertices.shape)
@@ -82,15 +82,15 @@ def test_what_the_tets_carry_above_the_ground_is_not_seen_below(make_block) -> N
 
 
 def test_a_scene_that_went_through_once_stays_as_it_is(make_block) -> None:
-    once, _ = discretize(Scene([jelly(make_block)]))
-    twice, _ = discretize(once)
+    once, _ = tetrahedralize_scene(Scene([jelly(make_block)]))
+    twice, _ = tetrahedralize_scene(once)
     assert twice.bodies[0].skin.phong is once.bodies[0].skin.phong
 
 
 def test_a_folder_keeps_how_its_surface_follows(make_block, tmp_path: Path) -> None:
     scene, settings = Scene([jelly(make_block)]), Settings(2)
     job = Job.create(tmp_path, scene, settings)
-    solids, reports = discretize(scene)
+    solids, reports = tetrahedralize_scene(scene)
     job.write_tet_scene(solids, reports)
     moved = curved(solids.bodies[0].mesh.vertices)
     job.write_frame(0, moved)
@@ -105,7 +105,7 @@ def test_a_folder_from_before_is_shown_as_it_was_and_gone_on_from(
     scene, settings = Scene([jelly(make_block)]), Settings(2)
     assert "phong" not in encode(scene, "scene", {})["bodies"][0]["skin"]
     job = Job.create(tmp_path, scene, settings)
-    solids, reports = discretize(scene)
+    solids, reports = tetrahedralize_scene(scene)
     (body,) = solids.bodies
     job.write_tet_scene(followed_by(solids, None), reports)
     moved = curved(body.mesh.vertices)
@@ -113,14 +113,14 @@ def test_a_folder_from_before_is_shown_as_it_was_and_gone_on_from(
     (found,) = Job(tmp_path).skin_positions(0)
     np.testing.assert_array_equal(found, body.skin.embedding.interpolate(moved))
     assert Job(tmp_path).run == digest(scene, settings)
-    assert discretize(Job(tmp_path).tet_scene)[0].bodies[0].skin.phong is None
+    assert tetrahedralize_scene(Job(tmp_path).tet_scene)[0].bodies[0].skin.phong is None
 
 
 @pytest.mark.parametrize("damage", ["a point less", "a vertex too many", "one weight less"])
 def test_a_surface_that_does_not_fit_is_found(make_block, tmp_path: Path, damage: str) -> None:
     scene = Scene([jelly(make_block)])
     job = Job.create(tmp_path, scene, Settings(2))
-    solids, reports = discretize(scene)
+    solids, reports = tetrahedralize_scene(scene)
     (body,) = solids.bodies
     assert body.skin is not None and body.skin.phong is not None
     phong = body.skin.phong

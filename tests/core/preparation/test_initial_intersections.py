@@ -10,10 +10,13 @@ from supple.core import Ground, Scene, Simulator, SoftBody, SurfaceMesh
 from supple.core.errors import IntersectionError, SceneError
 from supple.core.geometry.tet_mesh import signed_volumes
 from supple.core.potentials.contact.distance import contact_distances, ground_distance
-from supple.core.preparation.discretize import discretize
+from supple.core.preparation.initial_configuration import InitialConfiguration
+from supple.core.preparation.initial_intersections import (
+    MIN_DISTANCE_RATIO,
+    resolve_initial_intersections,
+)
 from supple.core.preparation.intersections import find_close, find_intersections
-from supple.core.preparation.start import GAP, prepare_start
-from supple.core.preparation.start_shapes import StartShapes
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.scene.contact_settings import Attachment, Collider, Contact, ContactSurface
 from supple.verification.meshes import block, graded_ball
 
@@ -35,19 +38,19 @@ def scene(*bodies: SoftBody, colliders=(), **options) -> Scene:
 
 def refusal(described: Scene) -> IntersectionError:
     with pytest.raises(IntersectionError) as caught:
-        prepare_start(described)
+        resolve_initial_intersections(described)
     return caught.value
 
 
 def check_repaired(before: Scene, after: Scene) -> None:
     """Free of intersections, with a gap, sound tets, little moved, and rest shapes as they were."""
-    shapes, at_first = StartShapes(after), StartShapes(before)
+    shapes, at_first = InitialConfiguration(after), InitialConfiguration(before)
     pairs = {pair for pair, _ in find_intersections(at_first.surfaces()).by_objects()}
     assert pairs
     surfaces = shapes.surfaces()
     assert len(find_intersections(surfaces)) == 0
     distances = contact_distances(after)
-    gap = 0.99 * GAP * min(distances[pair] for pair in pairs)
+    gap = 0.99 * MIN_DISTANCE_RATIO * min(distances[pair] for pair in pairs)
     assert len(find_close(surfaces, gap).of_objects({p for p in pairs if p[0] != p[1]})) == 0
     for own, old, was in zip(shapes.bodies, at_first.bodies, before.bodies, strict=True):
         assert own.mesh is was.mesh
@@ -59,25 +62,25 @@ def check_repaired(before: Scene, after: Scene) -> None:
 
 def test_bodies_apart_stay_as_they_are_however_close():
     close = scene(box(), box((0, 0, 1 + 1e-6)))
-    assert prepare_start(close) is close
+    assert resolve_initial_intersections(close) is close
 
 
 def test_without_contact_nothing_is_looked_at():
     overlapping = scene(box(), box((0.5, 0.5, 0.5)), contact=None)
-    assert prepare_start(overlapping) is overlapping
+    assert resolve_initial_intersections(overlapping) is overlapping
 
 
 @pytest.mark.parametrize("gap", [0.0, -0.02, -0.05])
 def test_stacked_boxes_that_touch_or_overlap_a_little_are_parted(gap):
     stacked = scene(box(), box((0.1, 0.05, 1 + gap), name="Upper"))
-    check_repaired(stacked, prepare_start(stacked))
+    check_repaired(stacked, resolve_initial_intersections(stacked))
 
 
 def test_a_box_that_stands_in_a_table_a_little_is_drawn_up():
     standing = scene(box((0, 0, -0.03)), colliders=[TABLE])
-    after = prepare_start(standing)
+    after = resolve_initial_intersections(standing)
     check_repaired(standing, after)
-    (body,) = StartShapes(after).bodies
+    (body,) = InitialConfiguration(after).bodies
     lowest = body.positions[:, 2].min()
     assert 0.0 < lowest < 0.01
 
@@ -85,7 +88,7 @@ def test_a_box_that_stands_in_a_table_a_little_is_drawn_up():
 def test_what_the_ground_raises_is_parted_from_what_lies_on_it() -> None:
     bodies = box(name="Lower"), box((0.1, 0.1, 1.001), name="Upper")
     simulator = Simulator(scene(*bodies, ground=Ground()))
-    shapes = StartShapes(simulator.scene)
+    shapes = InitialConfiguration(simulator.scene)
     positions = [part.numpy() for part in simulator.frame().positions]
     assert positions[0][:, 2].min() >= 0.99 * ground_distance(Ground(), shapes.size)
     assert len(find_intersections(shapes.surfaces(positions))) == 0
@@ -94,8 +97,8 @@ def test_what_the_ground_raises_is_parted_from_what_lies_on_it() -> None:
 def test_a_plate_whose_top_is_drawn_in_is_not_drawn_into_the_ground() -> None:
     plate = SoftBody(block((8, 8, 1), (2.0, 2.0, 0.3), (0.0, 0.0, 0.01)), name="Plate")
     weight = SoftBody(block((6, 6, 6), (0.8, 0.8, 0.8), (0.6, 0.6, 0.28)), name="Weight")
-    started = prepare_start(scene(plate, weight, ground=Ground()))
-    shapes = StartShapes(started)
+    started = resolve_initial_intersections(scene(plate, weight, ground=Ground()))
+    shapes = InitialConfiguration(started)
     assert shapes.bodies[0].positions[:, 2].min() >= ground_distance(Ground(), shapes.size)
     assert len(find_intersections(shapes.surfaces())) == 0
 
@@ -105,7 +108,7 @@ def test_what_is_pinned_stays_where_it_is_led():
     top = np.flatnonzero(body.mesh.vertices[:, 2] == 1.0)
     path = body.mesh.vertices[top][None] + [0.0, 0, 0.01]
     pinned = replace(body, pinned=top.astype(np.int32), pin_path=path)
-    after = prepare_start(scene(pinned, colliders=[TABLE])).bodies[0]
+    after = resolve_initial_intersections(scene(pinned, colliders=[TABLE])).bodies[0]
     assert after.initial_positions is not None
     np.testing.assert_array_equal(after.initial_positions[top], path[0])
 
@@ -114,7 +117,7 @@ def test_balls_that_overlap_a_little_are_flattened():
     ball = graded_ball(0.5, 8, 1.0)
     upper = ball.with_vertices(np.add(ball.vertices, (0.02, 0.01, 0.985)))
     balls = scene(SoftBody(ball, name="Lower"), SoftBody(upper, name="Upper"))
-    check_repaired(balls, prepare_start(balls))
+    check_repaired(balls, resolve_initial_intersections(balls))
 
 
 @pytest.mark.parametrize("edge", [0.2, 0.3])
@@ -127,8 +130,8 @@ def test_the_bulge_of_tetrahedra_around_surfaces_that_touch_is_repaired(edge):
         )
         for k in range(2)
     ]
-    solids, _ = discretize(scene(*bodies, colliders=[TABLE]))
-    check_repaired(solids, prepare_start(solids))
+    solids, _ = tetrahedralize_scene(scene(*bodies, colliders=[TABLE]))
+    check_repaired(solids, resolve_initial_intersections(solids))
 
 
 def test_a_contact_surface_is_moved_through_its_tetrahedra():
@@ -141,8 +144,8 @@ def test_a_contact_surface_is_moved_through_its_tetrahedra():
             fine.vertices[points] + [0.0, 0, height], triangles.reshape(-1, 3).astype(np.int32)
         )
         bodies.append(replace(body, contact_surface=surface))
-    solids, _ = discretize(scene(*bodies))
-    check_repaired(solids, prepare_start(solids))
+    solids, _ = tetrahedralize_scene(scene(*bodies))
+    check_repaired(solids, resolve_initial_intersections(solids))
 
 
 def test_deep_overlaps_are_refused_with_where_and_by_how_much_to_move():
@@ -184,7 +187,7 @@ def test_a_body_through_itself_needs_another_surface_or_no_self_contact():
     assert "switch self contact off" in str(error)
     assert error.report.offsets is None
     allowed = scene(body, contact=Contact(self_contact=False))
-    assert prepare_start(allowed) is allowed
+    assert resolve_initial_intersections(allowed) is allowed
 
 
 def test_a_body_through_itself_goes_on_doing_so_where_it_is_spared():
@@ -193,7 +196,7 @@ def test_a_body_through_itself_goes_on_doing_so_where_it_is_spared():
     bent[bent[:, 0] == 4.0] -= [3.5, 0.0, 0.3]
     snake = SoftBody(mesh, initial_positions=bent, name="Snake")
     spared = Contact(spares_crossing=True)
-    started = prepare_start(scene(snake, box((9.0, 0, 0)), contact=spared))
+    started = resolve_initial_intersections(scene(snake, box((9.0, 0, 0)), contact=spared))
     assert [body.self_contact for body in started.bodies] == [False, True]
     np.testing.assert_array_equal(started.bodies[0].initial_positions, bent)
     (frame,) = Simulator(started).run(1)
@@ -204,11 +207,11 @@ def test_a_body_through_itself_goes_on_doing_so_where_it_is_spared():
 def test_attached_bodies_may_intersect():
     bodies = box(name="A"), box((0.5, 0.5, 0.5), name="B")
     attached = scene(*bodies, attachments=[Attachment(1, [0], 0)])
-    assert prepare_start(attached) is attached
+    assert resolve_initial_intersections(attached) is attached
     to_mesh = scene(
         box((0, 0, -0.5)), colliders=[TABLE], attachments=[Attachment(0, [0], 0, "collider")]
     )
-    assert prepare_start(to_mesh) is to_mesh
+    assert resolve_initial_intersections(to_mesh) is to_mesh
 
 
 def test_colliders_may_intersect_each_other_and_hold_a_body_inside():
@@ -216,10 +219,10 @@ def test_colliders_may_intersect_each_other_and_hold_a_body_inside():
     hollow = Collider(4.0 * outer.vertices - 1.5, outer.surface, name="Room")
     crossing = replace(hollow, vertices=hollow.at(0) + 0.3)
     inside = scene(box(), colliders=[hollow, crossing])
-    assert prepare_start(inside) is inside
+    assert resolve_initial_intersections(inside) is inside
 
 
 def test_a_distance_longer_than_the_tetrahedra_is_refused_with_one_that_fits() -> None:
     scene = Scene([SoftBody(block((2, 2, 2)), name="Jelly")], contact=Contact(distance=1.0))
     with pytest.raises(SceneError, match=r"distance of 1 m is longer .* of Jelly, .* at most"):
-        prepare_start(scene)
+        resolve_initial_intersections(scene)

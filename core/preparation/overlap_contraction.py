@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws surfaces that overlap a little back into their bodies.
+"""Contracts surfaces that overlap a little.
 
 The tetrahedra of a body bulge out of the mesh they were made from by part of a cell, so that bodies
-which merely touch overlap. Their vertices go inward until there is a gap, and the next ones a
-little way with them; elasticity pushes them out again as far as there is room.
+which merely touch overlap. Their vertices are offset inwards until they keep a distance, and
+neighbours a little with them; elasticity pushes them out again as far as contact lets it.
 """
 
 from __future__ import annotations
@@ -16,93 +16,101 @@ from scipy.sparse import csr_array, diags_array
 from scipy.spatial import KDTree
 
 from ..geometry.tet_mesh import FACES, signed_volumes
+from .initial_configuration import InitialBody, InitialConfiguration
 from .intersections import Intersections, Surfaces, find_close
 from .rays import segment_hits
-from .start_shapes import StartBody, StartShapes
 
 Points = NDArray[np.float64]
 
-ROUNDS = 30
-#: Farthest a vertex moves, in edges of the tetrahedra. A lattice bulges out of a flat face by up to
-#: three quarters of one.
-LIMIT = 1.0
-#: Least volume of a tet afterwards, in that at the start.
-LEAST_VOLUME = 0.1
-# Moves aim at a somewhat larger gap than is asked for: so they end.
-_AIM = 1.5
-# How many tet vertices tell where most of the body is.
-_AROUND = 64
-# Least cosine between the way a vertex moves and the surface it moves away from, for its gap.
-_SLANT = 0.25
-# How far neighbours are drawn along, in rings of tetrahedra, and how much less in each.
-_SWEEPS, _FALLOFF = 8, 0.75
+MAX_ROUNDS = 30
+#: A vertex moves by at most so many edges of the tetrahedra. A lattice bulges out of a flat face by
+#: up to three quarters of one.
+MAX_DISPLACEMENT_RATIO = 1.0
+#: A tet keeps at least this ratio of its volume at the start.
+MIN_VOLUME_RATIO = 0.1
+# The target is a somewhat larger distance than is asked for, so that rounds end.
+_TARGET_DISTANCE_RATIO = 1.5
+# A local centroid is the mean of so many tet vertices.
+_CENTROID_NEIGHBOURS = 64
+# Least cosine between a vertex's normal and that of the surface it moves away from.
+_MIN_COSINE = 0.25
+# Neighbours follow in so many rings of tetrahedra, and in each by this ratio of the one before.
+_SMOOTHING_SWEEPS, _FALLOFF_RATIO = 8, 0.75
 
 
-def shrink(
-    shapes: StartShapes, pairs: Collection[tuple[int, int]], gap: float
+def contract_overlap(
+    configuration: InitialConfiguration, pairs: Collection[tuple[int, int]], min_distance: float
 ) -> list[Points] | None:
     """Start positions in which some pairs of objects do not intersect any more.
 
     Args:
-        shapes: everything at the start.
+        configuration: everything at the start.
         pairs: of objects that intersect, as ``Intersections.objects`` has them.
-        gap: to leave between two different objects, in metres.
+        min_distance: to leave between two different objects, in metres.
 
     Returns:
         (N, 3) positions of the tet vertices of each body; None where vertices would have to go
         farther than an edge, through the body, or tetrahedra would lose most of their volume.
     """
-    gap = min(gap, *(0.2 * body.mesh.edge_length for body in shapes.bodies))
-    bodies = [_Shrinking(body) for body in shapes.bodies]
-    for _ in range(ROUNDS):
+    min_distance = min(
+        min_distance, *(0.2 * body.mesh.edge_length for body in configuration.bodies)
+    )
+    bodies = [_ContractedBody(body) for body in configuration.bodies]
+    for _ in range(MAX_ROUNDS):
         positions = [body.positions() for body in bodies]
-        surfaces = shapes.surfaces(positions)
-        close = _too_close(surfaces, pairs, gap)
+        surfaces = configuration.surfaces(positions)
+        close = _too_close(surfaces, pairs, min_distance)
         if len(close) == 0:
-            return positions if all(body.is_sound() for body in bodies) else None
-        ways = _ways(shapes, bodies, surfaces, close, pairs, gap)
+            return positions if all(body.is_valid() for body in bodies) else None
+        displacements = _required_displacements(
+            configuration, bodies, surfaces, close, pairs, min_distance
+        )
         moved = [
-            body.draw_in(ways[start:end])
-            for body, start, end in zip(bodies, shapes.starts, shapes.starts[1:], strict=False)
+            body.offset_inwards(displacements[start:end])
+            for body, start, end in zip(
+                bodies, configuration.offsets, configuration.offsets[1:], strict=False
+            )
         ]
         if not any(moved) or not all(body.is_within_limit() for body in bodies):
             return None
     return None
 
 
-def _too_close(surfaces: Surfaces, pairs: Collection[tuple[int, int]], gap: float) -> Intersections:
-    close = find_close(surfaces, gap).of_objects(pairs)
+def _too_close(
+    surfaces: Surfaces, pairs: Collection[tuple[int, int]], min_distance: float
+) -> Intersections:
+    close = find_close(surfaces, min_distance).of_objects(pairs)
     # Folds of one surface lie as close as they like.
     keep = (close.objects[:, 0] != close.objects[:, 1]) | (close.distances == 0.0)
     return Intersections(close.triangles[keep], close.objects[keep], close.distances[keep])
 
 
-class _Shrinking:
-    """A body while its surface is drawn in."""
+class _ContractedBody:
+    """A body while its surface is offset inwards."""
 
-    def __init__(self, body: StartBody) -> None:
+    def __init__(self, body: InitialBody) -> None:
         self.body = body
-        self._need = np.zeros_like(body.positions)
+        self._required = np.zeros_like(body.positions)
         count = len(body.positions)
         self._neighbours = _averages(body.mesh.tets, count)
-        rows = np.repeat(np.arange(len(body.carriers.indices)), 4)
-        weights = np.maximum(body.carriers.weights.ravel(), 0.0)
-        shape = (len(body.carriers.indices), count)
-        self._weights = csr_array((weights, (rows, body.carriers.indices.ravel())), shape)
+        rows = np.repeat(np.arange(len(body.embedding.indices)), 4)
+        weights = np.maximum(body.embedding.weights.ravel(), 0.0)
+        shape = (len(body.embedding.indices), count)
+        self._weights = csr_array((weights, (rows, body.embedding.indices.ravel())), shape)
         #: (V,) how far below each of the points that touch another surface is looked for.
         self.limits = self._limits()
 
     def positions(self) -> Points:
-        """(N, 3) with the neighbours of what had to move drawn along."""
-        length = np.linalg.norm(self._need, axis=1, keepdims=True)
-        way = self._need / np.where(length > 0.0, length, 1.0)
-        offset = self._need.copy()
-        for _ in range(_SWEEPS):
-            offset = _FALLOFF * (self._neighbours @ offset)
-            along = np.einsum("ni,ni->n", offset, way)[:, None]
-            # At least what is needed, or more, beside a vertex that goes farther.
-            offset += np.maximum(length - along, 0.0) * way
-            offset[self.body.held] = 0.0
+        """(N, 3) with required displacements, and smoothed ones of neighbours."""
+        length = np.linalg.norm(self._required, axis=1, keepdims=True)
+        direction = self._required / np.where(length > 0.0, length, 1.0)
+        offset = self._required.copy()
+        for _ in range(_SMOOTHING_SWEEPS):
+            offset = _FALLOFF_RATIO * (self._neighbours @ offset)
+            along = np.einsum("ni,ni->n", offset, direction)[:, None]
+            # At least the required displacement, or more beside a vertex that goes farther.
+            offset += np.maximum(length - along, 0.0) * direction
+            offset[self.body.is_pinned] = 0.0
         return self.body.positions + offset
 
     def normals(self) -> Points:
@@ -116,102 +124,111 @@ class _Shrinking:
         wrong = np.einsum("vi,vi->v", normals, hull[nearest]) < 0.0
         normals[wrong] *= -1.0
         # Normals alone lead nowhere on the sides of what sticks into another body.
-        away = points - self.bulk()
+        away = points - self.local_centroids()
         length = np.linalg.norm(away, axis=1, keepdims=True)
         mixed = normals + away / np.where(length > 0.0, length, 1.0)
         length = np.linalg.norm(mixed, axis=1, keepdims=True)
         return mixed / np.where(length > 0.0, length, 1.0)
 
-    def bulk(self) -> Points:
-        """(V, 3) the middle of the body around each of the points that touch."""
+    def local_centroids(self) -> Points:
+        """(V, 3) the centroid of the body around each of the points of its contact surface."""
         positions = self.body.positions
-        count = min(_AROUND, len(positions))
+        count = min(_CENTROID_NEIGHBOURS, len(positions))
         nearest = KDTree(positions).query(self.body.points(), count)[1]
         middle: Points = positions[nearest].mean(axis=1)
         return middle
 
-    def draw_in(self, ways: Points) -> bool:
+    def offset_inwards(self, displacements: Points) -> bool:
         """Moves the points that touch by (V, 3) metres; False where nothing can move."""
-        moving = np.flatnonzero(ways.any(axis=1))
+        moving = np.flatnonzero(displacements.any(axis=1))
         weights = self._weights[moving]
         total = weights.sum(axis=0)
-        inward = weights.T @ ways[moving]
-        reached = (total > 1e-9) & ~self.body.held
-        self._need[reached] += inward[reached] / total[reached, None]
+        inward = weights.T @ displacements[moving]
+        reached = (total > 1e-9) & ~self.body.is_pinned
+        self._required[reached] += inward[reached] / total[reached, None]
         return bool(reached.any())
 
     def _limits(self) -> NDArray[np.float64]:
         """Two bodies may each go half the way, and no point farther than the middle of its body."""
         points, triangles = self.body.points(), self.body.triangles
-        reach = 2.0 * LIMIT * self.body.mesh.edge_length
-        end = points - 2.0 * reach * self.normals()
+        max_depth = 2.0 * MAX_DISPLACEMENT_RATIO * self.body.mesh.edge_length
+        end = points - 2.0 * max_depth * self.normals()
         vertex, triangle, share = segment_hits(points, end, points, triangles)
         other = (triangles[triangle] != vertex[:, None]).all(axis=1)
-        limits = np.full(len(points), reach)
-        np.minimum.at(limits, vertex[other], reach * share[other])
+        limits = np.full(len(points), max_depth)
+        np.minimum.at(limits, vertex[other], max_depth * share[other])
         return limits
 
     def is_within_limit(self) -> bool:
-        return bool(np.linalg.norm(self._need, axis=1).max() <= LIMIT * self.body.mesh.edge_length)
+        return bool(
+            np.linalg.norm(self._required, axis=1).max()
+            <= MAX_DISPLACEMENT_RATIO * self.body.mesh.edge_length
+        )
 
-    def is_sound(self) -> bool:
+    def is_valid(self) -> bool:
         before = signed_volumes(self.body.positions, self.body.mesh.tets)
         after = signed_volumes(self.positions(), self.body.mesh.tets)
-        return bool((after > LEAST_VOLUME * before).all())
+        return bool((after > MIN_VOLUME_RATIO * before).all())
 
 
-def _ways(
-    shapes: StartShapes,
-    bodies: list[_Shrinking],
+def _required_displacements(
+    configuration: InitialConfiguration,
+    bodies: list[_ContractedBody],
     surfaces: Surfaces,
     close: Intersections,
     pairs: Collection[tuple[int, int]],
-    gap: float,
+    min_distance: float,
 ) -> Points:
-    """(V, 3) how far the vertices of all bodies should go inward, and in which direction."""
-    count = shapes.starts[len(bodies)]
+    """(V, 3) displacements inwards that the vertices of all bodies need."""
+    count = configuration.offsets[len(bodies)]
     normals = np.concatenate([body.normals() for body in bodies])
     limits = np.concatenate([body.limits for body in bodies])
-    bulk = np.concatenate([body.bulk() for body in bodies])
-    vertex, triangle, way = _hits(surfaces, normals, bulk, limits, gap, pairs)
+    local_centroids = np.concatenate([body.local_centroids() for body in bodies])
+    vertex, triangle, displacement = _penetrations(
+        surfaces, normals, local_centroids, limits, min_distance, pairs
+    )
     to_body = surfaces.triangle_objects[triangle] < len(bodies)
-    way *= np.where(to_body, 0.5, 1.0)[:, None]
-    ways = np.zeros((count, 3))
+    displacement *= np.where(to_body, 0.5, 1.0)[:, None]
+    displacements = np.zeros((count, 3))
     # The farthest comes last, and stays.
-    order = np.argsort(np.linalg.norm(way, axis=1), kind="stable")
-    ways[vertex[order]] = way[order]
+    order = np.argsort(np.linalg.norm(displacement, axis=1), kind="stable")
+    displacements[vertex[order]] = displacement[order]
     # Where an edge crosses an edge no vertex need be inside of anything, or only just.
     corners = surfaces.triangles[close.triangles].reshape(-1, 6)
     free = corners < count
-    inside = np.linalg.norm(ways, axis=1) > 0.5 * gap
+    inside = np.linalg.norm(displacements, axis=1) > 0.5 * min_distance
     solved = (inside[np.where(free, corners, 0)] & free).any(axis=1)
-    steps = np.where(close.distances == 0.0, 2.0 * _AIM * gap, _AIM * gap - close.distances)
+    steps = np.where(
+        close.distances == 0.0,
+        2.0 * _TARGET_DISTANCE_RATIO * min_distance,
+        _TARGET_DISTANCE_RATIO * min_distance - close.distances,
+    )
     lengths = np.zeros(len(surfaces.vertices))
     np.maximum.at(lengths, corners[~solved].ravel(), 0.5 * np.repeat(steps[~solved], 6))
-    return np.where(inside[:, None], ways, -lengths[:count, None] * normals)
+    return np.where(inside[:, None], displacements, -lengths[:count, None] * normals)
 
 
-def _hits(
+def _penetrations(
     surfaces: Surfaces,
     normals: Points,
-    bulk: Points,
+    local_centroids: Points,
     limits: NDArray[np.float64],
-    gap: float,
+    min_distance: float,
     pairs: Collection[tuple[int, int]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Points]:
-    """Vertices of bodies with another surface right below their own, or closer above than a gap.
+    """Vertices of bodies with another surface right below their own, or too close above it.
 
     That does not ask what is inside of the other surface, which may be open: vertices go to the
-    side of it that most of their body is on, nearby.
+    side of it on which their local centroid is.
 
     Returns:
-        The vertices, the triangles of the other surface, and the ways straight to where there is a
-        gap to these, (K, 3).
+        The vertices, the triangles of the other surface, and the (K, 3) displacements to the target
+        distance from these.
     """
-    count, aim = len(normals), _AIM * gap
+    count, target_distance = len(normals), _TARGET_DISTANCE_RATIO * min_distance
     points, owners = surfaces.vertices[:count], surfaces.objects[:count]
     ray, triangle, _ = segment_hits(
-        points + aim / _SLANT * normals,
+        points + target_distance / _MIN_COSINE * normals,
         points - limits[:, None] * normals,
         surfaces.vertices,
         surfaces.triangles,
@@ -226,11 +243,11 @@ def _hits(
     a, b, c = surfaces.vertices[surfaces.triangles[triangle]].swapaxes(0, 1)
     faces = np.cross(b - a, c - a)
     faces /= np.maximum(np.linalg.norm(faces, axis=1, keepdims=True), 1e-300)
-    slant = np.einsum("ki,ki->k", faces, normals[ray])
-    faces *= -np.sign(slant)[:, None]
-    depth = np.einsum("ki,ki->k", faces, a - surfaces.vertices[ray]) + aim
-    deep = (depth > 0.0) & (np.abs(slant) > _SLANT)
-    deep &= np.einsum("ki,ki->k", faces, bulk[ray] - a) > 0.0
+    cosine = np.einsum("ki,ki->k", faces, normals[ray])
+    faces *= -np.sign(cosine)[:, None]
+    depth = np.einsum("ki,ki->k", faces, a - surfaces.vertices[ray]) + target_distance
+    deep = (depth > 0.0) & (np.abs(cosine) > _MIN_COSINE)
+    deep &= np.einsum("ki,ki->k", faces, local_centroids[ray] - a) > 0.0
     return ray[deep], triangle[deep], depth[deep, None] * faces[deep]
 
 

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes sure that nothing intersects in the initial configuration, as contact requires."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import IntersectionError
+from ..obstacles.collision_points import CollisionPoints
+from ..potentials.contact.distance import contact_distances, ground_distance
+from ..scene.scene import Scene, SoftBody
+from .initial_configuration import InitialBody, InitialConfiguration
+from .intersection_report import IntersectingObject, IntersectionReport
+from .intersections import Intersections, find_intersections
+from .minimum_translation import minimum_translations
+from .overlap_contraction import contract_overlap
+
+#: Distance left between surfaces that were separated, in activation distances.
+MIN_DISTANCE_RATIO = 0.5
+
+Pair = tuple[int, int]
+
+
+def resolve_initial_intersections(scene: Scene) -> Scene:
+    """The same scene, with initial positions in which nothing intersects.
+
+    Small overlaps are repaired by offsetting surfaces inwards; rest shapes stay. Where nothing
+    intersects, or there is no contact, it is the scene as it was.
+
+    Args:
+        scene: all of whose bodies have tetrahedra. Those that cross themselves have no self-contact
+            afterwards, where the contact spares them.
+
+    Raises:
+        IntersectionError: when more than a little overlaps, with what, where, and the cures.
+    """
+    if scene.contact is None:
+        return scene
+    # It refuses a distance before anything is searched with it.
+    distances = contact_distances(scene)
+    scene = _above_ground(scene)
+    configuration = InitialConfiguration(scene)
+    found = find_intersections(configuration.surfaces())
+    if len(found) == 0:
+        return scene
+    pairs = [pair for pair, _ in found.by_objects()]
+    min_distance = MIN_DISTANCE_RATIO * min(float(distances[pair]) for pair in pairs)
+    positions = _repaired(scene, configuration, pairs, min_distance)
+    if positions is None:
+        if crossing := _bodies_to_exempt(configuration, pairs, min_distance):
+            return resolve_initial_intersections(_without_self_contact(scene, crossing))
+        raise _error(configuration, found, pairs, min_distance)
+    bodies = [
+        replace(body, initial_positions=own) if (own != start.positions).any() else body
+        for body, start, own in zip(scene.bodies, configuration.bodies, positions, strict=True)
+    ]
+    return replace(scene, bodies=bodies)
+
+
+def _bodies_to_exempt(
+    configuration: InitialConfiguration, pairs: Sequence[Pair], min_distance: float
+) -> set[int]:
+    """The bodies that cross themselves beyond repair, where that is allowed."""
+    contact = configuration.scene.contact
+    if contact is None or not contact.spares_crossing:
+        return set()
+    own = [pair for pair in pairs if pair[0] == pair[1]]
+    return {
+        pair[0] for pair in own if contract_overlap(configuration, [pair], min_distance) is None
+    }
+
+
+def _without_self_contact(scene: Scene, bodies: set[int]) -> Scene:
+    spared = [
+        replace(body, self_contact=False) if index in bodies else body
+        for index, body in enumerate(scene.bodies)
+    ]
+    return replace(scene, bodies=spared)
+
+
+def _above_ground(scene: Scene) -> Scene:
+    """With bodies raised as far as their tetrahedra reach into the ground: there they may intersect
+    others, which is checked next."""
+    if scene.ground is None or scene.ground.response != "barrier":
+        return scene
+    configuration = InitialConfiguration(scene)
+    bodies = []
+    for body, shape in zip(scene.bodies, configuration.bodies, strict=True):
+        depth = _floor(scene, shape) - _lowest(body, shape, shape.positions)
+        if depth > 0.0:
+            body = replace(body, initial_positions=_raised(shape, shape.positions, depth))
+        bodies.append(body)
+    return replace(scene, bodies=bodies)
+
+
+def _repaired(
+    scene: Scene, configuration: InitialConfiguration, pairs: Sequence[Pair], min_distance: float
+) -> list[NDArray[np.float64]] | None:
+    positions = contract_overlap(configuration, pairs, min_distance)
+    if positions is None:
+        return None
+    # Surfaces that are offset downwards may be so into the ground.
+    positions = [
+        _raised(shape, own, _floor(scene, shape) - _lowest(body, shape, own))
+        for body, shape, own in zip(scene.bodies, configuration.bodies, positions, strict=True)
+    ]
+    return None if len(find_intersections(configuration.surfaces(positions))) > 0 else positions
+
+
+def _floor(scene: Scene, shape: InitialBody) -> float:
+    """Above which a body does not feel the ground yet, in metres."""
+    ground = scene.ground
+    if ground is None or ground.response != "barrier":
+        return -np.inf
+    return ground.height + ground_distance(ground, shape.mesh.diagonal)
+
+
+def _lowest(body: SoftBody, shape: InitialBody, positions: NDArray[np.float64]) -> float:
+    """Height of the lowest point of a body that the ground may touch and that nothing pins."""
+    free = CollisionPoints.of(body, shape.mesh).movable(~shape.is_pinned, wholly=True)
+    return float(free.at(positions)[:, 2].min(initial=np.inf))
+
+
+def _raised(
+    shape: InitialBody, positions: NDArray[np.float64], height: float
+) -> NDArray[np.float64]:
+    """(N, 3) with vertices that are not pinned higher by ``height`` metres, if that is up."""
+    return positions + max(height, 0.0) * np.outer(~shape.is_pinned, (0.0, 0.0, 1.0))
+
+
+def _error(
+    configuration: InitialConfiguration,
+    found: Intersections,
+    pairs: Sequence[Pair],
+    min_distance: float,
+) -> IntersectionError:
+    # The user hears only of what cannot be repaired.
+    unresolved = [
+        pair for pair in pairs if contract_overlap(configuration, [pair], min_distance) is None
+    ] or list(pairs)
+    left = found.of_objects(unresolved)
+    offsets = minimum_translations(configuration, left, min_distance)
+    by_name = None
+    if offsets is not None:
+        moved = np.flatnonzero(offsets.any(axis=1))
+        by_name = {
+            configuration.names[k]: (
+                float(offsets[k, 0]),
+                float(offsets[k, 1]),
+                float(offsets[k, 2]),
+            )
+            for k in moved
+        }
+    report = IntersectionReport(_intersecting_objects(configuration, left), by_name)
+    return IntersectionError(_message(configuration, left, report), report)
+
+
+def _intersecting_objects(
+    configuration: InitialConfiguration, found: Intersections
+) -> list[IntersectingObject]:
+    intersecting_objects = []
+    for index in np.unique(found.objects):
+        triangles = np.unique(found.triangles[found.objects == index])
+        points = _centres(configuration, triangles)
+        faces = triangles - configuration.triangle_offsets[index]
+        intersecting_objects.append(IntersectingObject(configuration.names[index], faces, points))
+    return intersecting_objects
+
+
+def _centres(
+    configuration: InitialConfiguration, triangles: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    surfaces = configuration.surfaces()
+    centres: NDArray[np.float64] = surfaces.vertices[surfaces.triangles[triangles]].mean(axis=1)
+    return centres
+
+
+def _message(
+    configuration: InitialConfiguration, found: Intersections, report: IntersectionReport
+) -> str:
+    pairs = list(found.by_objects())
+    (first, second), triangles = pairs[0]
+    faces = np.unique(triangles)
+    x, y, z = _centres(configuration, faces).mean(axis=0)
+    other = "itself" if first == second else configuration.names[second]
+    count = "1 face" if len(faces) == 1 else f"{len(faces)} faces"
+    more = "" if len(pairs) == 1 else f", and {len(pairs) - 1} more such pairs"
+    cure = _cure(configuration, [pair for pair, _ in pairs], report)
+    return (
+        f"{configuration.names[first]} intersects {other} at the start: {count} around "
+        f"({x:.3g}, {y:.3g}, {z:.3g}) m{more}. {cure}"
+    )
+
+
+def _cure(
+    configuration: InitialConfiguration, pairs: Sequence[Pair], report: IntersectionReport
+) -> str:
+    cures = []
+    own = next((first for first, second in pairs if first == second), None)
+    if own is not None and configuration.scene.bodies[own].contact_surface is not None:
+        cures.append(
+            "Choose the tetrahedra as contact surface, or switch self contact off for now."
+        )
+    elif own is not None:
+        cures.append("Use a finer resolution where it is folded, or switch self contact off.")
+    if report.offsets is not None:
+        cures.append(f"Push Apart in the sidebar moves them apart by {_length(report.farthest)}.")
+    elif any(first != second for first, second in pairs):
+        cures.append("Move them apart.")
+    return " ".join(cures)
+
+
+def _length(metres: float) -> str:
+    return f"{metres:.3g} m" if metres >= 1.0 else f"{1e3 * metres:.3g} mm"
