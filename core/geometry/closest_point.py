@@ -45,8 +45,8 @@ def _closest(
 ) -> tuple[IndexArray, FloatArray]:
     to_centre = np.linalg.norm(points[:, None] - centre, axis=2)
     # A triangle whose bounding sphere is farther than another's far side cannot be the closest.
-    reach = (to_centre + radius).min(axis=1, keepdims=True)
-    point, triangle = np.nonzero(to_centre - radius <= reach)
+    bound = (to_centre + radius).min(axis=1, keepdims=True)
+    point, triangle = np.nonzero(to_centre - radius <= bound)
     weights, squared = closest_in_triangle(points[point], corners[triangle])
     order = np.lexsort((triangle, squared, point))
     first = order[np.flatnonzero(np.diff(point[order], prepend=-1))]

@@ -177,11 +177,11 @@ def vertices_near_faces(points: Any, mesh: Any, pairs: Any, squared: Any, near: 
 
 @compiled()
 def add_crossing_excesses(
-    points: Any, mesh: Any, edges: Any, vertices: Any, starts: Any, keys: Any, weights: Any
+    points: Any, mesh: Any, edges: Any, vertices: Any, offsets: Any, keys: Any, weights: Any
 ) -> None:
     """Fills in the (C,) keys and weights of (K,) edges and vertices, each from a start on."""
     for k in range(len(edges)):
-        start, end = starts[k], starts[k + 1]
+        start, end = offsets[k], offsets[k + 1]
         add_crossing_excess(
             points, mesh, edges[k], vertices[k], keys[start:end], weights[start:end]
         )

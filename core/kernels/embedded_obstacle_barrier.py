@@ -102,23 +102,23 @@ def apply_friction(
     static, kinetic, velocities = coefficients.static, coefficients.kinetic, motion.velocities
     normal, friction, step = forces.normal, forces.friction, motion.step
     point_compliance = point_compliances(corners, shares, compliance, near)
-    limits, falls = np.empty(len(near), compliance.dtype), False
+    limits, kinetic_is_lower = np.empty(len(near), compliance.dtype), False
     for i in range(len(near)):
         p = near[i]
         limits[i] = static[p] * normal[p]
-        falls = falls or kinetic[p] < static[p]
+        kinetic_is_lower = kinetic_is_lower or kinetic[p] < static[p]
         apply_tangential_force(motion, ground, compliance, p, friction[p, 0], friction[p, 1])
-    sweeps = MAX_STICKING_SWEEPS if falls else MAX_SWEEPS
+    sweeps = MAX_STICKING_SWEEPS if kinetic_is_lower else MAX_SWEEPS
     solve_friction(sweeps, limits, motion, ground, compliance, near, point_compliance, friction)
-    slides = False
+    any_slides = False
     for i in range(len(near)):
         p = near[i]
-        if falls and kinetic[p] < static[p]:
+        if kinetic_is_lower and kinetic[p] < static[p]:
             x = at_point(velocities[0], corners, shares, p)
             y = at_point(velocities[1], corners, shares, p)
             if step * math.sqrt(x * x + y * y) > SLIDING_RATIO * distances[p]:
-                limits[i], slides = kinetic[p] * normal[p], True
-    if slides:
+                limits[i], any_slides = kinetic[p] * normal[p], True
+    if any_slides:
         solve_friction(
             MAX_SWEEPS, limits, motion, ground, compliance, near, point_compliance, friction
         )

@@ -226,13 +226,13 @@ def _blocks(
             for a in range(4):
                 for b in range(a, 4):
                     _apply(stress, e, g[b], pulled)
-                    turning = g[a, 0] * pulled[0] + g[a, 1] * pulled[1] + g[a, 2] * pulled[2]
+                    geometric = g[a, 0] * pulled[0] + g[a, 1] * pulled[1] + g[a, 2] * pulled[2]
                     near = g[a, 0] * g[b, 0] + g[a, 1] * g[b, 1] + g[a, 2] * g[b, 2]
                     for i in range(3):
                         for j in range(3):
                             value = shear[e] * (along[b, i] * along[a, j] + near * left[i, j])
                             value += bulk[e] * along[a, i] * along[b, j]
                             if i == j:
-                                value += turning
+                                value += geometric
                             out[e, pair, 3 * i + j] = volumes[e] * value
                     pair += 1

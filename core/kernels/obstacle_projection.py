@@ -30,7 +30,7 @@ def project_onto_surface(
         friction: (S,) static and (S,) kinetic coefficients.
     """
     kind, x, y, z, radius = surface
-    restitution, share = response
+    restitution, penalty = response
     static, kinetic = friction
     for i in shared_range(len(vertices)):
         v = vertices[i]
@@ -42,7 +42,7 @@ def project_onto_surface(
                 positions[axis, v] -= distance * normal[axis]
                 before += velocities[axis, v] * normal[axis]
                 squared += velocities[axis, v] ** 2
-            speed = before + share * math.sqrt(squared)
+            speed = before + penalty * math.sqrt(squared)
             # A vertex that already leaves is not slowed down.
             after = max(speed, -restitution * speed)
             speed_change = after - before

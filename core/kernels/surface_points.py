@@ -35,7 +35,7 @@ def project_points(
     """
     corners, shares, inverse_mass = points
     kind, x, y, z, radius = surface
-    restitution, share = response
+    restitution, penalty = response
     static, kinetic = friction
     first = 0.0
     for sweep in range(MAX_SWEEPS):
@@ -57,7 +57,7 @@ def project_points(
                     p,
                     own,
                     (distance, normal),
-                    (restitution, share if sweep == 0 else 0.0),
+                    (restitution, penalty if sweep == 0 else 0.0),
                     (static[p], kinetic[p]),
                     step,
                 )
@@ -85,18 +85,18 @@ def project_point(
         response, friction: as above, of this point.
     """
     corners, shares, inverse_mass = points
-    (distance, normal), (restitution, share), (static, kinetic) = contact, response, friction
+    (distance, normal), (restitution, penalty), (static, kinetic) = contact, response, friction
     depth, step_over_mass = distance / own, step / own
     u = at_point(velocities[0], corners, shares, p)
     v = at_point(velocities[1], corners, shares, p)
     w = at_point(velocities[2], corners, shares, p)
     before = u * normal[0] + v * normal[1] + w * normal[2]
-    speed = before + share * math.sqrt(u * u + v * v + w * w)
+    speed = before + penalty * math.sqrt(u * u + v * v + w * w)
     # A point that already leaves is not slowed down.
     change = max(speed, -restitution * speed) - before
     along = (u - before * normal[0], v - before * normal[1], w - before * normal[2])
-    slip = math.sqrt(along[0] ** 2 + along[1] ** 2 + along[2] ** 2)
-    stopped_ratio = stopped_share(slip, change, static, kinetic)
+    sliding_speed = math.sqrt(along[0] ** 2 + along[1] ** 2 + along[2] ** 2)
+    stopped_ratio = stopped_share(sliding_speed, change, static, kinetic)
     for k in range(4):
         vertex = corners[p, k]
         part = shares[p, k] * inverse_mass[vertex]

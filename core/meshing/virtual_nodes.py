@@ -140,8 +140,8 @@ def _links_by_triangle(cells: Cells, neighbours: _Neighbours) -> IndexArray:
     face = (4 * cells.row_cell[:, None] + np.arange(4)).ravel()
     row = np.repeat(np.arange(len(keys)), 4)
     other = neighbours.opposite[face]
-    met = (other > face) & (other < 4 * cells.cut)
-    face, other, row = face[met], other[met], row[met]
+    is_inner = (other > face) & (other < 4 * cells.cut)
+    face, other, row = face[is_inner], other[is_inner], row[is_inner]
     wanted = (other // 4) * count + cells.triangle[row]
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     found = keys[place] == wanted
@@ -160,14 +160,14 @@ def _rejoin(cells: Cells, mesh: VirtualMesh, corners: IndexArray) -> Cells:
         return cells
     labels, sample_labels = cells.labels.copy(), cells.sample_labels.copy()
     for row in np.flatnonzero(astray):
-        cell, lost = cells.row_cell[row], labels[row]
+        cell, separate = cells.row_cell[row], labels[row]
         own = slice(cells.first[cell], cells.first[cell + 1])
-        there = np.flatnonzero((of_row[own] == main[shell[row]]) & (labels[own] != lost))
+        there = np.flatnonzero((of_row[own] == main[shell[row]]) & (labels[own] != separate))
         if len(there):
             joined = labels[own][there[0]]
-            labels[own] = np.where(labels[own] == lost, joined, labels[own])
+            labels[own] = np.where(labels[own] == separate, joined, labels[own])
             of_cell = sample_labels[cell]
-            of_cell[of_cell == lost] = joined
+            of_cell[of_cell == separate] = joined
     return _renumbered(replace(cells, labels=labels, sample_labels=sample_labels))
 
 

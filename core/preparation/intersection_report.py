@@ -43,7 +43,9 @@ class IntersectionReport:
     @property
     def farthest(self) -> float:
         """Length of the longest of the offsets, in metres."""
-        return max((float(np.linalg.norm(way)) for way in (self.offsets or {}).values()), default=0)
+        return max(
+            (float(np.linalg.norm(offset)) for offset in (self.offsets or {}).values()), default=0
+        )
 
     def record(self) -> dict[str, Any]:
         """As JSON."""

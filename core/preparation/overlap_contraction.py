@@ -153,10 +153,10 @@ class _ContractedBody:
         points, triangles = self.body.points(), self.body.triangles
         max_depth = 2.0 * MAX_DISPLACEMENT_RATIO * self.body.mesh.edge_length
         end = points - 2.0 * max_depth * self.normals()
-        vertex, triangle, share = segment_hits(points, end, points, triangles)
+        vertex, triangle, fraction = segment_hits(points, end, points, triangles)
         other = (triangles[triangle] != vertex[:, None]).all(axis=1)
         limits = np.full(len(points), max_depth)
-        np.minimum.at(limits, vertex[other], max_depth * share[other])
+        np.minimum.at(limits, vertex[other], max_depth * fraction[other])
         return limits
 
     def is_within_limit(self) -> bool:

@@ -65,8 +65,8 @@ def spare_unseen(surface: ContactSurface) -> ContactSurface:
         rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
         few = order[rank % np.repeat(-(-counts // SAMPLE_COUNT), counts) == 0]
         is_inside = _are_inside(surface, outside.triangles[few])
-        share = np.bincount(pieces[few], is_inside) / np.bincount(pieces[few])
-        through[left] = share[pieces] > MAJORITY_RATIO
+        inside_ratio = np.bincount(pieces[few], is_inside) / np.bincount(pieces[few])
+        through[left] = inside_ratio[pieces] > MAJORITY_RATIO
     return replace(surface, through_own=through)
 
 

@@ -132,9 +132,11 @@ class BroadPhase:
         )
         return Candidates(_sorted(edge_edges), _sorted(face_vertices))
 
-    def _mean_motions(self, trajectories: Points) -> Points:
+    def _mean_motions(self, displacements: Points) -> Points:
         """(T, 3) of the vertices of each tree."""
-        sums = [np.bincount(self._tree_of, way, len(self._roots)) for way in trajectories.T]
+        sums = [
+            np.bincount(self._tree_of, component, len(self._roots)) for component in displacements.T
+        ]
         return np.stack(sums, axis=1) / self._vertex_counts[:, None]
 
     def _boxed(self, trajectories: Trajectories, motions: Points) -> list[Parts]:

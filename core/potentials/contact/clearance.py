@@ -154,8 +154,8 @@ class Clearance:
             low, high = np.minimum(low, points), np.maximum(high, points)
         offsets = self._offsets[self._nonempty]
         low, high = np.minimum.reduceat(low, offsets), np.maximum.reduceat(high, offsets)
-        reach = SEARCH_RADIUS_RATIO * float(self._distances.max()) + 2.0 * deviation
-        is_below = (low[:, None] <= high + reach).all(axis=2)
+        search_radius = SEARCH_RADIUS_RATIO * float(self._distances.max()) + 2.0 * deviation
+        is_below = (low[:, None] <= high + search_radius).all(axis=2)
         overlap = (
             is_below & is_below.T & self.surface.can_collide[np.ix_(self._nonempty, self._nonempty)]
         )

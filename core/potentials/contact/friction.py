@@ -139,8 +139,8 @@ def _without_negative(forces: Values, groups: NDArray[np.int64]) -> Values:
     whole = np.bincount(groups, forces, size)
     positive = np.maximum(forces, 0.0)
     present = np.bincount(groups, positive, size)
-    share = np.divide(whole, present, out=np.zeros(size), where=present > 0.0)
-    return positive * np.clip(share, 0.0, 1.0)[groups]
+    ratio = np.divide(whole, present, out=np.zeros(size), where=present > 0.0)
+    return positive * np.clip(ratio, 0.0, 1.0)[groups]
 
 
 def _tangent_jacobians(coefficients: Values, normals: Points) -> Values:

@@ -50,8 +50,8 @@ def assembled(parts: list[HessianFactors], count: int) -> Any:
     order = order[_sorted(rows[order], count)]
     keys = rows[order] * count + columns[order]
     first = np.flatnonzero(np.diff(keys, prepend=-1))
-    starts = np.append(first, len(keys))
-    gather = sparse.csr_array((np.ones(len(keys)), order, starts), shape=(len(first), len(keys)))
+    offsets = np.append(first, len(keys))
+    gather = sparse.csr_array((np.ones(len(keys)), order, offsets), shape=(len(first), len(keys)))
     total = (gather @ blocks.reshape(-1, 9)).reshape(-1, 3, 3)
     different = keys[first]
     bounds = np.searchsorted(different, count * np.arange(count + 1))

@@ -166,11 +166,11 @@ class MeshContact(Potential):
         candidates that were built last."""
         distances = [self._detection.vertex_distances(points) for points in (before, after)]
         found = np.isfinite(distances[0])
-        share = np.full(len(found), math.inf)
-        share[found] = distances[1][found] / distances[0][found]
+        ratio = np.full(len(found), math.inf)
+        ratio[found] = distances[1][found] / distances[0][found]
         # The other side of the same collision may have had something else as near before.
-        left = distances[1][share.argmin()]
-        narrowest = (share <= NARROWEST_RATIO * share.min()) | np.isclose(
+        left = distances[1][ratio.argmin()]
+        narrowest = (ratio <= NARROWEST_RATIO * ratio.min()) | np.isclose(
             distances[1], left, 1e-6, 0.0
         )
         return set(self.surface.object_of[narrowest].tolist())
@@ -197,11 +197,11 @@ class MeshContact(Potential):
         """
         self._updates_left = self._updates
         self.stick_thresholds = np.broadcast_to(stick_thresholds, self.sizes.shape)
-        around = start if lagged is None else lagged
-        self.build_static_candidates(around)
+        lag_positions = start if lagged is None else lagged
+        self.build_static_candidates(lag_positions)
         if self._friction is not None:
             self._friction.begin_step(self.points(start), self.stick_thresholds)
-            self.update_lagged(around)
+            self.update_lagged(lag_positions)
 
     @property
     def adapts(self) -> bool:
@@ -334,8 +334,8 @@ class MeshContact(Potential):
     def min_distance_ratio(self, positions: Tensor) -> float:
         """The least distance between surfaces over that from which they push, at most 1."""
         stencils = self._stencils(positions)
-        shares = stencils.distances / stencils.collisions.distances
-        return float(shares.min(initial=1.0))
+        ratios = stencils.distances / stencils.collisions.distances
+        return float(ratios.min(initial=1.0))
 
     def objects_in_contact(self, positions: Tensor) -> set[int]:
         """The objects that are within the activation distance of others or themselves."""

@@ -101,8 +101,8 @@ def _contiguous(indices: NDArray[np.integer[Any]]) -> Indices:
 
 def _grouped(groups: NDArray[np.integer[Any]], count: int) -> tuple[Indices, NDArray[np.int64]]:
     """(count + 1,) offsets of the groups, and all members in that order."""
-    starts = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=count))])
-    return _contiguous(starts), np.argsort(groups, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=count))])
+    return _contiguous(offsets), np.argsort(groups, kind="stable")
 
 
 def _means(values: Values, groups: Indices) -> Values:
