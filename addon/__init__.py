@@ -8,23 +8,15 @@ from pathlib import Path
 
 import bpy
 
-from . import (
-    cache_moves,
-    changes,
-    command_line,
-    ground_overlay,
-    operators,
-    panels,
-    preferences,
-    properties,
-    session,
-    standby,
-)
-from .capture import is_soft_body
+from . import command_line, operators, panels, preferences, properties
+from .cache import cache_moves
+from .capture import changes
+from .capture.objects import is_soft_body
+from .panels import ground_overlay
+from .worker import session, warm_worker
 
 CLASSES = [
-    properties.SuppleObject,
-    properties.SuppleScene,
+    *properties.CLASSES,
     preferences.SupplePreferences,
     *operators.CLASSES,
     *panels.CLASSES,
@@ -42,7 +34,7 @@ def register() -> None:
     if not bpy.app.background:
         # Not at once: Blender is still starting.
         bpy.app.timers.register(
-            standby.prepare_unless_compiled, first_interval=2.0, persistent=True
+            warm_worker.prepare_unless_compiled, first_interval=2.0, persistent=True
         )
     # Blender unregisters when it quits, the bpy module does not, and crashes over what is left.
     if bpy.app.module:
@@ -51,8 +43,8 @@ def register() -> None:
 
 def unregister() -> None:
     session.stop()
-    if bpy.app.timers.is_registered(standby.prepare_unless_compiled):
-        bpy.app.timers.unregister(standby.prepare_unless_compiled)
+    if bpy.app.timers.is_registered(warm_worker.prepare_unless_compiled):
+        bpy.app.timers.unregister(warm_worker.prepare_unless_compiled)
     ground_overlay.unregister()
     atexit.unregister(unregister)
     for handlers, handler in _HANDLERS:
@@ -74,7 +66,7 @@ def _after_load(*_: object) -> None:
     cache_moves.problem = ""
     cache_moves.reconnect()
     if not bpy.app.background and any(is_soft_body(obj) for obj in bpy.data.objects):
-        standby.prepare()
+        warm_worker.prepare()
 
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]

@@ -11,19 +11,13 @@ from collections.abc import Callable
 import bpy
 
 from ..core.errors import SuppleError
-from . import (
-    cache,
-    mesh_reports,
-    pc2,
-    playback,
-    playback_modifier,
-    preview,
-    runs,
-    session,
-    smooth,
-)
+from . import modifiers, runs
 from .bake import shape_keys
-from .capture import soft_bodies
+from .cache import scene_cache
+from .capture.objects import soft_bodies
+from .playback import mesh_cache, pc2, preview, smooth
+from .reports import mesh_reports
+from .worker import session
 
 Say = Callable[[str], object]
 
@@ -51,7 +45,7 @@ def bake(context: bpy.types.Context) -> str:
     if not objects:
         raise SuppleError("The scene has no soft body to bake.")
     # All are read before the first is changed: either every body is baked or none.
-    frames = [(obj, *playback.read(obj)) for obj in objects]
+    frames = [(obj, *mesh_cache.read(obj)) for obj in objects]
     for obj, positions, _ in frames:
         shape_keys.check(obj, positions)
     done: list[bpy.types.Object] = []
@@ -65,14 +59,14 @@ def bake(context: bpy.types.Context) -> str:
             shape_keys.free(obj)
         raise
     for obj in objects:
-        playback.detach(obj)
+        mesh_cache.detach(obj)
     names = ", ".join(obj.name for obj in objects)
     return " ".join([f"Baked {len(frames[0][1])} frames to shape keys: {names}.", *notes])
 
 
 def why_no_bake(context: bpy.types.Context) -> str:
     """What keeps the soft bodies from being baked, at a glance; empty when nothing does."""
-    playing = dict(playback.playing(soft_bodies(context)))
+    playing = dict(mesh_cache.playing(soft_bodies(context)))
     if not playing:
         return "Nothing is simulated yet; press Simulate first."
     return next(filter(None, map(pc2.why_unreadable, playing.values())), "")
@@ -86,8 +80,8 @@ def free(context: bpy.types.Context) -> str:
     own = [obj for obj in scene.objects if obj.is_editable]
     # Keys first: a mesh that is being edited keeps its own, and then all is kept.
     removed = sum(shape_keys.free(obj) for obj in own) > 0
-    removed |= cache.free(scene)
-    removed |= sum(playback.detach(obj) for obj in own) > 0
+    removed |= scene_cache.free(scene)
+    removed |= sum(mesh_cache.detach(obj) for obj in own) > 0
     removed |= sum(smooth.remove(obj) for obj in own) > 0
     removed |= preview.remove(scene)
     mesh_reports.forget(scene)
@@ -97,7 +91,7 @@ def free(context: bpy.types.Context) -> str:
 def can_free(scene: bpy.types.Scene) -> bool:
     """Whether ``free`` would find anything in the scene itself."""
     return any(
-        playback_modifier.find_modifier(obj) or shape_keys.has_bake(obj) or obj.supple.is_preview
+        modifiers.find_modifier(obj) or shape_keys.has_bake(obj) or obj.supple.is_preview
         for obj in scene.objects
         if obj.is_editable
     )

@@ -16,6 +16,12 @@ def has_animated_gravity(scene: bpy.types.Scene) -> bool:
     return not animated_paths(scene).isdisjoint(GRAVITY)
 
 
+def is_animated(data_block: bpy.types.ID) -> bool:
+    """Whether an action, the NLA or a driver changes anything of it."""
+    data = data_block.animation_data
+    return data is not None and bool(data.action or len(data.drivers) or len(data.nla_tracks))
+
+
 def animated_paths(owner: bpy.types.ID) -> set[str]:
     """The paths of all that its action, its NLA strips and its drivers change."""
     data = owner.animation_data

@@ -28,8 +28,11 @@ import bpy
 from ..core.errors import SuppleError
 from ..core.job import Job
 from ..core.scene.integrator_table import INTEGRATORS
-from . import actions, capture, playback
+from . import actions
 from .bake import shape_keys
+from .capture.objects import soft_bodies
+from .capture.scene import frame_range
+from .playback import mesh_cache
 
 Action = Callable[[argparse.Namespace], None]
 
@@ -135,7 +138,7 @@ def _common_options(with_file: bool) -> argparse.ArgumentParser:
         common.add_argument("file", type=Path, help="the .blend file")
     common.add_argument(
         "--frames",
-        type=frame_range,
+        type=parsed_frames,
         metavar="A-B",
         help="first and last frame; the scene's own when left out",
     )
@@ -146,7 +149,7 @@ def _common_options(with_file: bool) -> argparse.ArgumentParser:
     return common
 
 
-def frame_range(text: str) -> tuple[int, int]:
+def parsed_frames(text: str) -> tuple[int, int]:
     """``1-60`` as (1, 60)."""
     match = re.fullmatch(r"(-?\d+)-(-?\d+)", text)
     if match is None:
@@ -187,7 +190,7 @@ def render(options: argparse.Namespace) -> None:
     _apply(options)
     first, last = options.frames or (scene.frame_start, scene.frame_end)
     if not all(shape_keys.has_bake(obj) for obj in _soft_bodies()):
-        start = capture.frame_range(scene).start
+        start = frame_range(scene).start
         # One more frame than the start is the least that can be simulated.
         _simulate_from_to(start, max(last, start + 1))
         _simulated()
@@ -203,7 +206,7 @@ def render(options: argparse.Namespace) -> None:
 
 def doctor(_: argparse.Namespace) -> None:
     """Prints what the solver finds; an error when something is missing."""
-    from .doctor import examine, in_words
+    from .reports.doctor import examine, in_words
 
     findings = examine()
     print(in_words(findings), flush=True)
@@ -234,8 +237,8 @@ def _simulated() -> Path:
     """Simulates what is missing; the job folder, once it holds every frame."""
     _say(actions.simulate(bpy.context, _say))
     scene = bpy.context.scene
-    folder = playback.shown_folder(scene)
-    if folder is None or Job(folder).last_frame() < len(capture.frame_range(scene)) - 1:
+    folder = mesh_cache.shown_folder(scene)
+    if folder is None or Job(folder).last_frame() < len(frame_range(scene)) - 1:
         raise SuppleError("The simulation ended before its last frame.")
     return folder.resolve()
 
@@ -252,7 +255,7 @@ def _say(words: str) -> None:
 
 
 def _soft_bodies() -> list[bpy.types.Object]:
-    found = capture.soft_bodies(bpy.context)
+    found = soft_bodies(bpy.context)
     if not found:
         raise SuppleError("The scene has no soft body; add one in Blender first.")
     return found

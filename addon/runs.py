@@ -14,22 +14,15 @@ import bpy
 
 from ..core.errors import JobError, SuppleError
 from ..core.job import Job
-from . import (
-    cache,
-    ignored,
-    intersections,
-    mesh_reports,
-    notices,
-    preview,
-    session,
-    solver_environment,
-    step_report,
-)
-from .capture import capture
-from .captured import Capture
-from .playback import Playback
-from .session import Session, State
-from .timeline import on_timeline
+from .cache import scene_cache
+from .capture.captured import Capture
+from .capture.scene import capture
+from .playback import preview
+from .playback.mesh_cache import Playback
+from .reports import ignored, intersections, mesh_reports, notices, step_report
+from .reports.timeline import on_timeline
+from .worker import session, solver_environment
+from .worker.session import Session, State
 
 # Long enough to show many frames at once, short enough to keep the window at hand.
 STEP_SECONDS = 0.05
@@ -88,7 +81,7 @@ class Simulation:
         self._captured = captured = capture(context)
         if captured.scene.contact is not None:
             solver_environment.check_contact()
-        opened = cache.open_job(context.scene, captured.scene, captured.settings)
+        opened = scene_cache.open_job(context.scene, captured.scene, captured.settings)
         self.warnings = _warnings(context, opened, captured)
         self.playback = Playback(opened.job, captured)
         self.job = opened.job
@@ -181,7 +174,7 @@ class Tetrahedralization:
 
     def __init__(self, context: bpy.types.Context) -> None:
         self._captured = capture(context)
-        opened = cache.open_job(context.scene, self._captured.scene, self._captured.settings)
+        opened = scene_cache.open_job(context.scene, self._captured.scene, self._captured.settings)
         self.warnings = _warnings(context, opened, self._captured)
         self.job = opened.job
         self._session: Session | None = None
@@ -250,6 +243,8 @@ def complete(
     return run.finish(context)
 
 
-def _warnings(context: bpy.types.Context, opened: cache.OpenedJob, captured: Capture) -> list[str]:
+def _warnings(
+    context: bpy.types.Context, opened: scene_cache.OpenedJob, captured: Capture
+) -> list[str]:
     damage = [on_timeline(opened.warning, captured.start_frame)] if opened.warning else []
     return [*damage, *notices.before_a_run(context), *ignored.messages(context)]

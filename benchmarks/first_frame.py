@@ -12,7 +12,8 @@ from typing import Any
 import bpy
 
 import supple
-from supple.addon import runs, standby
+from supple.addon import runs
+from supple.addon.worker import warm_worker
 from supple.core.job import Job
 
 REPEATS = 5
@@ -52,7 +53,7 @@ def _first_frame(with_standby: bool) -> tuple[float, int]:
         scene = bpy.context.scene
         scene.supple.cache_folder = cache
         if with_standby:
-            standby.prepare()
+            warm_worker.prepare()
             time.sleep(LOADING_SECONDS)
         began = time.perf_counter()
         simulation = runs.Simulation(bpy.context)

@@ -11,7 +11,8 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.addon import actions, playback
+from supple.addon import actions
+from supple.addon.playback import mesh_cache
 from supple.core import TetMesh
 from supple.core.geometry.tet_mesh import signed_volumes
 from supple.core.job import Job
@@ -55,7 +56,7 @@ def simulate(scenario: Scenario, folder: Path, frames: int = FRAMES) -> Simulate
     scene = bpy.context.scene
     scene.supple.cache_folder = str(folder)
     actions.simulate(bpy.context)
-    shown = playback.shown_folder(scene)
+    shown = mesh_cache.shown_folder(scene)
     assert shown is not None
     made = shape(scenario.body)
     start = made.vertices + np.array(stage.body.location)

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ...core.errors import SuppleError
-from .. import session
+from ..worker import session
 
 
 class ActionOperator:

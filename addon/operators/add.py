@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import bpy
 
-from .. import ids, selection, standby
+from .. import ids
+from ..properties import selection
+from ..worker import warm_worker
 
 
 class SUPPLE_OT_add(bpy.types.Operator):
@@ -25,5 +27,5 @@ class SUPPLE_OT_add(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         self.report({"INFO"}, selection.make_soft(context, selection.candidates(context)))
         if not bpy.app.background:
-            standby.prepare()
+            warm_worker.prepare()
         return {"FINISHED"}

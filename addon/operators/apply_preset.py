@@ -6,7 +6,8 @@ from bpy.props import EnumProperty
 
 from ...core.materials.preset_table import length, stiffness
 from ...core.materials.presets import PRESETS, Preset
-from .. import ids, suited
+from .. import ids
+from ..properties import suited
 from .bodies_operator import BodiesOperator, chosen_bodies
 
 _SETTINGS = (

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ...core.errors import SuppleError
-from ..capture import is_soft_body
+from ..capture.objects import is_soft_body
 
 
 class BodiesOperator:

@@ -7,7 +7,8 @@ import re
 
 import bpy
 
-from .. import doctor, ids
+from .. import ids
+from ..reports import doctor
 
 _TEXT = "Supple Doctor"
 

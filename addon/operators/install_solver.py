@@ -6,8 +6,9 @@ from __future__ import annotations
 import bpy
 
 from ...core.errors import SuppleError
-from .. import ids, solver_environment, standby
-from ..solver_install import Installation, download_size, install, missing
+from .. import ids
+from ..worker import solver_environment, warm_worker
+from ..worker.solver_install import Installation, download_size, install, missing
 
 
 class SUPPLE_OT_install_solver(bpy.types.Operator):
@@ -80,7 +81,7 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
             return {"CANCELLED"}
         self.report({"INFO"}, "Supple's solver is installed.")
         # The first worker of an installation compiles its loops: it had better begin now.
-        standby.prepare()
+        warm_worker.prepare()
         for window in context.window_manager.windows:
             for area in window.screen.areas:
                 area.tag_redraw()

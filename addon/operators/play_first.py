@@ -6,7 +6,8 @@ from __future__ import annotations
 import bpy
 
 from ...core.errors import SuppleError
-from .. import ids, playback
+from .. import ids
+from ..playback import mesh_cache
 from .named_object import NamedObjectOperator
 
 
@@ -18,6 +19,6 @@ class SUPPLE_OT_play_first(NamedObjectOperator, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def mend(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
-        if not playback.play_first(obj):
+        if not mesh_cache.play_first(obj):
             raise SuppleError(f"{obj.name} plays no simulated frames after other modifiers.")
         return f"{obj.name} plays its simulated frames before its other modifiers now."

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import bpy
 
-from .. import ids, intersections
+from .. import ids
+from ..reports import intersections
 from .action_operator import ActionOperator
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import bpy
 
-from .. import ids, playback, smooth
-from ..capture import is_soft_body
+from .. import ids
+from ..capture.objects import is_soft_body
+from ..playback import mesh_cache, smooth
 
 
 class SUPPLE_OT_remove(bpy.types.Operator):
@@ -26,7 +27,7 @@ class SUPPLE_OT_remove(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         objects = [obj for obj in context.selected_objects if is_soft_body(obj)]
         for obj in objects:
-            playback.detach(obj)
+            mesh_cache.detach(obj)
             smooth.update(obj)
             obj.supple.enabled = False
         self.report({"INFO"}, f"No soft body any more: {', '.join(obj.name for obj in objects)}.")

@@ -6,7 +6,8 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty
 
-from .. import ids, unused_caches
+from .. import ids
+from ..cache import unused_caches
 from .action_operator import ActionOperator
 
 _SHOWN = 20

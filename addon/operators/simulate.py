@@ -8,8 +8,9 @@ from typing import Any
 import bpy
 from bpy.props import EnumProperty
 
-from .. import ids, selection
-from ..capture import soft_bodies
+from .. import ids
+from ..capture.objects import soft_bodies
+from ..properties import selection
 from ..runs import Simulation
 from .worker_operator import WorkerOperator
 

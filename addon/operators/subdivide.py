@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import bpy
 
-from .. import coarse_meshes, ids
+from .. import ids
+from ..reports import coarse_meshes
 from .named_object import NamedObjectOperator
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import bpy
 
-from .. import ids, suited
+from .. import ids
+from ..properties import suited
 from .bodies_operator import BodiesOperator
 
 

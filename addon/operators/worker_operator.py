@@ -8,9 +8,11 @@ from typing import Any
 import bpy
 
 from ...core.errors import SuppleError
-from .. import intersections, runs, solver_environment, standby
-from ..redraw import redraw_sidebars
+from .. import runs
+from ..reports import intersections
 from ..runs import Run
+from ..worker import solver_environment, warm_worker
+from ..worker.redraw import redraw_sidebars
 from .action_operator import ActionOperator
 
 TICK_SECONDS = 0.05
@@ -105,7 +107,7 @@ class WorkerOperator(ActionOperator):
     def _conclude(self: Any, context: bpy.types.Context, kind: set[str], said: str) -> set[str]:
         self._clear(context)
         self.report(kind, said)
-        standby.prepare()
+        warm_worker.prepare()
         # Never CANCELLED: what was shown so far is a change that undo has to know of.
         return {"FINISHED"}
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import bpy
 
-from ..capture import soft_bodies
-from ..colliders import can_collide
-from ..contact_capture import is_possible
+from ..capture.contact import is_possible
+from ..capture.objects import can_collide, soft_bodies
 from .sidebar import Sidebar, draw_settings
 
 _OF_ALL = ("collider_friction", "collider_sliding_friction")

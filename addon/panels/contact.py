@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import bpy
 
-from ..capture import soft_bodies
-from ..contact_capture import is_possible
+from ..capture.contact import is_possible
+from ..capture.objects import soft_bodies
 from .scene import SUPPLE_PT_scene
 from .sidebar import Sidebar, draw_settings
 

@@ -6,21 +6,13 @@ from __future__ import annotations
 import bpy
 
 from ...core.job import Job
-from .. import (
-    ids,
-    ignored,
-    intersections,
-    playback,
-    playback_modifier,
-    runs,
-    selection,
-    solver_environment,
-    standby,
-    step_report,
-)
-from ..capture import is_soft_body, soft_bodies
-from ..colliders import shown_colliders
-from ..contact_capture import is_wanted
+from .. import ids, modifiers, runs
+from ..capture.contact import is_wanted
+from ..capture.objects import is_soft_body, shown_colliders, soft_bodies
+from ..playback import mesh_cache
+from ..properties import selection
+from ..reports import ignored, intersections, step_report
+from ..worker import solver_environment, warm_worker
 from .notices import draw_notices
 from .sidebar import Sidebar, write
 
@@ -81,7 +73,7 @@ def _draw_progress(layout: bpy.types.UILayout, context: bpy.types.Context, run: 
 
 def _draw_preparation(layout: bpy.types.UILayout) -> None:
     """What the waiting worker compiles, once an installation; everything works meanwhile."""
-    if (progress := standby.progress()) is not None:
+    if (progress := warm_worker.progress()) is not None:
         layout.progress(factor=progress, text=runs.PREPARING)
 
 
@@ -94,9 +86,9 @@ def _draw_buttons(layout: bpy.types.UILayout, context: bpy.types.Context) -> Non
     row.operator(ids.FREE, icon="TRASH")
     if (failure := intersections.latest(context.scene)) is not None:
         _draw_failure(layout, context, failure)
-    shown = playback.shown_folder(context.scene)
+    shown = mesh_cache.shown_folder(context.scene)
     if shown is not None:
-        start = playback_modifier.shown_start(context.scene)
+        start = modifiers.shown_start(context.scene)
         _draw_steps(layout, context, Job(shown), start)
 
 

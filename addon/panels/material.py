@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import bpy
 
-from .. import ids, suited
+from .. import ids
+from ..properties import suited
 from .body import SUPPLE_PT_body
 from .sidebar import SoftBodySidebar, draw_settings, write
 

@@ -7,7 +7,7 @@ from itertools import groupby
 
 import bpy
 
-from ..notices import notices
+from ..reports.notices import notices
 from .sidebar import write
 
 _SHOWN = 5

@@ -7,7 +7,7 @@ import textwrap
 
 import bpy
 
-from ..capture import is_soft_body
+from ..capture.objects import is_soft_body
 
 
 class Sidebar:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import bpy
 
 from ...core.errors import SuppleError
-from .. import cache
-from ..capture import soft_bodies
-from ..integrators import of_bodies, use_tolerance
+from ..cache import scene_cache
+from ..capture.integrators import of_bodies, use_tolerance
+from ..capture.objects import soft_bodies
 from .scene import SUPPLE_PT_scene
 from .sidebar import Sidebar, draw_settings, write
 
@@ -38,6 +38,6 @@ class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
 
 def _cache_path(scene: bpy.types.Scene) -> str:
     try:
-        return str(cache.root(scene))
+        return str(scene_cache.root(scene))
     except SuppleError as error:
         return str(error)

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 import supple
-from supple.addon import solver_environment
-from supple.addon.capture import capture
-from supple.addon.playback import Playback
+from supple.addon.capture.scene import capture
+from supple.addon.playback.mesh_cache import Playback
+from supple.addon.worker import solver_environment
 from supple.core.job import Job
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import bpy
 
-from supple.addon import notices
-from supple.addon.notices import Notice
+from supple.addon.reports import notices
+from supple.addon.reports.notices import Notice
 
 
 def said() -> list[Notice]:

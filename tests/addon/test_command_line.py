@@ -191,10 +191,10 @@ def test_inside_blender_the_same_words_need_no_file(capsys: pytest.CaptureFixtur
     [("1-60", (1, 60)), ("-5-5", (-5, 5)), ("-9--7", (-9, -7)), ("4-4", (4, 4))],
 )
 def test_frame_ranges(text: str, expected: tuple[int, int]) -> None:
-    assert command_line.frame_range(text) == expected
+    assert command_line.parsed_frames(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "1", "1-", "60-1", "1-2-3", "1.5-2"])
 def test_what_is_no_frame_range(text: str) -> None:
     with pytest.raises(ArgumentTypeError):
-        command_line.frame_range(text)
+        command_line.parsed_frames(text)

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon.capture import capture
+from supple.addon.capture.scene import capture
 from supple.core import InstabilityError, SoftBody
 from supple.core.integrators import integrator_named
 from supple.core.partitioned_simulator import PartitionedSimulator

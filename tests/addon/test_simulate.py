@@ -7,7 +7,9 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon import actions, playback, runs, session
+from supple.addon import actions, runs
+from supple.addon.playback import mesh_cache
+from supple.addon.worker import session
 from supple.core.errors import SuppleError
 from supple.core.job import Job
 
@@ -111,7 +113,7 @@ def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body):
     assert not session.is_running()
     kept = evaluated_positions(obj, 3)
     actions.simulate(bpy.context)
-    folder = playback.shown_folder(scene)
+    folder = mesh_cache.shown_folder(scene)
     assert folder is not None
     assert [record["frame"] for record in Job(folder).records()] == list(range(30))
     np.testing.assert_array_equal(evaluated_positions(obj, 3), kept)
@@ -121,17 +123,17 @@ def test_a_longer_range_goes_on_from_a_shorter_one_and_back(scene, add_body):
     obj = add_body()
     scene.frame_end = 5
     actions.simulate(bpy.context)
-    folder = playback.shown_folder(scene)
+    folder = mesh_cache.shown_folder(scene)
     assert folder is not None
     written = Job(folder).frame_path(4).stat().st_mtime_ns
     scene.frame_end = 9
     actions.simulate(bpy.context)
-    assert playback.shown_folder(scene) == folder
+    assert mesh_cache.shown_folder(scene) == folder
     assert Job(folder).last_frame() == 8
     assert Job(folder).frame_path(4).stat().st_mtime_ns == written
     scene.frame_end = 3
     assert "Nothing has changed" in actions.simulate(bpy.context)
-    assert len(playback.read(obj)[0]) == 3
+    assert len(mesh_cache.read(obj)[0]) == 3
 
 
 def test_a_body_deleted_meanwhile_leaves_the_others_to_finish(scene, add_body):

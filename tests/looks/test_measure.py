@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import supple
-from supple.addon import solver_environment
+from supple.addon.worker import solver_environment
 from supple.looks.measure import figures, simulate
 from supple.looks.scenes import FALL_M, SCENARIOS, Scenario, build
 

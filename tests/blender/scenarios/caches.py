@@ -20,7 +20,7 @@ LAST = 8
 
 def scenario(ui: Ui) -> Steps:
     # Unsaved files keep their frames in the user's cache: here in one that is empty, but for loops.
-    os.environ["NUMBA_CACHE_DIR"] = str(_module("solver_environment").kernel_folder())
+    os.environ["NUMBA_CACHE_DIR"] = str(_module("worker.solver_environment").kernel_folder())
     os.environ["XDG_CACHE_HOME"] = str(ui.work / "user")
     _drop()
     yield from ui.open_sidebar("Supple")
@@ -112,7 +112,7 @@ def _freed_and_undone(ui: Ui) -> Steps:
 def _unused(ui: Ui) -> Steps:
     bpy.ops.wm.save_mainfile()
     unused = ui.work / "third" / "supple_cache" / "gone-Scene-0123456789ab"
-    shown = _module("playback").shown_folder(bpy.context.scene)
+    shown = _module("playback.mesh_cache").shown_folder(bpy.context.scene)
     shutil.copytree(shown, unused)
     with ui.context():
         bpy.ops.preferences.addon_show(module="bl_ext.user_default.supple")
@@ -139,7 +139,7 @@ def _doctor(ui: Ui) -> Steps:
 def _simulated(ui: Ui) -> Steps:
     _press(ui, "simulate")
     yield from ui.wait(0.3)
-    running = _module("session").is_running
+    running = _module("worker.session").is_running
     yield from ui.wait_for(lambda: not running(), "the end of the simulation", 240)
     yield from ui.wait(0.3)
 
@@ -171,7 +171,7 @@ def _module(name: str):
 
 
 def _said() -> list:
-    return _module("notices").notices(bpy.context)
+    return _module("reports.notices").notices(bpy.context)
 
 
 def _only(operator: str) -> str:

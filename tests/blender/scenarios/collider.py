@@ -72,4 +72,6 @@ def _seen(cube: bpy.types.Object) -> np.ndarray:
 
 
 def _running() -> bool:
-    return bool(importlib.import_module("bl_ext.user_default.supple.addon.session").is_running())
+    return bool(
+        importlib.import_module("bl_ext.user_default.supple.addon.worker.session").is_running()
+    )

@@ -77,4 +77,6 @@ def _said(ui: Ui, words: str) -> bool:
 
 
 def _running() -> bool:
-    return bool(importlib.import_module("bl_ext.user_default.supple.addon.session").is_running())
+    return bool(
+        importlib.import_module("bl_ext.user_default.supple.addon.worker.session").is_running()
+    )

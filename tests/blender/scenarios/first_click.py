@@ -67,4 +67,4 @@ def _wait_for_end(ui: Ui) -> Steps:
 
 
 def _running() -> bool:
-    return bool(importlib.import_module(f"{ADDON}.session").is_running())
+    return bool(importlib.import_module(f"{ADDON}.worker.session").is_running())

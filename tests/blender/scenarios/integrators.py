@@ -44,4 +44,4 @@ def _look_at_the_menu(ui: Ui) -> Steps:
 
 
 def _running() -> bool:
-    return bool(importlib.import_module(f"{ADDON}.session").is_running())
+    return bool(importlib.import_module(f"{ADDON}.worker.session").is_running())

@@ -85,5 +85,5 @@ def _plays(name: str) -> bool:
 
 
 def _running() -> bool:
-    session = importlib.import_module("bl_ext.user_default.supple.addon.session")
+    session = importlib.import_module("bl_ext.user_default.supple.addon.worker.session")
     return bool(session.is_running())

@@ -18,7 +18,7 @@ def scenario(ui: Ui) -> Steps:
     yield from _every_panel(ui)
     buttons = yield from ui.buttons()
     assert any(button.operator.startswith("supple.") for button in buttons), buttons
-    ground = importlib.import_module(f"{ADDON}.ground_overlay")
+    ground = importlib.import_module(f"{ADDON}.panels.ground_overlay")
     with ui.context():
         assert ground.patch(bpy.context) is not None, "the ground should be drawn"
         bpy.context.space_data.overlay.show_overlays = False

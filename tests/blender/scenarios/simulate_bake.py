@@ -57,8 +57,8 @@ def scenario(ui: Ui) -> Steps:
     bpy.ops.wm.open_mainfile(filepath=path)
     yield from ui.wait(0.5)
     assert monkey().supple.enabled
-    standby = importlib.import_module("bl_ext.user_default.supple.addon.standby")
-    assert standby._ready is not None, "a file with soft bodies gets a worker that waits"
+    warm_worker = importlib.import_module("bl_ext.user_default.supple.addon.worker.warm_worker")
+    assert warm_worker._ready is not None, "a file with soft bodies gets a worker that waits"
     yield from _assert_plays(ui, monkey, simulated)
     yield from ui.open_sidebar("Supple")
     yield from ui.screenshot("reopened")
@@ -112,5 +112,5 @@ def shape(monkey) -> np.ndarray:
 
 
 def running() -> bool:
-    session = importlib.import_module("bl_ext.user_default.supple.addon.session")
+    session = importlib.import_module("bl_ext.user_default.supple.addon.worker.session")
     return bool(session.is_running())

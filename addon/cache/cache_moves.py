@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Job folders go where their .blend file goes: with the first save, with Save As, when it moved."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import bpy
+
+from ...core.errors import SuppleError
+from ...core.job import lock
+from ..paths import absolute, link_or_copy, portable
+from ..playback.mesh_cache import folder_of, playing, shown_folder
+from ..worker import session
+from . import scene_cache
+
+# Written whole and never changed; all else is appended to, or small.
+_LASTING = {".npy", ".npz"}
+
+#: Why a cache did not go with its file when that was saved last; empty when all did.
+problem = ""
+
+# What modifiers played before a save, by the session_uid of their objects.
+_before: dict[int, str] = {}
+
+
+def before_saving(file: Path) -> None:
+    """Brings the caches of the open file to where ``file`` will look for them.
+
+    A file that was never saved takes its caches along. Another one leaves a copy behind, since
+    the file it was may be opened again; frames are linked rather than copied where that is
+    possible. What cannot be brought stays where it is, and is played from there.
+    """
+    global problem
+    _before.clear()
+    if _is_settings(file):
+        return
+    if session.is_running():
+        if file != scene_cache.open_file():
+            problem = (
+                f"The frames being simulated do not go with {file.name} yet. Save again when the "
+                "simulation has ended."
+            )
+        return
+    problem = ""
+    brought: set[Path] = set()
+    # What two scenes play goes with the one that simulated it.
+    for scene in sorted(bpy.data.scenes, key=_plays_another):
+        try:
+            _bring(scene, file, brought)
+        except (SuppleError, OSError) as error:
+            problem = (
+                f"The simulated frames did not go with {file.name}: {error} They are played from "
+                "where they were. Save again, or choose another cache folder."
+            )
+            print(f"Supple: {problem}", flush=True)
+
+
+def after_saving(file: Path) -> None:
+    """Goes back to the caches of the open file where ``file`` is a copy of it."""
+    if scene_cache.open_file() != file:
+        for obj in bpy.data.objects:
+            path = _before.get(obj.session_uid)
+            for modifier, _ in playing([obj]) if path is not None else ():
+                modifier.filepath = path
+    reconnect()
+
+
+def reconnect() -> None:
+    """Finds what a file plays that was moved, or that an undo takes back before a save."""
+    for scene in bpy.data.scenes:
+        for modifier, path in playing(scene.objects):
+            found = path if path.is_file() else _found(scene, path)
+            if found is not None and modifier.filepath != portable(found):
+                modifier.filepath = portable(found)
+
+
+def _plays_another(scene: bpy.types.Scene) -> bool:
+    """Whether a scene plays frames that it did not simulate."""
+    shown = shown_folder(scene)
+    return shown is not None and not shown.name.startswith(scene_cache.prefix(scene))
+
+
+def _bring(scene: bpy.types.Scene, file: Path, brought: set[Path]) -> None:
+    """Adds to ``brought`` what two scenes need not bring twice."""
+    root, prefix = scene_cache.root(scene, file), scene_cache.prefix(scene, file)
+    moved = {} if bpy.data.is_saved else dict.fromkeys(scene_cache.unsaved_folders(scene), True)
+    shown = {folder_of(path): False for _, path in playing(scene.objects)}
+    for folder, is_moved in {**shown, **moved}.items():
+        target = root / f"{prefix}{scene_cache.run_name(folder)}"
+        if folder in brought or not (folder / "scene.json").exists():
+            continue
+        if target != folder:
+            _take(folder, target, is_moved)
+        brought.add(target)
+        _play_from(scene, folder, target, file, is_moved)
+    if moved:
+        scene.supple.unsaved_name = ""
+
+
+def _take(folder: Path, target: Path, is_moved: bool) -> None:
+    """Leaves a whole folder at ``target``, or what was there."""
+    lock.check_free(folder)
+    part = target.with_name(f"{target.name}.part")
+    part.parent.mkdir(parents=True, exist_ok=True)
+    if part.exists():
+        shutil.rmtree(part)
+    if is_moved:
+        shutil.move(folder, part)
+    else:
+        shutil.copytree(folder, part, copy_function=_link, ignore=shutil.ignore_patterns(lock.LOCK))
+    if target.exists():
+        scene_cache.remove(target)
+    part.rename(target)
+
+
+def _link(source: str, target: str) -> None:
+    copy = link_or_copy if Path(source).suffix in _LASTING else shutil.copy2
+    copy(source, target)
+
+
+def _play_from(
+    scene: bpy.types.Scene, folder: Path, target: Path, file: Path, is_moved: bool
+) -> None:
+    # Blender itself turns what is relative to the open file into what is relative to the new one.
+    start = Path(bpy.data.filepath).parent if bpy.data.is_saved else file.parent
+    for modifier, path in playing(scene.objects):
+        if folder_of(path) == folder:
+            playback = target / path.relative_to(folder)
+            kept = str(playback) if is_moved else modifier.filepath
+            _before.setdefault(modifier.id_data.session_uid, kept)
+            modifier.filepath = portable(playback, start)
+
+
+def _found(scene: bpy.types.Scene, path: Path) -> Path | None:
+    """A playback file that is not at ``path``, in the caches that the scene may have now."""
+    folder = folder_of(path)
+    run, inside = scene_cache.run_name(folder), Path(path.parent.name, path.name)
+    parents = [folder.parent]
+    with suppress(SuppleError):  # beside a file that is not saved
+        parents.append(scene_cache.root(scene))
+    if bpy.data.is_saved:
+        parents.append(absolute(scene_cache.BESIDE_THE_FILE))
+    candidates = [each for parent in parents for each in scene_cache.job_folders(parent)]
+    candidates.sort(key=lambda each: each.name != folder.name)
+    found = (each / inside for each in candidates if run and scene_cache.run_name(each) == run)
+    return next((each for each in found if each.is_file()), None)
+
+
+def _is_settings(file: Path) -> bool:
+    """Whether this is Blender's startup file."""
+    return file.parent == Path(bpy.utils.user_resource("CONFIG"))

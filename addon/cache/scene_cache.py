@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where job folders lie. A scene keeps its latest run and the one before, and no other's."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+
+from ...core.errors import DamageError, JobError, JobInUseError, SuppleError
+from ...core.job import Job, Settings, digest, lock
+from ...core.scene.scene import Scene
+from ...core.version import version
+from .. import preferences
+from ..paths import absolute, users_cache
+from ..playback.mesh_cache import shown_folder
+
+BESIDE_THE_FILE = "//supple_cache"
+UNSAVED = "unsaved-"
+#: Comes after the name of a file that does not lie above its cache; in no clean name.
+ELSEWHERE = "@"
+JOB_NAME = re.compile(r".+-([0-9a-f]{12})")
+
+
+@dataclass(frozen=True)
+class OpenedJob:
+    """A job folder, ready for the worker.
+
+    Args:
+        job: the folder.
+        reached: the last whole frame of those asked for, -1 for none.
+        is_complete: whether that is all of them.
+        warning: what was wrong with the folder and is made again; empty when nothing was.
+    """
+
+    job: Job
+    reached: int
+    is_complete: bool
+    warning: str
+
+
+def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> OpenedJob:
+    """The folder for this run: a new one, or the one in which it was begun.
+
+    Raises:
+        SuppleError: when the cache folder cannot be written, or another process simulates there.
+    """
+    name = digest(described, settings)
+    folder = _folder(scene, name)
+    lock.check_free(folder)
+    _remove_older(scene, keep=folder)
+    reached = -1
+    findings: list[str] = []
+    if folder.exists():
+        reached, findings = _survey(Job(folder), name, settings.frame_count)
+        warning = "; ".join(findings) + ": what is damaged is made again." if findings else ""
+    else:
+        warning = _other_version(scene)
+    if findings or reached < settings.frame_count:
+        # Anew even where it was begun: then it may have asked for another number of frames.
+        Job.create(folder, described, settings)
+    return OpenedJob(Job(folder), reached, reached >= settings.frame_count, warning)
+
+
+def free(scene: bpy.types.Scene) -> bool:
+    """Removes the job folders of the scene; False when there were none."""
+    folders = own_folders(scene)
+    for folder in folders:
+        remove(folder)
+    return bool(folders)
+
+
+def _survey(job: Job, name: str, last: int) -> tuple[int, list[str]]:
+    """How many frames of a run can be shown, and what is damaged.
+
+    What the worker will make again is removed: Blender must not show it meanwhile.
+
+    Returns:
+        The last frame, at most ``last``, of the unbroken row of whole ones; what was found.
+    """
+    findings = []
+    try:
+        if digest(job.scene, job.settings) != name:
+            findings.append(f"{job.folder / 'scene.json'} was changed")
+    except DamageError as error:
+        findings.append(error.finding)
+    try:
+        if not job.has_tet_scene():
+            return -1, findings
+        if job.run != name:
+            job.truncate_after(-1)
+            job.remove_tet_scene()
+            return -1, [*findings, f"{job.folder} holds another simulation"]
+    except DamageError as error:
+        job.remove_tet_scene()
+        return -1, [*findings, error.finding]
+    damaged = job.damaged_frames(last)
+    if not damaged:
+        return last, findings
+    checkpoint, unusable = job.read_checkpoint()
+    frame = -1 if checkpoint is None else checkpoint[0]
+    job.truncate_after(frame)
+    damaged = {index: finding for index, finding in damaged.items() if index <= frame}
+    for index in damaged:
+        job.remove_frame(index)
+    return min(damaged, default=frame + 1) - 1, [*findings, *unusable, *damaged.values()]
+
+
+def _other_version(scene: bpy.types.Scene) -> str:
+    """What to tell of frames on screen that another version simulated; empty where none did."""
+    shown = shown_folder(scene)
+    if shown is None or not shown.is_dir():
+        return ""
+    try:
+        of_version = Job(shown).version
+    except JobError:  # of what is shown, its playback alone is left
+        return ""
+    if of_version == version():
+        return ""
+    return (
+        f"The frames shown were simulated by Supple {of_version}; this is {version()}, which "
+        "simulates them anew and leaves those where they are."
+    )
+
+
+def _folder(scene: bpy.types.Scene, name: str) -> Path:
+    shown = shown_folder(scene)
+    # A file saved since it was simulated still has its frames where they were.
+    if shown is not None and shown.name.endswith(f"-{name}") and shown.is_dir():
+        return shown
+    return root(scene) / f"{prefix(scene)}{name}"
+
+
+def open_file() -> Path | None:
+    """The .blend file that is open; None before it is saved."""
+    return Path(bpy.data.filepath) if bpy.data.is_saved else None
+
+
+def root(scene: bpy.types.Scene, file: Path | None = None) -> Path:
+    """Where the scene's job folders lie.
+
+    Args:
+        scene: of the open file.
+        file: the .blend file that it is saved as; the one that is open when left out.
+
+    Raises:
+        SuppleError: when that depends on a file that is not saved yet.
+    """
+    file = file or open_file()
+    chosen = scene.supple.cache_folder or getattr(preferences.find(), "cache_folder", "")
+    if file is not None:
+        return absolute(chosen or BESIDE_THE_FILE, file.parent)
+    if chosen.startswith("//"):
+        raise SuppleError(
+            f"The cache folder {chosen} lies beside the .blend file, which is not saved yet; "
+            "save it, or choose another folder."
+        )
+    return absolute(chosen) if chosen else users_cache()
+
+
+def prefix(scene: bpy.types.Scene, file: Path | None = None) -> str:
+    """Begins the names of this scene's folders, and of no other's in the same cache."""
+    file = file or open_file()
+    if file is None:
+        own = scene.supple
+        own.unsaved_name = own.unsaved_name or f"{UNSAVED}{uuid.uuid4().hex[:8]}"
+        return _joined(own.unsaved_name, scene)
+    begin = bpy.path.clean_name(file.stem)
+    if file.parent not in root(scene, file).parents:
+        # Files of one name in several folders may share this cache.
+        begin += f"{ELSEWHERE}{hashlib.sha256(str(file.parent).encode()).hexdigest()[:8]}"
+    return _joined(begin, scene)
+
+
+def unsaved_folders(scene: bpy.types.Scene) -> list[Path]:
+    """The scene's job folders from before its file was saved for the first time."""
+    if not scene.supple.unsaved_name:
+        return []
+    begin = _joined(scene.supple.unsaved_name, scene)
+    return [folder for folder in own_folders(scene) if folder.name.startswith(begin)]
+
+
+def job_folders(parent: Path) -> list[Path]:
+    """All job folders in a cache, whosever they are."""
+    try:
+        folders = sorted(parent.iterdir())
+    except OSError:  # it does not exist, or is not for this user
+        return []
+    return [
+        folder
+        for folder in folders
+        if JOB_NAME.fullmatch(folder.name) and (folder / "scene.json").exists()
+    ]
+
+
+def run_name(folder: Path) -> str:
+    """The digest at the end of a job folder's name; empty where it is none."""
+    match = JOB_NAME.fullmatch(folder.name)
+    return match[1] if match else ""
+
+
+def _joined(file: str, scene: bpy.types.Scene) -> str:
+    return f"{file}-{bpy.path.clean_name(scene.name)}-"
+
+
+def own_folders(scene: bpy.types.Scene) -> list[Path]:
+    """The scene's job folders, newest first."""
+    unsaved = scene.supple.unsaved_name
+    prefixes = {prefix(scene)} | ({_joined(unsaved, scene)} if unsaved else set())
+    shown = shown_folder(scene)
+    parents = {shown.parent} if shown is not None else set()
+    with suppress(SuppleError):  # beside a file that is not saved
+        parents.add(root(scene))
+    found = [
+        folder
+        for parent in parents
+        for folder in job_folders(parent)
+        if folder.name.removesuffix(run_name(folder)) in prefixes
+    ]
+    return sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
+
+
+def _remove_older(scene: bpy.types.Scene, keep: Path) -> None:
+    older = [folder for folder in own_folders(scene) if folder != keep]
+    shown = shown_folder(scene)
+    previous = shown if shown is not None and shown != keep else next(iter(older), None)
+    for folder in older:
+        if folder != previous:
+            # Another Blender may have opened the same file.
+            with suppress(JobInUseError):
+                remove(folder)
+
+
+def remove(folder: Path) -> None:
+    """Deletes a job folder.
+
+    Raises:
+        SuppleError: when it cannot be deleted, or another process is at work there.
+    """
+    lock.check_free(folder)
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise SuppleError(f"{folder} cannot be removed: {error.strerror}.") from error

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Job folders that the open file does not play, and who else may."""
+
+from __future__ import annotations
+
+import mmap
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+
+from ...core.errors import SuppleError
+from ..paths import users_cache
+from ..playback.mesh_cache import folder_of, playing
+from . import scene_cache
+
+# How .blend files begin in which a name can be found.
+_UNCOMPRESSED = b"BLENDER"
+
+_UNITS = ("bytes", "KB", "MB", "GB", "TB")
+
+
+@dataclass(frozen=True)
+class UnusedCache:
+    """A job folder that the open file does not play.
+
+    Args:
+        folder: where it is.
+        size: in bytes.
+        user: who may play it, such as ``drop.blend``; empty when nothing does.
+    """
+
+    folder: Path
+    size: int
+    user: str
+
+    def __str__(self) -> str:
+        line = f"{self.folder}, {in_words(self.size)}"
+        return f"{line}, which {self.user} may use" if self.user else line
+
+
+def find() -> list[UnusedCache]:
+    """In the caches of the open file and of this user, the largest first."""
+    used = {folder_of(path) for _, path in playing(bpy.data.objects)}
+    previous = _previous(used)
+    folders = [folder for root in _roots() for folder in scene_cache.job_folders(root)]
+    found = [
+        UnusedCache(folder, _size(folder), "an undo" if folder in previous else _user(folder))
+        for folder in folders
+        if folder not in used
+    ]
+    return sorted(found, key=lambda each: each.size, reverse=True)
+
+
+def remove(others_too: bool = False) -> tuple[int, int]:
+    """Deletes what nothing uses.
+
+    Args:
+        others_too: whether also what a file may use that is not open.
+
+    Returns:
+        How many folders were deleted, and their size in bytes.
+
+    Raises:
+        SuppleError: when one cannot be deleted.
+    """
+    wanted = [each for each in find() if others_too or not each.user]
+    for each in wanted:
+        scene_cache.remove(each.folder)
+    return len(wanted), sum(each.size for each in wanted)
+
+
+def in_words(size: int) -> str:
+    """A number of bytes, such as ``1.2 GB``."""
+    value, unit = float(size), 0
+    # What would be rounded to 1000 of one unit is 1 of the next.
+    while value >= 999.5 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000.0, unit + 1
+    return f"{value:.3g} {_UNITS[unit]}"
+
+
+def _roots() -> set[Path]:
+    roots = {users_cache()}
+    for scene in bpy.data.scenes:
+        with suppress(SuppleError):  # beside a file that is not saved
+            roots.add(scene_cache.root(scene))
+    return roots
+
+
+def _previous(used: set[Path]) -> set[Path]:
+    """The latest run of each scene that is not shown, which an undo may show again."""
+    unseen = (
+        [folder for folder in scene_cache.own_folders(scene) if folder not in used]
+        for scene in bpy.data.scenes
+    )
+    return {folders[0] for folders in unseen if folders}
+
+
+def _size(folder: Path) -> int:
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # gone meanwhile
+            size += path.stat().st_size if path.is_file() else 0
+    return size
+
+
+def _user(folder: Path) -> str:
+    """Who may play a folder. The names of folders begin with those of their files and scenes."""
+    if folder.name.startswith(scene_cache.UNSAVED):
+        return "a file that was never saved"
+    file = scene_cache.open_file()
+    if file is None or folder.parent.parent != file.parent or scene_cache.ELSEWHERE in folder.name:
+        # It may belong to a file anywhere on the disk.
+        return "another file"
+    beside = (path for path in file.parent.glob("*.blend") if path != file)
+    return next((path.name for path in beside if _may_play(path, folder)), "")
+
+
+def _may_play(file: Path, folder: Path) -> bool:
+    """Whether a .blend file beside the cache may play a folder: it is of its name, or names it."""
+    if folder.name.startswith(f"{bpy.path.clean_name(file.stem)}-"):
+        return True
+    try:
+        with file.open("rb") as opened:
+            if opened.read(len(_UNCOMPRESSED)) != _UNCOMPRESSED:
+                return True
+            with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                return content.find(folder.name.encode()) >= 0
+    except OSError:  # nobody can tell
+        return True

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One object as a soft body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import SceneError
+from ...core.materials import MODELS, Material, StVenantKirchhoff
+from ...core.scene.scene import Skin, SoftBody, SurfaceMesh
+from ..units import exact
+from .captured import CaptureError
+from .friction import coefficients
+from .motion import NO_PINS, Matrices, Motion, transform, world_matrix
+from .surfaces import Points, Triangles, filled_surface, own_shape
+from .vertex_groups import group_members
+
+# A matrix whose columns span less than this share of their cube is flat.
+FLAT = 1e-9
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One object at the start frame, in metres in the world."""
+
+    points: Points
+    vertices: Points
+    triangles: Triangles
+
+    @staticmethod
+    def read(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, unit: float) -> Shape:
+        local = own_shape(obj, depsgraph)
+        vertices, triangles = filled_surface(obj, depsgraph, local)
+        _check_shape(obj, local, vertices, triangles)
+        matrix = world_matrix(obj, depsgraph)
+        _check_scale(obj, matrix)
+        if np.linalg.det(matrix[:3, :3]) < 0.0:
+            # A mirrored object would be seen from its inside.
+            triangles = np.ascontiguousarray(triangles[:, ::-1])
+        points = unit * transform(matrix, local)
+        return Shape(points, unit * transform(matrix, vertices), triangles)
+
+    def size(self) -> Points:
+        """(3,) extent of the surface along the axes."""
+        extent: Points = np.ptp(self.vertices[np.unique(self.triangles)], axis=0)
+        return extent
+
+
+def soft_body(
+    obj: bpy.types.Object, shape: Shape, pinned: NDArray[np.int32], motion: Motion, unit: float
+) -> SoftBody:
+    """The body that the solver gets, but for what it touches with.
+
+    Raises:
+        CaptureError: when it cannot be simulated.
+    """
+    _check_matrices(obj, motion)
+    own, path = obj.supple, motion.pin_path(unit)
+    friction, kinetic = coefficients(own)
+    with _naming(obj):
+        mesh = SurfaceMesh(
+            shape.vertices,
+            shape.triangles,
+            own.mesh_method,
+            float(shape.size().max()) / own.resolution,
+        )
+        skin = Skin(shape.points, pinned if len(pinned) else None, path)
+        return SoftBody(
+            mesh,
+            _material(own),
+            exact(own.density),
+            damping=exact(own.damping),
+            stiffness_damping=exact(own.stiffness_damping),
+            viscosity=exact(own.viscosity),
+            skin=skin,
+            friction=friction,
+            kinetic_friction=kinetic,
+            touching=own.contact_surface,
+            name=obj.name,
+        )
+
+
+def _material(own: bpy.types.PropertyGroup) -> Material:
+    model, young, poisson = MODELS[own.model], exact(own.young), exact(own.poisson)
+    if model is StVenantKirchhoff:
+        return StVenantKirchhoff(young, poisson, guard=exact(own.guard) * young)
+    return model(young, poisson)
+
+
+def pinned_vertices(obj: bpy.types.Object) -> NDArray[np.int32]:
+    """Indices of the vertices that are held.
+
+    Raises:
+        CaptureError: when the group does not exist, or holds none or all of them.
+    """
+    name = obj.supple.pin_group
+    if not name:
+        return NO_PINS
+    pinned = group_members(obj, name, "pin", "pin group")
+    if len(pinned) == len(obj.data.vertices):
+        raise CaptureError(
+            f"{obj.name}: every vertex is pinned by the group {name!r}, so nothing can move; "
+            "pin fewer."
+        )
+    return pinned
+
+
+# What cannot be simulated
+
+
+@contextmanager
+def _naming(obj: bpy.types.Object) -> Iterator[None]:
+    """Errors of the core, beginning with the object's name."""
+    try:
+        yield
+    except SceneError as error:
+        text = str(error)
+        named = text if text.startswith(obj.name) else f"{obj.name}: {text}"
+        raise CaptureError(named) from error
+
+
+def linked_reason(obj: bpy.types.Object) -> str:
+    """Why a linked object cannot be simulated, and the cure; empty where it is not linked."""
+    if obj.is_editable:
+        return ""
+    library = f" {Path(obj.library.filepath).name}" if obj.library else ""
+    return (
+        f"{obj.name} is linked from the file{library}, so its frames would be gone once this file "
+        "is opened again; choose Object > Library Override > Make, or press Make Override."
+    )
+
+
+def check_object(obj: bpy.types.Object) -> None:
+    """Refuses an object that Blender has no shape of.
+
+    Raises:
+        CaptureError: with the cure.
+    """
+    if reason := linked_reason(obj):
+        raise CaptureError(reason)
+    if obj.mode == "EDIT":
+        raise CaptureError(f"{obj.name} is being edited; go back to Object Mode.")
+    if not obj.visible_get():
+        raise CaptureError(
+            f"{obj.name} is hidden, and Blender does not work out hidden objects; show it, or "
+            "remove its soft body."
+        )
+
+
+def _check_shape(
+    obj: bpy.types.Object, points: Points, vertices: Points, triangles: Triangles
+) -> None:
+    for positions, where in ((points, "vertex"), (vertices, "after its modifiers, vertex")):
+        broken = ~np.isfinite(positions).all(axis=1)
+        if broken.any():
+            raise CaptureError(
+                f"{obj.name}: {where} {int(broken.argmax())} is not at a finite position; move "
+                "or delete it."
+            )
+    if len(triangles) == 0:
+        raise CaptureError(f"{obj.name} has no faces; a soft body needs a surface to fill.")
+
+
+def _check_scale(obj: bpy.types.Object, matrix: Matrices) -> None:
+    axes = matrix[:3, :3]
+    if not np.isfinite(matrix).all():
+        raise CaptureError(f"{obj.name} is not at a finite place; check its transform.")
+    if abs(np.linalg.det(axes)) <= FLAT * np.linalg.norm(axes) ** 3:
+        raise CaptureError(f"{obj.name} has a scale of zero; give it some size on every axis.")
+
+
+def _check_matrices(obj: bpy.types.Object, motion: Motion) -> None:
+    for matrix in motion.matrices.samples:
+        _check_scale(obj, matrix)

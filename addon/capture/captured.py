@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was captured of a Blender scene, and the way back to its objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import SuppleError
+from ...core.job import Settings
+from ...core.scene.channel import Channel
+from ...core.scene.scene import Scene
+from .motion import transform
+from .surfaces import Points
+
+
+class CaptureError(SuppleError):
+    """The scene cannot be simulated as it is; the message says what to change."""
+
+
+@dataclass(frozen=True)
+class CapturedObject:
+    """What is needed to bring a simulated body back to its object.
+
+    Args:
+        uid: the object's ``session_uid``, which outlives renaming and undo.
+        name: when it was captured.
+        vertex_count: of its own mesh.
+        matrices: channel of (4, 4) object to world in Blender units.
+        unit: metres in a Blender unit.
+        marks: of the object as it was captured (``changes``).
+    """
+
+    uid: int
+    name: str
+    vertex_count: int
+    matrices: Channel
+    unit: float
+    marks: str = ""
+
+    def to_local(self, frame: int, positions: Points) -> NDArray[np.float32]:
+        """(V, 3) world positions in metres after ``frame`` to the object's own space."""
+        inverse = np.linalg.inv(self.matrices.at(frame))
+        return transform(inverse, positions / self.unit).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A scene to simulate and the way back to Blender.
+
+    Args:
+        scene, settings: what the solver gets.
+        objects: they go with ``scene.bodies``.
+        start_frame: the scene frame that shows the start.
+        mark: of the scene as it was captured (``changes``).
+    """
+
+    scene: Scene
+    settings: Settings
+    objects: list[CapturedObject]
+    start_frame: int
+    mark: str = ""
+
+    @property
+    def end_frame(self) -> int:
+        return self.start_frame + self.settings.frame_count

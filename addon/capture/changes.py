@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was changed since a simulation, told without simulating: cheap enough to draw.
+
+A mark is a digest of some numbers; an object keeps those of the run that it plays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..animated import animated_paths, is_animated
+from ..bake import shape_keys
+from ..modifiers import is_own
+from ..units import metres_per_unit
+from .motion import may_move
+from .surfaces import coordinates, group_weights, polygons
+
+Marks = dict[str, str]
+
+# Where frames are kept, which, and how smooth they are shown changes nothing in them.
+_NO_SETTINGS = {
+    *("rna_type", "name", "cache_folder", "use_scene_range", "frame_start", "frame_end"),
+    "smooth",
+}
+
+# Of meshes, which take milliseconds, by the session_uid of their objects.
+_meshes: dict[int, str] = {}
+
+
+def forget_meshes(*_: object) -> None:
+    """For whenever Blender says that something was edited."""
+    _meshes.clear()
+
+
+def body_marks(obj: bpy.types.Object) -> str:
+    """The marks of a soft body as it is now, as one text."""
+    return json.dumps(_body_marks(obj))
+
+
+def scene_mark(scene: bpy.types.Scene) -> str:
+    """The mark of all that is simulated with any body of a scene."""
+    own = scene.supple
+    start = scene.frame_start if own.use_scene_range else own.frame_start
+    render = scene.render
+    numbers = [
+        *_settings(own),
+        *_gravity(scene),
+        *(render.fps, render.fps_base, metres_per_unit(scene), start),
+    ]
+    for obj in sorted(scene.objects, key=lambda obj: obj.name):
+        own = obj.supple
+        if own.enabled and obj.type == "MESH":
+            numbers.append(obj.name)
+        elif own.collider:
+            numbers += [obj.name, *_settings(own), *_place(obj)]
+    return _digest([repr(numbers)])
+
+
+def _gravity(scene: bpy.types.Scene) -> Iterator[Any]:
+    """What of it is not animated: that is another in every frame."""
+    moving = animated_paths(scene)
+    if "gravity" not in moving:
+        yield from scene.gravity
+    if "use_gravity" not in moving:
+        yield scene.use_gravity
+
+
+def changed(obj: bpy.types.Object) -> list[str]:
+    """What of a body is not as it was when it was simulated, such as ``settings``."""
+    if not obj.supple.simulated_as or obj.mode != "OBJECT":
+        return []
+    then, now = json.loads(obj.supple.simulated_as), _body_marks(obj)
+    return [what for what, mark in now.items() if then.get(what) != mark]
+
+
+def scene_changed(scene: bpy.types.Scene) -> bool:
+    """Whether the scene is not as it was when it was simulated."""
+    return bool(scene.supple.simulated_as) and scene.supple.simulated_as != scene_mark(scene)
+
+
+def _body_marks(obj: bpy.types.Object) -> Marks:
+    uid = obj.session_uid
+    if uid not in _meshes:
+        _meshes[uid] = _digest(_mesh(obj))
+    return {
+        "settings": _digest([repr(list(_settings(obj.supple)))]),
+        "place": _digest([repr(list(_place(obj)))]),
+        "mesh": _meshes[uid],
+    }
+
+
+def _settings(own: bpy.types.PropertyGroup) -> Iterator[Any]:
+    """The values that an artist sets and a simulation depends on."""
+    for described in own.bl_rna.properties:
+        name = described.identifier
+        if described.is_hidden or name in _NO_SETTINGS:
+            continue
+        value = getattr(own, name)
+        yield name, value.name if isinstance(value, bpy.types.ID) else value
+
+
+def _place(obj: bpy.types.Object) -> Iterator[float]:
+    """Of what stands still: where, and how large."""
+    if not may_move(obj):
+        for row in obj.matrix_world:
+            yield from row
+
+
+def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
+    mesh = obj.data
+    yield coordinates(mesh.vertices, len(mesh.vertices))
+    yield polygons(mesh)
+    for name in (obj.supple.pin_group, obj.supple.attach_group):
+        if (group := obj.vertex_groups.get(name)) is not None:
+            yield group_weights(obj, group)
+    yield repr([(m.type, m.show_viewport) for m in _modifiers(obj)])
+    yield from _own_keys(obj)
+
+
+def _modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
+    """Those that may shape the solid."""
+    return [m for m in obj.modifiers if m.type != "MESH_CACHE" and not is_own(m)]
+
+
+def _own_keys(obj: bpy.types.Object) -> Iterator[Any]:
+    """The user's shape keys, as they are without a bake."""
+    keys, record = obj.data.shape_keys, shape_keys.record(obj)
+    if keys is None or (record and not keys.use_relative):
+        return
+    own = [block for block in keys.key_blocks if not shape_keys.is_supple_key(block)]
+    if len(own) == 1:
+        return
+    moving = is_animated(keys)
+    yield repr(record.get("relative", keys.use_relative))
+    if record.get("show_only", obj.show_only_shape_key):
+        yield repr(record.get("active", obj.active_shape_key_index))
+    for block in own:
+        mute = block.mute and block.name not in record.get("muted", ())
+        yield coordinates(block.points, len(block.points))
+        yield repr(mute if moving else (mute, block.value))
+
+
+def _digest(parts: Any) -> str:
+    hashed = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        hashed.update(part.encode() if isinstance(part, str) else np.asarray(part).tobytes())
+    return hashed.hexdigest()

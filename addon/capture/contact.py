@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the bodies of a Blender scene touch each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import bpy
+
+from ...core.errors import SceneError
+from ...core.geometry.unreferenced import without_unreferenced
+from ...core.scene.contact_settings import Contact, ContactSurface
+from ...core.scene.scene import SoftBody
+from ..units import exact
+from ..worker import solver_environment
+from . import integrators
+from .body import Shape
+from .captured import CaptureError
+from .decimation import decimated
+
+ALWAYS, NEVER = "always", "never"
+
+Objects = Sequence[bpy.types.Object]
+
+
+def is_possible(scene: bpy.types.Scene, objects: Objects) -> bool:
+    """Whether the settings let soft bodies touch each other and meshes; colliders are spheres
+    where they do not."""
+    taken = integrators.of_bodies(objects, scene) or (scene.supple.integrator,)
+    return scene.supple.contact != NEVER and integrators.know_contact(taken)
+
+
+def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bool:
+    """Whether soft bodies get contact: where it is possible. A body alone only touches itself, and
+    does without where it cannot, unless it always should."""
+    if not is_possible(scene, bodies):
+        return False
+    if len(bodies) > 1 or colliders or scene.supple.contact == ALWAYS:
+        return True
+    own = scene.supple
+    is_bouncy = own.use_ground and own.ground_response == "projection"
+    # Without compiled loops, to look whether anything is near takes longer than all else.
+    has_solver = all(solver_environment.may_have(package) for package in ("ipctk", "numba"))
+    return own.self_contact and not is_bouncy and has_solver
+
+
+def check_integrators(scene: bpy.types.Scene, objects: Objects) -> None:
+    """Refuses bodies that should touch each other and cannot.
+
+    Raises:
+        CaptureError: with the cure.
+    """
+    choice, taken = scene.supple.contact, integrators.of_bodies(objects, scene)
+    if choice == NEVER or (len(objects) == 1 and choice != ALWAYS):
+        return
+    cure = "choose Automatic or Implicit Euler, or set Contact to Never"
+    if not integrators.know_contact(taken):
+        names = " and ".join(dict.fromkeys(map(integrators.label, taken)))
+        does = "do" if len(set(taken)) > 1 else "does"
+        raise CaptureError(f"{names} {does} not know contact between soft bodies; {cure}.")
+    other = next((k for k, name in enumerate(taken) if name != taken[0]), None)
+    if other is not None:
+        raise CaptureError(
+            f"{objects[0].name} takes the integrator {integrators.label(taken[0])} and "
+            f"{objects[other].name} {integrators.label(taken[other])}; soft bodies that touch "
+            f"must share one: {cure}."
+        )
+
+
+def check_spheres(scene: bpy.types.Scene, objects: Objects, collider: bpy.types.Object) -> None:
+    """Refuses implicit steps with the spheres that stand for colliders where nothing touches.
+
+    Raises:
+        CaptureError: with the cure.
+    """
+    for name in integrators.of_bodies(objects, scene):
+        if integrators.is_implicit(name):
+            raise CaptureError(
+                f"{collider.name} is a collider, which {integrators.label(name)} meets by contact "
+                "alone; set Contact to Where Things Meet, or untick Collider."
+            )
+
+
+def capture_contact(scene: bpy.types.Scene, bodies: Objects, unit: float) -> Contact:
+    """The settings of a scene in which things meet.
+
+    Args:
+        bodies: its soft bodies.
+        unit: metres of the scene's unit.
+
+    Raises:
+        CaptureError: when they make no sense.
+    """
+    own = scene.supple
+    try:
+        return Contact(
+            distance=unit * exact(own.contact_distance) or None,
+            formulation=own.contact_formulation,
+            friction_updates=own.friction_updates or None,
+            self_contact=own.self_contact,
+            spares_crossing=len(bodies) == 1 and own.contact != ALWAYS,
+        )
+    except SceneError as error:
+        raise CaptureError(str(error)) from error
+
+
+def touching_body(obj: bpy.types.Object, shape: Shape, body: SoftBody) -> SoftBody:
+    """A body with what touches others.
+
+    Raises:
+        CaptureError: when nothing is left of that.
+    """
+    return replace(body, contact_surface=_surface(obj, shape))
+
+
+def _surface(obj: bpy.types.Object, shape: Shape) -> ContactSurface | None:
+    """What touches in place of what is chosen otherwise."""
+    own = obj.supple
+    if own.contact_surface != "mesh" or exact(own.contact_detail) == 1.0:
+        return None
+    vertices, faces = decimated(shape.vertices, shape.triangles, exact(own.contact_detail))
+    if len(faces) == 0:
+        raise CaptureError(
+            f"{obj.name}: nothing is left of its contact surface; raise its Decimate Ratio."
+        )
+    # Nothing can touch a loose point.
+    return ContactSurface(*without_unreferenced(vertices, faces))

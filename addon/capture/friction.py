@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The friction that is set of bodies, colliders and the ground."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..units import exact
+
+
+def coefficients(own: bpy.types.PropertyGroup, of: str = "") -> tuple[float, float | None]:
+    """The static coefficient of a surface, and the kinetic one; None where that is all of it.
+
+    Args:
+        of: what the names of its settings begin with.
+    """
+    friction = exact(getattr(own, f"{of}friction"))
+    share = exact(getattr(own, f"{of}sliding_friction"))
+    return friction, None if share == 1.0 else share * friction

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Colliders of contact: any mesh as it is seen, still or moving."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import SceneError
+from ...core.geometry.unreferenced import compact_indices
+from ...core.scene.contact_settings import Collider
+from ..animated import is_animated
+from ..units import exact
+from .captured import CaptureError
+from .friction import coefficients
+from .motion import Recording, may_move, transform, world_matrix
+from .surfaces import Points, Triangles, coordinates, polygons, seen_mesh, triangles
+
+# Modifiers that shape a mesh by numbers of their own, which change only with the object's
+# animation. All others may follow another object, or the time.
+_STILL_MODIFIERS = {
+    "BEVEL",
+    "DECIMATE",
+    "EDGE_SPLIT",
+    "MULTIRES",
+    "REMESH",
+    "SMOOTH",
+    "SOLIDIFY",
+    "SUBSURF",
+    "TRIANGULATE",
+    "WELD",
+    "WIREFRAME",
+}
+
+# Of the ball that stands for an empty: 642 points, off by a third of a percent of the radius.
+_BALL_SUBDIVISIONS = 4
+
+
+class MeshCollider:
+    """A collider and what is recorded of it over the frames.
+
+    Args:
+        obj: the object.
+        depsgraph: at the first of the frames.
+        unit: metres in a Blender unit.
+
+    Raises:
+        CaptureError: when it has no faces.
+    """
+
+    def __init__(self, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, unit: float) -> None:
+        self._obj, self._unit = obj, unit
+        self._first_frame = depsgraph.scene.frame_current
+        self._mirrored = bool(np.linalg.det(world_matrix(obj, depsgraph)[:3, :3]) < 0.0)
+        first = _Seen.read(obj, depsgraph)
+        if len(first.triangles) == 0:
+            raise CaptureError(
+                f"{obj.name} has no faces to land on; give it some, or untick Collider."
+            )
+        self._point_count, self._polygons = len(first.points), first.polygons
+        self._used, self._faces = compact_indices(first.triangles)
+        self.recording = Recording(self._points, _may_change(obj))
+
+    def described(self) -> Collider:
+        """What the solver gets, once all frames were recorded.
+
+        Raises:
+            CaptureError: when its settings make no sense.
+        """
+        own = self._obj.supple
+        try:
+            return Collider(
+                self.recording.channel(),
+                self._faces[:, ::-1] if self._mirrored else self._faces,
+                *coefficients(own, "collider_"),
+                self._unit * exact(own.collider_thickness),
+                self._obj.name,
+            )
+        except SceneError as error:
+            raise CaptureError(str(error)) from error
+
+    def _points(self, depsgraph: bpy.types.Depsgraph) -> Points:
+        """(V, 3) in the world in metres, without those in no face."""
+        name, frame = self._obj.name, depsgraph.scene.frame_current
+        seen = _Seen.read(self._obj, depsgraph)
+        count = len(seen.points)
+        if count != self._point_count or not np.array_equal(seen.polygons, self._polygons):
+            raise CaptureError(
+                f"{name} has other faces at frame {frame} than at frame {self._first_frame}; a "
+                "collider keeps them. Remove the modifier or the animation that changes them, or "
+                "untick Collider."
+            )
+        points = transform(world_matrix(self._obj, depsgraph), seen.points)
+        broken = ~np.isfinite(points).all(axis=1)
+        if broken.any():
+            raise CaptureError(
+                f"{name}: vertex {int(broken.argmax())} is not at a finite position at frame "
+                f"{frame}; check its mesh, modifiers and transform."
+            )
+        used: Points = self._unit * points[self._used]
+        return used
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A collider at one frame, in its own space.
+
+    Args:
+        points: (V, 3).
+        triangles: (T, 3). Which way a polygon is split depends on how it is bent.
+        polygons: its faces as numbers, which do not.
+    """
+
+    points: Points
+    triangles: Triangles
+    polygons: NDArray[np.int32]
+
+    @staticmethod
+    def read(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Seen:
+        if obj.type == "EMPTY":
+            points, faces = _ball()
+            size = obj.evaluated_get(depsgraph).empty_display_size
+            return _Seen(size * points, faces, faces)
+        with seen_mesh(obj, depsgraph) as mesh:
+            points = coordinates(mesh.vertices, len(mesh.vertices))
+            return _Seen(points, triangles(mesh), polygons(mesh))
+
+
+def _may_change(obj: bpy.types.Object) -> bool:
+    if may_move(obj):
+        return True
+    if obj.type != "MESH":
+        return False
+    keys = obj.data.shape_keys
+    return (
+        is_animated(obj.data)
+        or (keys is not None and is_animated(keys))
+        or any(m.show_viewport and m.type not in _STILL_MODIFIERS for m in obj.modifiers)
+    )
+
+
+@cache
+def _ball() -> tuple[Points, Triangles]:
+    """Of radius 1."""
+    import bmesh
+
+    ball = bmesh.new()
+    try:
+        bmesh.ops.create_icosphere(ball, subdivisions=_BALL_SUBDIVISIONS, radius=1.0)
+        points = np.array([vertex.co for vertex in ball.verts], dtype=np.float64)
+        faces = [[vertex.index for vertex in face.verts] for face in ball.faces]
+        return points, np.array(faces, dtype=np.int32)
+    finally:
+        ball.free()

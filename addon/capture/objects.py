@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which objects of a scene are soft bodies, and which they land on."""
+
+from __future__ import annotations
+
+import bpy
+
+
+def soft_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The mesh objects of the view layer that are to be simulated, in the order of their names."""
+    found = [obj for obj in context.view_layer.objects if is_soft_body(obj)]
+    return sorted(found, key=lambda obj: obj.name)
+
+
+def is_soft_body(obj: bpy.types.Object | None) -> bool:
+    return obj is not None and obj.type == "MESH" and obj.supple.enabled
+
+
+def can_collide(obj: bpy.types.Object | None) -> bool:
+    """Whether the object is of a kind that soft bodies can land on."""
+    if obj is None or obj.supple.is_preview:
+        return False
+    if obj.type == "MESH":
+        return not obj.supple.enabled
+    return obj.type == "EMPTY" and obj.empty_display_type == "SPHERE"
+
+
+def is_collider(obj: bpy.types.Object | None) -> bool:
+    """Whether soft bodies land on the object where it is not hidden."""
+    return obj is not None and can_collide(obj) and obj.supple.collider
+
+
+def shown_colliders(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The colliders of the view layer in the order of their names; hidden ones do not count."""
+    found = [obj for obj in context.view_layer.objects if is_collider(obj) and obj.visible_get()]
+    return sorted(found, key=lambda obj: obj.name)

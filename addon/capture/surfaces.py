@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads the meshes of soft bodies as they are without Supple: arrays in an object's own space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import SuppleError
+from ..bake import shape_keys
+from ..modifiers import is_own
+
+Points = NDArray[np.float64]
+Triangles = NDArray[np.int32]
+
+# Modifiers that carry a mesh away from where it was made. They act on what was simulated, so the
+# body is filled as it is before them.
+CARRYING_MODIFIERS = {
+    "ARMATURE",
+    "CAST",
+    "CLOTH",
+    "CURVE",
+    "HOOK",
+    "LAPLACIANDEFORM",
+    "LATTICE",
+    "MESH_CACHE",
+    "MESH_DEFORM",
+    "MESH_SEQUENCE_CACHE",
+    "OCEAN",
+    "SHRINKWRAP",
+    "SIMPLE_DEFORM",
+    "SOFT_BODY",
+    "SURFACE_DEFORM",
+    "WARP",
+    "WAVE",
+}
+
+
+@contextmanager
+def without_supple(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
+    """Switches off Supple's own playback, smoothing and bakes: only the user's work is seen."""
+    modifiers = [modifier for obj in objects for modifier in obj.modifiers if is_own(modifier)]
+    shown = [modifier.show_viewport for modifier in modifiers]
+    with ExitStack() as bakes:
+        for obj in objects:
+            if shape_keys.has_bake(obj):
+                bakes.enter_context(shape_keys.suspended(obj))
+        try:
+            for modifier in modifiers:
+                modifier.show_viewport = False
+            yield
+        finally:
+            for modifier, value in zip(modifiers, shown, strict=True):
+                modifier.show_viewport = value
+
+
+def own_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
+    """(V, 3) vertices of the object's own mesh, its shape keys mixed as they are now."""
+    keys = obj.data.shape_keys
+    if keys is None:
+        return coordinates(obj.data.vertices, len(obj.data.vertices))
+    if obj.show_only_shape_key:
+        return _key_shape(obj.active_shape_key)
+    current = keys.evaluated_get(depsgraph)
+    return _relative_mix(obj, current) if keys.use_relative else _absolute_mix(current)
+
+
+def filled_surface(
+    obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shape: Points
+) -> tuple[Points, Triangles]:
+    """The surface to fill: vertices and (T, 3) triangles, modifiers included where they can be."""
+    active = {modifier.type for modifier in obj.modifiers if modifier.show_viewport}
+    if active & CARRYING_MODIFIERS:
+        return shape, triangles(obj.data)
+    _check_time(obj, depsgraph)
+    return seen_surface(obj, depsgraph)
+
+
+def seen_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[Points, Triangles]:
+    """The mesh with all its modifiers: vertices and (T, 3) triangles, in the object's own space."""
+    with seen_mesh(obj, depsgraph) as mesh:
+        return coordinates(mesh.vertices, len(mesh.vertices)), triangles(mesh)
+
+
+@contextmanager
+def seen_mesh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Iterator[bpy.types.Mesh]:
+    """The mesh with all its modifiers, for as long as the context lasts."""
+    evaluated = obj.evaluated_get(depsgraph)
+    mesh = evaluated.to_mesh()
+    try:
+        yield mesh
+    finally:
+        evaluated.to_mesh_clear()
+
+
+def polygons(mesh: bpy.types.Mesh) -> NDArray[np.int32]:
+    """All faces as one list of numbers: where each begins, then the vertices at their corners."""
+    starts = np.empty(len(mesh.polygons), dtype=np.int32)
+    corners = np.empty(len(mesh.loops), dtype=np.int32)
+    mesh.polygons.foreach_get("loop_start", starts)
+    mesh.loops.foreach_get("vertex_index", corners)
+    return np.concatenate([starts, corners])
+
+
+def group_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> Points:
+    """(V,) weights, 0 where a vertex is not in the group."""
+    index = group.index
+    return np.fromiter(
+        (
+            next((entry.weight for entry in vertex.groups if entry.group == index), 0.0)
+            for vertex in obj.data.vertices
+        ),
+        np.float64,
+        len(obj.data.vertices),
+    )
+
+
+def coordinates(collection: Any, count: int) -> Points:
+    """(V, 3) of what has a ``co``: vertices, key points."""
+    values = np.empty(count * 3, dtype=np.float32)
+    collection.foreach_get("co", values)
+    return values.reshape(-1, 3).astype(np.float64)
+
+
+def triangles(mesh: bpy.types.Mesh) -> Triangles:
+    """(T, 3) vertex indices."""
+    mesh.calc_loop_triangles()
+    indices = np.empty(len(mesh.loop_triangles) * 3, dtype=np.int32)
+    mesh.loop_triangles.foreach_get("vertices", indices)
+    return indices.reshape(-1, 3)
+
+
+def _check_time(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
+    """Refuses absolute keys of the user's whose time is among the baked ones, which come last."""
+    keys = obj.data.shape_keys
+    if not shape_keys.has_bake(obj) or keys.use_relative or obj.show_only_shape_key:
+        return
+    last = max(block.frame for block in keys.key_blocks if not shape_keys.is_supple_key(block))
+    if keys.evaluated_get(depsgraph).eval_time > last:
+        raise SuppleError(
+            f"The time of {obj.name}'s absolute shape keys is after the last of them, where its "
+            "bake begins. Press Free, then simulate."
+        )
+
+
+def _key_shape(block: bpy.types.ShapeKey) -> Points:
+    return coordinates(block.points, len(block.points))
+
+
+def _relative_mix(obj: bpy.types.Object, keys: bpy.types.Key) -> Points:
+    shape = _key_shape(keys.reference_key)
+    for block in keys.key_blocks[1:]:
+        if block.mute or block.value == 0.0:
+            continue
+        offset = block.value * (_key_shape(block) - _key_shape(block.relative_key))
+        group = obj.vertex_groups.get(block.vertex_group)
+        shape += offset if group is None else group_weights(obj, group)[:, None] * offset
+    return shape
+
+
+def _absolute_mix(keys: bpy.types.Key) -> Points:
+    """A spline through the keys around the current time, as each of them says."""
+    own = [block for block in keys.key_blocks if not shape_keys.is_supple_key(block)]
+    blocks = sorted(own, key=lambda block: block.frame)
+    if len(blocks) == 1:
+        return _key_shape(blocks[0])
+    time = min(max(keys.eval_time, blocks[0].frame), blocks[-1].frame)
+    after = next(k for k, block in enumerate(blocks) if k > 0 and block.frame >= time)
+    first, second = blocks[after - 1], blocks[after]
+    share = (time - first.frame) / (second.frame - first.frame)
+    weights = (1.0 - share) * _spline_weights(first, share) + share * _spline_weights(second, share)
+    around = (max(after - 2, 0), after - 1, after, min(after + 1, len(blocks) - 1))
+    mixed: Points = sum(
+        weight * _key_shape(blocks[k]) for weight, k in zip(weights, around, strict=True)
+    )
+    return mixed
+
+
+def _spline_weights(block: bpy.types.ShapeKey, share: float) -> Points:
+    """(4,) of the keys around, for a cardinal spline or a uniform cubic B-spline."""
+    powers = np.array([1.0, share, share**2, share**3])
+    if block.interpolation == "KEY_LINEAR":
+        return np.array([0.0, 1.0 - share, share, 0.0])
+    if block.interpolation == "KEY_BSPLINE":
+        sixths = np.array([[1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1]])
+        return sixths / 6.0 @ powers
+    # Blender's own tension; a Catmull-Rom spline is a cardinal one with a half.
+    c = 0.71 if block.interpolation == "KEY_CARDINAL" else 0.5
+    rows = [[0, -c, 2 * c, -c], [1, 0, c - 3, 2 - c], [0, c, 3 - 2 * c, c - 2], [0, 0, -c, c]]
+    return np.array(rows) @ powers

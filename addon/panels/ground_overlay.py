@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Draws the ground in the 3D viewports that show overlays: a grid around the soft bodies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..capture.objects import soft_bodies
+
+Point = tuple[float, float, float]
+
+_CELLS_ACROSS_BODIES = 4
+_MARGIN_CELLS = 4
+_LINE_COLOUR = (0.35, 0.75, 0.85, 0.3)
+_PLANE_COLOUR = (0.35, 0.75, 0.85, 0.06)
+
+_handler: Any = None
+
+
+def register() -> None:
+    """Does nothing without windows."""
+    global _handler
+    if not bpy.app.background:
+        _handler = bpy.types.SpaceView3D.draw_handler_add(_draw, (), "WINDOW", "POST_VIEW")
+
+
+def unregister() -> None:
+    global _handler
+    if _handler is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(_handler, "WINDOW")
+        _handler = None
+
+
+@dataclass(frozen=True)
+class Patch:
+    """The piece of ground that is drawn, in Blender units: where its lines cross, and how high."""
+
+    across: tuple[float, ...]
+    along: tuple[float, ...]
+    height: float
+
+    def lines(self) -> list[Point]:
+        """Their ends, two after two."""
+        (left, right), (front, back), z = self._sides()
+        ends = [(x, y, z) for x in self.across for y in (front, back)]
+        return ends + [(x, y, z) for y in self.along for x in (left, right)]
+
+    def triangles(self) -> list[Point]:
+        """Two, as three points each."""
+        (left, right), (front, back), z = self._sides()
+        corners = [(left, front, z), (right, front, z), (right, back, z), (left, back, z)]
+        return [corners[k] for k in (0, 1, 2, 0, 2, 3)]
+
+    def _sides(self) -> tuple[tuple[float, float], tuple[float, float], float]:
+        across, along = self.across, self.along
+        return (across[0], across[-1]), (along[0], along[-1]), self.height
+
+
+def patch(context: bpy.types.Context) -> Patch | None:
+    """The ground below the soft bodies; None where there is nothing to draw."""
+    own, bodies = context.scene.supple, soft_bodies(context)
+    if not (own.use_ground and bodies and context.space_data.overlay.show_overlays):
+        return None
+    places = np.concatenate([_box(obj) for obj in bodies])
+    if not np.isfinite(places).all():
+        return None
+    low, high = places.min(axis=0), places.max(axis=0)
+    size = max(float((high - low).max()), 1e-6)
+    # Of a power of two, so that the grid stays as it is while bodies are moved about.
+    cell = 2.0 ** np.ceil(np.log2(size / _CELLS_ACROSS_BODIES))
+    first = np.floor(low / cell).astype(int) - _MARGIN_CELLS
+    last = np.ceil(high / cell).astype(int) + _MARGIN_CELLS
+    across, along = (
+        tuple(float(cell * k) for k in range(first[axis], last[axis] + 1)) for axis in (0, 1)
+    )
+    return Patch(across, along, own.ground_height)
+
+
+def _box(obj: bpy.types.Object) -> np.ndarray:
+    """(8, 2) the corners of its bounding box as seen from above."""
+    matrix = np.array(obj.matrix_world)
+    corners = np.array([tuple(corner) for corner in obj.bound_box])
+    return (corners @ matrix[:3, :3].T + matrix[:3, 3])[:, :2]
+
+
+def _draw() -> None:
+    import gpu
+    from gpu_extras.batch import batch_for_shader
+
+    ground = patch(bpy.context)
+    if ground is None:
+        return
+    shader = gpu.shader.from_builtin("UNIFORM_COLOR")
+    gpu.state.blend_set("ALPHA")
+    gpu.state.depth_test_set("LESS_EQUAL")
+    try:
+        for kind, points, colour in (
+            ("TRIS", ground.triangles(), _PLANE_COLOUR),
+            ("LINES", ground.lines(), _LINE_COLOUR),
+        ):
+            shader.bind()
+            shader.uniform_float("color", colour)
+            batch_for_shader(shader, kind, {"pos": points}).draw(shader)
+    finally:
+        gpu.state.depth_test_set("NONE")
+        gpu.state.blend_set("NONE")

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Shows simulated frames with a Mesh Cache modifier, which Blender plays without Supple too.
+
+The object's own mesh, keys and modifiers stay as they are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import SuppleError
+from ...core.job import Job
+from ..capture.captured import Capture, CapturedObject
+from ..modifiers import MODIFIER, find_modifier, removed
+from ..paths import absolute, portable
+from . import pc2, smooth
+
+
+class Playback:
+    """The frames of a job on the objects they were captured from.
+
+    Args:
+        job: whose frames are shown.
+        captured: the way from the bodies of the job back to Blender.
+    """
+
+    def __init__(self, job: Job, captured: Capture) -> None:
+        self.last_frame = -1
+        self.last_shown = captured.start_frame
+        self._job, self._captured = job, captured
+        self._paths = [
+            job.folder / "playback" / f"{index}.pc2" for index in range(len(captured.objects))
+        ]
+
+    def extend(self, last_frame: int, seconds: float) -> bool:
+        """Takes over frames up to ``last_frame``, for about ``seconds``; False if none were new.
+
+        Raises:
+            SuppleError: when a frame cannot be read or the playback file not written.
+        """
+        first, end = self.last_frame + 1, time.monotonic() + seconds
+        samples: list[list[NDArray[np.float32]]] = [[] for _ in self._paths]
+        frame = first
+        while frame <= last_frame and (frame == first or time.monotonic() < end):
+            positions = self._job.skin_positions(frame)
+            for own, at, skin in zip(self._captured.objects, samples, positions, strict=True):
+                at.append(own.to_local(frame, skin))
+            frame += 1
+        if frame == first:
+            return False
+        for own, path, new in zip(self._captured.objects, self._paths, samples, strict=True):
+            if first == 0:
+                pc2.create(path, own.vertex_count)
+            pc2.append(path, new)
+        self.last_frame = frame - 1
+        self.last_shown = self._captured.start_frame + self.last_frame
+        return True
+
+    def attach(self) -> None:
+        """Makes those that are still soft bodies play the frames; does nothing where they do."""
+        for own, path in zip(self._captured.objects, self._paths, strict=True):
+            obj = _soft_body(own)
+            if obj is not None:
+                _attach(obj, path, self._captured.start_frame, own)
+                smooth.update(obj)
+                for scene in obj.users_scene:
+                    if scene.supple.simulated_as != self._captured.mark:
+                        scene.supple.simulated_as = self._captured.mark
+
+    def missing(self) -> list[str]:
+        """Names of the objects that were deleted, or are no soft bodies any more."""
+        return [own.name for own in self._captured.objects if _soft_body(own) is None]
+
+
+def playing(objects: Iterable[bpy.types.Object]) -> Iterator[tuple[bpy.types.Modifier, Path]]:
+    """The playback modifiers of those that can be changed, and the files they play."""
+    for obj in objects:
+        modifier = find_modifier(obj)
+        if modifier is not None and obj.is_editable:
+            yield modifier, absolute(modifier.filepath)
+
+
+def folder_of(path: Path) -> Path:
+    """The job folder that a playback file lies in."""
+    return path.parent.parent
+
+
+def shown_folder(scene: bpy.types.Scene) -> Path | None:
+    """The job folder that the scene plays; None when it plays none."""
+    modifiers = (find_modifier(obj) for obj in scene.objects)
+    path = next((modifier.filepath for modifier in modifiers if modifier), "")
+    return folder_of(absolute(path)) if path else None
+
+
+def detach(obj: bpy.types.Object) -> bool:
+    """Removes the playback modifier; False when there was none."""
+    return removed(obj, find_modifier(obj))
+
+
+def play_first(obj: bpy.types.Object) -> bool:
+    """Moves playback before the user's modifiers, which act on a bake as well; False if it is."""
+    modifier = find_modifier(obj)
+    if modifier is None or obj.modifiers[0] == modifier:
+        return False
+    obj.modifiers.move(obj.modifiers.find(modifier.name), 0)
+    return True
+
+
+def read(obj: bpy.types.Object) -> tuple[NDArray[Any], int]:
+    """(F, V, 3) simulated positions in the object's own space, and the frame of the first.
+
+    Raises:
+        SuppleError: when there are none, or they are of another mesh.
+    """
+    modifier = find_modifier(obj)
+    if modifier is None:
+        raise SuppleError(f"{obj.name} is not simulated yet; press Simulate.")
+    frames = pc2.read(absolute(modifier.filepath))
+    problem = why_not_playing(obj)
+    if problem:
+        raise SuppleError(problem)
+    return frames, int(modifier.frame_start)
+
+
+def why_not_playing(obj: bpy.types.Object) -> str:
+    """What keeps a simulated object from moving, and the cure; empty when nothing does."""
+    if find_modifier(obj) is None:
+        return ""
+    before, now = obj.supple.simulated_vertices, len(obj.data.vertices)
+    # An object that is appended or overridden may not know.
+    if before and before != now:
+        return (
+            f"{obj.name} has {now} vertices and had {before} when it was simulated; simulate "
+            "again, or undo the change to the mesh."
+        )
+    return ""
+
+
+def _soft_body(captured: CapturedObject) -> bpy.types.Object | None:
+    # Undo and renaming leave this number alone, and references and names not.
+    uid = captured.uid
+    found = next((obj for obj in bpy.data.objects if obj.session_uid == uid), None)
+    return found if found is not None and found.supple.enabled else None
+
+
+def _attach(obj: bpy.types.Object, path: Path, start_frame: int, own: CapturedObject) -> None:
+    modifier = find_modifier(obj)
+    if modifier is None:
+        modifier = obj.modifiers.new(MODIFIER, "MESH_CACHE")
+        modifier.cache_format = "PC2"
+        modifier.interpolation = "LINEAR"
+        modifier.deform_mode = "OVERWRITE"
+        modifier.show_in_editmode = False
+        modifier.show_expanded = False
+    play_first(obj)
+    wanted = portable(path)
+    if modifier.filepath != wanted or modifier.frame_start != start_frame:
+        modifier.filepath, modifier.frame_start = wanted, start_frame
+    if obj.supple.simulated_vertices != own.vertex_count:
+        obj.supple.simulated_vertices = own.vertex_count
+    if obj.supple.simulated_as != own.marks:
+        obj.supple.simulated_as = own.marks

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PC2 point caches: a header, then float32 positions sample by sample.
+
+The header is ``POINTCACHE2\\0``, version, points, first frame, frames a sample, samples. Behind
+the last sample is a checksum of all of them, where Blender does not look.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+from os import SEEK_END
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import SuppleError
+from ...core.job.files import why_not_written
+
+_HEADER = struct.Struct("<12siiffi")
+_MAGIC = b"POINTCACHE2\0"
+_CHECKSUM = struct.Struct("<8sI")
+_CHECKSUM_MAGIC = b"SUPPLE\0\0"
+
+
+def create(path: Path, points: int) -> None:
+    """Begins a cache of ``points`` positions a sample, with no samples yet."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_header(points, 0) + _CHECKSUM.pack(_CHECKSUM_MAGIC, 0))
+    except OSError as error:
+        raise _not_written(path, error) from error
+
+
+def append(path: Path, samples: Sequence[NDArray[Any]]) -> None:
+    """Adds (V, 3) samples. The header counts them only once they are written."""
+    try:
+        with path.open("r+b") as file:
+            points, count = _parse(path, file.read(_HEADER.size))
+            end = _HEADER.size + count * points * 12
+            file.seek(end)
+            checksum = _parse_checksum(path, file.read(_CHECKSUM.size))
+            file.seek(end)
+            for sample in samples:
+                content = np.ascontiguousarray(sample, dtype="<f4").tobytes()
+                checksum = zlib.crc32(content, checksum)
+                file.write(content)
+            file.write(_CHECKSUM.pack(_CHECKSUM_MAGIC, checksum))
+            file.flush()
+            file.seek(0)
+            file.write(_header(points, count + len(samples)))
+    except OSError as error:
+        raise _not_written(path, error) from error
+
+
+def read(path: Path) -> NDArray[np.float32]:
+    """(F, V, 3) positions.
+
+    Raises:
+        SuppleError: when they cannot be read, or are not those that were written.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SuppleError(_not_read(path, error)) from error
+    points, count = _parse(path, content[: _HEADER.size])
+    end = _HEADER.size + count * points * 12
+    if len(content) < end + _CHECKSUM.size:
+        raise SuppleError(_cut_off(path))
+    samples = memoryview(content)[_HEADER.size : end]
+    if zlib.crc32(samples) != _parse_checksum(path, content[end : end + _CHECKSUM.size]):
+        raise SuppleError(f"{path} is damaged (its checksum does not match). Simulate again.")
+    values = np.frombuffer(content, "<f4", count * points * 3, _HEADER.size)
+    return values.reshape(count, points, 3)
+
+
+def why_unreadable(path: Path) -> str:
+    """What is wrong with a cache, at a glance; empty when nothing is."""
+    try:
+        with path.open("rb") as file:
+            points, count = _parse(path, file.read(_HEADER.size))
+            if file.seek(0, SEEK_END) >= _HEADER.size + count * points * 12 + _CHECKSUM.size:
+                return ""
+    except OSError as error:
+        return _not_read(path, error)
+    except SuppleError as error:
+        return str(error)
+    return _cut_off(path)
+
+
+def _not_read(path: Path, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"{path} is not there. Bring it back, or simulate again."
+    return f"{path} cannot be read: {error.strerror}. Simulate again."
+
+
+def _cut_off(path: Path) -> str:
+    return f"{path} is cut off. Simulate again."
+
+
+def _header(points: int, samples: int) -> bytes:
+    return _HEADER.pack(_MAGIC, 1, points, 0.0, 1.0, samples)
+
+
+def _parse(path: Path, header: bytes) -> tuple[int, int]:
+    if len(header) < _HEADER.size or not header.startswith(_MAGIC):
+        raise SuppleError(f"{path} is not a point cache. Simulate again.")
+    _, _, points, _, _, samples = _HEADER.unpack(header)
+    if points < 0 or samples < 0:
+        raise SuppleError(f"{path} is damaged (it counts {samples} frames). Simulate again.")
+    return points, samples
+
+
+def _parse_checksum(path: Path, text: bytes) -> int:
+    if len(text) < _CHECKSUM.size or not text.startswith(_CHECKSUM_MAGIC):
+        raise SuppleError(f"{path} is damaged (it has no checksum). Simulate again.")
+    checksum: int = _CHECKSUM.unpack(text)[1]
+    return checksum
+
+
+def _not_written(path: Path, error: OSError) -> SuppleError:
+    return SuppleError(why_not_written(path, error))

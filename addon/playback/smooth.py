@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Smooths what is played or baked with a Corrective Smooth modifier, right after the frames.
+
+It evens out how the mesh is deformed and puts back the details of the rest shape, so that neither
+these nor the volume are lost. It stays when frames are baked to shape keys, so that playback, bake
+and render are the same.
+"""
+
+from __future__ import annotations
+
+import bpy
+
+from ..bake import shape_keys
+from ..modifiers import SMOOTH, find_modifier, find_smooth, removed
+
+
+def update(obj: bpy.types.Object) -> None:
+    """Makes the result as smooth as the object's setting says; does nothing where it is."""
+    passes = obj.supple.smooth
+    if passes == 0 or not (find_modifier(obj) or shape_keys.has_bake(obj)):
+        remove(obj)
+        return
+    modifier = find_smooth(obj) or _add(obj)
+    place = 0 if find_modifier(obj) is None else 1
+    if obj.modifiers[place] != modifier:
+        obj.modifiers.move(obj.modifiers.find(modifier.name), place)
+    if modifier.iterations != passes:
+        modifier.iterations = passes
+
+
+def remove(obj: bpy.types.Object) -> bool:
+    """Takes the smoothing away; False when there was none."""
+    return removed(obj, find_smooth(obj))
+
+
+def _add(obj: bpy.types.Object) -> bpy.types.Modifier:
+    modifier = obj.modifiers.new(SMOOTH, "CORRECTIVE_SMOOTH")
+    modifier.rest_source = "ORCO"
+    modifier.smooth_type = "LENGTH_WEIGHTED"
+    modifier.show_in_editmode = False
+    modifier.show_expanded = False
+    return modifier

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an artist sets of one object."""
+
+import inspect
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    EnumProperty,
+    IntProperty,
+    StringProperty,
+)
+
+from ..capture import integrators
+from ..playback import smooth
+from .collider import ColliderSettings
+from .contact import AttachSettings, BodyContactSettings
+from .material import MaterialSettings
+from .options import HIDDEN, NOT_KEYED
+
+
+class SuppleObject(
+    MaterialSettings,
+    AttachSettings,
+    BodyContactSettings,
+    ColliderSettings,
+    bpy.types.PropertyGroup,
+):
+    """Settings of one soft body, or of one object that soft bodies land on."""
+
+    enabled: BoolProperty(
+        name="Soft Body", description="Simulate this object as an elastic solid", options=NOT_KEYED
+    )
+    resolution: IntProperty(
+        name="Resolution",
+        description=(
+            "Cells along the longest side of the object. Twice as many bend more finely, and take "
+            "about 16 times as long"
+        ),
+        default=13,
+        min=1,
+        soft_min=4,
+        soft_max=64,
+        options=NOT_KEYED,
+    )
+    mesh_method: EnumProperty(
+        name="Method",
+        description="How the inside is filled with tetrahedra",
+        items=[
+            ("lattice", "Lattice", "Fast, takes any mesh: open, self-intersecting, in pieces"),
+            ("ftetwild", "fTetWild", "Follows the surface closely, slower; needs pytetwild"),
+            ("tetgen", "TetGen", "Keeps the surface exactly; closed clean meshes; needs tetgen"),
+        ],
+        default="lattice",
+        options=NOT_KEYED,
+    )
+    pin_group: StringProperty(
+        name="Pin Group",
+        description=(
+            "Vertex group that is held in place, or led by the object where that is animated. "
+            "Vertices with a weight above 0.5 are pinned"
+        ),
+        options=NOT_KEYED,
+    )
+    integrator: EnumProperty(
+        name="Integrator",
+        description="How the solver takes this body from one frame to the next",
+        items=integrators.BODY_ITEMS,
+        default=integrators.SCENE,
+        options=NOT_KEYED,
+    )
+    smooth: IntProperty(
+        name="Smooth",
+        description=(
+            "Evens out dents and ripples of the simulated frames, however they are shown: played, "
+            "baked or rendered. Details and volume stay. 0 for none; 5 is a start"
+        ),
+        default=0,
+        min=0,
+        soft_max=20,
+        options=NOT_KEYED,
+        update=lambda own, _: smooth.update(own.id_data),
+    )
+    is_preview: BoolProperty(options=HIDDEN)
+    simulated_vertices: IntProperty(options=HIDDEN)
+    simulated_as: StringProperty(options=HIDDEN)
+    mesh_report: StringProperty(options=HIDDEN)
+    touching_report: StringProperty(options=HIDDEN)
+
+
+def make_overridable(cls: type) -> None:
+    """Lets library overrides keep what is set on them."""
+    for base in cls.__mro__:
+        for described in inspect.get_annotations(base).values():
+            if hasattr(described, "keywords"):
+                described.keywords["override"] = {"LIBRARY_OVERRIDABLE"}
+
+
+make_overridable(SuppleObject)

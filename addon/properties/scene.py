@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an artist sets of a scene: all soft bodies share it."""
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    StringProperty,
+)
+
+from ..capture import integrators
+from .contact import SceneContactSettings
+from .friction import friction_property, kinetic_friction_property
+from .options import HIDDEN, NOT_KEYED
+
+
+class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
+    """Settings that all soft bodies of a scene share."""
+
+    use_ground: BoolProperty(
+        name="Ground",
+        description="Soft bodies land on a level ground",
+        default=True,
+        options=NOT_KEYED,
+    )
+    ground_height: FloatProperty(
+        name="Height",
+        description="Height of the ground",
+        subtype="DISTANCE",
+        unit="LENGTH",
+        options=NOT_KEYED,
+    )
+    ground_friction: friction_property()
+    ground_sliding_friction: kinetic_friction_property()
+    ground_response: EnumProperty(
+        name="Response",
+        description="How the ground holds soft bodies up",
+        items=[
+            ("barrier", "Smooth", "Pushes harder the closer a body comes, which never touches it"),
+            ("projection", "Bouncy", "Puts back what falls below, with a bounce of its own"),
+        ],
+        default="barrier",
+        options=NOT_KEYED,
+    )
+    ground_restitution: FloatProperty(
+        name="Bounce",
+        description="Share of the speed kept when a vertex hits the ground",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        options=NOT_KEYED,
+    )
+    ground_penalty: FloatProperty(
+        name="Penalty (1/s)",
+        description=(
+            "How hard a vertex is pushed out that fell below: the faster it moves, the harder, "
+            "like a mat that gives and throws back. 0 only puts it back"
+        ),
+        default=0.0,
+        soft_min=0.0,
+        soft_max=1000.0,
+        precision=1,
+        step=100,
+        options=NOT_KEYED,
+    )
+    use_scene_range: BoolProperty(
+        name="Scene Frame Range",
+        description="Simulate from the scene's first frame to its last",
+        default=True,
+        options=NOT_KEYED,
+    )
+    frame_start: IntProperty(
+        name="Start",
+        description="Frame that shows the bodies before they move",
+        default=1,
+        options=NOT_KEYED,
+    )
+    frame_end: IntProperty(
+        name="End", description="Last frame to simulate", default=100, options=NOT_KEYED
+    )
+    integrator: EnumProperty(
+        name="Integrator",
+        description="How the solver goes from one frame to the next",
+        items=integrators.ITEMS,
+        default="automatic",
+        options=NOT_KEYED,
+    )
+    step_tolerance: FloatProperty(
+        name="Tolerance",
+        description="How far a vertex may be off after a step, for adaptive integrators",
+        default=1e-4,
+        soft_min=1e-7,
+        soft_max=1e-2,
+        precision=6,
+        step=0.01,
+        subtype="DISTANCE",
+        unit="LENGTH",
+        options=NOT_KEYED,
+    )
+    substeps: IntProperty(
+        name="Substeps",
+        description="Time steps in a frame; 0 chooses. More are slower, and more exact",
+        default=0,
+        min=0,
+        soft_max=1000,
+        options=NOT_KEYED,
+    )
+    device: EnumProperty(
+        name="Device",
+        description="What computes: the processor or the graphics card",
+        items=[
+            ("auto", "Automatic", "The graphics card where it helps and there is one"),
+            ("cpu", "CPU", "The processor"),
+            ("cuda", "GPU (CUDA)", "An NVIDIA graphics card"),
+        ],
+        default="auto",
+        options=NOT_KEYED,
+    )
+    precision: EnumProperty(
+        name="Precision",
+        description="Of the numbers that the solver computes with",
+        items=[
+            ("float64", "Double", "15 digits"),
+            ("float32", "Single", "7 digits; faster, most of all on graphics cards"),
+        ],
+        default="float64",
+        options=NOT_KEYED,
+    )
+    cache_folder: StringProperty(
+        name="Cache",
+        description=(
+            "Folder for simulated frames. Empty: supple_cache beside the .blend file, or, while "
+            "that is not saved, your cache folder"
+        ),
+        subtype="DIR_PATH",
+        options={"PATH_SUPPORTS_BLEND_RELATIVE"},
+    )
+    unsaved_name: StringProperty(options=HIDDEN)
+    simulated_as: StringProperty(options=HIDDEN)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of the selection can become a soft body, and what to do with what cannot yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+
+from ..capture.body import linked_reason
+from ..capture.motion import transform, world_matrix
+from ..capture.objects import is_collider, is_soft_body
+from ..capture.surfaces import coordinates
+from ..units import metres_per_unit
+from . import suited
+
+# Objects that Blender turns into meshes.
+_CONVERTIBLE = {"CURVE": "curve", "SURFACE": "surface", "META": "metaball", "FONT": "text"}
+
+
+def candidates(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The selected meshes that are not soft bodies yet."""
+    return [obj for obj in context.selected_objects if _can_be_soft(obj)]
+
+
+def newcomers(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """Those of them that a simulation would leave out altogether: colliders it does not."""
+    return [obj for obj in candidates(context) if not is_collider(obj)]
+
+
+def is_convertible(obj: bpy.types.Object | None) -> bool:
+    """Whether it is no mesh, but can be made one."""
+    return obj is not None and obj.type in _CONVERTIBLE
+
+
+def why_none(context: bpy.types.Context) -> str:
+    """Why nothing that is selected can become a soft body, and the cure."""
+    obj = context.object
+    if is_convertible(obj):
+        kind = _CONVERTIBLE[obj.type]
+        return f"{obj.name} is a {kind}, not a mesh; choose Object › Convert › Mesh first."
+    linked = (linked_reason(obj) for obj in context.selected_objects)
+    return next(filter(None, linked), "Select a mesh object that is not a soft body yet.")
+
+
+def make_soft(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> str:
+    """Makes meshes soft bodies, the first ones above the ground; what to tell the user."""
+    is_first = not any(is_soft_body(obj) for obj in context.scene.objects)
+    for obj in objects:
+        obj.supple.enabled = True
+    suited.suit(context, objects)
+    names = ", ".join(obj.name for obj in objects)
+    said = f"{names} {'is a soft body' if len(objects) == 1 else 'are soft bodies'} now."
+    if is_first and _lower_ground(context, objects):
+        height = context.scene.supple.ground_height * metres_per_unit(context.scene)
+        said += f" The ground was lowered to {height:.3g} m, where it touches."
+    return said
+
+
+def _can_be_soft(obj: bpy.types.Object) -> bool:
+    return (
+        obj.type == "MESH"
+        and obj.is_editable
+        and not is_soft_body(obj)
+        and not obj.supple.is_preview
+    )
+
+
+def _lower_ground(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> bool:
+    """Puts the ground under bodies that were modelled below it; False when none was."""
+    own = context.scene.supple
+    if not own.use_ground:
+        return False
+    depsgraph = context.evaluated_depsgraph_get()
+    lowest = min(_lowest_point(obj, depsgraph) for obj in objects)
+    if not lowest < own.ground_height:
+        return False
+    own.ground_height = lowest
+    return True
+
+
+def _lowest_point(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> float:
+    evaluated = obj.evaluated_get(depsgraph)
+    mesh = evaluated.to_mesh()
+    try:
+        points = coordinates(mesh.vertices, len(mesh.vertices))
+    finally:
+        evaluated.to_mesh_clear()
+    heights = transform(world_matrix(obj, depsgraph), points)[:, 2]
+    return float(np.min(heights, initial=np.inf, where=np.isfinite(heights)))

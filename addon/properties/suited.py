@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings that suit an object's size and shape, and how far it will sag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+
+from ...core.errors import SuppleError
+from ...core.meshing.surface import check_surface, default_edge_length
+from ...core.preparation.ripples import default_viscosity
+from ...core.preparation.self_weight import default_young, estimated_sag
+from ..bake import shape_keys
+from ..capture.body import Shape
+from ..capture.motion import transform
+from ..capture.surfaces import Points, coordinates, without_supple
+from ..modifiers import find_modifier
+from ..units import exact, gravity, metres_per_unit
+
+# Share of its height: what sags by more lies down, what sags by less looks rigid.
+_LIES_DOWN, _LOOKS_RIGID = 0.35, 0.01
+
+
+def suit(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> None:
+    """Gives new soft bodies the settings that suit them, but for those that somebody has set."""
+    for obj in objects:
+        try:
+            shape = _shape(context, obj)
+            if not obj.supple.is_property_set("young"):
+                _set_young(context.scene, obj, shape)
+            if not obj.supple.is_property_set("viscosity"):
+                _set_viscosity(obj, shape)
+            if not obj.supple.is_property_set("resolution"):
+                _set_resolution(obj, shape)
+        except SuppleError:
+            continue  # What has no usable shape keeps the general defaults; Simulate says why.
+
+
+def suit_young(context: bpy.types.Context, obj: bpy.types.Object) -> None:
+    """Sets the stiffness with which a body sags by a tenth of its height.
+
+    Raises:
+        SuppleError: when its shape cannot be read.
+    """
+    _set_young(context.scene, obj, _shape(context, obj))
+
+
+def suit_resolution(context: bpy.types.Context, obj: bpy.types.Object) -> None:
+    """Sets the resolution that the thin parts of a body want, as far as it stays quick.
+
+    Raises:
+        SuppleError: when its shape cannot be read.
+    """
+    _set_resolution(obj, _shape(context, obj))
+
+
+def sag_in_words(scene: bpy.types.Scene, obj: bpy.types.Object) -> tuple[str, bool]:
+    """How far a body sags under its weight, and whether it lies down; cheap enough to be drawn."""
+    own, box = obj.supple, metres_per_unit(scene) * _box(obj)
+    share = estimated_sag(box, exact(own.young), exact(own.density), gravity(scene))
+    if share > _LIES_DOWN:
+        return "Too soft for its size: it lies down.", True
+    if share == 0.0:
+        return "", False
+    if share < _LOOKS_RIGID:
+        return "Hardly sags: it looks rigid.", False
+    return f"Sags by about {share:.0%} of its height.", False
+
+
+def _shape(context: bpy.types.Context, obj: bpy.types.Object) -> Shape:
+    with without_supple([obj]):
+        depsgraph = context.evaluated_depsgraph_get()
+        return Shape.read(obj, depsgraph, metres_per_unit(context.scene))
+
+
+def _set_young(scene: bpy.types.Scene, obj: bpy.types.Object, shape: Shape) -> None:
+    used = shape.vertices[np.unique(shape.triangles)]
+    young = default_young(used, exact(obj.supple.density), gravity(scene))
+    # Two digits promise no more than the estimate holds.
+    obj.supple.young = float(f"{young:.2g}")
+
+
+def _set_viscosity(obj: bpy.types.Object, shape: Shape) -> None:
+    own = obj.supple
+    material = exact(own.young), exact(own.poisson), exact(own.density)
+    viscosity = default_viscosity(float(shape.size().max()), *material)
+    own.viscosity = float(f"{viscosity:.2g}")
+
+
+def _set_resolution(obj: bpy.types.Object, shape: Shape) -> None:
+    surface = check_surface(shape.vertices, shape.triangles)
+    obj.supple.resolution = round(float(shape.size().max()) / default_edge_length(*surface))
+
+
+def _box(obj: bpy.types.Object) -> Points:
+    """(8, 3) corners around the object at rest, in the world in Blender units."""
+    corners = np.array(obj.bound_box)
+    count = len(obj.data.vertices)
+    if count and (find_modifier(obj) is not None or shape_keys.has_bake(obj)):
+        # That box is of the frame that is shown.
+        points = coordinates(obj.data.vertices, count)
+        low, high = points.min(axis=0), points.max(axis=0)
+        corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+        corners = low + corners * (high - low)
+    return transform(np.array(obj.matrix_world), corners)

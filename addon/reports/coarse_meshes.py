@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Meshes whose edges are so long beside the cells of the solid that its bending is not seen."""
+
+from __future__ import annotations
+
+import bmesh
+import bpy
+import numpy as np
+
+from ...core.errors import SuppleError
+from ..bake import shape_keys
+from ..capture.surfaces import Points, coordinates
+
+# In cells: an edge that is longer than the first hides bending; split, none is above the second.
+_LONG, _SHORT = 4.0, 0.5
+# Of the length of all edges, that of the long ones above which bending is not seen.
+_SHARE = 0.25
+# A mesh with more is fine enough somewhere, and is not looked through at every redraw.
+_FEW_VERTICES, _MOST_VERTICES = 2000, 100_000
+
+
+def hides_bending(obj: bpy.types.Object) -> bool:
+    """Whether the mesh of a soft body is too coarse to show how it bends."""
+    mesh = obj.data
+    if not 0 < len(mesh.vertices) <= _FEW_VERTICES or len(mesh.edges) == 0:
+        return False
+    ends = np.empty(2 * len(mesh.edges), dtype=np.int32)
+    mesh.edges.foreach_get("vertices", ends)
+    first, second = _sized(obj)[ends.reshape(-1, 2).T]
+    lengths = np.sqrt(((second - first) ** 2).sum(axis=1))
+    long = lengths > _LONG * _cell(obj)
+    return bool(lengths[long].sum() > _SHARE * lengths.sum())
+
+
+def subdivide(obj: bpy.types.Object) -> None:
+    """Splits the edges of a mesh until they are shorter than half a cell; its shape stays.
+
+    Raises:
+        SuppleError: when the mesh cannot be changed.
+    """
+    _check_editable(obj)
+    longest, axes = _SHORT * _cell(obj), obj.matrix_world.to_3x3()
+    mesh = bmesh.new()
+    try:
+        mesh.from_mesh(obj.data)
+        while len(mesh.verts) < _MOST_VERTICES:
+            ends = ((edge, *edge.verts) for edge in mesh.edges)
+            long = [edge for edge, a, b in ends if (axes @ (b.co - a.co)).length > longest]
+            if not long:
+                break
+            bmesh.ops.subdivide_edges(mesh, edges=long, cuts=1, use_grid_fill=True)
+        mesh.to_mesh(obj.data)
+    finally:
+        mesh.free()
+    obj.data.update()
+
+
+def _check_editable(obj: bpy.types.Object) -> None:
+    if obj.mode != "OBJECT":
+        raise SuppleError(f"{obj.name} is being edited; go back to Object Mode first.")
+    if not obj.data.is_editable:
+        raise SuppleError(
+            f"The mesh of {obj.name} is linked from another file and cannot be changed. Make it "
+            "local first."
+        )
+    if shape_keys.has_bake(obj):
+        raise SuppleError(f"{obj.name} is baked; press Free first.")
+
+
+def _sized(obj: bpy.types.Object) -> Points:
+    """(V, 3) vertices of the object's own mesh, turned and scaled as the object is."""
+    axes = np.array(obj.matrix_world.to_3x3())
+    sized: Points = coordinates(obj.data.vertices, len(obj.data.vertices)) @ axes.T
+    return sized
+
+
+def _cell(obj: bpy.types.Object) -> float:
+    """The edge length of the solid's cells, in Blender units."""
+    return float(np.ptp(_sized(obj), axis=0).max()) / obj.supple.resolution

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Says what the solver finds on this machine, and what to do where something is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from ...core.errors import SuppleError
+from ..cache import scene_cache, unused_caches
+from ..worker import solver_environment, solver_packages
+from ..worker.solver_environment import Environment
+from ..worker.solver_packages import Package
+
+_PROBE = """
+import importlib, importlib.metadata, json, platform, sys
+found = {"python": platform.python_version(), "machine": platform.machine()}
+found["packages"], found["errors"] = packages, errors = {}, {}
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+        packages[name] = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        packages[name] = "of an unknown version"
+    except (ImportError, OSError) as error:
+        packages[name], errors[name] = None, str(error)
+found["threads"], found["cuda"] = None, ""
+if packages.get("torch"):
+    import torch
+    found["threads"] = torch.get_num_threads()
+    found["cuda"] = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+print(json.dumps(found))
+"""
+_PROBE_SECONDS = 120.0
+_LISTED_CACHES = 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report; ``cure`` says what to do when it is a problem."""
+
+    what: str
+    value: str
+    cure: str = ""
+    is_lacking: bool = False
+
+    def __str__(self) -> str:
+        line = f"{self.what + ':':<16} {self.value}"
+        return f"{line}\n{'':>4}PROBLEM  {self.cure}" if self.cure else line
+
+
+def report() -> str:
+    """What was found, in words. Takes some seconds."""
+    return in_words(examine())
+
+
+def in_words(findings: list[Finding]) -> str:
+    """One line each, with the cure below every problem."""
+    problems = sum(bool(finding.cure) for finding in findings)
+    lacking = sum(finding.is_lacking for finding in findings)
+    end = "All is well."
+    if problems:
+        end = f"{problems} problem(s) found."
+    elif lacking:
+        end = f"All that is needed is there; {lacking} optional package(s) are missing."
+    return "\n".join([*map(str, findings), end])
+
+
+def examine() -> list[Finding]:
+    """All findings. Starts the solver's Python and lets it import torch."""
+    machine = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    return [
+        Finding("Blender", f"{bpy.app.version_string}, Python {platform.python_version()}"),
+        Finding("System", f"{machine}, {os.cpu_count()} logical processors"),
+        Finding("Supple", str(solver_environment.ROOT)),
+        *_solver(),
+        Finding("Online access", "allowed" if bpy.app.online_access else "not allowed"),
+        _cache(),
+        *_unused_caches(),
+    ]
+
+
+def _solver() -> list[Finding]:
+    folder = solver_environment.solver_folder()
+    installed = Finding("Solver folder", _folder_state(folder))
+    environment = solver_environment.find()
+    if environment is None:
+        cure = solver_environment.why_not_found()
+        return [installed, Finding("Solver Python", "none", cure)]
+    python = Finding("Solver Python", f"{environment.python} ({environment.description})")
+    return [installed, python, *_probe(environment)]
+
+
+def _folder_state(folder: Path | None) -> str:
+    if folder is None:
+        return "none, Supple runs outside Blender's extensions"
+    if not folder.exists():
+        return f"{folder}, not installed"
+    return f"{folder}" if solver_environment.holds_torch(folder) else f"{folder}, without PyTorch"
+
+
+def _probe(environment: Environment) -> list[Finding]:
+    names = [package.name for package in solver_packages.packages()]
+    command = [str(environment.python), "-s", "-P", "-c", _PROBE, *names]
+    try:
+        done = subprocess.run(
+            command,
+            env=solver_environment.variables(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PROBE_SECONDS,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+            creationflags=solver_environment.NO_CONSOLE,
+        )
+    except subprocess.TimeoutExpired:
+        cure = "Look for a virus scanner or a slow network drive, then try again."
+        return [Finding("Solver", f"no answer within {_PROBE_SECONDS:.0f} s", cure)]
+    except OSError as error:
+        cure = "Name another Python in Supple's preferences, or empty that field."
+        return [Finding("Solver", f"this Python does not start: {error.strerror}", cure)]
+    if done.returncode != 0:
+        return [_failure(done, environment)]
+    return _facts(json.loads(done.stdout.splitlines()[-1]), environment)
+
+
+def _failure(done: subprocess.CompletedProcess[str], environment: Environment) -> Finding:
+    words = done.stderr.strip().splitlines()
+    why = words[-1] if words else f"exit status {done.returncode}"
+    return Finding("Solver", f"its packages cannot be imported: {why}", _cure(environment))
+
+
+def _cure(environment: Environment) -> str:
+    if environment.site is not None:
+        return "Choose Install Solver in Supple's preferences to install it afresh."
+    return (
+        "Install the packages of requirements/solver.txt in that Python, or name another one in "
+        "Supple's preferences."
+    )
+
+
+def _facts(found: dict[str, Any], environment: Environment) -> list[Finding]:
+    python = Finding("Solver runs on", f"Python {found['python']}, {found['machine']}")
+    packages = [_package(package, found, environment) for package in solver_packages.packages()]
+    return [
+        python,
+        *packages,
+        Finding("Threads", str(found["threads"])),
+        Finding("Graphics card", found["cuda"] or "none that PyTorch can use; the CPU computes"),
+    ]
+
+
+def _unused_caches() -> list[Finding]:
+    found = unused_caches.find()
+    if not found:
+        return [Finding("Unused caches", "none")]
+    size = unused_caches.in_words(sum(each.size for each in found))
+    summary = f"{len(found)}, {size}; Remove Unused Caches in Supple's preferences deletes them"
+    largest = [Finding("Unused cache", str(each)) for each in found[:_LISTED_CACHES]]
+    return [Finding("Unused caches", summary), *largest]
+
+
+def _package(package: Package, found: dict[str, Any], environment: Environment) -> Finding:
+    version: str | None = found["packages"][package.name]
+    words = package.words
+    if version is None:
+        return _lack(package, found["errors"][package.name], environment)
+    # One without metadata says no version, but can be imported.
+    if version[0].isdigit() and not package.fits(version):
+        other = f"{version}, but Supple is made for {package.versions.removeprefix('==')}"
+        return Finding(words.label, other, _cure(environment))
+    return Finding(words.label, version)
+
+
+def _lack(package: Package, error: str, environment: Environment) -> Finding:
+    words = package.words
+    if not package.is_made:
+        return Finding(words.label, f"not made for this machine: {words.loss}")
+    why = f"{error}: {words.loss}"
+    if words.is_optional:
+        return Finding(words.label, f"optional, {why}", is_lacking=True)
+    return Finding(words.label, why, _cure(environment), is_lacking=True)
+
+
+def _cache() -> Finding:
+    try:
+        folder = scene_cache.root(bpy.context.scene)
+    except SuppleError as error:
+        return Finding("Cache folder", "none", str(error))
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            return Finding("Cache folder", f"{folder}, writable")
+    except OSError as error:
+        cure = "Choose another cache folder in the scene's or in Supple's preferences."
+        return Finding("Cache folder", f"{folder}, not writable ({error.strerror})", cure)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a scene the solver does not see: each is said, with the cure, rather than passed over.
+
+Panels ask at every redraw, so nothing is evaluated, and the weights of fine meshes, which take long
+to count, are those of the last simulation.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+
+import bpy
+import numpy as np
+
+from ..animated import animated_paths
+from ..capture import integrators
+from ..capture.objects import is_collider, is_soft_body, soft_bodies
+from ..capture.surfaces import CARRYING_MODIFIERS, group_weights
+from ..modifiers import find_modifier
+
+_PLACE = ("location", "rotation_", "scale", "delta_")
+# Blender's forces whose strength is not what they act with, and one that moves hair alone.
+_WITHOUT_STRENGTH, _OF_HAIR = {"DRAG"}, "GUIDE"
+# Vertices of a mesh, and seconds in all, that a panel may take to count weights.
+_FEW_VERTICES, _REDRAW_SECONDS = 20_000, 0.02
+# Of the time that panels take, no more than this share goes into counting the weights of one body.
+_SHARE_OF_TIME = 0.02
+
+
+def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
+    """One for each thing in the scene that a simulation ignores; none without a soft body."""
+    bodies = soft_bodies(context)
+    if not bodies:
+        return []
+    end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
+    found = [line for obj in bodies for line in _of_body(obj, end)]
+    found += _viscosities(context.scene, bodies)
+    return [*found, *_of_scene(context.scene), *_of_others(context)]
+
+
+def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
+    yield from _deformations(obj)
+    yield from _weights(obj, end)
+    paths = animated_paths(obj)
+    yield from _settings(obj, paths)
+    if not obj.supple.pin_group and any(path.startswith(_PLACE) for path in paths):
+        yield (
+            f"{obj.name}: its animation leads its pins, and it has none. Choose a Pin Group, or "
+            "remove the keys."
+        )
+    if obj.rigid_body is not None:
+        yield f"{obj.name}: its rigid body is ignored. Remove it under Physics."
+
+
+def _viscosities(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Iterator[str]:
+    for obj, taken in zip(bodies, integrators.of_bodies(bodies, scene), strict=True):
+        own = obj.supple
+        if not integrators.supports_viscosity(taken) and (own.stiffness_damping or own.viscosity):
+            yield (
+                f"{obj.name}: {integrators.label(taken)} ignores Stiffness Damping and Viscosity. "
+                "Set both to 0, or choose another integrator."
+            )
+
+
+def _deformations(obj: bpy.types.Object) -> Iterator[str]:
+    own = find_modifier(obj)
+    for modifier in obj.modifiers:
+        if modifier.type in CARRYING_MODIFIERS and modifier.show_viewport and modifier != own:
+            yield (
+                f"{obj.name}: the modifier {modifier.name} does not move the solid, only what is "
+                "seen of the result. Apply it, or pin vertices to what should lead them."
+            )
+    if obj.parent is not None and obj.parent_type in {"ARMATURE", "LATTICE"}:
+        yield (
+            f"{obj.name}: its parent {obj.parent.name} does not bend the solid. Parent it to the "
+            "object or to a bone, and pin vertices to what should lead them."
+        )
+
+
+def _weights(obj: bpy.types.Object, end: float) -> Iterator[str]:
+    own = obj.supple
+    for setting, name in (("Pin Group", own.pin_group), ("Attach", own.attach_group)):
+        group = obj.vertex_groups.get(name)
+        if group is not None and (count := _partial_weights(obj, group, end)):
+            vertices = "1 vertex has" if count == 1 else f"{count} vertices have"
+            yield (
+                f"{obj.name}: {vertices} a weight between 0 and 1 in {setting} {name!r}. Above 0.5 "
+                "counts wholly, the rest not at all; paint 0 or 1."
+            )
+
+
+def _settings(owner: bpy.types.ID, paths: set[str]) -> Iterator[str]:
+    for path in sorted(paths):
+        prefix, _, name = path.partition(".")
+        setting = owner.supple.bl_rna.properties.get(name) if prefix == "supple" else None
+        if setting is not None:
+            yield (
+                f"{owner.name}: the animation of {setting.name} is ignored; the value it has now "
+                "counts throughout. Remove its keys or driver."
+            )
+
+
+def _of_scene(scene: bpy.types.Scene) -> Iterator[str]:
+    yield from _settings(scene, animated_paths(scene))
+
+
+def _of_others(context: bpy.types.Context) -> Iterator[str]:
+    layer = context.view_layer.objects
+    for obj in layer:
+        if is_collider(obj) and not obj.visible_get():
+            yield f"{obj.name} is a collider and hidden, so nothing lands on it. Show it."
+        if _is_force(obj) and obj.visible_get():
+            yield (
+                f"{obj.name}: its force field does not act on soft bodies. Hide it, or animate "
+                "pins instead."
+            )
+        if _is_blenders_collider(obj) and obj.visible_get():
+            yield (
+                f"{obj.name}: soft bodies do not see Blender's Collision physics. Tick Collider "
+                "in the tab Supple."
+            )
+    for obj in context.scene.objects:
+        if is_soft_body(obj) and layer.get(obj.name) != obj:
+            yield (
+                f"{obj.name} is a soft body of a collection that this view layer leaves out. "
+                "Include it, or remove its soft body."
+            )
+
+
+def _is_force(obj: bpy.types.Object) -> bool:
+    field = obj.field
+    if field is None or field.type in {"NONE", _OF_HAIR}:
+        return False
+    return field.type in _WITHOUT_STRENGTH or field.strength != 0.0
+
+
+def _is_blenders_collider(obj: bpy.types.Object) -> bool:
+    if not any(modifier.type == "COLLISION" for modifier in obj.modifiers):
+        return False
+    return not is_soft_body(obj) and not is_collider(obj)
+
+
+# Counting weights takes milliseconds for each ten thousand vertices.
+
+_counts: dict[tuple[int, str], tuple[int, float]] = {}
+
+
+def _partial_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup, end: float) -> int:
+    """How many vertices are in the group by a part, counted anew unless that is too much now."""
+    key, now = (obj.session_uid, group.name), time.perf_counter()
+    count, due = _counts.get(key, (0, 0.0))
+    is_redraw = end < math.inf
+    too_much = now > end or now < due or len(obj.data.vertices) > _FEW_VERTICES
+    if not (is_redraw and too_much):
+        weights = group_weights(obj, group)
+        count = int(np.count_nonzero((weights > 0.0) & (weights < 1.0)))
+        took = time.perf_counter() - now
+        _counts[key] = (count, now + took / _SHARE_OF_TIME)
+    return count

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects that intersect at the start: which they are, their faces, and how to part them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils import Matrix, Vector
+from mathutils.bvhtree import BVHTree
+
+from ...core.errors import JobError, SuppleError
+from ...core.job import Job
+from ...core.preparation.intersection_report import IntersectionReport
+from ..capture.motion import frame_kept, may_move, transform, world_matrix
+from ..capture.objects import is_soft_body, soft_bodies
+from ..capture.scene import frame_range
+from ..capture.surfaces import Points, coordinates, own_shape, without_supple
+from ..units import metres_per_unit
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why the latest run of a scene did not begin.
+
+    Args:
+        scene: its ``session_uid``.
+        message: what the user was told.
+        report: what intersects.
+    """
+
+    scene: int
+    message: str
+    report: IntersectionReport
+
+
+_latest: Failure | None = None
+
+
+def remember(scene: bpy.types.Scene, job: Job, message: str) -> None:
+    """After a run that failed: keeps what intersects for the panel, if that was the reason."""
+    global _latest
+    _latest = None
+    try:
+        report = job.intersections()
+    except JobError:  # of less interest than what the run itself failed of
+        return
+    if report is not None:
+        _latest = Failure(scene.session_uid, message, report)
+
+
+def forget() -> None:
+    """Another run begins, or what intersected was moved."""
+    global _latest
+    _latest = None
+
+
+def latest(scene: bpy.types.Scene) -> Failure | None:
+    """What kept the latest run of a scene from beginning, where something intersects."""
+    if _latest is None or _latest.scene != scene.session_uid:
+        return None
+    return _latest
+
+
+def select(context: bpy.types.Context, report: IntersectionReport) -> str:
+    """Selects the objects that intersect, and of their meshes the faces that do.
+
+    Faces are those of an object's own mesh that are nearest, at the start frame, to where something
+    intersects; Edit Mode shows them.
+
+    Returns:
+        What to tell the user.
+
+    Raises:
+        SuppleError: when none of the objects is there any more.
+    """
+    found = [
+        (obj, offender.points)
+        for offender in report.offenders
+        if (obj := context.view_layer.objects.get(offender.name)) is not None
+    ]
+    if not found:
+        raise SuppleError("The objects that intersected are not there any more; simulate again.")
+    _leave_edit_mode(context)
+    objects = [obj for obj, _ in found]
+    for obj in context.view_layer.objects:
+        obj.select_set(obj in objects)
+    context.view_layer.objects.active = objects[0]
+    unit = metres_per_unit(context.scene)
+    with frame_kept(context.scene), without_supple(soft_bodies(context)):
+        context.scene.frame_set(frame_range(context.scene).start)
+        depsgraph = context.evaluated_depsgraph_get()
+        nearest = [_nearest_faces(obj, depsgraph, points / unit) for obj, points in found]
+    for obj, faces in zip(objects, nearest, strict=True):
+        if obj.type == "MESH":
+            _select_faces(obj.data, faces)
+    names = ", ".join(obj.name for obj in objects)
+    return f"Selected {names} and their faces that intersect; Tab shows these."
+
+
+def push_apart(context: bpy.types.Context, report: IntersectionReport) -> str:
+    """Moves the objects by the offsets found, and nothing else about them.
+
+    Returns:
+        What to tell the user.
+
+    Raises:
+        SuppleError: when an object cannot be moved; none is, then.
+    """
+    if report.offsets is None:
+        raise SuppleError("No way was found to move these objects apart; move them by hand.")
+    unit = metres_per_unit(context.scene)
+    moved = []
+    for name, offset in report.offsets.items():
+        obj = context.view_layer.objects.get(name)
+        if obj is None:
+            raise SuppleError(f"{name} is not there any more; simulate again.")
+        _check_movable(obj)
+        moved.append((obj, obj.matrix_world.translation + Vector(offset) / unit))
+    # Parents first: they take their children along.
+    for obj, target in sorted(moved, key=lambda each: _depth(each[0])):
+        _move_to(obj, target)
+        context.view_layer.update()
+    names = ", ".join(obj.name for obj, _ in moved)
+    return f"Moved {names} apart, by {report.farthest / unit:.3g} at most; simulate again."
+
+
+def _leave_edit_mode(context: bpy.types.Context) -> None:
+    active = context.view_layer.objects.active
+    if active is not None and active.mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def _nearest_faces(
+    obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, points: Points
+) -> set[int]:
+    """Indices of faces of the object's own mesh beside points (K, 3) in the world."""
+    if obj.type != "MESH" or len(obj.data.polygons) == 0:
+        return set()
+    vertices = transform(world_matrix(obj, depsgraph), _seen_shape(obj, depsgraph))
+    tree = BVHTree.FromPolygons(
+        vertices.tolist(), [tuple(polygon.vertices) for polygon in obj.data.polygons]
+    )
+    found = (tree.find_nearest(point)[2] for point in points.tolist())
+    return {index for index in found if index is not None}
+
+
+def _seen_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
+    """(V, 3) vertices of its own mesh, of a collider as modifiers bend it."""
+    count = len(obj.data.vertices)
+    if is_soft_body(obj):
+        return own_shape(obj, depsgraph)
+    evaluated = obj.evaluated_get(depsgraph)
+    mesh = evaluated.to_mesh()
+    try:
+        if len(mesh.vertices) == count:
+            return coordinates(mesh.vertices, count)
+    finally:
+        evaluated.to_mesh_clear()
+    return own_shape(obj, depsgraph)
+
+
+def _select_faces(mesh: bpy.types.Mesh, faces: set[int]) -> None:
+    """Selects these faces, with their edges and vertices, and no others."""
+    polygons = np.zeros(len(mesh.polygons), dtype=bool)
+    polygons[list(faces)] = True
+    vertices = np.zeros(len(mesh.vertices), dtype=bool)
+    for index in faces:
+        vertices[list(mesh.polygons[index].vertices)] = True
+    ends = np.empty(2 * len(mesh.edges), dtype=np.int32)
+    mesh.edges.foreach_get("vertices", ends)
+    mesh.polygons.foreach_set("select", polygons)
+    mesh.edges.foreach_set("select", vertices[ends.reshape(-1, 2)].all(axis=1))
+    mesh.vertices.foreach_set("select", vertices)
+    mesh.update()
+
+
+def _check_movable(obj: bpy.types.Object) -> None:
+    if may_move(obj):
+        raise SuppleError(
+            f"{obj.name} is animated or follows something, which would bring it back; change its "
+            "animation instead."
+        )
+    if obj.supple.pin_group:
+        raise SuppleError(f"{obj.name} is pinned; move it yourself where its pins may go.")
+    if obj.mode == "EDIT":
+        raise SuppleError(f"{obj.name} is being edited; go back to Object Mode.")
+
+
+def _move_to(obj: bpy.types.Object, target: Vector) -> None:
+    """Changes the location, and not what turns or scales an object, whatever its parent does."""
+    parent: Matrix = obj.matrix_world.to_3x3() @ obj.matrix_basis.to_3x3().inverted()
+    obj.location += parent.inverted() @ (target - obj.matrix_world.translation)
+
+
+def _depth(obj: bpy.types.Object) -> int:
+    return 0 if obj.parent is None else 1 + _depth(obj.parent)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong or unexpected about the soft bodies of a scene, and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import bpy
+
+from .. import ids
+from ..bake import own_mesh, shape_keys
+from ..cache import cache_moves
+from ..capture import changes
+from ..capture.body import linked_reason
+from ..capture.objects import soft_bodies
+from ..modifiers import find_modifier
+from ..paths import absolute
+from ..playback import mesh_cache, pc2
+from . import coarse_meshes
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One thing to know.
+
+    Args:
+        text: what it is, and the cure.
+        operator: the button that helps, such as ``supple.simulate``; empty where none does.
+        name: of the object that the operator is to act on; empty where it takes none.
+        is_problem: whether something does not work, rather than does so unexpectedly.
+    """
+
+    text: str
+    operator: str = ""
+    name: str = ""
+    is_problem: bool = True
+
+
+def notices(context: bpy.types.Context) -> list[Notice]:
+    """All there is to say, costing little enough to be drawn."""
+    objects = soft_bodies(context)
+    found = [notice for obj in objects for notice in _of_body(context.scene, obj)]
+    if changes.scene_changed(context.scene) and any(map(find_modifier, objects)):
+        found.append(
+            Notice(
+                f"The settings, colliders or soft bodies of {context.scene.name} are not those "
+                "that were simulated; simulate again.",
+                ids.SIMULATE,
+            )
+        )
+    if cache_moves.problem:
+        found.append(Notice(cache_moves.problem))
+    return found
+
+
+def before_a_run(context: bpy.types.Context) -> list[str]:
+    """What will work, but not as one may expect."""
+    return [
+        text
+        for obj in soft_bodies(context)
+        for text in (*_scenes(context.scene, obj), *_mesh(obj), _coarseness(obj))
+        if text
+    ]
+
+
+def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
+    if reason := linked_reason(obj):
+        yield Notice(reason, ids.MAKE_OVERRIDE, obj.name)
+        return
+    yield from (Notice(text, is_problem=False) for text in (*_scenes(scene, obj), *_mesh(obj)))
+    if reason := _coarseness(obj):
+        yield Notice(reason, ids.SUBDIVIDE, obj.name, is_problem=False)
+    if shape_keys.has_idle_keys(obj):
+        yield Notice(
+            f"{obj.name} has shape keys that were added after Bake and do nothing beside its "
+            "absolute keys.",
+            ids.MAKE_KEYS_WORK,
+            obj.name,
+        )
+    modifier = find_modifier(obj)
+    if modifier is not None:
+        yield from _of_playback(obj, modifier)
+
+
+def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterator[Notice]:
+    problem = mesh_cache.why_not_playing(obj) or pc2.why_unreadable(absolute(modifier.filepath))
+    if problem:
+        yield Notice(f"{obj.name} does not play its frames: {problem}", ids.SIMULATE)
+        return
+    if obj.modifiers[0] != modifier:
+        yield Notice(
+            f"{obj.name}'s {obj.modifiers[0].name} comes before its simulated frames and is not "
+            "seen.",
+            ids.PLAY_FIRST,
+            obj.name,
+        )
+    if what := changes.changed(obj):
+        yield Notice(
+            f"{obj.name} was changed since it was simulated: its {' and '.join(what)}; simulate "
+            "again.",
+            ids.SIMULATE,
+        )
+    if shape_keys.has_bake(obj):
+        yield Notice(
+            f"{obj.name} plays a simulation that is newer than its bake; bake again, or the keys "
+            "stay those of before.",
+            ids.BAKE,
+        )
+
+
+def _scenes(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[str]:
+    others = [other.name for other in obj.users_scene if other != scene]
+    if others:
+        yield (
+            f"{obj.name} is in {_list('the scene', others)}, too, and plays the same frames there, "
+            "in place of any others. To simulate it apart, choose Object > Relations > Make "
+            "Single User > Object & Data."
+        )
+
+
+def _mesh(obj: bpy.types.Object) -> Iterator[str]:
+    if others := [other.name for other in own_mesh.sharing_objects(obj)]:
+        yield f"{obj.name} shares its mesh with {_list('', others)}; Bake gives it one of its own."
+
+
+def _coarseness(obj: bpy.types.Object) -> str:
+    if not coarse_meshes.hides_bending(obj):
+        return ""
+    return f"{obj.name} has too few vertices to be seen bending. Press Subdivide; its shape stays."
+
+
+def _list(noun: str, names: list[str]) -> str:
+    plural = f"{noun}s" if noun and len(names) > 1 else noun
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{plural} {', '.join(names[:3])}{more}".strip()

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the time steps of a run went: its log in words for the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import JobError
+from ...core.job import Job
+from .timeline import on_timeline
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What a panel shows of a run.
+
+    Args:
+        steps: those of the latest frame, such as ``Implicit Euler, 1 step a frame, 4 iterations,
+            120 contacts, closest 0.31 mm``.
+        warning: what went wrong, and the cure.
+
+    Both are empty where there is nothing to say.
+    """
+
+    steps: str = ""
+    warning: str = ""
+
+    def sentences(self) -> list[str]:
+        return [f"{text}." for text in (self.steps, self.warning) if text]
+
+
+def read(job: Job, start_frame: int) -> StepReport:
+    """The report on the frames so far. Panels ask at every redraw: an unchanged log is not read.
+
+    Args:
+        job: that is simulated.
+        start_frame: the timeline's number of its frame 0.
+    """
+    try:
+        status = job.log_path.stat()
+    except OSError:  # not begun yet, or the cache is not there any more
+        return StepReport()
+    return _read(job.folder, start_frame, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=1)
+def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
+    try:
+        records = Job(folder).records()
+        lost = on_timeline(Job(folder).lost_records(), start_frame)
+    except JobError as error:
+        return StepReport(warning=on_timeline(str(error), start_frame))
+    # Frames of a version that knew one integrator alone do not name it.
+    if not records or "integrator" not in records[-1]:
+        return StepReport(warning=lost)
+    last = records[-1]
+    parts = [last["integrator"], f"{_count(last.get('substeps', 1), 'step')} a frame"]
+    if last.get("iterations"):
+        parts.append(_count(last["iterations"], "iteration"))
+    parts += _contacts(last)
+    if inverted := last.get("inverted_tets"):
+        parts.append(f"{_count(inverted, 'tet')} inside out")
+    parts += _instead(records)
+    warnings = [*_missed(records), *_held(records, start_frame), *_caught(last), *_crossing(last)]
+    warnings += [lost] if lost else []
+    return StepReport(", ".join(parts), ". ".join(warnings))
+
+
+def _instead(records: list[Record]) -> list[str]:
+    """Of all frames, those that *Automatic* took implicitly, as ``9 of 40 frames implicit because
+    surfaces are close``."""
+    reasons: dict[str, int] = {}
+    for record in records:
+        if why := record.get("because"):
+            reasons[why] = reasons.get(why, 0) + 1
+    # The first record is of the start, which is no frame.
+    frames = _count(len(records) - 1, "frame")
+    return [f"{number} of {frames} implicit because {why}" for why, number in reasons.items()]
+
+
+def _contacts(last: Record) -> list[str]:
+    """Of the latest frame, as ``120 contacts``, ``closest 0.31 mm``."""
+    # Frames of a version that knew no contact do not count any.
+    if not (count := last.get("contacts")):
+        return []
+    closest = last.get("minimum_distance")
+    parts = [_count(count, "contact")]
+    return parts if closest is None else [*parts, f"closest {1000.0 * closest:.3g} mm"]
+
+
+def _missed(records: list[Record]) -> list[str]:
+    missed = sum(not record.get("converged", True) for record in records)
+    if not missed:
+        return []
+    return [f"{_count(missed, 'frame')} did not reach the tolerance: more substeps help"]
+
+
+def _held(records: list[Record], start_frame: int) -> list[str]:
+    """What did not follow its animation because something is in the way."""
+    first: dict[str, int] = {}
+    for record in records:
+        for what in record.get("held", ()):
+            first.setdefault(what, start_frame + record["frame"])
+    return [f"Held from frame {frame} on: {what}" for what, frame in first.items()]
+
+
+def _caught(last: Record) -> list[str]:
+    """Which bodies lie folded over themselves at the end."""
+    return [
+        f"{name} is caught in a folded shape that it does not come out of: begin from a shape that "
+        "is less crumpled, or lower Poisson's ratio until it is out"
+        for name in last.get("caught", ())
+    ]
+
+
+def _crossing(last: Record) -> list[str]:
+    """Which bodies go through themselves."""
+    return [
+        f"{name} crosses itself at the start, and goes through itself: use a finer resolution, the "
+        "tetrahedra as its surface, or a start shape without folds"
+        for name in last.get("crossing", ())
+    ]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

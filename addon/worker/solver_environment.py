@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finds the Python that runs the worker. It has torch; Blender's own process never imports it.
+
+Nothing is started or imported to find out: packages are looked up on disk, and only where the
+worker itself will see them, which is not where Blender's process does.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import site
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
+from pathlib import Path
+
+import bpy
+
+from ...core.errors import SuppleError
+from ...core.version import version
+from .. import preferences
+from ..paths import users_cache
+from . import solver_packages
+from .solver_packages import REQUIREMENTS
+
+ROOT = Path(__file__).resolve().parents[2]
+# Windows opens a console for a program that is not told otherwise.
+NO_CONSOLE: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+# A command line and the environment to run it in.
+Command = tuple[list[str], dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A Python that can run the worker, and a folder of packages to put before its own."""
+
+    python: Path
+    site: Path | None
+    description: str
+
+
+def find() -> Environment | None:
+    """The first of: the Python named in the preferences, Blender's with the packages installed
+    for Supple, Blender's as it is; None when no torch was found."""
+    named = named_python()
+    if named is not None:
+        return Environment(named, None, "named in the preferences") if named.is_file() else None
+    if not sys.executable:
+        return None
+    python = Path(sys.executable)
+    folder = solver_folder()
+    if folder is not None and holds_torch(folder):
+        return Environment(python, folder, "Blender's Python with the installed solver")
+    if PathFinder.find_spec("torch", site.getsitepackages()) is not None:
+        return Environment(python, None, "Blender's Python, which has torch of its own")
+    return None
+
+
+def worker_command(*arguments: str | Path) -> Command:
+    """The command line that starts the worker with these arguments, and its environment.
+
+    Raises:
+        SuppleError: when there is no Python to run it.
+    """
+    environment = find()
+    if environment is None:
+        raise SuppleError(why_not_found())
+    launcher = str(ROOT / "core" / "launch.py")
+    command = [str(environment.python), "-s", "-P", launcher, *map(str, arguments)]
+    return command, variables(environment)
+
+
+def start_worker(command: Command, output: int, folder: Path) -> subprocess.Popen[bytes]:
+    """Starts a worker whose standard input closes when Blender ends, and the worker with it.
+
+    Raises:
+        SuppleError: when the program cannot be started.
+    """
+    arguments, environment = command
+    try:
+        return subprocess.Popen(
+            arguments,
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            creationflags=NO_CONSOLE,
+        )
+    except OSError as error:
+        raise SuppleError(
+            f"The solver cannot be started: {error.strerror} ({arguments[0]})."
+        ) from error
+
+
+def why_not_found() -> str:
+    """Why ``find`` had nothing, and the cure."""
+    named = named_python()
+    if named is not None:
+        return (
+            f"The Python named in Supple's preferences, {named}, does not exist. Correct the "
+            "path, or empty it to use Blender's own."
+        )
+    if solver_folder() is None:
+        return (
+            f"The solver needs PyTorch, which {sys.executable or 'this Python'} does not have. "
+            f"Install {REQUIREMENTS} there with pip."
+        )
+    return (
+        "The solver needs PyTorch, which is not installed yet. Choose Install Solver in Supple's "
+        "preferences, or name a Python there that has it."
+    )
+
+
+def check_contact() -> None:
+    """Refuses contact where its package is known to be missing.
+
+    Raises:
+        SuppleError: with the cure.
+    """
+    if obstacle := why_no_contact():
+        raise SuppleError(obstacle)
+
+
+def why_no_contact() -> str:
+    """Why soft bodies cannot touch each other here, and the cure; empty where they can.
+
+    A Python named in the preferences is not looked into: its worker says what it lacks.
+    """
+    if may_have("ipctk"):
+        return ""
+    if not solver_packages.package("ipctk").is_made:
+        return (
+            "Contact needs the package ipctk, which is not made for this machine "
+            f"({platform.machine()}). Set Contact to Never."
+        )
+    cure = "Choose Install Solver" if can_install() else f"Install {REQUIREMENTS} there with pip"
+    return (
+        f"Contact needs the package ipctk, which the solver does not have. {cure}, or set Contact "
+        "to Never."
+    )
+
+
+def may_have(package: str) -> bool:
+    """Whether the solver is not known to lack a package."""
+    environment = find()
+    if environment is None or named_python() is not None:
+        return True
+    own = [] if environment.site is None else [str(environment.site)]
+    return PathFinder.find_spec(package, [*own, *site.getsitepackages()]) is not None
+
+
+def can_install() -> bool:
+    """Whether what Supple installs is what runs: not with a Python of the user's."""
+    return named_python() is None and solver_folder() is not None
+
+
+def variables(environment: Environment) -> dict[str, str]:
+    """The process environment of the worker: this one's, without what redirects a Python."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "__PYVENV"))
+    }
+    if environment.site is not None:
+        kept["PYTHONPATH"] = str(environment.site)
+    # OpenMP's threads wait for each other in busy loops. Beside a Blender that draws they would
+    # wait for a processor that their own waiting keeps busy, and the solver crawl.
+    kept.setdefault("GOMP_SPINCOUNT", "1000")
+    # Otherwise numba would keep compiled loops in the extension's own folder.
+    kept.setdefault("NUMBA_CACHE_DIR", str(kernel_folder()))
+    return kept | {"PYTHONNOUSERSITE": "1", "PYTHONUTF8": "1"}
+
+
+def kernel_folder() -> Path:
+    """Where this version of Supple keeps its compiled loops."""
+    return users_cache() / "kernels" / version()
+
+
+def remove_older_kernels() -> None:
+    """Deletes what versions before this one compiled. Newer ones may serve another Blender."""
+    own = kernel_folder()
+    for folder in own.parent.glob("*"):
+        if _release(folder.name) < _release(own.name):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _release(name: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in name.split(".") if part.isdigit())
+
+
+def named_python() -> Path | None:
+    """The Python the user chose in the preferences."""
+    path = getattr(preferences.find(), "solver_python", "")
+    return Path(bpy.path.abspath(path)) if path else None
+
+
+def solver_folder() -> Path | None:
+    """Where Supple installs the solver's packages; None outside Blender's extension system."""
+    try:
+        folder = bpy.utils.extension_path_user(preferences.ADDON, path="solver", create=False)
+    except ValueError:
+        return None
+    return Path(folder)
+
+
+def holds_torch(folder: Path) -> bool:
+    """Whether ``folder`` has a torch that was built for this version of Python."""
+    return any((folder / "torch" / f"_C{suffix}").is_file() for suffix in EXTENSION_SUFFIXES)

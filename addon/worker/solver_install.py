@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Installs the solver's packages for Blender's Python, into a folder that is Supple's own.
+
+pip fills a temporary folder, which takes the real name only when it is complete.
+"""
+
+from __future__ import annotations
+
+import importlib
+import queue
+import shutil
+import site
+import subprocess
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Sequence
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+import bpy
+
+from ...core.errors import SuppleError
+from ..paths import link_or_copy
+from . import solver_environment, solver_packages
+from .solver_packages import REQUIREMENTS
+
+_LAST_LINES = 3
+
+
+def download_size() -> str:
+    """In words, for the question that comes before the download."""
+    # On Linux torch brings NVIDIA's libraries along.
+    return "up to 3 GB" if sys.platform == "linux" else "about 300 MB"
+
+
+def missing() -> list[str]:
+    """What an installation lacks and is all that has to be downloaded; none where that is not so,
+    and everything is installed afresh."""
+    folder = solver_environment.solver_folder()
+    if folder is None or not solver_environment.holds_torch(folder):
+        return []
+    return solver_packages.missing(folder)
+
+
+def install(report: Callable[[str], object]) -> None:
+    """Installs and waits, handing each line that pip prints to ``report``.
+
+    Raises:
+        SuppleError: when it cannot; an earlier installation is then untouched.
+    """
+    installation = Installation()
+    try:
+        while installation.running():
+            for line in installation.lines(wait=0.2):
+                report(line)
+        for line in installation.lines():
+            report(line)
+        installation.finish()
+    except BaseException:
+        installation.cancel()
+        raise
+
+
+class Installation:
+    """pip at work. Ask now and then for its lines; call ``finish`` when it no longer runs."""
+
+    def __init__(self) -> None:
+        if not bpy.app.online_access:
+            raise SuppleError(
+                "Blender is set to stay offline. Turn on Preferences > System > Network > Allow "
+                "Online Access, then install again."
+            )
+        folder = solver_environment.solver_folder()
+        if folder is None:
+            raise SuppleError(solver_environment.why_not_found())
+        self.folder = folder
+        self._part = folder.with_name(f"{folder.name}.part")
+        self._tail: list[str] = []
+        self._queue: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._missing = missing()
+        command = _pip_command(self._part, self._missing)
+        try:
+            shutil.rmtree(self._part, ignore_errors=True)
+            self._part.mkdir(parents=True)
+            self._process = _start(command)
+        except OSError as error:
+            raise _not_installed(folder, error) from error
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def lines(self, wait: float = 0.0) -> list[str]:
+        """What pip printed since the last call; waits up to ``wait`` seconds for the first."""
+        found: list[str] = []
+        try:
+            found.append(self._queue.get(timeout=wait) if wait else self._queue.get_nowait())
+            while True:
+                found.append(self._queue.get_nowait())
+        except queue.Empty:
+            return found
+
+    def finish(self) -> None:
+        """Puts the packages in place once pip has ended.
+
+        Raises:
+            SuppleError: when pip failed, or what it installed does not fit.
+        """
+        code = self._process.wait()
+        self._reader.join()
+        if code != 0:
+            self._discard()
+            words = " ".join(self._tail[-_LAST_LINES:]) or f"exit status {code}"
+            raise SuppleError(f"The solver was not installed: pip said: {words}")
+        if self._missing:
+            self._keep_the_rest()
+        if not solver_environment.holds_torch(self._part):
+            self._discard()
+            raise SuppleError(
+                f"The solver was not installed: there is no PyTorch for Python "
+                f"{sysconfig.get_python_version()} on this machine."
+            )
+        self._put_in_place()
+        importlib.invalidate_caches()
+
+    def cancel(self) -> None:
+        """Ends pip and removes what it has downloaded."""
+        if self.running():
+            self._process.kill()
+            self._process.wait()
+        self._discard()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if text := line.strip():
+                self._tail = [*self._tail[-_LAST_LINES:], text]
+                self._queue.put(text)
+
+    def _keep_the_rest(self) -> None:
+        """Takes over what is installed and was not installed anew."""
+        renewed = {path.name.partition("-")[0] for path in self._part.iterdir()}
+        try:
+            for path in self.folder.iterdir():
+                target = self._part / path.name
+                if path.name.partition("-")[0] in renewed:
+                    continue
+                if path.is_dir():
+                    shutil.copytree(path, target, copy_function=link_or_copy)
+                else:
+                    link_or_copy(path, target)
+        except OSError as error:
+            self._discard()
+            raise _not_installed(self.folder, error) from error
+
+    def _put_in_place(self) -> None:
+        old = self.folder.with_name(f"{self.folder.name}.old")
+        try:
+            shutil.rmtree(old, ignore_errors=True)
+            if self.folder.exists():
+                self.folder.rename(old)
+            self._part.rename(self.folder)
+        except OSError as error:
+            if old.exists() and not self.folder.exists():
+                old.rename(self.folder)
+            raise SuppleError(
+                f"The solver in {self.folder} is in use: {error.strerror or error}. Stop the "
+                "simulation, then install again."
+            ) from error
+        shutil.rmtree(old, ignore_errors=True)
+
+    def _discard(self) -> None:
+        shutil.rmtree(self._part, ignore_errors=True)
+
+
+def _not_installed(folder: Path, error: OSError) -> SuppleError:
+    return SuppleError(
+        f"The solver cannot be installed in {folder.parent}: {error.strerror or error}."
+    )
+
+
+def _start(command: list[str]) -> subprocess.Popen[str]:
+    here = solver_environment.Environment(Path(sys.executable), None, "")
+    return subprocess.Popen(
+        command,
+        env=solver_environment.variables(here) | {"PYTHONUNBUFFERED": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        creationflags=solver_environment.NO_CONSOLE,
+    )
+
+
+def _pip_command(target: Path, missing: Sequence[str]) -> list[str]:
+    """Of all packages, or of those that are missing, which then fit the others."""
+    # With --target pip also leaves alone a Python that its system manages.
+    options = ["--no-user", "--no-input", "--progress-bar", "off", "--disable-pip-version-check"]
+    wanted = [*missing, "--constraint"] if missing else ["-r"]
+    start = [sys.executable, "-s", *_pip()]
+    return [*start, "install", "--target", str(target), *options, *wanted, str(REQUIREMENTS)]
+
+
+def _pip() -> list[str]:
+    """How to run pip: as it is installed, or straight from the wheel that comes with Python."""
+    if PathFinder.find_spec("pip", site.getsitepackages()) is not None:
+        return ["-m", "pip"]
+    places = [Path(sysconfig.get_path("stdlib")) / "ensurepip" / "_bundled"]
+    if shared := sysconfig.get_config_var("WHEEL_PKG_DIR"):
+        places.append(Path(shared))
+    for place in places:
+        for wheel in sorted(place.glob("pip-*.whl"), reverse=True):
+            return [str(wheel / "pip")]
+    raise SuppleError(
+        f"{sys.executable} has no pip to install the solver with. Install pip there, or name "
+        "another Python that has PyTorch in Supple's preferences."
+    )

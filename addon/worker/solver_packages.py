@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The packages that the solver runs on: what each is for, and which a machine can have."""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements" / "solver.txt"
+
+_SPECIFIER = re.compile(r"(==|>=|<)([0-9.]+)")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is told of a package.
+
+    Args:
+        label: its name as people write it.
+        loss: what is not there without it.
+        is_optional: whether the rest is as good without it.
+    """
+
+    label: str
+    loss: str
+    is_optional: bool = False
+
+
+_WORDS = {
+    "torch": Words("PyTorch", "nothing can be simulated"),
+    "numpy": Words("NumPy", "nothing can be simulated"),
+    "scipy": Words("SciPy", "no implicit steps, no contact"),
+    "numba": Words("numba", "the CPU runs slower kernels, contact ones tens of times slower"),
+    "ipctk": Words("ipctk", "soft bodies cannot touch each other, themselves or meshes"),
+    "cvxopt": Words("CVXOPT", "stiff and fine bodies take longer", is_optional=True),
+    "pytetwild": Words("pytetwild", "no fTetWild tetrahedra", is_optional=True),
+}
+
+
+@dataclass(frozen=True)
+class Package:
+    """One line of the requirements.
+
+    Args:
+        name: to import and to install it by.
+        versions: those that fit, such as ``==1.6.1`` or ``>=1.26,<3``.
+        is_made: whether it is made for this machine.
+    """
+
+    name: str
+    versions: str
+    is_made: bool
+
+    @property
+    def pinned(self) -> str:
+        """As pip takes it."""
+        return self.name + self.versions
+
+    @property
+    def words(self) -> Words:
+        return _WORDS.get(self.name, Words(self.name, "the solver needs it"))
+
+    def fits(self, version: str) -> bool:
+        """Whether Supple is made for this version."""
+        # Behind a plus stands what one was built for.
+        found = _numbers(version.partition("+")[0])
+        for relation, limit in _SPECIFIER.findall(self.versions):
+            wanted = _numbers(limit)
+            holds = {"==": found == wanted, ">=": found >= wanted, "<": found < wanted}
+            if not holds[relation]:
+                return False
+        return True
+
+
+def packages() -> list[Package]:
+    """All of the requirements."""
+    lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+    return [_package(line) for line in lines if line and not line.startswith("#")]
+
+
+def package(name: str) -> Package:
+    """One of the requirements."""
+    return next(package for package in packages() if package.name == name)
+
+
+def missing(folder: Path) -> list[str]:
+    """What a folder of packages lacks of the requirements, such as ``ipctk==1.6.1``."""
+    names = (path.stem.partition("-") for path in folder.glob("*.dist-info"))
+    there = {name: version for name, _, version in names}
+    return [
+        package.pinned
+        for package in packages()
+        if package.is_made and not (package.name in there and package.fits(there[package.name]))
+    ]
+
+
+def _package(line: str) -> Package:
+    pinned, _, marker = line.partition(";")
+    name = re.split("[=<>]", pinned, maxsplit=1)[0].strip()
+    return Package(name, pinned.strip().removeprefix(name), _applies(marker))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Without the zeros at its end, which make no difference."""
+    text = re.sub(r"(\.0+)+$", "", version)
+    return tuple(int(number) for number in re.findall("[0-9]+", text))
+
+
+def _applies(marker: str) -> bool:
+    # Markers are written as Python is, over names of the machine.
+    names = {
+        "platform_machine": platform.machine(),
+        "platform_version": platform.version(),
+        "sys_platform": sys.platform,
+    }
+    return not marker.strip() or bool(eval(marker, {"__builtins__": {}}, names))

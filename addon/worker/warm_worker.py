@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A worker that has loaded the solver already and waits for its job.
+
+Loading takes seconds, longer than many a simulation, and compiling for an installation's first
+worker a minute: one is kept ready while a window is open. It takes one core to compile, and ends
+at once when Blender does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+
+from ...core.job import warm_up
+from . import solver_environment
+from .redraw import redraw_sidebars
+from .solver_environment import Command
+
+
+@dataclass(frozen=True)
+class _Standby:
+    process: subprocess.Popen[bytes]
+    command: Command
+    output: Path
+
+
+_WATCH_SECONDS = 0.5
+
+_ready: _Standby | None = None
+_shown: float | None = None
+
+
+def prepare() -> None:
+    """Starts a worker that waits, unless there is one. Without a solver it does nothing."""
+    global _ready
+    if solver_environment.find() is None:
+        return
+    command = solver_environment.worker_command("--standby")
+    if _ready is not None and _ready.command == command and _ready.process.poll() is None:
+        return
+    stop()
+    number, path = tempfile.mkstemp(prefix="supple-worker-", suffix=".txt")
+    try:
+        process = solver_environment.start_worker(command, number, Path.home())
+    finally:
+        os.close(number)
+    _ready = _Standby(process, command, Path(path))
+    if not bpy.app.background:
+        watch()
+
+
+def watch() -> None:
+    """Shows in the sidebars how far the waiting worker is, until it has compiled everything."""
+    if not bpy.app.timers.is_registered(_show_progress):
+        bpy.app.timers.register(_show_progress, first_interval=_WATCH_SECONDS, persistent=True)
+
+
+def prepare_unless_compiled() -> None:
+    """The same for an installation that has not compiled its loops yet."""
+    if solver_environment.find() is None:
+        return
+    if not _is_compiled():
+        solver_environment.remove_older_kernels()
+        prepare()
+
+
+def _show_progress() -> float | None:
+    """Blender calls it again after as many seconds as it returns."""
+    global _shown
+    if (now := progress()) != _shown:
+        _shown = now
+        redraw_sidebars()
+    is_waiting = _ready is not None and _ready.process.poll() is None
+    return None if not is_waiting or _is_compiled() else _WATCH_SECONDS
+
+
+def progress() -> float | None:
+    """How far the waiting worker is with compiling, 0 … 1; None when it compiles nothing."""
+    if _ready is None or _ready.process.poll() is not None:
+        return None
+    return warm_up.progress(_ready.output)
+
+
+def _is_compiled() -> bool:
+    _, variables = solver_environment.worker_command()
+    return warm_up.is_prepared(Path(variables["NUMBA_CACHE_DIR"]))
+
+
+def take(job_folder: Path) -> subprocess.Popen[bytes] | None:
+    """The waiting worker, sent to simulate; None when there is none that fits."""
+    global _ready
+    standby, _ready = _ready, None
+    if standby is None:
+        return None
+    if standby.command != solver_environment.worker_command("--standby"):
+        _end(standby)  # the preferences name another Python now
+        return None
+    order = json.dumps({"job": str(job_folder.resolve())}) + "\n"
+    assert standby.process.stdin is not None
+    try:
+        standby.process.stdin.write(order.encode())
+        standby.process.stdin.flush()
+    except OSError:  # it has ended; an ordinary start will say why
+        _end(standby)
+        return None
+    _remove(standby.output)
+    return standby.process
+
+
+def stop() -> None:
+    """Ends the waiting worker."""
+    global _ready
+    standby, _ready = _ready, None
+    if standby is not None:
+        _end(standby)
+    if bpy.app.timers.is_registered(_show_progress):
+        bpy.app.timers.unregister(_show_progress)
+
+
+def _end(standby: _Standby) -> None:
+    standby.process.kill()  # it has nothing to lose
+    standby.process.communicate()
+    _remove(standby.output)
+
+
+def _remove(output: Path) -> None:
+    # On Windows a file stays while the worker still has it open; it is the system's to clear.
+    with contextlib.suppress(PermissionError, FileNotFoundError):
+        output.unlink()

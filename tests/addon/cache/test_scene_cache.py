@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where simulated frames go."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import bpy
+import pytest
+
+from supple.addon.cache import scene_cache
+from supple.addon.capture.scene import capture
+from supple.core.errors import SuppleError
+
+
+def new_folder() -> Path:
+    captured = capture(bpy.context)
+    return scene_cache.open_job(bpy.context.scene, captured.scene, captured.settings).job.folder
+
+
+@pytest.fixture
+def scene_without_choice(scene, add_body):
+    add_body()
+    scene.supple.cache_folder = ""
+    return scene
+
+
+def test_beside_a_saved_file(scene_without_choice, tmp_path):
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "drop.blend"))
+    folder = new_folder()
+    assert folder.parent == tmp_path / "supple_cache"
+    assert folder.name.startswith("drop-Scene-")
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="another folder there")
+def test_in_the_users_cache_while_the_file_is_not_saved(scene_without_choice, tmp_path):
+    first = new_folder()
+    assert first.parent == tmp_path / "user cache" / "supple"
+    assert new_folder() == first
+
+
+def test_where_the_scene_says(scene, add_body, tmp_path):
+    add_body()
+    assert new_folder().parent == tmp_path / "cache"
+
+
+def test_beside_a_file_that_is_not_saved_is_nowhere(scene, add_body):
+    add_body()
+    scene.supple.cache_folder = "//frames"
+    with pytest.raises(SuppleError, match="is not saved yet"):
+        new_folder()
+
+
+def test_a_folder_that_cannot_be_made_is_told(scene, add_body, tmp_path):
+    add_body()
+    (tmp_path / "file").write_text("")
+    scene.supple.cache_folder = str(tmp_path / "file" / "cache")
+    with pytest.raises(SuppleError, match="cannot be made: Not a directory"):
+        new_folder()
+
+
+def test_another_setting_is_another_folder(scene, add_body):
+    obj = add_body()
+    first = new_folder()
+    obj.supple.damping = 3.0
+    assert new_folder() != first

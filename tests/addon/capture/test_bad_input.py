@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Scenes that cannot be simulated are refused in words, before anything starts."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import pytest
+
+from supple.addon.capture.captured import CaptureError
+from supple.addon.capture.scene import capture
+
+
+def refusal() -> str:
+    with pytest.raises(CaptureError) as caught:
+        capture(bpy.context)
+    return str(caught.value)
+
+
+def test_a_scene_without_soft_bodies(scene):
+    assert "no soft body" in refusal()
+    assert "Add Soft Body" in refusal()
+
+
+def test_adding_needs_a_selected_mesh(scene):
+    assert not bpy.ops.supple.add.poll()
+
+
+def test_a_mesh_without_faces(add_body):
+    obj = add_body()
+    obj.data = bpy.data.meshes.new("Empty")
+    assert "Cube has no faces" in refusal()
+
+
+def test_a_vertex_at_nan(add_body):
+    add_body().data.vertices[5].co.y = float("nan")
+    assert "Cube: vertex 5 is not at a finite position" in refusal()
+
+
+@pytest.mark.parametrize("scale", [(1, 1, 0), (0, 0, 0)])
+def test_a_scale_of_zero(add_body, scale):
+    add_body().scale = scale
+    assert "Cube has a scale of zero" in refusal()
+
+
+def test_a_scale_that_becomes_zero_later(scene, add_body):
+    obj = add_body()
+    obj.keyframe_insert("scale", frame=1)
+    obj.scale = (1, 1, 0)
+    obj.keyframe_insert("scale", frame=4)
+    assert "Cube has a scale of zero" in refusal()
+
+
+def test_every_vertex_pinned(add_body):
+    obj = add_body()
+    obj.vertex_groups.new(name="All").add(range(8), 1.0, "REPLACE")
+    obj.supple.pin_group = "All"
+    assert "Cube: every vertex is pinned by the group 'All'" in refusal()
+
+
+def test_a_pin_group_that_does_not_exist(add_body):
+    add_body().supple.pin_group = "Ears"
+    assert "Cube has no vertex group 'Ears'" in refusal()
+
+
+def test_a_pin_group_that_holds_nothing(add_body):
+    obj = add_body()
+    obj.vertex_groups.new(name="Ears").add([0], 0.5, "REPLACE")
+    obj.supple.pin_group = "Ears"
+    assert "Cube: no vertex has a weight above 0.5" in refusal()
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("poisson", 0.5, "Cube: Poisson's ratio must lie above -1 and below 0.5, not 0.5"),
+        ("density", -1.0, "Cube: the density must be above 0 kg/m³, not -1"),
+        ("young", 0.0, "Cube: Young's modulus must be above 0 Pa, not 0"),
+        ("damping", -1.0, "Cube: the damping must be 0 or more per second, not -1"),
+        ("stiffness_damping", -1.0, "Cube: the stiffness damping must be 0 s or more, not -1"),
+        ("viscosity", -1.0, "Cube: the viscosity must be 0 Pa s or more, not -1"),
+        ("viscosity", math.nan, "Cube: the viscosity must be 0 Pa s or more, not nan"),
+    ],
+)
+def test_a_material_that_does_not_exist(add_body, setting, value, words):
+    setattr(add_body().supple, setting, value)
+    assert refusal().startswith(words)
+
+
+def test_an_end_frame_before_the_start_frame(scene, add_body):
+    add_body()
+    scene.supple.use_scene_range = False
+    scene.supple.frame_start, scene.supple.frame_end = 10, 9
+    assert "end frame 9 does not come after the start frame 10" in refusal()
+
+
+def test_a_body_below_the_ground(scene, add_body):
+    add_body()
+    scene.supple.ground_height = 0.0
+    assert "Cube starts 0.5 m below the ground; raise it or lower the ground." in refusal()
+
+
+def test_a_body_that_stands_on_the_ground_is_fine(scene, add_body):
+    add_body()
+    scene.supple.ground_height = -0.5
+    ground = capture(bpy.context).scene.ground
+    assert ground is not None and ground.height == -0.5
+
+
+def test_an_object_in_edit_mode(add_body):
+    add_body()
+    bpy.ops.object.mode_set(mode="EDIT")
+    assert "Cube is being edited" in refusal()
+
+
+def test_a_hidden_object(add_body):
+    add_body().hide_viewport = True
+    assert "Cube is hidden" in refusal()
+
+
+def test_the_scene_is_as_it_was_after_a_refusal(scene, add_body):
+    add_body().supple.pin_group = "Ears"
+    scene.frame_set(3)
+    refusal()
+    assert scene.frame_current == 3
+    assert len(bpy.data.objects["Cube"].modifiers) == 0
+
+
+def test_a_simulation_that_cannot_begin_is_an_error_of_the_operator(scene, add_body, solver):
+    add_body().supple.density = -1.0
+    with pytest.raises(RuntimeError, match="the density must be above 0"):
+        bpy.ops.supple.simulate()

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When soft bodies touch, with which settings, and with what surface."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+import supple
+from supple.addon.capture.captured import CaptureError
+from supple.addon.capture.scene import capture
+from supple.addon.worker import solver_environment
+from supple.core.scene.contact_settings import Contact
+from supple.core.scene.scene import Scene
+
+
+def captured() -> Scene:
+    return capture(bpy.context).scene
+
+
+def refusal() -> str:
+    with pytest.raises(CaptureError) as caught:
+        capture(bpy.context)
+    return str(caught.value)
+
+
+def add_ball(detail: float, **settings) -> bpy.types.Object:
+    """A soft ball that touches with its mesh, of 1280 faces."""
+    bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=4, radius=0.5, **settings)
+    obj = bpy.context.object
+    own = obj.supple
+    own.enabled, own.contact_surface, own.contact_detail = True, "mesh", detail
+    return obj
+
+
+# When
+
+
+def test_a_lone_body_touches_itself(scene, add_body):
+    add_body()
+    assert isinstance(captured().contact, Contact)
+    scene.supple.contact = "never"
+    assert captured().contact is None
+
+
+def test_a_lone_body_that_cannot_touch_itself_does_without_unless_it_always_should(scene, add_body):
+    own = add_body().supple
+    settings = scene.supple
+    for holder, name, value in (
+        (settings, "integrator", "midpoint"),
+        (settings, "ground_response", "projection"),
+        (settings, "self_contact", False),
+    ):
+        usual = getattr(holder, name)
+        setattr(holder, name, value)
+        assert captured().contact is None
+        setattr(holder, name, usual)
+    own.integrator = "xpbd"
+    assert captured().contact is None
+    settings.contact = "always"
+    assert "XPBD does not know contact" in refusal()
+
+
+@pytest.mark.parametrize("lacking", ["ipctk", "numba"])
+def test_a_lone_body_does_without_where_the_solver_cannot(add_body, monkeypatch, lacking: str):
+    add_body()
+    monkeypatch.setattr(solver_environment, "may_have", lambda package: package != lacking)
+    assert captured().contact is None
+    add_body("Other", location=(3, 0, 0))
+    assert captured().contact is not None
+
+
+def test_a_lone_body_may_cross_itself_at_the_start_unless_it_always_touches(scene, add_body):
+    add_body()
+    assert captured().contact.spares_crossing
+    scene.supple.contact = "always"
+    assert not captured().contact.spares_crossing
+    scene.supple.contact = "automatic"
+    add_body("Other", location=(3, 0, 0))
+    assert not captured().contact.spares_crossing
+
+
+def test_two_bodies_touch_unless_they_never_should(scene, add_body):
+    add_body()
+    add_body("Other", location=(3, 0, 0))
+    assert isinstance(captured().contact, Contact)
+    scene.supple.contact = "never"
+    now = captured()
+    assert now.contact is None
+    assert {body.friction for body in now.bodies} == {0.5}
+
+
+def test_a_collider_is_a_reason_to_touch(scene, add_body):
+    add_body()
+    scene.supple.self_contact = False
+    bpy.ops.mesh.primitive_plane_add(location=(0, 0, -2))
+    assert captured().contact is None
+    bpy.context.object.supple.collider = True
+    assert isinstance(captured().contact, Contact)
+
+
+# With which settings
+
+
+def test_settings_reach_the_solver_as_they_were_typed(scene, add_body):
+    own = add_body().supple
+    settings = scene.supple
+    settings.contact = "always"
+    now = captured()
+    assert now.contact is not None
+    assert asdict(now.contact) == asdict(Contact())
+    assert (now.bodies[0].friction, now.bodies[0].kinetic_friction) == (0.5, None)
+    scene.unit_settings.scale_length = 0.1
+    settings.contact_distance, settings.contact_formulation = 0.02, "original"
+    settings.self_contact, settings.friction_updates = False, 3
+    own.friction, own.sliding_friction = 0.8, 0.5
+    now = captured()
+    assert now.contact is not None
+    assert now.contact.distance == pytest.approx(0.002)
+    assert (now.contact.formulation, now.contact.friction_updates) == ("original", 3)
+    assert not now.contact.self_contact
+    assert (now.bodies[0].friction, now.bodies[0].kinetic_friction) == (0.8, 0.4)
+
+
+def test_friction_reaches_the_solver_without_contact_too(scene, add_body):
+    own, settings = add_body().supple, scene.supple
+    settings.contact = "never"
+    assert (captured().ground.friction, captured().ground.kinetic_friction) == (0.5, None)
+    own.friction, own.sliding_friction = 0.8, 0.5
+    settings.ground_friction, settings.ground_sliding_friction = 0.2, 0.25
+    now = captured()
+    assert now.contact is None
+    assert (now.bodies[0].friction, now.bodies[0].kinetic_friction) == (0.8, 0.4)
+    assert (now.ground.friction, now.ground.kinetic_friction) == (0.2, 0.05)
+
+
+def test_a_friction_that_does_not_exist(scene, add_body):
+    add_body().supple.friction = -1.0
+    scene.supple.contact = "always"
+    assert refusal() == "Cube: the friction must be 0 or more, not -1."
+
+
+def test_a_file_without_these_settings_has_the_default_ones():
+    bpy.ops.wm.open_mainfile(
+        filepath=str(Path(supple.__file__).parent / "sample_scenes" / "falling_cube.blend")
+    )
+    own, body = bpy.context.scene.supple, bpy.data.objects["Cube"].supple
+    assert not own.is_property_set("contact")
+    assert (own.contact, own.contact_distance, own.self_contact) == ("automatic", 0.0, True)
+    assert (body.friction, body.contact_surface, body.attach_to) == (0.5, "automatic", None)
+    assert captured().contact is not None
+
+
+# Integrators
+
+
+@pytest.mark.parametrize("name", ["automatic", "implicit_euler", "bdf2"])
+def test_integrators_that_know_contact(scene, add_body, name):
+    add_body()
+    add_body("Other", location=(3, 0, 0))
+    scene.supple.integrator = name
+    assert captured().contact is not None
+
+
+@pytest.mark.parametrize("name", ["symplectic_euler", "adaptive_midpoint", "xpbd"])
+@pytest.mark.parametrize("choice", ["automatic", "always"])
+def test_integrators_that_do_not_know_contact(scene, add_body, name, choice):
+    add_body()
+    if choice == "automatic":
+        add_body("Other", location=(3, 0, 0))
+    scene.supple.integrator, scene.supple.contact = name, choice
+    words = refusal()
+    assert "does not know contact between soft bodies" in words
+    assert words.endswith("choose Automatic or Implicit Euler, or set Contact to Never.")
+    scene.supple.contact = "never"
+    assert captured().contact is None
+
+
+def test_two_integrators_that_do_not_know_contact_are_named(add_body):
+    for name, x in (("midpoint", 0), ("xpbd", 3)):
+        add_body(location=(x, 0, 0)).supple.integrator = name
+    assert refusal().startswith("Midpoint and XPBD do not know contact between soft bodies;")
+
+
+@pytest.mark.parametrize("second", ["implicit_euler", "midpoint"])
+def test_bodies_that_touch_share_an_integrator(scene, add_body, second):
+    add_body()
+    add_body("Other", location=(3, 0, 0)).supple.integrator = second
+    scene.supple.integrator = "bdf2"
+    assert refusal().startswith("Cube takes the integrator BDF2 and Other ")
+    assert "soft bodies that touch must share one: choose" in refusal()
+    scene.supple.contact = "never"
+    assert captured().contact is None
+
+
+# With what surface
+
+
+@pytest.mark.parametrize("contact", ["always", "never"])
+def test_what_touches_is_left_to_the_solver_unless_it_is_chosen(scene, add_body, contact):
+    """Without contact it matters for the ground."""
+    own = add_body().supple
+    scene.supple.contact = contact
+    for choice in ("automatic", "mesh", "tetrahedra"):
+        if choice != "automatic":
+            own.contact_surface = choice
+        body = captured().bodies[0]
+        assert (body.touching, body.contact_surface) == (choice, None)
+
+
+def test_files_keep_what_they_chose_before_there_was_a_choice_by_itself(add_body):
+    own = add_body().supple
+    for number, choice in enumerate(("tetrahedra", "mesh")):
+        own["contact_surface"] = number
+        assert own.contact_surface == choice
+
+
+def test_modifiers_count_for_the_surface(scene, add_body):
+    obj = add_body()
+    obj.modifiers.new("Finer", "SUBSURF").levels = 2
+    assert len(captured().bodies[0].mesh.vertices) > 8
+
+
+def test_a_simpler_copy_of_the_mesh_is_about_where_it_is(scene):
+    add_ball(0.25, location=(100.0, 0.0, 3.0))
+    scene.supple.contact = "always"
+    body = captured().bodies[0]
+    surface = body.contact_surface
+    assert surface is not None
+    assert len(body.mesh.triangles) == 1280
+    assert len(surface.triangles) == pytest.approx(320, abs=10)
+    away = np.linalg.norm(surface.points - (100.0, 0.0, 3.0), axis=1)
+    np.testing.assert_allclose(away, 0.5, atol=0.03)
+    a, b, c = surface.points[surface.triangles].swapaxes(0, 1)
+    outward = np.einsum("ij,ij->i", np.cross(b - a, c - a), a - (100.0, 0.0, 3.0))
+    assert (outward > 0).all()
+
+
+def test_a_simpler_copy_leaves_nothing_behind(scene):
+    obj = add_ball(0.25)
+    scene.supple.contact = "always"
+
+    def inventory() -> list[str]:
+        collections = (getattr(bpy.data, name) for name in dir(bpy.data))
+        blocks = (each for each in collections if isinstance(each, bpy.types.bpy_prop_collection))
+        return [repr(block) for each in blocks for block in each]
+
+    before = inventory()
+    captured()
+    assert inventory() == before
+    assert bpy.context.scene == scene
+    assert bpy.context.object == obj
+    assert len(obj.modifiers) == 0
+    assert len(obj.data.polygons) == 1280

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Making soft bodies of meshes, and meshes of soft bodies."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+
+from supple.addon.panels.main import SUPPLE_PT_main
+from supple.addon.properties import selection
+
+from ..layout import drawn
+
+
+@pytest.fixture
+def cube(scene: bpy.types.Scene) -> bpy.types.Object:
+    scene.supple.ground_height = 0.0
+    bpy.ops.mesh.primitive_cube_add(size=1.0, location=(0, 0, 3))
+    return bpy.context.object
+
+
+def test_add_makes_every_selected_mesh_a_soft_body_and_nothing_else(scene, cube):
+    bpy.ops.object.camera_add()
+    bpy.context.object.select_set(True)
+    bpy.ops.mesh.primitive_cube_add(location=(5, 0, 3))
+    other = bpy.context.object
+    cube.select_set(True)
+    assert bpy.ops.supple.add() == {"FINISHED"}
+    assert set(scene.soft_bodies(bpy.context)) == {cube, other}
+    assert scene.supple.ground_height == 0.0
+
+
+def test_the_ground_goes_below_a_first_body_that_lies_under_it(scene, cube):
+    cube.location.z = 0.0
+    cube.scale = (1, 1, 3)
+    bpy.context.view_layer.update()
+    bpy.ops.supple.add()
+    assert scene.supple.ground_height == pytest.approx(-1.5)
+    scene.capture(bpy.context)
+
+
+def test_the_ground_stays_once_there_is_a_soft_body(scene, cube):
+    bpy.ops.supple.add()
+    bpy.ops.mesh.primitive_cube_add(location=(5, 0, -9))
+    bpy.ops.supple.add()
+    assert scene.supple.ground_height == 0.0
+
+
+def test_a_soft_body_is_not_added_twice(cube):
+    bpy.ops.supple.add()
+    assert not bpy.ops.supple.add.poll()
+
+
+@pytest.mark.parametrize(
+    ("add", "kind"),
+    [
+        (lambda: bpy.ops.object.text_add(), "text"),
+        (lambda: bpy.ops.curve.primitive_bezier_circle_add(), "curve"),
+        (lambda: bpy.ops.surface.primitive_nurbs_surface_sphere_add(), "surface"),
+        (lambda: bpy.ops.object.metaball_add(), "metaball"),
+    ],
+)
+def test_what_can_be_converted_says_how(scene, add, kind):
+    add()
+    name = bpy.context.object.name
+    cure = f"{name} is a {kind}, not a mesh; choose Object › Convert › Mesh first."
+    assert selection.why_none(bpy.context) == cure
+    assert ("INFO", cure) in drawn(SUPPLE_PT_main, bpy.context.object).texts
+    assert not bpy.ops.supple.simulate.poll()
+    bpy.ops.object.convert(target="MESH")
+    assert selection.candidates(bpy.context) == [bpy.context.object]
+
+
+def test_remove_keeps_the_settings_for_the_next_time(cube):
+    bpy.ops.supple.add()
+    cube.supple.density = 77.0
+    assert bpy.ops.supple.remove() == {"FINISHED"}
+    assert not cube.supple.enabled
+    assert cube.supple.density == 77.0
+    assert not bpy.ops.supple.remove.poll()
+
+
+def test_bake_and_free_wait_for_a_simulation(cube):
+    bpy.ops.supple.add()
+    assert not bpy.ops.supple.bake.poll()
+    assert not bpy.ops.supple.free.poll()

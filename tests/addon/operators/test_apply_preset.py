@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The menu of real materials."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+
+from supple.addon.capture.scene import capture
+from supple.core.materials import MODELS
+from supple.core.materials.presets import PRESETS
+
+SETTINGS = ("model", "young", "poisson", "density", "damping", "stiffness_damping", "viscosity")
+
+
+def settings(obj: bpy.types.Object) -> tuple:
+    return tuple(getattr(obj.supple, name) for name in SETTINGS)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_reaches_the_solver_with_its_published_numbers(add_body, name):
+    own = add_body().supple
+    own.damping, own.viscosity = 3.0, 5.0
+    assert bpy.ops.supple.apply_preset(preset=name) == {"FINISHED"}
+    body, preset = capture(bpy.context).scene.bodies[0], PRESETS[name]
+    assert type(body.material) is MODELS[preset.model]
+    assert (body.material.young, body.material.poisson) == (preset.young, preset.poisson)
+    assert (body.density, body.damping, body.viscosity) == (preset.density, 0.0, 0.0)
+    assert body.stiffness_damping == pytest.approx(preset.stiffness_damping, rel=1e-5)
+
+
+def test_it_goes_to_the_active_body_and_all_selected_ones_and_no_others(add_body):
+    left_out, ball, active = add_body("Left out"), add_body("Ball"), add_body("Active")
+    bpy.ops.mesh.primitive_cube_add()
+    mesh = bpy.context.object
+    bpy.context.view_layer.objects.active = active
+    for obj, chosen in ((left_out, False), (ball, True), (active, False), (mesh, True)):
+        obj.select_set(chosen)
+    before = settings(left_out)
+    assert settings(mesh) == before
+    bpy.ops.supple.apply_preset(preset="cork")
+    assert settings(active) == settings(ball) != before
+    assert settings(left_out) == settings(mesh) == before
+
+
+def test_resolution_and_pins_are_no_part_of_a_material(add_body):
+    own = add_body().supple
+    own.resolution, own.pin_group, own.mesh_method = 7, "Feet", "tetgen"
+    bpy.ops.supple.apply_preset(preset="rubber")
+    assert (own.resolution, own.pin_group, own.mesh_method) == (7, "Feet", "tetgen")
+
+
+def test_it_needs_a_soft_body(scene):
+    assert not bpy.ops.supple.apply_preset.poll()
+    bpy.ops.mesh.primitive_cube_add()
+    assert not bpy.ops.supple.apply_preset.poll()
+    bpy.context.object.supple.enabled = True
+    assert bpy.ops.supple.apply_preset.poll()
+
+
+def test_the_menu_gives_numbers_and_sources(scene):
+    menu = bpy.ops.supple.apply_preset.get_rna_type().properties["preset"]
+    assert [(item.identifier, item.name) for item in menu.enum_items] == [
+        (name, preset.label) for name, preset in PRESETS.items()
+    ]
+    rubber = menu.enum_items["rubber"].description
+    assert rubber.startswith("Sags by a tenth of its height when it is 32 m high.\n")
+    assert "\n1.5 MPa, ν 0.49, 950 kg/m³, tan δ 0.05." in rubber
+    assert "Lindley 1974" in rubber
+
+
+def test_it_is_one_step_to_undo(add_body):
+    bpy.ops.ed.undo_push(message="Before")
+    before = settings(add_body())
+    bpy.ops.ed.undo_push(message="A body")
+    bpy.ops.supple.apply_preset("EXEC_DEFAULT", True, preset="fat")
+    assert settings(bpy.data.objects["Cube"]) != before
+    bpy.ops.ed.undo()
+    assert settings(bpy.data.objects["Cube"]) == before

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which settings of contact, colliders and attachments the sidebar shows, and when."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+
+from supple.addon.panels.attach import SUPPLE_PT_attach
+from supple.addon.panels.collider import SUPPLE_PT_collider
+from supple.addon.panels.contact import SUPPLE_PT_contact
+from supple.addon.panels.ground import SUPPLE_PT_ground
+from supple.addon.panels.surface import SUPPLE_PT_surface
+
+from ..layout import around, drawn
+
+
+def add(kind: str) -> bpy.types.Object:
+    """``MESH`` or the shape of an empty."""
+    if kind == "MESH":
+        bpy.ops.mesh.primitive_plane_add()
+    else:
+        bpy.ops.object.empty_add(type=kind)
+    return bpy.context.object
+
+
+def test_meshes_and_spherical_empties_that_are_not_soft_can_be_colliders(add_body):
+    offered = [add("MESH"), add("SPHERE"), add("ARROWS"), add_body(), None]
+    bpy.ops.object.light_add()
+    shown = [SUPPLE_PT_collider.poll(around(obj)) for obj in (*offered, bpy.context.object)]
+    assert shown == [True, True, False, False, False, False]
+
+
+def test_a_collider_shows_what_its_integrator_takes(scene, add_body):
+    add_body()
+    plate = add("MESH")
+    of_all = ["collider", "collider_friction", "collider_sliding_friction"]
+    of_meshes = [*of_all, "collider_thickness"]
+    of_spheres = [*of_all, "collider_restitution", "collider_penalty"]
+    assert drawn(SUPPLE_PT_collider, plate).settings == of_meshes
+    scene.supple.integrator = "symplectic_euler"
+    assert drawn(SUPPLE_PT_collider, plate).settings == of_spheres
+    scene.supple.integrator, scene.supple.contact = "automatic", "never"
+    assert drawn(SUPPLE_PT_collider, plate).settings == of_spheres
+
+
+def test_the_ground_has_both_frictions(add_body):
+    settings = drawn(SUPPLE_PT_ground, add_body()).settings
+    assert {"ground_friction", "ground_sliding_friction"} <= set(settings)
+
+
+def test_the_push_of_the_ground_is_there_where_it_counts(scene, add_body):
+    assert "ground_penalty" not in drawn(SUPPLE_PT_ground, add_body()).settings
+    scene.supple.ground_response = "projection"
+    assert "ground_penalty" in drawn(SUPPLE_PT_ground, None).settings
+
+
+@pytest.mark.parametrize("setting", [("integrator", "xpbd"), ("contact", "never")])
+def test_settings_of_contact_are_there_where_it_is_possible(scene, add_body, setting):
+    body = add_body()
+    assert len(drawn(SUPPLE_PT_contact, body).settings) == 5
+    of_body = drawn(SUPPLE_PT_surface, body).settings
+    assert not SUPPLE_PT_surface.poll(around(add("MESH")))
+    setattr(scene.supple, *setting)
+    assert drawn(SUPPLE_PT_contact, body).settings == ["contact"]
+    # The ground meets it all the same.
+    assert drawn(SUPPLE_PT_surface, body).settings == of_body
+    assert of_body == ["friction", "sliding_friction", "contact_surface"]
+
+
+def test_the_detail_is_there_where_the_mesh_touches(add_body):
+    body = add_body()
+    settings = ["friction", "sliding_friction", "contact_surface"]
+    assert drawn(SUPPLE_PT_surface, body).settings == settings
+    body.supple.contact_surface = "mesh"
+    assert drawn(SUPPLE_PT_surface, body).settings == [*settings, "contact_detail"]
+
+
+def test_the_panel_says_what_touched(scene, add_body):
+    body = add_body()
+    assert drawn(SUPPLE_PT_surface, body).texts == []
+    bpy.ops.supple.tetrahedralize()
+    (said,) = drawn(SUPPLE_PT_surface, body).texts
+    assert said[1] == "The mesh touches."
+    bpy.ops.supple.free()
+    assert drawn(SUPPLE_PT_surface, body).texts == []
+
+
+def test_an_object_and_a_group_can_be_attached(add_body):
+    assert drawn(SUPPLE_PT_attach, add_body()).settings == ["attach_to", "attach_group"]

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the sidebar's first panel says, drawn on a layout that keeps the texts."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+
+from supple.addon import actions, ids, panels, runs
+from supple.addon.panels.body import SUPPLE_PT_body
+from supple.addon.panels.main import SUPPLE_PT_main
+from supple.addon.panels.material import SUPPLE_PT_material
+from supple.addon.panels.mesh import SUPPLE_PT_mesh
+from supple.addon.panels.scene import SUPPLE_PT_scene
+from supple.addon.panels.simulation import SUPPLE_PT_simulation
+from supple.addon.playback import mesh_cache
+from supple.addon.reports import intersections
+from supple.addon.worker import solver_environment, warm_worker
+from supple.core.errors import SuppleError
+from supple.core.job import Job
+from supple.core.preparation.intersection_report import IntersectionReport
+
+from ..layout import drawn
+
+pytestmark = pytest.mark.usefixtures("solver")
+
+
+def sidebar(scene: bpy.types.Scene) -> list[tuple[str, str]]:
+    """(icon, text) of each label of the first panel."""
+    return drawn(SUPPLE_PT_main, bpy.context.object).texts
+
+
+def log(scene: bpy.types.Scene) -> Job:
+    folder = mesh_cache.shown_folder(scene)
+    assert folder is not None
+    return Job(folder)
+
+
+def test_the_integrator_of_the_menu_simulates_and_is_shown(scene, add_body):
+    add_body()
+    scene.supple.integrator = "implicit_euler"
+    assert sidebar(scene) == []
+    said = actions.simulate(bpy.context)
+    last = log(scene).records()[-1]
+    assert (last["integrator"], last["substeps"]) == ("Implicit Euler", 1)
+    ((icon, shown),) = sidebar(scene)
+    assert icon == "INFO"
+    assert shown.startswith("Implicit Euler, 1 step a frame, ")
+    assert f"{shown}." in said
+
+
+def test_another_integrator_is_another_run(scene, add_body):
+    add_body()
+    shown = []
+    for name in ("implicit_euler", "symplectic_euler"):
+        scene.supple.integrator = name
+        assert "Simulated" in actions.simulate(bpy.context)
+        shown.append(sidebar(scene)[0][1].split(",")[0])
+    assert shown == ["Implicit Euler", "Symplectic Euler"]
+
+
+def test_bodies_with_integrators_of_their_own_are_simulated_together(scene, add_body):
+    first, second = add_body(), add_body()
+    scene.supple.contact = "never"
+    first.supple.integrator, second.supple.integrator = "runge_kutta4", "implicit_euler"
+    assert "Simulated" in actions.simulate(bpy.context)
+    assert sidebar(scene)[0][1].startswith("Runge–Kutta 4, Implicit Euler, ")
+
+
+def test_frames_that_did_not_converge_are_a_warning(scene, add_body):
+    add_body()
+    actions.simulate(bpy.context)
+    log(scene).append_record(log(scene).records()[2] | {"converged": False})
+    warning = "1 frame did not reach the tolerance: more substeps help"
+    assert sidebar(scene)[-1] == ("ERROR", warning)
+    assert f"{warning}." in actions.simulate(bpy.context)
+
+
+def test_while_it_runs_the_steps_of_this_run_are_shown(scene, add_body, monkeypatch):
+    add_body()
+    scene.supple.integrator = "symplectic_euler"
+    actions.simulate(bpy.context)
+    scene.supple.integrator, scene.frame_end = "implicit_euler", 250
+    run = runs.Simulation(bpy.context)
+    monkeypatch.setattr(runs, "current", run)
+    assert not [text for _, text in sidebar(scene) if "Euler" in text]
+    while run.playback.last_frame < 1:
+        run.step()
+    assert [text for _, text in sidebar(scene) if text.startswith("Implicit Euler, 1 step")]
+    run.cancel()
+
+
+def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(add_body):
+    layout = drawn(SUPPLE_PT_material, add_body())
+    assert layout.buttons == [ids.APPLY_PRESET, ids.SUIT_YOUNG]
+    assert layout.labels == [
+        *("Model", "Stiffness (Pa)", "Poisson's Ratio", "Density (kg/m³)"),
+        *("Damping (1/s)", "Stiffness Damping (s)", "Viscosity (Pa s)"),
+    ]
+
+
+def test_contact_that_lacks_its_package_offers_to_install_it(scene, add_body, monkeypatch):
+    body = add_body()
+    monkeypatch.setattr(solver_environment, "why_no_contact", lambda: "Contact needs ipctk.")
+    monkeypatch.setattr(solver_environment, "may_have", lambda package: package != "ipctk")
+    assert ids.INSTALL_SOLVER not in drawn(SUPPLE_PT_main, body).buttons
+    add_body("Other", location=(3, 0, 0))
+    layout = drawn(SUPPLE_PT_main, body)
+    assert layout.texts[0] == ("ERROR", "Contact needs ipctk.")
+    assert layout.buttons[:2] == [ids.INSTALL_SOLVER, ids.DOCTOR]
+    with pytest.raises(SuppleError, match=r"Contact needs ipctk\."):
+        runs.Simulation(bpy.context)
+    scene.supple.contact = "never"
+    assert ids.INSTALL_SOLVER not in drawn(SUPPLE_PT_main, body).buttons
+
+
+def test_a_worker_that_compiles_shows_how_far_it_is(scene, add_body, monkeypatch):
+    body = add_body()
+    monkeypatch.setattr(warm_worker, "progress", lambda: 0.4)
+    assert ("", runs.PREPARING) in drawn(SUPPLE_PT_main, body).texts
+    monkeypatch.setattr(warm_worker, "progress", lambda: None)
+    assert ("", runs.PREPARING) not in drawn(SUPPLE_PT_main, body).texts
+
+
+def test_the_report_on_tetrahedra_is_of_the_active_body(scene, add_body):
+    first, second = add_body("First"), add_body("Second", location=(3, 0, 0))
+    second.supple.resolution = 3
+    bpy.ops.supple.tetrahedralize()
+    (one,), (other,) = (drawn(SUPPLE_PT_mesh, body).texts for body in (first, second))
+    assert one != other
+    assert one[1] == first.supple.mesh_report
+    first.name = "Renamed"
+    assert drawn(SUPPLE_PT_mesh, first).texts == [one]
+
+
+def test_the_cache_shows_where_it_is(scene, tmp_path):
+    scene.supple.use_scene_range = False
+    assert str(tmp_path / "cache") in drawn(SUPPLE_PT_simulation, None).texts[-1][1]
+    scene.supple.cache_folder = "//beside"
+    assert "not saved yet" in drawn(SUPPLE_PT_simulation, None).texts[-1][1]
+
+
+def test_panels_of_a_body_and_of_the_scene_are_apart(scene, add_body):
+    body = add_body("Jelly")
+    assert drawn(SUPPLE_PT_body, body).texts == [("NONE", "Body: Jelly")]
+    for panel in panels.CLASSES:
+        settings = set(drawn(panel, body).settings) - {"frame_start", "frame_end"}
+        parent = getattr(panel, "bl_parent_id", "")
+        if parent == SUPPLE_PT_body.bl_idname:
+            assert settings <= set(dir(body.supple)) and settings
+        if parent == SUPPLE_PT_scene.bl_idname:
+            assert settings <= set(dir(scene.supple)) and settings
+
+
+def test_what_intersects_is_said_with_two_cures(scene, add_body, tmp_path):
+    add_body()
+    assert ids.PUSH_APART not in drawn(SUPPLE_PT_main, bpy.context.object).buttons
+    job = Job(tmp_path)
+    job.write_intersections(IntersectionReport([], {"Cube": (0.0, 0.0, 1.0)}))
+    intersections.remember(scene, job, "Cube intersects Table.")
+    layout = drawn(SUPPLE_PT_main, bpy.context.object)
+    intersections.forget()
+    assert ("ERROR", "Cube intersects Table.") in layout.texts
+    assert layout.buttons[-2:] == [ids.SELECT_INTERSECTIONS, ids.PUSH_APART]

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is played, what is baked and what is rendered are the same, whatever the mesh carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import bpy
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from supple.addon import modifiers
+from supple.addon.bake import shape_keys
+from supple.addon.capture.scene import capture
+from supple.addon.playback import mesh_cache
+from supple.core.errors import SuppleError
+from supple.core.job import digest
+
+from ..conftest import set_linear
+
+Points = NDArray[np.float64]
+Change = Callable[[bpy.types.Object], object]
+
+FRAMES = (-3.0, 1.0, 2.0, 2.5, 3.0, 3.75, 4.0, 9.0)
+TOLERANCE = 1e-6
+
+
+class ProbeEngine(bpy.types.RenderEngine):
+    """Renders nothing, but keeps the positions that an engine gets."""
+
+    bl_idname = "SUPPLE_PROBE"
+    bl_label = "Probe"
+    name = ""
+    rendered: Points
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        assert depsgraph.mode == "RENDER"
+        ProbeEngine.rendered = positions(bpy.data.objects[ProbeEngine.name], depsgraph)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(addon: None) -> Iterator[None]:
+    bpy.utils.register_class(ProbeEngine)
+    yield
+    bpy.utils.unregister_class(ProbeEngine)
+
+
+def positions(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
+    """(V, 3) in the world, after all modifiers."""
+    evaluated = obj.evaluated_get(depsgraph)
+    mesh = evaluated.to_mesh()
+    points = np.array([tuple(vertex.co) for vertex in mesh.vertices])
+    evaluated.to_mesh_clear()
+    matrix = np.array(evaluated.matrix_world)
+    moved: Points = points @ matrix[:3, :3].T + matrix[:3, 3]
+    return moved
+
+
+def seen(obj: bpy.types.Object, frame: float) -> Points:
+    bpy.context.scene.frame_set(int(frame // 1), subframe=frame % 1)
+    return positions(obj, bpy.context.evaluated_depsgraph_get())
+
+
+def rendered(obj: bpy.types.Object, frame: float) -> Points:
+    scene = bpy.context.scene
+    scene.render.engine, ProbeEngine.name = ProbeEngine.bl_idname, obj.name
+    if scene.camera is None:
+        scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.render.resolution_x = scene.render.resolution_y = 4
+    scene.frame_set(int(frame // 1), subframe=frame % 1)
+    bpy.ops.render.render()
+    return ProbeEngine.rendered
+
+
+# The shape keys of the mesh
+
+
+def add_keys(obj: bpy.types.Object) -> bpy.types.ShapeKey:
+    """Tall is at work; Wide is as well, in half of the vertices."""
+    obj.shape_key_add(name="Basis")
+    obj.vertex_groups.new(name="Half").add([0, 1, 2, 3], 0.5, "REPLACE")
+    for name, axis, value in (("Wide", 0, 0.4), ("Tall", 2, 0.3)):
+        key = obj.shape_key_add(name=name, from_mix=False)
+        key.value = value
+        for point in key.points:
+            point.co[axis] *= 1.7
+    obj.data.shape_keys.key_blocks["Wide"].vertex_group = "Half"
+    return key
+
+
+def animate(data: bpy.types.ID, name: str, first: float, last: float) -> None:
+    for frame, value in ((1, first), (4, last)):
+        setattr(data, name, value)
+        data.keyframe_insert(name, frame=frame)
+
+
+def basis(obj: bpy.types.Object) -> None:
+    obj.shape_key_add(name="Basis")
+
+
+def relative_animated(obj: bpy.types.Object) -> None:
+    animate(add_keys(obj), "value", 0.0, 1.0)
+
+
+def relative_stepped(obj: bpy.types.Object) -> None:
+    animate(add_keys(obj), "value", 0.0, 1.0)
+    keys = obj.data.shape_keys.animation_data
+    for curve in keys.action.layers[0].strips[0].channelbag(keys.action_slot).fcurves:
+        for point in curve.keyframe_points:
+            point.interpolation = "CONSTANT"
+
+
+def relative_driven(obj: bpy.types.Object) -> None:
+    add_keys(obj).driver_add("value").driver.expression = "frame / 5"
+
+
+def relative_alone(obj: bpy.types.Object) -> None:
+    animate(add_keys(obj), "value", 0.0, 1.0)
+    obj.active_shape_key_index, obj.show_only_shape_key = 2, True
+
+
+def absolute(obj: bpy.types.Object) -> None:
+    add_keys(obj)
+    obj.data.shape_keys.use_relative, obj.data.shape_keys.eval_time = False, 13.0
+
+
+def absolute_animated(obj: bpy.types.Object) -> None:
+    absolute(obj)
+    animate(obj.data.shape_keys, "eval_time", 4.0, 18.0)
+
+
+def absolute_driven(obj: bpy.types.Object) -> None:
+    absolute(obj)
+    obj.data.shape_keys.driver_add("eval_time").driver.expression = "4 * frame"
+
+
+KEYS: dict[str, Change] = {
+    "no keys": lambda obj: None,
+    "basis": basis,
+    "relative": add_keys,
+    "relative, animated": relative_animated,
+    "relative, stepped": relative_stepped,
+    "relative, driven": relative_driven,
+    "relative, one shown alone": relative_alone,
+    "absolute": absolute,
+    "absolute, animated": absolute_animated,
+    "absolute, driven": absolute_driven,
+}
+
+
+# What carries the mesh
+
+
+def subdivide(obj: bpy.types.Object) -> None:
+    modifier = obj.modifiers.new("Subdivision", "SUBSURF")
+    modifier.levels, modifier.render_levels = 1, 1
+
+
+def mirror(obj: bpy.types.Object) -> None:
+    obj.modifiers.new("Mirror", "MIRROR").use_axis = (False, True, False)
+
+
+def bend(obj: bpy.types.Object) -> None:
+    """An armature whose bone turns."""
+    bpy.ops.object.armature_add()
+    armature = bpy.context.object
+    bone = armature.pose.bones[0]
+    bone.rotation_mode = "XYZ"
+    for frame, angle in ((1, 0.0), (4, 1.0)):
+        bone.rotation_euler.x = angle
+        bone.keyframe_insert("rotation_euler", frame=frame)
+    obj.vertex_groups.new(name=bone.name).add([0, 2, 4], 0.7, "REPLACE")
+    obj.modifiers.new("Armature", "ARMATURE").object = armature
+
+
+def bend_and_subdivide(obj: bpy.types.Object) -> None:
+    bend(obj)
+    subdivide(obj)
+
+
+def carry(obj: bpy.types.Object) -> None:
+    """A parent that turns, with a scale of its own on every axis."""
+    bpy.ops.object.empty_add(location=(1, 2, 3), rotation=(0.3, 0.2, 0.1))
+    parent = bpy.context.object
+    parent.scale = (1.5, 0.7, -0.9)
+    obj.parent = parent
+    animate(parent, "rotation_euler", (0, 0, 0), (0.5, 0.4, 0.3))
+    set_linear(parent)
+
+
+def smooth(obj: bpy.types.Object) -> None:
+    obj.supple.smooth = 4
+
+
+def smooth_bend_and_subdivide(obj: bpy.types.Object) -> None:
+    smooth(obj)
+    bend_and_subdivide(obj)
+
+
+STACKS: dict[str, Change] = {
+    "alone": lambda obj: None,
+    "subdivided": subdivide,
+    "mirrored": mirror,
+    "bent": bend,
+    "bent and subdivided": bend_and_subdivide,
+    "carried": carry,
+    "smoothed": smooth,
+    "smoothed, bent and subdivided": smooth_bend_and_subdivide,
+}
+
+
+@pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS.keys())
+@pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS.keys())
+def test_played_baked_and_rendered_are_the_same(scene, add_body, play, keys, stack):
+    obj = add_body(location=(0.3, 0.2, 0.1), scale=(1, 2, 0.5))
+    keys(obj)
+    stack(obj)
+    play(3, wobble=True)
+    played = [seen(obj, frame) for frame in FRAMES]
+    shown_in_renders = [rendered(obj, frame) for frame in FRAMES]
+    frames, start = mesh_cache.read(obj)
+    shape_keys.bake(obj, frames, start)
+    mesh_cache.detach(obj)
+    for frame, expected, at_render in zip(FRAMES, played, shown_in_renders, strict=True):
+        for points in (at_render, seen(obj, frame), rendered(obj, frame)):
+            np.testing.assert_allclose(points, expected, rtol=0, atol=TOLERANCE)
+    assert max(np.abs(points - played[0]).max() for points in played) > 0.1
+
+
+@pytest.mark.parametrize("stack", [STACKS["subdivided"], STACKS["bent"]])
+def test_a_body_that_had_modifiers_before_plays_before_them(scene, add_body, play, stack):
+    obj = add_body()
+    stack(obj)
+    play(3)
+    modifier = modifiers.find_modifier(obj)
+    assert obj.modifiers[0] == modifier
+
+
+@pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS.keys())
+def test_a_bake_changes_nothing_of_what_is_simulated_next(scene, add_body, play, keys):
+    obj = add_body(location=(0.3, 0.2, 0.1))
+    keys(obj)
+    before = digest_now()
+    shape_keys.bake(obj, np.zeros((4, 8, 3), dtype=np.float32), 1)
+    assert digest_now() == before
+
+
+def test_absolute_keys_that_have_run_out_are_not_mixed_with_their_bake(scene, add_body):
+    obj = add_body()
+    absolute(obj)
+    obj.data.shape_keys.eval_time = 25.0
+    digest_now()
+    shape_keys.bake(obj, np.zeros((4, 8, 3), dtype=np.float32), 1)
+    with pytest.raises(SuppleError, match=r"time of Cube's absolute shape keys.*Press Free"):
+        digest_now()
+
+
+def digest_now() -> str:
+    captured = capture(bpy.context)
+    return digest(captured.scene, captured.settings)

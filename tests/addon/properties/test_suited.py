@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings that suit an object, and what is said of how it sags."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import pytest
+
+from supple.addon import ids
+from supple.addon.capture.scene import capture
+from supple.addon.panels.material import SUPPLE_PT_material
+from supple.addon.panels.mesh import SUPPLE_PT_mesh
+from supple.addon.properties import suited
+from supple.core import Simulator
+from supple.core.materials.presets import PRESETS
+
+from ..layout import drawn
+
+G = 9.81
+
+
+@pytest.fixture
+def cube(scene: bpy.types.Scene) -> bpy.types.Object:
+    scene.supple.ground_height = 0.0
+    bpy.ops.mesh.primitive_cube_add(size=1.0, location=(0, 0, 3))
+    return bpy.context.object
+
+
+def sag(obj: bpy.types.Object) -> str:
+    bpy.context.view_layer.update()
+    return suited.sag_in_words(bpy.context.scene, obj)[0]
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 10.0])
+def test_a_new_body_is_as_stiff_as_its_size_wants(cube, size):
+    cube.scale = (size, size, size)
+    bpy.ops.supple.add()
+    assert cube.supple.young == pytest.approx(5.0 * 1000.0 * G * size, rel=0.05)
+    assert sag(cube) == "Sags by about 10% of its height."
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 10.0])
+def test_the_slowest_wobble_of_a_new_body_loses_as_much_at_any_size(cube, size):
+    cube.scale = (size, size, size)
+    bpy.ops.supple.add()
+    own = cube.supple
+    shear_modulus = own.young / (2.0 * (1.0 + own.poisson))
+    rate = 0.5 * math.pi / size * math.sqrt(shear_modulus / own.density)
+    assert own.viscosity * rate / shear_modulus == pytest.approx(0.02, rel=0.05)
+
+
+def test_modifiers_and_units_count(scene, cube):
+    scene.unit_settings.scale_length = 0.1
+    scene.gravity = (0.0, 0.0, -G / 0.1)
+    cube.modifiers.new("Row", "ARRAY").relative_offset_displace = (0, 0, 1)
+    bpy.ops.supple.add()
+    # 0.2 m high and 0.1 m wide: it has to be stiffer, or it would fall aside.
+    assert cube.supple.young == pytest.approx(3.06 * 1000.0 * G * 0.2 * 4, rel=0.05)
+
+
+def test_without_gravity_the_earths_counts_and_nothing_is_said(scene, cube):
+    scene.use_gravity = False
+    bpy.ops.supple.add()
+    assert cube.supple.young == pytest.approx(49000.0)
+    assert sag(cube) == ""
+
+
+def test_what_was_set_before_stays(cube):
+    own = cube.supple
+    own.young, own.resolution, own.viscosity = 1e5, 9, 0.0
+    bpy.ops.supple.add()
+    assert (own.young, own.resolution, own.viscosity) == (1e5, 9, 0.0)
+
+
+def test_removing_and_adding_keeps_what_is_there(cube):
+    bpy.ops.supple.add()
+    bpy.ops.supple.remove()
+    cube.scale = (2, 2, 2)
+    bpy.ops.supple.add()
+    assert cube.supple.young == pytest.approx(49000.0)
+
+
+def test_a_body_of_an_older_file_has_what_its_file_says(add_body):
+    own = add_body().supple
+    assert not own.is_property_set("young")
+    assert own.young == 1e5
+
+
+def test_suzanne_is_filled_as_finely_as_ever(scene):
+    bpy.ops.mesh.primitive_monkey_add(size=2.0, location=(0, 0, 3))
+    monkey = bpy.context.object
+    monkey.modifiers.new("Subdivision", "SUBSURF").levels = 2
+    bpy.ops.supple.add()
+    assert 12 <= monkey.supple.resolution <= 13
+    assert 8e4 < monkey.supple.young < 1.1e5
+
+
+def test_a_cube_has_fewer_cells_along_its_side_than_what_is_long(scene, cube):
+    bpy.ops.mesh.primitive_cube_add(size=1.0, location=(5, 0, 3))
+    bar = bpy.context.object
+    bar.scale = (10, 1, 1)
+    cube.select_set(True)
+    bpy.ops.supple.add()
+    assert cube.supple.resolution == 6
+    assert bar.supple.resolution == 29
+
+
+def test_what_has_no_faces_keeps_the_general_defaults(scene):
+    bpy.ops.object.add(type="MESH")
+    obj = bpy.context.object
+    assert bpy.ops.supple.add() == {"FINISHED"}
+    assert not obj.supple.is_property_set("young")
+    with pytest.raises(RuntimeError, match="has no faces"):
+        bpy.ops.supple.suit_young()
+
+
+def test_buttons_set_them_anew_for_all_that_are_chosen(cube):
+    bpy.ops.supple.add()
+    bpy.ops.mesh.primitive_cube_add(size=2.0, location=(5, 0, 3))
+    other = bpy.context.object
+    bpy.ops.supple.add()
+    cube.select_set(True)
+    for obj in (cube, other):
+        obj.supple.density, obj.supple.young, obj.supple.resolution = 100.0, 7.0, 40
+    bpy.context.view_layer.update()
+    assert bpy.ops.supple.suit_young() == {"FINISHED"}
+    assert bpy.ops.supple.suit_resolution() == {"FINISHED"}
+    assert cube.supple.young == pytest.approx(4900.0)
+    assert other.supple.young == pytest.approx(9800.0)
+    assert cube.supple.resolution == other.supple.resolution == 6
+
+
+def test_buttons_need_a_soft_body(cube):
+    assert not bpy.ops.supple.suit_young.poll()
+    assert not bpy.ops.supple.suit_resolution.poll()
+
+
+def test_the_panels_show_how_it_sags_and_the_buttons(cube):
+    bpy.ops.supple.add()
+    bpy.context.view_layer.update()
+    layout = drawn(SUPPLE_PT_material, cube)
+    assert ("INFO", "Sags by about 10% of its height.") in layout.texts
+    assert ids.SUIT_YOUNG in layout.buttons
+    assert ids.SUIT_RESOLUTION in drawn(SUPPLE_PT_mesh, cube).buttons
+    cube.supple.young = 1e3
+    assert ("ERROR", "Too soft for its size: it lies down.") in drawn(
+        SUPPLE_PT_material, cube
+    ).texts
+    cube.supple.young = 1e9
+    assert ("INFO", "Hardly sags: it looks rigid.") in drawn(SUPPLE_PT_material, cube).texts
+
+
+def test_what_is_said_while_it_plays_is_of_its_rest_shape(scene, add_body, play):
+    obj = add_body()
+    before = sag(obj)
+    play(3, wobble=True)
+    scene.frame_set(3)
+    assert sag(obj) == before
+    obj.scale = (2, 2, 2)
+    assert sag(obj) != before
+
+
+def test_a_preset_says_what_size_it_is_made_for(cube, capfd):
+    bpy.ops.supple.add()
+    bpy.ops.supple.apply_preset(preset="gelatine_dessert")
+    said = capfd.readouterr().out
+    assert "Too soft for the size of Cube: it sags by a tenth when it is 8.8 cm high." in said
+    bpy.ops.supple.apply_preset(preset="silicone")
+    assert "Too soft" not in capfd.readouterr().out
+    items = bpy.ops.supple.apply_preset.get_rna_type().properties["preset"].enum_items
+    assert items["silicone"].description.startswith(
+        "Sags by a tenth of its height when it is 2.2 m high."
+    )
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_of_the_height_a_preset_is_made_for_a_cube_sags_by_a_tenth(cube, name):
+    size = PRESETS[name].tenth_sag_height
+    cube.scale = (size, size, size)
+    bpy.ops.supple.add()
+    bpy.ops.supple.apply_preset(preset=name)
+    assert sag(cube) == "Sags by about 10% of its height."
+
+
+def test_suzanne_sags_by_about_a_tenth(scene):
+    """She tips over, so that her height is compared with that of one a hundred times as stiff."""
+    bpy.ops.mesh.primitive_monkey_add(size=2.0, location=(0, 0, 2))
+    monkey = bpy.context.object
+    monkey.modifiers.new("Subdivision", "SUBSURF").levels = 1
+    bpy.ops.supple.add()
+    monkey.supple.resolution = 8
+    heights = []
+    for factor in (1.0, 100.0):
+        monkey.supple.young *= factor
+        scene.supple.ground_height = 0.0
+        described = capture(bpy.context).scene
+        heights.append(float(Simulator(described).settle().positions[0][:, 2].max()))
+    assert 0.05 < 1.0 - heights[0] / heights[1] < 0.2
+
+
+def test_a_flat_body_that_is_far_too_soft_lies_down(cube):
+    cube.scale = (1, 1, 0.05)
+    bpy.ops.supple.add()
+    young = cube.supple.young
+    for factor, words in ((0.4, "Sags by about 26%"), (0.25, "Too soft for its size")):
+        cube.supple.young = factor * young
+        assert sag(cube).startswith(words)

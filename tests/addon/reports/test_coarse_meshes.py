@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Meshes that are too coarse to be seen bending, and the button that helps."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from supple.addon import actions, ids
+from supple.addon.capture.surfaces import coordinates
+from supple.addon.reports import coarse_meshes, notices
+
+from ..said import only, press, said
+
+
+def added(add, **arguments) -> bpy.types.Object:
+    add(location=(0, 0, 3), **arguments)
+    bpy.ops.supple.add()
+    bpy.context.view_layer.update()
+    return bpy.context.object
+
+
+COARSE = {
+    "cube": lambda: added(bpy.ops.mesh.primitive_cube_add),
+    "cylinder": lambda: added(bpy.ops.mesh.primitive_cylinder_add, depth=6),
+    "long cube": lambda: added(bpy.ops.mesh.primitive_cube_add, scale=(5, 1, 1)),
+}
+FINE = {
+    "monkey": lambda: added(bpy.ops.mesh.primitive_monkey_add),
+    "ball": lambda: added(bpy.ops.mesh.primitive_uv_sphere_add),
+    "round ball": lambda: added(bpy.ops.mesh.primitive_ico_sphere_add),
+    "torus": lambda: added(bpy.ops.mesh.primitive_torus_add),
+}
+
+
+@pytest.mark.parametrize("make", COARSE.values(), ids=COARSE)
+def test_a_coarse_mesh_is_told_and_mended_at_a_button(scene, make):
+    obj = make()
+    assert "has too few vertices to be seen bending" in only(ids.SUBDIVIDE)
+    assert any("too few vertices" in text for text in notices.before_a_run(bpy.context))
+    assert press(said()[0]) == {"FINISHED"}
+    assert said() == []
+    assert longest_edge(obj) <= 0.5 * max(obj.dimensions) / obj.supple.resolution + 1e-6
+
+
+@pytest.mark.parametrize("make", FINE.values(), ids=FINE)
+def test_of_a_finer_one_nothing_is_said(scene, make):
+    make()
+    assert said() == []
+
+
+def longest_edge(obj: bpy.types.Object) -> float:
+    points = coordinates(obj.data.vertices, len(obj.data.vertices)) * np.array(obj.scale)
+    ends = np.array([tuple(edge.vertices) for edge in obj.data.edges])
+    return float(np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1).max())
+
+
+def test_the_shape_and_all_that_the_mesh_carries_stay(scene):
+    obj = COARSE["cube"]()
+    obj.vertex_groups.new(name="Top").add([1, 3, 5, 7], 1.0, "REPLACE")
+    obj.shape_key_add(name="Basis")
+    key = obj.shape_key_add(name="Tall", from_mix=False)
+    for point in key.points:
+        point.co.z *= 2.0
+    key.value = 0.25
+    sharp = obj.data.attributes.new("sharp_edge", "BOOLEAN", "EDGE")
+    for item in sharp.data:
+        item.value = True
+    coarse_meshes.subdivide(obj)
+    points = coordinates(obj.data.vertices, len(obj.data.vertices))
+    np.testing.assert_allclose(np.abs(points).max(axis=1), 1.0, atol=1e-6)
+    keys = obj.data.shape_keys.key_blocks
+    tall = coordinates(keys["Tall"].points, len(points))
+    np.testing.assert_allclose(tall, points * [1, 1, 2], atol=1e-6)
+    assert keys["Tall"].value == 0.25
+    weights = [sum(group.weight for group in vertex.groups) for vertex in obj.data.vertices]
+    np.testing.assert_allclose(weights, 0.5 * (points[:, 2] + 1.0), atol=1e-6)
+    # The twelve edges of the cube, each in sixteen parts, and no others.
+    sharp = obj.data.attributes["sharp_edge"]
+    assert sum(item.value for item in sharp.data) == 12 * 16
+    assert obj.data.uv_layers[0].uv[0].vector.length > 0.0
+
+
+def test_a_subdivided_cube_is_simulated_and_bends(scene, solver):
+    scene.supple.ground_height, scene.frame_end = 0.0, 12
+    bpy.ops.mesh.primitive_cube_add(size=1.0, location=(0, 0, 0.55))
+    obj = bpy.context.object
+    bpy.ops.supple.add()
+    bpy.context.view_layer.update()
+    coarse_meshes.subdivide(obj)
+    actions.simulate(bpy.context)
+    scene.frame_set(12)
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+    points = coordinates(evaluated.vertices, len(evaluated.vertices))
+    rest = coordinates(obj.data.vertices, len(points))
+    # An affine map is all that eight corners of a box in free fall would show.
+    affine = np.column_stack([rest, np.ones(len(rest))])
+    best, *_ = np.linalg.lstsq(affine, points, rcond=None)
+    assert np.abs(affine @ best - points).max() > 0.005
+
+
+@pytest.mark.parametrize("mode", ["EDIT", "SCULPT"])
+def test_a_mesh_that_is_edited_is_left_alone(scene, mode):
+    obj = COARSE["cube"]()
+    bpy.ops.object.mode_set(mode=mode)
+    with pytest.raises(RuntimeError, match="is being edited"):
+        bpy.ops.supple.subdivide(object_name=obj.name)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert len(obj.data.vertices) == 8
+
+
+def test_a_bake_is_left_alone(add_body, play):
+    obj = add_body()
+    obj.supple.resolution = 10
+    play(3)
+    actions.bake(bpy.context)
+    with pytest.raises(RuntimeError, match="is baked; press Free first"):
+        bpy.ops.supple.subdivide()
+    assert len(obj.data.vertices) == 8

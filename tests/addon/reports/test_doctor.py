@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the doctor finds, of real Pythons."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from supple.addon.reports import doctor
+from supple.addon.worker import solver_environment, solver_packages
+from supple.addon.worker.solver_environment import Environment
+from supple.addon.worker.solver_packages import Package
+
+pytestmark = pytest.mark.usefixtures("scene", "solver")
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Lets packages fail to be imported by the solver's Python, as where they are missing."""
+
+    def without(*names: str) -> None:
+        for name in names:
+            (tmp_path / f"{name}.py").write_text(f"raise ImportError('No module named {name}')\n")
+        environment = Environment(Path(sys.executable), tmp_path, "a test's")
+        monkeypatch.setattr(solver_environment, "find", lambda: environment)
+
+    return without
+
+
+def problems(findings: list[doctor.Finding]) -> list[str]:
+    return [finding.what for finding in findings if finding.cure]
+
+
+@pytest.fixture
+def requirements(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Changes what the solver is made for."""
+
+    def change(old: str, new: str) -> None:
+        text = solver_packages.REQUIREMENTS.read_text(encoding="utf-8")
+        assert old in text
+        path = tmp_path / "requirements.txt"
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        monkeypatch.setattr(solver_packages, "REQUIREMENTS", path)
+
+    return change
+
+
+def test_a_line_of_the_requirements_is_enough_to_be_looked_for(requirements):
+    requirements("numpy", "a_new_package==1.0\nnumpy")
+    (found,) = (finding for finding in doctor.examine() if finding.cure)
+    assert found.what == "a_new_package"
+    assert "No module named 'a_new_package'" in found.value
+
+
+@pytest.mark.parametrize(
+    ("name", "versions", "other"),
+    [("cvxopt", "==1.3.3", "==1.2"), ("scipy", "==1.17.1", "==1.17"), ("numpy", "<3", "<1.26")],
+)
+def test_another_version_is_a_problem_that_names_both(requirements, name, versions, other):
+    requirements(versions, other)
+    (found,) = (finding for finding in doctor.examine() if finding.cure)
+    package = solver_packages.package(name)
+    assert found.what == package.words.label
+    assert found.value == (
+        f"{metadata.version(name)}, but Supple is made for {package.versions.removeprefix('==')}"
+    )
+    assert "requirements/solver.txt" in found.cure
+
+
+@pytest.mark.parametrize(
+    ("versions", "version", "fits"),
+    [
+        ("==2.13.0", "2.13.0+cu130", True),
+        ("==2.13.0", "2.13", True),
+        ("==2.13.0", "2.13.1", False),
+        (">=1.26,<3", "1.26.4", True),
+        (">=1.26,<3", "1.9.4", False),
+        (">=1.26,<3", "2.10.0", True),
+        (">=1.26,<3", "3.0.0", False),
+    ],
+)
+def test_versions_are_compared_number_by_number(versions, version, fits):
+    assert Package("name", versions, is_made=True).fits(version) == fits
+
+
+def test_a_whole_solver_is_well_and_its_versions_are_told():
+    findings = doctor.examine()
+    told = {finding.what: finding.value for finding in findings}
+    assert problems(findings) == []
+    for package in solver_packages.packages():
+        assert told[package.words.label] == metadata.version(package.name)
+    assert doctor.in_words(findings).splitlines()[-1] == "All is well."
+
+
+@pytest.mark.parametrize("name", ["ipctk", "numba", "scipy", "torch"])
+def test_a_missing_package_is_a_problem_with_what_is_lost_and_the_cure(broken, name):
+    broken(name)
+    findings = doctor.examine()
+    # Others cannot be imported without SciPy.
+    found = next(finding for finding in findings if finding.cure)
+    words = solver_packages.package(name).words
+    assert found.what == words.label
+    assert words.loss in found.value and f"No module named {name}" in found.value
+    assert "Install Solver" in found.cure
+    assert doctor.in_words(findings).endswith("problem(s) found.")
+
+
+def test_missing_optional_packages_are_told_and_no_problem(broken):
+    broken("cvxopt", "pytetwild")
+    findings = doctor.examine()
+    assert problems(findings) == []
+    said = doctor.in_words(findings)
+    assert "no fTetWild tetrahedra" in said
+    assert said.splitlines()[-1].endswith("2 optional package(s) are missing.")
+
+
+def test_what_is_not_made_for_a_machine_is_no_problem_there(broken, monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    broken("ipctk")
+    findings = doctor.examine()
+    assert problems(findings) == []
+    (found,) = (finding for finding in findings if finding.what == "ipctk")
+    assert found.value.startswith("not made for this machine: soft bodies cannot touch")

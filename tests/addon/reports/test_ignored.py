@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the solver does not see is said: by the panel, and before a simulation."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import bpy
+import pytest
+
+from supple.addon import actions
+from supple.addon.capture.scene import capture
+from supple.addon.panels.main import SUPPLE_PT_main
+from supple.addon.reports import ignored
+
+from ..layout import drawn
+
+
+def messages() -> list[str]:
+    ignored._counts.clear()
+    return ignored.messages(bpy.context)
+
+
+def only() -> str:
+    (message,) = messages()
+    return message
+
+
+def key(owner: bpy.types.ID, path: str, index: int = 0) -> None:
+    """As an older file has it: settings cannot be keyed any more."""
+    data = owner.animation_data or owner.animation_data_create()
+    data.action = bpy.data.actions.new("Keys")
+    data.action_slot = data.action.slots.new(id_type=owner.id_type, name=owner.name)
+    strip = data.action.layers.new("Layer").strips.new(type="KEYFRAME")
+    curve = strip.channelbag(data.action_slot, ensure=True).fcurves.new(path, index=index)
+    curve.keyframe_points.insert(1.0, 0.0)
+
+
+def test_an_ordinary_scene_has_nothing_that_is_ignored(scene, add_body):
+    assert messages() == []
+    body = add_body()
+    body.modifiers.new("Smooth", "SUBSURF")
+    body.vertex_groups.new(name="Top").add([1, 3], 1.0, "REPLACE")
+    body.supple.pin_group = "Top"
+    body.keyframe_insert("location", frame=1)
+    bpy.ops.mesh.primitive_plane_add(location=(0, 0, -3))
+    bpy.context.object.supple.collider = True
+    assert messages() == []
+
+
+def test_nothing_is_said_of_a_scene_without_soft_bodies(scene):
+    bpy.ops.object.effector_add(type="WIND")
+    assert messages() == []
+
+
+def test_an_integrator_without_viscosity_is_named_and_runs_without_it(scene, add_body):
+    body = add_body()
+    body.supple.viscosity, body.supple.stiffness_damping = 10.0, 0.01
+    assert messages() == []
+    body.supple.integrator = "xpbd"
+    assert only().startswith("Cube: XPBD ignores Stiffness Damping and Viscosity")
+    (captured,) = capture(bpy.context).scene.bodies
+    assert (captured.viscosity, captured.stiffness_damping) == (0.0, 0.0)
+    body.supple.viscosity = body.supple.stiffness_damping = 0.0
+    assert messages() == []
+
+
+@pytest.mark.parametrize("kind", ["ARMATURE", "LATTICE", "HOOK", "CLOTH", "SURFACE_DEFORM"])
+def test_a_modifier_that_moves_what_is_seen_is_named(add_body, kind):
+    body = add_body()
+    modifier = body.modifiers.new("Rig", kind)
+    assert only().startswith("Cube: the modifier Rig does not move the solid")
+    modifier.show_viewport = False
+    assert messages() == []
+
+
+def test_supple_s_own_playback_is_no_such_modifier(add_body):
+    add_body().modifiers.new("Supple", "MESH_CACHE")
+    assert messages() == []
+
+
+def test_a_parent_that_bends_is_named(add_body):
+    body = add_body()
+    bpy.ops.object.armature_add()
+    body.parent, body.parent_type = bpy.context.object, "ARMATURE"
+    assert only().startswith("Cube: its parent Armature does not bend the solid")
+    body.parent_type = "OBJECT"
+    assert messages() == []
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [((0.4, 0.9, 1.0), "2 vertices have"), ((0.05, 1.0, 0.0), "1 vertex has")],
+)
+def test_weights_between_none_and_all_are_counted(add_body, weights, words):
+    body = add_body()
+    group = body.vertex_groups.new(name="Half")
+    for vertex, weight in enumerate(weights):
+        group.add([vertex], weight, "REPLACE")
+    assert messages() == []
+    body.supple.pin_group = "Half"
+    assert only().startswith(f"Cube: {words} a weight between 0 and 1 in Pin Group 'Half'")
+    body.supple.pin_group, body.supple.attach_group = "", "Half"
+    assert f"{words} a weight between 0 and 1 in Attach 'Half'" in only()
+
+
+def test_weights_are_counted_anew_after_a_while(add_body, monkeypatch):
+    body = add_body()
+    body.vertex_groups.new(name="Top").add([1], 0.3, "REPLACE")
+    body.supple.pin_group = "Top"
+    clock = [100.0]
+    monkeypatch.setattr(ignored, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    assert only()
+    body.vertex_groups["Top"].add([1], 1.0, "REPLACE")
+    clock[0] += 1.0
+    assert ignored.messages(bpy.context, is_redraw=True) == []
+
+
+def test_a_redraw_leaves_fine_meshes_to_the_next_simulation(add_body, monkeypatch):
+    body = add_body()
+    body.vertex_groups.new(name="Top").add([1], 0.3, "REPLACE")
+    body.supple.pin_group = "Top"
+    monkeypatch.setattr(ignored, "_FEW_VERTICES", 7)
+    ignored._counts.clear()
+    assert ignored.messages(bpy.context, is_redraw=True) == []
+    assert len(ignored.messages(bpy.context)) == 1
+    assert len(ignored.messages(bpy.context, is_redraw=True)) == 1
+    monkeypatch.setattr(ignored, "_FEW_VERTICES", 8)
+    monkeypatch.setattr(ignored, "_REDRAW_SECONDS", -1.0)
+    ignored._counts.clear()
+    assert ignored.messages(bpy.context, is_redraw=True) == []
+
+
+def test_animated_settings_of_a_body_and_of_the_scene_are_named(scene, add_body):
+    body = add_body()
+    key(body, "supple.young")
+    key(scene, "supple.ground_friction")
+    first, second = messages()
+    assert first.startswith("Cube: the animation of Stiffness (Pa) is ignored")
+    assert second.startswith(f"{scene.name}: the animation of Friction is ignored")
+
+
+def test_settings_animated_in_the_nla_are_named(add_body):
+    body = add_body()
+    key(body, "supple.density")
+    data = body.animation_data
+    action, slot, data.action = data.action, data.action_slot, None
+    assert messages() == []
+    strip = data.nla_tracks.new().strips.new("Keys", 1, action)
+    strip.action_slot = slot
+    assert "Density (kg/m³)" in only()
+
+
+@pytest.mark.parametrize("path", ["gravity", "use_gravity"])
+def test_animated_gravity_is_followed_and_not_named(scene, add_body, path):
+    add_body()
+    scene.keyframe_insert(path, frame=1)
+    assert messages() == []
+
+
+def test_an_animated_body_without_pins_is_named(add_body):
+    body = add_body()
+    body.keyframe_insert("rotation_euler", frame=1)
+    assert only().startswith("Cube: its animation leads its pins, and it has none")
+
+
+@pytest.mark.parametrize("kind", ["WIND", "TURBULENCE", "DRAG", "VORTEX"])
+def test_a_force_field_is_named_while_it_is_shown_and_strong(add_body, kind):
+    add_body()
+    bpy.ops.object.effector_add(type=kind)
+    field = bpy.context.object
+    assert only().startswith(f"{field.name}: its force field does not act on soft bodies")
+    field.hide_set(True)
+    assert messages() == []
+    field.hide_set(False)
+    field.field.strength = 0.0
+    assert bool(messages()) == (kind == "DRAG")
+
+
+def test_a_hidden_collider_is_named(add_body):
+    add_body()
+    bpy.ops.mesh.primitive_plane_add(location=(0, 0, -3))
+    plate = bpy.context.object
+    plate.supple.collider = True
+    plate.hide_set(True)
+    assert only() == "Plane is a collider and hidden, so nothing lands on it. Show it."
+
+
+def test_blender_s_own_physics_are_named(add_body):
+    body = add_body()
+    bpy.ops.rigidbody.object_add()
+    assert only().startswith("Cube: its rigid body is ignored")
+    bpy.ops.rigidbody.object_remove()
+    bpy.ops.mesh.primitive_plane_add(location=(0, 0, -3))
+    plate = bpy.context.object
+    plate.modifiers.new("Collision", "COLLISION")
+    assert only().startswith("Plane: soft bodies do not see Blender's Collision physics")
+    plate.supple.collider = True
+    assert messages() == []
+    assert body.supple.enabled
+
+
+def test_a_body_that_the_view_layer_leaves_out_is_named(scene, add_body):
+    add_body()
+    left_out = add_body("Left Out")
+    collection = bpy.data.collections.new("Away")
+    scene.collection.children.link(collection)
+    collection.objects.link(left_out)
+    scene.collection.objects.unlink(left_out)
+    bpy.context.view_layer.layer_collection.children["Away"].exclude = True
+    bpy.context.view_layer.update()
+    assert only().startswith("Left Out is a soft body of a collection that this view layer")
+
+
+@pytest.mark.usefixtures("solver")
+def test_the_panel_and_a_simulation_say_it(scene, add_body):
+    body = add_body()
+    bpy.ops.object.effector_add(type="WIND")
+    scene.frame_end = 2
+    assert any("force field" in text for _, text in drawn(SUPPLE_PT_main, body).texts)
+    said: list[str] = []
+    actions.simulate(bpy.context, said.append)
+    assert said[0].startswith("Warning: Wind: its force field does not act")
+
+
+def test_no_setting_can_be_keyed_or_driven(scene, add_body):
+    for own in (add_body().supple, scene.supple):
+        settings = [prop for prop in own.bl_rna.properties if prop.identifier != "name"]
+        assert not [prop.identifier for prop in settings if prop.is_animatable]
+    with pytest.raises(TypeError, match="not animatable"):
+        scene.supple.keyframe_insert("ground_height")

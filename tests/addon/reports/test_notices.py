@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is said of soft bodies before and after a simulation, and the buttons that help."""
+
+from __future__ import annotations
+
+import shutil
+
+import bpy
+import numpy as np
+import pytest
+
+from supple.addon import actions, ids
+from supple.addon.bake import shape_keys
+from supple.addon.modifiers import find_modifier
+from supple.addon.panels.notices import draw_notices
+from supple.addon.playback import mesh_cache
+from supple.core.errors import SuppleError
+
+from ..conftest import evaluated_positions
+from ..layout import Layout, around
+from ..said import only, press, said
+
+
+def test_nothing_is_said_of_a_body_that_plays_as_it_is(add_body, play):
+    add_body()
+    assert said() == []
+    play(3)
+    bpy.context.scene.frame_set(3)
+    assert said() == []
+
+
+def test_a_bake_and_a_free_change_nothing_that_was_simulated(scene, add_body, play):
+    obj = add_body()
+    obj.shape_key_add(name="Basis")
+    key = obj.shape_key_add(name="Tall")
+    key.keyframe_insert("value", frame=1)
+    play(3)
+    frames, start = mesh_cache.read(obj)
+    shape_keys.bake(obj, frames, start)
+    assert "newer than its bake" in only(ids.BAKE)
+    shape_keys.free(obj)
+    assert said() == []
+
+
+CHANGES = {
+    "settings": lambda obj: setattr(obj.supple, "young", 3e4),
+    "place": lambda obj: setattr(obj.location, "x", 2.0),
+    "mesh": lambda obj: setattr(obj.data.vertices[0].co, "x", 3.0),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_of_a_body_was_changed_is_told_until_it_is_changed_back(add_body, play, what):
+    obj = add_body()
+    obj.supple.young = 1e5
+    play(3)
+    before = obj.data.vertices[0].co.x
+    CHANGES[what](obj)
+    obj.data.update()
+    assert f"Cube was changed since it was simulated: its {what};" in only(ids.SIMULATE)
+    obj.supple.young, obj.location.x, obj.data.vertices[0].co.x = 1e5, 0.0, before
+    obj.data.update()
+    assert said() == []
+
+
+def edit_key(obj):
+    obj.data.shape_keys.key_blocks["Tall"].points[0].co.z += 1.0
+
+
+def paint_pins(obj):
+    obj.vertex_groups["Pin"].add([3], 0.8, "REPLACE")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        edit_key,
+        paint_pins,
+        lambda obj: setattr(obj.data.shape_keys.key_blocks["Tall"], "value", 0.3),
+        lambda obj: obj.modifiers.new("Round", "SUBSURF"),
+    ],
+)
+def test_keys_pins_and_modifiers_count_as_the_mesh(add_body, play, edit):
+    obj = add_body()
+    obj.shape_key_add(name="Basis")
+    obj.shape_key_add(name="Tall")
+    obj.vertex_groups.new(name="Pin").add([1], 1.0, "REPLACE")
+    obj.supple.pin_group = "Pin"
+    play(3)
+    assert said() == []
+    edit(obj)
+    obj.data.update()
+    assert "its mesh;" in only(ids.SIMULATE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda scene: setattr(scene, "gravity", (0, 0, -1)),
+        lambda scene: setattr(scene.render, "fps", 30),
+        lambda scene: setattr(scene.supple, "use_ground", False),
+        lambda scene: setattr(scene, "frame_start", -3),
+        lambda scene: setattr(scene.objects["Ball"].supple, "collider_friction", 0.9),
+        lambda scene: setattr(scene.objects["Ball"].location, "z", -7),
+    ],
+)
+def test_changes_to_the_scene_are_told(scene, add_body, play, change):
+    add_body("Ball", location=(0, 0, -3)).supple.enabled = False
+    scene.objects["Ball"].supple.collider = True
+    add_body()
+    play(3)
+    scene.frame_end = 90
+    assert said() == []
+    change(scene)
+    assert "are not those that were simulated" in only(ids.SIMULATE)
+
+
+def test_gravity_that_is_keyed_is_another_at_another_frame_and_not_told(scene, add_body, play):
+    add_body()
+    for frame, pull in ((1, -9.0), (4, -3.0)):
+        scene.gravity[2] = pull
+        scene.keyframe_insert("gravity", frame=frame)
+    play(3)
+    for frame in (1, 3):
+        scene.frame_set(frame)
+        assert said() == []
+    scene.use_gravity = False
+    assert "are not those that were simulated" in only("supple.simulate")
+
+
+def test_changes_to_the_scene_are_not_told_of_what_is_baked(scene, add_body, play):
+    add_body()
+    play(3)
+    actions.bake(bpy.context)
+    scene.gravity = (0, 0, -1)
+    assert said() == []
+
+
+def test_an_animated_body_is_not_called_moved(scene, add_body, play):
+    obj = add_body()
+    for frame, x in ((1, 0.0), (4, 1.0)):
+        obj.location.x = x
+        obj.keyframe_insert("location", frame=frame)
+    play(3)
+    scene.frame_set(3)
+    assert said() == []
+
+
+def test_frames_that_are_gone_or_cut_off_are_told_and_not_baked(add_body, play):
+    add_body()
+    job, _ = play(3)
+    path = job.folder / "playback" / "0.pc2"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert "Cube does not play its frames:" in only(ids.SIMULATE)
+    assert "is cut off" in only(ids.SIMULATE)
+    shutil.rmtree(job.folder)
+    assert "0.pc2 is not there. Bring it back, or simulate again." in only(ids.SIMULATE)
+    assert not bpy.ops.supple.bake.poll()
+    assert "is not there" in actions.why_no_bake(bpy.context)
+
+
+def test_undoing_free_says_that_the_frames_are_gone(scene, add_body, play):
+    add_body()
+    bpy.ops.ed.undo_push(message="before")
+    job, _ = play(3)
+    bpy.ops.ed.undo_push(message="Simulate")
+    assert bpy.ops.supple.bake.poll()
+    bpy.ops.supple.free()
+    shutil.rmtree(job.folder)
+    bpy.ops.ed.undo_push(message="Free")
+    bpy.ops.ed.undo()
+    assert find_modifier(bpy.data.objects["Cube"]) is not None
+    assert not bpy.ops.supple.bake.poll()
+    assert "Cube does not play its frames:" in only(ids.SIMULATE)
+    assert bpy.ops.supple.free() == {"FINISHED"}
+    assert said() == []
+
+
+def test_an_edited_mesh_is_told_with_its_numbers(add_body, play):
+    obj = add_body()
+    play(3)
+    obj.data.vertices.add(1)
+    assert "Cube has 9 vertices and had 8" in only(ids.SIMULATE)
+
+
+def test_modifiers_before_the_frames_are_told_and_put_behind_them(add_body, play):
+    obj = add_body()
+    obj.modifiers.new("Round", "SUBSURF")
+    play(3)
+    obj.modifiers.move(0, 1)
+    assert "Cube's Round comes before its simulated frames" in only(ids.PLAY_FIRST)
+    assert press(said()[0]) == {"FINISHED"}
+    assert [modifier.type for modifier in obj.modifiers] == ["MESH_CACHE", "SUBSURF"]
+    assert said() == []
+
+
+def test_a_key_added_after_bake_is_told_and_made_to_work(add_body, play):
+    obj = add_body()
+    play(3)
+    actions.bake(bpy.context)
+    assert said() == []
+    before = evaluated_positions(obj, 3)
+    key = obj.shape_key_add(name="Correction", from_mix=False)
+    key.points[0].co.z += 1.0
+    key.value = 1.0
+    assert "do nothing beside its absolute keys" in only(ids.MAKE_KEYS_WORK)
+    assert press(said()[0]) == {"FINISHED"}
+    moved = evaluated_positions(obj, 3) - before
+    np.testing.assert_allclose(moved[0], [0, 0, 1], atol=1e-6)
+    np.testing.assert_allclose(moved[1:], 0.0, atol=1e-6)
+    assert said() == []
+
+
+def test_an_edit_that_blender_was_not_told_of_is_part_of_the_next_simulation(add_body, play):
+    obj = add_body()
+    play(3)
+    assert said() == []
+    obj.data.vertices[0].co.x -= 0.5
+    play(3)
+    obj.data.update()
+    assert said() == []
+
+
+def test_the_tab_says_what_is_alike_once_with_one_button(add_body, play):
+    for x in range(7):
+        add_body(f"Cube {x}", location=(3 * x, 0, 0))
+    job, _ = play(3)
+    shutil.rmtree(job.folder)
+    layout = Layout()
+    draw_notices(layout, around(None))
+    assert layout.buttons == [ids.SIMULATE]
+    assert len(layout.texts) == 6
+    assert layout.texts[0][0] == "ERROR"
+    assert layout.texts[0][1].startswith("Cube 0 does not play its frames:")
+    assert layout.texts[-1][1] == "And so for 2 more."
+
+
+def test_free_of_a_body_that_is_edited_keeps_its_frames(add_body, play):
+    obj = add_body()
+    play(3)
+    actions.bake(bpy.context)
+    play(3)
+    bpy.context.view_layer.objects.active = obj
+    bpy.ops.object.mode_set(mode="EDIT")
+    with pytest.raises(SuppleError, match="is being edited"):
+        actions.free(bpy.context)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert find_modifier(obj) is not None
+
+
+@pytest.mark.parametrize(
+    ("count", "names"),
+    [(3, "Copy 0, Copy 1, Copy 2;"), (5, "Copy 0, Copy 1, Copy 2 and 2 more;")],
+)
+def test_of_many_names_three_are_said(scene, add_body, count, names):
+    obj = add_body()
+    for number in range(count):
+        scene.collection.objects.link(bpy.data.objects.new(f"Copy {number}", obj.data))
+    assert f"Cube shares its mesh with {names}" in only("")

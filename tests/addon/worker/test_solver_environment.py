@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the worker's Python is found and started, and where loops are kept."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from supple.addon import preferences
+from supple.addon.worker import solver_environment
+from supple.addon.worker.solver_environment import Environment
+from supple.core.errors import SuppleError
+from supple.core.version import version
+
+from ..conftest import put_torch
+
+
+def name_python(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    monkeypatch.setattr(preferences, "find", lambda: SimpleNamespace(solver_python=str(path)))
+
+
+# Finding
+
+
+def test_finding_starts_no_process_and_imports_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    before = set(sys.modules)
+    solver_environment.find()
+    assert not {name for name in set(sys.modules) - before if name.startswith("torch")}
+
+
+def test_the_python_named_in_the_preferences_comes_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, solver_folder: Path
+) -> None:
+    put_torch(solver_folder)
+    python = tmp_path / "python"
+    python.touch()
+    name_python(monkeypatch, python)
+    found = solver_environment.find()
+    assert found is not None
+    assert (found.python, found.site) == (python, None)
+
+
+def test_a_named_python_that_does_not_exist_is_said_and_not_passed_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    name_python(monkeypatch, tmp_path / "gone")
+    assert solver_environment.find() is None
+    with pytest.raises(SuppleError, match=r"gone, does not exist\. Correct the path"):
+        solver_environment.worker_command(tmp_path)
+
+
+def test_installed_packages_come_before_those_of_blenders_python(solver_folder: Path) -> None:
+    put_torch(solver_folder)
+    found = solver_environment.find()
+    assert found is not None
+    assert (found.python, found.site) == (Path(sys.executable), solver_folder)
+
+
+@pytest.mark.usefixtures("no_torch")
+def test_packages_built_for_another_python_are_not_used(solver_folder: Path) -> None:
+    put_torch(solver_folder, ".cpython-27-other.so")
+    assert solver_environment.find() is None
+
+
+@pytest.mark.usefixtures("no_torch")
+def test_without_torch_the_message_names_the_cure(tmp_path: Path, solver_folder: Path) -> None:
+    with pytest.raises(SuppleError, match="Choose Install Solver"):
+        solver_environment.worker_command(tmp_path)
+
+
+@pytest.mark.usefixtures("no_torch")
+def test_outside_blenders_extensions_the_cure_is_pip(tmp_path: Path) -> None:
+    assert solver_environment.solver_folder() is None
+    with pytest.raises(SuppleError, match=r"solver\.txt there with pip"):
+        solver_environment.worker_command(tmp_path)
+
+
+# Contact
+
+
+def test_contact_without_its_package_is_refused_with_the_button_that_helps(
+    monkeypatch: pytest.MonkeyPatch, solver_folder: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path / "empty")])
+    put_torch(solver_folder)
+    with pytest.raises(SuppleError, match=r"ipctk.*Choose Install Solver, or set Contact to Never"):
+        solver_environment.check_contact()
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    assert "not made for this machine (riscv64)" in solver_environment.why_no_contact()
+    (solver_folder / "ipctk").mkdir()
+    (solver_folder / "ipctk" / "__init__.py").touch()
+    assert solver_environment.why_no_contact() == ""
+
+
+def test_a_named_python_says_itself_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path / "empty")])
+    python = tmp_path / "python"
+    python.touch()
+    name_python(monkeypatch, python)
+    assert solver_environment.why_no_contact() == ""
+
+
+# Starting
+
+
+def test_the_worker_sees_neither_user_packages_nor_what_redirects_python(
+    monkeypatch: pytest.MonkeyPatch, solver_folder: Path, tmp_path: Path
+) -> None:
+    put_torch(solver_folder)
+    for name in ("PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__"):
+        monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
+    command, variables = solver_environment.worker_command(tmp_path / "job", "--more")
+    assert command[1:3] == ["-s", "-P"]
+    assert command[-2:] == [str(tmp_path / "job"), "--more"]
+    redirecting = {name for name in variables if name.startswith(("PYTHON", "__PYVENV"))}
+    assert redirecting == {"PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONUTF8"}
+    assert variables["PYTHONPATH"] == str(solver_folder)
+    code = "import site, sys; print(site.ENABLE_USER_SITE, sys.path[0])"
+    said = subprocess.check_output([*command[:3], "-c", code], env=variables, text=True)
+    assert said.split() == ["False", str(solver_folder)]
+
+
+def test_the_worker_starts_from_a_folder_of_any_name(tmp_path: Path) -> None:
+    root = tmp_path / "bl ext é"
+    core = solver_environment.ROOT / "core"
+    shutil.copytree(core, root / "core", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(solver_environment.ROOT / "__init__.py", root)
+    (root / "core" / "__main__.py").write_text(
+        "import sys\nfrom . import errors\nprint(__name__, errors.__name__, *sys.argv[1:])\n"
+    )
+    command = [sys.executable, "-s", "-P", str(root / "core" / "launch.py"), "job", "--flag"]
+    said = subprocess.check_output(command, env=_clean(), cwd=tmp_path, text=True)
+    assert said.split() == ["__main__", "supple.core.errors", "job", "--flag"]
+
+
+def test_the_worker_s_exit_status_reaches_its_caller(tmp_path: Path) -> None:
+    launcher = solver_environment.ROOT / "core" / "launch.py"
+    command = [sys.executable, "-s", "-P", str(launcher), str(tmp_path / "no job")]
+    done = subprocess.run(command, env=_clean(), capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+def _clean() -> dict[str, str]:
+    return solver_environment.variables(Environment(Path(sys.executable), None, ""))
+
+
+def test_each_version_keeps_its_compiled_loops_apart(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(solver_environment, "users_cache", lambda: tmp_path)
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    assert _clean()["NUMBA_CACHE_DIR"] == str(tmp_path / "kernels" / version())
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "elsewhere"))
+    assert _clean()["NUMBA_CACHE_DIR"] == str(tmp_path / "elsewhere")
+
+
+def test_loops_that_older_versions_compiled_are_removed(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(solver_environment, "users_cache", lambda: tmp_path)
+    monkeypatch.setattr(solver_environment, "version", lambda: "1.10.0")
+    solver_environment.remove_older_kernels()  # where there are none
+    for name in ("0.9.9", "1.9.0", "1.10.0", "1.11.0", "2.0.0"):
+        (tmp_path / "kernels" / name / "core_1f").mkdir(parents=True)
+    solver_environment.remove_older_kernels()
+    left = {path.name for path in (tmp_path / "kernels").iterdir()}
+    assert left == {"1.10.0", "1.11.0", "2.0.0"}
