@@ -26,7 +26,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tools import debian, extension_zip, real_blender
+from tools import debian, extension_zip, find_blender, real_blender
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -135,7 +135,7 @@ def command_test(args: Sequence[str]) -> int:
     rest = [arg for arg in args if arg != "--blender"]
     chosen = any((ROOT / arg.partition("::")[0]).exists() for arg in rest)
     if "--blender" in args:
-        real_blender.prepare()
+        find_blender.prepare()
         command_build(())
         return _in_venv("-m", "pytest", *rest, *([] if chosen else ["tests/blender"]))
     together = [] if chosen else TOGETHER
@@ -175,7 +175,7 @@ def command_build(_: Sequence[str]) -> int:
 
 
 def command_blender(args: Sequence[str]) -> int:
-    blender = real_blender.prepare()
+    blender = find_blender.prepare()
     if not args:
         return 0
     with real_blender.ending(blender.start([blender.executable, *args])) as process:

@@ -1,16 +1,13 @@
-"""Find or prepare a real Blender, and run programs beside it.
+"""Run a real Blender, on this machine or in a chroot, and programs beside it.
 
-`prepare()` answers with a `Blender`: the one named in SUPPLE_BLENDER, the one on PATH, or on a
-Debian-like machine, as root, one from Debian's unstable suite in a chroot in the user's cache.
-The chroot's mounts live in a private mount namespace: nothing stays mounted afterwards, and
-killing the started process takes everything it started with it.
+A chroot's mounts live in a private mount namespace: nothing stays mounted afterwards, and killing
+the started process takes everything it started with it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import re
 import shutil
 import signal
@@ -20,20 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import debian
-
-OLDEST, NEWEST = (4, 5), (5, 2)
-SUITE = "sid"
-PACKAGES = (
-    # Blender, a virtual screen for it, and what takes pictures of that screen
-    *("blender", "xvfb", "imagemagick", "libgl1-mesa-dri", "libegl1", "libegl-mesa0"),
-    # what Blender's own extension system imports
-    *("python3-requests", "python3-cattr"),
-    # what the solver's worker imports
-    *("python3-torch", "python3-numpy", "python3-numba", "python3-scipy"),
-)
-#: What it imports that Debian does not have.
-WHEELS = ("ipctk",)
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # A mount and process namespace that ends with the process which asked for it, however that ends.
@@ -199,157 +182,3 @@ def ending(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
         yield process
     finally:
         end(process)
-
-
-# --- where a Blender comes from ---------------------------------------------------------------
-
-
-def prepare() -> Blender:
-    """A Blender of a supported version, made ready first where that is possible.
-
-    Raises:
-        BlenderError: there is none; the message says what to do.
-    """
-    named = os.environ.get("SUPPLE_BLENDER")
-    if named:
-        return _supported(_named(named))
-    on_path = shutil.which("blender")
-    if on_path and supported(version := Blender(on_path).version()):
-        print(f"Blender {_words(version)} on PATH: {on_path}")
-        return Blender(on_path)
-    return _supported(_debian_blender())
-
-
-def supported(version: tuple[int, int, int]) -> bool:
-    return OLDEST <= version[:2] <= NEWEST
-
-
-def _words(version: Sequence[int]) -> str:
-    return ".".join(str(part) for part in version)
-
-
-def _named(path: str) -> Blender:
-    if not shutil.which(path):
-        raise BlenderError(f"SUPPLE_BLENDER is {path}, which is not a program that can be run.")
-    return Blender(path)
-
-
-def _supported(blender: Blender) -> Blender:
-    version = blender.version()
-    where = f" in {blender.chroot}" if blender.chroot else ""
-    if not supported(version):
-        raise BlenderError(
-            f"{blender.executable}{where} is Blender {_words(version)}; "
-            f"Supple is tested on {_words(OLDEST)} to {_words(NEWEST)}."
-        )
-    print(f"Blender {_words(version)}: {blender.executable}{where}", flush=True)
-    return blender
-
-
-def cache_folder() -> Path:
-    """Not the add-on's own, which is called supple: people empty that."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "supple-dev"
-
-
-def _debian_blender() -> Blender:
-    root = cache_folder() / f"blender-{SUITE}"
-    blender = Blender("/usr/bin/blender", root)
-    _demand_debian_root()
-    root.parent.mkdir(parents=True, exist_ok=True)
-    with _lock(root.with_suffix(".lock")):
-        contents = " ".join([*PACKAGES, *_pinned(WHEELS)])
-        if _stamp(root).exists() and _stamp(root).read_text() == contents:
-            return blender
-        _bootstrap(root)
-        _install(blender)
-        _install_wheels(blender, root)
-        _stamp(root).write_text(contents)
-    return blender
-
-
-def _stamp(root: Path) -> Path:
-    return root.with_suffix(".ready")
-
-
-def _demand_debian_root() -> None:
-    if not debian.is_debian_root():
-        raise BlenderError(
-            f"No Blender found. Install Blender {_words(OLDEST)} to {_words(NEWEST)} and name it: "
-            "SUPPLE_BLENDER=/path/to/blender. "
-            "(On Debian, as root, one is prepared here without asking.)"
-        )
-    if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
-        raise BlenderError(
-            "This root user may not mount file systems (a container without that right?), so "
-            "no Blender can be prepared. Name one: SUPPLE_BLENDER=/path/to/blender."
-        )
-
-
-@contextlib.contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    """Only one preparation at a time; a second one waits."""
-    import fcntl  # not on Windows, where nothing is prepared
-
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _bootstrap(root: Path) -> None:
-    done = root.with_suffix(".bootstrapped")
-    if done.exists():
-        return
-    if not shutil.which("debootstrap"):
-        debian.install(["debootstrap"], "Preparing a Blender")
-    if root.exists():
-        _demand_nothing_mounted(root)
-        print("An earlier attempt was interrupted: starting over.", flush=True)
-        shutil.rmtree(root)
-    print(f"Bootstrapping Debian {SUITE} in {root} (a minute)", flush=True)
-    options = ["--variant=minbase", "--include=ca-certificates"]
-    # In a namespace too: an interrupted debootstrap leaves /proc mounted.
-    debian.call([*NAMESPACE, "debootstrap", *options, SUITE, str(root), debian.mirror()])
-    done.touch()
-
-
-def _demand_nothing_mounted(root: Path) -> None:
-    """Whatever is mounted below `root` would be deleted with it."""
-    mounts = Path("/proc/self/mounts").read_text().splitlines()
-    below = [mount.split()[1] for mount in mounts if mount.split()[1].startswith(f"{root}/")]
-    if below:
-        raise BlenderError(f"Unmount these first, then try again: {' '.join(below)}")
-
-
-def _install(blender: Blender) -> None:
-    print("Installing Blender and the solver's packages there (some minutes)", flush=True)
-    patience = ["-o", "Acquire::Check-Valid-Until=false", "-o", "Acquire::Retries=3"]
-    mend = "dpkg --configure -a || apt-get -qq --fix-broken install -y"  # after an interruption
-    debian.call(blender.command(["bash", "-c", mend]))
-    debian.call(blender.command(["apt-get", *patience, "-qq", "update"]))
-    install = ["apt-get", *patience, "-qq", "install", "--no-install-recommends", "-y", *PACKAGES]
-    debian.call(blender.command(install))
-    debian.call(blender.command(["apt-get", "clean"]))
-
-
-def _install_wheels(blender: Blender, root: Path) -> None:
-    """With the pip of this checkout, since the chroot has none."""
-    asked = blender.run(["python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
-    version = asked.stdout.strip()
-    target = root / "usr/local/lib" / f"python{version}" / "dist-packages"
-    kind = ["--only-binary", ":all:", "--python-version", version]
-    kind += ["--platform", f"manylinux_2_28_{platform.machine()}"]
-    options = ["--quiet", "--no-deps", "--upgrade", "--target", str(target)]
-    debian.call([_python(), "-m", "pip", "install", *options, *kind, *_pinned(WHEELS)])
-
-
-def _python() -> str:
-    own = REPOSITORY / ".venv" / "bin" / "python"
-    return str(own) if own.exists() else sys.executable
-
-
-def _pinned(names: Sequence[str]) -> list[str]:
-    """The versions that users get, such as ``numba==1.0``."""
-    text = (REPOSITORY / "requirements" / "solver.txt").read_text(encoding="utf-8")
-    lines = [line.partition(";")[0].strip() for line in text.splitlines()]
-    return [line for line in lines if line.partition("==")[0] in names]

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from supple.tests.blender.harness import SCREENSHOTS, InstalledBlender, fresh_folder, install
-from supple.tools import extension_zip, real_blender
+from supple.tools import extension_zip, find_blender, real_blender
 
 
 @pytest.fixture(scope="session")
 def blender() -> real_blender.Blender:
-    return real_blender.prepare()
+    return find_blender.prepare()
 
 
 @pytest.fixture(scope="session")

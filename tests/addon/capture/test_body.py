@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of one object reaches the solver: its mesh, its material, its pins."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from supple.addon.bake import shape_keys
+from supple.addon.capture.scene import capture
+from supple.addon.capture.surfaces import own_shape
+from supple.core.materials import MODELS
+from supple.core.scene.scene import SurfaceMesh
+
+from ..conftest import set_linear
+
+CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2
+
+
+def sorted_rows(points):
+    return points[np.lexsort(np.round(points, 4).T)]
+
+
+def captured() -> Any:
+    return capture(bpy.context)
+
+
+def surface_volume(surface: SurfaceMesh) -> float:
+    a, b, c = surface.vertices[surface.triangles].swapaxes(0, 1)
+    return float(np.einsum("ij,ij->", np.cross(a, b), c)) / 6.0
+
+
+def pin(obj, indices, weight=1.0, name="Pin"):
+    obj.vertex_groups.new(name=name).add(indices, weight, "REPLACE")
+    obj.supple.pin_group = name
+
+
+def test_positions_are_in_the_world_through_scale_rotation_and_parents(add_body):
+    bpy.ops.object.empty_add(location=(0, 0, 3), rotation=(0, 0, math.pi / 2))
+    parent = bpy.context.object
+    obj = add_body(location=(1, 0, 0), scale=(2, 1, 0.5))
+    obj.parent = parent
+    body = captured().scene.bodies[0]
+    x, y, z = (CORNERS * (2, 1, 0.5) + (1, 0, 0)).T
+    expected = np.column_stack([-y, x, z + 3])
+    np.testing.assert_allclose(sorted_rows(body.skin.points), sorted_rows(expected), atol=1e-6)
+    np.testing.assert_allclose(sorted_rows(body.mesh.vertices), sorted_rows(expected), atol=1e-6)
+    assert surface_volume(body.mesh) == pytest.approx(1.0)
+
+
+def test_a_mirrored_object_still_has_its_outside_outside(add_body):
+    add_body(scale=(-1, 1, 1))
+    assert surface_volume(captured().scene.bodies[0].mesh) == pytest.approx(1.0)
+
+
+def test_the_guard_of_st_venant_kirchhoff_is_in_units_of_the_stiffness(add_body):
+    own = add_body().supple
+    own.young, own.guard = 2e4, 1000.0
+    assert not hasattr(captured().scene.bodies[0].material, "guard")
+    own.model = "st_venant_kirchhoff"
+    assert captured().scene.bodies[0].material.guard == pytest.approx(2e7)
+
+
+def test_material_reaches_the_solver_as_it_was_typed(add_body):
+    own = add_body().supple
+    own.young, own.poisson, own.density = 1.1e5, 0.45, 1234.5
+    own.damping, own.stiffness_damping, own.viscosity = 0.3, 0.0037, 12.3
+    own.model = "corotated_linear"
+    body = captured().scene.bodies[0]
+    assert type(body.material) is MODELS["corotated_linear"]
+    assert (body.material.young, body.material.poisson) == (1.1e5, 0.45)
+    assert body.density == 1234.5
+    assert (body.damping, body.stiffness_damping, body.viscosity) == (0.3, 0.0037, 12.3)
+
+
+def test_modifiers_count_for_the_surface_and_not_for_the_skin(add_body):
+    obj = add_body()
+    obj.modifiers.new("Subdivide", "SUBSURF").levels = 2
+    body = captured().scene.bodies[0]
+    assert len(body.skin.points) == 8
+    assert len(body.mesh.vertices) > 50
+    assert surface_volume(body.mesh) < 0.9
+
+
+def test_a_modifier_that_carries_the_mesh_away_is_left_out(add_body):
+    obj = add_body()
+    modifier = obj.modifiers.new("Bend", "SIMPLE_DEFORM")
+    modifier.deform_method, modifier.factor = "STRETCH", 3.0
+    body = captured().scene.bodies[0]
+    assert surface_volume(body.mesh) == pytest.approx(1.0)
+    assert np.ptp(body.mesh.vertices, axis=0) == pytest.approx([1, 1, 1])
+
+
+def test_shape_keys_are_mixed_with_groups_and_relative_keys(add_body):
+    obj = add_body()
+    obj.shape_key_add(name="Basis")
+    obj.vertex_groups.new(name="Half").add([0], 0.5, "REPLACE")
+    for name, value, muted in (("Up", 0.5, False), ("Masked", 1.0, False), ("Muted", 1.0, True)):
+        key = obj.shape_key_add(name=name, from_mix=False)
+        key.value, key.mute = value, muted
+        for point in key.points:
+            point.co.z += 1.0
+    obj.data.shape_keys.key_blocks["Masked"].vertex_group = "Half"
+    points = captured().scene.bodies[0].skin.points
+    bpy.context.view_layer.update()
+    shown = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data.vertices
+    np.testing.assert_allclose(points, [tuple(v.co) for v in shown], atol=1e-6)
+    rise = points[:, 2] - [vertex.co.z for vertex in obj.data.vertices]
+    np.testing.assert_allclose(rise, [1.0, *[0.5] * 7], atol=1e-6)
+
+
+def test_an_earlier_bake_does_not_count(add_body):
+    obj = add_body()
+    before = captured().scene.bodies[0].skin.points
+    frames = np.zeros((4, 8, 3), dtype=np.float32)
+    shape_keys.bake(obj, frames, 1)
+    bpy.context.scene.frame_set(2)
+    body = captured().scene.bodies[0]
+    np.testing.assert_array_equal(body.skin.points, before)
+    assert surface_volume(body.mesh) == pytest.approx(1.0)
+    bpy.context.view_layer.update()
+    shown = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data.vertices
+    assert max(vertex.co.length for vertex in shown) == 0.0
+
+
+def test_pins_are_the_vertices_above_half_a_weight(add_body):
+    obj = add_body()
+    pin(obj, [1, 4])
+    obj.vertex_groups["Pin"].add([2], 0.5, "REPLACE")
+    skin = captured().scene.bodies[0].skin
+    np.testing.assert_array_equal(skin.pinned, [1, 4])
+    assert skin.pin_path is None
+
+
+def test_pins_of_a_child_follow_its_animated_parent(scene, add_body):
+    bpy.ops.object.empty_add()
+    parent = bpy.context.object
+    obj = add_body()
+    obj.parent = parent
+    pin(obj, [3])
+    for frame, x in ((1, 0.0), (4, 3.0)):
+        parent.location.x = x
+        parent.keyframe_insert("location", frame=frame)
+    set_linear(parent)
+    scene.frame_set(3)
+    now = captured()
+    path = now.scene.bodies[0].skin.pin_path.samples
+    start = now.scene.bodies[0].skin.points[3]
+    np.testing.assert_allclose(path[:, 0] - start, [[k, 0, 0] for k in range(4)], atol=1e-5)
+    assert len(now.objects[0].matrices.samples) == 4
+    assert scene.frame_current == 3
+
+
+def test_an_object_with_a_constraint_that_does_not_move_has_one_matrix(add_body):
+    obj = add_body()
+    pin(obj, [0])
+    obj.constraints.new("LIMIT_LOCATION")
+    now = captured()
+    assert len(now.objects[0].matrices.samples) == 1
+    assert now.scene.bodies[0].skin.pin_path is None
+
+
+def test_the_way_back_ends_at_the_own_mesh(scene, add_body):
+    scene.unit_settings.scale_length = 0.1
+    obj = add_body(location=(1, 2, 3), rotation=(0.3, 0.2, 0.1), scale=(1, 2, 3))
+    now = captured()
+    local = now.objects[0].to_local(0, now.scene.bodies[0].skin.points)
+    np.testing.assert_allclose(local, [tuple(v.co) for v in obj.data.vertices], atol=1e-6)
+
+
+def test_pins_on_a_turning_object_go_round_with_it(scene, add_body):
+    obj = add_body(location=(2, 0, 0))
+    pin(obj, [7])
+    for frame, angle in ((1, 0.0), (4, math.pi / 2)):
+        obj.rotation_euler = (0.0, 0.0, angle)
+        obj.keyframe_insert("rotation_euler", frame=frame)
+    set_linear(obj)
+    x, y, z = obj.data.vertices[7].co
+    path = captured().scene.bodies[0].skin.pin_path.samples[:, 0]
+    for index, angle in enumerate(np.linspace(0.0, math.pi / 2, 4)):
+        cos, sin = math.cos(angle), math.sin(angle)
+        expected = (2 + cos * x - sin * y, sin * x + cos * y, z)
+        np.testing.assert_allclose(path[index], expected, atol=1e-5)
+
+
+def test_unit_scale_reaches_the_path_of_pins(scene, add_body):
+    scene.unit_settings.scale_length = 0.1
+    obj = add_body()
+    pin(obj, [0])
+    for frame, x in ((1, 0.0), (4, 3.0)):
+        obj.location.x = x
+        obj.keyframe_insert("location", frame=frame)
+    skin = captured().scene.bodies[0].skin
+    np.testing.assert_allclose(skin.pin_path.samples[0, 0], skin.points[0], atol=1e-6)
+    np.testing.assert_allclose(skin.pin_path.samples[3, 0] - skin.points[0], [0.3, 0, 0], atol=1e-6)
+
+
+def test_the_resolution_counts_cells_along_the_longest_side(add_body):
+    add_body(scale=(1, 5, 2)).supple.resolution = 10
+    assert captured().scene.bodies[0].mesh.edge_length == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ("KEY_LINEAR",) * 5,
+        ("KEY_CARDINAL",) * 5,
+        ("KEY_CATMULL_ROM",) * 5,
+        ("KEY_BSPLINE",) * 5,
+        ("KEY_LINEAR", "KEY_BSPLINE", "KEY_CARDINAL", "KEY_LINEAR", "KEY_CATMULL_ROM"),
+    ],
+)
+def test_absolute_shape_keys_are_taken_as_blender_shows_them(add_body, kinds):
+    obj = add_body()
+    obj.shape_key_add(name="Basis")
+    random = np.random.default_rng(2)
+    for _ in range(4):
+        key = obj.shape_key_add(from_mix=False)
+        key.points.foreach_set("co", random.normal(size=24).astype(np.float32))
+    keys = obj.data.shape_keys
+    for block, kind in zip(keys.key_blocks, kinds, strict=True):
+        block.interpolation = kind
+    keys.use_relative = False
+    for time in (-3.0, 0.0, 2.5, 10.0, 13.0, 26.0, 37.5, 40.0, 55.0):
+        keys.eval_time = time
+        bpy.context.view_layer.update()
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        shown = [tuple(v.co) for v in obj.evaluated_get(depsgraph).data.vertices]
+        np.testing.assert_allclose(own_shape(obj, depsgraph), shown, atol=1e-5, err_msg=str(time))
