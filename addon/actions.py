@@ -19,24 +19,24 @@ from .playback import mesh_cache, pc2, preview, smooth
 from .reports import mesh_reports
 from .worker import session
 
-Say = Callable[[str], object]
+Log = Callable[[str], object]
 
 
-def simulate(context: bpy.types.Context, say: Say | None = None) -> str:
+def simulate(context: bpy.types.Context, log: Log | None = None) -> str:
     """Simulates all soft bodies of the scene, or goes on where a simulation was broken off."""
-    return _complete(runs.Simulation(context), context, say)
+    return _complete(runs.Simulation(context), context, log)
 
 
-def tetrahedralize(context: bpy.types.Context, say: Say | None = None) -> str:
+def tetrahedralize(context: bpy.types.Context, log: Log | None = None) -> str:
     """Fills all soft bodies of the scene and shows their tetrahedra."""
-    return _complete(runs.Tetrahedralization(context), context, say)
+    return _complete(runs.Tetrahedralization(context), context, log)
 
 
-def _complete(run: runs.Run, context: bpy.types.Context, say: Say | None) -> str:
-    if say is not None:
+def _complete(run: runs.Run, context: bpy.types.Context, log: Log | None) -> str:
+    if log is not None:
         for warning in run.warnings:
-            say(f"Warning: {warning}")
-    return runs.complete(run, context, say)
+            log(f"Warning: {warning}")
+    return runs.complete(run, context, log)
 
 
 def bake(context: bpy.types.Context) -> str:
@@ -77,12 +77,12 @@ def free(context: bpy.types.Context) -> str:
     if session.is_running():
         raise SuppleError("A simulation is running; cancel it with Esc first.")
     scene = context.scene
-    own = [obj for obj in scene.objects if obj.is_editable]
+    editable = [obj for obj in scene.objects if obj.is_editable]
     # Keys first: a mesh that is being edited keeps its own, and then all is kept.
-    removed = sum(shape_keys.free(obj) for obj in own) > 0
+    removed = sum(shape_keys.free(obj) for obj in editable) > 0
     removed |= scene_cache.free(scene)
-    removed |= sum(mesh_cache.detach(obj) for obj in own) > 0
-    removed |= sum(smooth.remove(obj) for obj in own) > 0
+    removed |= sum(mesh_cache.detach(obj) for obj in editable) > 0
+    removed |= sum(smooth.remove(obj) for obj in editable) > 0
     removed |= preview.remove(scene)
     mesh_reports.forget(scene)
     return "Removed all simulated frames." if removed else "There was nothing to remove."

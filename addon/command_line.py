@@ -6,9 +6,9 @@
     blender scene.blend --command supple simulate --frames 1-60
     python -m supple simulate scene.blend --frames 1-60
 
-Both take the same words: ``simulate``, ``bake``, ``render`` and ``doctor``. The exit status is 0
-only when what was asked for exists on disk; otherwise a line on stderr says why. After Ctrl-C it
-is 130.
+Both take the same commands: ``simulate``, ``bake``, ``render`` and ``doctor``. The exit status is 0
+only when what was asked for exists on disk; otherwise a line on stderr gives the reason. After
+Ctrl-C it is 130.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .playback import mesh_cache
 
 Action = Callable[[argparse.Namespace], None]
 
-INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
+INTERRUPTED = 130  # the status of a program that Ctrl-C ended
 STOPPED = "stopped; the frames so far are kept, and the same command goes on."
 
 _command: Any = None
@@ -51,20 +51,20 @@ def unregister() -> None:
     bpy.utils.unregister_cli_command(_command)
 
 
-def run(words: Sequence[str]) -> int:
-    """``blender scene.blend --command supple`` with these words; the file is open already."""
-    return _guarded(words, parser("blender scene.blend --command supple", with_file=False))
+def run(arguments: Sequence[str]) -> int:
+    """``blender scene.blend --command supple`` with these arguments; the file is open already."""
+    return _guarded(arguments, parser("blender scene.blend --command supple", with_file=False))
 
 
-def run_with_file(words: Sequence[str]) -> int:
-    """``python -m supple`` with these words, which name the file to open."""
-    return _guarded(words, parser("python -m supple", with_file=True))
+def run_with_file(arguments: Sequence[str]) -> int:
+    """``python -m supple`` with these arguments, which name the file to open."""
+    return _guarded(arguments, parser("python -m supple", with_file=True))
 
 
-def _guarded(words: Sequence[str], described: argparse.ArgumentParser) -> int:
+def _guarded(arguments: Sequence[str], described: argparse.ArgumentParser) -> int:
     try:
-        options = described.parse_args(words)
-    except SystemExit as wanted:  # argparse has said why
+        options = described.parse_args(arguments)
+    except SystemExit as wanted:  # argparse has reported why
         return int(wanted.code or 0)
     try:
         with _ctrl_c_raises():
@@ -98,37 +98,39 @@ def _ctrl_c_raises() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-# The words
+# The commands
 
 
 def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     described = argparse.ArgumentParser(prog=program, description="Soft bodies without a window.")
-    words = described.add_subparsers(required=True, metavar="WORD")
+    commands = described.add_subparsers(required=True, metavar="COMMAND")
     common = _common_options(with_file)
-    simulate_words = words.add_parser(
+    simulate_command = commands.add_parser(
         "simulate",
         parents=[common],
         help="simulate into the cache; goes on where an earlier run of the same scene stopped",
     )
-    simulate_words.set_defaults(action=simulate)
-    bake_words = words.add_parser(
+    simulate_command.set_defaults(action=simulate)
+    bake_command = commands.add_parser(
         "bake", parents=[common], help="simulate what is missing, bake shape keys, save the file"
     )
-    bake_words.add_argument(
+    bake_command.add_argument(
         "--output", type=Path, metavar="FILE", help="default: <name>_baked.blend beside the file"
     )
-    bake_words.set_defaults(action=bake)
-    render_words = words.add_parser(
+    bake_command.set_defaults(action=bake)
+    render_command = commands.add_parser(
         "render",
         parents=[common],
         help="simulate what is missing up to the last frame, unless baked, and render PNG images",
     )
-    render_words.add_argument(
+    render_command.add_argument(
         "--output", type=Path, metavar="FOLDER", help="default: <name>_frames beside the file"
     )
-    render_words.set_defaults(action=render)
-    doctor_words = words.add_parser("doctor", help="check what the solver needs on this machine")
-    doctor_words.set_defaults(action=doctor)
+    render_command.set_defaults(action=render)
+    doctor_command = commands.add_parser(
+        "doctor", help="check what the solver needs on this machine"
+    )
+    doctor_command.set_defaults(action=doctor)
     return described
 
 
@@ -164,7 +166,7 @@ def parsed_frames(text: str) -> tuple[int, int]:
 
 
 def simulate(options: argparse.Namespace) -> None:
-    """Simulates the scene and says where the job folder is."""
+    """Simulates the scene and prints where the job folder is."""
     _apply(options)
     if options.frames:
         _simulate_from_to(*options.frames)
@@ -179,7 +181,7 @@ def bake(options: argparse.Namespace) -> None:
     output = _absolute(options.output or _beside("_baked.blend"))
     output.parent.mkdir(parents=True, exist_ok=True)
     _simulated()
-    _say(actions.bake(bpy.context))
+    _log(actions.bake(bpy.context))
     _finished(bpy.ops.wm.save_as_mainfile(filepath=str(output), copy=True))
     _conclude(output)
 
@@ -200,42 +202,42 @@ def render(options: argparse.Namespace) -> None:
     for frame, image in enumerate(images, first):
         scene.frame_set(frame)
         _render_image(scene, image)
-        _say(f"Rendered frame {frame} of {first}-{last}")
+        _log(f"Rendered frame {frame} of {first}-{last}")
     _conclude(folder)
 
 
 def doctor(_: argparse.Namespace) -> None:
     """Prints what the solver finds; an error when something is missing."""
-    from .reports.doctor import examine, in_words
+    from .reports.doctor import examine, formatted
 
     findings = examine()
-    print(in_words(findings), flush=True)
+    print(formatted(findings), flush=True)
     problems = [finding for finding in findings if finding.cure]
     if problems:
         raise SuppleError(f"{problems[0].what}: {problems[0].cure}")
 
 
 def _apply(options: argparse.Namespace) -> None:
-    own = bpy.context.scene.supple
+    props = bpy.context.scene.supple
     if options.device is not None:
-        own.device = options.device
+        props.device = options.device
     if options.integrator is not None:
-        own.integrator = options.integrator
+        props.integrator = options.integrator
     if options.substeps is not None:
-        own.substeps = options.substeps
+        props.substeps = options.substeps
     if options.cache is not None:
-        own.cache_folder = str(_absolute(options.cache))
+        props.cache_folder = str(_absolute(options.cache))
 
 
 def _simulate_from_to(first: int, last: int) -> None:
-    own = bpy.context.scene.supple
-    own.use_scene_range = False
-    own.frame_start, own.frame_end = first, last
+    props = bpy.context.scene.supple
+    props.use_scene_range = False
+    props.frame_start, props.frame_end = first, last
 
 
 def _simulated() -> Path:
     """Simulates what is missing; the job folder, once it holds every frame."""
-    _say(actions.simulate(bpy.context, _say))
+    _log(actions.simulate(bpy.context, _log))
     scene = bpy.context.scene
     folder = mesh_cache.shown_folder(scene)
     if folder is None or Job(folder).last_frame() < len(frame_range(scene)) - 1:
@@ -250,8 +252,8 @@ def _conclude(result: Path) -> None:
     print(result, flush=True)
 
 
-def _say(words: str) -> None:
-    print(f"Supple: {words}", flush=True)
+def _log(message: str) -> None:
+    print(f"Supple: {message}", flush=True)
 
 
 def _soft_bodies() -> list[bpy.types.Object]:
@@ -268,11 +270,11 @@ def _render_image(scene: bpy.types.Scene, image: Path) -> None:
     image.unlink(missing_ok=True)
     _finished(bpy.ops.render.render(write_still=True))
     if not image.is_file():
-        raise SuppleError(f"{image} was not written; look at Blender's own words above.")
+        raise SuppleError(f"{image} was not written; see Blender's own messages above.")
 
 
 def images_as_png(settings: bpy.types.ImageFormatSettings) -> None:
-    if hasattr(settings, "media_type"):  # Blender 5: files that render to a film say so here
+    if hasattr(settings, "media_type"):  # Blender 5: this is where a file is set to render a film
         settings.media_type = "IMAGE"
     settings.file_format = "PNG"
 
@@ -285,7 +287,7 @@ def _open(file: Path) -> None:
 
 def _finished(result: set[str]) -> None:
     if "FINISHED" not in result:
-        raise SuppleError("Blender did not finish; its own words are above.")
+        raise SuppleError("Blender did not finish; its own messages are above.")
 
 
 def _beside(ending: str) -> Path:

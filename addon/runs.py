@@ -28,7 +28,7 @@ from .worker.session import Session, State
 STEP_SECONDS = 0.05
 PAUSE_SECONDS = 0.02
 # Between lines of a log that somebody reads.
-SAY_SECONDS = 1.0
+LOG_SECONDS = 1.0
 
 PREPARING = "Preparing the solver for first use …"
 
@@ -57,10 +57,10 @@ class Run(Protocol):
         """What is going on, such as ``Simulating frame 12 of 100``."""
 
     def cancel(self) -> str:
-        """Stops and keeps what there is; returns what to tell the user."""
+        """Stops and keeps what there is; returns the message for the user."""
 
     def finish(self, context: bpy.types.Context) -> str:
-        """Concludes after the last step; returns what to tell the user."""
+        """Concludes after the last step; returns the message for the user."""
 
 
 #: What a window is waiting for, for its panels to show.
@@ -208,30 +208,30 @@ class Tetrahedralization:
         preview.show(context.scene, self.job, self._captured)
         mesh_reports.keep(self.job, self._captured)
         return (
-            f"{mesh_reports.in_words(self.job)} "
+            f"{mesh_reports.summary(self.job)} "
             f"The preview lies in the collection {preview.COLLECTION}."
         )
 
 
 def complete(
-    run: Run, context: bpy.types.Context, say: Callable[[str], object] | None = None
+    run: Run, context: bpy.types.Context, log: Callable[[str], object] | None = None
 ) -> str:
-    """Takes all steps at once, telling ``say`` what is new, at most once a second.
+    """Takes all steps at once, passing ``log`` what is new, at most once a second.
 
     Returns:
-        What to tell the user.
+        The message for the user.
 
     Raises:
         SuppleError: when the run fails; the frames so far are kept and shown.
     """
-    spoken, said = 0.0, ""
+    logged_at, last = 0.0, ""
     intersections.forget()
     try:
         while run.step():
-            words = run.describe()
-            if say is not None and words != said and time.monotonic() - spoken >= SAY_SECONDS:
-                say(words)
-                spoken, said = time.monotonic(), words
+            status = run.describe()
+            if log is not None and status != last and time.monotonic() - logged_at >= LOG_SECONDS:
+                log(status)
+                logged_at, last = time.monotonic(), status
             time.sleep(PAUSE_SECONDS)
     except SuppleError as error:
         run.cancel()

@@ -12,7 +12,7 @@ def metres_per_unit(scene: bpy.types.Scene) -> float:
     return 1.0 if settings.system == "NONE" else float(settings.scale_length)
 
 
-def exact(value: float) -> float:
+def exact_float(value: float) -> float:
     """The number an artist typed: properties keep 0.45 as 0.44999998807907104."""
     return float(f"{value:.6g}")
 
@@ -20,5 +20,5 @@ def exact(value: float) -> float:
 def gravity(scene: bpy.types.Scene) -> tuple[float, float, float]:
     """As it is now, in m/s²."""
     unit = metres_per_unit(scene)
-    x, y, z = (unit * exact(part) if scene.use_gravity else 0.0 for part in scene.gravity)
+    x, y, z = (unit * exact_float(part) if scene.use_gravity else 0.0 for part in scene.gravity)
     return x, y, z

@@ -113,7 +113,7 @@ def _survey(job: Job, name: str, last: int) -> tuple[int, list[str]]:
 
 
 def _other_version(scene: bpy.types.Scene) -> str:
-    """What to tell of frames on screen that another version simulated; empty where none did."""
+    """The message on frames on screen that another version simulated; empty where none did."""
     shown = shown_folder(scene)
     if shown is None or not shown.is_dir():
         return ""
@@ -168,9 +168,9 @@ def prefix(scene: bpy.types.Scene, file: Path | None = None) -> str:
     """Begins the names of this scene's folders, and of no other's in the same cache."""
     file = file or open_file()
     if file is None:
-        own = scene.supple
-        own.unsaved_name = own.unsaved_name or f"{UNSAVED}{uuid.uuid4().hex[:8]}"
-        return _joined(own.unsaved_name, scene)
+        props = scene.supple
+        props.unsaved_name = props.unsaved_name or f"{UNSAVED}{uuid.uuid4().hex[:8]}"
+        return _joined(props.unsaved_name, scene)
     begin = bpy.path.clean_name(file.stem)
     if file.parent not in root(scene, file).parents:
         # Files of one name in several folders may share this cache.

@@ -36,7 +36,7 @@ class UnusedCache:
     user: str
 
     def __str__(self) -> str:
-        line = f"{self.folder}, {in_words(self.size)}"
+        line = f"{self.folder}, {formatted_size(self.size)}"
         return f"{line}, which {self.user} may use" if self.user else line
 
 
@@ -71,7 +71,7 @@ def remove(others_too: bool = False) -> tuple[int, int]:
     return len(wanted), sum(each.size for each in wanted)
 
 
-def in_words(size: int) -> str:
+def formatted_size(size: int) -> str:
     """A number of bytes, such as ``1.2 GB``."""
     value, unit = float(size), 0
     # What would be rounded to 1000 of one unit is 1 of the next.
@@ -127,5 +127,5 @@ def _may_play(file: Path, folder: Path) -> bool:
                 return True
             with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 return content.find(folder.name.encode()) >= 0
-    except OSError:  # nobody can tell
+    except OSError:  # unreadable: it may
         return True

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from ...core.errors import SceneError
 from ...core.materials import MODELS, Material, StVenantKirchhoff
 from ...core.scene.scene import Skin, SoftBody, SurfaceMesh
-from ..units import exact
+from ..units import exact_float
 from .captured import CaptureError
 from .friction import coefficients
 from .motion import NO_PINS, Matrices, Motion, transform, world_matrix
-from .surfaces import Points, Triangles, filled_surface, own_shape
+from .surfaces import Points, Triangles, base_coordinates, surface_to_fill
 from .vertex_groups import group_members
 
 # A matrix whose columns span less than this share of their cube is flat.
@@ -36,8 +36,8 @@ class Shape:
 
     @staticmethod
     def read(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, unit: float) -> Shape:
-        local = own_shape(obj, depsgraph)
-        vertices, triangles = filled_surface(obj, depsgraph, local)
+        local = base_coordinates(obj, depsgraph)
+        vertices, triangles = surface_to_fill(obj, depsgraph, local)
         _check_shape(obj, local, vertices, triangles)
         matrix = world_matrix(obj, depsgraph)
         _check_scale(obj, matrix)
@@ -62,35 +62,39 @@ def soft_body(
         CaptureError: when it cannot be simulated.
     """
     _check_matrices(obj, motion)
-    own, path = obj.supple, motion.pin_path(unit)
-    friction, kinetic = coefficients(own)
+    props, path = obj.supple, motion.pin_path(unit)
+    friction, kinetic = coefficients(props)
     with _naming(obj):
         mesh = SurfaceMesh(
             shape.vertices,
             shape.triangles,
-            own.mesh_method,
-            float(shape.size().max()) / own.resolution,
+            props.mesh_method,
+            float(shape.size().max()) / props.resolution,
         )
         skin = Skin(shape.points, pinned if len(pinned) else None, path)
         return SoftBody(
             mesh,
-            _material(own),
-            exact(own.density),
-            damping=exact(own.damping),
-            stiffness_damping=exact(own.stiffness_damping),
-            viscosity=exact(own.viscosity),
+            _material(props),
+            exact_float(props.density),
+            damping=exact_float(props.damping),
+            stiffness_damping=exact_float(props.stiffness_damping),
+            viscosity=exact_float(props.viscosity),
             skin=skin,
             friction=friction,
             kinetic_friction=kinetic,
-            touching=own.contact_surface,
+            touching=props.contact_surface,
             name=obj.name,
         )
 
 
-def _material(own: bpy.types.PropertyGroup) -> Material:
-    model, young, poisson = MODELS[own.model], exact(own.young), exact(own.poisson)
+def _material(props: bpy.types.PropertyGroup) -> Material:
+    model, young, poisson = (
+        MODELS[props.model],
+        exact_float(props.young),
+        exact_float(props.poisson),
+    )
     if model is StVenantKirchhoff:
-        return StVenantKirchhoff(young, poisson, guard=exact(own.guard) * young)
+        return StVenantKirchhoff(young, poisson, guard=exact_float(props.guard) * young)
     return model(young, poisson)
 
 

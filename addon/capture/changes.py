@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was changed since a simulation, told without simulating: cheap enough to draw.
+"""What was changed since a simulation, found without simulating: cheap enough to draw.
 
 A mark is a digest of some numbers; an object keeps those of the run that it plays.
 """
@@ -34,7 +34,7 @@ _meshes: dict[int, str] = {}
 
 
 def forget_meshes(*_: object) -> None:
-    """For whenever Blender says that something was edited."""
+    """For whenever Blender reports an edit."""
     _meshes.clear()
 
 
@@ -45,20 +45,20 @@ def body_marks(obj: bpy.types.Object) -> str:
 
 def scene_mark(scene: bpy.types.Scene) -> str:
     """The mark of all that is simulated with any body of a scene."""
-    own = scene.supple
-    start = scene.frame_start if own.use_scene_range else own.frame_start
+    props = scene.supple
+    start = scene.frame_start if props.use_scene_range else props.frame_start
     render = scene.render
     numbers = [
-        *_settings(own),
+        *_settings(props),
         *_gravity(scene),
         *(render.fps, render.fps_base, metres_per_unit(scene), start),
     ]
     for obj in sorted(scene.objects, key=lambda obj: obj.name):
-        own = obj.supple
-        if own.enabled and obj.type == "MESH":
+        props = obj.supple
+        if props.enabled and obj.type == "MESH":
             numbers.append(obj.name)
-        elif own.collider:
-            numbers += [obj.name, *_settings(own), *_place(obj)]
+        elif props.collider:
+            numbers += [obj.name, *_settings(props), *_place(obj)]
     return _digest([repr(numbers)])
 
 
@@ -95,13 +95,13 @@ def _body_marks(obj: bpy.types.Object) -> Marks:
     }
 
 
-def _settings(own: bpy.types.PropertyGroup) -> Iterator[Any]:
+def _settings(props: bpy.types.PropertyGroup) -> Iterator[Any]:
     """The values that an artist sets and a simulation depends on."""
-    for described in own.bl_rna.properties:
+    for described in props.bl_rna.properties:
         name = described.identifier
         if described.is_hidden or name in _NO_SETTINGS:
             continue
-        value = getattr(own, name)
+        value = getattr(props, name)
         yield name, value.name if isinstance(value, bpy.types.ID) else value
 
 
@@ -133,14 +133,14 @@ def _own_keys(obj: bpy.types.Object) -> Iterator[Any]:
     keys, record = obj.data.shape_keys, shape_keys.record(obj)
     if keys is None or (record and not keys.use_relative):
         return
-    own = [block for block in keys.key_blocks if not shape_keys.is_supple_key(block)]
-    if len(own) == 1:
+    blocks = [block for block in keys.key_blocks if not shape_keys.is_supple_key(block)]
+    if len(blocks) == 1:
         return
     moving = is_animated(keys)
     yield repr(record.get("relative", keys.use_relative))
     if record.get("show_only", obj.show_only_shape_key):
         yield repr(record.get("active", obj.active_shape_key_index))
-    for block in own:
+    for block in blocks:
         mute = block.mute and block.name not in record.get("muted", ())
         yield coordinates(block.points, len(block.points))
         yield repr(mute if moving else (mute, block.value))

@@ -12,7 +12,7 @@ from ...core.errors import SceneError
 from ...core.geometry.unreferenced import without_unreferenced
 from ...core.scene.contact_settings import Contact, ContactSurface
 from ...core.scene.scene import SoftBody
-from ..units import exact
+from ..units import exact_float
 from ..worker import solver_environment
 from . import integrators
 from .body import Shape
@@ -28,7 +28,7 @@ def is_possible(scene: bpy.types.Scene, objects: Objects) -> bool:
     """Whether the settings let soft bodies touch each other and meshes; colliders are spheres
     where they do not."""
     taken = integrators.of_bodies(objects, scene) or (scene.supple.integrator,)
-    return scene.supple.contact != NEVER and integrators.know_contact(taken)
+    return scene.supple.contact != NEVER and integrators.support_contact(taken)
 
 
 def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bool:
@@ -38,11 +38,11 @@ def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bo
         return False
     if len(bodies) > 1 or colliders or scene.supple.contact == ALWAYS:
         return True
-    own = scene.supple
-    is_bouncy = own.use_ground and own.ground_response == "projection"
+    props = scene.supple
+    is_bouncy = props.use_ground and props.ground_response == "projection"
     # Without compiled loops, to look whether anything is near takes longer than all else.
     has_solver = all(solver_environment.may_have(package) for package in ("ipctk", "numba"))
-    return own.self_contact and not is_bouncy and has_solver
+    return props.self_contact and not is_bouncy and has_solver
 
 
 def check_integrators(scene: bpy.types.Scene, objects: Objects) -> None:
@@ -55,10 +55,10 @@ def check_integrators(scene: bpy.types.Scene, objects: Objects) -> None:
     if choice == NEVER or (len(objects) == 1 and choice != ALWAYS):
         return
     cure = "choose Automatic or Implicit Euler, or set Contact to Never"
-    if not integrators.know_contact(taken):
+    if not integrators.support_contact(taken):
         names = " and ".join(dict.fromkeys(map(integrators.label, taken)))
         does = "do" if len(set(taken)) > 1 else "does"
-        raise CaptureError(f"{names} {does} not know contact between soft bodies; {cure}.")
+        raise CaptureError(f"{names} {does} not support contact between soft bodies; {cure}.")
     other = next((k for k, name in enumerate(taken) if name != taken[0]), None)
     if other is not None:
         raise CaptureError(
@@ -92,14 +92,14 @@ def capture_contact(scene: bpy.types.Scene, bodies: Objects, unit: float) -> Con
     Raises:
         CaptureError: when they make no sense.
     """
-    own = scene.supple
+    props = scene.supple
     try:
         return Contact(
-            distance=unit * exact(own.contact_distance) or None,
-            formulation=own.contact_formulation,
-            friction_updates=own.friction_updates or None,
-            self_contact=own.self_contact,
-            spares_crossing=len(bodies) == 1 and own.contact != ALWAYS,
+            distance=unit * exact_float(props.contact_distance) or None,
+            formulation=props.contact_formulation,
+            friction_updates=props.friction_updates or None,
+            self_contact=props.self_contact,
+            spares_crossing=len(bodies) == 1 and props.contact != ALWAYS,
         )
     except SceneError as error:
         raise CaptureError(str(error)) from error
@@ -116,10 +116,10 @@ def touching_body(obj: bpy.types.Object, shape: Shape, body: SoftBody) -> SoftBo
 
 def _surface(obj: bpy.types.Object, shape: Shape) -> ContactSurface | None:
     """What touches in place of what is chosen otherwise."""
-    own = obj.supple
-    if own.contact_surface != "mesh" or exact(own.contact_detail) == 1.0:
+    props = obj.supple
+    if props.contact_surface != "mesh" or exact_float(props.contact_detail) == 1.0:
         return None
-    vertices, faces = decimated(shape.vertices, shape.triangles, exact(own.contact_detail))
+    vertices, faces = decimated(shape.vertices, shape.triangles, exact_float(props.contact_detail))
     if len(faces) == 0:
         raise CaptureError(
             f"{obj.name}: nothing is left of its contact surface; raise its Decimate Ratio."

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from ..new_mesh import new_mesh
-from .surfaces import Points, Triangles, seen_surface
+from .surfaces import Points, Triangles, evaluated_surface
 
 _NAME = "Supple Proxy"
 
@@ -24,16 +24,16 @@ def decimated(points: Points, faces: Triangles, share: float) -> tuple[Points, T
     """
     # Blender keeps single precision: it counts from the middle, not from far away.
     center = points.mean(axis=0)
-    with _on_stage(points - center, faces) as (obj, layer):
+    with _temporary_object(points - center, faces) as (obj, layer):
         modifier = obj.modifiers.new(_NAME, "DECIMATE")
         modifier.decimate_type, modifier.ratio = "COLLAPSE", share
         layer.update()
-        simpler, left = seen_surface(obj, layer.depsgraph)
+        simpler, left = evaluated_surface(obj, layer.depsgraph)
     return simpler + center, left
 
 
 @contextmanager
-def _on_stage(
+def _temporary_object(
     points: Points, faces: Triangles
 ) -> Iterator[tuple[bpy.types.Object, bpy.types.ViewLayer]]:
     """The surface as an object of a scene of its own, where nobody sees it; gone afterwards."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import bpy
 
-from ..units import exact
+from ..units import exact_float
 
 
-def coefficients(own: bpy.types.PropertyGroup, of: str = "") -> tuple[float, float | None]:
+def coefficients(props: bpy.types.PropertyGroup, of: str = "") -> tuple[float, float | None]:
     """The static coefficient of a surface, and the kinetic one; None where that is all of it.
 
     Args:
         of: what the names of its settings begin with.
     """
-    friction = exact(getattr(own, f"{of}friction"))
-    share = exact(getattr(own, f"{of}sliding_friction"))
+    friction = exact_float(getattr(props, f"{of}friction"))
+    share = exact_float(getattr(props, f"{of}sliding_friction"))
     return friction, None if share == 1.0 else share * friction

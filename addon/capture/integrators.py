@@ -20,7 +20,7 @@ BODY_ITEMS = [(SCENE, "As the Scene", "The integrator of the scene"), *ITEMS]
 def of_bodies(objects: Iterable[bpy.types.Object], scene: bpy.types.Scene) -> tuple[str, ...]:
     """The names of the integrators that soft bodies of a scene get."""
     choices = (obj.supple.integrator for obj in objects)
-    return tuple(scene.supple.integrator if own == SCENE else own for own in choices)
+    return tuple(scene.supple.integrator if choice == SCENE else choice for choice in choices)
 
 
 def use_tolerance(names: Iterable[str]) -> bool:
@@ -33,7 +33,7 @@ def is_implicit(name: str) -> bool:
     return INTEGRATORS[name].is_implicit
 
 
-def know_contact(names: Iterable[str]) -> bool:
+def support_contact(names: Iterable[str]) -> bool:
     """Whether any of these integrators lets bodies touch each other and meshes."""
     return any(INTEGRATORS[name].supports_contact for name in names)
 

@@ -14,11 +14,11 @@ from ...core.errors import SceneError
 from ...core.geometry.unreferenced import compact_indices
 from ...core.scene.contact_settings import Collider
 from ..animated import is_animated
-from ..units import exact
+from ..units import exact_float
 from .captured import CaptureError
 from .friction import coefficients
 from .motion import Recording, may_move, transform, world_matrix
-from .surfaces import Points, Triangles, coordinates, polygons, seen_mesh, triangles
+from .surfaces import Points, Triangles, coordinates, evaluated_mesh, polygons, triangles
 
 # Modifiers that shape a mesh by numbers of their own, which change only with the object's
 # animation. All others may follow another object, or the time.
@@ -56,7 +56,7 @@ class MeshCollider:
         self._obj, self._unit = obj, unit
         self._first_frame = depsgraph.scene.frame_current
         self._mirrored = bool(np.linalg.det(world_matrix(obj, depsgraph)[:3, :3]) < 0.0)
-        first = _Seen.read(obj, depsgraph)
+        first = _EvaluatedCollider.read(obj, depsgraph)
         if len(first.triangles) == 0:
             raise CaptureError(
                 f"{obj.name} has no faces to land on; give it some, or untick Collider."
@@ -71,13 +71,13 @@ class MeshCollider:
         Raises:
             CaptureError: when its settings make no sense.
         """
-        own = self._obj.supple
+        props = self._obj.supple
         try:
             return Collider(
                 self.recording.channel(),
                 self._faces[:, ::-1] if self._mirrored else self._faces,
-                *coefficients(own, "collider_"),
-                self._unit * exact(own.collider_thickness),
+                *coefficients(props, "collider_"),
+                self._unit * exact_float(props.collider_thickness),
                 self._obj.name,
             )
         except SceneError as error:
@@ -86,15 +86,15 @@ class MeshCollider:
     def _points(self, depsgraph: bpy.types.Depsgraph) -> Points:
         """(V, 3) in the world in metres, without those in no face."""
         name, frame = self._obj.name, depsgraph.scene.frame_current
-        seen = _Seen.read(self._obj, depsgraph)
-        count = len(seen.points)
-        if count != self._point_count or not np.array_equal(seen.polygons, self._polygons):
+        evaluated = _EvaluatedCollider.read(self._obj, depsgraph)
+        count = len(evaluated.points)
+        if count != self._point_count or not np.array_equal(evaluated.polygons, self._polygons):
             raise CaptureError(
                 f"{name} has other faces at frame {frame} than at frame {self._first_frame}; a "
                 "collider keeps them. Remove the modifier or the animation that changes them, or "
                 "untick Collider."
             )
-        points = transform(world_matrix(self._obj, depsgraph), seen.points)
+        points = transform(world_matrix(self._obj, depsgraph), evaluated.points)
         broken = ~np.isfinite(points).all(axis=1)
         if broken.any():
             raise CaptureError(
@@ -106,7 +106,7 @@ class MeshCollider:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _EvaluatedCollider:
     """A collider at one frame, in its own space.
 
     Args:
@@ -120,14 +120,14 @@ class _Seen:
     polygons: NDArray[np.int32]
 
     @staticmethod
-    def read(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Seen:
+    def read(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _EvaluatedCollider:
         if obj.type == "EMPTY":
             points, faces = _ball()
             size = obj.evaluated_get(depsgraph).empty_display_size
-            return _Seen(size * points, faces, faces)
-        with seen_mesh(obj, depsgraph) as mesh:
+            return _EvaluatedCollider(size * points, faces, faces)
+        with evaluated_mesh(obj, depsgraph) as mesh:
             points = coordinates(mesh.vertices, len(mesh.vertices))
-            return _Seen(points, triangles(mesh), polygons(mesh))
+            return _EvaluatedCollider(points, triangles(mesh), polygons(mesh))
 
 
 def _may_change(obj: bpy.types.Object) -> bool:

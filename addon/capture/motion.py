@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...core.scene.channel import Channel
 from ..animated import is_animated
-from .surfaces import Points, own_shape
+from .surfaces import Points, base_coordinates
 
 Matrices = NDArray[np.float64]
 Samples = NDArray[np.float64]
@@ -48,7 +48,7 @@ class Motion:
 
 
 @contextmanager
-def frame_kept(scene: bpy.types.Scene) -> Iterator[None]:
+def preserved_frame(scene: bpy.types.Scene) -> Iterator[None]:
     """Returns to the current frame afterwards."""
     frame, subframe = scene.frame_current, scene.frame_subframe
     try:
@@ -86,7 +86,7 @@ class MotionRecording:
 
     def __init__(self, obj: bpy.types.Object, pinned: NDArray[np.int32]) -> None:
         def pins(depsgraph: bpy.types.Depsgraph) -> Points:
-            return own_shape(obj, depsgraph)[pinned]
+            return base_coordinates(obj, depsgraph)[pinned]
 
         self._matrices = matrix_recording(obj)
         self._pins = Recording(pins, len(pinned) > 0 and _may_bend(obj))

@@ -17,7 +17,7 @@ from ...core.scene.contact_settings import Attachment, Collider
 from ...core.scene.ground import Ground, Sphere
 from ...core.scene.scene import Scene, SoftBody
 from ..animated import has_animated_gravity
-from ..units import exact, gravity, metres_per_unit
+from ..units import exact_float, gravity, metres_per_unit
 from . import changes, contact
 from .attachments import capture_attachments
 from .body import Shape, check_object, pinned_vertices, soft_body
@@ -25,7 +25,7 @@ from .captured import Capture, CapturedObject, CaptureError
 from .friction import coefficients
 from .integrators import of_bodies, supports_viscosity, use_tolerance
 from .mesh_colliders import MeshCollider
-from .motion import Motion, MotionRecording, Recording, frame_kept, record
+from .motion import Motion, MotionRecording, Recording, preserved_frame, record
 from .objects import shown_colliders, soft_bodies
 from .sphere_colliders import SphereCollider
 from .surfaces import without_supple
@@ -66,11 +66,11 @@ def frame_range(scene: bpy.types.Scene) -> range:
     Raises:
         CaptureError: when the last does not come after the first.
     """
-    own = scene.supple
+    props = scene.supple
     first, last = (
         (scene.frame_start, scene.frame_end)
-        if own.use_scene_range
-        else (own.frame_start, own.frame_end)
+        if props.use_scene_range
+        else (props.frame_start, props.frame_end)
     )
     if last <= first:
         raise CaptureError(
@@ -82,11 +82,11 @@ def frame_range(scene: bpy.types.Scene) -> range:
 
 @dataclass(frozen=True)
 class _Reading:
-    """What was read of a scene. Lists go with ``objects``, but for what they land on."""
+    """What was read of a scene. Lists go with ``objects``, but for colliders."""
 
     objects: list[bpy.types.Object]
     pinned: list[NDArray[np.int32]]
-    landed_on: list[bpy.types.Object]
+    collider_objects: list[bpy.types.Object]
     shapes: list[Shape]
     motions: list[Motion]
     gravity: Channel
@@ -96,35 +96,41 @@ class _Reading:
 
     @staticmethod
     def of(context: bpy.types.Context, objects: list[bpy.types.Object], frames: range) -> _Reading:
-        scene, landed_on = context.scene, shown_colliders(context)
+        scene, collider_objects = context.scene, shown_colliders(context)
         unit, touching = metres_per_unit(scene), contact.is_possible(scene, objects)
-        if landed_on and not touching:
-            contact.check_spheres(scene, objects, landed_on[0])
-        attachments = capture_attachments(objects, landed_on, touching)
+        if collider_objects and not touching:
+            contact.check_spheres(scene, objects, collider_objects[0])
+        attachments = capture_attachments(objects, collider_objects, touching)
         pinned = [pinned_vertices(obj) for obj in objects]
-        with frame_kept(scene), without_supple(objects):
+        with preserved_frame(scene), without_supple(objects):
             scene.frame_set(frames[0])
             depsgraph = context.evaluated_depsgraph_get()
             shapes = [Shape.read(obj, depsgraph, unit) for obj in objects]
-            leads = [MotionRecording(*both) for both in zip(objects, pinned, strict=True)]
-            kind = MeshCollider if touching else SphereCollider
-            seen = [kind(obj, depsgraph, unit) for obj in landed_on]
+            recorded = [MotionRecording(*both) for both in zip(objects, pinned, strict=True)]
+            collider_type = MeshCollider if touching else SphereCollider
+            captured_colliders = [collider_type(obj, depsgraph, unit) for obj in collider_objects]
             weight = Recording(
                 lambda now: np.array(gravity(now.scene_eval)), has_animated_gravity(scene)
             )
-            recordings = [recording for lead in leads for recording in lead.recordings]
-            record(context, [weight, *recordings, *(each.recording for each in seen)], frames)
-        motions = [lead.motion() for lead in leads]
-        colliders = [each.described() for each in seen]
-        acting = weight.channel()
+            recordings = [recording for motion in recorded for recording in motion.recordings]
+            recordings += [collider.recording for collider in captured_colliders]
+            record(context, [weight, *recordings], frames)
         return _Reading(
-            *(objects, pinned, landed_on, shapes, motions, acting, colliders, attachments, unit)
+            objects=objects,
+            pinned=pinned,
+            collider_objects=collider_objects,
+            shapes=shapes,
+            motions=[motion.motion() for motion in recorded],
+            gravity=weight.channel(),
+            colliders=[collider.described() for collider in captured_colliders],
+            attachments=attachments,
+            unit=unit,
         )
 
     def bodies(self, scene: bpy.types.Scene) -> list[SoftBody]:
         each = zip(self.objects, self.shapes, self.pinned, self.motions, strict=True)
         bodies = [soft_body(*of_one, self.unit) for of_one in each]
-        # What is left out here is said by ``ignored``.
+        # ``reports/ignored`` reports what is left out here.
         return [
             body
             if supports_viscosity(taken)
@@ -134,16 +140,16 @@ class _Reading:
 
 
 def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
-    own, unit, bodies = scene.supple, read.unit, read.bodies(scene)
+    props, unit, bodies = scene.supple, read.unit, read.bodies(scene)
     touching = None
-    if contact.is_wanted(scene, read.objects, read.landed_on):
+    if contact.is_wanted(scene, read.objects, read.collider_objects):
         touching = contact.capture_contact(scene, read.objects, unit)
         each = zip(read.objects, read.shapes, bodies, strict=True)
         bodies = [contact.touching_body(*of_one) for of_one in each]
     try:
-        ground = _ground(scene, unit) if own.use_ground else None
+        ground = _ground(scene, unit) if props.use_ground else None
         described = Scene(bodies, ground, read.gravity, read.colliders, touching, read.attachments)
-        # The worker does so, too; from here it is said before one is started.
+        # The worker does so, too; here it is reported before one is started.
         check_surfaces(described)
         return described
     except SceneError as error:
@@ -151,14 +157,14 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
 
 
 def _ground(scene: bpy.types.Scene, unit: float) -> Ground:
-    own = scene.supple
-    friction, kinetic = coefficients(own, "ground_")
+    props = scene.supple
+    friction, kinetic = coefficients(props, "ground_")
     return Ground(
-        unit * exact(own.ground_height),
+        unit * exact_float(props.ground_height),
         friction,
-        exact(own.ground_restitution),
-        own.ground_response,
-        penalty=exact(own.ground_penalty),
+        exact_float(props.ground_restitution),
+        props.ground_response,
+        penalty=exact_float(props.ground_penalty),
         kinetic_friction=kinetic,
     )
 
@@ -166,18 +172,20 @@ def _ground(scene: bpy.types.Scene, unit: float) -> Ground:
 def _settings(
     scene: bpy.types.Scene, objects: list[bpy.types.Object], frames: range, unit: float
 ) -> Settings:
-    own = scene.supple
+    props = scene.supple
     taken = of_bodies(objects, scene)
     # What no body takes is left out: a run is known by its settings.
     differ = len(set(taken)) > 1
     adaptive = use_tolerance(taken)
     return Settings(
         frame_count=len(frames) - 1,
-        frame_time=exact(scene.render.fps_base) / scene.render.fps,
-        substeps=own.substeps or None,
-        device=own.device,
-        dtype=own.precision,
-        integrator=own.integrator if differ else taken[0],
+        frame_time=exact_float(scene.render.fps_base) / scene.render.fps,
+        substeps=props.substeps or None,
+        device=props.device,
+        dtype=props.precision,
+        integrator=props.integrator if differ else taken[0],
         body_integrators=taken if differ else (),
-        step_tolerance=unit * exact(own.step_tolerance) if adaptive else Settings.step_tolerance,
+        step_tolerance=unit * exact_float(props.step_tolerance)
+        if adaptive
+        else Settings.step_tolerance,
     )

@@ -8,11 +8,11 @@ import numpy as np
 
 from ...core.errors import SceneError
 from ...core.scene.ground import Sphere
-from ..units import exact
+from ..units import exact_float
 from .captured import CaptureError
 from .friction import coefficients
 from .motion import matrix_recording, transform, world_matrix
-from .surfaces import Points, seen_surface
+from .surfaces import Points, evaluated_surface
 
 # The largest extent may be longer than the smallest by this share. The coarse icosphere that
 # Blender offers first has 5 %, turned ones less.
@@ -58,15 +58,15 @@ def _sphere(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, unit: float) 
     fit = _fit_empty if obj.type == "EMPTY" else _fit_mesh
     center, radius = fit(obj, depsgraph)
     x, y, z = (float(unit * part) for part in center)
-    own = obj.supple
-    friction, kinetic = coefficients(own, "collider_")
+    props = obj.supple
+    friction, kinetic = coefficients(props, "collider_")
     try:
         return Sphere(
             (x, y, z),
             unit * radius,
             friction,
-            exact(own.collider_restitution),
-            exact(own.collider_penalty),
+            exact_float(props.collider_restitution),
+            exact_float(props.collider_penalty),
             obj.name,
             kinetic,
         )
@@ -86,7 +86,7 @@ def _fit_empty(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[P
 
 def _fit_mesh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[Points, float]:
     """Center of the bounding box and distance of the farthest vertex, in Blender units."""
-    points = transform(world_matrix(obj, depsgraph), seen_surface(obj, depsgraph)[0])
+    points = transform(world_matrix(obj, depsgraph), evaluated_surface(obj, depsgraph)[0])
     if len(points) == 0:
         raise CaptureError(f"{obj.name} has no vertices; it cannot be a collider.")
     _check_finite(obj, points)

@@ -59,7 +59,7 @@ def without_supple(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
                 modifier.show_viewport = value
 
 
-def own_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
+def base_coordinates(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
     """(V, 3) vertices of the object's own mesh, its shape keys mixed as they are now."""
     keys = obj.data.shape_keys
     if keys is None:
@@ -70,7 +70,7 @@ def own_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
     return _relative_mix(obj, current) if keys.use_relative else _absolute_mix(current)
 
 
-def filled_surface(
+def surface_to_fill(
     obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shape: Points
 ) -> tuple[Points, Triangles]:
     """The surface to fill: vertices and (T, 3) triangles, modifiers included where they can be."""
@@ -78,17 +78,21 @@ def filled_surface(
     if active & CARRYING_MODIFIERS:
         return shape, triangles(obj.data)
     _check_time(obj, depsgraph)
-    return seen_surface(obj, depsgraph)
+    return evaluated_surface(obj, depsgraph)
 
 
-def seen_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[Points, Triangles]:
+def evaluated_surface(
+    obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph
+) -> tuple[Points, Triangles]:
     """The mesh with all its modifiers: vertices and (T, 3) triangles, in the object's own space."""
-    with seen_mesh(obj, depsgraph) as mesh:
+    with evaluated_mesh(obj, depsgraph) as mesh:
         return coordinates(mesh.vertices, len(mesh.vertices)), triangles(mesh)
 
 
 @contextmanager
-def seen_mesh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Iterator[bpy.types.Mesh]:
+def evaluated_mesh(
+    obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph
+) -> Iterator[bpy.types.Mesh]:
     """The mesh with all its modifiers, for as long as the context lasts."""
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.to_mesh()
@@ -164,9 +168,9 @@ def _relative_mix(obj: bpy.types.Object, keys: bpy.types.Key) -> Points:
 
 
 def _absolute_mix(keys: bpy.types.Key) -> Points:
-    """A spline through the keys around the current time, as each of them says."""
-    own = [block for block in keys.key_blocks if not shape_keys.is_supple_key(block)]
-    blocks = sorted(own, key=lambda block: block.frame)
+    """A spline through the keys around the current time, as each of them is set."""
+    users = (block for block in keys.key_blocks if not shape_keys.is_supple_key(block))
+    blocks = sorted(users, key=lambda block: block.frame)
     if len(blocks) == 1:
         return _key_shape(blocks[0])
     time = min(max(keys.eval_time, blocks[0].frame), blocks[-1].frame)

@@ -12,30 +12,30 @@ from ..worker import session
 
 
 class ActionOperator:
-    """An operator that does something and says how it went; never while a simulation runs."""
+    """An operator that does something and reports how it went; never while a simulation runs."""
 
     def act(self, context: bpy.types.Context) -> str:
-        """Does it and returns what to tell the user; raises SuppleError when it cannot."""
+        """Does it and returns the message for the user; raises SuppleError when it cannot."""
         raise NotImplementedError
 
     @classmethod
-    def obstacle(cls, context: bpy.types.Context) -> str:
-        """Why it cannot be done now, or nothing."""
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        """Why it cannot be done now; empty where it can."""
         raise NotImplementedError
 
     @classmethod
     def poll(cls: Any, context: bpy.types.Context) -> bool:
         running = "A simulation is running; Esc cancels it."
-        obstacle = running if session.is_running() else cls.obstacle(context)
-        if obstacle:
-            cls.poll_message_set(obstacle)
-        return not obstacle
+        reason = running if session.is_running() else cls.unavailable_reason(context)
+        if reason:
+            cls.poll_message_set(reason)
+        return not reason
 
     def execute(self: Any, context: bpy.types.Context) -> set[str]:
         try:
-            said = self.act(context)
+            message = self.act(context)
         except SuppleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        self.report({"INFO"}, said)
+        self.report({"INFO"}, message)
         return {"FINISHED"}

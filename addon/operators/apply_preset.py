@@ -45,12 +45,12 @@ class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
         for obj in bodies:
             for name in _SETTINGS:
                 setattr(obj.supple, name, getattr(preset, name))
-        said = [f"{preset.label}: {', '.join(obj.name for obj in bodies)}."]
-        lying = [obj.name for obj in bodies if suited.sag_in_words(context.scene, obj)[1]]
+        message = [f"{preset.label}: {', '.join(obj.name for obj in bodies)}."]
+        lying = [obj.name for obj in bodies if suited.sag_message(context.scene, obj)[1]]
         if lying:
-            said.append(
+            message.append(
                 f"Too soft for the size of {', '.join(lying)}: it sags by a tenth when it is "
                 f"{length(preset.tenth_sag_height)} high. Stiffness from Size keeps the rest of it."
             )
-        self.report({"INFO"}, " ".join(said))
+        self.report({"INFO"}, " ".join(message))
         return {"FINISHED"}

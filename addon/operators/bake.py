@@ -17,7 +17,7 @@ class SUPPLE_OT_bake(ActionOperator, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def obstacle(cls, context: bpy.types.Context) -> str:
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
         return actions.why_no_bake(context)
 
     def act(self, context: bpy.types.Context) -> str:

@@ -15,7 +15,7 @@ class BodiesOperator:
     """An operator on the active soft body, whose panel it is pressed in, and the selected ones."""
 
     def change(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
-        """Changes one and returns what to tell the user; raises SuppleError when it cannot."""
+        """Changes one and returns the message for the user; raises SuppleError when it cannot."""
         raise NotImplementedError
 
     @classmethod
@@ -27,11 +27,11 @@ class BodiesOperator:
 
     def execute(self: Any, context: bpy.types.Context) -> set[str]:
         try:
-            said = [self.change(context, obj) for obj in chosen_bodies(context)]
+            messages = [self.change(context, obj) for obj in chosen_bodies(context)]
         except SuppleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        self.report({"INFO"}, " ".join(said))
+        self.report({"INFO"}, " ".join(messages))
         return {"FINISHED"}
 
 

@@ -17,7 +17,7 @@ class SUPPLE_OT_free(ActionOperator, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def obstacle(cls, context: bpy.types.Context) -> str:
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
         return "" if actions.can_free(context.scene) else "There is nothing to remove."
 
     def act(self, context: bpy.types.Context) -> str:

@@ -13,16 +13,16 @@ from .action_operator import ActionOperator
 
 
 class NamedObjectOperator(ActionOperator):
-    """An operator on the object that it is told, else on the active one."""
+    """An operator on the object that it names, else on the active one."""
 
     object_name: StringProperty(name="Object", options={"HIDDEN", "SKIP_SAVE"})
 
     def mend(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
-        """Does it and returns what to tell the user; raises SuppleError when it cannot."""
+        """Does it and returns the message for the user; raises SuppleError when it cannot."""
         raise NotImplementedError
 
     @classmethod
-    def obstacle(cls, context: bpy.types.Context) -> str:
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
         return ""
 
     def act(self: Any, context: bpy.types.Context) -> str:
@@ -30,5 +30,5 @@ class NamedObjectOperator(ActionOperator):
         obj = context.scene.objects.get(name) if name else context.object
         if obj is None:
             raise SuppleError(f"The scene has no object {name}." if name else "Select an object.")
-        said: str = self.mend(context, obj)
-        return said
+        message: str = self.mend(context, obj)
+        return message

@@ -18,7 +18,7 @@ class SUPPLE_OT_push_apart(ActionOperator, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def obstacle(cls, context: bpy.types.Context) -> str:
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
         failure = intersections.latest(context.scene)
         if failure is None:
             return "The last simulation found nothing that intersects."
@@ -29,6 +29,6 @@ class SUPPLE_OT_push_apart(ActionOperator, bpy.types.Operator):
     def act(self, context: bpy.types.Context) -> str:
         failure = intersections.latest(context.scene)
         assert failure is not None  # asked by poll
-        said = intersections.push_apart(context, failure.report)
+        message = intersections.push_apart(context, failure.report)
         intersections.forget()
-        return said
+        return message

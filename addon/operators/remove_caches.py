@@ -27,7 +27,7 @@ class SUPPLE_OT_remove_caches(ActionOperator, bpy.types.Operator):
     )
 
     @classmethod
-    def obstacle(cls, context: bpy.types.Context) -> str:
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
         return ""
 
     def act(self, context: bpy.types.Context) -> str:
@@ -35,7 +35,9 @@ class SUPPLE_OT_remove_caches(ActionOperator, bpy.types.Operator):
         if count == 0:
             return "There are no simulated frames to remove."
         folders = "folder" if count == 1 else "folders"
-        return f"Removed {count} {folders} of simulated frames, {unused_caches.in_words(size)}."
+        return (
+            f"Removed {count} {folders} of simulated frames, {unused_caches.formatted_size(size)}."
+        )
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         self._found = unused_caches.find()

@@ -18,7 +18,7 @@ class SUPPLE_OT_select_intersections(ActionOperator, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def obstacle(cls, context: bpy.types.Context) -> str:
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
         found = intersections.latest(context.scene)
         return "" if found else "The last simulation found nothing that intersects."
 

@@ -44,9 +44,9 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
     _shown = -1
 
     @classmethod
-    def obstacle(cls, context: bpy.types.Context) -> str:
-        if obstacle := super().obstacle(context):
-            return obstacle
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        if reason := super().unavailable_reason(context):
+            return reason
         if soft_bodies(context) or selection.newcomers(context):
             return ""
         return selection.why_none(context)

@@ -22,7 +22,7 @@ class WorkerOperator(ActionOperator):
     """An operator that takes the steps of a run from a timer. Esc cancels."""
 
     _run: Run
-    _told = "", 0
+    _reported = "", 0
     _timer: bpy.types.Timer | None = None
 
     def begin(self, context: bpy.types.Context) -> Run:
@@ -33,7 +33,7 @@ class WorkerOperator(ActionOperator):
         """Called after each step."""
 
     @classmethod
-    def obstacle(cls, context: bpy.types.Context) -> str:
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
         if solver_environment.find() is None:
             return "The solver is not installed yet; see the top of this tab."
         return ""
@@ -69,13 +69,13 @@ class WorkerOperator(ActionOperator):
         try:
             goes_on = self._run.step()
             self.show(context)
-            said = "" if goes_on else self._run.finish(context)
+            message = "" if goes_on else self._run.finish(context)
         except SuppleError as error:
             self._run.cancel()
             return self._conclude(context, {"ERROR"}, self._explain(context, str(error)))
         if not goes_on:
-            return self._conclude(context, {"INFO"}, said)
-        self._tell(context)
+            return self._conclude(context, {"INFO"}, message)
+        self._report_progress(context)
         return {"PASS_THROUGH"}
 
     def _explain(self, context: bpy.types.Context, message: str) -> str:
@@ -94,19 +94,19 @@ class WorkerOperator(ActionOperator):
         self._run.cancel()
         self._clear(context)
 
-    def _tell(self, context: bpy.types.Context) -> None:
+    def _report_progress(self, context: bpy.types.Context) -> None:
         """Redraws only for news: drawing takes time that the worker can use."""
-        told, percent = self._run.describe(), round(100.0 * self._run.progress())
-        if (told, percent) == self._told:
+        status, percent = self._run.describe(), round(100.0 * self._run.progress())
+        if (status, percent) == self._reported:
             return
-        self._told = told, percent
+        self._reported = status, percent
         context.window_manager.progress_update(percent)
-        context.workspace.status_text_set(f"{told}, Esc cancels")
+        context.workspace.status_text_set(f"{status}, Esc cancels")
         redraw_sidebars()
 
-    def _conclude(self: Any, context: bpy.types.Context, kind: set[str], said: str) -> set[str]:
+    def _conclude(self: Any, context: bpy.types.Context, kind: set[str], message: str) -> set[str]:
         self._clear(context)
-        self.report(kind, said)
+        self.report(kind, message)
         warm_worker.prepare()
         # Never CANCELLED: what was shown so far is a change that undo has to know of.
         return {"FINISHED"}

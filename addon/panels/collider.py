@@ -27,7 +27,7 @@ class SUPPLE_PT_collider(Sidebar, bpy.types.Panel):
         self.layout.prop(obj.supple, "collider", text=f"Collider: {obj.name}")
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, own = self.layout, context.object.supple
-        layout.active = own.collider
+        layout, props = self.layout, context.object.supple
+        layout.active = props.collider
         touching = is_possible(context.scene, soft_bodies(context))
-        draw_settings(layout, own, *(_OF_MESHES if touching else _OF_SPHERES))
+        draw_settings(layout, props, *(_OF_MESHES if touching else _OF_SPHERES))

@@ -20,8 +20,8 @@ class SUPPLE_PT_contact(Sidebar, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, own = self.layout, context.scene.supple
+        layout, props = self.layout, context.scene.supple
         # The panel has its name already.
-        layout.prop(own, "contact", text="")
+        layout.prop(props, "contact", text="")
         if is_possible(context.scene, soft_bodies(context)):
-            draw_settings(layout, own, *_SETTINGS)
+            draw_settings(layout, props, *_SETTINGS)

@@ -19,9 +19,9 @@ class SUPPLE_PT_ground(Sidebar, bpy.types.Panel):
         self.layout.prop(context.scene.supple, "use_ground", text="")
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, own = self.layout, context.scene.supple
-        layout.active = own.use_ground
-        draw_settings(layout, own, "ground_height", "ground_friction", "ground_sliding_friction")
-        draw_settings(layout, own, "ground_response")
-        if own.ground_response == "projection":
-            draw_settings(layout, own, "ground_restitution", "ground_penalty")
+        layout, props = self.layout, context.scene.supple
+        layout.active = props.use_ground
+        draw_settings(layout, props, "ground_height", "ground_friction", "ground_sliding_friction")
+        draw_settings(layout, props, "ground_response")
+        if props.ground_response == "projection":
+            draw_settings(layout, props, "ground_restitution", "ground_penalty")

@@ -62,8 +62,8 @@ class Patch:
 
 def patch(context: bpy.types.Context) -> Patch | None:
     """The ground below the soft bodies; None where there is nothing to draw."""
-    own, bodies = context.scene.supple, soft_bodies(context)
-    if not (own.use_ground and bodies and context.space_data.overlay.show_overlays):
+    props, bodies = context.scene.supple, soft_bodies(context)
+    if not (props.use_ground and bodies and context.space_data.overlay.show_overlays):
         return None
     places = np.concatenate([_box(obj) for obj in bodies])
     if not np.isfinite(places).all():
@@ -77,7 +77,7 @@ def patch(context: bpy.types.Context) -> Patch | None:
     across, along = (
         tuple(float(cell * k) for k in range(first[axis], last[axis] + 1)) for axis in (0, 1)
     )
-    return Patch(across, along, own.ground_height)
+    return Patch(across, along, props.ground_height)
 
 
 def _box(obj: bpy.types.Object) -> np.ndarray:

@@ -17,14 +17,14 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
     bl_parent_id = SUPPLE_PT_body.bl_idname
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, own = self.layout, context.object.supple
+        layout, props = self.layout, context.object.supple
         layout.operator_menu_enum(ids.APPLY_PRESET, "preset", text="Preset", icon="PRESET")
-        draw_settings(layout, own, "model", "young")
-        text, is_problem = suited.sag_in_words(context.scene, context.object)
+        draw_settings(layout, props, "model", "young")
+        text, is_problem = suited.sag_message(context.scene, context.object)
         if text:
             write(layout, context, text, icon="ERROR" if is_problem else "INFO")
         layout.operator(ids.SUIT_YOUNG)
-        draw_settings(layout, own, "poisson")
-        if own.model == "st_venant_kirchhoff":
-            draw_settings(layout, own, "guard")
-        draw_settings(layout, own, "density", "damping", "stiffness_damping", "viscosity")
+        draw_settings(layout, props, "poisson")
+        if props.model == "st_venant_kirchhoff":
+            draw_settings(layout, props, "guard")
+        draw_settings(layout, props, "density", "damping", "stiffness_damping", "viscosity")

@@ -16,10 +16,10 @@ class SUPPLE_PT_mesh(SoftBodySidebar, bpy.types.Panel):
     bl_parent_id = SUPPLE_PT_body.bl_idname
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, own = self.layout, context.object.supple
-        draw_settings(layout, own, "resolution")
+        layout, props = self.layout, context.object.supple
+        draw_settings(layout, props, "resolution")
         layout.operator(ids.SUIT_RESOLUTION)
-        draw_settings(layout, own, "mesh_method")
+        draw_settings(layout, props, "mesh_method")
         layout.operator(ids.TETRAHEDRALIZE, icon="MESH_ICOSPHERE")
-        if own.mesh_report:
-            layout.label(text=own.mesh_report)
+        if props.mesh_report:
+            layout.label(text=props.mesh_report)

@@ -26,14 +26,14 @@ class SoftBodySidebar(Sidebar):
         return is_soft_body(context.object)
 
 
-def draw_settings(layout: bpy.types.UILayout, own: bpy.types.PropertyGroup, *names: str) -> None:
+def draw_settings(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, *names: str) -> None:
     """Settings one below the other. None can be keyed, so none has a dot."""
     column = layout.column()
     column.use_property_decorate = False
     for name in names:
         # A number has its name inside, which leaves room for the unit; a menu needs its room.
-        column.use_property_split = own.bl_rna.properties[name].type != "FLOAT"
-        column.prop(own, name)
+        column.use_property_split = props.bl_rna.properties[name].type != "FLOAT"
+        column.prop(props, name)
 
 
 def write(

@@ -20,19 +20,19 @@ class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, scene, own = self.layout, context.scene, context.scene.supple
-        draw_settings(layout, own, "use_scene_range")
-        if own.use_scene_range:
+        layout, scene, props = self.layout, context.scene, context.scene.supple
+        draw_settings(layout, props, "use_scene_range")
+        if props.use_scene_range:
             column = layout.column(align=True)
             column.use_property_split, column.use_property_decorate = True, False
             column.prop(scene, "frame_start", text="Start")
             column.prop(scene, "frame_end", text="End")
         else:
-            draw_settings(layout, own, "frame_start", "frame_end")
-        draw_settings(layout, own, "integrator")
+            draw_settings(layout, props, "frame_start", "frame_end")
+        draw_settings(layout, props, "integrator")
         if use_tolerance(of_bodies(soft_bodies(context), scene)):
-            draw_settings(layout, own, "step_tolerance")
-        draw_settings(layout, own, "substeps", "device", "precision", "cache_folder")
+            draw_settings(layout, props, "step_tolerance")
+        draw_settings(layout, props, "substeps", "device", "precision", "cache_folder")
         write(layout, context, _cache_path(scene))
 
 

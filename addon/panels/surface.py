@@ -18,10 +18,10 @@ class SUPPLE_PT_surface(SoftBodySidebar, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, own = self.layout, context.object.supple
-        draw_settings(layout, own, "friction", "sliding_friction", "contact_surface")
+        layout, props = self.layout, context.object.supple
+        draw_settings(layout, props, "friction", "sliding_friction", "contact_surface")
         touches_others = is_possible(context.scene, soft_bodies(context))
-        if touches_others and own.contact_surface == "mesh":
-            draw_settings(layout, own, "contact_detail")
-        if own.touching_report:
-            write(layout, context, own.touching_report)
+        if touches_others and props.contact_surface == "mesh":
+            draw_settings(layout, props, "contact_detail")
+        if props.touching_report:
+            write(layout, context, props.touching_report)

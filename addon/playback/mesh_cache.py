@@ -50,14 +50,14 @@ class Playback:
         frame = first
         while frame <= last_frame and (frame == first or time.monotonic() < end):
             positions = self._job.skin_positions(frame)
-            for own, at, skin in zip(self._captured.objects, samples, positions, strict=True):
-                at.append(own.to_local(frame, skin))
+            for body, at, skin in zip(self._captured.objects, samples, positions, strict=True):
+                at.append(body.to_local(frame, skin))
             frame += 1
         if frame == first:
             return False
-        for own, path, new in zip(self._captured.objects, self._paths, samples, strict=True):
+        for body, path, new in zip(self._captured.objects, self._paths, samples, strict=True):
             if first == 0:
-                pc2.create(path, own.vertex_count)
+                pc2.create(path, body.vertex_count)
             pc2.append(path, new)
         self.last_frame = frame - 1
         self.last_shown = self._captured.start_frame + self.last_frame
@@ -65,10 +65,10 @@ class Playback:
 
     def attach(self) -> None:
         """Makes those that are still soft bodies play the frames; does nothing where they do."""
-        for own, path in zip(self._captured.objects, self._paths, strict=True):
-            obj = _soft_body(own)
+        for body, path in zip(self._captured.objects, self._paths, strict=True):
+            obj = _soft_body(body)
             if obj is not None:
-                _attach(obj, path, self._captured.start_frame, own)
+                _attach(obj, path, self._captured.start_frame, body)
                 smooth.update(obj)
                 for scene in obj.users_scene:
                     if scene.supple.simulated_as != self._captured.mark:
@@ -76,7 +76,7 @@ class Playback:
 
     def missing(self) -> list[str]:
         """Names of the objects that were deleted, or are no soft bodies any more."""
-        return [own.name for own in self._captured.objects if _soft_body(own) is None]
+        return [body.name for body in self._captured.objects if _soft_body(body) is None]
 
 
 def playing(objects: Iterable[bpy.types.Object]) -> Iterator[tuple[bpy.types.Modifier, Path]]:
@@ -150,7 +150,7 @@ def _soft_body(captured: CapturedObject) -> bpy.types.Object | None:
     return found if found is not None and found.supple.enabled else None
 
 
-def _attach(obj: bpy.types.Object, path: Path, start_frame: int, own: CapturedObject) -> None:
+def _attach(obj: bpy.types.Object, path: Path, start_frame: int, body: CapturedObject) -> None:
     modifier = find_modifier(obj)
     if modifier is None:
         modifier = obj.modifiers.new(MODIFIER, "MESH_CACHE")
@@ -163,7 +163,7 @@ def _attach(obj: bpy.types.Object, path: Path, start_frame: int, own: CapturedOb
     wanted = portable(path)
     if modifier.filepath != wanted or modifier.frame_start != start_frame:
         modifier.filepath, modifier.frame_start = wanted, start_frame
-    if obj.supple.simulated_vertices != own.vertex_count:
-        obj.supple.simulated_vertices = own.vertex_count
-    if obj.supple.simulated_as != own.marks:
-        obj.supple.simulated_as = own.marks
+    if obj.supple.simulated_vertices != body.vertex_count:
+        obj.supple.simulated_vertices = body.vertex_count
+    if obj.supple.simulated_as != body.marks:
+        obj.supple.simulated_as = body.marks

@@ -22,9 +22,9 @@ def show(scene: bpy.types.Scene, job: Job, captured: Capture) -> None:
     if collection.name not in scene.collection.children:
         scene.collection.children.link(collection)
     collection.hide_render = True
-    for own, body in zip(captured.objects, job.tet_scene.bodies, strict=True):
-        if isinstance(body.mesh, TetMesh):
-            obj = bpy.data.objects.new(f"{own.name} tetrahedra", _mesh(body.mesh, own.unit))
+    for body, solid in zip(captured.objects, job.tet_scene.bodies, strict=True):
+        if isinstance(solid.mesh, TetMesh):
+            obj = bpy.data.objects.new(f"{body.name} tetrahedra", _mesh(solid.mesh, body.unit))
             obj.supple.is_preview = True
             obj.hide_render = True
             obj.show_in_front = True

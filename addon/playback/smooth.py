@@ -15,7 +15,7 @@ from ..modifiers import SMOOTH, find_modifier, find_smooth, removed
 
 
 def update(obj: bpy.types.Object) -> None:
-    """Makes the result as smooth as the object's setting says; does nothing where it is."""
+    """Makes the result as smooth as the object's setting asks; does nothing where it is."""
     passes = obj.supple.smooth
     if passes == 0 or not (find_modifier(obj) or shape_keys.has_bake(obj)):
         remove(obj)

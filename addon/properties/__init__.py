@@ -2,7 +2,7 @@
 """What an artist sets, kept in the .blend file.
 
 Limits on the sliders keep to what makes sense. Beyond them a typed value is taken as it is and
-refused in words when it cannot be simulated, rather than changed silently.
+refused with a message when it cannot be simulated, rather than changed silently.
 """
 
 import bpy

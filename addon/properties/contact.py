@@ -53,9 +53,9 @@ class BodyContactSettings:
     )
 
 
-def can_hold(own: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
+def can_hold(props: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
     """Whether what these settings belong to may be attached to an object."""
-    return obj != own.id_data and (is_soft_body(obj) or is_collider(obj))
+    return obj != props.id_data and (is_soft_body(obj) or is_collider(obj))
 
 
 class AttachSettings:

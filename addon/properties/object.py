@@ -57,7 +57,7 @@ class SuppleObject(
     pin_group: StringProperty(
         name="Pin Group",
         description=(
-            "Vertex group that is held in place, or led by the object where that is animated. "
+            "Vertex group that is held in place, or moves with the object where that is animated. "
             "Vertices with a weight above 0.5 are pinned"
         ),
         options=NOT_KEYED,
@@ -79,7 +79,7 @@ class SuppleObject(
         min=0,
         soft_max=20,
         options=NOT_KEYED,
-        update=lambda own, _: smooth.update(own.id_data),
+        update=lambda props, _: smooth.update(props.id_data),
     )
     is_preview: BoolProperty(options=HIDDEN)
     simulated_vertices: IntProperty(options=HIDDEN)

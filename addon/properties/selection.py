@@ -45,17 +45,17 @@ def why_none(context: bpy.types.Context) -> str:
 
 
 def make_soft(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> str:
-    """Makes meshes soft bodies, the first ones above the ground; what to tell the user."""
+    """Makes meshes soft bodies, the first ones above the ground; the message for the user."""
     is_first = not any(is_soft_body(obj) for obj in context.scene.objects)
     for obj in objects:
         obj.supple.enabled = True
     suited.suit(context, objects)
     names = ", ".join(obj.name for obj in objects)
-    said = f"{names} {'is a soft body' if len(objects) == 1 else 'are soft bodies'} now."
+    message = f"{names} {'is a soft body' if len(objects) == 1 else 'are soft bodies'} now."
     if is_first and _lower_ground(context, objects):
         height = context.scene.supple.ground_height * metres_per_unit(context.scene)
-        said += f" The ground was lowered to {height:.3g} m, where it touches."
-    return said
+        message += f" The ground was lowered to {height:.3g} m, where it touches."
+    return message
 
 
 def _can_be_soft(obj: bpy.types.Object) -> bool:
@@ -69,14 +69,14 @@ def _can_be_soft(obj: bpy.types.Object) -> bool:
 
 def _lower_ground(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> bool:
     """Puts the ground under bodies that were modelled below it; False when none was."""
-    own = context.scene.supple
-    if not own.use_ground:
+    props = context.scene.supple
+    if not props.use_ground:
         return False
     depsgraph = context.evaluated_depsgraph_get()
     lowest = min(_lowest_point(obj, depsgraph) for obj in objects)
-    if not lowest < own.ground_height:
+    if not lowest < props.ground_height:
         return False
-    own.ground_height = lowest
+    props.ground_height = lowest
     return True
 
 

@@ -17,7 +17,7 @@ from ..capture.body import Shape
 from ..capture.motion import transform
 from ..capture.surfaces import Points, coordinates, without_supple
 from ..modifiers import find_modifier
-from ..units import exact, gravity, metres_per_unit
+from ..units import exact_float, gravity, metres_per_unit
 
 # Share of its height: what sags by more lies down, what sags by less looks rigid.
 _LIES_DOWN, _LOOKS_RIGID = 0.35, 0.01
@@ -35,7 +35,7 @@ def suit(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> Non
             if not obj.supple.is_property_set("resolution"):
                 _set_resolution(obj, shape)
         except SuppleError:
-            continue  # What has no usable shape keeps the general defaults; Simulate says why.
+            continue  # What has no usable shape keeps the general defaults; Simulate reports why.
 
 
 def suit_young(context: bpy.types.Context, obj: bpy.types.Object) -> None:
@@ -56,10 +56,10 @@ def suit_resolution(context: bpy.types.Context, obj: bpy.types.Object) -> None:
     _set_resolution(obj, _shape(context, obj))
 
 
-def sag_in_words(scene: bpy.types.Scene, obj: bpy.types.Object) -> tuple[str, bool]:
+def sag_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> tuple[str, bool]:
     """How far a body sags under its weight, and whether it lies down; cheap enough to be drawn."""
-    own, box = obj.supple, metres_per_unit(scene) * _box(obj)
-    share = estimated_sag(box, exact(own.young), exact(own.density), gravity(scene))
+    props, box = obj.supple, metres_per_unit(scene) * _box(obj)
+    share = estimated_sag(box, exact_float(props.young), exact_float(props.density), gravity(scene))
     if share > _LIES_DOWN:
         return "Too soft for its size: it lies down.", True
     if share == 0.0:
@@ -77,16 +77,16 @@ def _shape(context: bpy.types.Context, obj: bpy.types.Object) -> Shape:
 
 def _set_young(scene: bpy.types.Scene, obj: bpy.types.Object, shape: Shape) -> None:
     used = shape.vertices[np.unique(shape.triangles)]
-    young = default_young(used, exact(obj.supple.density), gravity(scene))
+    young = default_young(used, exact_float(obj.supple.density), gravity(scene))
     # Two digits promise no more than the estimate holds.
     obj.supple.young = float(f"{young:.2g}")
 
 
 def _set_viscosity(obj: bpy.types.Object, shape: Shape) -> None:
-    own = obj.supple
-    material = exact(own.young), exact(own.poisson), exact(own.density)
+    props = obj.supple
+    material = exact_float(props.young), exact_float(props.poisson), exact_float(props.density)
     viscosity = default_viscosity(float(shape.size().max()), *material)
-    own.viscosity = float(f"{viscosity:.2g}")
+    props.viscosity = float(f"{viscosity:.2g}")
 
 
 def _set_resolution(obj: bpy.types.Object, shape: Shape) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Says what the solver finds on this machine, and what to do where something is missing."""
+"""Reports what the solver finds on this machine, and what to do where something is missing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LISTED_CACHES = 10
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report; ``cure`` says what to do when it is a problem."""
+    """One line of the report; ``cure`` is what to do when it is a problem."""
 
     what: str
     value: str
@@ -58,11 +58,11 @@ class Finding:
 
 
 def report() -> str:
-    """What was found, in words. Takes some seconds."""
-    return in_words(examine())
+    """What was found, as text. Takes some seconds."""
+    return formatted(examine())
 
 
-def in_words(findings: list[Finding]) -> str:
+def formatted(findings: list[Finding]) -> str:
     """One line each, with the cure below every problem."""
     problems = sum(bool(finding.cure) for finding in findings)
     lacking = sum(finding.is_lacking for finding in findings)
@@ -135,8 +135,8 @@ def _probe(environment: Environment) -> list[Finding]:
 
 
 def _failure(done: subprocess.CompletedProcess[str], environment: Environment) -> Finding:
-    words = done.stderr.strip().splitlines()
-    why = words[-1] if words else f"exit status {done.returncode}"
+    lines = done.stderr.strip().splitlines()
+    why = lines[-1] if lines else f"exit status {done.returncode}"
     return Finding("Solver", f"its packages cannot be imported: {why}", _cure(environment))
 
 
@@ -164,7 +164,7 @@ def _unused_caches() -> list[Finding]:
     found = unused_caches.find()
     if not found:
         return [Finding("Unused caches", "none")]
-    size = unused_caches.in_words(sum(each.size for each in found))
+    size = unused_caches.formatted_size(sum(each.size for each in found))
     summary = f"{len(found)}, {size}; Remove Unused Caches in Supple's preferences deletes them"
     largest = [Finding("Unused cache", str(each)) for each in found[:_LISTED_CACHES]]
     return [Finding("Unused caches", summary), *largest]
@@ -172,24 +172,24 @@ def _unused_caches() -> list[Finding]:
 
 def _package(package: Package, found: dict[str, Any], environment: Environment) -> Finding:
     version: str | None = found["packages"][package.name]
-    words = package.words
+    description = package.description
     if version is None:
         return _lack(package, found["errors"][package.name], environment)
-    # One without metadata says no version, but can be imported.
+    # One without metadata has no version, but can be imported.
     if version[0].isdigit() and not package.fits(version):
         other = f"{version}, but Supple is made for {package.versions.removeprefix('==')}"
-        return Finding(words.label, other, _cure(environment))
-    return Finding(words.label, version)
+        return Finding(description.label, other, _cure(environment))
+    return Finding(description.label, version)
 
 
 def _lack(package: Package, error: str, environment: Environment) -> Finding:
-    words = package.words
+    description = package.description
     if not package.is_made:
-        return Finding(words.label, f"not made for this machine: {words.loss}")
-    why = f"{error}: {words.loss}"
-    if words.is_optional:
-        return Finding(words.label, f"optional, {why}", is_lacking=True)
-    return Finding(words.label, why, _cure(environment), is_lacking=True)
+        return Finding(description.label, f"not made for this machine: {description.loss}")
+    why = f"{error}: {description.loss}"
+    if description.is_optional:
+        return Finding(description.label, f"optional, {why}", is_lacking=True)
+    return Finding(description.label, why, _cure(environment), is_lacking=True)
 
 
 def _cache() -> Finding:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a scene the solver does not see: each is said, with the cure, rather than passed over.
+"""What of a scene the solver does not see: each is reported with its cure, not passed over.
 
 Panels ask at every redraw, so nothing is evaluated, and the weights of fine meshes, which take long
 to count, are those of the last simulation.
@@ -47,7 +47,7 @@ def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
     yield from _settings(obj, paths)
     if not obj.supple.pin_group and any(path.startswith(_PLACE) for path in paths):
         yield (
-            f"{obj.name}: its animation leads its pins, and it has none. Choose a Pin Group, or "
+            f"{obj.name}: its animation moves its pins, and it has none. Choose a Pin Group, or "
             "remove the keys."
         )
     if obj.rigid_body is not None:
@@ -56,8 +56,10 @@ def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
 
 def _viscosities(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Iterator[str]:
     for obj, taken in zip(bodies, integrators.of_bodies(bodies, scene), strict=True):
-        own = obj.supple
-        if not integrators.supports_viscosity(taken) and (own.stiffness_damping or own.viscosity):
+        props = obj.supple
+        if not integrators.supports_viscosity(taken) and (
+            props.stiffness_damping or props.viscosity
+        ):
             yield (
                 f"{obj.name}: {integrators.label(taken)} ignores Stiffness Damping and Viscosity. "
                 "Set both to 0, or choose another integrator."
@@ -65,23 +67,23 @@ def _viscosities(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Iter
 
 
 def _deformations(obj: bpy.types.Object) -> Iterator[str]:
-    own = find_modifier(obj)
+    playback = find_modifier(obj)
     for modifier in obj.modifiers:
-        if modifier.type in CARRYING_MODIFIERS and modifier.show_viewport and modifier != own:
+        if modifier.type in CARRYING_MODIFIERS and modifier.show_viewport and modifier != playback:
             yield (
                 f"{obj.name}: the modifier {modifier.name} does not move the solid, only what is "
-                "seen of the result. Apply it, or pin vertices to what should lead them."
+                "seen of the result. Apply it, or pin vertices to what should move them."
             )
     if obj.parent is not None and obj.parent_type in {"ARMATURE", "LATTICE"}:
         yield (
             f"{obj.name}: its parent {obj.parent.name} does not bend the solid. Parent it to the "
-            "object or to a bone, and pin vertices to what should lead them."
+            "object or to a bone, and pin vertices to what should move them."
         )
 
 
 def _weights(obj: bpy.types.Object, end: float) -> Iterator[str]:
-    own = obj.supple
-    for setting, name in (("Pin Group", own.pin_group), ("Attach", own.attach_group)):
+    props = obj.supple
+    for setting, name in (("Pin Group", props.pin_group), ("Attach", props.attach_group)):
         group = obj.vertex_groups.get(name)
         if group is not None and (count := _partial_weights(obj, group, end)):
             vertices = "1 vertex has" if count == 1 else f"{count} vertices have"

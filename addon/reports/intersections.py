@@ -13,10 +13,10 @@ from mathutils.bvhtree import BVHTree
 from ...core.errors import JobError, SuppleError
 from ...core.job import Job
 from ...core.preparation.intersection_report import IntersectionReport
-from ..capture.motion import frame_kept, may_move, transform, world_matrix
+from ..capture.motion import may_move, preserved_frame, transform, world_matrix
 from ..capture.objects import is_soft_body, soft_bodies
 from ..capture.scene import frame_range
-from ..capture.surfaces import Points, coordinates, own_shape, without_supple
+from ..capture.surfaces import Points, base_coordinates, coordinates, without_supple
 from ..units import metres_per_unit
 
 
@@ -26,7 +26,7 @@ class Failure:
 
     Args:
         scene: its ``session_uid``.
-        message: what the user was told.
+        message: what was reported to the user.
         report: what intersects.
     """
 
@@ -70,7 +70,7 @@ def select(context: bpy.types.Context, report: IntersectionReport) -> str:
     intersects; Edit Mode shows them.
 
     Returns:
-        What to tell the user.
+        The message for the user.
 
     Raises:
         SuppleError: when none of the objects is there any more.
@@ -88,7 +88,7 @@ def select(context: bpy.types.Context, report: IntersectionReport) -> str:
         obj.select_set(obj in objects)
     context.view_layer.objects.active = objects[0]
     unit = metres_per_unit(context.scene)
-    with frame_kept(context.scene), without_supple(soft_bodies(context)):
+    with preserved_frame(context.scene), without_supple(soft_bodies(context)):
         context.scene.frame_set(frame_range(context.scene).start)
         depsgraph = context.evaluated_depsgraph_get()
         nearest = [_nearest_faces(obj, depsgraph, points / unit) for obj, points in found]
@@ -103,7 +103,7 @@ def push_apart(context: bpy.types.Context, report: IntersectionReport) -> str:
     """Moves the objects by the offsets found, and nothing else about them.
 
     Returns:
-        What to tell the user.
+        The message for the user.
 
     Raises:
         SuppleError: when an object cannot be moved; none is, then.
@@ -138,7 +138,7 @@ def _nearest_faces(
     """Indices of faces of the object's own mesh beside points (K, 3) in the world."""
     if obj.type != "MESH" or len(obj.data.polygons) == 0:
         return set()
-    vertices = transform(world_matrix(obj, depsgraph), _seen_shape(obj, depsgraph))
+    vertices = transform(world_matrix(obj, depsgraph), _evaluated_coordinates(obj, depsgraph))
     tree = BVHTree.FromPolygons(
         vertices.tolist(), [tuple(polygon.vertices) for polygon in obj.data.polygons]
     )
@@ -146,11 +146,11 @@ def _nearest_faces(
     return {index for index in found if index is not None}
 
 
-def _seen_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
+def _evaluated_coordinates(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
     """(V, 3) vertices of its own mesh, of a collider as modifiers bend it."""
     count = len(obj.data.vertices)
     if is_soft_body(obj):
-        return own_shape(obj, depsgraph)
+        return base_coordinates(obj, depsgraph)
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.to_mesh()
     try:
@@ -158,7 +158,7 @@ def _seen_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points
             return coordinates(mesh.vertices, count)
     finally:
         evaluated.to_mesh_clear()
-    return own_shape(obj, depsgraph)
+    return base_coordinates(obj, depsgraph)
 
 
 def _select_faces(mesh: bpy.types.Mesh, faces: set[int]) -> None:

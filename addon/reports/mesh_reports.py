@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each soft body's panel says of its tetrahedra."""
+"""What each soft body's panel reports of its tetrahedra."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def keep(job: Job, captured: Capture) -> None:
     """Notes on each object how its filling came out, and what touches, in a line each."""
     reports = {report["name"]: report for report in job.mesh_reports()}
     objects = {obj.session_uid: obj for obj in bpy.data.objects}
-    for own in captured.objects:
-        report, obj = reports.get(own.name), objects.get(own.uid)
+    for body in captured.objects:
+        report, obj = reports.get(body.name), objects.get(body.uid)
         if report is not None and obj is not None:
             count, quality = report["tets"], report["minimum_quality"]
             obj.supple.mesh_report = f"{count} tets, quality {quality:.2f}"
@@ -22,11 +22,11 @@ def keep(job: Job, captured: Capture) -> None:
 
 
 def _touching(verdict: object) -> str:
-    """Such as ``The mesh touches.``; nothing in a job that does not say."""
+    """Such as ``The mesh touches.``; nothing in a job that does not report it."""
     return f"{verdict[0].upper()}{verdict[1:]}." if isinstance(verdict, str) and verdict else ""
 
 
-def in_words(job: Job) -> str:
+def summary(job: Job) -> str:
     """All that is known of the tetrahedra of a job."""
     return " ".join(f"{report['name']}: {report['summary']}." for report in job.mesh_reports())
 

@@ -38,7 +38,7 @@ class Notice:
 
 
 def notices(context: bpy.types.Context) -> list[Notice]:
-    """All there is to say, costing little enough to be drawn."""
+    """All there is to report, costing little enough to be drawn."""
     objects = soft_bodies(context)
     found = [notice for obj in objects for notice in _of_body(context.scene, obj)]
     if changes.scene_changed(context.scene) and any(map(find_modifier, objects)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the time steps of a run went: its log in words for the user."""
+"""How the time steps of a run went: its log as messages for the user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StepReport:
             120 contacts, closest 0.31 mm``.
         warning: what went wrong, and the cure.
 
-    Both are empty where there is nothing to say.
+    Both are empty where there is nothing to report.
     """
 
     steps: str = ""

@@ -9,10 +9,10 @@ import re
 _FRAMES = re.compile(r"\bframes? \d+(?:, \d+)*")
 
 
-def on_timeline(words: str, start_frame: int) -> str:
-    """What the solver says, its frames as the timeline numbers them."""
+def on_timeline(message: str, start_frame: int) -> str:
+    """A message of the solver, its frames as the timeline numbers them."""
 
     def moved(number: re.Match[str]) -> str:
         return str(start_frame + int(number[0]))
 
-    return _FRAMES.sub(lambda found: re.sub(r"\d+", moved, found[0]), words)
+    return _FRAMES.sub(lambda found: re.sub(r"\d+", moved, found[0]), message)

@@ -106,11 +106,11 @@ class Session:
 
     def _why(self, status: int) -> str:
         if not self._output.exists():
-            return f"The solver ended without a word; is {self._output.parent} writable?"
+            return f"The solver ended without any output; is {self._output.parent} writable?"
         lines = self._output.read_text(encoding="utf-8", errors="replace").split("\n")
-        said = [line for line in lines if line.startswith("error: ")]
-        if said:
-            return said[-1].removeprefix("error: ")
+        errors = [line for line in lines if line.startswith("error: ")]
+        if errors:
+            return errors[-1].removeprefix("error: ")
         if status < 0 and sys.platform != "win32":
             return f"The solver was killed by signal {-status}; {self._output} has its output."
         return f"The solver ended unexpectedly; {self._output} says why."

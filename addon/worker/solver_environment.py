@@ -27,7 +27,7 @@ from . import solver_packages
 from .solver_packages import REQUIREMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
-# Windows opens a console for a program that is not told otherwise.
+# Windows opens a console for a program unless it is started so.
 NO_CONSOLE: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 # A command line and the environment to run it in.
 Command = tuple[list[str], dict[str, str]]
@@ -121,14 +121,14 @@ def check_contact() -> None:
     Raises:
         SuppleError: with the cure.
     """
-    if obstacle := why_no_contact():
-        raise SuppleError(obstacle)
+    if reason := why_no_contact():
+        raise SuppleError(reason)
 
 
 def why_no_contact() -> str:
     """Why soft bodies cannot touch each other here, and the cure; empty where they can.
 
-    A Python named in the preferences is not looked into: its worker says what it lacks.
+    A Python named in the preferences is not looked into: its worker reports what it lacks.
     """
     if may_have("ipctk"):
         return ""
@@ -149,8 +149,8 @@ def may_have(package: str) -> bool:
     environment = find()
     if environment is None or named_python() is not None:
         return True
-    own = [] if environment.site is None else [str(environment.site)]
-    return PathFinder.find_spec(package, [*own, *site.getsitepackages()]) is not None
+    folders = [] if environment.site is None else [str(environment.site)]
+    return PathFinder.find_spec(package, [*folders, *site.getsitepackages()]) is not None
 
 
 def can_install() -> bool:
@@ -182,9 +182,9 @@ def kernel_folder() -> Path:
 
 def remove_older_kernels() -> None:
     """Deletes what versions before this one compiled. Newer ones may serve another Blender."""
-    own = kernel_folder()
-    for folder in own.parent.glob("*"):
-        if _release(folder.name) < _release(own.name):
+    current = kernel_folder()
+    for folder in current.parent.glob("*"):
+        if _release(folder.name) < _release(current.name):
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -29,7 +29,7 @@ _LAST_LINES = 3
 
 
 def download_size() -> str:
-    """In words, for the question that comes before the download."""
+    """As text, for the question that comes before the download."""
     # On Linux torch brings NVIDIA's libraries along.
     return "up to 3 GB" if sys.platform == "linux" else "about 300 MB"
 
@@ -112,8 +112,8 @@ class Installation:
         self._reader.join()
         if code != 0:
             self._discard()
-            words = " ".join(self._tail[-_LAST_LINES:]) or f"exit status {code}"
-            raise SuppleError(f"The solver was not installed: pip said: {words}")
+            output = " ".join(self._tail[-_LAST_LINES:]) or f"exit status {code}"
+            raise SuppleError(f"The solver was not installed: pip reported: {output}")
         if self._missing:
             self._keep_the_rest()
         if not solver_environment.holds_torch(self._part):

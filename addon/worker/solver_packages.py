@@ -15,8 +15,8 @@ _SPECIFIER = re.compile(r"(==|>=|<)([0-9.]+)")
 
 
 @dataclass(frozen=True)
-class Words:
-    """What is told of a package.
+class Description:
+    """What is reported of a package.
 
     Args:
         label: its name as people write it.
@@ -29,14 +29,14 @@ class Words:
     is_optional: bool = False
 
 
-_WORDS = {
-    "torch": Words("PyTorch", "nothing can be simulated"),
-    "numpy": Words("NumPy", "nothing can be simulated"),
-    "scipy": Words("SciPy", "no implicit steps, no contact"),
-    "numba": Words("numba", "the CPU runs slower kernels, contact ones tens of times slower"),
-    "ipctk": Words("ipctk", "soft bodies cannot touch each other, themselves or meshes"),
-    "cvxopt": Words("CVXOPT", "stiff and fine bodies take longer", is_optional=True),
-    "pytetwild": Words("pytetwild", "no fTetWild tetrahedra", is_optional=True),
+_DESCRIPTIONS = {
+    "torch": Description("PyTorch", "nothing can be simulated"),
+    "numpy": Description("NumPy", "nothing can be simulated"),
+    "scipy": Description("SciPy", "no implicit steps, no contact"),
+    "numba": Description("numba", "the CPU runs slower kernels, contact ones tens of times slower"),
+    "ipctk": Description("ipctk", "soft bodies cannot touch each other, themselves or meshes"),
+    "cvxopt": Description("CVXOPT", "stiff and fine bodies take longer", is_optional=True),
+    "pytetwild": Description("pytetwild", "no fTetWild tetrahedra", is_optional=True),
 }
 
 
@@ -60,8 +60,8 @@ class Package:
         return self.name + self.versions
 
     @property
-    def words(self) -> Words:
-        return _WORDS.get(self.name, Words(self.name, "the solver needs it"))
+    def description(self) -> Description:
+        return _DESCRIPTIONS.get(self.name, Description(self.name, "the solver needs it"))
 
     def fits(self, version: str) -> bool:
         """Whether Supple is made for this version."""

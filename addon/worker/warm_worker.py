@@ -25,7 +25,7 @@ from .solver_environment import Command
 
 
 @dataclass(frozen=True)
-class _Standby:
+class _WarmWorker:
     process: subprocess.Popen[bytes]
     command: Command
     output: Path
@@ -33,7 +33,7 @@ class _Standby:
 
 _WATCH_SECONDS = 0.5
 
-_ready: _Standby | None = None
+_ready: _WarmWorker | None = None
 _shown: float | None = None
 
 
@@ -51,7 +51,7 @@ def prepare() -> None:
         process = solver_environment.start_worker(command, number, Path.home())
     finally:
         os.close(number)
-    _ready = _Standby(process, command, Path(path))
+    _ready = _WarmWorker(process, command, Path(path))
     if not bpy.app.background:
         watch()
 
@@ -96,38 +96,38 @@ def _is_compiled() -> bool:
 def take(job_folder: Path) -> subprocess.Popen[bytes] | None:
     """The waiting worker, sent to simulate; None when there is none that fits."""
     global _ready
-    standby, _ready = _ready, None
-    if standby is None:
+    worker, _ready = _ready, None
+    if worker is None:
         return None
-    if standby.command != solver_environment.worker_command("--standby"):
-        _end(standby)  # the preferences name another Python now
+    if worker.command != solver_environment.worker_command("--standby"):
+        _end(worker)  # the preferences name another Python now
         return None
-    order = json.dumps({"job": str(job_folder.resolve())}) + "\n"
-    assert standby.process.stdin is not None
+    request = json.dumps({"job": str(job_folder.resolve())}) + "\n"
+    assert worker.process.stdin is not None
     try:
-        standby.process.stdin.write(order.encode())
-        standby.process.stdin.flush()
-    except OSError:  # it has ended; an ordinary start will say why
-        _end(standby)
+        worker.process.stdin.write(request.encode())
+        worker.process.stdin.flush()
+    except OSError:  # it has ended; an ordinary start will report why
+        _end(worker)
         return None
-    _remove(standby.output)
-    return standby.process
+    _remove(worker.output)
+    return worker.process
 
 
 def stop() -> None:
     """Ends the waiting worker."""
     global _ready
-    standby, _ready = _ready, None
-    if standby is not None:
-        _end(standby)
+    worker, _ready = _ready, None
+    if worker is not None:
+        _end(worker)
     if bpy.app.timers.is_registered(_show_progress):
         bpy.app.timers.unregister(_show_progress)
 
 
-def _end(standby: _Standby) -> None:
-    standby.process.kill()  # it has nothing to lose
-    standby.process.communicate()
-    _remove(standby.output)
+def _end(worker: _WarmWorker) -> None:
+    worker.process.kill()  # it has nothing to lose
+    worker.process.communicate()
+    _remove(worker.output)
 
 
 def _remove(output: Path) -> None:

@@ -23,7 +23,7 @@ from supple.core.job import Job
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
 from ..conftest import evaluated_positions, write_frames
-from ..said import only, said
+from ..shown_notices import only, shown_notices
 
 FRAME = Path("frames") / "000002.npy"
 
@@ -273,7 +273,7 @@ def test_the_next_file_is_not_told_what_went_wrong_with_the_last(cube, tmp_path)
     save(tmp_path / "drop.blend")
     assert "did not go with drop.blend" in only("")
     cube = opened(tmp_path / "drop.blend")
-    assert said() == []
+    assert shown_notices() == []
     assert_moves(cube)
 
 
@@ -291,7 +291,7 @@ def test_while_a_simulation_runs_frames_stay_until_the_file_is_saved_again(
     assert_moves(cube)
     bpy.ops.wm.save_mainfile()
     assert path_of(cube).startswith("//supple_cache/drop-Scene-")
-    assert said() == []
+    assert shown_notices() == []
     assert_moves(cube)
 
 

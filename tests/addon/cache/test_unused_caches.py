@@ -171,4 +171,4 @@ def test_the_doctor_lists_them_without_calling_them_a_problem(cube, tmp_path):
     ],
 )
 def test_sizes_are_in_words(size, words):
-    assert unused_caches.in_words(int(size)) == words
+    assert unused_caches.formatted_size(int(size)) == words

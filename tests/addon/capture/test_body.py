@@ -12,7 +12,7 @@ import pytest
 
 from supple.addon.bake import shape_keys
 from supple.addon.capture.scene import capture
-from supple.addon.capture.surfaces import own_shape
+from supple.addon.capture.surfaces import base_coordinates
 from supple.core.materials import MODELS
 from supple.core.scene.scene import SurfaceMesh
 
@@ -58,18 +58,18 @@ def test_a_mirrored_object_still_has_its_outside_outside(add_body):
 
 
 def test_the_guard_of_st_venant_kirchhoff_is_in_units_of_the_stiffness(add_body):
-    own = add_body().supple
-    own.young, own.guard = 2e4, 1000.0
+    props = add_body().supple
+    props.young, props.guard = 2e4, 1000.0
     assert not hasattr(captured().scene.bodies[0].material, "guard")
-    own.model = "st_venant_kirchhoff"
+    props.model = "st_venant_kirchhoff"
     assert captured().scene.bodies[0].material.guard == pytest.approx(2e7)
 
 
 def test_material_reaches_the_solver_as_it_was_typed(add_body):
-    own = add_body().supple
-    own.young, own.poisson, own.density = 1.1e5, 0.45, 1234.5
-    own.damping, own.stiffness_damping, own.viscosity = 0.3, 0.0037, 12.3
-    own.model = "corotated_linear"
+    props = add_body().supple
+    props.young, props.poisson, props.density = 1.1e5, 0.45, 1234.5
+    props.damping, props.stiffness_damping, props.viscosity = 0.3, 0.0037, 12.3
+    props.model = "corotated_linear"
     body = captured().scene.bodies[0]
     assert type(body.material) is MODELS["corotated_linear"]
     assert (body.material.young, body.material.poisson) == (1.1e5, 0.45)
@@ -230,4 +230,6 @@ def test_absolute_shape_keys_are_taken_as_blender_shows_them(add_body, kinds):
         bpy.context.view_layer.update()
         depsgraph = bpy.context.evaluated_depsgraph_get()
         shown = [tuple(v.co) for v in obj.evaluated_get(depsgraph).data.vertices]
-        np.testing.assert_allclose(own_shape(obj, depsgraph), shown, atol=1e-5, err_msg=str(time))
+        np.testing.assert_allclose(
+            base_coordinates(obj, depsgraph), shown, atol=1e-5, err_msg=str(time)
+        )

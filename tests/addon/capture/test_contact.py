@@ -32,8 +32,8 @@ def add_ball(detail: float, **settings) -> bpy.types.Object:
     """A soft ball that touches with its mesh, of 1280 faces."""
     bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=4, radius=0.5, **settings)
     obj = bpy.context.object
-    own = obj.supple
-    own.enabled, own.contact_surface, own.contact_detail = True, "mesh", detail
+    props = obj.supple
+    props.enabled, props.contact_surface, props.contact_detail = True, "mesh", detail
     return obj
 
 
@@ -48,7 +48,7 @@ def test_a_lone_body_touches_itself(scene, add_body):
 
 
 def test_a_lone_body_that_cannot_touch_itself_does_without_unless_it_always_should(scene, add_body):
-    own = add_body().supple
+    props = add_body().supple
     settings = scene.supple
     for holder, name, value in (
         (settings, "integrator", "midpoint"),
@@ -59,10 +59,10 @@ def test_a_lone_body_that_cannot_touch_itself_does_without_unless_it_always_shou
         setattr(holder, name, value)
         assert captured().contact is None
         setattr(holder, name, usual)
-    own.integrator = "xpbd"
+    props.integrator = "xpbd"
     assert captured().contact is None
     settings.contact = "always"
-    assert "XPBD does not know contact" in refusal()
+    assert "XPBD does not support contact" in refusal()
 
 
 @pytest.mark.parametrize("lacking", ["ipctk", "numba"])
@@ -107,7 +107,7 @@ def test_a_collider_is_a_reason_to_touch(scene, add_body):
 
 
 def test_settings_reach_the_solver_as_they_were_typed(scene, add_body):
-    own = add_body().supple
+    props = add_body().supple
     settings = scene.supple
     settings.contact = "always"
     now = captured()
@@ -117,7 +117,7 @@ def test_settings_reach_the_solver_as_they_were_typed(scene, add_body):
     scene.unit_settings.scale_length = 0.1
     settings.contact_distance, settings.contact_formulation = 0.02, "original"
     settings.self_contact, settings.friction_updates = False, 3
-    own.friction, own.sliding_friction = 0.8, 0.5
+    props.friction, props.sliding_friction = 0.8, 0.5
     now = captured()
     assert now.contact is not None
     assert now.contact.distance == pytest.approx(0.002)
@@ -127,10 +127,10 @@ def test_settings_reach_the_solver_as_they_were_typed(scene, add_body):
 
 
 def test_friction_reaches_the_solver_without_contact_too(scene, add_body):
-    own, settings = add_body().supple, scene.supple
+    props, settings = add_body().supple, scene.supple
     settings.contact = "never"
     assert (captured().ground.friction, captured().ground.kinetic_friction) == (0.5, None)
-    own.friction, own.sliding_friction = 0.8, 0.5
+    props.friction, props.sliding_friction = 0.8, 0.5
     settings.ground_friction, settings.ground_sliding_friction = 0.2, 0.25
     now = captured()
     assert now.contact is None
@@ -148,9 +148,9 @@ def test_a_file_without_these_settings_has_the_default_ones():
     bpy.ops.wm.open_mainfile(
         filepath=str(Path(supple.__file__).parent / "sample_scenes" / "falling_cube.blend")
     )
-    own, body = bpy.context.scene.supple, bpy.data.objects["Cube"].supple
-    assert not own.is_property_set("contact")
-    assert (own.contact, own.contact_distance, own.self_contact) == ("automatic", 0.0, True)
+    props, body = bpy.context.scene.supple, bpy.data.objects["Cube"].supple
+    assert not props.is_property_set("contact")
+    assert (props.contact, props.contact_distance, props.self_contact) == ("automatic", 0.0, True)
     assert (body.friction, body.contact_surface, body.attach_to) == (0.5, "automatic", None)
     assert captured().contact is not None
 
@@ -174,7 +174,7 @@ def test_integrators_that_do_not_know_contact(scene, add_body, name, choice):
         add_body("Other", location=(3, 0, 0))
     scene.supple.integrator, scene.supple.contact = name, choice
     words = refusal()
-    assert "does not know contact between soft bodies" in words
+    assert "does not support contact between soft bodies" in words
     assert words.endswith("choose Automatic or Implicit Euler, or set Contact to Never.")
     scene.supple.contact = "never"
     assert captured().contact is None
@@ -183,7 +183,7 @@ def test_integrators_that_do_not_know_contact(scene, add_body, name, choice):
 def test_two_integrators_that_do_not_know_contact_are_named(add_body):
     for name, x in (("midpoint", 0), ("xpbd", 3)):
         add_body(location=(x, 0, 0)).supple.integrator = name
-    assert refusal().startswith("Midpoint and XPBD do not know contact between soft bodies;")
+    assert refusal().startswith("Midpoint and XPBD do not support contact between soft bodies;")
 
 
 @pytest.mark.parametrize("second", ["implicit_euler", "midpoint"])
@@ -203,20 +203,20 @@ def test_bodies_that_touch_share_an_integrator(scene, add_body, second):
 @pytest.mark.parametrize("contact", ["always", "never"])
 def test_what_touches_is_left_to_the_solver_unless_it_is_chosen(scene, add_body, contact):
     """Without contact it matters for the ground."""
-    own = add_body().supple
+    props = add_body().supple
     scene.supple.contact = contact
     for choice in ("automatic", "mesh", "tetrahedra"):
         if choice != "automatic":
-            own.contact_surface = choice
+            props.contact_surface = choice
         body = captured().bodies[0]
         assert (body.touching, body.contact_surface) == (choice, None)
 
 
 def test_files_keep_what_they_chose_before_there_was_a_choice_by_itself(add_body):
-    own = add_body().supple
+    props = add_body().supple
     for number, choice in enumerate(("tetrahedra", "mesh")):
-        own["contact_surface"] = number
-        assert own.contact_surface == choice
+        props["contact_surface"] = number
+        assert props.contact_surface == choice
 
 
 def test_modifiers_count_for_the_surface(scene, add_body):

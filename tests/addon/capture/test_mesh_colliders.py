@@ -76,12 +76,12 @@ def test_a_still_mesh_is_stored_once_in_the_world_and_in_metres(scene, add_plate
 
 
 def test_friction_sliding_and_thickness_reach_the_solver_as_they_were_typed(scene, add_plate):
-    own = add_plate().supple
+    props = add_plate().supple
     (collider,) = captured()
     assert (collider.friction, collider.kinetic_friction, collider.thickness) == (0.5, None, 0.0)
     scene.unit_settings.scale_length = 0.1
-    own.collider_friction, own.collider_sliding_friction = 0.8, 0.5
-    own.collider_thickness = 0.03
+    props.collider_friction, props.collider_sliding_friction = 0.8, 0.5
+    props.collider_thickness = 0.03
     (collider,) = captured()
     assert (collider.friction, collider.kinetic_friction) == (0.8, 0.4)
     assert collider.thickness == pytest.approx(0.003)

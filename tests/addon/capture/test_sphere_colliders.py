@@ -86,10 +86,10 @@ def test_unit_scale_turns_it_into_metres(scene, add_ball):
 
 
 def test_friction_bounce_and_push_reach_the_solver_as_they_were_typed(add_ball):
-    own = add_ball().supple
-    own.collider_friction, own.collider_restitution, own.collider_penalty = 0.7, 0.3, 12.3
+    props = add_ball().supple
+    props.collider_friction, props.collider_restitution, props.collider_penalty = 0.7, 0.3, 12.3
     (sphere,) = captured()
-    own.collider_sliding_friction = 0.5
+    props.collider_sliding_friction = 0.5
     assert (sphere.friction, sphere.restitution, sphere.penalty) == (0.7, 0.3, 12.3)
     assert (sphere.kinetic_friction, captured()[0].kinetic_friction) == (None, 0.35)
 

@@ -19,8 +19,8 @@ def settings(obj: bpy.types.Object) -> tuple:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_reaches_the_solver_with_its_published_numbers(add_body, name):
-    own = add_body().supple
-    own.damping, own.viscosity = 3.0, 5.0
+    props = add_body().supple
+    props.damping, props.viscosity = 3.0, 5.0
     assert bpy.ops.supple.apply_preset(preset=name) == {"FINISHED"}
     body, preset = capture(bpy.context).scene.bodies[0], PRESETS[name]
     assert type(body.material) is MODELS[preset.model]
@@ -44,10 +44,10 @@ def test_it_goes_to_the_active_body_and_all_selected_ones_and_no_others(add_body
 
 
 def test_resolution_and_pins_are_no_part_of_a_material(add_body):
-    own = add_body().supple
-    own.resolution, own.pin_group, own.mesh_method = 7, "Feet", "tetgen"
+    props = add_body().supple
+    props.resolution, props.pin_group, props.mesh_method = 7, "Feet", "tetgen"
     bpy.ops.supple.apply_preset(preset="rubber")
-    assert (own.resolution, own.pin_group, own.mesh_method) == (7, "Feet", "tetgen")
+    assert (props.resolution, props.pin_group, props.mesh_method) == (7, "Feet", "tetgen")
 
 
 def test_it_needs_a_soft_body(scene):

@@ -16,7 +16,7 @@ from supple.core.job import digest
 
 from ..conftest import evaluated_positions
 from ..layout import drawn
-from ..said import said
+from ..shown_notices import shown_notices
 
 PLAYBACK, SMOOTH = "MESH_CACHE", "CORRECTIVE_SMOOTH"
 
@@ -73,7 +73,7 @@ def test_it_comes_right_after_the_frames_and_goes_with_the_setting(ball, play):
     assert stack(ball) == [PLAYBACK, "SUBSURF"]
     ball.supple.smooth = 2
     assert stack(ball) == [PLAYBACK, SMOOTH, "SUBSURF"]
-    assert said() == []
+    assert shown_notices() == []
 
 
 def test_ripples_are_evened_out_and_volume_and_rest_shape_stay(ball, play):
@@ -100,7 +100,7 @@ def test_it_changes_nothing_that_is_simulated(ball, play):
     play(3, wobble=True)
     before = digest_now()
     ball.supple.smooth = 5
-    assert said() == []
+    assert shown_notices() == []
     assert digest_now() == before
     actions.bake(bpy.context)
     assert digest_now() == before

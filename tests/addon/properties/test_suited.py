@@ -30,7 +30,7 @@ def cube(scene: bpy.types.Scene) -> bpy.types.Object:
 
 def sag(obj: bpy.types.Object) -> str:
     bpy.context.view_layer.update()
-    return suited.sag_in_words(bpy.context.scene, obj)[0]
+    return suited.sag_message(bpy.context.scene, obj)[0]
 
 
 @pytest.mark.parametrize("size", [0.01, 1.0, 10.0])
@@ -45,10 +45,10 @@ def test_a_new_body_is_as_stiff_as_its_size_wants(cube, size):
 def test_the_slowest_wobble_of_a_new_body_loses_as_much_at_any_size(cube, size):
     cube.scale = (size, size, size)
     bpy.ops.supple.add()
-    own = cube.supple
-    shear_modulus = own.young / (2.0 * (1.0 + own.poisson))
-    rate = 0.5 * math.pi / size * math.sqrt(shear_modulus / own.density)
-    assert own.viscosity * rate / shear_modulus == pytest.approx(0.02, rel=0.05)
+    props = cube.supple
+    shear_modulus = props.young / (2.0 * (1.0 + props.poisson))
+    rate = 0.5 * math.pi / size * math.sqrt(shear_modulus / props.density)
+    assert props.viscosity * rate / shear_modulus == pytest.approx(0.02, rel=0.05)
 
 
 def test_modifiers_and_units_count(scene, cube):
@@ -68,10 +68,10 @@ def test_without_gravity_the_earths_counts_and_nothing_is_said(scene, cube):
 
 
 def test_what_was_set_before_stays(cube):
-    own = cube.supple
-    own.young, own.resolution, own.viscosity = 1e5, 9, 0.0
+    props = cube.supple
+    props.young, props.resolution, props.viscosity = 1e5, 9, 0.0
     bpy.ops.supple.add()
-    assert (own.young, own.resolution, own.viscosity) == (1e5, 9, 0.0)
+    assert (props.young, props.resolution, props.viscosity) == (1e5, 9, 0.0)
 
 
 def test_removing_and_adding_keeps_what_is_there(cube):
@@ -83,9 +83,9 @@ def test_removing_and_adding_keeps_what_is_there(cube):
 
 
 def test_a_body_of_an_older_file_has_what_its_file_says(add_body):
-    own = add_body().supple
-    assert not own.is_property_set("young")
-    assert own.young == 1e5
+    props = add_body().supple
+    assert not props.is_property_set("young")
+    assert props.young == 1e5
 
 
 def test_suzanne_is_filled_as_finely_as_ever(scene):

@@ -11,7 +11,7 @@ from supple.addon import actions, ids
 from supple.addon.capture.surfaces import coordinates
 from supple.addon.reports import coarse_meshes, notices
 
-from ..said import only, press, said
+from ..shown_notices import only, press, shown_notices
 
 
 def added(add, **arguments) -> bpy.types.Object:
@@ -39,15 +39,15 @@ def test_a_coarse_mesh_is_told_and_mended_at_a_button(scene, make):
     obj = make()
     assert "has too few vertices to be seen bending" in only(ids.SUBDIVIDE)
     assert any("too few vertices" in text for text in notices.before_a_run(bpy.context))
-    assert press(said()[0]) == {"FINISHED"}
-    assert said() == []
+    assert press(shown_notices()[0]) == {"FINISHED"}
+    assert shown_notices() == []
     assert longest_edge(obj) <= 0.5 * max(obj.dimensions) / obj.supple.resolution + 1e-6
 
 
 @pytest.mark.parametrize("make", FINE.values(), ids=FINE)
 def test_of_a_finer_one_nothing_is_said(scene, make):
     make()
-    assert said() == []
+    assert shown_notices() == []
 
 
 def longest_edge(obj: bpy.types.Object) -> float:

@@ -63,7 +63,7 @@ def test_another_version_is_a_problem_that_names_both(requirements, name, versio
     requirements(versions, other)
     (found,) = (finding for finding in doctor.examine() if finding.cure)
     package = solver_packages.package(name)
-    assert found.what == package.words.label
+    assert found.what == package.description.label
     assert found.value == (
         f"{metadata.version(name)}, but Supple is made for {package.versions.removeprefix('==')}"
     )
@@ -91,8 +91,8 @@ def test_a_whole_solver_is_well_and_its_versions_are_told():
     told = {finding.what: finding.value for finding in findings}
     assert problems(findings) == []
     for package in solver_packages.packages():
-        assert told[package.words.label] == metadata.version(package.name)
-    assert doctor.in_words(findings).splitlines()[-1] == "All is well."
+        assert told[package.description.label] == metadata.version(package.name)
+    assert doctor.formatted(findings).splitlines()[-1] == "All is well."
 
 
 @pytest.mark.parametrize("name", ["ipctk", "numba", "scipy", "torch"])
@@ -101,18 +101,18 @@ def test_a_missing_package_is_a_problem_with_what_is_lost_and_the_cure(broken, n
     findings = doctor.examine()
     # Others cannot be imported without SciPy.
     found = next(finding for finding in findings if finding.cure)
-    words = solver_packages.package(name).words
+    words = solver_packages.package(name).description
     assert found.what == words.label
     assert words.loss in found.value and f"No module named {name}" in found.value
     assert "Install Solver" in found.cure
-    assert doctor.in_words(findings).endswith("problem(s) found.")
+    assert doctor.formatted(findings).endswith("problem(s) found.")
 
 
 def test_missing_optional_packages_are_told_and_no_problem(broken):
     broken("cvxopt", "pytetwild")
     findings = doctor.examine()
     assert problems(findings) == []
-    said = doctor.in_words(findings)
+    said = doctor.formatted(findings)
     assert "no fTetWild tetrahedra" in said
     assert said.splitlines()[-1].endswith("2 optional package(s) are missing.")
 

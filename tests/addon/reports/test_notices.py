@@ -18,15 +18,15 @@ from supple.core.errors import SuppleError
 
 from ..conftest import evaluated_positions
 from ..layout import Layout, around
-from ..said import only, press, said
+from ..shown_notices import only, press, shown_notices
 
 
 def test_nothing_is_said_of_a_body_that_plays_as_it_is(add_body, play):
     add_body()
-    assert said() == []
+    assert shown_notices() == []
     play(3)
     bpy.context.scene.frame_set(3)
-    assert said() == []
+    assert shown_notices() == []
 
 
 def test_a_bake_and_a_free_change_nothing_that_was_simulated(scene, add_body, play):
@@ -39,7 +39,7 @@ def test_a_bake_and_a_free_change_nothing_that_was_simulated(scene, add_body, pl
     shape_keys.bake(obj, frames, start)
     assert "newer than its bake" in only(ids.BAKE)
     shape_keys.free(obj)
-    assert said() == []
+    assert shown_notices() == []
 
 
 CHANGES = {
@@ -60,7 +60,7 @@ def test_what_of_a_body_was_changed_is_told_until_it_is_changed_back(add_body, p
     assert f"Cube was changed since it was simulated: its {what};" in only(ids.SIMULATE)
     obj.supple.young, obj.location.x, obj.data.vertices[0].co.x = 1e5, 0.0, before
     obj.data.update()
-    assert said() == []
+    assert shown_notices() == []
 
 
 def edit_key(obj):
@@ -87,7 +87,7 @@ def test_keys_pins_and_modifiers_count_as_the_mesh(add_body, play, edit):
     obj.vertex_groups.new(name="Pin").add([1], 1.0, "REPLACE")
     obj.supple.pin_group = "Pin"
     play(3)
-    assert said() == []
+    assert shown_notices() == []
     edit(obj)
     obj.data.update()
     assert "its mesh;" in only(ids.SIMULATE)
@@ -110,7 +110,7 @@ def test_changes_to_the_scene_are_told(scene, add_body, play, change):
     add_body()
     play(3)
     scene.frame_end = 90
-    assert said() == []
+    assert shown_notices() == []
     change(scene)
     assert "are not those that were simulated" in only(ids.SIMULATE)
 
@@ -123,7 +123,7 @@ def test_gravity_that_is_keyed_is_another_at_another_frame_and_not_told(scene, a
     play(3)
     for frame in (1, 3):
         scene.frame_set(frame)
-        assert said() == []
+        assert shown_notices() == []
     scene.use_gravity = False
     assert "are not those that were simulated" in only("supple.simulate")
 
@@ -133,7 +133,7 @@ def test_changes_to_the_scene_are_not_told_of_what_is_baked(scene, add_body, pla
     play(3)
     actions.bake(bpy.context)
     scene.gravity = (0, 0, -1)
-    assert said() == []
+    assert shown_notices() == []
 
 
 def test_an_animated_body_is_not_called_moved(scene, add_body, play):
@@ -143,7 +143,7 @@ def test_an_animated_body_is_not_called_moved(scene, add_body, play):
         obj.keyframe_insert("location", frame=frame)
     play(3)
     scene.frame_set(3)
-    assert said() == []
+    assert shown_notices() == []
 
 
 def test_frames_that_are_gone_or_cut_off_are_told_and_not_baked(add_body, play):
@@ -173,7 +173,7 @@ def test_undoing_free_says_that_the_frames_are_gone(scene, add_body, play):
     assert not bpy.ops.supple.bake.poll()
     assert "Cube does not play its frames:" in only(ids.SIMULATE)
     assert bpy.ops.supple.free() == {"FINISHED"}
-    assert said() == []
+    assert shown_notices() == []
 
 
 def test_an_edited_mesh_is_told_with_its_numbers(add_body, play):
@@ -189,36 +189,36 @@ def test_modifiers_before_the_frames_are_told_and_put_behind_them(add_body, play
     play(3)
     obj.modifiers.move(0, 1)
     assert "Cube's Round comes before its simulated frames" in only(ids.PLAY_FIRST)
-    assert press(said()[0]) == {"FINISHED"}
+    assert press(shown_notices()[0]) == {"FINISHED"}
     assert [modifier.type for modifier in obj.modifiers] == ["MESH_CACHE", "SUBSURF"]
-    assert said() == []
+    assert shown_notices() == []
 
 
 def test_a_key_added_after_bake_is_told_and_made_to_work(add_body, play):
     obj = add_body()
     play(3)
     actions.bake(bpy.context)
-    assert said() == []
+    assert shown_notices() == []
     before = evaluated_positions(obj, 3)
     key = obj.shape_key_add(name="Correction", from_mix=False)
     key.points[0].co.z += 1.0
     key.value = 1.0
     assert "do nothing beside its absolute keys" in only(ids.MAKE_KEYS_WORK)
-    assert press(said()[0]) == {"FINISHED"}
+    assert press(shown_notices()[0]) == {"FINISHED"}
     moved = evaluated_positions(obj, 3) - before
     np.testing.assert_allclose(moved[0], [0, 0, 1], atol=1e-6)
     np.testing.assert_allclose(moved[1:], 0.0, atol=1e-6)
-    assert said() == []
+    assert shown_notices() == []
 
 
 def test_an_edit_that_blender_was_not_told_of_is_part_of_the_next_simulation(add_body, play):
     obj = add_body()
     play(3)
-    assert said() == []
+    assert shown_notices() == []
     obj.data.vertices[0].co.x -= 0.5
     play(3)
     obj.data.update()
-    assert said() == []
+    assert shown_notices() == []
 
 
 def test_the_tab_says_what_is_alike_once_with_one_button(add_body, play):

@@ -17,7 +17,7 @@ from supple.addon.modifiers import find_modifier
 from supple.addon.reports import notices
 
 from ..conftest import evaluated_positions, world_positions
-from ..said import only, press, said
+from ..shown_notices import only, press, shown_notices
 
 # What two share
 
@@ -29,7 +29,7 @@ def test_a_body_of_two_scenes_is_told_before_the_run(scene, add_body, play):
     (line,) = notices.before_a_run(bpy.context)
     assert line.startswith("Cube is in the scene Other, too, and plays the same frames there")
     assert "Make Single User" in line
-    (notice,) = said()
+    (notice,) = shown_notices()
     assert (notice.text, notice.is_problem) == (line, False)
 
 
@@ -122,7 +122,7 @@ def test_an_override_keeps_its_settings_and_its_playback(
 ):
     add_body().supple.young = 5e4
     reopened_with_link(tmp_path, collection)
-    assert press(said()[0]) == {"FINISHED"}
+    assert press(shown_notices()[0]) == {"FINISHED"}
     cube = sole_mesh()
     assert cube.override_library is not None
     cube.supple.young = 7e4
@@ -132,7 +132,7 @@ def test_an_override_keeps_its_settings_and_its_playback(
     cube = sole_mesh()
     assert cube.supple.young == pytest.approx(7e4)
     assert cube.modifiers[0] == find_modifier(cube)
-    assert said() == []
+    assert shown_notices() == []
     played = evaluated_positions(cube, 3)
     actions.bake(bpy.context)
     np.testing.assert_allclose(evaluated_positions(cube, 3), played, atol=1e-6)

@@ -108,7 +108,7 @@ def test_it_compiles_everything_and_marks_that(monkeypatch, tmp_path: Path) -> N
     older.mkdir(parents=True)
     warm_worker.prepare_unless_compiled()
     assert not older.exists()
-    anew: warm_worker._Standby | None = warm_worker._ready
+    anew: warm_worker._WarmWorker | None = warm_worker._ready
     assert anew is not None
     while warm_worker.progress() is None and time.monotonic() < end:
         time.sleep(0.05)

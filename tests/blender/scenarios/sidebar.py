@@ -34,11 +34,11 @@ def _every_panel(ui: Ui) -> Steps:
     for panel in panels:
         panel.bl_options = set()
         bpy.utils.register_class(panel)
-    cube, own = bpy.data.objects["Cube"].supple, bpy.context.scene.supple
+    cube, props = bpy.data.objects["Cube"].supple, bpy.context.scene.supple
     with ui.context():
         bpy.ops.supple.add()
     cube.model, cube.contact_surface = "st_venant_kirchhoff", "mesh"
-    own.ground_response, own.use_scene_range = "projection", False
+    props.ground_response, props.use_scene_range = "projection", False
     yield from ui.open_sidebar("Supple")
     yield from ui.wait(0.5)
     yield from ui.screenshot("body")

@@ -9,14 +9,14 @@ from supple.addon.reports import notices
 from supple.addon.reports.notices import Notice
 
 
-def said() -> list[Notice]:
+def shown_notices() -> list[Notice]:
     bpy.context.view_layer.update()
     return notices.notices(bpy.context)
 
 
 def only(operator: str) -> str:
     """The one notice there is, which has this button."""
-    (notice,) = said()
+    (notice,) = shown_notices()
     assert notice.operator == operator
     return notice.text
 
