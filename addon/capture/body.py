@@ -22,8 +22,8 @@ from .motion import NO_PINS, Matrices, Motion, transform, world_matrix
 from .surfaces import Points, Triangles, base_coordinates, surface_to_fill
 from .vertex_groups import group_members
 
-# A matrix whose columns span less than this share of their cube is flat.
-FLAT = 1e-9
+# A matrix whose columns span less than this part of their cube is flat.
+FLAT_VOLUME_RATIO = 1e-9
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _check_scale(obj: bpy.types.Object, matrix: Matrices) -> None:
     axes = matrix[:3, :3]
     if not np.isfinite(matrix).all():
         raise CaptureError(f"{obj.name} is not at a finite place; check its transform.")
-    if abs(np.linalg.det(axes)) <= FLAT * np.linalg.norm(axes) ** 3:
+    if abs(np.linalg.det(axes)) <= FLAT_VOLUME_RATIO * np.linalg.norm(axes) ** 3:
         raise CaptureError(f"{obj.name} has a scale of zero; give it some size on every axis.")
 
 

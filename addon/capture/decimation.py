@@ -15,18 +15,18 @@ from .surfaces import Points, Triangles, evaluated_surface
 _NAME = "Supple Proxy"
 
 
-def decimated(points: Points, faces: Triangles, share: float) -> tuple[Points, Triangles]:
-    """Collapses edges of a surface until about a share of its faces is left.
+def decimated(points: Points, faces: Triangles, ratio: float) -> tuple[Points, Triangles]:
+    """Collapses edges of a surface until about this part of its faces is left.
 
     Args:
         points, faces: (V, 3) and (T, 3).
-        share: 0 … 1.
+        ratio: 0 … 1.
     """
     # Blender keeps single precision: it counts from the middle, not from far away.
     center = points.mean(axis=0)
     with _temporary_object(points - center, faces) as (obj, layer):
         modifier = obj.modifiers.new(_NAME, "DECIMATE")
-        modifier.decimate_type, modifier.ratio = "COLLAPSE", share
+        modifier.decimate_type, modifier.ratio = "COLLAPSE", ratio
         layer.update()
         simpler, left = evaluated_surface(obj, layer.depsgraph)
     return simpler + center, left

@@ -15,5 +15,5 @@ def coefficients(props: bpy.types.PropertyGroup, of: str = "") -> tuple[float, f
         of: what the names of its settings begin with.
     """
     friction = exact_float(getattr(props, f"{of}friction"))
-    share = exact_float(getattr(props, f"{of}sliding_friction"))
-    return friction, None if share == 1.0 else share * friction
+    ratio = exact_float(getattr(props, f"{of}sliding_friction"))
+    return friction, None if ratio == 1.0 else ratio * friction

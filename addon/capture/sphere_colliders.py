@@ -14,11 +14,11 @@ from .friction import coefficients
 from .motion import matrix_recording, transform, world_matrix
 from .surfaces import Points, evaluated_surface
 
-# The largest extent may be longer than the smallest by this share. The coarse icosphere that
+# The largest extent may be longer than the smallest by this part. The coarse icosphere that
 # Blender offers first has 5 %, turned ones less.
-UNEVEN = 0.1
+EXTENT_TOLERANCE_RATIO = 0.1
 # So far from the sphere a vertex may lie, in radii.
-OFF_SPHERE = 0.05
+RADIUS_TOLERANCE_RATIO = 0.05
 
 # What lets any mesh be a collider.
 CURE = "choose the integrator Automatic or Implicit Euler and a Contact other than Never"
@@ -79,7 +79,7 @@ def _fit_empty(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[P
     matrix = world_matrix(obj, depsgraph)
     _check_finite(obj, matrix)
     axes = np.linalg.svd(matrix[:3, :3], compute_uv=False)
-    if axes[0] > (1.0 + OFF_SPHERE) * axes[-1]:
+    if axes[0] > (1.0 + RADIUS_TOLERANCE_RATIO) * axes[-1]:
         raise CaptureError(_uneven(obj, 2.0 * obj.empty_display_size * axes))
     return matrix[:3, 3], float(obj.empty_display_size * axes[0])
 
@@ -94,9 +94,9 @@ def _fit_mesh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[Po
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
     distances = np.linalg.norm(points - center, axis=1)
     radius = float(distances.max())
-    if extents.max() > (1.0 + UNEVEN) * extents.min():
+    if extents.max() > (1.0 + EXTENT_TOLERANCE_RATIO) * extents.min():
         raise CaptureError(_uneven(obj, extents))
-    if distances.min() < (1.0 - OFF_SPHERE) * radius:
+    if distances.min() < (1.0 - RADIUS_TOLERANCE_RATIO) * radius:
         raise CaptureError(
             f"{obj.name} is not a sphere: a vertex lies {1.0 - distances.min() / radius:.0%} of "
             "the radius inside the one around it. Without contact only spheres can be colliders; "

@@ -176,8 +176,10 @@ def _absolute_mix(keys: bpy.types.Key) -> Points:
     time = min(max(keys.eval_time, blocks[0].frame), blocks[-1].frame)
     after = next(k for k, block in enumerate(blocks) if k > 0 and block.frame >= time)
     first, second = blocks[after - 1], blocks[after]
-    share = (time - first.frame) / (second.frame - first.frame)
-    weights = (1.0 - share) * _spline_weights(first, share) + share * _spline_weights(second, share)
+    factor = (time - first.frame) / (second.frame - first.frame)
+    weights = (1.0 - factor) * _spline_weights(first, factor) + factor * _spline_weights(
+        second, factor
+    )
     around = (max(after - 2, 0), after - 1, after, min(after + 1, len(blocks) - 1))
     mixed: Points = sum(
         weight * _key_shape(blocks[k]) for weight, k in zip(weights, around, strict=True)
@@ -185,11 +187,11 @@ def _absolute_mix(keys: bpy.types.Key) -> Points:
     return mixed
 
 
-def _spline_weights(block: bpy.types.ShapeKey, share: float) -> Points:
+def _spline_weights(block: bpy.types.ShapeKey, factor: float) -> Points:
     """(4,) of the keys around, for a cardinal spline or a uniform cubic B-spline."""
-    powers = np.array([1.0, share, share**2, share**3])
+    powers = np.array([1.0, factor, factor**2, factor**3])
     if block.interpolation == "KEY_LINEAR":
-        return np.array([0.0, 1.0 - share, share, 0.0])
+        return np.array([0.0, 1.0 - factor, factor, 0.0])
     if block.interpolation == "KEY_BSPLINE":
         sixths = np.array([[1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1]])
         return sixths / 6.0 @ powers

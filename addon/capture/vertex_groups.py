@@ -11,7 +11,7 @@ from .captured import CaptureError
 from .surfaces import group_weights
 
 #: Above it, a vertex counts as in the group.
-LEAST_WEIGHT = 0.5
+WEIGHT_THRESHOLD = 0.5
 
 
 def group_members(obj: bpy.types.Object, name: str, use: str, setting: str) -> NDArray[np.int32]:
@@ -30,10 +30,10 @@ def group_members(obj: bpy.types.Object, name: str, use: str, setting: str) -> N
         raise CaptureError(
             f"{obj.name} has no vertex group {name!r} to {use}; choose another group."
         )
-    members = np.flatnonzero(group_weights(obj, group) > LEAST_WEIGHT).astype(np.int32)
+    members = np.flatnonzero(group_weights(obj, group) > WEIGHT_THRESHOLD).astype(np.int32)
     if len(members) == 0:
         raise CaptureError(
-            f"{obj.name}: no vertex has a weight above {LEAST_WEIGHT} in the group {name!r} to "
+            f"{obj.name}: no vertex has a weight above {WEIGHT_THRESHOLD} in the group {name!r} to "
             f"{use}; paint some, or clear the {setting}."
         )
     return members

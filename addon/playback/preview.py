@@ -12,7 +12,7 @@ from ..capture.captured import Capture
 from ..new_mesh import new_mesh
 
 COLLECTION = "Supple Preview"
-SHRINK = 0.85
+TET_SCALE = 0.85
 
 
 def show(scene: bpy.types.Scene, job: Job, captured: Capture) -> None:
@@ -45,7 +45,7 @@ def remove(scene: bpy.types.Scene) -> bool:
 def _mesh(solid: TetMesh, unit: float) -> bpy.types.Mesh:
     corners = solid.vertices[solid.tets] / unit
     centres = corners.mean(axis=1, keepdims=True)
-    points = (centres + SHRINK * (corners - centres)).reshape(-1, 3)
+    points = (centres + TET_SCALE * (corners - centres)).reshape(-1, 3)
     count = len(solid.tets)
     faces = (FACES + 4 * np.arange(count)[:, None, None]).reshape(-1, 3)
     return new_mesh("Tetrahedra", points, faces)

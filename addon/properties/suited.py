@@ -19,8 +19,8 @@ from ..capture.surfaces import Points, coordinates, without_supple
 from ..modifiers import find_modifier
 from ..units import exact_float, gravity, metres_per_unit
 
-# Share of its height: what sags by more lies down, what sags by less looks rigid.
-_LIES_DOWN, _LOOKS_RIGID = 0.35, 0.01
+# Of its height: what sags by more lies down, what sags by less looks rigid.
+_LYING_SAG_RATIO, _RIGID_SAG_RATIO = 0.35, 0.01
 
 
 def suit(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> None:
@@ -59,14 +59,14 @@ def suit_resolution(context: bpy.types.Context, obj: bpy.types.Object) -> None:
 def sag_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> tuple[str, bool]:
     """How far a body sags under its weight, and whether it lies down; cheap enough to be drawn."""
     props, box = obj.supple, metres_per_unit(scene) * _box(obj)
-    share = estimated_sag(box, exact_float(props.young), exact_float(props.density), gravity(scene))
-    if share > _LIES_DOWN:
+    sag = estimated_sag(box, exact_float(props.young), exact_float(props.density), gravity(scene))
+    if sag > _LYING_SAG_RATIO:
         return "Too soft for its size: it lies down.", True
-    if share == 0.0:
+    if sag == 0.0:
         return "", False
-    if share < _LOOKS_RIGID:
+    if sag < _RIGID_SAG_RATIO:
         return "Hardly sags: it looks rigid.", False
-    return f"Sags by about {share:.0%} of its height.", False
+    return f"Sags by about {sag:.0%} of its height.", False
 
 
 def _shape(context: bpy.types.Context, obj: bpy.types.Object) -> Shape:

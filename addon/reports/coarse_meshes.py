@@ -12,9 +12,9 @@ from ..bake import shape_keys
 from ..capture.surfaces import Points, coordinates
 
 # In cells: an edge that is longer than the first hides bending; split, none is above the second.
-_LONG, _SHORT = 4.0, 0.5
+_LONG_EDGE_CELLS, _SPLIT_EDGE_CELLS = 4.0, 0.5
 # Of the length of all edges, that of the long ones above which bending is not seen.
-_SHARE = 0.25
+_LONG_EDGES_RATIO = 0.25
 # A mesh with more is fine enough somewhere, and is not looked through at every redraw.
 _FEW_VERTICES, _MOST_VERTICES = 2000, 100_000
 
@@ -28,8 +28,8 @@ def hides_bending(obj: bpy.types.Object) -> bool:
     mesh.edges.foreach_get("vertices", ends)
     first, second = _sized(obj)[ends.reshape(-1, 2).T]
     lengths = np.sqrt(((second - first) ** 2).sum(axis=1))
-    long = lengths > _LONG * _cell(obj)
-    return bool(lengths[long].sum() > _SHARE * lengths.sum())
+    long = lengths > _LONG_EDGE_CELLS * _cell(obj)
+    return bool(lengths[long].sum() > _LONG_EDGES_RATIO * lengths.sum())
 
 
 def subdivide(obj: bpy.types.Object) -> None:
@@ -39,7 +39,7 @@ def subdivide(obj: bpy.types.Object) -> None:
         SuppleError: when the mesh cannot be changed.
     """
     _check_editable(obj)
-    longest, axes = _SHORT * _cell(obj), obj.matrix_world.to_3x3()
+    longest, axes = _SPLIT_EDGE_CELLS * _cell(obj), obj.matrix_world.to_3x3()
     mesh = bmesh.new()
     try:
         mesh.from_mesh(obj.data)

@@ -26,7 +26,7 @@ _WITHOUT_STRENGTH, _OF_HAIR = {"DRAG"}, "GUIDE"
 # Vertices of a mesh, and seconds in all, that a panel may take to count weights.
 _FEW_VERTICES, _REDRAW_SECONDS = 20_000, 0.02
 # Of the time that panels take, no more than this share goes into counting the weights of one body.
-_SHARE_OF_TIME = 0.02
+_COUNTING_TIME_RATIO = 0.02
 
 
 def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
@@ -159,5 +159,5 @@ def _partial_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup, end: f
         weights = group_weights(obj, group)
         count = int(np.count_nonzero((weights > 0.0) & (weights < 1.0)))
         took = time.perf_counter() - now
-        _counts[key] = (count, now + took / _SHARE_OF_TIME)
+        _counts[key] = (count, now + took / _COUNTING_TIME_RATIO)
     return count

@@ -19,7 +19,7 @@ from ...core.job.files import remove, why_not_written
 from . import solver_environment, warm_worker
 
 # How long a worker may take to end before it is killed. Its files are whole at any moment.
-PATIENCE_SECONDS = 0.5
+TERMINATION_SECONDS = 0.5
 
 
 class State(Enum):
@@ -97,7 +97,7 @@ class Session:
         process = self._process
         process.terminate()
         try:
-            process.wait(PATIENCE_SECONDS)
+            process.wait(TERMINATION_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -6,6 +6,8 @@ from __future__ import annotations
 import bpy
 import pytest
 
+from supple.addon.capture.objects import soft_bodies
+from supple.addon.capture.scene import capture
 from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.properties import selection
 
@@ -26,7 +28,7 @@ def test_add_makes_every_selected_mesh_a_soft_body_and_nothing_else(scene, cube)
     other = bpy.context.object
     cube.select_set(True)
     assert bpy.ops.supple.add() == {"FINISHED"}
-    assert set(scene.soft_bodies(bpy.context)) == {cube, other}
+    assert set(soft_bodies(bpy.context)) == {cube, other}
     assert scene.supple.ground_height == 0.0
 
 
@@ -36,7 +38,7 @@ def test_the_ground_goes_below_a_first_body_that_lies_under_it(scene, cube):
     bpy.context.view_layer.update()
     bpy.ops.supple.add()
     assert scene.supple.ground_height == pytest.approx(-1.5)
-    scene.capture(bpy.context)
+    capture(bpy.context)
 
 
 def test_the_ground_stays_once_there_is_a_soft_body(scene, cube):

@@ -161,7 +161,7 @@ def test_animated_gravity_is_followed_and_not_named(scene, add_body, path):
 def test_an_animated_body_without_pins_is_named(add_body):
     body = add_body()
     body.keyframe_insert("rotation_euler", frame=1)
-    assert only().startswith("Cube: its animation leads its pins, and it has none")
+    assert only().startswith("Cube: its animation moves its pins, and it has none")
 
 
 @pytest.mark.parametrize("kind", ["WIND", "TURBULENCE", "DRAG", "VORTEX"])
