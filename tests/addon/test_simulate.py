@@ -94,7 +94,7 @@ def test_what_the_solver_says_of_a_frame_is_told_of_the_timeline_s(scene, add_bo
 
 def test_a_log_says_each_thing_once(scene, add_body, monkeypatch):
     add_body()
-    monkeypatch.setattr(runs, "SAY_SECONDS", 0.0)
+    monkeypatch.setattr(runs, "LOG_SECONDS", 0.0)
     scene.frame_end = 12
     said: list[str] = []
     actions.simulate(bpy.context, said.append)
