@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The words after ``python -m supple`` and ``blender --command supple``, run as users run them."""
+"""The commands of ``python -m supple`` and ``blender --command supple``, run as users run them."""
 
 from __future__ import annotations
 
@@ -45,33 +45,33 @@ def scene_file(addon: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     bpy.ops.wm.read_factory_settings(use_empty=True)
 
 
-def supple_says(*words: object, rc: int = 0) -> tuple[str, str]:
+def run_supple(*arguments: object, rc: int = 0) -> tuple[str, str]:
     """Runs ``python -m supple``; what it printed on stdout and on stderr."""
-    command = [sys.executable, "-m", "supple", *map(str, words)]
+    command = [sys.executable, "-m", "supple", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == rc, done.stderr
     return done.stdout, done.stderr
 
 
-def complaint(*words: object) -> str:
+def complaint(*arguments: object) -> str:
     """The one line on stderr of a command that fails."""
-    said = [
-        line for line in supple_says(*words, rc=1)[1].splitlines() if line.startswith("supple:")
+    messages = [
+        line for line in run_supple(*arguments, rc=1)[1].splitlines() if line.startswith("supple:")
     ]
-    assert len(said) == 1
-    return said[0]
+    assert len(messages) == 1
+    return messages[0]
 
 
 @pytest.mark.usefixtures("solver")
 def test_simulate_ends_with_the_job_folder_and_goes_on_where_it_stopped(
     scene_file: Path, tmp_path: Path
 ) -> None:
-    out, _ = supple_says("simulate", scene_file, "--cache", tmp_path)
+    out, _ = run_supple("simulate", scene_file, "--cache", tmp_path)
     folder = Path(out.splitlines()[-1])
     assert folder.parent == tmp_path.resolve()
     assert Job(folder).last_frame() == FRAMES - 1
     simulated = Job(folder).frame_path(1).stat().st_mtime_ns
-    again, _ = supple_says("simulate", scene_file, "--cache", tmp_path)
+    again, _ = run_supple("simulate", scene_file, "--cache", tmp_path)
     assert Path(again.splitlines()[-1]) == folder
     assert Job(folder).frame_path(1).stat().st_mtime_ns == simulated
 
@@ -81,9 +81,9 @@ def test_simulate_ends_with_the_job_folder_and_goes_on_where_it_stopped(
 def test_ctrl_c_ends_it_with_one_line_and_the_frames_so_far(
     scene_file: Path, tmp_path: Path
 ) -> None:
-    words = ["simulate", str(scene_file), "--cache", str(tmp_path), "--frames", "1-9999"]
+    arguments = ["simulate", str(scene_file), "--cache", str(tmp_path), "--frames", "1-9999"]
     running = subprocess.Popen(
-        [sys.executable, "-m", "supple", *words],
+        [sys.executable, "-m", "supple", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -110,11 +110,13 @@ def test_what_is_ignored_is_printed_and_no_line_twice(tmp_path: Path) -> None:
     bpy.context.object.supple.resolution = 3
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 11, 40
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "windy.blend"))
-    out, _ = supple_says("simulate", tmp_path / "windy.blend", "--cache", tmp_path)
-    said = [line for line in out.splitlines() if line.startswith("Supple: ")]
-    assert said[0].startswith("Supple: Warning: Wind: its force field does not act on soft bodies")
-    assert len(said) == len(set(said))
-    assert said[-1].startswith("Supple: Simulated frames 11 to 40.")
+    out, _ = run_supple("simulate", tmp_path / "windy.blend", "--cache", tmp_path)
+    messages = [line for line in out.splitlines() if line.startswith("Supple: ")]
+    assert messages[0].startswith(
+        "Supple: Warning: Wind: its force field does not act on soft bodies"
+    )
+    assert len(messages) == len(set(messages))
+    assert messages[-1].startswith("Supple: Simulated frames 11 to 40.")
 
 
 @pytest.mark.usefixtures("solver")
@@ -123,8 +125,8 @@ def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alo
 ) -> None:
     before = scene_file.read_bytes()
     cache, output = tmp_path / "cache", tmp_path / "new folder" / "baked.blend"
-    words = ("--frames", "1-2", "--integrator", "symplectic_euler", "--substeps", "50")
-    out, _ = supple_says("bake", scene_file, *words, "--cache", cache, "--output", output)
+    arguments = ("--frames", "1-2", "--integrator", "symplectic_euler", "--substeps", "50")
+    out, _ = run_supple("bake", scene_file, *arguments, "--cache", cache, "--output", output)
     assert (
         "Supple: Simulated frames 1 to 2. Symplectic Euler, 50 steps a frame." in out.splitlines()
     )
@@ -142,7 +144,7 @@ def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alo
 @pytest.mark.usefixtures("solver")
 def test_render_writes_an_image_for_each_frame(scene_file: Path, tmp_path: Path) -> None:
     images = tmp_path / "images"
-    out, _ = supple_says(
+    out, _ = run_supple(
         *("render", scene_file, "--frames", "2-3", "--cache", tmp_path, "--output", images)
     )
     assert out.splitlines()[-1] == str(images)
@@ -167,14 +169,14 @@ def test_a_scene_without_soft_bodies_is_refused_and_nothing_is_written(tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["empty.blend"]
 
 
-@pytest.mark.parametrize("words", [(), ("melt",), ("simulate", "a.blend", "--frames", "five")])
-def test_words_it_does_not_know_are_explained(words: tuple[str, ...]) -> None:
-    _, error = supple_says(*words, rc=2)
+@pytest.mark.parametrize("arguments", [(), ("melt",), ("simulate", "a.blend", "--frames", "five")])
+def test_commands_it_does_not_know_are_explained(arguments: tuple[str, ...]) -> None:
+    _, error = run_supple(*arguments, rc=2)
     assert "usage: python -m supple" in error
 
 
 def test_an_integrator_it_does_not_know_is_refused_with_those_it_does() -> None:
-    _, error = supple_says("simulate", "a.blend", "--integrator", "euler", rc=2)
+    _, error = run_supple("simulate", "a.blend", "--integrator", "euler", rc=2)
     assert "invalid choice: 'euler'" in error
     assert all(name in error.splitlines()[-1] for name in INTEGRATORS)
 

@@ -26,13 +26,13 @@ def test_a_pinned_vertex_follows_its_animated_object(scene, add_body):
         obj.location.x = x
         obj.keyframe_insert("location", frame=frame)
     rest = world_positions(obj, 1)
-    said: list[str] = []
-    actions.simulate(bpy.context, said.append)
+    messages: list[str] = []
+    actions.simulate(bpy.context, messages.append)
     top = rest[:, 2] > 0
     moved = world_positions(obj, 4) - rest
     np.testing.assert_allclose(moved[top], np.tile([0.03, 0, 0], (4, 1)), atol=1e-5)
     assert np.abs(moved[~top]).max() > 1e-4
-    assert said[0] in ("Filling with tetrahedra", runs.PREPARING)
+    assert messages[0] in ("Filling with tetrahedra", runs.PREPARING)
 
 
 def test_a_selected_mesh_becomes_the_first_soft_body(scene):
@@ -66,15 +66,15 @@ def test_nothing_selected_and_nothing_soft_leaves_nothing_to_simulate(scene):
     assert not bpy.ops.supple.simulate.poll()
 
 
-def test_frames_are_told_as_the_timeline_counts_them(scene, add_body):
+def test_frames_are_reported_as_the_timeline_counts_them(scene, add_body):
     add_body()
     scene.frame_start, scene.frame_end = 100, 105
     run = runs.Simulation(bpy.context)
     assert run.describe() in ("Filling with tetrahedra", runs.PREPARING)
-    said = []
+    messages = []
     while run.step():
-        said.append(run.describe())
-    assert said[-1].startswith("Simulating frame 10") and said[-1].endswith(" of 105")
+        messages.append(run.describe())
+    assert messages[-1].startswith("Simulating frame 10") and messages[-1].endswith(" of 105")
     assert run.finish(bpy.context).startswith("Simulated frames 100 to 105.")
     scene.frame_end = 250
     run = runs.Simulation(bpy.context)
@@ -84,7 +84,7 @@ def test_frames_are_told_as_the_timeline_counts_them(scene, add_body):
     assert run.cancel() == f"Cancelled after frame {shown} of 250; Simulate goes on from there."
 
 
-def test_what_the_solver_says_of_a_frame_is_told_of_the_timeline_s(scene, add_body):
+def test_what_the_solver_says_of_a_frame_is_reported_of_the_timeline_s(scene, add_body):
     add_body()
     scene.supple.integrator, scene.supple.step_tolerance = "adaptive_midpoint", 1e-18
     scene.frame_start, scene.frame_end = 100, 105
@@ -96,11 +96,11 @@ def test_a_log_says_each_thing_once(scene, add_body, monkeypatch):
     add_body()
     monkeypatch.setattr(runs, "LOG_SECONDS", 0.0)
     scene.frame_end = 12
-    said: list[str] = []
-    actions.simulate(bpy.context, said.append)
-    assert len(said) == len(set(said))
-    frames = [words for words in said if words.startswith("Simulating frame")]
-    assert all(words.endswith(" of 12") for words in frames)
+    messages: list[str] = []
+    actions.simulate(bpy.context, messages.append)
+    assert len(messages) == len(set(messages))
+    frames = [line for line in messages if line.startswith("Simulating frame")]
+    assert all(line.endswith(" of 12") for line in frames)
 
 
 def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body):

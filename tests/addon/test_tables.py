@@ -33,10 +33,10 @@ def test_the_menu_offers_every_material_in_the_words_of_its_row(add_body):
 
 @pytest.mark.parametrize("name", INTEGRATORS)
 def test_command_line_and_job_take_every_integrator(name):
-    words = command_line.parser("supple", with_file=False).parse_args(
+    options = command_line.parser("supple", with_file=False).parse_args(
         ["simulate", "--integrator", name]
     )
-    assert Settings(1, integrator=words.integrator, body_integrators=(name,)).integrator == name
+    assert Settings(1, integrator=options.integrator, body_integrators=(name,)).integrator == name
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)

@@ -253,7 +253,7 @@ def test_files_of_one_name_do_not_remove_each_others_frames(cube, scene, tmp_pat
     assert_moves(opened(tmp_path / "first" / "shot.blend"))
 
 
-def test_what_cannot_be_moved_is_told_and_plays_on(cube, tmp_path, capsys):
+def test_what_cannot_be_moved_is_reported_and_plays_on(cube, tmp_path, capsys):
     folder = simulate()
     (tmp_path / "supple_cache").write_text("a file where a folder should be")
     save(tmp_path / "drop.blend")

@@ -52,7 +52,7 @@ def test_beside_a_file_that_is_not_saved_is_nowhere(scene, add_body):
         new_folder()
 
 
-def test_a_folder_that_cannot_be_made_is_told(scene, add_body, tmp_path):
+def test_a_folder_that_cannot_be_made_is_reported(scene, add_body, tmp_path):
     add_body()
     (tmp_path / "file").write_text("")
     scene.supple.cache_folder = str(tmp_path / "file" / "cache")

@@ -83,7 +83,7 @@ def test_simulating_again_has_nothing_to_do(file, monkeypatch):
     assert "Nothing has changed" in actions.simulate(bpy.context)
 
 
-def test_its_time_steps_are_still_told(file):
+def test_its_time_steps_are_still_reported(file):
     folder = mesh_cache.shown_folder(bpy.context.scene)
     assert "50 steps a frame" in step_report.read(Job(folder), 1).steps
 
@@ -206,7 +206,7 @@ def test_a_folder_that_holds_another_simulation_starts_over(file, folder):
     assert "Simulated frames 1 to 4" in actions.simulate(bpy.context)
 
 
-def test_a_damaged_log_is_told_beside_the_steps(file, folder):
+def test_a_damaged_log_is_reported_beside_the_steps(file, folder):
     path = folder / "log.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"frame": 1', b'"frame": 2'))
     report = step_report.read(Job(folder), 1)
@@ -214,7 +214,7 @@ def test_a_damaged_log_is_told_beside_the_steps(file, folder):
     assert report.warning.endswith("log.jsonl is damaged: the record of frame 2 is lost")
 
 
-def test_frames_of_another_version_stay_on_screen_and_are_told(file, folder, monkeypatch):
+def test_frames_of_another_version_stay_on_screen_and_are_reported(file, folder, monkeypatch):
     monkeypatch.setattr("supple.core.job.settings.version", lambda: "9.9.9")
     monkeypatch.setattr("supple.addon.cache.scene_cache.version", lambda: "9.9.9")
     opened = reopened()

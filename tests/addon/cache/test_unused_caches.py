@@ -158,7 +158,7 @@ def test_the_doctor_lists_them_without_calling_them_a_problem(cube, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("size", "words"),
+    ("size", "text"),
     [
         (0, "0 bytes"),
         (999, "999 bytes"),
@@ -170,5 +170,5 @@ def test_the_doctor_lists_them_without_calling_them_a_problem(cube, tmp_path):
         (5e14, "500 TB"),
     ],
 )
-def test_sizes_are_in_words(size, words):
-    assert unused_caches.formatted_size(int(size)) == words
+def test_sizes_are_in_their_units(size, text):
+    assert unused_caches.formatted_size(int(size)) == text

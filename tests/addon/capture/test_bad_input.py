@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scenes that cannot be simulated are refused in words, before anything starts."""
+"""Scenes that cannot be simulated are refused with a message, before anything starts."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_pin_group_that_holds_nothing(add_body):
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "words"),
+    ("setting", "value", "message"),
     [
         ("poisson", 0.5, "Cube: Poisson's ratio must lie above -1 and below 0.5, not 0.5"),
         ("density", -1.0, "Cube: the density must be above 0 kg/m³, not -1"),
@@ -83,9 +83,9 @@ def test_a_pin_group_that_holds_nothing(add_body):
         ("viscosity", math.nan, "Cube: the viscosity must be 0 Pa s or more, not nan"),
     ],
 )
-def test_a_material_that_does_not_exist(add_body, setting, value, words):
+def test_a_material_that_does_not_exist(add_body, setting, value, message):
     setattr(add_body().supple, setting, value)
-    assert refusal().startswith(words)
+    assert refusal().startswith(message)
 
 
 def test_an_end_frame_before_the_start_frame(scene, add_body):

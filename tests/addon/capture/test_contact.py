@@ -173,9 +173,9 @@ def test_integrators_that_do_not_know_contact(scene, add_body, name, choice):
     if choice == "automatic":
         add_body("Other", location=(3, 0, 0))
     scene.supple.integrator, scene.supple.contact = name, choice
-    words = refusal()
-    assert "does not support contact between soft bodies" in words
-    assert words.endswith("choose Automatic or Implicit Euler, or set Contact to Never.")
+    message = refusal()
+    assert "does not support contact between soft bodies" in message
+    assert message.endswith("choose Automatic or Implicit Euler, or set Contact to Never.")
     scene.supple.contact = "never"
     assert captured().contact is None
 

@@ -259,8 +259,8 @@ def test_bodies_and_colliders_are_read_in_one_pass(scene, add_plate):
 def test_faces_that_change(add_plate):
     array = add_plate().modifiers.new("Array", "ARRAY")
     array.driver_add("count").driver.expression = "1 + (frame > 2)"
-    words = "Plate has other faces at frame 3 than at frame 1; a collider keeps them. Remove the"
-    assert refusal().startswith(words)
+    message = "Plate has other faces at frame 3 than at frame 1; a collider keeps them. Remove the"
+    assert refusal().startswith(message)
 
 
 def test_a_mesh_without_faces(add_plate):
@@ -274,12 +274,12 @@ def test_a_vertex_at_nan(add_plate):
 
 
 @pytest.mark.parametrize(
-    ("setting", "words"),
+    ("setting", "message"),
     [
         ("collider_friction", "Plate: the friction must be 0 or more, not -1."),
         ("collider_thickness", "Plate: the thickness in metres must be 0 or more, not -1."),
     ],
 )
-def test_settings_that_do_not_exist(add_plate, setting, words):
+def test_settings_that_do_not_exist(add_plate, setting, message):
     setattr(add_plate().supple, setting, -1.0)
-    assert words in refusal()
+    assert message in refusal()

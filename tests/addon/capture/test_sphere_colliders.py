@@ -199,9 +199,9 @@ def test_a_ball_that_moves(scene, add_ball, of_parent):
         moving.location.x = x
         moving.keyframe_insert("location", frame=frame)
     scene.frame_set(2)
-    words = refusal()
-    assert "Ball is animated, and without contact only still spheres can be colliders." in words
-    assert "choose the integrator Automatic or Implicit Euler" in words
+    message = refusal()
+    assert "Ball is animated, and without contact only still spheres can be colliders." in message
+    assert "choose the integrator Automatic or Implicit Euler" in message
     assert scene.frame_current == 2
 
 
@@ -272,8 +272,10 @@ def test_a_friction_that_does_not_exist(add_ball):
 def test_implicit_steps_that_must_not_know_contact(scene, add_ball, integrator, label):
     add_ball()
     scene.supple.integrator, scene.supple.contact = integrator, "never"
-    words = f"Ball is a collider, which {label} meets by contact alone; set Contact to Where Things"
-    assert words in refusal()
+    message = (
+        f"Ball is a collider, which {label} meets by contact alone; set Contact to Where Things"
+    )
+    assert message in refusal()
 
 
 def test_a_body_that_overlaps_a_ball(add_ball):
@@ -288,8 +290,8 @@ def test_a_soft_body_comes_down_on_a_ball_and_is_never_inside(scene, add_ball, s
     add_ball(location=(0.0, 0.0, -1.55))
     scene.frame_end = 12
     bpy.data.objects["Cube"].supple.young = 1e5
-    said = actions.simulate(bpy.context)
-    assert "Symplectic Euler" in said
+    message = actions.simulate(bpy.context)
+    assert "Symplectic Euler" in message
     folder = mesh_cache.shown_folder(scene)
     assert folder is not None
     job = Job(folder)

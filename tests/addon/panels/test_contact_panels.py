@@ -80,8 +80,8 @@ def test_the_panel_says_what_touched(scene, add_body):
     body = add_body()
     assert drawn(SUPPLE_PT_surface, body).texts == []
     bpy.ops.supple.tetrahedralize()
-    (said,) = drawn(SUPPLE_PT_surface, body).texts
-    assert said[1] == "The mesh touches."
+    (message,) = drawn(SUPPLE_PT_surface, body).texts
+    assert message[1] == "The mesh touches."
     bpy.ops.supple.free()
     assert drawn(SUPPLE_PT_surface, body).texts == []
 

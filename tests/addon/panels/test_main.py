@@ -40,13 +40,13 @@ def test_the_integrator_of_the_menu_simulates_and_is_shown(scene, add_body):
     add_body()
     scene.supple.integrator = "implicit_euler"
     assert sidebar(scene) == []
-    said = actions.simulate(bpy.context)
+    message = actions.simulate(bpy.context)
     last = log(scene).records()[-1]
     assert (last["integrator"], last["substeps"]) == ("Implicit Euler", 1)
     ((icon, shown),) = sidebar(scene)
     assert icon == "INFO"
     assert shown.startswith("Implicit Euler, 1 step a frame, ")
-    assert f"{shown}." in said
+    assert f"{shown}." in message
 
 
 def test_another_integrator_is_another_run(scene, add_body):
@@ -152,7 +152,7 @@ def test_panels_of_a_body_and_of_the_scene_are_apart(scene, add_body):
             assert settings <= set(dir(scene.supple)) and settings
 
 
-def test_what_intersects_is_said_with_two_cures(scene, add_body, tmp_path):
+def test_what_intersects_is_reported_with_two_cures(scene, add_body, tmp_path):
     add_body()
     assert ids.PUSH_APART not in drawn(SUPPLE_PT_main, bpy.context.object).buttons
     job = Job(tmp_path)

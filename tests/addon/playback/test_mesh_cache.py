@@ -97,7 +97,7 @@ def test_playing_changes_neither_the_mesh_nor_what_is_captured(add_body, play):
     np.testing.assert_allclose(skin.points, before, atol=1e-6)
 
 
-def test_a_renamed_object_goes_on_playing_and_a_deleted_one_is_told(add_body, play):
+def test_a_renamed_object_goes_on_playing_and_a_deleted_one_is_reported(add_body, play):
     first, second = add_body("First"), add_body("Second", location=(3, 0, 0))
     job, shown = play(1)
     first.name = "Renamed"
@@ -128,7 +128,7 @@ def test_what_is_played_can_be_read_back(scene, add_body, play):
     np.testing.assert_array_equal(frames[2], evaluated_positions(obj, 9))
 
 
-def test_a_playback_file_that_is_gone_or_cut_off_is_told(add_body, play, tmp_path):
+def test_a_playback_file_that_is_gone_or_cut_off_is_reported(add_body, play, tmp_path):
     obj = add_body()
     job, _ = play(3)
     path = job.folder / "playback" / "0.pc2"
@@ -160,7 +160,7 @@ def test_no_bit_of_a_playback_file_can_change_unnoticed(add_body, play):
     np.testing.assert_array_equal(mesh_cache.read(obj)[0], before)
 
 
-def test_a_playback_file_that_cannot_be_written_is_told(tmp_path):
+def test_a_playback_file_that_cannot_be_written_is_reported(tmp_path):
     (tmp_path / "playback").write_text("a file where a folder should be")
     with pytest.raises(SuppleError, match="cannot be written"):
         pc2.create(tmp_path / "playback" / "0.pc2", 8)

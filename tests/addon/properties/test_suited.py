@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings that suit an object, and what is said of how it sags."""
+"""Settings that suit an object, and what is reported of how it sags."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_modifiers_and_units_count(scene, cube):
     assert cube.supple.young == pytest.approx(3.06 * 1000.0 * G * 0.2 * 4, rel=0.05)
 
 
-def test_without_gravity_the_earths_counts_and_nothing_is_said(scene, cube):
+def test_without_gravity_the_earths_counts_and_nothing_is_reported(scene, cube):
     scene.use_gravity = False
     bpy.ops.supple.add()
     assert cube.supple.young == pytest.approx(49000.0)
@@ -152,7 +152,7 @@ def test_the_panels_show_how_it_sags_and_the_buttons(cube):
     assert ("INFO", "Hardly sags: it looks rigid.") in drawn(SUPPLE_PT_material, cube).texts
 
 
-def test_what_is_said_while_it_plays_is_of_its_rest_shape(scene, add_body, play):
+def test_what_is_reported_while_it_plays_is_of_its_rest_shape(scene, add_body, play):
     obj = add_body()
     before = sag(obj)
     play(3, wobble=True)
@@ -165,8 +165,8 @@ def test_what_is_said_while_it_plays_is_of_its_rest_shape(scene, add_body, play)
 def test_a_preset_says_what_size_it_is_made_for(cube, capfd):
     bpy.ops.supple.add()
     bpy.ops.supple.apply_preset(preset="gelatine_dessert")
-    said = capfd.readouterr().out
-    assert "Too soft for the size of Cube: it sags by a tenth when it is 8.8 cm high." in said
+    output = capfd.readouterr().out
+    assert "Too soft for the size of Cube: it sags by a tenth when it is 8.8 cm high." in output
     bpy.ops.supple.apply_preset(preset="silicone")
     assert "Too soft" not in capfd.readouterr().out
     items = bpy.ops.supple.apply_preset.get_rna_type().properties["preset"].enum_items
@@ -204,6 +204,6 @@ def test_a_flat_body_that_is_far_too_soft_lies_down(cube):
     cube.scale = (1, 1, 0.05)
     bpy.ops.supple.add()
     young = cube.supple.young
-    for factor, words in ((0.4, "Sags by about 26%"), (0.25, "Too soft for its size")):
+    for factor, message in ((0.4, "Sags by about 26%"), (0.25, "Too soft for its size")):
         cube.supple.young = factor * young
-        assert sag(cube).startswith(words)
+        assert sag(cube).startswith(message)

@@ -35,7 +35,7 @@ FINE = {
 
 
 @pytest.mark.parametrize("make", COARSE.values(), ids=COARSE)
-def test_a_coarse_mesh_is_told_and_mended_at_a_button(scene, make):
+def test_a_coarse_mesh_is_reported_and_mended_at_a_button(scene, make):
     obj = make()
     assert "has too few vertices to be seen bending" in only(ids.SUBDIVIDE)
     assert any("too few vertices" in text for text in notices.before_a_run(bpy.context))
@@ -45,7 +45,7 @@ def test_a_coarse_mesh_is_told_and_mended_at_a_button(scene, make):
 
 
 @pytest.mark.parametrize("make", FINE.values(), ids=FINE)
-def test_of_a_finer_one_nothing_is_said(scene, make):
+def test_of_a_finer_one_nothing_is_reported(scene, make):
     make()
     assert shown_notices() == []
 

@@ -86,12 +86,12 @@ def test_versions_are_compared_number_by_number(versions, version, fits):
     assert Package("name", versions, is_made=True).fits(version) == fits
 
 
-def test_a_whole_solver_is_well_and_its_versions_are_told():
+def test_a_whole_solver_is_well_and_its_versions_are_reported():
     findings = doctor.examine()
-    told = {finding.what: finding.value for finding in findings}
+    reported = {finding.what: finding.value for finding in findings}
     assert problems(findings) == []
     for package in solver_packages.packages():
-        assert told[package.description.label] == metadata.version(package.name)
+        assert reported[package.description.label] == metadata.version(package.name)
     assert doctor.formatted(findings).splitlines()[-1] == "All is well."
 
 
@@ -101,20 +101,20 @@ def test_a_missing_package_is_a_problem_with_what_is_lost_and_the_cure(broken, n
     findings = doctor.examine()
     # Others cannot be imported without SciPy.
     found = next(finding for finding in findings if finding.cure)
-    words = solver_packages.package(name).description
-    assert found.what == words.label
-    assert words.loss in found.value and f"No module named {name}" in found.value
+    description = solver_packages.package(name).description
+    assert found.what == description.label
+    assert description.loss in found.value and f"No module named {name}" in found.value
     assert "Install Solver" in found.cure
     assert doctor.formatted(findings).endswith("problem(s) found.")
 
 
-def test_missing_optional_packages_are_told_and_no_problem(broken):
+def test_missing_optional_packages_are_reported_and_no_problem(broken):
     broken("cvxopt", "pytetwild")
     findings = doctor.examine()
     assert problems(findings) == []
-    said = doctor.formatted(findings)
-    assert "no fTetWild tetrahedra" in said
-    assert said.splitlines()[-1].endswith("2 optional package(s) are missing.")
+    text = doctor.formatted(findings)
+    assert "no fTetWild tetrahedra" in text
+    assert text.splitlines()[-1].endswith("2 optional package(s) are missing.")
 
 
 def test_what_is_not_made_for_a_machine_is_no_problem_there(broken, monkeypatch):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the solver does not see is said: by the panel, and before a simulation."""
+"""What the solver does not see is reported: by the panel, and before a simulation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_an_ordinary_scene_has_nothing_that_is_ignored(scene, add_body):
     assert messages() == []
 
 
-def test_nothing_is_said_of_a_scene_without_soft_bodies(scene):
+def test_nothing_is_reported_of_a_scene_without_soft_bodies(scene):
     bpy.ops.object.effector_add(type="WIND")
     assert messages() == []
 
@@ -89,19 +89,19 @@ def test_a_parent_that_bends_is_named(add_body):
 
 
 @pytest.mark.parametrize(
-    ("weights", "words"),
+    ("weights", "message"),
     [((0.4, 0.9, 1.0), "2 vertices have"), ((0.05, 1.0, 0.0), "1 vertex has")],
 )
-def test_weights_between_none_and_all_are_counted(add_body, weights, words):
+def test_weights_between_none_and_all_are_counted(add_body, weights, message):
     body = add_body()
     group = body.vertex_groups.new(name="Half")
     for vertex, weight in enumerate(weights):
         group.add([vertex], weight, "REPLACE")
     assert messages() == []
     body.supple.pin_group = "Half"
-    assert only().startswith(f"Cube: {words} a weight between 0 and 1 in Pin Group 'Half'")
+    assert only().startswith(f"Cube: {message} a weight between 0 and 1 in Pin Group 'Half'")
     body.supple.pin_group, body.supple.attach_group = "", "Half"
-    assert f"{words} a weight between 0 and 1 in Attach 'Half'" in only()
+    assert f"{message} a weight between 0 and 1 in Attach 'Half'" in only()
 
 
 def test_weights_are_counted_anew_after_a_while(add_body, monkeypatch):
@@ -218,9 +218,9 @@ def test_the_panel_and_a_simulation_say_it(scene, add_body):
     bpy.ops.object.effector_add(type="WIND")
     scene.frame_end = 2
     assert any("force field" in text for _, text in drawn(SUPPLE_PT_main, body).texts)
-    said: list[str] = []
-    actions.simulate(bpy.context, said.append)
-    assert said[0].startswith("Warning: Wind: its force field does not act")
+    messages: list[str] = []
+    actions.simulate(bpy.context, messages.append)
+    assert messages[0].startswith("Warning: Wind: its force field does not act")
 
 
 def test_no_setting_can_be_keyed_or_driven(scene, add_body):

@@ -73,8 +73,8 @@ def test_faces_are_found_where_the_object_is_at_the_start(scene, add_body):
         obj.location.x = x
         obj.keyframe_insert("location", frame=frame)
     scene.frame_set(4)
-    said = intersections.select(bpy.context, report(Cube=[[0.0, 0.06, 0.0]]))
-    assert said == "Selected Cube and their faces that intersect; Tab shows these."
+    message = intersections.select(bpy.context, report(Cube=[[0.0, 0.06, 0.0]]))
+    assert message == "Selected Cube and their faces that intersect; Tab shows these."
     assert selected_faces(obj) == [[0, 1, 0]]
     assert scene.frame_current == 4
 
@@ -102,7 +102,7 @@ def test_edit_mode_is_left_first(scene, add_body):
     assert selected_faces(bpy.context.object) == [[0, 0, -1]]
 
 
-def test_objects_that_are_gone_are_told(scene, add_body):
+def test_objects_that_are_gone_are_reported(scene, add_body):
     with pytest.raises(SuppleError, match="not there any more"):
         intersections.select(bpy.context, report(Gone=[[0, 0, 0]]))
 
@@ -175,8 +175,8 @@ def test_a_run_that_fails_of_it_is_shown_and_cured(scene, add_body, monkeypatch)
     failure = intersections.latest(scene)
     assert failure is not None and "Push Apart" in failure.message
     operator = SimpleNamespace(_run=SimpleNamespace(job=runs.Tetrahedralization(bpy.context).job))
-    told = WorkerOperator._explain(operator, bpy.context, "Why.")
-    assert told == "Why. Selected Lower, Upper and their faces that intersect; Tab shows these."
+    message = WorkerOperator._explain(operator, bpy.context, "Why.")
+    assert message == "Why. Selected Lower, Upper and their faces that intersect; Tab shows these."
     assert lower.select_get() and upper.select_get()
     session.stop()
     assert bpy.ops.supple.push_apart() == {"FINISHED"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is said of soft bodies before and after a simulation, and the buttons that help."""
+"""What is reported of soft bodies before and after a simulation, and the buttons that help."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..layout import Layout, around
 from ..shown_notices import only, press, shown_notices
 
 
-def test_nothing_is_said_of_a_body_that_plays_as_it_is(add_body, play):
+def test_nothing_is_reported_of_a_body_that_plays_as_it_is(add_body, play):
     add_body()
     assert shown_notices() == []
     play(3)
@@ -50,7 +50,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_what_of_a_body_was_changed_is_told_until_it_is_changed_back(add_body, play, what):
+def test_what_of_a_body_was_changed_is_reported_until_it_is_changed_back(add_body, play, what):
     obj = add_body()
     obj.supple.young = 1e5
     play(3)
@@ -104,7 +104,7 @@ def test_keys_pins_and_modifiers_count_as_the_mesh(add_body, play, edit):
         lambda scene: setattr(scene.objects["Ball"].location, "z", -7),
     ],
 )
-def test_changes_to_the_scene_are_told(scene, add_body, play, change):
+def test_changes_to_the_scene_are_reported(scene, add_body, play, change):
     add_body("Ball", location=(0, 0, -3)).supple.enabled = False
     scene.objects["Ball"].supple.collider = True
     add_body()
@@ -115,7 +115,7 @@ def test_changes_to_the_scene_are_told(scene, add_body, play, change):
     assert "are not those that were simulated" in only(ids.SIMULATE)
 
 
-def test_gravity_that_is_keyed_is_another_at_another_frame_and_not_told(scene, add_body, play):
+def test_gravity_that_is_keyed_is_another_at_another_frame_and_not_reported(scene, add_body, play):
     add_body()
     for frame, pull in ((1, -9.0), (4, -3.0)):
         scene.gravity[2] = pull
@@ -128,7 +128,7 @@ def test_gravity_that_is_keyed_is_another_at_another_frame_and_not_told(scene, a
     assert "are not those that were simulated" in only("supple.simulate")
 
 
-def test_changes_to_the_scene_are_not_told_of_what_is_baked(scene, add_body, play):
+def test_changes_to_the_scene_are_not_reported_of_what_is_baked(scene, add_body, play):
     add_body()
     play(3)
     actions.bake(bpy.context)
@@ -146,7 +146,7 @@ def test_an_animated_body_is_not_called_moved(scene, add_body, play):
     assert shown_notices() == []
 
 
-def test_frames_that_are_gone_or_cut_off_are_told_and_not_baked(add_body, play):
+def test_frames_that_are_gone_or_cut_off_are_reported_and_not_baked(add_body, play):
     add_body()
     job, _ = play(3)
     path = job.folder / "playback" / "0.pc2"
@@ -176,14 +176,14 @@ def test_undoing_free_says_that_the_frames_are_gone(scene, add_body, play):
     assert shown_notices() == []
 
 
-def test_an_edited_mesh_is_told_with_its_numbers(add_body, play):
+def test_an_edited_mesh_is_reported_with_its_numbers(add_body, play):
     obj = add_body()
     play(3)
     obj.data.vertices.add(1)
     assert "Cube has 9 vertices and had 8" in only(ids.SIMULATE)
 
 
-def test_modifiers_before_the_frames_are_told_and_put_behind_them(add_body, play):
+def test_modifiers_before_the_frames_are_reported_and_put_behind_them(add_body, play):
     obj = add_body()
     obj.modifiers.new("Round", "SUBSURF")
     play(3)
@@ -194,7 +194,7 @@ def test_modifiers_before_the_frames_are_told_and_put_behind_them(add_body, play
     assert shown_notices() == []
 
 
-def test_a_key_added_after_bake_is_told_and_made_to_work(add_body, play):
+def test_a_key_added_after_bake_is_reported_and_made_to_work(add_body, play):
     obj = add_body()
     play(3)
     actions.bake(bpy.context)
@@ -252,7 +252,7 @@ def test_free_of_a_body_that_is_edited_keeps_its_frames(add_body, play):
     ("count", "names"),
     [(3, "Copy 0, Copy 1, Copy 2;"), (5, "Copy 0, Copy 1, Copy 2 and 2 more;")],
 )
-def test_of_many_names_three_are_said(scene, add_body, count, names):
+def test_of_many_names_three_are_reported(scene, add_body, count, names):
     obj = add_body()
     for number in range(count):
         scene.collection.objects.link(bpy.data.objects.new(f"Copy {number}", obj.data))

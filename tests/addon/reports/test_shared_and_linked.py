@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is said of bodies that share a mesh or a scene, or are linked from another file."""
+"""What is reported of bodies that share a mesh or a scene, or are linked from another file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..shown_notices import only, press, shown_notices
 # What two share
 
 
-def test_a_body_of_two_scenes_is_told_before_the_run(scene, add_body, play):
+def test_a_body_of_two_scenes_is_reported_before_the_run(scene, add_body, play):
     obj = add_body()
     other = bpy.data.scenes.new("Other")
     other.collection.objects.link(obj)
@@ -44,7 +44,7 @@ def test_the_first_three_of_many_scenes_are_named(scene, add_body):
     assert line.startswith("Cube is in the scenes Other B, Other C, Other D and 1 more, too,")
 
 
-def test_linked_duplicates_are_told_before_the_run_and_baked_each_for_itself(add_body, play):
+def test_linked_duplicates_are_reported_before_the_run_and_baked_each_for_itself(add_body, play):
     first = add_body("First")
     second = first.copy()
     second.name, second.location = "Second", (3, 0, 0)
@@ -64,14 +64,14 @@ def test_linked_duplicates_are_told_before_the_run_and_baked_each_for_itself(add
 
 
 @pytest.mark.usefixtures("solver")
-def test_what_two_share_is_told_to_scripts_and_on_the_command_line(scene, add_body, capsys):
+def test_what_two_share_is_reported_to_scripts_and_on_the_command_line(scene, add_body, capsys):
     first = add_body("First")
     second = first.copy()
     second.name, second.location = "Second", (3, 0, 0)
     bpy.context.collection.objects.link(second)
-    told: list[str] = []
-    actions.simulate(bpy.context, told.append)
-    assert "First shares its mesh with Second" in told[0]
+    messages: list[str] = []
+    actions.simulate(bpy.context, messages.append)
+    assert "First shares its mesh with Second" in messages[0]
     assert command_line.run(["simulate"]) == 0
     assert "Warning: First shares its mesh with Second" in capsys.readouterr().out
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user is told of a run's time steps, from logs that are written here."""
+"""Messages on a run's time steps, from logs that are written here."""
 
 from __future__ import annotations
 
@@ -25,99 +25,99 @@ def job(tmp_path: Path) -> Job:
     return Job(tmp_path)
 
 
-def told(job: Job, *records: dict[str, Any]) -> tuple[str, str]:
+def reported(job: Job, *records: dict[str, Any]) -> tuple[str, str]:
     for index, record in enumerate(records):
         job.append_record({"frame": index, **record})
     report = step_report.read(job, START)
     return report.steps, report.warning
 
 
-def test_the_latest_frame_is_told(job: Job) -> None:
+def test_the_latest_frame_is_reported(job: Job) -> None:
     hard = IMPLICIT | {"substeps": 2, "iterations": 1}
-    assert told(job, IMPLICIT, hard) == ("Implicit Euler, 2 steps a frame, 1 iteration", "")
+    assert reported(job, IMPLICIT, hard) == ("Implicit Euler, 2 steps a frame, 1 iteration", "")
 
 
 def test_explicit_steps_have_no_iterations(job: Job) -> None:
     explicit = IMPLICIT | {"integrator": "Symplectic Euler", "substeps": 50, "iterations": 0}
-    assert told(job, explicit) == ("Symplectic Euler, 50 steps a frame", "")
+    assert reported(job, explicit) == ("Symplectic Euler, 50 steps a frame", "")
 
 
 @pytest.mark.parametrize(("count", "frames"), [(1, "1 frame did"), (3, "3 frames did")])
 def test_frames_that_did_not_converge_are_counted(job: Job, count: int, frames: str) -> None:
     missed = [IMPLICIT | {"converged": False}] * count
-    _, warning = told(job, IMPLICIT, *missed, IMPLICIT)
+    _, warning = reported(job, IMPLICIT, *missed, IMPLICIT)
     assert warning == f"{frames} not reach the tolerance: more substeps help"
 
 
-def test_contacts_are_counted_and_the_closest_is_told(job: Job) -> None:
+def test_contacts_are_counted_and_the_closest_is_reported(job: Job) -> None:
     touching = IMPLICIT | {"contacts": 120, "minimum_distance": 0.000312}
-    steps, warning = told(job, touching)
+    steps, warning = reported(job, touching)
     assert steps.endswith(", 4 iterations, 120 contacts, closest 0.312 mm")
     assert not warning
-    assert told(job, IMPLICIT | {"contacts": 1})[0].endswith(", 1 contact")
+    assert reported(job, IMPLICIT | {"contacts": 1})[0].endswith(", 1 contact")
 
 
 def test_frames_taken_implicitly_are_counted_with_the_reason(job: Job) -> None:
     explicit = IMPLICIT | {"integrator": "Symplectic Euler", "substeps": 50, "iterations": 0}
     records = [explicit | {"because": ""}] * 3
     close = IMPLICIT | {"because": "surfaces are close"}
-    assert told(job, *records)[0] == "Symplectic Euler, 50 steps a frame"
-    steps, warning = told(job, *records, close, close, explicit)
+    assert reported(job, *records)[0] == "Symplectic Euler, 50 steps a frame"
+    steps, warning = reported(job, *records, close, close, explicit)
     assert steps.endswith(", 2 of 5 frames implicit because surfaces are close")
     assert not warning
 
 
 def test_a_body_that_goes_through_itself_is_named_with_the_cure(job: Job) -> None:
-    _, warning = told(job, IMPLICIT | {"crossing": ["Snake"]})
+    _, warning = reported(job, IMPLICIT | {"crossing": ["Snake"]})
     assert warning.startswith("Snake crosses itself at the start, and goes through itself: use")
 
 
 def test_tets_that_are_inside_out_are_counted(job: Job) -> None:
-    steps, warning = told(job, IMPLICIT | {"inverted_tets": 3})
+    steps, warning = reported(job, IMPLICIT | {"inverted_tets": 3})
     assert steps.endswith(", 4 iterations, 3 tets inside out")
     assert not warning
-    assert told(job, IMPLICIT | {"inverted_tets": 1})[0].endswith(", 1 tet inside out")
-    assert "inside out" not in told(job, IMPLICIT | {"inverted_tets": 0})[0]
+    assert reported(job, IMPLICIT | {"inverted_tets": 1})[0].endswith(", 1 tet inside out")
+    assert "inside out" not in reported(job, IMPLICIT | {"inverted_tets": 0})[0]
 
 
 def test_frames_in_which_nothing_touches_tell_no_contacts(job: Job) -> None:
     apart = IMPLICIT | {"contacts": 0, "minimum_distance": 0.2, "limited_steps": 0, "held": []}
-    assert told(job, apart)[0].endswith("4 iterations")
+    assert reported(job, apart)[0].endswith("4 iterations")
 
 
 def test_what_was_held_is_named_once_with_its_first_frame(job: Job) -> None:
     pins, plate = "the pins of Cube: Plate is in their way", "Plate: Cube is in its way"
     held = [[], [pins], [pins, plate], [plate]]
-    _, warning = told(job, *(IMPLICIT | {"held": each} for each in held))
+    _, warning = reported(job, *(IMPLICIT | {"held": each} for each in held))
     assert warning == (f"Held from frame 11 on: {pins}. Held from frame 12 on: {plate}")
 
 
-def test_both_warnings_are_told(job: Job) -> None:
-    _, warning = told(job, IMPLICIT | {"converged": False, "held": ["Plate"]})
+def test_both_warnings_are_reported(job: Job) -> None:
+    _, warning = reported(job, IMPLICIT | {"converged": False, "held": ["Plate"]})
     assert warning.startswith("1 frame did not reach the tolerance: more substeps help. Held from")
 
 
 def test_a_body_that_is_caught_is_named_while_it_is(job: Job) -> None:
     caught = IMPLICIT | {"caught": ["Monkey"], "unfolding": []}
-    _, warning = told(job, IMPLICIT | {"unfolding": ["Monkey"], "caught": []}, caught)
+    _, warning = reported(job, IMPLICIT | {"unfolding": ["Monkey"], "caught": []}, caught)
     assert warning.startswith("Monkey is caught in a folded shape")
-    assert told(job, caught, IMPLICIT | {"caught": []})[1] == ""
+    assert reported(job, caught, IMPLICIT | {"caught": []})[1] == ""
 
 
 def test_it_follows_a_log_that_grows(job: Job) -> None:
-    assert told(job) == ("", "")
-    assert told(job, IMPLICIT)[0].endswith("4 iterations")
-    assert told(job, IMPLICIT | {"iterations": 7})[0].endswith("7 iterations")
+    assert reported(job) == ("", "")
+    assert reported(job, IMPLICIT)[0].endswith("4 iterations")
+    assert reported(job, IMPLICIT | {"iterations": 7})[0].endswith("7 iterations")
 
 
 def test_a_log_from_before_there_was_a_choice_tells_nothing(job: Job) -> None:
-    assert told(job, {"substeps": 30, "seconds": 0.1}) == ("", "")
+    assert reported(job, {"substeps": 30, "seconds": 0.1}) == ("", "")
 
 
 def test_a_damaged_log_is_named(job: Job) -> None:
     job.log_path.write_text("{oops}\n")
-    assert "log.jsonl is damaged" in told(job)[1]
-    steps, warning = told(job, IMPLICIT, IMPLICIT | {"converged": False})
+    assert "log.jsonl is damaged" in reported(job)[1]
+    steps, warning = reported(job, IMPLICIT, IMPLICIT | {"converged": False})
     assert steps.startswith("Implicit Euler, 1 step")
     assert "1 frame did not reach" in warning
     assert warning.endswith("log.jsonl is damaged: its end is lost")

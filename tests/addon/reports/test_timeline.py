@@ -7,7 +7,7 @@ from supple.addon.reports.timeline import on_timeline
 
 
 @pytest.mark.parametrize(
-    ("words", "seen"),
+    ("message", "seen"),
     [
         ("Cube: frame 3 needs steps below 1e-6 s.", "Cube: frame 103 needs steps below 1e-6 s."),
         (
@@ -22,5 +22,5 @@ from supple.addon.reports.timeline import on_timeline
         ),
     ],
 )
-def test_frames_of_the_solver_are_told_as_the_timeline_counts_them(words, seen):
-    assert on_timeline(words, 100) == seen
+def test_frames_of_the_solver_are_reported_as_the_timeline_counts_them(message, seen):
+    assert on_timeline(message, 100) == seen

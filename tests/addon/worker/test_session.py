@@ -48,7 +48,7 @@ def test_a_worker_that_explains_itself_is_quoted(job, worker):
     assert running.message == "The cube is too soft."
 
 
-def test_a_worker_that_crashes_is_told_with_the_file_of_its_output(job, worker):
+def test_a_worker_that_crashes_is_reported_with_the_file_of_its_output(job, worker):
     worker("import no_such_module")
     running = session.start(job)
     assert outcome(running) is State.FAILED
@@ -58,7 +58,7 @@ def test_a_worker_that_crashes_is_told_with_the_file_of_its_output(job, worker):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals")
-def test_a_worker_that_is_killed_is_told(job, worker):
+def test_a_worker_that_is_killed_is_reported(job, worker):
     worker("import os; os.kill(os.getpid(), 9)")
     running = session.start(job)
     assert outcome(running) is State.FAILED
@@ -102,7 +102,7 @@ def test_a_cancelled_worker_is_gone(job, worker):
     assert running._process.returncode is not None
 
 
-def test_a_worker_that_cannot_be_started_is_told(job, monkeypatch):
+def test_a_worker_that_cannot_be_started_is_reported(job, monkeypatch):
     missing = str(job.folder / "no python")
     monkeypatch.setattr(solver_environment, "worker_command", lambda *_: ([missing], {}))
     with pytest.raises(SuppleError, match="The solver cannot be started: No such file"):

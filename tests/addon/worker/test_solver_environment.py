@@ -49,7 +49,7 @@ def test_the_python_named_in_the_preferences_comes_first(
     assert (found.python, found.site) == (python, None)
 
 
-def test_a_named_python_that_does_not_exist_is_said_and_not_passed_over(
+def test_a_named_python_that_does_not_exist_is_reported_and_not_passed_over(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     name_python(monkeypatch, tmp_path / "gone")
@@ -127,8 +127,8 @@ def test_the_worker_sees_neither_user_packages_nor_what_redirects_python(
     assert redirecting == {"PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONUTF8"}
     assert variables["PYTHONPATH"] == str(solver_folder)
     code = "import site, sys; print(site.ENABLE_USER_SITE, sys.path[0])"
-    said = subprocess.check_output([*command[:3], "-c", code], env=variables, text=True)
-    assert said.split() == ["False", str(solver_folder)]
+    output = subprocess.check_output([*command[:3], "-c", code], env=variables, text=True)
+    assert output.split() == ["False", str(solver_folder)]
 
 
 def test_the_worker_starts_from_a_folder_of_any_name(tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ def test_the_worker_starts_from_a_folder_of_any_name(tmp_path: Path) -> None:
         "import sys\nfrom . import errors\nprint(__name__, errors.__name__, *sys.argv[1:])\n"
     )
     command = [sys.executable, "-s", "-P", str(root / "core" / "launch.py"), "job", "--flag"]
-    said = subprocess.check_output(command, env=_clean(), cwd=tmp_path, text=True)
-    assert said.split() == ["__main__", "supple.core.errors", "job", "--flag"]
+    output = subprocess.check_output(command, env=_clean(), cwd=tmp_path, text=True)
+    assert output.split() == ["__main__", "supple.core.errors", "job", "--flag"]
 
 
 def test_the_worker_s_exit_status_reaches_its_caller(tmp_path: Path) -> None:

@@ -189,6 +189,6 @@ def test_pip_is_asked_for_the_pinned_packages_in_a_folder_of_their_own(tmp_path:
 @pytest.mark.usefixtures("no_torch")
 def test_a_python_without_pip_uses_the_one_that_ensurepip_carries() -> None:
     runner = solver_install._pip()
-    said = subprocess.check_output([sys.executable, *runner, "--version"], text=True)
-    assert said.startswith("pip ")
+    output = subprocess.check_output([sys.executable, *runner, "--version"], text=True)
+    assert output.startswith("pip ")
     assert runner != ["-m", "pip"]

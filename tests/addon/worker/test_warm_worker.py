@@ -74,7 +74,9 @@ def test_one_of_another_python_is_not_used(job: Job, monkeypatch: pytest.MonkeyP
     command, environment = solver_environment.worker_command()
     changed = environment | {"SUPPLE_TEST": "1"}
     monkeypatch.setattr(
-        solver_environment, "worker_command", lambda *words: ([*command, *map(str, words)], changed)
+        solver_environment,
+        "worker_command",
+        lambda *arguments: ([*command, *map(str, arguments)], changed),
     )
     running = session.start(job)
     assert old.process.poll() is not None

@@ -46,7 +46,7 @@ def _saved_and_moved(ui: Ui) -> Steps:
     file.parent.mkdir()
     bpy.ops.wm.save_as_mainfile(filepath=str(file))
     yield from ui.screenshot("saved")
-    assert list(user.iterdir()) == [] and _said() == []
+    assert list(user.iterdir()) == [] and _notices() == []
     yield from _assert_falls(ui)
     # And with the key, once it has a name.
     saved = file.stat().st_mtime_ns
@@ -55,7 +55,7 @@ def _saved_and_moved(ui: Ui) -> Steps:
     yield from ui.wait_for(lambda: file.stat().st_mtime_ns > saved, "the file to be saved")
     yield from _opened(ui, shutil.move(file.parent, ui.work / "second"))
     yield from ui.screenshot("moved")
-    assert _said() == []
+    assert _notices() == []
     yield from _assert_falls(ui)
 
 
@@ -67,7 +67,7 @@ def _moved_without_frames(ui: Ui) -> Steps:
     assert "Cube does not play its frames:" in _only("supple.simulate")
     assert not bpy.ops.supple.bake.poll()
     yield from _simulated(ui)
-    assert _said() == []
+    assert _notices() == []
     yield from _assert_falls(ui)
 
 
@@ -80,14 +80,14 @@ def _changed_and_baked(ui: Ui) -> Steps:
     yield from _simulated(ui)
     _press(ui, "bake")
     yield from ui.wait_for(lambda: cube.data.shape_keys is not None, "shape keys")
-    assert _said() == []
+    assert _notices() == []
     cube.supple.young *= 2.0
     yield from _simulated(ui)
     yield from ui.screenshot("newer than its bake")
     assert "newer than its bake" in _only("supple.bake")
     _press(ui, "bake")
     yield from ui.wait_for(lambda: not cube.modifiers, "the bake to take the place of playback")
-    assert _said() == []
+    assert _notices() == []
     yield from ui.screenshot("baked")
 
 
@@ -102,11 +102,11 @@ def _freed_and_undone(ui: Ui) -> Steps:
     yield from ui.key("Z", ctrl=True)
     yield from ui.wait_for(lambda: bpy.data.objects["Cube"].modifiers, "undo of Free")
     yield from ui.screenshot("undone")
-    assert any("Cube does not play its frames:" in notice.text for notice in _said())
+    assert any("Cube does not play its frames:" in notice.text for notice in _notices())
     with ui.context("UI"):
         assert not bpy.ops.supple.bake.poll(), "there is nothing to bake"
     yield from _simulated(ui)
-    assert not any("does not play its frames" in notice.text for notice in _said())
+    assert not any("does not play its frames" in notice.text for notice in _notices())
 
 
 def _unused(ui: Ui) -> Steps:
@@ -170,11 +170,11 @@ def _module(name: str):
     return importlib.import_module(f"{ADDON}.{name}")
 
 
-def _said() -> list:
+def _notices() -> list:
     return _module("reports.notices").notices(bpy.context)
 
 
 def _only(operator: str) -> str:
-    (notice,) = _said()
+    (notice,) = _notices()
     assert notice.operator == operator
     return str(notice.text)

@@ -24,7 +24,9 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.click_button("supple.add")
     yield from ui.wait_for(lambda: upper.supple.enabled, "the cubes to be soft bodies")
     yield from ui.click_button("supple.simulate")
-    yield from ui.wait_for(lambda: _said(ui, "intersects"), "the word on the intersection", 180)
+    yield from ui.wait_for(
+        lambda: _reported(ui, "intersects"), "the message on the intersection", 180
+    )
     assert lower.select_get() and upper.select_get(), "what intersects should be selected"
     assert any(polygon.select for polygon in upper.data.polygons), "and so should its faces"
     yield from ui.wait(0.5)
@@ -37,7 +39,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.click_button("supple.simulate")
     yield from ui.wait(0.2)
     yield from ui.wait_for(lambda: not _running(), "the end of the simulation", 300)
-    assert _said(ui, f"Simulated frames 1 to {LAST}")
+    assert _reported(ui, f"Simulated frames 1 to {LAST}")
     scene.frame_set(LAST)
     yield
     low, high = (np.sort(_heights(cube)) for cube in (lower, upper))
@@ -72,8 +74,8 @@ def _heights(cube: bpy.types.Object) -> np.ndarray:
     return np.array([(evaluated.matrix_world @ v.co).z for v in evaluated.data.vertices])
 
 
-def _said(ui: Ui, words: str) -> bool:
-    return any(words in line for line in ui.reports())
+def _reported(ui: Ui, message: str) -> bool:
+    return any(message in line for line in ui.reports())
 
 
 def _running() -> bool:

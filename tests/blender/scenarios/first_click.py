@@ -56,9 +56,9 @@ def _warned(ui: Ui, obj: bpy.types.Object) -> Steps:
     yield from ui.click_button("supple.simulate")
     yield from ui.wait(0.3)
     yield from _wait_for_end(ui)
-    said = "\n".join(ui.reports())
-    assert "3 vertices have a weight between 0 and 1 in Pin Group 'Half'" in said, said
-    assert "force field does not act on soft bodies" in said, said
+    reports = "\n".join(ui.reports())
+    assert "3 vertices have a weight between 0 and 1 in Pin Group 'Half'" in reports, reports
+    assert "force field does not act on soft bodies" in reports, reports
 
 
 def _wait_for_end(ui: Ui) -> Steps:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What cannot be simulated is refused in words, in the window, and changes nothing."""
+"""What cannot be simulated is refused with a message, in the window, and changes nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def scenario(ui: Ui) -> Steps:
     yield from _refused(ui, "Cube starts 4 m below the ground")
 
 
-def _refused(ui: Ui, words: str) -> Steps:
+def _refused(ui: Ui, message: str) -> Steps:
     yield from ui.click_button("supple.simulate")
     yield from ui.wait(0.5)
     yield from ui.screenshot("refused")
@@ -44,6 +44,6 @@ def _refused(ui: Ui, words: str) -> Steps:
     yield from ui.key("ESC")
     yield from ui.wait(0.3)
     reports = ui.reports()
-    assert any(words in line for line in reports[-3:]), reports
+    assert any(message in line for line in reports[-3:]), reports
     cube = bpy.data.objects["Cube"]
     assert not cube.modifiers and cube.data.shape_keys is None
