@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -16,6 +20,7 @@ import supple
 from supple.addon.capture.scene import capture
 from supple.addon.playback.mesh_cache import Playback
 from supple.addon.worker import solver_environment
+from supple.core.__main__ import main
 from supple.core.job import Job
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
@@ -120,6 +125,27 @@ def solver() -> None:
     """Tests that use it start a worker."""
     if solver_environment.find() is None:
         pytest.skip("no Python with torch here")
+
+
+@pytest.fixture
+def solver_here(solver: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets workers work in this process, which has loaded the solver: to load it takes seconds."""
+    monkeypatch.setattr(solver_environment, "start_worker", _work_here)
+
+
+def _work_here(
+    command: solver_environment.Command, output: int, folder: Path
+) -> subprocess.Popen[bytes]:
+    """Ends with the status of a worker that has done its work already."""
+    options = ["--mesh-only"] if "--mesh-only" in command[0] else []
+    with (
+        os.fdopen(output, "w", encoding="utf-8", closefd=False) as file,
+        contextlib.redirect_stdout(file),
+        contextlib.redirect_stderr(file),
+    ):
+        status = main([str(folder), *options])
+    ended = f"raise SystemExit({status})"
+    return subprocess.Popen([sys.executable, "-I", "-S", "-c", ended], stdin=subprocess.PIPE)
 
 
 def evaluated_positions(obj: bpy.types.Object, frame: int) -> NDArray[np.float64]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands of ``python -m supple`` and ``blender --command supple``, run as users run them."""
+"""The commands of ``python -m supple`` and ``blender --command supple``: some run as users run
+them, the others in this process."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import time
 from argparse import ArgumentTypeError
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import bpy
@@ -22,6 +23,7 @@ from supple.core.job import Job
 from supple.core.scene.integrator_table import INTEGRATORS
 
 FRAMES = 3
+Runs = Callable[..., tuple[str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +55,30 @@ def run_supple(*arguments: object, rc: int = 0) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def complaint(*arguments: object) -> str:
+@pytest.fixture
+def run_here(capfd: pytest.CaptureFixture[str]) -> Runs:
+    """The same without another process: Blender and the solver take seconds to load."""
+
+    def run(*arguments: object, rc: int = 0) -> tuple[str, str]:
+        capfd.readouterr()
+        status = command_line.run_with_file([*map(str, arguments)])
+        out, error = capfd.readouterr()
+        assert status == rc, error
+        return out, error
+
+    return run
+
+
+@pytest.fixture
+def complaint(run_here: Runs) -> Callable[..., str]:
     """The one line on stderr of a command that fails."""
-    messages = [
-        line for line in run_supple(*arguments, rc=1)[1].splitlines() if line.startswith("supple:")
-    ]
-    assert len(messages) == 1
-    return messages[0]
+
+    def complain(*arguments: object) -> str:
+        _, error = run_here(*arguments, rc=1)
+        (message,) = [line for line in error.splitlines() if line.startswith("supple:")]
+        return message
+
+    return complain
 
 
 @pytest.mark.usefixtures("solver")
@@ -101,8 +120,8 @@ def test_ctrl_c_ends_it_with_one_line_and_the_frames_so_far(
     assert Job(folder).damaged_frames(2) == {}
 
 
-@pytest.mark.usefixtures("solver")
-def test_what_is_ignored_is_printed_and_no_line_twice(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("solver_here")
+def test_what_is_ignored_is_printed_and_no_line_twice(run_here: Runs, tmp_path: Path) -> None:
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.ops.object.effector_add(type="WIND")
     bpy.ops.mesh.primitive_cube_add(location=(0.0, 0.0, 2.0))
@@ -110,7 +129,7 @@ def test_what_is_ignored_is_printed_and_no_line_twice(tmp_path: Path) -> None:
     bpy.context.object.supple.resolution = 3
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 11, 40
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "windy.blend"))
-    out, _ = run_supple("simulate", tmp_path / "windy.blend", "--cache", tmp_path)
+    out, _ = run_here("simulate", tmp_path / "windy.blend", "--cache", tmp_path)
     messages = [line for line in out.splitlines() if line.startswith("Supple: ")]
     assert messages[0].startswith(
         "Supple: Warning: Wind: its force field does not act on soft bodies"
@@ -119,14 +138,14 @@ def test_what_is_ignored_is_printed_and_no_line_twice(tmp_path: Path) -> None:
     assert messages[-1].startswith("Supple: Simulated frames 11 to 40.")
 
 
-@pytest.mark.usefixtures("solver")
+@pytest.mark.usefixtures("solver_here")
 def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alone(
-    scene_file: Path, tmp_path: Path
+    run_here: Runs, scene_file: Path, tmp_path: Path
 ) -> None:
     before = scene_file.read_bytes()
     cache, output = tmp_path / "cache", tmp_path / "new folder" / "baked.blend"
     arguments = ("--frames", "1-2", "--integrator", "symplectic_euler", "--substeps", "50")
-    out, _ = run_supple("bake", scene_file, *arguments, "--cache", cache, "--output", output)
+    out, _ = run_here("bake", scene_file, *arguments, "--cache", cache, "--output", output)
     assert (
         "Supple: Simulated frames 1 to 2. Symplectic Euler, 50 steps a frame." in out.splitlines()
     )
@@ -141,10 +160,12 @@ def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alo
     assert not block.modifiers
 
 
-@pytest.mark.usefixtures("solver")
-def test_render_writes_an_image_for_each_frame(scene_file: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("solver_here")
+def test_render_writes_an_image_for_each_frame(
+    run_here: Runs, scene_file: Path, tmp_path: Path
+) -> None:
     images = tmp_path / "images"
-    out, _ = run_supple(
+    out, _ = run_here(
         *("render", scene_file, "--frames", "2-3", "--cache", tmp_path, "--output", images)
     )
     assert out.splitlines()[-1] == str(images)
@@ -153,16 +174,22 @@ def test_render_writes_an_image_for_each_frame(scene_file: Path, tmp_path: Path)
 
 
 def test_a_file_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    assert complaint("simulate", tmp_path / "none.blend").endswith("none.blend does not exist.")
+    out, error = run_supple("simulate", tmp_path / "none.blend", rc=1)
+    assert error.endswith("none.blend does not exist.\n")
+    assert "Traceback" not in out + error
 
 
-def test_a_file_that_is_no_blend_file_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_blend_file_is_refused(
+    complaint: Callable[..., str], tmp_path: Path
+) -> None:
     broken = tmp_path / "broken.blend"
     broken.write_text("not Blender's")
     assert "broken.blend" in complaint("simulate", broken)
 
 
-def test_a_scene_without_soft_bodies_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+def test_a_scene_without_soft_bodies_is_refused_and_nothing_is_written(
+    complaint: Callable[..., str], tmp_path: Path
+) -> None:
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "empty.blend"))
     assert "no soft body" in complaint("bake", tmp_path / "empty.blend")
@@ -170,13 +197,15 @@ def test_a_scene_without_soft_bodies_is_refused_and_nothing_is_written(tmp_path:
 
 
 @pytest.mark.parametrize("arguments", [(), ("melt",), ("simulate", "a.blend", "--frames", "five")])
-def test_commands_it_does_not_know_are_explained(arguments: tuple[str, ...]) -> None:
-    _, error = run_supple(*arguments, rc=2)
+def test_commands_it_does_not_know_are_explained(
+    run_here: Runs, arguments: tuple[str, ...]
+) -> None:
+    _, error = run_here(*arguments, rc=2)
     assert "usage: python -m supple" in error
 
 
-def test_an_integrator_it_does_not_know_is_refused_with_those_it_does() -> None:
-    _, error = run_supple("simulate", "a.blend", "--integrator", "euler", rc=2)
+def test_an_integrator_it_does_not_know_is_refused_with_those_it_does(run_here: Runs) -> None:
+    _, error = run_here("simulate", "a.blend", "--integrator", "euler", rc=2)
     assert "invalid choice: 'euler'" in error
     assert all(name in error.splitlines()[-1] for name in INTEGRATORS)
 

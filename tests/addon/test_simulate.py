@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulations by a real worker, as a script or ``blender -b`` runs them."""
+"""Simulations by the real worker, as a script or ``blender -b`` runs them."""
 
 from __future__ import annotations
+
+import time
 
 import bpy
 import numpy as np
@@ -18,7 +20,7 @@ from .conftest import evaluated_positions, world_positions
 pytestmark = pytest.mark.usefixtures("solver")
 
 
-def test_a_pinned_vertex_follows_its_animated_object(scene, add_body):
+def test_a_pinned_vertex_follows_its_animated_object(scene, add_body, solver_here):
     obj = add_body()
     obj.vertex_groups.new(name="Top").add([1, 3, 5, 7], 1.0, "REPLACE")
     obj.supple.pin_group = "Top"
@@ -26,16 +28,14 @@ def test_a_pinned_vertex_follows_its_animated_object(scene, add_body):
         obj.location.x = x
         obj.keyframe_insert("location", frame=frame)
     rest = world_positions(obj, 1)
-    messages: list[str] = []
-    actions.simulate(bpy.context, messages.append)
+    actions.simulate(bpy.context)
     top = rest[:, 2] > 0
     moved = world_positions(obj, 4) - rest
     np.testing.assert_allclose(moved[top], np.tile([0.03, 0, 0], (4, 1)), atol=1e-5)
     assert np.abs(moved[~top]).max() > 1e-4
-    assert messages[0] in ("Filling with tetrahedra", runs.PREPARING)
 
 
-def test_a_selected_mesh_becomes_the_first_soft_body(scene):
+def test_a_selected_mesh_becomes_the_first_soft_body(scene, solver_here):
     scene.supple.ground_height = 0.0
     bpy.ops.mesh.primitive_cube_add(location=(0, 0, 3))
     cube = bpy.context.object
@@ -45,7 +45,7 @@ def test_a_selected_mesh_becomes_the_first_soft_body(scene):
     assert cube.modifiers[0].type == "MESH_CACHE"
 
 
-def test_a_second_mesh_becomes_what_is_chosen(scene, add_body):
+def test_a_second_mesh_becomes_what_is_chosen(scene, add_body, solver_here):
     add_body()
     bpy.ops.mesh.primitive_plane_add(location=(0, 0, -3))
     plane = bpy.context.object
@@ -74,17 +74,20 @@ def test_frames_are_reported_as_the_timeline_counts_them(scene, add_body):
     messages = []
     while run.step():
         messages.append(run.describe())
+        time.sleep(runs.PAUSE_SECONDS)
     assert messages[-1].startswith("Simulating frame 10") and messages[-1].endswith(" of 105")
     assert run.finish(bpy.context).startswith("Simulated frames 100 to 105.")
     scene.frame_end = 250
     run = runs.Simulation(bpy.context)
     while run.step() and run.playback.last_frame < 7:
-        pass
+        time.sleep(runs.PAUSE_SECONDS)
     shown = 100 + run.playback.last_frame
     assert run.cancel() == f"Cancelled after frame {shown} of 250; Simulate goes on from there."
 
 
-def test_what_the_solver_says_of_a_frame_is_reported_of_the_timeline_s(scene, add_body):
+def test_what_the_solver_says_of_a_frame_is_reported_of_the_timeline_s(
+    scene, add_body, solver_here
+):
     add_body()
     scene.supple.integrator, scene.supple.step_tolerance = "adaptive_midpoint", 1e-18
     scene.frame_start, scene.frame_end = 100, 105
@@ -92,7 +95,7 @@ def test_what_the_solver_says_of_a_frame_is_reported_of_the_timeline_s(scene, ad
         actions.simulate(bpy.context)
 
 
-def test_a_log_says_each_thing_once(scene, add_body, monkeypatch):
+def test_a_log_says_each_thing_once(scene, add_body, monkeypatch, solver_here):
     add_body()
     monkeypatch.setattr(runs, "LOG_SECONDS", 0.0)
     scene.frame_end = 12
@@ -108,7 +111,7 @@ def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body):
     scene.frame_end = 30
     run = runs.Simulation(bpy.context)
     while run.step() and run.playback.last_frame < 2:
-        pass
+        time.sleep(runs.PAUSE_SECONDS)
     assert run.cancel().startswith("Cancelled after frame")
     assert not session.is_running()
     kept = evaluated_positions(obj, 3)
@@ -119,7 +122,7 @@ def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body):
     np.testing.assert_array_equal(evaluated_positions(obj, 3), kept)
 
 
-def test_a_longer_range_goes_on_from_a_shorter_one_and_back(scene, add_body):
+def test_a_longer_range_goes_on_from_a_shorter_one_and_back(scene, add_body, solver_here):
     obj = add_body()
     scene.frame_end = 5
     actions.simulate(bpy.context)
@@ -141,7 +144,9 @@ def test_a_body_deleted_meanwhile_leaves_the_others_to_finish(scene, add_body):
     run = runs.Simulation(bpy.context)
     kept.name = "Renamed"
     bpy.data.objects.remove(lost)
-    assert "No soft body any more: Lost." in runs.complete(run, bpy.context)
+    messages: list[str] = []
+    assert "No soft body any more: Lost." in runs.complete(run, bpy.context, messages.append)
+    assert messages[0] in ("Filling with tetrahedra", runs.PREPARING)
     assert evaluated_positions(kept, 4)[:, 2].mean() < -0.05
 
 
@@ -155,7 +160,7 @@ def test_opening_another_file_stops_the_worker(scene, add_body):
     assert not session.is_running()
 
 
-def test_tetrahedralize_shows_the_tets_and_their_report(scene, add_body):
+def test_tetrahedralize_shows_the_tets_and_their_report(scene, add_body, solver_here):
     obj = add_body(location=(1, 2, 3))
     assert bpy.ops.supple.tetrahedralize() == {"FINISHED"}
     shown = scene.objects["Cube tetrahedra"]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A job of a box that falls on the ground, and the real worker to simulate it."""
+"""A job of a box that falls on the ground, and the worker to simulate it."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from supple.core import Ground, Scene, Skin, SoftBody, SurfaceMesh
+from supple.core.__main__ import main
 from supple.core.job import Job, Settings
 from supple.core.materials import StableNeoHookean
 
@@ -32,9 +35,19 @@ def box_job(folder: Path, frames: int, integrator: str = "automatic") -> Job:
 
 
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, str(folder), *options], capture_output=True, text=True, check=False
-    )
+    """What ``python -m supple.core FOLDER`` does, in this process, which has loaded the solver."""
+    words = [str(folder), *options]
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as out,
+        contextlib.redirect_stderr(io.StringIO()) as error,
+    ):
+        status = main(words)
+    return subprocess.CompletedProcess(words, status, out.getvalue(), error.getvalue())
+
+
+def run_apart(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The same in a process of its own, which takes seconds to load the solver."""
+    return subprocess.run([*COMMAND, str(folder)], capture_output=True, text=True, check=False)
 
 
 def copied(job: Job, folder: Path) -> Job:

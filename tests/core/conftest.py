@@ -10,7 +10,7 @@ from supple.core import TetMesh
 from supple.core.job import Job
 from supple.verification.meshes import block
 
-from .box_job import box_job, run
+from .box_job import box_job, run_apart
 
 MakeBlock = Callable[..., TetMesh]
 
@@ -65,9 +65,9 @@ def deformation_gradients(request: pytest.FixtureRequest) -> torch.Tensor:
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Job:
-    """A job of a hundred frames, simulated without interruption."""
+    """A job of a hundred frames, simulated by another process without interruption."""
     job = box_job(tmp_path_factory.mktemp("whole"), 100)
-    done = run(job.folder)
+    done = run_apart(job.folder)
     assert done.returncode == 0, done.stderr
     return job
 

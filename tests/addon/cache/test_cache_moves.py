@@ -338,7 +338,7 @@ def test_blenders_startup_file_takes_nothing_along(cube):
     assert mesh_cache.shown_folder(bpy.context.scene) == folder
 
 
-@pytest.mark.usefixtures("solver")
+@pytest.mark.usefixtures("solver_here")
 def test_a_simulation_goes_on_from_frames_that_were_moved(cube, scene, tmp_path):
     actions.simulate(bpy.context)
     kept = evaluated_positions(cube, 3)

@@ -51,7 +51,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def file(original: Path, tmp_path: Path) -> Path:
+def file(original: Path, solver_here: None, tmp_path: Path) -> Path:
     shutil.copytree(original, tmp_path / "moved")
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "moved" / "drop.blend"))
     return tmp_path / "moved"

@@ -286,7 +286,7 @@ def test_a_body_that_overlaps_a_ball(add_ball):
 # Simulated
 
 
-def test_a_soft_body_comes_down_on_a_ball_and_is_never_inside(scene, add_ball, solver):
+def test_a_soft_body_comes_down_on_a_ball_and_is_never_inside(scene, add_ball, solver_here):
     add_ball(location=(0.0, 0.0, -1.55))
     scene.frame_end = 12
     bpy.data.objects["Cube"].supple.young = 1e5

@@ -76,7 +76,7 @@ def test_the_detail_is_there_where_the_mesh_touches(add_body):
     assert drawn(SUPPLE_PT_surface, body).settings == [*settings, "contact_detail"]
 
 
-def test_the_panel_says_what_touched(scene, add_body):
+def test_the_panel_says_what_touched(scene, add_body, solver_here):
     body = add_body()
     assert drawn(SUPPLE_PT_surface, body).texts == []
     bpy.ops.supple.tetrahedralize()

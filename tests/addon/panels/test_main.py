@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+
 import bpy
 import pytest
 
@@ -36,7 +38,7 @@ def log(scene: bpy.types.Scene) -> Job:
     return Job(folder)
 
 
-def test_the_integrator_of_the_menu_simulates_and_is_shown(scene, add_body):
+def test_the_integrator_of_the_menu_simulates_and_is_shown(scene, add_body, solver_here):
     add_body()
     scene.supple.integrator = "implicit_euler"
     assert sidebar(scene) == []
@@ -49,7 +51,7 @@ def test_the_integrator_of_the_menu_simulates_and_is_shown(scene, add_body):
     assert f"{shown}." in message
 
 
-def test_another_integrator_is_another_run(scene, add_body):
+def test_another_integrator_is_another_run(scene, add_body, solver_here):
     add_body()
     shown = []
     for name in ("implicit_euler", "symplectic_euler"):
@@ -59,7 +61,7 @@ def test_another_integrator_is_another_run(scene, add_body):
     assert shown == ["Implicit Euler", "Symplectic Euler"]
 
 
-def test_bodies_with_integrators_of_their_own_are_simulated_together(scene, add_body):
+def test_bodies_with_integrators_of_their_own_are_simulated_together(scene, add_body, solver_here):
     first, second = add_body(), add_body()
     scene.supple.contact = "never"
     first.supple.integrator, second.supple.integrator = "runge_kutta4", "implicit_euler"
@@ -67,7 +69,7 @@ def test_bodies_with_integrators_of_their_own_are_simulated_together(scene, add_
     assert sidebar(scene)[0][1].startswith("Runge–Kutta 4, Implicit Euler, ")
 
 
-def test_frames_that_did_not_converge_are_a_warning(scene, add_body):
+def test_frames_that_did_not_converge_are_a_warning(scene, add_body, solver_here):
     add_body()
     actions.simulate(bpy.context)
     log(scene).append_record(log(scene).records()[2] | {"converged": False})
@@ -86,6 +88,7 @@ def test_while_it_runs_the_steps_of_this_run_are_shown(scene, add_body, monkeypa
     assert not [text for _, text in sidebar(scene) if "Euler" in text]
     while run.playback.last_frame < 1:
         run.step()
+        time.sleep(runs.PAUSE_SECONDS)
     assert [text for _, text in sidebar(scene) if text.startswith("Implicit Euler, 1 step")]
     run.cancel()
 
@@ -122,7 +125,7 @@ def test_a_worker_that_compiles_shows_how_far_it_is(scene, add_body, monkeypatch
     assert ("", runs.PREPARING) not in drawn(SUPPLE_PT_main, body).texts
 
 
-def test_the_report_on_tetrahedra_is_of_the_active_body(scene, add_body):
+def test_the_report_on_tetrahedra_is_of_the_active_body(scene, add_body, solver_here):
     first, second = add_body("First"), add_body("Second", location=(3, 0, 0))
     second.supple.resolution = 3
     bpy.ops.supple.tetrahedralize()

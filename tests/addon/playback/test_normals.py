@@ -71,7 +71,7 @@ def turn(angle: float) -> Vectors:
     )
 
 
-def test_simulate_bake_and_free_leave_them_as_they_are(body, scene, solver):
+def test_simulate_bake_and_free_leave_them_as_they_are(body, scene, solver_here):
     before = kept(body)
     body.supple.smooth = 3
     actions.simulate(bpy.context)

@@ -82,7 +82,7 @@ def test_the_shape_and_all_that_the_mesh_carries_stay(scene):
     assert obj.data.uv_layers[0].uv[0].vector.length > 0.0
 
 
-def test_a_subdivided_cube_is_simulated_and_bends(scene, solver):
+def test_a_subdivided_cube_is_simulated_and_bends(scene, solver_here):
     scene.supple.ground_height, scene.frame_end = 0.0, 12
     bpy.ops.mesh.primitive_cube_add(size=1.0, location=(0, 0, 0.55))
     obj = bpy.context.object

@@ -212,7 +212,7 @@ def test_a_body_that_the_view_layer_leaves_out_is_named(scene, add_body):
     assert only().startswith("Left Out is a soft body of a collection that this view layer")
 
 
-@pytest.mark.usefixtures("solver")
+@pytest.mark.usefixtures("solver_here")
 def test_the_panel_and_a_simulation_say_it(scene, add_body):
     body = add_body()
     bpy.ops.object.effector_add(type="WIND")

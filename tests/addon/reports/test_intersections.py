@@ -161,7 +161,7 @@ def test_a_failure_of_another_scene_is_not_shown(scene, add_body, failed):
     assert intersections.latest(bpy.context.scene) is None
 
 
-@pytest.mark.usefixtures("solver")
+@pytest.mark.usefixtures("solver_here")
 def test_a_run_that_fails_of_it_is_shown_and_cured(scene, add_body, monkeypatch):
     def with_contact(context):
         captured = capture(context)

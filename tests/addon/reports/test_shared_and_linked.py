@@ -63,7 +63,7 @@ def test_linked_duplicates_are_reported_before_the_run_and_baked_each_for_itself
         np.testing.assert_allclose(world_positions(obj, 3), expected, atol=1e-6)
 
 
-@pytest.mark.usefixtures("solver")
+@pytest.mark.usefixtures("solver_here")
 def test_what_two_share_is_reported_to_scripts_and_on_the_command_line(scene, add_body, capsys):
     first = add_body("First")
     second = first.copy()

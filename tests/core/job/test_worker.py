@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The real worker: another process, what it simulates and says, and how it ends."""
+"""The worker: what it simulates and says, and, in a process of its own, how it ends."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import pytest
 
 from supple.core import Scene, Skin, SoftBody, SurfaceMesh
 from supple.core.errors import JobError
+from supple.core.integrators import implicit_stepper
 from supple.core.job import Job, Settings
 from supple.core.job.worker import work
 from supple.core.scene.contact_settings import Contact
@@ -111,15 +112,14 @@ def test_a_waiting_worker_whose_job_folder_is_not_there_says_so_in_a_line(tmp_pa
     assert done.stderr.count("\n") == 1
 
 
-def test_the_worker_tells_of_each_frame_that_did_not_converge(tmp_path: Path) -> None:
+def test_the_worker_tells_of_each_frame_that_did_not_converge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = box_job(tmp_path, 12, "implicit_euler")
-    hurried = (
-        "import sys; from pathlib import Path; from supple.core.job import worker;"
-        "from supple.core.integrators import implicit_stepper as stepper;"
-        "stepper.MAX_ITERATIONS = stepper.MAX_RETRIES = 1; worker.work(Path(sys.argv[1]))"
-    )
-    command = [sys.executable, "-c", hurried, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    monkeypatch.setattr(implicit_stepper, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(implicit_stepper, "MAX_RETRIES", 1)
+    done = run(tmp_path)
+    assert done.returncode == 0, done.stderr
     missed = [record["frame"] for record in job.records() if not record["converged"]]
     told = [line for line in done.stdout.splitlines() if "did not reach the tolerance" in line]
     assert [line.split()[:2] for line in told] == [["frame", str(frame)] for frame in missed]

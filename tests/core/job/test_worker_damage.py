@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The real worker in a folder some of whose files are damaged, missing or from elsewhere."""
+"""The worker in a folder some of whose files are damaged, missing or from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The real worker where the disk is full, or nothing can be written."""
+"""The worker where the disk is full, or nothing can be written."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The real worker goes on from frames that are there: its own to the same bytes, others not."""
+"""The worker goes on from frames that are there: its own to the same bytes, others not."""
 
 from __future__ import annotations
 

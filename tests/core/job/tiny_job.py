@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from pathlib import Path
 
 import numpy as np
 
 from supple.core import Collider, Contact, Ground, Scene, Skin, SoftBody, SurfaceMesh
-from supple.core.__main__ import main
 from supple.core.job import Job, Settings
 from supple.core.materials import NeoHookean
+
+from ..box_job import run
 
 
 def tiny_scene() -> Scene:
@@ -43,12 +42,8 @@ def tiny_job(folder: Path, frames: int) -> Job:
 
 def simulated(folder: Path) -> tuple[int, str, str]:
     """Exit status, standard output and standard error of ``python -m supple.core FOLDER``."""
-    with (
-        contextlib.redirect_stdout(io.StringIO()) as out,
-        contextlib.redirect_stderr(io.StringIO()) as err,
-    ):
-        status = main([str(folder)])
-    return status, out.getvalue(), err.getvalue()
+    done = run(folder)
+    return done.returncode, done.stdout, done.stderr
 
 
 def contents(folder: Path) -> dict[str, bytes]:
