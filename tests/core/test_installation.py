@@ -15,6 +15,7 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
+from numba.core.caching import _CacheLocator
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +70,24 @@ def environment_of(folder: Path, wheel: Path, without: str = "") -> Path:
     }
     (site / "lent.py").write_text(f"LENT = {lent}\n{FINDER}", encoding="utf-8")
     (site / "lent.pth").write_text("import lent\n", encoding="utf-8")
+    lend_compiled_loops(site / "supple")
     return python
+
+
+def lend_compiled_loops(package: Path) -> None:
+    """Lets numba take the loops it keeps of this folder, where it does, for those of its copy."""
+    kept = os.environ.get("NUMBA_CACHE_DIR")
+    if kept is None:
+        return
+    subpath = _CacheLocator.get_suitable_cache_subpath
+    for copy in package.glob("core/**/*.py"):
+        source = ROOT / copy.relative_to(package)
+        here, there = (Path(kept, subpath(str(path))) for path in (source, copy))
+        # numba compares a source's time and size.
+        shutil.copystat(source, copy)
+        for loop in here.glob(f"{copy.stem}.*"):
+            there.mkdir(exist_ok=True)
+            shutil.copy(loop, there)
 
 
 def required(package: Distribution, without: str = "") -> list[Distribution]:
