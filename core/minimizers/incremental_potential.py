@@ -111,9 +111,8 @@ class IncrementalPotential:
 
     @cached_property
     def _free_masses(self) -> list[float]:
-        """Of the bodies that are not pinned as a whole, in kg."""
-        masses = (float(self.system.free_mass[body].sum()) for body in self.system.body_slices())
-        return [mass for mass in masses if mass > 0.0]
+        """Of what of each body is not pinned, in kg; of none that is nothing."""
+        return [float(self.system.free_mass[body].sum()) for body in self.system.body_slices()]
 
     def begin(
         self,
@@ -133,7 +132,7 @@ class IncrementalPotential:
                 None is ``step``.
         """
         # What is little for a heavy body may be much for a light one.
-        self.reference_mass = len(self._free_masses) * min(self._free_masses, default=0.0)
+        self.reference_mass = len(self._free_masses) * min(self._free_masses)
         self._begin(
             TimeStep(
                 start,

@@ -158,6 +158,32 @@ def test_without_forces_the_energy_is_least_where_the_body_coasts_to(make_block)
     assert objective.energy(away)[0] == pytest.approx(0.5 * 1000.0 * (0.2 / STEP) ** 2)
 
 
+def test_solves_are_measured_by_the_lightest_body_and_at_rest_by_all_that_moves(make_block) -> None:
+    bodies = [
+        SoftBody(make_block((1, 1, 1)), density=density, pinned=pinned)
+        for density, pinned in ((1000.0, []), (300.0, []), (2000.0, range(7)))
+    ]
+    objective = IncrementalPotential(System(Scene(bodies), CPU, torch.float64))
+    rest, moves = objective.system.rest_positions(), float(objective.system.mass[-1])
+    assert 0.0 < moves < 1000.0
+    objective.begin(rest, rest, STEP)
+    assert objective.reference_mass == pytest.approx(3.0 * min(300.0, moves))
+    objective.begin_static_step(rest, STEP, STEP)
+    assert objective.reference_mass == pytest.approx(1300.0 + moves)
+
+
+def test_what_rounding_makes_of_accelerations_is_that_of_the_stiffest_lightest_vertex(
+    objective, positions
+) -> None:
+    system, pattern = objective.system, objective.pattern
+    blocks = dense(objective.hessian(positions)).diagonal(dim1=0, dim2=2)
+    # A vertex that is off by the last bit of the scene's size, on the mean of three ways.
+    off = system.size * 2.0**-52
+    accelerations = off * blocks.diagonal(dim1=0, dim2=1).mean(1) / system.mass[pattern.vertices]
+    assert objective.acceleration_rounding() == pytest.approx(float(accelerations.max()))
+    assert float(accelerations.max()) > 1.1 * float(accelerations.median())
+
+
 def test_the_size_of_the_energy_is_that_of_its_terms_before_they_cancel(make_block) -> None:
     material = StableNeoHookean(1e5, 0.25)
     system = System(Scene([SoftBody(make_block(), material)]), CPU, torch.float64)
