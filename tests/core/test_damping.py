@@ -32,8 +32,8 @@ EXACT = [
     (Midpoint(), 200),
     (RungeKutta4(), 100),
     (Adaptive(RungeKutta4(), 1e-9), None),
-    (ImplicitEuler(1e-9), 2000),
-    (BDF2(1e-9), 800),
+    (ImplicitEuler(1e-9), 500),
+    (BDF2(1e-9), 200),
 ]
 
 

@@ -40,7 +40,7 @@ def requirements(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
     def change(old: str, new: str) -> None:
         text = solver_packages.REQUIREMENTS.read_text(encoding="utf-8")
-        assert old in text
+        assert text.count(old) == 1
         path = tmp_path / "requirements.txt"
         path.write_text(text.replace(old, new), encoding="utf-8")
         monkeypatch.setattr(solver_packages, "REQUIREMENTS", path)
@@ -55,19 +55,19 @@ def test_a_line_of_the_requirements_is_enough_to_be_looked_for(requirements):
     assert "No module named 'a_new_package'" in found.value
 
 
-@pytest.mark.parametrize(
-    ("name", "versions", "other"),
-    [("cvxopt", "==1.3.3", "==1.2"), ("scipy", "==1.17.1", "==1.17"), ("numpy", "<3", "<1.26")],
-)
-def test_another_version_is_a_problem_that_names_both(requirements, name, versions, other):
-    requirements(versions, other)
-    (found,) = (finding for finding in doctor.examine() if finding.cure)
-    package = solver_packages.package(name)
-    assert found.what == package.description.label
-    assert found.value == (
-        f"{metadata.version(name)}, but Supple is made for {package.versions.removeprefix('==')}"
-    )
-    assert "requirements/solver.txt" in found.cure
+def test_another_version_is_a_problem_that_names_both(requirements):
+    for versions, other in (("==1.3.3", "==1.2"), ("==1.17.1", "==1.17"), ("<3", "<1.26")):
+        requirements(versions, other)
+    found = {finding.what: finding for finding in doctor.examine() if finding.cure}
+    packages = [solver_packages.package(name) for name in ("cvxopt", "scipy", "numpy")]
+    assert found.keys() == {package.description.label for package in packages}
+    for package in packages:
+        finding = found[package.description.label]
+        assert finding.value == (
+            f"{metadata.version(package.name)}, but Supple is made for "
+            f"{package.versions.removeprefix('==')}"
+        )
+        assert "requirements/solver.txt" in finding.cure
 
 
 @pytest.mark.parametrize(
@@ -95,17 +95,23 @@ def test_a_whole_solver_is_well_and_its_versions_are_reported():
     assert doctor.formatted(findings).splitlines()[-1] == "All is well."
 
 
-@pytest.mark.parametrize("name", ["ipctk", "numba", "scipy", "torch"])
-def test_a_missing_package_is_a_problem_with_what_is_lost_and_the_cure(broken, name):
-    broken(name)
+def test_missing_packages_are_problems_with_what_is_lost_and_the_cure(broken):
+    names = ("ipctk", "numba", "scipy", "torch")
+    broken(*names)
     findings = doctor.examine()
-    # Others cannot be imported without SciPy.
-    found = next(finding for finding in findings if finding.cure)
-    description = solver_packages.package(name).description
-    assert found.what == description.label
-    assert description.loss in found.value and f"No module named {name}" in found.value
-    assert "Install Solver" in found.cure
+    found = {finding.what: finding for finding in findings if finding.cure}
+    for name in names:
+        description = solver_packages.package(name).description
+        finding = found[description.label]
+        assert description.loss in finding.value and f"No module named {name}" in finding.value
+        assert "Install Solver" in finding.cure
     assert doctor.formatted(findings).endswith("problem(s) found.")
+
+
+def test_one_that_another_needs_is_named_first(broken):
+    broken("scipy")
+    found = next(finding for finding in doctor.examine() if finding.cure)
+    assert found.what == solver_packages.package("scipy").description.label
 
 
 def test_missing_optional_packages_are_reported_and_no_problem(broken):
