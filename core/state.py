@@ -75,6 +75,7 @@ class Hindrance(IntEnum):
     CONTACT = 1
     FLAT = 2
     UNSTABLE = 3
+    COSTLY = 4
 
     @property
     def words(self) -> str:
@@ -87,6 +88,7 @@ _HINDRANCES = {
     Hindrance.CONTACT: "surfaces are close",
     Hindrance.FLAT: "explicit steps press tets flat",
     Hindrance.UNSTABLE: "explicit steps diverge",
+    Hindrance.COSTLY: "much touches at once",
 }
 
 

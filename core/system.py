@@ -15,7 +15,7 @@ from torch import Tensor
 from .assembly.moving_pins import MovingPins
 from .assembly.tensor_channel import TensorChannel
 from .cached_at import CachedAt
-from .geometry.tet_mesh import TetMesh
+from .geometry.tet_mesh import TetMesh, signed_volumes
 from .materials import Linear, Material
 from .materials.material import PARAMETERS
 from .obstacles import Obstacles
@@ -121,6 +121,16 @@ class System:
     def diagonals(self) -> Tensor:
         """(N,) of the bounding box of each vertex's body at rest, in metres."""
         return self._tensor(self._repeat([mesh.diagonal for mesh in self.meshes]))
+
+    @cached_property
+    def initially_inverted(self) -> Tensor:
+        """(N,) vertices of the bodies with an inverted tet in their initial configuration."""
+        found = torch.zeros(self.vertex_count, dtype=torch.bool, device=self.device)
+        for body, mesh, where in zip(self.bodies, self.meshes, self.body_slices(), strict=True):
+            start = body.initial_positions
+            if start is not None and float(signed_volumes(start, mesh.tets).min()) <= 0.0:
+                found[where] = True
+        return found
 
     def initial_state(self, substeps: int = 1) -> State:
         starts = np.concatenate([start_positions(body) for body in self.bodies])

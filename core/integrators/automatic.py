@@ -16,12 +16,15 @@ from .explicit_stepper import ExplicitStepper
 from .implicit_euler import ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
 from .integrator import Integrator, TimeStepper
+from .mesh_contact_step import CostlyFrameError, why_no_contact
 from .symplectic_euler import SymplecticEuler
 
 # Seconds of an explicit step, and of an implicit frame: fixed cost, and cost a tet. Measured on two
 # cores by ``python3 dev.py bench implicit_frame time_against_tets``; only their ratio counts.
 EXPLICIT_STEP_S = (5e-5, 1.3e-8)
 IMPLICIT_FRAME_S = (5e-3, 3e-6)
+# The same of an implicit frame in which much touches: twenty Newton steps, or so.
+CONTACT_FRAME_S = (6e-2, 4e-5)
 # So much longer a frame may take that keeps its oscillation.
 COST_RATIO = 2.0
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
@@ -30,6 +33,8 @@ MIN_VOLUME_RATIO = 0.05
 # So many implicit frames follow one that explicit steps could not take, before those are tried
 # again: what meets mostly goes on doing so.
 WAIT_FRAMES = 1
+# The same of one that would have taken too long, which more is lost by.
+COSTLY_WAIT_FRAMES = 12
 
 
 @dataclass(frozen=True)
@@ -37,9 +42,10 @@ class Automatic(Integrator):
     """Symplectic Euler where its many steps take no longer than ``COST_RATIO`` implicit ones, as
     they do for soft and coarse bodies; implicit Euler elsewhere.
 
-    Explicit steps know no contact and may press tets flat. A frame in which anything comes close,
-    or a tet is pressed flat, is taken again from its start by implicit Euler, and so are those that
-    follow until nothing is close any more. From the first frame on that explicit steps do not
+    A frame is first taken without contact. One in which anything comes close, or a tet is pressed
+    flat, is taken again from its start with contact after each step; one that explicit steps cannot
+    take so, or not in ``COST_RATIO`` times of what an implicit frame is expected to take, by
+    implicit Euler, and so are some that follow. From the first frame on that explicit steps do not
     manage at all, it stays with implicit ones.
 
     At one step a frame, implicit Euler takes most of the energy out of a bounce.
@@ -79,7 +85,7 @@ class Automatic(Integrator):
 
 
 class AutomaticStepper(TimeStepper):
-    """Frames without contact, and implicit ones with it where those are of no use.
+    """Frames without contact, ones with it where those are of no use, and implicit ones.
 
     Args:
         contact_free: which does without contact, and records positions where there is.
@@ -103,6 +109,19 @@ class AutomaticStepper(TimeStepper):
         # Made when it is needed, which many a scene never does.
         return ImplicitEuler().stepper(self._system, self._frame_time, self._asked)
 
+    @cached_property
+    def with_contact(self) -> ExplicitStepper | None:
+        """What takes explicit steps with contact, where that can be."""
+        is_explicit = _is_explicit(self._contact_free)
+        if not is_explicit or self._clearance is None or why_no_contact(self._system):
+            return None
+        stepper = SymplecticEuler().stepper(self._system, self._frame_time, self._asked)
+        assert stepper.contact is not None
+        tets = sum(len(mesh.tets) for mesh in self._system.meshes)
+        implicit = CONTACT_FRAME_S[0] + CONTACT_FRAME_S[1] * tets
+        stepper.contact.budget_s = COST_RATIO * implicit
+        return stepper
+
     @property
     def label(self) -> str:  # type: ignore[override]
         return self._current.label
@@ -119,7 +138,7 @@ class AutomaticStepper(TimeStepper):
             waiting = replace(state, waits=state.waits - 1)
             return self._advance_implicitly(waiting, Hindrance(state.hindrance))
         if not self._is_clear(state):
-            return self._advance_implicitly(replace(state, waits=WAIT_FRAMES), Hindrance.CONTACT)
+            return self._advance_with_contact(state, Hindrance.CONTACT)
         try:
             after = self._contact_free.advance(self._without_contact(state))
         except InstabilityError as error:
@@ -127,24 +146,44 @@ class AutomaticStepper(TimeStepper):
         return self._judged(state, after)
 
     def _without_contact(self, state: State) -> State:
-        # An implicit frame before leaves too few for explicit ones.
-        substeps = max(state.substeps, self._contact_free.substeps)
+        # A frame of another kind before has left its own.
+        substeps = self._contact_free.substeps
         return replace(
             state, substeps=substeps, solver_statistics=SolverStatistics(), hindrance=Hindrance.NONE
         )
 
     def _judged(self, state: State, after: State) -> State:
         """A frame without contact, or the one in its place."""
-        clear, waiting = self._if_clear(state, after), replace(state, waits=WAIT_FRAMES)
+        clear = self._if_clear(state, after)
         if clear is None:
-            return self._advance_implicitly(waiting, Hindrance.CONTACT)
+            return self._advance_with_contact(state, Hindrance.CONTACT)
         if not self._is_pressed_flat(state, clear):
             return clear
         try:
-            return self._advance_implicitly(waiting, Hindrance.FLAT)
+            return self._advance_with_contact(state, Hindrance.FLAT)
         except (SceneError, InstabilityError):
             self._current = self._contact_free
             return clear
+
+    def _advance_with_contact(self, state: State, hindrance: Hindrance) -> State:
+        """A frame with contact; implicit where explicit steps cannot take it."""
+        with_contact = self.with_contact
+        if with_contact is not None:
+            self._current = with_contact
+            start = replace(self._without_contact(state), substeps=with_contact.substeps)
+            try:
+                after = with_contact.advance(start)
+            except CostlyFrameError:
+                waiting = replace(state, waits=COSTLY_WAIT_FRAMES)
+                return self._advance_implicitly(waiting, Hindrance.COSTLY)
+            except InstabilityError:
+                return self._advance_implicitly(replace(state, waits=WAIT_FRAMES), hindrance)
+            if self._volume_ratio(after) >= min(MIN_VOLUME_RATIO, self._volume_ratio(state)):
+                return replace(after, clearance=0.0)
+        return self._advance_implicitly(replace(state, waits=WAIT_FRAMES), hindrance)
+
+    def _volume_ratio(self, state: State) -> float:
+        return self._system.minimum_volume_ratio(state.positions)
 
     def _advance_implicitly(self, state: State, hindrance: Hindrance) -> State:
         self._current = self.implicit
@@ -162,9 +201,7 @@ class AutomaticStepper(TimeStepper):
         """Whether explicit steps do that to tets."""
         if not _is_explicit(self._contact_free):
             return False
-        least, pressed = (
-            self._system.minimum_volume_ratio(state.positions) for state in (before, after)
-        )
+        least, pressed = self._volume_ratio(before), self._volume_ratio(after)
         return pressed < least and 2.0 * pressed - least < MIN_VOLUME_RATIO
 
     # Contact

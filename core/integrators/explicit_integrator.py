@@ -7,19 +7,22 @@ import math
 from abc import abstractmethod
 from typing import ClassVar
 
-from ..errors import InstabilityError
+from ..errors import InstabilityError, SceneError
 from ..system import System
 from .explicit_stepper import (
     ExplicitStepper,
-    refuse_contact,
+    refuse_stiff_forces,
     refuse_too_many,
     unstable_step_message,
 )
 from .fixed_step_integrator import FixedStepIntegrator
+from .mesh_contact_step import MeshContactStep, why_no_contact
 from .stability import Spectrum, spectrum
 
 # Default steps are this fraction of the stability limit at rest: compressed tets are stiffer.
 SAFETY_FACTOR = 0.5
+# Where surfaces meet, of those: pressed tets are stiffer still, and contacts are made linear.
+CONTACT_STEP_RATIO = 0.5
 
 
 class ExplicitIntegrator(FixedStepIntegrator):
@@ -29,8 +32,13 @@ class ExplicitIntegrator(FixedStepIntegrator):
     order: ClassVar[int]
 
     def stepper(self, system: System, frame_time: float, substeps: int | None) -> ExplicitStepper:
-        refuse_contact(system, self.label)
-        return self.contact_free_stepper(system, frame_time, substeps)
+        refuse_stiff_forces(system, self.label)
+        if not system.scene.couples_bodies:
+            return self.contact_free_stepper(system, frame_time, substeps)
+        if why := why_no_contact(system):
+            raise SceneError(f"{system.names}: {self.label} {why}")
+        contact = MeshContactStep(system)
+        return self._stepper(system, frame_time, substeps, CONTACT_STEP_RATIO, contact=contact)
 
     def contact_free_stepper(
         self,
@@ -44,17 +52,28 @@ class ExplicitIntegrator(FixedStepIntegrator):
         Args:
             records_positions: whether it samples positions through its last frame.
         """
-        found = spectrum(system)
+        return self._stepper(system, frame_time, substeps, 1.0, records_positions)
+
+    def _stepper(
+        self,
+        system: System,
+        frame_time: float,
+        substeps: int | None,
+        step_ratio: float,
+        records_positions: bool = False,
+        contact: MeshContactStep | None = None,
+    ) -> ExplicitStepper:
+        found, own = spectrum(system), (records_positions, contact)
         if substeps is None:
-            needed = max(1, math.ceil(frame_time / self.default_step(found)))
+            needed = max(1, math.ceil(frame_time / (step_ratio * self.default_step(found))))
             refuse_too_many(system, self.label, needed)
-            return ExplicitStepper(self, system, frame_time, needed, True, records_positions)
+            return ExplicitStepper(self, system, frame_time, needed, True, *own)
         limit = self.stability_limit(found)
         if frame_time / substeps > limit:
             raise InstabilityError(
                 unstable_step_message(system, substeps, math.ceil(frame_time / limit))
             )
-        return ExplicitStepper(self, system, frame_time, substeps, False, records_positions)
+        return ExplicitStepper(self, system, frame_time, substeps, False, *own)
 
     @abstractmethod
     def stability_limit(self, spectrum: Spectrum) -> float:

@@ -12,6 +12,7 @@ from torch import Tensor
 from ..system import System
 from .captured_step import CapturedStep
 from .damping import impulse_times, velocity_retention
+from .mesh_contact_step import MeshContactStep
 
 
 class ExplicitStep(ABC):
@@ -49,6 +50,9 @@ class ExplicitStep(ABC):
         self._gravity_change = system.mass.new_zeros(3)
         #: (3, N) of obstacles in the last step, over mass, in m/s; None while nobody asks.
         self.contact_impulse: Tensor | None = None
+        #: Of surfaces, and the ground with them, where they are to meet.
+        self.contact: MeshContactStep | None = None
+        self._began = torch.zeros_like(self.positions)
         pins = system.moving_pins
         self._target = None if pins is None else pins.positions(0, 0.0)
         self.set_step(step)
@@ -82,6 +86,8 @@ class ExplicitStep(ABC):
         """
         if self._system.moving_pins is not None and self._target is not None:
             self._target.copy_(self._system.moving_pins.positions(frame, until))
+        if self.contact is not None:
+            self.contact.prescribe(frame, until)
         gravity = self._system.gravity
         if not gravity.is_constant:
             for stage, node in zip(self._gravity, self._nodes, strict=True):
@@ -92,6 +98,8 @@ class ExplicitStep(ABC):
     def advance(self) -> None:
         """Takes the step. On CUDA this is recorded: nothing in it may look at values."""
         positions, velocities = self.positions, self.velocities
+        if self.contact is not None:
+            self._began.copy_(positions)
         pins = self._system.moving_pins
         self._use_gravity(0)
         self._add_gravity_work(self._centre)
@@ -122,6 +130,10 @@ class ExplicitStep(ABC):
             self.raised -= fraction * (self._gravity_change * moments).sum()
 
     def _collide_with_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
+        if self.contact is not None:
+            times = self._impulse_times
+            self.work += self.contact.apply(self._began, positions, velocities, self.step, times)
+            return
         self._system.collide_with_obstacles(positions, velocities, self.step, self._impulse_times)
 
     @abstractmethod

@@ -14,9 +14,12 @@ from .energy_rounding import EnergyRounding
 from .explicit_step import ExplicitStep
 from .fixed_step_integrator import FixedStepIntegrator
 from .integrator import TimeStepper
+from .mesh_contact_step import BlockedStepError, MeshContactStep
 
 # What diverges is taken again with twice the substeps, at most this often in a run.
 MAX_RETRIES = 6
+# The same of what cannot make way: implicit steps manage that sooner.
+MAX_BLOCKED_RETRIES = 2
 # Of a frame, for which nobody asked: what needs more is for implicit steps.
 MAX_SUBSTEPS = 100_000
 # Positions are sampled so often through a frame, as substeps allow.
@@ -36,6 +39,7 @@ class ExplicitStepper(TimeStepper):
         substeps: steps a frame at the start.
         adapts: whether a frame that diverges may take more.
         records_positions: whether positions are sampled through the last frame.
+        contact: of surfaces, where they are to meet.
     """
 
     def __init__(
@@ -46,9 +50,12 @@ class ExplicitStepper(TimeStepper):
         substeps: int,
         adapts: bool,
         records_positions: bool = False,
+        contact: MeshContactStep | None = None,
     ) -> None:
         super().__init__(substeps, adapts)
-        self._keeps_ways = records_positions
+        self._records_positions = records_positions
+        #: Of surfaces, where they are to meet.
+        self.contact = contact
         self.label = scheme.label
         self._scheme, self._system, self._frame_time = scheme, system, frame_time
         self._max_energy_gain_ratio = (
@@ -72,9 +79,13 @@ class ExplicitStepper(TimeStepper):
         before = system.energies(state)
         substeps = state.substeps
         while True:
-            after, work, raised = self._frame(replace(state, substeps=substeps))
-            if self._is_stable(before, after, work, raised):
-                return after
+            try:
+                after, work, raised = self._frame(replace(state, substeps=substeps))
+                if self._is_stable(before, after, work, raised):
+                    return after
+            except BlockedStepError:
+                if not self.adapts or substeps >= state.substeps << MAX_BLOCKED_RETRIES:
+                    raise
             if 2 * substeps > self._max_substeps:
                 break
             substeps *= 2
@@ -83,12 +94,14 @@ class ExplicitStepper(TimeStepper):
         )
 
     def _frame(self, start: State) -> tuple[State, float, float]:
-        """The state a frame later, the work that moving pins did, and what changes of gravity added
-        to the energy."""
+        """The state a frame later, the work that moving pins, colliders and barriers between
+        surfaces did, and what changes of gravity added to the energy."""
         substep, advance_step = self._prepare(self._frame_time / start.substeps)
         substep.begin(start.positions, start.velocities)
+        if self.contact is not None:
+            self.contact.begin(start)
         self.sampled_positions, self.sample_fractions = [start.positions], [0.0]
-        count, kept = start.substeps, MAX_SAMPLES if self._keeps_ways else 0
+        count, kept = start.substeps, MAX_SAMPLES if self._records_positions else 0
         for number in range(count):
             substep.prescribe(start.frame, number / count, (number + 1) / count)
             advance_step()
@@ -97,7 +110,12 @@ class ExplicitStepper(TimeStepper):
                 self.sample_fractions.append((number + 1) / count)
         positions, velocities = substep.positions.clone(), substep.velocities.clone()
         after = replace(start, positions=positions, velocities=velocities, frame=start.frame + 1)
-        return after, float(substep.work), float(substep.raised)
+        work = float(substep.work)
+        if self.contact is not None:
+            statistics, released = self.contact.finish(positions)
+            colliders, work = self.contact.colliders, work + released
+            after = replace(after, colliders=colliders, solver_statistics=statistics)
+        return after, work, float(substep.raised)
 
     def _is_stable(self, before: Energies, state: State, work: float, raised: float) -> bool:
         """Whether the energy is a number, and grew by no more than is allowed of what moves and
@@ -121,15 +139,15 @@ class ExplicitStepper(TimeStepper):
         if self._prepared is None or self._prepared[0].step != step or not is_same:
             self._softened = self._system.softened
             substep = self._scheme.make_step(self._system, step)
+            substep.contact = self.contact
             self._prepared = substep, substep.recorded()
         return self._prepared
 
 
-def refuse_contact(system: System, label: str) -> None:
+def refuse_stiff_forces(system: System, label: str) -> None:
     """
     Raises:
-        SceneError: when surfaces are to touch, bodies to hold each other, or a force of the scene
-            says so: they are far too stiff for steps that solve nothing.
+        SceneError: when a force of the scene is far too stiff for steps that solve nothing.
     """
     stiff = next((part for part in system.forces if part.is_stiff), None)
     if stiff is not None:
@@ -137,6 +155,15 @@ def refuse_contact(system: System, label: str) -> None:
             f"{system.names}: {type(stiff).__name__} is too stiff for {label}; choose Automatic or "
             "an implicit integrator."
         )
+
+
+def refuse_contact(system: System, label: str) -> None:
+    """
+    Raises:
+        SceneError: when surfaces are to touch, bodies to hold each other, or a force of the scene
+            is too stiff.
+    """
+    refuse_stiff_forces(system, label)
     if system.scene.couples_bodies:
         what = "attach bodies" if system.scene.contact is None else "let surfaces touch each other"
         raise SceneError(

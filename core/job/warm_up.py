@@ -186,12 +186,13 @@ def _clearance() -> None:
 def _contact() -> None:
     if find_spec("ipctk") is None:
         return
-    from ..integrators import ImplicitEuler
+    from ..integrators import ImplicitEuler, SymplecticEuler
 
     # Fast enough to be held where it meets the other, which some loops are for.
     falling = replace(_tet(height=1.001), velocity=(0.0, 0.0, -5.0), friction=0.5)
     bodies = [replace(_tet(), friction=0.5), falling]
-    _simulate(Scene(bodies, Ground(), contact=Contact()), ImplicitEuler())
+    for integrator in (SymplecticEuler(), ImplicitEuler()):
+        _simulate(Scene(bodies, Ground(), contact=Contact()), integrator)
 
 
 def _viscosity() -> None:

@@ -54,6 +54,14 @@ class CompiledCG:
         return Solution(torch.from_numpy(self._vectors[0]), iterations, END[end])
 
 
+@compiled()
+def _turn(p: Any, z: Any, beta: float, start: int, end: int) -> None:
+    """The next search direction of some rows: p ← z + β p."""
+    for i in range(start, end):
+        for c in range(3):
+            p[i, c] = z[i, c] + beta * p[i, c]
+
+
 @compiled(parallel=True)
 def _solve(
     matrix: Any, off_pattern: Any, groups: Any, inverses: Any, rhs: Any, work: Any, tolerances: Any
@@ -74,9 +82,7 @@ def _solve(
     x, r, z, p, q = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     coarse_residual, coarse_correction = coarse[0], coarse[1]
     count = len(group_offsets) - 1
-    for i in range(len(x)):
-        for c in range(3):
-            x[i, c], r[i, c], p[i, c] = 0.0, rhs[i, c], 0.0
+    x[:], r[:], p[:] = 0.0, rhs, 0.0
     rho, step = 0.0, 0.0
     for iteration in range(len(energies)):
         # r is known but for the last step; the coarse residual is gathered on the way.
@@ -105,9 +111,7 @@ def _solve(
             return iteration, 0 if rho == 0.0 else 2
         beta = rho / previous if iteration > 0 else 0.0
         for group in shared_range(count):
-            for i in range(group_offsets[group], group_offsets[group + 1]):
-                for c in range(3):
-                    p[i, c] = z[i, c] + beta * p[i, c]
+            _turn(p, z, beta, group_offsets[group], group_offsets[group + 1])
         for group in shared_range(count):
             total = 0.0
             for i in range(group_offsets[group], group_offsets[group + 1]):

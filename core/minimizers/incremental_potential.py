@@ -15,7 +15,6 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
 from ..assembly.off_pattern_blocks import OffPatternBlocks
 from ..errors import SceneError
-from ..geometry.tet_mesh import signed_volumes
 from ..linear_solvers.rigid_modes import bisect, group_size
 from ..potentials import GroundFriction, Inertia, Potential, TimeStep
 from ..potentials.attachments import Attachments
@@ -52,7 +51,7 @@ class IncrementalPotential:
             system.gravity,
             *system.forces,
             *system.viscosities,
-            VolumeFloor(system.solved_elasticities, _initially_inverted(system)),
+            VolumeFloor(system.solved_elasticities, system.initially_inverted),
             attachments,
             self.contact,
             *of_ground,
@@ -312,16 +311,6 @@ def _gradient(potentials: Sequence[Potential], positions: Tensor) -> Tensor:
     for part in potentials:
         part.add_gradient(positions, out)
     return out
-
-
-def _initially_inverted(system: System) -> Tensor:
-    """(N,) vertices of the bodies with an inverted tet in their initial configuration."""
-    found = torch.zeros(system.vertex_count, dtype=torch.bool, device=system.device)
-    for body, mesh, where in zip(system.bodies, system.meshes, system.body_slices(), strict=True):
-        start = body.initial_positions
-        if start is not None and float(signed_volumes(start, mesh.tets).min()) <= 0.0:
-            found[where] = True
-    return found
 
 
 def _needs_explicit_steps(system: System) -> str:

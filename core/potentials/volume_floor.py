@@ -85,6 +85,20 @@ class VolumeFloor(Potential):
             if isinstance(part.material, StableNeoHookean)
         ]
 
+    @property
+    def parts(self) -> list[tuple[Values, Values, Values]]:
+        """Of the elasticities it is for: (4, M) corners, (M,) volumes in m³ and pressures in Pa,
+        which are zero where it leaves tets alone."""
+        return [
+            (
+                part.tets.corners.cpu().numpy(),
+                part.tets.volumes.cpu().double().numpy(),
+                np.where(kept.cpu().numpy(), pressures, 0.0),
+            )
+            for part, pressures, kept in self._parts
+            if not part.is_limited
+        ]
+
     def energy(self, positions: Tensor) -> Tensor:
         parts = (flat.energies @ flat.depths**3 / 3.0 for flat in self._flat(positions))
         return positions.new_tensor(float(sum(parts)))

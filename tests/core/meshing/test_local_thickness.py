@@ -72,7 +72,7 @@ def test_what_encloses_nothing_has_no_thickness(plane) -> None:
 
 def test_pieces_of_the_work_change_nothing(sphere, monkeypatch) -> None:
     whole = thin_part(*sphere(3), fraction=0.3)
-    monkeypatch.setattr(local_thickness, "_MOST_PAIRS", 7)
+    monkeypatch.setattr(local_thickness, "_MAX_PAIRS", 7)
     assert thin_part(*sphere(3), fraction=0.3) == whole
 
 

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The arrays that contact in explicit steps works on.
+
+Its nodes are the N vertices of tetrahedra and then the C of colliders.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.contact_constraints import Constraints, GroundLaws, Interpolation
+from ..kernels.flat_tets import FlatTets
+from ..potentials.contact.surface import CollisionSurface
+from ..potentials.ground_points import EmbeddedPoints
+from ..system import System
+
+
+def surface_points(surface: CollisionSurface, vertices: int) -> Interpolation:
+    """The V points of a surface, by nodes of which the first ``vertices`` are of tetrahedra."""
+    of_bodies, bodies = surface.displacement_map, surface.body_count
+    counts = np.diff(of_bodies.indptr)
+    shape = len(surface.object_of), int(counts.max(initial=1))
+    nodes, weights = np.full(shape, -1, dtype=np.int32), np.zeros(shape)
+    points = np.repeat(np.arange(bodies), counts)
+    places = np.arange(len(points)) - np.repeat(of_bodies.indptr[:-1], counts)
+    nodes[points, places], weights[points, places] = of_bodies.indices, of_bodies.data
+    nodes[bodies:, 0], weights[bodies:, 0] = vertices + np.arange(shape[0] - bodies), 1.0
+    return Interpolation(nodes, weights)
+
+
+def ground_points(system: System) -> tuple[Interpolation, GroundLaws] | None:
+    """The points that the ground of a scene holds up, and how; None without one."""
+    barrier = system.ground_barrier
+    if barrier is None:
+        return None
+    points = barrier.points
+    if isinstance(points, EmbeddedPoints):
+        nodes, weights = points.corners.numpy().T, points.shares.numpy().T
+        nodes = np.where(weights != 0.0, nodes, -1)
+    else:
+        nodes = points.vertices.numpy()[:, None]
+        weights = np.ones(nodes.shape)
+    found = Interpolation(
+        np.ascontiguousarray(nodes, dtype=np.int32),
+        np.ascontiguousarray(weights, dtype=np.float64),
+    )
+    of_points = (barrier.weights, barrier.distances, *system.obstacles.ground_friction)
+    stiffness, distances, static, kinetic = (part.numpy().astype(np.float64) for part in of_points)
+    return found, GroundLaws(stiffness, distances, static, kinetic, barrier.height)
+
+
+def no_constraints(count: int, width: int) -> Constraints:
+    """Places for ``count`` contacts of points that are sums of ``width`` nodes each."""
+    return Constraints(
+        nodes=np.empty((count, 4 * width), dtype=np.int32),
+        coefficients=np.empty((count, 4 * width)),
+        normals=np.empty((count, 3)),
+        distances=np.empty(count),
+        slides=np.empty((count, 3)),
+        reaches=np.empty(count),
+        scales=np.empty(count),
+        compliances=np.empty(count),
+        static=np.empty(count),
+        kinetic=np.empty(count),
+        kinds=np.empty(count, dtype=np.int8),
+        forces=np.empty(count),
+        frictions=np.empty((count, 3)),
+    )
+
+
+def no_flat_tets(count: int) -> FlatTets:
+    """Places for ``count`` flat tets."""
+    return FlatTets(
+        corners=np.empty((count, 4), dtype=np.int32),
+        gradients=np.empty((count, 4, 3)),
+        ratios=np.empty(count),
+        energies=np.empty(count),
+        compliances=np.empty(count),
+        forces=np.empty(count),
+    )

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact between surfaces at the end of an explicit step."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..compiled import is_compiled, use_threads
+from ..errors import InstabilityError
+from ..kernels.contact_constraints import (
+    SURFACES,
+    Constraints,
+    PairLaws,
+    find_ground,
+    find_pairs,
+    gather,
+)
+from ..kernels.contact_relaxation import initialize_forces, prescribed_work, relax, surface_energy
+from ..kernels.flat_tets import FlatTets, find_flat, relax_flat
+from ..kernels.free_steps import pair_step_sizes, shorten
+from ..potentials.contact.detection import (
+    MIN_DISTANCE_RATIO,
+    MIN_DISTANCE_ROUNDINGS,
+    Detection,
+)
+from ..potentials.contact.persistent_candidates import PersistentCandidates
+from ..potentials.contact.rest_distance import surface_distances
+from ..potentials.contact.stiffness import physical_stiffness
+from ..potentials.contact.surface import CollisionSurface
+from ..potentials.volume_floor import FLOOR, VolumeFloor
+from ..scene.friction import FrictionTable
+from ..state import SolverStatistics, State
+from ..system import System
+from .contact_nodes import ground_points, no_constraints, no_flat_tets, surface_points
+
+Points = NDArray[np.float64]
+
+# Passes over all contacts at most; they end when no distance changes by more than this ratio.
+MAX_PASSES, RELATIVE_TOLERANCE = 20, 0.2
+# How often contacts are made linear anew where something was in the way.
+MAX_LINEARIZATIONS = 8
+# How often the moves of what is in the way are shortened, before all moves are alike.
+MAX_SHORTENINGS = 8
+PAIRS_PER_THREAD, POINTS_PER_THREAD = 2_000, 4_000
+# What a step, one contact in one pass, a candidate pair, and a point for which candidates are built
+# cost, in seconds of one core: only their ratios to each other and to a budget count.
+STEP_S, CONTACT_S, PAIR_S, POINT_S = 4e-4, 1.8e-7, 1.5e-7, 3e-6
+
+
+class BlockedStepError(InstabilityError):
+    """Something cannot make way within a step."""
+
+
+class CostlyFrameError(InstabilityError):
+    """A frame costs more than its budget."""
+
+
+def why_no_contact(system: System) -> str:
+    """Why explicit steps cannot let the bodies of a scene meet or hold each other, in words that go
+    on from a name; empty where they can."""
+    contact, cure = system.scene.contact, "choose Automatic or Implicit Euler"
+    if system.scene.attachments:
+        return f"cannot attach bodies; {cure}, or do without attachments."
+    if system.obstacles.need_explicit_steps:
+        return "cannot let surfaces meet beside spheres or a bouncy ground; do without those."
+    if contact is not None and contact.formulation == "original" and contact.stiffness is None:
+        return f"cannot adapt the stiffness of contact; {cure}, or give it one."
+    if system.device.type != "cpu" or not is_compiled():
+        return f"lets surfaces meet on CPUs alone; {cure}."
+    return ""
+
+
+class MeshContactStep:
+    """Minimises ½ |x − x̃|² / hσM⁻¹ and the barriers of surfaces and ground, with Coulomb friction:
+    contact acts implicitly, all else explicitly.
+
+    Contacts are made linear where vertices are, and relaxed (``kernels/contact_relaxation``). A
+    vertex goes no farther than continuous collision detection allows; where one was in the way,
+    contacts are made linear anew. Nothing goes through anything: what does not reach the end of the
+    step then, fails.
+
+    Args:
+        system: with contact, of which ``why_no_contact`` says nothing.
+    """
+
+    def __init__(self, system: System) -> None:
+        contact = system.scene.contact
+        assert contact is not None
+        self._system = system
+        self._surface = surface = CollisionSurface(system.scene, system.meshes)
+        distances = surface_distances(system.scene, surface)
+        detection = Detection(surface, distances)
+        self._candidates = PersistentCandidates(surface, detection.broad_phase, detection.radii)
+        area_weighted = contact.formulation == "convergent"
+        stiffness = physical_stiffness(system.scene) if area_weighted else contact.stiffness
+        stiffness = np.broadcast_to(np.asarray(stiffness, dtype=float), distances.shape).copy()
+        static, kinetic = FrictionTable(system.scene).of_meshes
+        self._laws = PairLaws(
+            distances,
+            stiffness,
+            np.ascontiguousarray(static),
+            np.ascontiguousarray(kinetic),
+            area_weighted,
+        )
+        self._points_of = surface_points(surface, system.vertex_count)
+        self._ground = ground_points(system)
+        self._tets = VolumeFloor(system.elasticities, system.initially_inverted).parts
+        self._constraints = no_constraints(256, self._points_of.nodes.shape[1])
+        self._flat = no_flat_tets(64)
+        colliders = len(surface.object_of) - surface.body_count
+        self._mobility = np.zeros(system.vertex_count + colliders)
+        self._min_distances = np.zeros_like(distances)
+        self._targets = surface.colliders_at(0, 0.0)
+        #: What a frame may cost, in seconds of one core as they are estimated, not measured: the
+        #: same scene ends at the same place.
+        self.budget_s = math.inf
+
+    def begin(self, state: State) -> None:
+        """Begins a frame, which depends on none before it but by its state."""
+        #: (C, 3) where the vertices of colliders are, in metres.
+        self.colliders = self._surface.colliders_at(state.frame, 0.0)
+        if state.colliders is not None:
+            self.colliders = state.colliders
+        self._candidates.forget()
+        self._limited_steps, self._spent_s = 0, 0.0
+        self._find_at(state.positions)
+        self._energy = surface_energy(self._constraints, self._count)
+
+    def prescribe(self, frame: int, until: float) -> None:
+        """Says that colliders are ``until`` of the way to the next frame after the next step."""
+        self._targets = self._surface.colliders_at(frame, until)
+
+    def apply(
+        self,
+        start: Tensor,
+        positions: Tensor,
+        velocities: Tensor,
+        step: float,
+        impulse_times: Tensor,
+    ) -> float:
+        """Changes (3, N) positions and velocities at the end of a step of ``step`` seconds that
+        began at (3, N) ``start``, without intersections.
+
+        Args:
+            impulse_times: (N,) over which forces change velocities, in seconds.
+
+        Returns:
+            The work that pins and colliders did against what they touch, in joules.
+
+        Raises:
+            BlockedStepError: where the end of the step cannot be reached.
+            InstabilityError: where it is no number.
+            CostlyFrameError: where the budget of the frame is spent.
+        """
+        system, count = self._system, self._system.vertex_count
+        first = np.concatenate([start.numpy().T.astype(np.float64), self.colliders])
+        predicted = np.concatenate([positions.numpy().T.astype(np.float64), self._targets])
+        if not np.isfinite(predicted).all():
+            raise InstabilityError(f"{system.names}: explicit steps diverge.")
+        self._mobility[:count] = step * (impulse_times * system.inverse_mass).numpy()
+        rounding = torch.finfo(positions.dtype).eps * np.abs(predicted).max()
+        np.maximum(
+            MIN_DISTANCE_RATIO * self._laws.distances,
+            MIN_DISTANCE_ROUNDINGS * rounding,
+            out=self._min_distances,
+        )
+        last = self._solve(first, predicted, step)
+        ended = torch.as_tensor(last[:count].T.copy()).to(positions)
+        velocities += (ended - positions) / step
+        positions.copy_(ended)
+        self.colliders = last[count:]
+        moves = np.where(self._mobility[:, None] > 0.0, 0.0, last - first)
+        return float(prescribed_work(self._constraints, self._count, moves))
+
+    def finish(self, positions: Tensor) -> tuple[SolverStatistics, float]:
+        """Ends a frame at (3, N) positions.
+
+        Returns:
+            What it took, with how close surfaces are after it; and by how much less the barriers
+            between them hold than at its start, in joules.
+        """
+        self._find_at(positions)
+        own, count = self._constraints, self._count
+        is_near = (own.kinds[:count] == SURFACES) & (own.distances < own.reaches)[:count]
+        closest = float(own.distances[:count][is_near].min(initial=math.inf))
+        statistics = SolverStatistics(
+            contacts=int(is_near.sum()),
+            minimum_distance=closest if closest < math.inf else None,
+            limited_steps=self._limited_steps,
+        )
+        return statistics, self._energy - float(surface_energy(own, count))
+
+    def _find_at(self, positions: Tensor) -> None:
+        """Makes contacts linear where vertices and colliders are."""
+        at = np.concatenate([positions.numpy().T.astype(np.float64), self.colliders])
+        points, still = self._points(at), np.zeros_like(at)
+        # Of no duration: candidates that are there hold as far as they reach.
+        self._cover(points, points, 0.0)
+        self._count = self._find(at, points, still, still)
+
+    def _solve(self, start: Points, predicted: Points, step: float) -> Points:
+        """(N, 3) where nodes end that would go from one place to another."""
+        at, points = start, self._points(start)
+        began = points
+        self._spend(STEP_S)
+        for _ in range(MAX_LINEARIZATIONS):
+            self._cover(points, points, step)
+            moves = predicted - at
+            self._count = self._find(at, points, moves, at - start)
+            self._relax(self._find_flat(at, predicted), moves)
+            at, points, is_free = self._go(at, points, moves, step)
+            if is_free:
+                self._candidates.advance(began, points, step)
+                return at
+            self._limited_steps += 1
+        raise BlockedStepError(
+            f"{self._system.names}: surfaces cannot make way for each other within a step of "
+            f"{step:.2g} s. Choose Automatic or Implicit Euler, or more substeps."
+        )
+
+    def _spend(self, seconds: float) -> None:
+        self._spent_s += seconds
+        if self._spent_s > self.budget_s:
+            raise CostlyFrameError(
+                f"{self._system.names}: so many surfaces press on each other that explicit steps "
+                "take long. Choose Automatic or Implicit Euler."
+            )
+
+    def _cover(self, before: Points, after: Points, step: float) -> None:
+        """Sees to candidates between two (V, 3) places."""
+        known = self._candidates.candidates
+        self._candidates.cover(before, after, step)
+        if self._candidates.candidates is not known:
+            # None of the distances of pairs are known any more.
+            self._distances = np.zeros(len(self._candidates.candidates))
+            self._spend(POINT_S * len(before))
+
+    def _points(self, nodes: Points) -> Points:
+        """(V, 3) of the surface from (N, 3) of the nodes."""
+        out = np.empty((len(self._points_of.nodes), 3))
+        use_threads(len(out), POINTS_PER_THREAD)
+        gather(self._points_of, nodes, out)
+        return out
+
+    def _find(self, at: Points, points: Points, moves: Points, slides: Points) -> int:
+        """Makes contacts linear; how many there are."""
+        moves_of_points = self._points(moves)
+        self._distances = np.empty(len(self._candidates.candidates))
+        self._spend(PAIR_S * len(self._distances))
+        while True:
+            out: Constraints = self._constraints
+            count: int = find_pairs(
+                *(self._candidates.stencils, self._surface.topology, self._laws),
+                *(points, moves_of_points, self._points_of, slides, self._mobility, out),
+                self._distances,
+            )
+            if self._ground is not None:
+                own = (at, moves, slides, self._mobility)
+                count = find_ground(*self._ground, *own, out, count)
+            if count <= len(out.forces):
+                return count
+            self._constraints = no_constraints(2 * count, self._points_of.nodes.shape[1])
+
+    def _find_flat(self, at: Points, predicted: Points) -> int:
+        """Makes the volumes of flat tets linear; how many there are."""
+        while True:
+            out: FlatTets = self._flat
+            count = 0
+            for corners, volumes, pressures in self._tets:
+                tets = (corners, volumes, pressures, FLOOR)
+                count = find_flat(*tets, at, predicted, self._mobility, out, count)
+            if count <= len(out.forces):
+                return count
+            self._flat = no_flat_tets(2 * count)
+
+    def _relax(self, flat_tets: int, moves: Points) -> None:
+        """Changes (N, 3) moves of nodes by what contacts and flat tets answer."""
+        if self._count + flat_tets == 0:
+            return
+        initialize_forces(self._constraints, self._count, self._mobility, moves)
+        for _ in range(MAX_PASSES):
+            self._spend(CONTACT_S * self._count)
+            relax_flat(self._flat, flat_tets, FLOOR, self._mobility, moves)
+            change = relax(self._constraints, self._count, self._mobility, moves)
+            if change <= RELATIVE_TOLERANCE:
+                break
+
+    def _go(
+        self, at: Points, points: Points, moves: Points, step: float
+    ) -> tuple[Points, Points, bool]:
+        """Moves (N, 3) nodes as far as nothing meets: where those and (V, 3) points are then, and
+        whether all made their whole move."""
+        sizes, after = np.ones(len(at)), points + self._points(moves)
+        self._cover(points, after, step)
+        stencils = self._candidates.stencils
+        of_pairs = np.empty(len(self._candidates.candidates))
+        least = 1.0
+        for shortening in range(MAX_SHORTENINGS):
+            use_threads(len(of_pairs), PAIRS_PER_THREAD)
+            path = (points, after, self._distances)
+            pair_step_sizes(stencils, *path, self._surface.object_of, self._min_distances, of_pairs)
+            of_nodes = np.ones(len(at))
+            if shorten(stencils, of_pairs, self._points_of, of_nodes) == 0:
+                is_free = bool((sizes == 1.0).all())
+                return at + sizes[:, None] * moves, after, is_free
+            if shortening == 0:
+                least = float(of_pairs.min())
+            sizes *= of_nodes
+            after = points + self._points(sizes[:, None] * moves)
+        # Shortened one by one, moves may come in the way of each other; all alike, none does.
+        at = at + least * moves
+        return at, self._points(at), False

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contacts made linear in the positions of what carries them: found among candidate pairs and the
+points at the ground.
+
+Nodes are the vertices of tetrahedra, then those of colliders. A surface point is a weighted sum of
+few of them, and so is the difference e = Σ c x of the two closest points of a contact.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from ..compiled import compiled, shared_range
+from .closest_features import (
+    FACE_INSIDE,
+    between_edges,
+    code_of_edges,
+    from_plane,
+    place_on_edge,
+    place_on_face,
+)
+from .collision_keys import PARALLEL_SHARE
+from .collision_weights import edge_edge_weight, face_vertex_weight
+from .detection import stencil
+from .vectors import advanced, cross, dot, four_points, minus, scaled
+
+#: Which barrier a contact has: the one of squared distances between surfaces, or the ground's.
+SURFACES, GROUND = 0, 1
+# Edges that fade out by more have no friction: their closest points could be anywhere.
+WHOLE = 1.0
+
+
+class Constraints(NamedTuple):
+    """K contacts.
+
+    Args:
+        nodes: (K, E) that a contact is between, −1 where there are fewer.
+        coefficients: (K, E) c of each.
+        normals: (K, 3) n, from the second part to the first.
+        distances: (K,) n·e where it was made linear, in metres.
+        slides: (K, 3) by how much e has changed there since the step began, in metres.
+        reaches: (K,) d̂ in metres.
+        scales: (K,) of its energy, in joules.
+        compliances: (K,) in metres a newton over the step, zero where nothing moves freely.
+        static, kinetic: (K,) coefficients of friction.
+        kinds: (K,) ``SURFACES`` or ``GROUND``.
+        forces: (K,) along the normal, in newtons.
+        frictions: (K, 3) across it, in newtons.
+    """
+
+    nodes: Any
+    coefficients: Any
+    normals: Any
+    distances: Any
+    slides: Any
+    reaches: Any
+    scales: Any
+    compliances: Any
+    static: Any
+    kinetic: Any
+    kinds: Any
+    forces: Any
+    frictions: Any
+
+
+class Interpolation(NamedTuple):
+    """V points as weighted sums of nodes.
+
+    Args:
+        nodes: (V, E), −1 where there are fewer.
+        weights: (V, E).
+    """
+
+    nodes: Any
+    weights: Any
+
+
+class PairLaws(NamedTuple):
+    """(O, O) of every two objects: d̂ in metres, κ in Pa or J/m⁴, coefficients of friction.
+
+    ``area_weighted``: whether pairs count by area.
+    """
+
+    distances: Any
+    stiffness: Any
+    static: Any
+    kinetic: Any
+    area_weighted: bool
+
+
+@compiled()
+def point_at(interpolation: Any, values: Any, point: int) -> Any:
+    """The sum of (N, 3) values of nodes that a point is."""
+    x = y = z = 0.0
+    for i in range(interpolation.nodes.shape[1]):
+        node = interpolation.nodes[point, i]
+        if node >= 0:
+            weight = interpolation.weights[point, i]
+            x += weight * values[node, 0]
+            y += weight * values[node, 1]
+            z += weight * values[node, 2]
+    return x, y, z
+
+
+@compiled(parallel=True)
+def gather(interpolation: Any, values: Any, out: Any) -> None:
+    """(V, 3) of the points from (N, 3) of the nodes."""
+    for point in shared_range(len(out)):
+        value = point_at(interpolation, values, point)
+        out[point, 0], out[point, 1], out[point, 2] = value[0], value[1], value[2]
+
+
+@compiled()
+def _add_point(interpolation: Any, point: int, factor: float, out: Any, k: int, used: int) -> int:
+    """Adds ``factor`` times a point to the nodes of a contact; how many those are then."""
+    if factor == 0.0:
+        return used
+    for i in range(interpolation.nodes.shape[1]):
+        node, value = interpolation.nodes[point, i], factor * interpolation.weights[point, i]
+        if node < 0 or value == 0.0:
+            continue
+        place = 0
+        while place < used and out.nodes[k, place] != node:
+            place += 1
+        if place == used:
+            out.nodes[k, place], out.coefficients[k, place] = node, 0.0
+            used += 1
+        out.coefficients[k, place] += value
+    return used
+
+
+@compiled()
+def _finish(out: Any, k: int, used: int, slides: Any, mobility: Any) -> None:
+    """Closes the list of nodes of a contact; ``slides`` (N, 3) are of the nodes since the start."""
+    compliance = x = y = z = 0.0
+    for i in range(used):
+        node, c = out.nodes[k, i], out.coefficients[k, i]
+        compliance += c * c * mobility[node]
+        x += c * slides[node, 0]
+        y += c * slides[node, 1]
+        z += c * slides[node, 2]
+    for i in range(used, out.nodes.shape[1]):
+        out.nodes[k, i] = -1
+    out.compliances[k] = compliance
+    out.slides[k, 0], out.slides[k, 1], out.slides[k, 2] = x, y, z
+    out.forces[k] = 0.0
+    out.frictions[k, 0] = out.frictions[k, 1] = out.frictions[k, 2] = 0.0
+
+
+@compiled()
+def _edge_edge(x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
+    """The closest point of the edge x0 x1 less that of x2 x3, and what each vertex counts in it."""
+    code = code_of_edges(x0, x1, x2, x3)
+    difference, s, t = between_edges(x0, x1, x2, x3, code)
+    return difference, 1.0 - s, s, t - 1.0, -t
+
+
+@compiled()
+def _face_vertex(p: Any, a: Any, b: Any, c: Any) -> Any:
+    """p less the closest point of the triangle abc, and what each vertex counts in it."""
+    place = place_on_face(p, a, b, c)
+    if place == FACE_INSIDE:
+        difference, s, t = from_plane(p, a, b, c)
+        return difference, 1.0, s + t - 1.0, -s, -t
+    if place == 3:
+        t = place_on_edge(p, a, b)[1]
+        return advanced(minus(p, a), -t, minus(b, a)), 1.0, t - 1.0, -t, 0.0
+    if place == 4:
+        t = place_on_edge(p, b, c)[1]
+        return advanced(minus(p, b), -t, minus(c, b)), 1.0, 0.0, t - 1.0, -t
+    if place == 5:
+        t = place_on_edge(p, c, a)[1]
+        return advanced(minus(p, c), -t, minus(a, c)), 1.0, -t, 0.0, t - 1.0
+    if place == 0:
+        return minus(p, a), 1.0, -1.0, 0.0, 0.0
+    if place == 1:
+        return minus(p, b), 1.0, 0.0, -1.0, 0.0
+    return minus(p, c), 1.0, 0.0, 0.0, -1.0
+
+
+@compiled()
+def _mollifier(mesh: Any, first: int, second: int, x: Any) -> float:
+    """How much two edges count: less as they become parallel."""
+    normal = cross(minus(x[1], x[0]), minus(x[3], x[2]))
+    threshold = PARALLEL_SHARE * mesh.squared_lengths[first] * mesh.squared_lengths[second]
+    ratio = dot(normal, normal) / threshold
+    return 1.0 if ratio >= 1.0 else ratio * (2.0 - ratio)
+
+
+@compiled()
+def _closing(moves: Any, a: int, b: int, c: int, d: int) -> float:
+    """By how much a pair may close as its points make (V, 3) moves, in metres."""
+    m = four_points(moves, a, b, c, d)
+    most = 0.0
+    for i in range(1, 4):
+        apart = minus(m[i], m[0])
+        most = max(most, dot(apart, apart))
+    return 2.0 * math.sqrt(most)
+
+
+@compiled()
+def _weight(stencils: Any, mesh: Any, laws: Any, pair: int, x: Any) -> Any:
+    """Of a pair at four points x, and whether it has friction."""
+    edge_count = len(stencils.edge_edges)
+    if pair < edge_count:
+        first, second = stencils.edge_edges[pair, 0], stencils.edge_edges[pair, 1]
+        fade = _mollifier(mesh, first, second, x)
+        weight = edge_edge_weight(mesh, first, second) if laws.area_weighted else 1.0
+        return fade * weight, fade == WHOLE
+    own = pair - edge_count
+    face, vertex = stencils.face_vertices[own, 0], stencils.face_vertices[own, 1]
+    return face_vertex_weight(mesh, face, vertex) if laws.area_weighted else 1.0, True
+
+
+@compiled()
+def _write_pair(
+    laws: Any,
+    objects: Any,
+    difference: Any,
+    distance: float,
+    weight: float,
+    rubs: bool,
+    out: Any,
+    k: int,
+) -> None:
+    """Fills in what of a contact is not its nodes."""
+    first, second = objects
+    reach, normal = laws.distances[first, second], scaled(1.0 / distance, difference)
+    out.normals[k, 0], out.normals[k, 1], out.normals[k, 2] = normal[0], normal[1], normal[2]
+    out.distances[k], out.reaches[k], out.kinds[k] = distance, reach, SURFACES
+    size = reach if laws.area_weighted else reach**4
+    out.scales[k] = weight * laws.stiffness[first, second] * size
+    out.static[k] = laws.static[first, second] if rubs else 0.0
+    out.kinetic[k] = laws.kinetic[first, second] if rubs else 0.0
+
+
+@compiled()
+def find_pairs(
+    stencils: Any,
+    mesh: Any,
+    laws: Any,
+    points: Any,
+    moves: Any,
+    interpolation: Any,
+    slides: Any,
+    mobility: Any,
+    out: Any,
+    pair_distances: Any,
+) -> int:
+    """Fills in the contacts between surfaces that may push in a step; how many there are. Those
+    for which there is no place are counted alone.
+
+    Args:
+        stencils: candidate pairs.
+        mesh: topology of the surfaces.
+        laws: of their objects.
+        points: (V, 3) of the surfaces.
+        moves: (V, 3) that they are about to make.
+        interpolation: of the points.
+        slides: (N, 3) of the nodes since the step began.
+        mobility: (N,) in metres a newton over the step.
+        pair_distances: (P,) of all candidates in metres, to be filled in.
+    """
+    count = 0
+    for pair in range(len(pair_distances)):
+        a, b, c, d, are_edges = stencil(stencils, pair)
+        first, second = mesh.object_of[a], mesh.object_of[d]
+        reach = laws.distances[first, second]
+        x = four_points(points, a, b, c, d)
+        if are_edges:
+            difference, c0, c1, c2, c3 = _edge_edge(x[0], x[1], x[2], x[3])
+        else:
+            difference, c0, c1, c2, c3 = _face_vertex(x[0], x[1], x[2], x[3])
+        square = dot(difference, difference)
+        pair_distances[pair] = math.sqrt(square)
+        if square >= reach * reach:
+            limit = reach + _closing(moves, a, b, c, d)
+            if square >= limit * limit:
+                continue
+        if count < len(out.forces):
+            weight, rubs = _weight(stencils, mesh, laws, pair, x)
+            objects = (first, second)
+            _write_pair(laws, objects, difference, pair_distances[pair], weight, rubs, out, count)
+            used = _add_point(interpolation, a, c0, out, count, 0)
+            used = _add_point(interpolation, b, c1, out, count, used)
+            used = _add_point(interpolation, c, c2, out, count, used)
+            used = _add_point(interpolation, d, c3, out, count, used)
+            _finish(out, count, used, slides, mobility)
+        count += 1
+    return count
+
+
+class GroundLaws(NamedTuple):
+    """Of S points: weights in newtons, d̂ in metres, coefficients of friction; and the height of
+    the ground in metres."""
+
+    weights: Any
+    distances: Any
+    static: Any
+    kinetic: Any
+    height: float
+
+
+@compiled()
+def find_ground(
+    interpolation: Any,
+    laws: Any,
+    nodes: Any,
+    moves: Any,
+    slides: Any,
+    mobility: Any,
+    out: Any,
+    count: int,
+) -> int:
+    """Adds the contacts with the ground to ``count`` others; how many there are then.
+
+    Args:
+        interpolation: of the S points.
+        nodes, moves: (N, 3) where nodes are, and the moves they are about to make.
+    """
+    for point in range(len(laws.weights)):
+        height = point_at(interpolation, nodes, point)[2] - laws.height
+        ahead = height + point_at(interpolation, moves, point)[2]
+        reach = laws.distances[point]
+        if min(height, ahead) >= reach:
+            continue
+        if count < len(out.forces):
+            out.normals[count, 0] = out.normals[count, 1] = 0.0
+            out.normals[count, 2] = 1.0
+            out.distances[count], out.reaches[count] = height, reach
+            out.scales[count] = laws.weights[point] * reach
+            out.kinds[count] = GROUND
+            out.static[count], out.kinetic[count] = laws.static[point], laws.kinetic[point]
+            used = _add_point(interpolation, point, 1.0, out, count, 0)
+            _finish(out, count, used, slides, mobility)
+        count += 1
+    return count

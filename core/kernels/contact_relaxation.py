@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact forces at the end of an explicit step, found one by one: nonlinear Gauss–Seidel.
+
+With the inertia of the step alone, min ½ |x − x̃|² / hσM⁻¹ + Σ s b(d/d̂) over contacts whose
+distances d = n·Σ c x are linear, each contact's own problem has one unknown: d − d̃ = w F(d), w its
+compliance and d̃ what all other forces make of its distance. Its solution exists wherever d̃ is,
+below the surface too, and is above zero. Forces are kept between the passes, so that after any
+number of them they are equal and opposite.
+
+Friction is Coulomb's, with the normal force of the same pass: what sticks is held where it was when
+the step began.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..compiled import compiled
+from .contact_constraints import GROUND, SURFACES
+from .obstacle_barrier import proximal
+
+# Newton's method on one distance.
+ITERATIONS, CONVERGED = 30, 1e-9
+SMALLEST = 1e-30
+
+
+@compiled()
+def surface_force(u: float) -> Any:
+    """−b'(u) and −b''(u) of b = −(q − 1)² ln q, q = u², for 0 < u ≤ 1."""
+    square = u * u
+    logarithm, gap = math.log(square), square - 1.0
+    force = 4.0 * u * gap * logarithm + 2.0 * gap * gap / u
+    slope = 4.0 * gap * logarithm + 8.0 * square * logarithm + 16.0 * gap
+    return force, slope - 2.0 * gap * gap / square
+
+
+@compiled()
+def surface_energy(constraints: Any, count: int) -> float:
+    """Of the barriers between surfaces where contacts were made linear, in joules."""
+    total = 0.0
+    for k in range(count):
+        u = constraints.distances[k] / constraints.reaches[k]
+        if constraints.kinds[k] == SURFACES and u < 1.0:
+            gap = u * u - 1.0
+            total -= constraints.scales[k] * gap * gap * math.log(u * u)
+    return total
+
+
+@compiled()
+def surface_proximal(start: float, stiffness: float) -> float:
+    """The root u in (0, 1) of u − start − stiffness × ``surface_force``, for start < 1.
+
+    The force is at least 2/u − 4u and convex, so that Newton's method climbs to the root from the
+    one that this bound has.
+    """
+    bent = 1.0 + 4.0 * stiffness
+    root = math.sqrt(start * start + 8.0 * stiffness * bent)
+    # Two forms, of which either cancels for starts of one sign.
+    u = 4.0 * stiffness / (root - start) if start < 0.0 else (start + root) / (2.0 * bent)
+    u = min(1.0, max(SMALLEST, u))
+    for _ in range(ITERATIONS):
+        force, slope = surface_force(u)
+        change = (u - start - stiffness * force) / (1.0 - stiffness * slope)
+        u = min(1.0, u - change)
+        if abs(change) <= CONVERGED * u:
+            break
+    return u
+
+
+@compiled()
+def pressed_ratio(kind: int, start: float, stiffness: float) -> float:
+    """The distance over d̂ that a contact comes to from one that has no force yet."""
+    if start >= 1.0:
+        return start
+    if kind == GROUND:
+        return proximal(start, stiffness, SMALLEST)
+    return surface_proximal(start, stiffness)
+
+
+@compiled()
+def held_friction(pull: Any, normal_force: float, static: float, kinetic: float) -> Any:
+    """What friction answers to the force that would hold a contact where it was."""
+    size = math.sqrt(pull[0] * pull[0] + pull[1] * pull[1] + pull[2] * pull[2])
+    if size <= static * normal_force:
+        return pull
+    share = kinetic * normal_force / size
+    return share * pull[0], share * pull[1], share * pull[2]
+
+
+@compiled()
+def _difference(constraints: Any, k: int, moves: Any) -> Any:
+    """By how much (N, 3) moves of nodes change the difference of closest points."""
+    x = y = z = 0.0
+    for i in range(constraints.nodes.shape[1]):
+        node = constraints.nodes[k, i]
+        if node < 0:
+            break
+        c = constraints.coefficients[k, i]
+        x += c * moves[node, 0]
+        y += c * moves[node, 1]
+        z += c * moves[node, 2]
+    return x, y, z
+
+
+@compiled()
+def _push(constraints: Any, k: int, force: Any, mobility: Any, moves: Any) -> None:
+    """Adds what a force on a contact does to the moves of its nodes."""
+    x, y, z = force
+    for i in range(constraints.nodes.shape[1]):
+        node = constraints.nodes[k, i]
+        if node < 0:
+            break
+        given = constraints.coefficients[k, i] * mobility[node]
+        moves[node, 0] += given * x
+        moves[node, 1] += given * y
+        moves[node, 2] += given * z
+
+
+@compiled()
+def initialize_forces(constraints: Any, count: int, mobility: Any, moves: Any) -> None:
+    """Begins with the forces that distances have where contacts were made linear: those of bodies
+    at rest. No force is larger than what opens its contact."""
+    for k in range(count):
+        reach, compliance = constraints.reaches[k], constraints.compliances[k]
+        u = max(SMALLEST, constraints.distances[k] / reach)
+        if u >= 1.0 or compliance == 0.0:
+            continue
+        stiffness = compliance * constraints.scales[k] / (reach * reach)
+        if constraints.kinds[k] == GROUND:
+            gap = u - 1.0
+            force = gap * (2.0 * math.log(u) + gap / u)
+        else:
+            force = surface_force(u)[0]
+        e = _difference(constraints, k, moves)
+        n = constraints.normals[k]
+        ahead = u + (n[0] * e[0] + n[1] * e[1] + n[2] * e[2]) / reach
+        force = min(stiffness * force, max(0.0, 1.0 - ahead)) * reach / compliance
+        constraints.forces[k] = force
+        _push(constraints, k, (force * n[0], force * n[1], force * n[2]), mobility, moves)
+
+
+@compiled()
+def relax(constraints: Any, count: int, mobility: Any, moves: Any) -> float:
+    """Solves each contact once; the largest change of a distance in units of what it is then.
+
+    Args:
+        mobility: (N,) in metres a newton over the step.
+        moves: (N, 3) from where contacts were made linear, in metres; changed.
+    """
+    most = 0.0
+    for k in range(count):
+        compliance = constraints.compliances[k]
+        if compliance == 0.0:
+            continue
+        e = _difference(constraints, k, moves)
+        n = (constraints.normals[k, 0], constraints.normals[k, 1], constraints.normals[k, 2])
+        along = n[0] * e[0] + n[1] * e[1] + n[2] * e[2]
+        reach, force = constraints.reaches[k], constraints.forces[k]
+        start = (constraints.distances[k] + along - compliance * force) / reach
+        if start >= 1.0 and force == 0.0:
+            continue
+        stiffness = compliance * constraints.scales[k] / (reach * reach)
+        ratio = pressed_ratio(constraints.kinds[k], start, stiffness)
+        new = max(0.0, (ratio - start) * reach / compliance)
+        push = new - force
+        x, y, z = push * n[0], push * n[1], push * n[2]
+        constraints.forces[k] = new
+        if constraints.static[k] > 0.0:
+            slide = constraints.slides[k]
+            s = (slide[0] + e[0], slide[1] + e[1], slide[2] + e[2])
+            off = s[0] * n[0] + s[1] * n[1] + s[2] * n[2]
+            t = constraints.frictions[k]
+            pull = (
+                t[0] - (s[0] - off * n[0]) / compliance,
+                t[1] - (s[1] - off * n[1]) / compliance,
+                t[2] - (s[2] - off * n[2]) / compliance,
+            )
+            held = held_friction(pull, new, constraints.static[k], constraints.kinetic[k])
+            x += held[0] - t[0]
+            y += held[1] - t[1]
+            z += held[2] - t[2]
+            t[0], t[1], t[2] = held[0], held[1], held[2]
+        _push(constraints, k, (x, y, z), mobility, moves)
+        most = max(most, compliance * abs(push) / (max(ratio, SMALLEST) * reach))
+    return most
+
+
+@compiled()
+def prescribed_work(constraints: Any, count: int, moves: Any) -> float:
+    """What (N, 3) prescribed moves of nodes do against the forces of contacts, in joules."""
+    work = 0.0
+    for k in range(count):
+        e = _difference(constraints, k, moves)
+        for axis in range(3):
+            force = constraints.forces[k] * constraints.normals[k, axis]
+            work -= (force + constraints.frictions[k, axis]) * e[axis]
+    return work

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pressed tets beside finite differences and minima found in other ways."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from supple.core.integrators.contact_nodes import no_flat_tets
+from supple.core.kernels.flat_tets import FlatTets, find_flat, pressed_depth, relax_flat
+
+FLOOR = 0.25
+REST = np.array([[0.0, 0, 0], [1, 0, 0], [0.2, 1.1, 0], [0.1, 0.3, 0.9], [0.7, 0.8, 0.8]])
+#: Two tets that share a face, and one inside out that has no pressure.
+CORNERS = np.array([[0, 1, 2, 3], [1, 2, 3, 4], [0, 2, 1, 3]], dtype=np.int32).T
+PRESSURES = np.array([2.0, 3.0, 0.0])
+MOBILITY = np.array([0.3, 0.7, 0.4, 1.1, 0.6])
+
+
+def signed_volumes(nodes: np.ndarray) -> np.ndarray:
+    return np.array([np.linalg.det(x[1:] - x[0]) / 6.0 for x in nodes[CORNERS.T]])
+
+
+VOLUMES = signed_volumes(REST)
+#: The second tet is turned the other way round where it begins.
+SIGNS = np.sign(VOLUMES)
+
+
+def flat(squash: float) -> np.ndarray:
+    """The nodes with heights so many times what they are."""
+    return REST * [1.0, 1.0, squash]
+
+
+def found(
+    at: np.ndarray, wanted: np.ndarray, places: int = 9, before: int = 0
+) -> tuple[int, FlatTets]:
+    corners = CORNERS.copy()
+    corners[:2, SIGNS < 0.0] = CORNERS[1::-1, SIGNS < 0.0]
+    out = no_flat_tets(places)
+    for part in out:
+        part.fill(77)
+    own = (corners, abs(VOLUMES), PRESSURES, FLOOR)
+    return find_flat(*own, at, wanted, MOBILITY, out, before), out
+
+
+def ratios(nodes: np.ndarray) -> np.ndarray:
+    """(2,) J of those that have a pressure."""
+    return (signed_volumes(nodes) / VOLUMES)[:2]
+
+
+def test_gradients_are_how_the_volume_ratio_changes() -> None:
+    at = flat(0.2) + np.random.default_rng(1).normal(scale=0.02, size=REST.shape)
+    count, own = found(at, at)
+    assert count == 2
+    np.testing.assert_allclose(own.ratios[:2], ratios(at), rtol=1e-13)
+    for k, corner, axis in itertools.product(range(2), range(4), range(3)):
+        ends = []
+        for h in (-1e-6, 1e-6):
+            moved = at.copy()
+            moved[own.corners[k, corner], axis] += h
+            ends.append(ratios(moved)[k])
+        expected = (ends[1] - ends[0]) / 2e-6
+        assert own.gradients[k, corner, axis] == pytest.approx(expected, abs=1e-8)
+
+
+def test_tets_know_their_energy_and_how_easily_they_grow() -> None:
+    own = found(flat(0.2), flat(0.2))[1]
+    np.testing.assert_allclose(own.energies[:2], abs(VOLUMES[:2]) * PRESSURES[:2], rtol=1e-14)
+    np.testing.assert_array_equal(np.sort(own.corners[:2]), np.sort(CORNERS.T[:2]))
+    squares = (own.gradients[:2] ** 2).sum(axis=2)
+    expected = (squares * MOBILITY[own.corners[:2]]).sum(axis=1)
+    np.testing.assert_allclose(own.compliances[:2], expected, rtol=1e-13)
+    assert not own.forces[:2].any()
+
+
+def test_tets_that_are_flat_or_about_to_be_are_found() -> None:
+    for at, wanted, count in ((0.2, 1.0, 2), (1.0, 0.2, 2), (0.26, 0.26, 0), (0.24, 0.26, 2)):
+        assert found(flat(at), flat(wanted))[0] == count
+    # Where it was made linear, not where it would go.
+    np.testing.assert_allclose(found(flat(1.0), flat(0.2))[1].ratios[:2], 1.0)
+
+
+def test_tets_come_after_those_there_are_and_are_counted_without_a_place() -> None:
+    count, own = found(flat(0.2), flat(0.2), places=4, before=3)
+    assert count == 5
+    assert (own.corners[:3] == 77).all() and (own.corners[3] != 77).all()
+
+
+def test_a_depth_solves_its_square() -> None:
+    starts = [-7.0, -0.3, 0.0, 0.1, 0.2499]
+    for start, stiffness in itertools.product(starts, [0.0, 1e-6, 0.3, 1e5]):
+        depth = pressed_depth(start, stiffness, FLOOR)
+        assert depth > 0.0
+        assert FLOOR * (1.0 - depth) == pytest.approx(start + stiffness * depth**2, rel=1e-9)
+
+
+def test_one_tet_comes_to_the_least_of_inertia_and_pressure() -> None:
+    at, random = flat(0.2), np.random.default_rng(2)
+    own = found(at, at)[1]
+    wanted = random.normal(scale=0.02, size=REST.shape)
+    moves = wanted.copy()
+    relax_flat(own, 1, FLOOR, MOBILITY, moves)
+    slopes = np.zeros_like(REST)
+    slopes[own.corners[0]] = own.gradients[0]
+    way = MOBILITY[:, None] * slopes
+
+    def energy(force: float) -> float:
+        reached = own.ratios[0] + (slopes * (wanted + force * way)).sum()
+        inertia = 0.5 * (force**2 * way**2 / MOBILITY[:, None]).sum()
+        return inertia + own.energies[0] * FLOOR * max(0.0, 1.0 - reached / FLOOR) ** 3 / 3.0
+
+    least = minimize_scalar(energy, bounds=(0.0, 1.0), options={"xatol": 1e-10}).x
+    assert own.forces[0] == pytest.approx(least, rel=1e-5) and least > 1e-3
+    np.testing.assert_allclose(moves, wanted + least * way, atol=1e-7)
+    again = moves.copy()
+    relax_flat(own, 1, FLOOR, MOBILITY, again)
+    np.testing.assert_allclose(again, moves, atol=1e-14)
+
+
+def test_tets_that_share_nodes_all_come_to_rest_under_their_pressures() -> None:
+    at = flat(0.1)
+    own, moves = found(at, at)[1], np.zeros_like(REST)
+    for _ in range(300):
+        relax_flat(own, 2, FLOOR, MOBILITY, moves)
+    reached = own.ratios[:2] + (own.gradients[:2] * moves[own.corners[:2]]).sum(axis=(1, 2))
+    assert (reached > own.ratios[:2] + 0.01).all() and (reached < FLOOR).all()
+    expected = own.energies[:2] * (1.0 - reached / FLOOR) ** 2
+    np.testing.assert_allclose(own.forces[:2], expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("passes", [1, 2, 5])
+def test_momentum_is_kept_after_any_number_of_passes(passes) -> None:
+    at = flat(0.1)
+    own, moves = found(at, at)[1], np.zeros_like(REST)
+    for _ in range(passes):
+        relax_flat(own, 2, FLOOR, MOBILITY, moves)
+    impulses = moves / MOBILITY[:, None]
+    assert abs(impulses).max() > 0.03
+    np.testing.assert_allclose(impulses.sum(axis=0), 0.0, atol=1e-14)
+    turning = np.cross(at, impulses).sum(axis=0)
+    np.testing.assert_allclose(turning, 0.0, atol=1e-14)
+
+
+def test_what_opens_again_is_pressed_no_more() -> None:
+    at = flat(0.2)
+    own, moves = found(at, at)[1], np.zeros_like(REST)
+    relax_flat(own, 2, FLOOR, MOBILITY, moves)
+    assert (own.forces[:2] > 0.0).all()
+    lifted = flat(1.0) - at
+    moves += lifted
+    for _ in range(2):
+        relax_flat(own, 2, FLOOR, MOBILITY, moves)
+    assert not own.forces[:2].any()
+    np.testing.assert_allclose(moves, lifted, atol=1e-13)
+
+
+def test_what_nothing_can_move_is_left_alone() -> None:
+    at = flat(0.2)
+    own, moves = found(at, at)[1], np.zeros_like(REST)
+    own.compliances[:2] = 0.0
+    relax_flat(own, 2, FLOOR, np.zeros(5), moves)
+    assert not moves.any() and not own.forces[:2].any()
