@@ -174,7 +174,15 @@ class MeshContactStep:
         velocities += (ended - positions) / step
         positions.copy_(ended)
         self.colliders = last[count:]
-        moves = np.where(self._mobility[:, None] > 0.0, 0.0, last - first)
+        return self._prescribed_work(first, last)
+
+    def _prescribed_work(self, first: Points, last: Points) -> float:
+        """Of nodes that do not move freely, against contact, in joules."""
+        moves = np.zeros_like(first)
+        fixed = self._mobility == 0.0
+        moves[fixed] = last[fixed] - first[fixed]
+        if not moves[fixed].any():
+            return 0.0
         return float(prescribed_work(self._constraints, self._count, moves))
 
     def finish(self, positions: Tensor) -> tuple[SolverStatistics, float]:
@@ -186,7 +194,7 @@ class MeshContactStep:
         """
         self._find_at(positions)
         own, count = self._constraints, self._count
-        is_near = (own.kinds[:count] == SURFACES) & (own.distances < own.reaches)[:count]
+        is_near = (own.kinds[:count] == SURFACES) & (own.distances < own.dhats)[:count]
         closest = float(own.distances[:count][is_near].min(initial=math.inf))
         statistics = SolverStatistics(
             contacts=int(is_near.sum()),
@@ -247,7 +255,7 @@ class MeshContactStep:
         gather(self._points_of, nodes, out)
         return out
 
-    def _find(self, at: Points, points: Points, moves: Points, slides: Points) -> int:
+    def _find(self, at: Points, points: Points, moves: Points, displacements: Points) -> int:
         """Makes contacts linear; how many there are."""
         moves_of_points = self._points(moves)
         self._distances = np.empty(len(self._candidates.candidates))
@@ -256,11 +264,11 @@ class MeshContactStep:
             out: Constraints = self._constraints
             count: int = find_pairs(
                 *(self._candidates.stencils, self._surface.topology, self._laws),
-                *(points, moves_of_points, self._points_of, slides, self._mobility, out),
+                *(points, moves_of_points, self._points_of, displacements, self._mobility, out),
                 self._distances,
             )
             if self._ground is not None:
-                own = (at, moves, slides, self._mobility)
+                own = (at, moves, displacements, self._mobility)
                 count = find_ground(*self._ground, *own, out, count)
             if count <= len(out.forces):
                 return count

@@ -39,8 +39,8 @@ class Constraints(NamedTuple):
         coefficients: (K, E) c of each.
         normals: (K, 3) n, from the second part to the first.
         distances: (K,) n·e where it was made linear, in metres.
-        slides: (K, 3) by how much e has changed there since the step began, in metres.
-        reaches: (K,) d̂ in metres.
+        displacements: (K, 3) by how much e has changed there since the step began, in metres.
+        dhats: (K,) d̂ in metres.
         scales: (K,) of its energy, in joules.
         compliances: (K,) in metres a newton over the step, zero where nothing moves freely.
         static, kinetic: (K,) coefficients of friction.
@@ -53,8 +53,8 @@ class Constraints(NamedTuple):
     coefficients: Any
     normals: Any
     distances: Any
-    slides: Any
-    reaches: Any
+    displacements: Any
+    dhats: Any
     scales: Any
     compliances: Any
     static: Any
@@ -131,19 +131,19 @@ def _add_point(interpolation: Any, point: int, factor: float, out: Any, k: int, 
 
 
 @compiled()
-def _finish(out: Any, k: int, used: int, slides: Any, mobility: Any) -> None:
-    """Closes the list of nodes of a contact; ``slides`` (N, 3) are of the nodes since the start."""
+def _finish(out: Any, k: int, used: int, displacements: Any, mobility: Any) -> None:
+    """Closes the nodes of a contact; ``displacements`` (N, 3) are theirs since the step began."""
     compliance = x = y = z = 0.0
     for i in range(used):
         node, c = out.nodes[k, i], out.coefficients[k, i]
         compliance += c * c * mobility[node]
-        x += c * slides[node, 0]
-        y += c * slides[node, 1]
-        z += c * slides[node, 2]
+        x += c * displacements[node, 0]
+        y += c * displacements[node, 1]
+        z += c * displacements[node, 2]
     for i in range(used, out.nodes.shape[1]):
         out.nodes[k, i] = -1
     out.compliances[k] = compliance
-    out.slides[k, 0], out.slides[k, 1], out.slides[k, 2] = x, y, z
+    out.displacements[k, 0], out.displacements[k, 1], out.displacements[k, 2] = x, y, z
     out.forces[k] = 0.0
     out.frictions[k, 0] = out.frictions[k, 1] = out.frictions[k, 2] = 0.0
 
@@ -226,10 +226,10 @@ def _write_pair(
 ) -> None:
     """Fills in what of a contact is not its nodes."""
     first, second = objects
-    reach, normal = laws.distances[first, second], scaled(1.0 / distance, difference)
+    dhat, normal = laws.distances[first, second], scaled(1.0 / distance, difference)
     out.normals[k, 0], out.normals[k, 1], out.normals[k, 2] = normal[0], normal[1], normal[2]
-    out.distances[k], out.reaches[k], out.kinds[k] = distance, reach, SURFACES
-    size = reach if laws.area_weighted else reach**4
+    out.distances[k], out.dhats[k], out.kinds[k] = distance, dhat, SURFACES
+    size = dhat if laws.area_weighted else dhat**4
     out.scales[k] = weight * laws.stiffness[first, second] * size
     out.static[k] = laws.static[first, second] if rubs else 0.0
     out.kinetic[k] = laws.kinetic[first, second] if rubs else 0.0
@@ -243,7 +243,7 @@ def find_pairs(
     points: Any,
     moves: Any,
     interpolation: Any,
-    slides: Any,
+    displacements: Any,
     mobility: Any,
     out: Any,
     pair_distances: Any,
@@ -258,7 +258,7 @@ def find_pairs(
         points: (V, 3) of the surfaces.
         moves: (V, 3) that they are about to make.
         interpolation: of the points.
-        slides: (N, 3) of the nodes since the step began.
+        displacements: (N, 3) of the nodes since the step began.
         mobility: (N,) in metres a newton over the step.
         pair_distances: (P,) of all candidates in metres, to be filled in.
     """
@@ -266,7 +266,7 @@ def find_pairs(
     for pair in range(len(pair_distances)):
         a, b, c, d, are_edges = stencil(stencils, pair)
         first, second = mesh.object_of[a], mesh.object_of[d]
-        reach = laws.distances[first, second]
+        dhat = laws.distances[first, second]
         x = four_points(points, a, b, c, d)
         if are_edges:
             difference, c0, c1, c2, c3 = _edge_edge(x[0], x[1], x[2], x[3])
@@ -274,8 +274,8 @@ def find_pairs(
             difference, c0, c1, c2, c3 = _face_vertex(x[0], x[1], x[2], x[3])
         square = dot(difference, difference)
         pair_distances[pair] = math.sqrt(square)
-        if square >= reach * reach:
-            limit = reach + _closing(moves, a, b, c, d)
+        if square >= dhat * dhat:
+            limit = dhat + _closing(moves, a, b, c, d)
             if square >= limit * limit:
                 continue
         if count < len(out.forces):
@@ -286,7 +286,7 @@ def find_pairs(
             used = _add_point(interpolation, b, c1, out, count, used)
             used = _add_point(interpolation, c, c2, out, count, used)
             used = _add_point(interpolation, d, c3, out, count, used)
-            _finish(out, count, used, slides, mobility)
+            _finish(out, count, used, displacements, mobility)
         count += 1
     return count
 
@@ -308,7 +308,7 @@ def find_ground(
     laws: Any,
     nodes: Any,
     moves: Any,
-    slides: Any,
+    displacements: Any,
     mobility: Any,
     out: Any,
     count: int,
@@ -322,17 +322,17 @@ def find_ground(
     for point in range(len(laws.weights)):
         height = point_at(interpolation, nodes, point)[2] - laws.height
         ahead = height + point_at(interpolation, moves, point)[2]
-        reach = laws.distances[point]
-        if min(height, ahead) >= reach:
+        dhat = laws.distances[point]
+        if min(height, ahead) >= dhat:
             continue
         if count < len(out.forces):
             out.normals[count, 0] = out.normals[count, 1] = 0.0
             out.normals[count, 2] = 1.0
-            out.distances[count], out.reaches[count] = height, reach
-            out.scales[count] = laws.weights[point] * reach
+            out.distances[count], out.dhats[count] = height, dhat
+            out.scales[count] = laws.weights[point] * dhat
             out.kinds[count] = GROUND
             out.static[count], out.kinetic[count] = laws.static[point], laws.kinetic[point]
             used = _add_point(interpolation, point, 1.0, out, count, 0)
-            _finish(out, count, used, slides, mobility)
+            _finish(out, count, used, displacements, mobility)
         count += 1
     return count

@@ -29,10 +29,10 @@ SMALLEST = 1e-30
 def surface_force(u: float) -> Any:
     """−b'(u) and −b''(u) of b = −(q − 1)² ln q, q = u², for 0 < u ≤ 1."""
     square = u * u
-    logarithm, gap = math.log(square), square - 1.0
-    force = 4.0 * u * gap * logarithm + 2.0 * gap * gap / u
-    slope = 4.0 * gap * logarithm + 8.0 * square * logarithm + 16.0 * gap
-    return force, slope - 2.0 * gap * gap / square
+    logarithm, excess = math.log(square), square - 1.0
+    force = 4.0 * u * excess * logarithm + 2.0 * excess * excess / u
+    slope = 4.0 * excess * logarithm + 8.0 * square * logarithm + 16.0 * excess
+    return force, slope - 2.0 * excess * excess / square
 
 
 @compiled()
@@ -40,10 +40,10 @@ def surface_energy(constraints: Any, count: int) -> float:
     """Of the barriers between surfaces where contacts were made linear, in joules."""
     total = 0.0
     for k in range(count):
-        u = constraints.distances[k] / constraints.reaches[k]
+        u = constraints.distances[k] / constraints.dhats[k]
         if constraints.kinds[k] == SURFACES and u < 1.0:
-            gap = u * u - 1.0
-            total -= constraints.scales[k] * gap * gap * math.log(u * u)
+            excess = u * u - 1.0
+            total -= constraints.scales[k] * excess * excess * math.log(u * u)
     return total
 
 
@@ -79,7 +79,7 @@ def pressed_ratio(kind: int, start: float, stiffness: float) -> float:
 
 
 @compiled()
-def held_friction(pull: Any, normal_force: float, static: float, kinetic: float) -> Any:
+def coulomb_friction(pull: Any, normal_force: float, static: float, kinetic: float) -> Any:
     """What friction answers to the force that would hold a contact where it was."""
     size = math.sqrt(pull[0] * pull[0] + pull[1] * pull[1] + pull[2] * pull[2])
     if size <= static * normal_force:
@@ -122,20 +122,20 @@ def initialize_forces(constraints: Any, count: int, mobility: Any, moves: Any) -
     """Begins with the forces that distances have where contacts were made linear: those of bodies
     at rest. No force is larger than what opens its contact."""
     for k in range(count):
-        reach, compliance = constraints.reaches[k], constraints.compliances[k]
-        u = max(SMALLEST, constraints.distances[k] / reach)
+        dhat, compliance = constraints.dhats[k], constraints.compliances[k]
+        u = max(SMALLEST, constraints.distances[k] / dhat)
         if u >= 1.0 or compliance == 0.0:
             continue
-        stiffness = compliance * constraints.scales[k] / (reach * reach)
+        stiffness = compliance * constraints.scales[k] / (dhat * dhat)
         if constraints.kinds[k] == GROUND:
-            gap = u - 1.0
-            force = gap * (2.0 * math.log(u) + gap / u)
+            excess = u - 1.0
+            force = excess * (2.0 * math.log(u) + excess / u)
         else:
             force = surface_force(u)[0]
         e = _difference(constraints, k, moves)
         n = constraints.normals[k]
-        ahead = u + (n[0] * e[0] + n[1] * e[1] + n[2] * e[2]) / reach
-        force = min(stiffness * force, max(0.0, 1.0 - ahead)) * reach / compliance
+        ahead = u + (n[0] * e[0] + n[1] * e[1] + n[2] * e[2]) / dhat
+        force = min(stiffness * force, max(0.0, 1.0 - ahead)) * dhat / compliance
         constraints.forces[k] = force
         _push(constraints, k, (force * n[0], force * n[1], force * n[2]), mobility, moves)
 
@@ -156,19 +156,19 @@ def relax(constraints: Any, count: int, mobility: Any, moves: Any) -> float:
         e = _difference(constraints, k, moves)
         n = (constraints.normals[k, 0], constraints.normals[k, 1], constraints.normals[k, 2])
         along = n[0] * e[0] + n[1] * e[1] + n[2] * e[2]
-        reach, force = constraints.reaches[k], constraints.forces[k]
-        start = (constraints.distances[k] + along - compliance * force) / reach
+        dhat, force = constraints.dhats[k], constraints.forces[k]
+        start = (constraints.distances[k] + along - compliance * force) / dhat
         if start >= 1.0 and force == 0.0:
             continue
-        stiffness = compliance * constraints.scales[k] / (reach * reach)
+        stiffness = compliance * constraints.scales[k] / (dhat * dhat)
         ratio = pressed_ratio(constraints.kinds[k], start, stiffness)
-        new = max(0.0, (ratio - start) * reach / compliance)
+        new = max(0.0, (ratio - start) * dhat / compliance)
         push = new - force
         x, y, z = push * n[0], push * n[1], push * n[2]
         constraints.forces[k] = new
         if constraints.static[k] > 0.0:
-            slide = constraints.slides[k]
-            s = (slide[0] + e[0], slide[1] + e[1], slide[2] + e[2])
+            displacement = constraints.displacements[k]
+            s = (displacement[0] + e[0], displacement[1] + e[1], displacement[2] + e[2])
             off = s[0] * n[0] + s[1] * n[1] + s[2] * n[2]
             t = constraints.frictions[k]
             pull = (
@@ -176,13 +176,13 @@ def relax(constraints: Any, count: int, mobility: Any, moves: Any) -> float:
                 t[1] - (s[1] - off * n[1]) / compliance,
                 t[2] - (s[2] - off * n[2]) / compliance,
             )
-            held = held_friction(pull, new, constraints.static[k], constraints.kinetic[k])
-            x += held[0] - t[0]
-            y += held[1] - t[1]
-            z += held[2] - t[2]
-            t[0], t[1], t[2] = held[0], held[1], held[2]
+            friction = coulomb_friction(pull, new, constraints.static[k], constraints.kinetic[k])
+            x += friction[0] - t[0]
+            y += friction[1] - t[1]
+            z += friction[2] - t[2]
+            t[0], t[1], t[2] = friction[0], friction[1], friction[2]
         _push(constraints, k, (x, y, z), mobility, moves)
-        most = max(most, compliance * abs(push) / (max(ratio, SMALLEST) * reach))
+        most = max(most, compliance * abs(push) / (max(ratio, SMALLEST) * dhat))
     return most
 
 

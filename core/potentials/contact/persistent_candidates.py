@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from ...kernels.detection import CandidateStencils
+from ...kernels.straight_paths import keep_to_paths
 from .broad_phase import BroadPhase
 from .candidates import Candidates
 from .surface import CollisionSurface
@@ -67,10 +68,9 @@ class PersistentCandidates:
         """Sees to it that all is among the candidates that comes close on straight paths between
         two (V, 3) places in a step of ``step`` seconds, which may be none."""
         if self._elapsed + step <= self._until:
-            origins = self._origins + self._elapsed * self._path_velocities
-            ends = origins + step * self._path_velocities
-            deviations = np.maximum(_lengths(before - origins), _lengths(after - ends))
-            if (deviations <= self._allowed).all():
+            paths = (self._origins, self._path_velocities)
+            times = (self._elapsed, self._elapsed + step)
+            if keep_to_paths(before, after, *paths, *times, self._allowed):
                 return
         steps = self._horizon(step)
         deviations = _lengths(after - before - step * self._velocities)

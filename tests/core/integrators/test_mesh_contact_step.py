@@ -113,11 +113,11 @@ def test_what_lies_somewhere_presses_with_its_weight(where: str) -> None:
     contact = stepper_of(simulator).contact
     assert contact is not None
     own, count = contact._constraints, contact._count
-    kinds, reaches = own.kinds[:count], own.reaches[:count]
-    ratios = own.distances[:count] / reaches
+    kinds, dhats = own.kinds[:count], own.dhats[:count]
+    ratios = own.distances[:count] / dhats
     of_surfaces = [surface_force(min(u, 1.0))[0] for u in ratios]
     of_ground = [(u - 1.0) * (2.0 * math.log(u) + 1.0 - 1.0 / u) * (u < 1.0) for u in ratios]
-    sizes = own.scales[:count] / reaches * np.where(kinds == GROUND, of_ground, of_surfaces)
+    sizes = own.scales[:count] / dhats * np.where(kinds == GROUND, of_ground, of_surfaces)
     weight = float(simulator.system.mass.sum()) * GRAVITY
     np.testing.assert_allclose(sizes @ own.normals[:count], [0.0, 0.0, weight], atol=5e-3 * weight)
     if where != "ground":

@@ -28,9 +28,9 @@ def contacts(
     out.nodes[:, : nodes.shape[1]] = nodes
     out.coefficients[:, : nodes.shape[1]] = coefficients
     out.normals[:], out.distances[:] = normals, distances
-    out.reaches[:], out.scales[:] = own.get("reaches", 1.0), own.get("scales", 1.0)
+    out.dhats[:], out.scales[:] = own.get("dhats", 1.0), own.get("scales", 1.0)
     out.static[:], out.kinetic[:] = own.get("static", 0.0), own.get("kinetic", 0.0)
-    out.kinds[:], out.slides[:] = own.get("kinds", 0), own.get("slides", 0.0)
+    out.kinds[:], out.displacements[:] = own.get("kinds", 0), own.get("displacements", 0.0)
     out.compliances[:] = (coefficients**2 * mobility[nodes] * (nodes >= 0)).sum(axis=1)
     out.forces[:], out.frictions[:] = 0.0, 0.0
     return out
@@ -61,10 +61,10 @@ def random_contacts(seed: int, count: int = 30, nodes: int = 20, **own: Any) -> 
     normals /= np.linalg.norm(normals, axis=1)[:, None]
     found = contacts(
         *(pairs, np.hstack([first, -second]), normals, random.uniform(0.2, 1.5, count), mobility),
-        reaches=random.uniform(0.8, 1.2, count),
+        dhats=random.uniform(0.8, 1.2, count),
         scales=10.0 ** random.uniform(-2.0, 0.5, count),
         kinds=np.arange(count) % 2,
-        slides=0.1 * random.normal(size=(count, 3)),
+        displacements=0.1 * random.normal(size=(count, 3)),
         **own,
     )
     return found, mobility, random.normal(scale=0.7, size=(nodes, 3))
@@ -92,11 +92,11 @@ def minimum(constraints: Constraints, mobility: np.ndarray, wanted: np.ndarray) 
 
     def barriers(x: np.ndarray, order: int) -> np.ndarray:
         # Central differences of what is smooth enough for them.
-        u, h = (own.distances + along @ x) / own.reaches, 1e-4
+        u, h = (own.distances + along @ x) / own.dhats, 1e-4
         sides = [barrier_of(own.kinds, u + step) for step in (-h, 0.0, h)]
         stencil = [(0, 1, 0), (-0.5 / h, 0, 0.5 / h), (1 / h**2, -2 / h**2, 1 / h**2)][order]
         total = sum(part * side for part, side in zip(stencil, sides, strict=True) if part)
-        return own.scales * np.asarray(total) / own.reaches**order
+        return own.scales * np.asarray(total) / own.dhats**order
 
     def energy(x: np.ndarray) -> float:
         return float(0.5 * weights @ (x - wanted.ravel()) ** 2 + barriers(x, 0).sum())

@@ -74,11 +74,14 @@ def found_at(points: np.ndarray, laws: PairLaws, **own: Any) -> Constraints:
     for part in out:
         part.fill(77)
     stencils = own["stencils"] if "stencils" in own else stencils_of(mesh)
-    moves, slides = own.get("moves", np.zeros((count, 3))), own.get("slides", np.zeros((nodes, 3)))
+    moves, displacements = (
+        own.get("moves", np.zeros((count, 3))),
+        own.get("displacements", np.zeros((nodes, 3))),
+    )
     mobility = own.get("mobility", np.ones(nodes))
     apart = np.empty(len(stencils.edge_edges) + len(stencils.face_vertices))
     number = find_pairs(
-        stencils, mesh, laws, points, moves, interpolation, slides, mobility, out, apart
+        stencils, mesh, laws, points, moves, interpolation, displacements, mobility, out, apart
     )
     expected = np.empty_like(apart)
     distances(stencils, points, expected)

@@ -98,10 +98,10 @@ def test_contacts_are_between_closest_points_whatever_features_those_are_on(are_
 
 def test_contacts_say_how_far_they_slid_and_how_easily_they_open() -> None:
     random, points = np.random.default_rng(1), random_points(1)
-    slides, mobility = random.normal(size=(9, 3)), random.uniform(0.5, 2.0, 9)
-    own = found_at(points, laws_of(), slides=slides, mobility=mobility)
+    displacements, mobility = random.normal(size=(9, 3)), random.uniform(0.5, 2.0, 9)
+    own = found_at(points, laws_of(), displacements=displacements, mobility=mobility)
     rows = matrix(own, 9)
-    np.testing.assert_allclose(own.slides, rows @ slides, atol=1e-14)
+    np.testing.assert_allclose(own.displacements, rows @ displacements, atol=1e-14)
     np.testing.assert_allclose(own.compliances, rows**2 @ mobility, rtol=1e-13)
     assert not own.forces.any() and not own.frictions.any()
     assert (own.kinds == SURFACES).all()
@@ -111,10 +111,15 @@ def test_contacts_say_how_far_they_slid_and_how_easily_they_open() -> None:
 def test_embedded_points_that_share_nodes_count_each_of_them_once() -> None:
     random, points = np.random.default_rng(2), random_points(2)
     interpolation = random_interpolation(2, 12)
-    slides, mobility = random.normal(size=(12, 3)), random.uniform(0.5, 2.0, 12)
+    displacements, mobility = random.normal(size=(12, 3)), random.uniform(0.5, 2.0, 12)
     plain = matrix(found_at(points, laws_of()), 9)
     own = found_at(
-        points, laws_of(), interpolation=interpolation, nodes=12, slides=slides, mobility=mobility
+        points,
+        laws_of(),
+        interpolation=interpolation,
+        nodes=12,
+        displacements=displacements,
+        mobility=mobility,
     )
     for nodes in own.nodes:
         used = nodes[nodes >= 0]
@@ -123,7 +128,7 @@ def test_embedded_points_that_share_nodes_count_each_of_them_once() -> None:
     rows = plain @ dense(interpolation, 12)
     np.testing.assert_allclose(matrix(own, 12), rows, atol=1e-14)
     np.testing.assert_allclose(own.compliances, rows**2 @ mobility, rtol=1e-12)
-    np.testing.assert_allclose(own.slides, rows @ slides, atol=1e-13)
+    np.testing.assert_allclose(own.displacements, rows @ displacements, atol=1e-13)
 
 
 def test_nodes_that_have_no_part_in_a_contact_are_not_in_it() -> None:
@@ -156,7 +161,7 @@ def test_what_is_closer_than_the_distance_of_its_objects_is_found() -> None:
     assert 5 < near.sum() < len(near) - 5
     own = found_at(points, laws_of(distances=distances))
     np.testing.assert_array_equal(own.distances, everything.distances[near])
-    np.testing.assert_array_equal(own.reaches, limits[near])
+    np.testing.assert_array_equal(own.dhats, limits[near])
 
 
 # Two edges at right angles, a metre apart; what else there is is far.
@@ -167,7 +172,7 @@ ABOVE = np.array([[0.0, 0, 1], [1, 0, 9], [0, 1, 9], [-3, -3, 0], [3, -3, 0], [0
 POINTED = np.concatenate([ABOVE, CROSSED[6:]])
 
 
-def near(points: np.ndarray, are_edges: bool, reach: float, moves: np.ndarray) -> Constraints:
+def near(points: np.ndarray, are_edges: bool, dhat: float, moves: np.ndarray) -> Constraints:
     """What is found of the first edges of two objects, or of a corner over a face."""
     mesh = mesh_of(points)
     stencils = stencils_of(mesh)
@@ -175,36 +180,36 @@ def near(points: np.ndarray, are_edges: bool, reach: float, moves: np.ndarray) -
     stencils = stencils._replace(
         edge_edges=edges[: int(are_edges)], face_vertices=faces[int(are_edges) :]
     )
-    return found_at(points, laws_of(distances=reach), moves=moves, stencils=stencils, mesh=mesh)
+    return found_at(points, laws_of(distances=dhat), moves=moves, stencils=stencils, mesh=mesh)
 
 
-@pytest.mark.parametrize("reach", [0.1, 0.7])
-def test_edges_that_may_come_closer_on_their_way_are_found(reach) -> None:
+@pytest.mark.parametrize("dhat", [0.1, 0.7])
+def test_edges_that_may_come_closer_on_their_way_are_found(dhat) -> None:
     for closing, count in ((0.99, 0), (1.01, 1)):
         # One end of the upper edge and both of the lower one go half of the way.
         moves = NOTHING.copy()
-        moves[1, 2] = -0.5 * closing * (1.0 - reach)
+        moves[1, 2] = -0.5 * closing * (1.0 - dhat)
         moves[3, 2] = moves[4, 2] = -moves[1, 2]
-        own = near(CROSSED, True, reach, moves)
+        own = near(CROSSED, True, dhat, moves)
         assert len(own.forces) == count
-    assert (own.distances[0], own.reaches[0]) == (1.0, reach)
+    assert (own.distances[0], own.dhats[0]) == (1.0, dhat)
 
 
 @pytest.mark.parametrize(("points", "are_edges"), [(CROSSED, True), (POINTED, False)])
-@pytest.mark.parametrize("reach", [0.1, 0.7])
-def test_it_does_not_matter_which_corner_brings_them_closer(points, are_edges, reach) -> None:
+@pytest.mark.parametrize("dhat", [0.1, 0.7])
+def test_it_does_not_matter_which_corner_brings_them_closer(points, are_edges, dhat) -> None:
     first, second = ((0, 1), (3, 4)) if are_edges else ((0,), (3, 4, 5))
     for vertex in range(9):
         moves = NOTHING.copy()
-        moves[vertex, 2] = (1.01 if vertex in second else -1.01) * (1.0 - reach)
-        count = len(near(points, are_edges, reach, moves).forces)
+        moves[vertex, 2] = (1.01 if vertex in second else -1.01) * (1.0 - dhat)
+        count = len(near(points, are_edges, dhat, moves).forces)
         assert count == (vertex in (*first, *second))
 
 
 @pytest.mark.parametrize(("points", "are_edges"), [(CROSSED, True), (POINTED, False)])
 def test_what_goes_the_same_way_does_not_come_closer(points, are_edges) -> None:
-    for reach, count in ((0.99, 0), (1.0, 0), (1.01, 1)):
-        assert len(near(points, are_edges, reach, np.full((9, 3), 70.0)).forces) == count
+    for dhat, count in ((0.99, 0), (1.0, 0), (1.01, 1)):
+        assert len(near(points, are_edges, dhat, np.full((9, 3), 70.0)).forces) == count
 
 
 def test_contacts_without_a_place_are_counted() -> None:
@@ -240,7 +245,7 @@ def test_a_contact_has_the_energy_of_the_barrier_of_surfaces(kind, area_weighted
     scene = close([FAR, tet(corners)], collider, area_weighted)
     own = found_of(scene, area_weighted)
     expected = scene.barrier.energy(scene.stencils())
-    energies = own.scales * barrier_of(own.kinds, own.distances / own.reaches)
+    energies = own.scales * barrier_of(own.kinds, own.distances / own.dhats)
     assert len(energies) == 1
     assert energies[0] == pytest.approx(expected, rel=1e-12) and expected > 0.0
 

@@ -30,9 +30,9 @@ KINDS = pytest.mark.parametrize("kind", [SURFACES, GROUND])
 @KINDS
 @pytest.mark.parametrize("stiffness", [1e-3, 0.02])
 def test_bodies_at_rest_begin_with_the_forces_that_hold_them(kind, stiffness) -> None:
-    reach, distance = 0.8, 0.6
-    own = pair(MOBILITY, distance, kinds=kind, scales=stiffness, reaches=reach)
-    force = stiffness / reach * force_of(kind, distance / reach)
+    dhat, distance = 0.8, 0.6
+    own = pair(MOBILITY, distance, kinds=kind, scales=stiffness, dhats=dhat)
+    force = stiffness / dhat * force_of(kind, distance / dhat)
     moves = np.outer(-force * MOBILITY * [0.75, -1.0, 0.25], UP)
     initialize_forces(own, 1, MOBILITY, moves)
     assert own.forces[0] == pytest.approx(force, rel=1e-7)
@@ -42,7 +42,7 @@ def test_bodies_at_rest_begin_with_the_forces_that_hold_them(kind, stiffness) ->
 
 @KINDS
 def test_no_first_force_does_more_than_to_open_its_contact(kind) -> None:
-    own, moves = pair(MOBILITY, 0.1, kinds=kind, scales=1e6, reaches=0.8), np.zeros((3, 3))
+    own, moves = pair(MOBILITY, 0.1, kinds=kind, scales=1e6, dhats=0.8), np.zeros((3, 3))
     moves[1, 2] = 0.05
     initialize_forces(own, 1, MOBILITY, moves)
     after = 0.1 + 0.75 * moves[0, 2] + 0.25 * moves[2, 2] - moves[1, 2]
@@ -72,7 +72,7 @@ def test_a_point_below_the_ground_begins_with_what_lifts_it_out() -> None:
 
 def test_the_energy_between_surfaces_leaves_out_the_ground_and_what_is_out_of_reach() -> None:
     own, _, _ = random_contacts(6)
-    energies = own.scales * barrier_of(own.kinds, own.distances / own.reaches)
+    energies = own.scales * barrier_of(own.kinds, own.distances / own.dhats)
     expected = energies[:20][own.kinds[:20] == SURFACES]
     assert (expected == 0.0).any() and (expected > 0.0).sum() > 3
     assert surface_energy(own, 20) == pytest.approx(expected.sum(), rel=1e-12)

@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 from supple.core.kernels.barrier import barrier_derivative
 from supple.core.kernels.contact_constraints import GROUND, SURFACES
 from supple.core.kernels.contact_relaxation import (
-    held_friction,
+    coulomb_friction,
     initialize_forces,
     prescribed_work,
     pressed_ratio,
@@ -95,13 +95,13 @@ def test_what_is_out_of_reach_stays_where_it_is(kind) -> None:
 @pytest.mark.parametrize("size", [0.0, 0.3, 1.999])
 def test_what_static_friction_can_hold_it_holds(size) -> None:
     pull = tuple(size * np.array([2.0, -3.0, 6.0]) / 7.0)
-    assert held_friction(pull, 4.0, 0.5, 0.1) == pull
+    assert coulomb_friction(pull, 4.0, 0.5, 0.1) == pull
 
 
 @pytest.mark.parametrize("size", [2.001, 30.0])
 def test_what_it_cannot_hold_slides_against_kinetic_friction(size) -> None:
     direction = np.array([2.0, -3.0, 6.0]) / 7.0
-    held = held_friction(tuple(size * direction), 4.0, 0.5, 0.1)
+    held = coulomb_friction(tuple(size * direction), 4.0, 0.5, 0.1)
     np.testing.assert_allclose(held, 0.1 * 4.0 * direction, rtol=1e-14)
 
 
@@ -111,7 +111,7 @@ def test_what_it_cannot_hold_slides_against_kinetic_friction(size) -> None:
 @KINDS
 def test_one_contact_comes_to_the_least_of_inertia_and_barrier(kind) -> None:
     for distance, closing in itertools.product([0.1, 0.35, 0.7], [-0.1, 0.3, 0.9]):
-        own = pair(MOBILITY, distance, kinds=kind, scales=0.3, reaches=0.8)
+        own = pair(MOBILITY, distance, kinds=kind, scales=0.3, dhats=0.8)
         wanted = np.zeros((3, 3))
         wanted[0, 2], wanted[1, 2] = -closing, 0.2
         moves = wanted.copy()
@@ -141,7 +141,7 @@ def test_one_contact_comes_to_the_least_of_inertia_and_barrier(kind) -> None:
 
 def test_what_has_been_relaxed_stays_and_says_so() -> None:
     own, moves = (
-        pair(MOBILITY, 0.4, scales=0.3, static=0.5, kinetic=0.4, slides=0.1),
+        pair(MOBILITY, 0.4, scales=0.3, static=0.5, kinetic=0.4, displacements=0.1),
         np.zeros((3, 3)),
     )
     moves[0] = -0.3
@@ -158,7 +158,7 @@ def test_the_change_of_a_distance_is_in_units_of_it_whatever_its_reach() -> None
     changes = []
     for size in (1.0, 1e-3):
         own, moves = (
-            pair(MOBILITY, 0.4 * size, reaches=size, scales=0.3 * size**2),
+            pair(MOBILITY, 0.4 * size, dhats=size, scales=0.3 * size**2),
             np.zeros((3, 3)),
         )
         changes.append(relax(own, 1, MOBILITY, moves))
@@ -179,7 +179,7 @@ def test_the_largest_change_of_all_is_told() -> None:
 
 
 def test_what_was_pressed_and_is_free_again_has_no_force_left() -> None:
-    own, moves = pair(MOBILITY, 0.4, static=0.5, kinetic=0.4, slides=0.1), np.zeros((3, 3))
+    own, moves = pair(MOBILITY, 0.4, static=0.5, kinetic=0.4, displacements=0.1), np.zeros((3, 3))
     relax(own, 1, MOBILITY, moves)
     assert own.forces[0] > 0.0 and own.frictions[0].any()
     lifted = np.zeros((3, 3))
@@ -207,7 +207,7 @@ def sliding(static: float, kinetic: float):
     normal = np.array([0.6, 0.0, 0.8])
     own = contacts(
         *([[0, 2, 1]], [[0.75, 0.25, -1.0]], [normal], [0.3], MOBILITY),
-        **{"slides": [[0.11, 0.07, -0.05]], "static": static, "kinetic": kinetic},
+        **{"displacements": [[0.11, 0.07, -0.05]], "static": static, "kinetic": kinetic},
     )
     wanted = np.array([[0.1, -0.2, -0.6], [0.05, 0.1, 0.2], [0.3, -0.1, -0.5]])
     moves = wanted.copy()
@@ -217,7 +217,7 @@ def sliding(static: float, kinetic: float):
 
 def slid(own, normal: np.ndarray, moves: np.ndarray) -> np.ndarray:
     """What the points have moved against each other since the step began, but for the normal."""
-    total = own.slides[0] + matrix(own, 3)[0] @ moves
+    total = own.displacements[0] + matrix(own, 3)[0] @ moves
     return total - total @ normal * normal
 
 

@@ -34,9 +34,9 @@ def found_ground(heights, moves, places: int = 9, before: int = 0, **own):
     out = no_constraints(places, interpolation.nodes.shape[1])
     for part in out:
         part.fill(77)
-    slides = own.get("slides", np.zeros((count, 3)))
+    displacements = own.get("displacements", np.zeros((count, 3)))
     mobility = own.get("mobility", np.ones(count))
-    found = find_ground(interpolation, laws, nodes, steps, slides, mobility, out, before)
+    found = find_ground(interpolation, laws, nodes, steps, displacements, mobility, out, before)
     return found, out
 
 
@@ -47,7 +47,7 @@ def test_points_that_are_low_or_will_be_stand_on_the_ground() -> None:
     np.testing.assert_array_equal(out.nodes[:4, 0], [0, 2, 3, 4])
     assert (out.nodes[:4, 1:] == -1).all() and (out.coefficients[:4, 0] == 1.0).all()
     np.testing.assert_allclose(out.distances[:4], [0.05, 0.25, 0.35, -0.1], atol=1e-12)
-    np.testing.assert_allclose(out.reaches[:4], [0.1, 0.3, 0.4, 0.5])
+    np.testing.assert_allclose(out.dhats[:4], [0.1, 0.3, 0.4, 0.5])
     np.testing.assert_allclose(out.scales[:4], [1 * 0.1, 3 * 0.3, 4 * 0.4, 5 * 0.5])
     np.testing.assert_allclose(out.static[:4], [0.0, 0.6, 0.9, 1.2])
     np.testing.assert_allclose(out.kinetic[:4], [0.0, 0.4, 0.6, 0.8])
@@ -73,16 +73,16 @@ def test_an_embedded_point_stands_on_the_ground_with_all_that_carries_it() -> No
     random = np.random.default_rng(8)
     nodes = np.array([[0, 2, 3, -1]], dtype=np.int32)
     interpolation = Interpolation(nodes, np.array([[0.5, 0.3, 0.2, 77.0]]))
-    mobility, slides = random.uniform(0.5, 2.0, 4), random.normal(size=(4, 3))
+    mobility, displacements = random.uniform(0.5, 2.0, 4), random.normal(size=(4, 3))
     heights = np.array([0.1, 99.0, 0.2, -0.2])
     nodes_at = np.stack([*np.zeros((2, 4)), heights], axis=1)
-    weights, reaches, static, kinetic = np.array([[3.0], [0.1], [0.4], [0.3]])
-    laws = GroundLaws(weights, reaches, static, kinetic, 0.0)
+    weights, dhats, static, kinetic = np.array([[3.0], [0.1], [0.4], [0.3]])
+    laws = GroundLaws(weights, dhats, static, kinetic, 0.0)
     out = no_constraints(2, 4)
     moves = np.zeros((4, 3))
     row = np.array([0.5, 0.0, 0.3, 0.2])
-    assert find_ground(interpolation, laws, nodes_at, moves, slides, mobility, out, 0) == 1
+    assert find_ground(interpolation, laws, nodes_at, moves, displacements, mobility, out, 0) == 1
     assert out.distances[0] == pytest.approx(row @ heights)
     np.testing.assert_allclose(matrix(Constraints(*(p[:1] for p in out)), 4)[0], row)
     assert out.compliances[0] == pytest.approx(row**2 @ mobility)
-    np.testing.assert_allclose(out.slides[0], row @ slides)
+    np.testing.assert_allclose(out.displacements[0], row @ displacements)
