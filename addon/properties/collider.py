@@ -3,6 +3,7 @@
 
 from bpy.props import BoolProperty, FloatProperty
 
+from .bounce import penalty_property, restitution_property
 from .friction import friction_property, kinetic_friction_property
 from .options import NOT_KEYED
 
@@ -29,25 +30,5 @@ class ColliderSettings:
         unit="LENGTH",
         options=NOT_KEYED,
     )
-    collider_restitution: FloatProperty(
-        name="Bounce",
-        description="Share of the speed kept when a vertex hits the collider",
-        default=0.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-        options=NOT_KEYED,
-    )
-    collider_penalty: FloatProperty(
-        name="Penalty (1/s)",
-        description=(
-            "How hard a vertex is pushed out that got inside: the faster it moves, the harder, "
-            "like a mat that gives and throws back. 0 only puts it back"
-        ),
-        default=0.0,
-        soft_min=0.0,
-        soft_max=1000.0,
-        precision=1,
-        step=100,
-        options=NOT_KEYED,
-    )
+    collider_restitution: restitution_property("collider")
+    collider_penalty: penalty_property("got inside")

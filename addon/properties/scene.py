@@ -11,6 +11,7 @@ from bpy.props import (
 )
 
 from ..capture import integrators
+from .bounce import penalty_property, restitution_property
 from .contact import SceneContactSettings
 from .friction import friction_property, kinetic_friction_property
 from .options import HIDDEN, NOT_KEYED
@@ -44,28 +45,8 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         default="barrier",
         options=NOT_KEYED,
     )
-    ground_restitution: FloatProperty(
-        name="Bounce",
-        description="Share of the speed kept when a vertex hits the ground",
-        default=0.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-        options=NOT_KEYED,
-    )
-    ground_penalty: FloatProperty(
-        name="Penalty (1/s)",
-        description=(
-            "How hard a vertex is pushed out that fell below: the faster it moves, the harder, "
-            "like a mat that gives and throws back. 0 only puts it back"
-        ),
-        default=0.0,
-        soft_min=0.0,
-        soft_max=1000.0,
-        precision=1,
-        step=100,
-        options=NOT_KEYED,
-    )
+    ground_restitution: restitution_property("ground")
+    ground_penalty: penalty_property("fell below")
     use_scene_range: BoolProperty(
         name="Scene Frame Range",
         description="Simulate from the scene's first frame to its last",
