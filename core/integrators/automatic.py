@@ -79,8 +79,7 @@ class Automatic(Integrator):
         return ImplicitEuler().contact_free_stepper(system, frame_time, substeps)
 
     def _is_quicker(self, system: System, substeps: int) -> bool:
-        tets = sum(len(mesh.tets) for mesh in system.meshes)
-        step, frame = (fixed + each * tets for fixed, each in (EXPLICIT_STEP_S, IMPLICIT_FRAME_S))
+        step, frame = _expected_s(EXPLICIT_STEP_S, system), _expected_s(IMPLICIT_FRAME_S, system)
         return substeps * step <= COST_RATIO * frame
 
 
@@ -117,9 +116,7 @@ class AutomaticStepper(TimeStepper):
             return None
         stepper = SymplecticEuler().stepper(self._system, self._frame_time, self._asked)
         assert stepper.contact is not None
-        tets = sum(len(mesh.tets) for mesh in self._system.meshes)
-        implicit = CONTACT_FRAME_S[0] + CONTACT_FRAME_S[1] * tets
-        stepper.contact.budget_s = COST_RATIO * implicit
+        stepper.contact.budget_s = COST_RATIO * _expected_s(CONTACT_FRAME_S, self._system)
         return stepper
 
     @property
@@ -233,6 +230,12 @@ class AutomaticStepper(TimeStepper):
         )
         room = clearance.clearance_after(trajectory, before.clearance)
         return None if room is None else replace(after, colliders=end, clearance=room)
+
+
+def _expected_s(cost: tuple[float, float], system: System) -> float:
+    """Seconds, by a fixed cost and one a tet."""
+    fixed, each = cost
+    return fixed + each * sum(len(mesh.tets) for mesh in system.meshes)
 
 
 def _is_explicit(stepper: TimeStepper) -> bool:

@@ -26,13 +26,18 @@ PARALLEL_SHARE = 1e-3
 
 
 @compiled()
+def parallel_threshold(mesh: Any, first: Any, second: Any) -> Any:
+    """Of the squared cross product of two edges, below which they are mollified, in m⁴."""
+    return PARALLEL_SHARE * mesh.squared_lengths[first] * mesh.squared_lengths[second]
+
+
+@compiled()
 def are_parallel(points: Any, mesh: Any, first: Any, second: Any) -> Any:
     """Whether two edges are so nearly parallel that they are mollified."""
     a, b = vector_at(points, mesh.edges[first, 0]), vector_at(points, mesh.edges[first, 1])
     c, d = vector_at(points, mesh.edges[second, 0]), vector_at(points, mesh.edges[second, 1])
     normal = cross(minus(b, a), minus(d, c))
-    threshold = PARALLEL_SHARE * mesh.squared_lengths[first] * mesh.squared_lengths[second]
-    return dot(normal, normal) < threshold
+    return dot(normal, normal) < parallel_threshold(mesh, first, second)
 
 
 @compiled()

@@ -20,10 +20,11 @@ from .closest_features import (
     place_on_edge,
     place_on_face,
 )
-from .collision_keys import PARALLEL_SHARE
+from .collision_keys import parallel_threshold
 from .collision_weights import edge_edge_weight, face_vertex_weight
-from .detection import stencil
-from .vectors import advanced, cross, dot, four_points, minus, scaled
+from .detection import closing_bound, stencil
+from .surface_barrier import mollifier_of, squared_cross
+from .vectors import advanced, dot, four_points, minus, scaled
 
 #: Which barrier a contact has: the one of squared distances between surfaces, or the ground's.
 SURFACES, GROUND = 0, 1
@@ -180,32 +181,13 @@ def _face_vertex(p: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 @compiled()
-def _mollifier(mesh: Any, first: int, second: int, x: Any) -> float:
-    """How much two edges count: less as they become parallel."""
-    normal = cross(minus(x[1], x[0]), minus(x[3], x[2]))
-    threshold = PARALLEL_SHARE * mesh.squared_lengths[first] * mesh.squared_lengths[second]
-    ratio = dot(normal, normal) / threshold
-    return 1.0 if ratio >= 1.0 else ratio * (2.0 - ratio)
-
-
-@compiled()
-def _closing(moves: Any, a: int, b: int, c: int, d: int) -> float:
-    """By how much a pair may close as its points make (V, 3) moves, in metres."""
-    m = four_points(moves, a, b, c, d)
-    most = 0.0
-    for i in range(1, 4):
-        apart = minus(m[i], m[0])
-        most = max(most, dot(apart, apart))
-    return 2.0 * math.sqrt(most)
-
-
-@compiled()
 def _weight(stencils: Any, mesh: Any, laws: Any, pair: int, x: Any) -> Any:
     """Of a pair at four points x, and whether it has friction."""
     edge_count = len(stencils.edge_edges)
     if pair < edge_count:
         first, second = stencils.edge_edges[pair, 0], stencils.edge_edges[pair, 1]
-        fade = _mollifier(mesh, first, second, x)
+        square = squared_cross(x[0], x[1], x[2], x[3])[0]
+        fade = mollifier_of(square, parallel_threshold(mesh, first, second))[0]
         weight = edge_edge_weight(mesh, first, second) if laws.area_weighted else 1.0
         return fade * weight, fade == WHOLE
     own = pair - edge_count
@@ -275,7 +257,8 @@ def find_pairs(
         square = dot(difference, difference)
         pair_distances[pair] = math.sqrt(square)
         if square >= dhat * dhat:
-            limit = dhat + _closing(moves, a, b, c, d)
+            m = four_points(moves, a, b, c, d)
+            limit = dhat + closing_bound(m[0], m[1], m[2], m[3])
             if square >= limit * limit:
                 continue
         if count < len(out.forces):

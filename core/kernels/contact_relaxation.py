@@ -18,21 +18,12 @@ from typing import Any
 
 from ..compiled import compiled
 from .contact_constraints import GROUND, SURFACES
-from .obstacle_barrier import proximal
+from .obstacle_barrier import ground_derivatives, proximal
+from .surface_barrier import barrier_of, surface_force
 
 # Newton's method on one distance.
 ITERATIONS, CONVERGED = 30, 1e-9
 SMALLEST = 1e-30
-
-
-@compiled()
-def surface_force(u: float) -> Any:
-    """−b'(u) and −b''(u) of b = −(q − 1)² ln q, q = u², for 0 < u ≤ 1."""
-    square = u * u
-    logarithm, excess = math.log(square), square - 1.0
-    force = 4.0 * u * excess * logarithm + 2.0 * excess * excess / u
-    slope = 4.0 * excess * logarithm + 8.0 * square * logarithm + 16.0 * excess
-    return force, slope - 2.0 * excess * excess / square
 
 
 @compiled()
@@ -41,9 +32,8 @@ def surface_energy(constraints: Any, count: int) -> float:
     total = 0.0
     for k in range(count):
         u = constraints.distances[k] / constraints.dhats[k]
-        if constraints.kinds[k] == SURFACES and u < 1.0:
-            excess = u * u - 1.0
-            total -= constraints.scales[k] * excess * excess * math.log(u * u)
+        if constraints.kinds[k] == SURFACES:
+            total += constraints.scales[k] * barrier_of(u * u)[0]
     return total
 
 
@@ -128,8 +118,7 @@ def initialize_forces(constraints: Any, count: int, mobility: Any, moves: Any) -
             continue
         stiffness = compliance * constraints.scales[k] / (dhat * dhat)
         if constraints.kinds[k] == GROUND:
-            excess = u - 1.0
-            force = excess * (2.0 * math.log(u) + excess / u)
+            force = -ground_derivatives(u, math.log(u))[0]
         else:
             force = surface_force(u)[0]
         e = _difference(constraints, k, moves)

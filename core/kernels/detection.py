@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from ..compiled import compiled, shared_range
 from .continuous_collision import pair_step_size
 from .separation import separation
-from .vectors import four_points
+from .vectors import dot, four_points, minus
 
 
 class CandidateStencils(NamedTuple):
@@ -39,6 +40,17 @@ def stencil(stencils: Any, k: int) -> Any:
     face, triangles = stencils.face_vertices[k, 0], stencils.triangles
     vertex = stencils.face_vertices[k, 1]
     return vertex, triangles[face, 0], triangles[face, 1], triangles[face, 2], False
+
+
+@compiled()
+def closing_bound(m0: Any, m1: Any, m2: Any, m3: Any) -> float:
+    """By how much a pair may close at most as its four points make moves, in metres."""
+    most = 0.0
+    for move in (m1, m2, m3):
+        apart = minus(move, m0)
+        most = max(most, dot(apart, apart))
+    # Either part may turn the other way.
+    return 2.0 * math.sqrt(most)
 
 
 @compiled(parallel=True)

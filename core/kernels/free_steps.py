@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..compiled import compiled, shared_range
 from .continuous_collision import allowed_distance, pair_step_size
-from .detection import stencil
-from .vectors import dot, four_points, minus
+from .detection import closing_bound, stencil
+from .vectors import four_points, minus
 
 # What rounding may make too short.
 ROUNDED = 1.0 + 1e-6
@@ -18,12 +17,12 @@ ROUNDED = 1.0 + 1e-6
 @compiled()
 def _stay_apart(start: Any, end: Any, distance: float, min_distance: float) -> bool:
     """Whether four points do so little on their way that a pair so far apart cannot meet."""
-    first, most = minus(end[0], start[0]), 0.0
-    for i in range(1, 4):
-        move = minus(minus(end[i], start[i]), first)
-        most = max(most, dot(move, move))
-    # Either part may turn the other way.
-    closing = 2.0 * ROUNDED * math.sqrt(most)
+    closing = ROUNDED * closing_bound(
+        minus(end[0], start[0]),
+        minus(end[1], start[1]),
+        minus(end[2], start[2]),
+        minus(end[3], start[3]),
+    )
     return distance - closing > allowed_distance(distance, min_distance)
 
 

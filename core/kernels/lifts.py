@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled
-from .barrier import barrier_from_log, derivatives_from_log
+from .barrier import barrier_from_log
+from .obstacle_barrier import ground_derivatives
 from .obstacle_points import at_point, scatter_force, solve_normal_forces
 from .point_systems import add_at_point, carriers, solve
 
@@ -22,7 +23,6 @@ ARMIJO_C1, MAX_BACKTRACKS = 1e-4, 30
 # Rounding may change the energy by this ratio of the magnitude of its parts.
 ROUNDING_RATIO = 1e-14
 
-_derivatives = compiled()(derivatives_from_log)
 _beta = compiled()(barrier_from_log)
 
 
@@ -84,7 +84,7 @@ def _minimize(
         for i in range(count):
             own[i] = 0.0
             if ratios[i] < 1.0:
-                first, second = _derivatives(ratios[i], math.log(ratios[i]))
+                first, second = ground_derivatives(ratios[i], math.log(ratios[i]))
                 own[i] = weights[i] / distances[i] * second
                 add_at_point(-weights[i] * first, numbers, shares, i, forces)
         direction = solve(stiffness, numbers, shares, own, forces)

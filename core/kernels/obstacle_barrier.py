@@ -15,7 +15,8 @@ MAX_ITERATIONS = 7
 # A change by less than this ratio of the height ends them; the next is its square.
 TOLERANCE_RATIO = 1e-9
 
-_derivatives = compiled()(derivatives_from_log)
+#: β'(u) and β''(u) by u and its logarithm.
+ground_derivatives = compiled()(derivatives_from_log)
 
 
 @compiled(parallel=True)
@@ -66,7 +67,7 @@ def proximal(start: Any, stiffness: Any, min_ratio: float) -> Any:
         ratio = (root - half) / max(0.5, 2.0 * (1.0 - stiffness))
     ratio = min(1.0, max(min_ratio, ratio))
     for _ in range(MAX_ITERATIONS):
-        first, second = _derivatives(ratio, math.log(ratio))
+        first, second = ground_derivatives(ratio, math.log(ratio))
         change = (ratio - start + stiffness * first) / (1.0 + stiffness * second)
         ratio = min(1.0, ratio - change)
         if abs(change) < TOLERANCE_RATIO * ratio:

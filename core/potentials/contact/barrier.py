@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,11 @@ import numpy as np
 from ...compiled import compiled
 from ...errors import InstabilityError
 from ...kernels.closest_features import CROSSING
+from ...kernels.surface_barrier import barrier_of, mollifier_of, squared_cross
 from ...kernels.vectors import dot, four_points, scaled, vector_at
 from .distance_hessian import distance_hessian_factors
 from .hessian_factors import HessianFactors
-from .stencils import Stencils, mollifier_of, squared_cross
+from .stencils import Stencils
 from .surface import CollisionSurface
 from .topology import Points, Values
 
@@ -116,17 +116,6 @@ def _terms(stencils: Stencils) -> tuple[Values, Values, Values]:
 
 def _squared_activation(stencils: Stencils) -> Values:
     return np.asarray(stencils.collisions.distances**2)
-
-
-@compiled()
-def barrier_of(ratio: Any) -> Any:
-    """−(q − 1)² ln q of q = d²/d̂², and its derivative by q; both 0 from 1 on."""
-    if ratio >= 1.0:
-        return 0.0, 0.0
-    if not ratio > 0.0:
-        return math.inf, -math.inf
-    shifted, logarithm = ratio - 1.0, math.log(ratio)
-    return -shifted * shifted * logarithm, -shifted * (2.0 * logarithm + shifted / ratio)
 
 
 @compiled()

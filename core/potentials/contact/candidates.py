@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels.detection import CandidateStencils
+
 IndexPairs = NDArray[np.int32]
 
 
@@ -27,6 +29,10 @@ class Candidates:
     def none() -> Candidates:
         nothing = np.empty((0, 2), dtype=np.int32)
         return Candidates(nothing, nothing)
+
+    def stencils(self, edges: IndexPairs, triangles: NDArray[np.int32]) -> CandidateStencils:
+        """Of a surface with (E, 2) edges and (F, 3) triangles, for the kernels."""
+        return CandidateStencils(self.edge_edges, self.face_vertices, edges, triangles)
 
     def __len__(self) -> int:
         return len(self.edge_edges) + len(self.face_vertices)

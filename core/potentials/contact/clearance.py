@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ...compiled import use_threads
 from ...geometry.tet_mesh import TetMesh
 from ...kernels.clearance import deviations, max_own_displacement, min_clearances, stay_separated
-from ...kernels.detection import CandidateStencils
 from ...scene.scene import Scene
 from .candidates import Candidates
 from .detection import CHUNKS, PAIRS_PER_THREAD, SEARCH_RADIUS_RATIO, Detection
@@ -188,7 +187,7 @@ class Clearance:
         separated = np.empty(CHUNKS, dtype=np.int64)
         use_threads(len(found), PAIRS_PER_THREAD)
         stay_separated(
-            self._stencils(found),
+            found.stencils(self.surface.edges, self.surface.triangles),
             np.stack([trajectory.position_at(index) for index in range(first, last + 1)]),
             np.stack([trajectory.deviations(piece, piece + 1) for piece in pieces]),
             *(self.surface.rest, self.surface.object_of, self._distances),
@@ -201,14 +200,8 @@ class Clearance:
             return math.inf
         min_values, surface = np.empty(CHUNKS), self.surface
         use_threads(len(found), PAIRS_PER_THREAD)
-        stencils = self._stencils(found)
+        stencils = found.stencils(self.surface.edges, self.surface.triangles)
         min_clearances(
             stencils, points, surface.rest, surface.object_of, self._distances, min_values
         )
         return float(min_values.min())
-
-    def _stencils(self, found: Candidates) -> CandidateStencils:
-        surface = self.surface
-        return CandidateStencils(
-            found.edge_edges, found.face_vertices, surface.edges, surface.triangles
-        )

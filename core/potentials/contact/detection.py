@@ -79,8 +79,7 @@ class Detection:
 
     @property
     def _stencils(self) -> CandidateStencils:
-        own = self.candidates
-        return CandidateStencils(own.edge_edges, own.face_vertices, self._edges, self._triangles)
+        return self.candidates.stencils(self._edges, self._triangles)
 
 
 def _search_radii(distances: Values, surface: CollisionSurface) -> Values:

@@ -59,10 +59,7 @@ class PersistentCandidates:
     @property
     def stencils(self) -> CandidateStencils:
         """Of the candidates that there are."""
-        own, surface = self.candidates, self._surface
-        return CandidateStencils(
-            own.edge_edges, own.face_vertices, surface.edges, surface.triangles
-        )
+        return self.candidates.stencils(self._surface.edges, self._surface.triangles)
 
     def cover(self, before: Points, after: Points, step: float) -> None:
         """Sees to it that all is among the candidates that comes close on straight paths between

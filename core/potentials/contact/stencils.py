@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...compiled import compiled
 from ...kernels.closest_features import CROSSING, INSIDE, between_edges, from_plane
 from ...kernels.collision_keys import POINT_EDGE, POINT_FACE, POINTS
+from ...kernels.surface_barrier import mollifier_of, squared_cross
 from ...kernels.vectors import advanced, cross, dot, four_points, minus, scaled
 from .normal_collisions import NormalCollisions
 from .topology import Points, Values
@@ -76,23 +77,6 @@ def normal_jacobian_of(feature: Any, x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
     elif feature < CROSSING and feature % 3 == INSIDE:
         v = edge_normal_jacobian(x2, x3)
     return u, scaled(-1.0, u), v, scaled(-1.0, v)
-
-
-@compiled()
-def squared_cross(x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    """Of the cross product of the edges x0 x1 and x2 x3, and half its derivatives by x1 and x3."""
-    first, second = minus(x1, x0), minus(x3, x2)
-    normal = cross(first, second)
-    return dot(normal, normal), cross(second, normal), cross(normal, first)
-
-
-@compiled()
-def mollifier_of(square: Any, threshold: Any) -> Any:
-    """The parallel-edge mollifier of a squared cross product, and its derivative by that."""
-    ratio = square / threshold
-    if ratio >= 1.0:
-        return 1.0, 0.0
-    return ratio * (2.0 - ratio), 2.0 * (1.0 - ratio) / threshold
 
 
 # Over arrays

@@ -24,7 +24,7 @@ from supple.core.geometry.embedding import embed
 from supple.core.integrators import ImplicitEuler, Midpoint, RungeKutta4, SymplecticEuler
 from supple.core.integrators.explicit_stepper import ExplicitStepper
 from supple.core.kernels.contact_constraints import GROUND
-from supple.core.kernels.contact_relaxation import surface_force
+from supple.core.kernels.surface_barrier import surface_force
 from supple.core.materials import StableNeoHookean
 from supple.core.scene.contact_settings import ContactSurface
 from supple.core.simulator import Frame

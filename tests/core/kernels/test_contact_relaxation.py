@@ -18,9 +18,9 @@ from supple.core.kernels.contact_relaxation import (
     prescribed_work,
     pressed_ratio,
     relax,
-    surface_force,
     surface_proximal,
 )
+from supple.core.kernels.surface_barrier import surface_force
 from supple.tests.core.kernels.linear_contacts import (
     MOBILITY,
     UP,

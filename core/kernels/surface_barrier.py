@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The barrier between surfaces, in numbers: its energy, its force, and how almost parallel edges
+fade out of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..compiled import compiled
+from .vectors import cross, dot, minus
+
+
+@compiled()
+def barrier_of(ratio: Any) -> Any:
+    """−(q − 1)² ln q of q = d²/d̂², and its derivative by q; both 0 from 1 on."""
+    if ratio >= 1.0:
+        return 0.0, 0.0
+    if not ratio > 0.0:
+        return math.inf, -math.inf
+    shifted, logarithm = ratio - 1.0, math.log(ratio)
+    return -shifted * shifted * logarithm, -shifted * (2.0 * logarithm + shifted / ratio)
+
+
+@compiled()
+def surface_force(u: float) -> Any:
+    """−b'(u) and −b''(u) of b = −(q − 1)² ln q, q = u², for 0 < u ≤ 1."""
+    square = u * u
+    logarithm, excess = math.log(square), square - 1.0
+    force = 4.0 * u * excess * logarithm + 2.0 * excess * excess / u
+    slope = 4.0 * excess * logarithm + 8.0 * square * logarithm + 16.0 * excess
+    return force, slope - 2.0 * excess * excess / square
+
+
+@compiled()
+def squared_cross(x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
+    """Of the cross product of the edges x0 x1 and x2 x3, and half its derivatives by x1 and x3."""
+    first, second = minus(x1, x0), minus(x3, x2)
+    normal = cross(first, second)
+    return dot(normal, normal), cross(second, normal), cross(normal, first)
+
+
+@compiled()
+def mollifier_of(square: Any, threshold: Any) -> Any:
+    """The parallel-edge mollifier of a squared cross product, and its derivative by that."""
+    ratio = square / threshold
+    if ratio >= 1.0:
+        return 1.0, 0.0
+    return ratio * (2.0 - ratio), 2.0 * (1.0 - ratio) / threshold
