@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from .scene.channel import Channel
     from .scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
     from .scene.ground import Ground, Sphere
-    from .scene.scene import Scene, Skin, SoftBody, SurfaceMesh
+    from .scene.scene import Scene
+    from .scene.soft_body import Skin, SoftBody, SurfaceMesh
     from .simulator import Frame, Simulator
 
 _HOMES = {
@@ -37,11 +38,11 @@ _HOMES = {
     "Scene": "scene.scene",
     "SceneError": "errors",
     "Simulator": "simulator",
-    "Skin": "scene.scene",
-    "SoftBody": "scene.scene",
+    "Skin": "scene.soft_body",
+    "SoftBody": "scene.soft_body",
     "Sphere": "scene.ground",
     "SuppleError": "errors",
-    "SurfaceMesh": "scene.scene",
+    "SurfaceMesh": "scene.soft_body",
     "TetMesh": "geometry.tet_mesh",
     "default_young": "preparation.self_weight",
     "embed": "geometry.embedding",

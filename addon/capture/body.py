@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...core.errors import SceneError
 from ...core.materials import MODELS, Material, StVenantKirchhoff
-from ...core.scene.scene import Skin, SoftBody, SurfaceMesh
+from ...core.scene.soft_body import Skin, SoftBody, SurfaceMesh
 from ..units import exact_float
 from .captured import CaptureError
 from .friction import coefficients

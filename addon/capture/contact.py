@@ -11,7 +11,7 @@ import bpy
 from ...core.errors import SceneError
 from ...core.geometry.unreferenced import without_unreferenced
 from ...core.scene.contact_settings import Contact, ContactSurface
-from ...core.scene.scene import SoftBody
+from ...core.scene.soft_body import SoftBody
 from ..units import exact_float
 from ..worker import solver_environment
 from . import integrators

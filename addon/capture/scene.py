@@ -15,7 +15,8 @@ from ...core.preparation.overlap import check_surfaces
 from ...core.scene.channel import Channel
 from ...core.scene.contact_settings import Attachment, Collider
 from ...core.scene.ground import Ground, Sphere
-from ...core.scene.scene import Scene, SoftBody
+from ...core.scene.scene import Scene
+from ...core.scene.soft_body import SoftBody
 from ..animated import has_animated_gravity
 from ..units import exact_float, gravity, metres_per_unit
 from . import changes, contact

@@ -18,8 +18,9 @@ from ..errors import DamageError, JobError
 from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
 from ..preparation.intersection_report import IntersectionReport
-from ..scene.scene import Scene, SoftBody
+from ..scene.scene import Scene
 from ..scene.schema import conforms
+from ..scene.soft_body import SoftBody
 from ..version import version
 from . import files, log, scene_file
 from .settings import Settings, digest

@@ -18,8 +18,9 @@ from ..materials import MODELS
 from ..scene.channel import Channel
 from ..scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
 from ..scene.ground import Ground, Sphere
-from ..scene.scene import Scene, Skin, SoftBody, SurfaceMesh
+from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members
+from ..scene.soft_body import Skin, SoftBody, SurfaceMesh
 from .files import read_arrays, read_json, write_arrays, write_json
 
 Arrays = dict[str, NDArray[Any]]

@@ -25,7 +25,8 @@ from ..geometry.tet_mesh import TetMesh
 from ..materials import CorotatedLinear
 from ..scene.contact_settings import Contact, ContactSurface
 from ..scene.ground import Ground
-from ..scene.scene import Scene, SoftBody
+from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
 from .output import say
 
 if TYPE_CHECKING:

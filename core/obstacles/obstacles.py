@@ -17,7 +17,8 @@ from ..potentials.contact.distance import ground_distance
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints, GroundVertices
 from ..scene.friction import Coefficients, FrictionTable
 from ..scene.ground import Ground, Sphere
-from ..scene.scene import Scene, SoftBody
+from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
 from .barrier_step import BarrierStep
 from .collision_points import CollisionPoints
 from .embedded_barrier_step import EmbeddedBarrierStep

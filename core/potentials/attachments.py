@@ -18,7 +18,8 @@ from ..errors import SceneError
 from ..geometry.embedding import Embedding, embed
 from ..preparation.attached_vertices import attached_vertices
 from ..scene.contact_settings import Attachment
-from ..scene.scene import Scene, SoftBody
+from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions, tet_mesh_of
 from .potential import Potential
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from ..geometry.embedding import Embedding
 from ..scene import checks
-from ..scene.scene import SoftBody
+from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions
 from .pin_transfer import pinned_tet_vertices
 

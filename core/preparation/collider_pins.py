@@ -13,7 +13,7 @@ from ..geometry.closest_point import closest_points
 from ..potentials.contact.degenerate import have_area, without_degenerate
 from ..scene.channel import Channel
 from ..scene.contact_settings import Collider
-from ..scene.scene import SoftBody
+from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions
 from .attached_vertices import attached_vertices, point_positions
 from .pin_transfer import transfer_path

@@ -17,7 +17,7 @@ from ..geometry.tet_mesh import TetMesh
 from ..geometry.unreferenced import compact_indices, without_unreferenced
 from ..meshing.surface import signed_volume
 from ..scene.contact_settings import ContactSurface
-from ..scene.scene import SoftBody
+from ..scene.soft_body import SoftBody
 from .uncrossed_surface import crosses_itself, spare_unseen
 
 # Longer edges, in units of those of the tetrahedra, are split: these would sag between them.

@@ -14,7 +14,8 @@ from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
 from ..potentials.contact.attached_pairs import attached_pairs
 from ..potentials.contact.collider_surface import collider_surface
-from ..scene.scene import Scene, SoftBody
+from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions, tet_mesh_of
 from .intersections import Surfaces
 from .uncrossed_surface import boundary_surface

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ..errors import IntersectionError
 from ..obstacles.collision_points import CollisionPoints
 from ..potentials.contact.distance import contact_distances, ground_distance
-from ..scene.scene import Scene, SoftBody
+from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
 from .initial_configuration import InitialBody, InitialConfiguration
 from .intersection_report import IntersectingObject, IntersectionReport
 from .intersections import Intersections, find_intersections

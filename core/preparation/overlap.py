@@ -14,7 +14,8 @@ from ..geometry.triangle_distance import point_triangle_distance
 from ..geometry.winding_number import solid_angle_fraction
 from ..obstacles.collision_points import CollisionPoints
 from ..scene.ground import Ground, Sphere
-from ..scene.scene import Scene, SurfaceMesh
+from ..scene.scene import Scene
+from ..scene.soft_body import SurfaceMesh
 from ..scene.start_shape import start_positions, tet_mesh_of
 
 # Bodies may reach so many of their diagonals into an obstacle.

@@ -18,7 +18,8 @@ from ..meshing import tetrahedralize
 from ..meshing.report import report as report_mesh
 from ..scene.channel import Channel
 from ..scene.contact_settings import ContactSurface
-from ..scene.scene import Scene, Skin, SoftBody, SurfaceMesh
+from ..scene.scene import Scene
+from ..scene.soft_body import Skin, SoftBody, SurfaceMesh
 from .collider_pins import pin_to_collider
 from .contact_surface import MAX_SCENE_FACES, with_contact_surfaces
 from .pin_transfer import pinned_tet_vertices, transfer_path

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from .contact_settings import Collider, Contact, PairFriction
 from .ground import Ground, Sphere
-from .scene import Scene, SoftBody
+from .scene import Scene
+from .soft_body import SoftBody
 
 # What a ``PairFriction`` calls the ground of a scene.
 GROUND = "Ground"

@@ -1,213 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is simulated: plain descriptions, checked when they are made. No torch here."""
+"""What is simulated together: a plain description, checked when it is made. No torch here."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import SceneError
-from ..geometry.embedding import Embedding
-from ..geometry.tet_mesh import TetMesh
-from ..materials import Material, StableNeoHookean
-from ..materials.material import PARAMETERS
-from . import channel, checks
+from . import channel
 from .channel import Channel
 from .checks import Vector
-from .contact_settings import (
-    Attachment,
-    Collider,
-    Contact,
-    ContactSurface,
-    TouchingChoice,
-    check_friction,
-)
+from .contact_settings import Attachment, Collider, Contact
 from .forces import Force
 from .ground import Ground, Sphere
 from .schema import IF_THERE
-
-
-@dataclass(eq=False)
-class SurfaceMesh:
-    """A triangle surface, still to be filled with tetrahedra.
-
-    Args:
-        vertices: (V, 3) positions in metres.
-        triangles: (T, 3) vertex indices.
-        method: ``lattice``, ``ftetwild`` or ``tetgen``.
-        edge_length: of the tetrahedra, in metres; None lets the method choose.
-    """
-
-    vertices: NDArray[np.float64]
-    triangles: NDArray[np.int32]
-    method: str = "lattice"
-    edge_length: float | None = None
-
-    def __post_init__(self) -> None:
-        self.vertices = checks.positions(self.vertices, "the surface")
-        if len(self.triangles) == 0:
-            raise SceneError("The mesh has no faces; a soft body needs a surface to fill.")
-        self.triangles = checks.triangles(self.triangles, len(self.vertices), "The surface")
-
-
-@dataclass(eq=False)
-class Skin:
-    """Points carried along by a body, such as the vertices of the mesh an artist sees.
-
-    Args:
-        points: (V, 3) rest positions in metres.
-        pinned: indices of points to be pinned; the tets around them are pinned with them.
-        pin_path: channel of the (P, 3) positions of the pinned points, or its (T, P, 3) samples;
-            None when they stay where they are.
-        embedding: the points in the tetrahedra of the body, once it has them: which of these are
-            pinned with a point.
-        phong: how the points are seen to move, by Phong deformation; None is by their tets alone.
-    """
-
-    points: NDArray[np.float64]
-    pinned: NDArray[np.int32] | None = None
-    pin_path: Channel | None = None
-    embedding: Embedding | None = None
-    phong: Embedding | None = field(default=None, metadata={IF_THERE: True})
-
-    def __post_init__(self) -> None:
-        self.points = checks.positions(self.points, "the skin")
-        count = len(self.points)
-        self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, count, "the pin path")
-
-    def seen_at(
-        self, positions: NDArray[np.floating[Any]], ground: float | None
-    ) -> NDArray[np.float64]:
-        """(V, 3) where the points are seen, once they are embedded, in metres.
-
-        Args:
-            positions: (N, 3) of the tet vertices.
-            ground: its height. What the tets alone carry above it is not seen below.
-        """
-        assert self.embedding is not None
-        if self.phong is None:
-            return self.embedding.interpolate(positions)
-        points = self.phong.interpolate(positions)
-        below = np.flatnonzero(points[:, 2] < (-np.inf if ground is None else ground))
-        if ground is not None and len(below):
-            carried = self.embedding.of(below).interpolate(positions)[:, 2]
-            points[below, 2] = np.maximum(points[below, 2], np.minimum(carried, ground))
-        return points
-
-
-@dataclass(eq=False)
-class SoftBody:
-    """An elastic solid.
-
-    Args:
-        mesh: its tetrahedra at rest, or a surface that is to be filled with them.
-        material: the constitutive model and its stiffness.
-        density: in kg/m³.
-        pinned: indices of mesh vertices whose motion is prescribed.
-        velocity: of every vertex at the start, in m/s.
-        initial_positions: (N, 3) start shape in metres, when it is not the rest shape.
-        damping: rate at which velocities decay, in 1/s, whatever the time step (Rayleigh's α). It
-            is proportional to mass: a body that falls or turns is slowed like one that wobbles.
-        stiffness_damping: Rayleigh's β in seconds, ≥ 0. Each deformation is resisted by β times its
-            stiffness times its rate, so that a vibration of angular frequency ω has the damping
-            ratio βω/2; rigid motion is untouched.
-        viscosity: shear viscosity η of the solid in Pa s, ≥ 0, beside its elasticity (a
-            Kelvin–Voigt solid). With the Green strain E the two add the second Piola–Kirchhoff
-            stress 2(βμ + η) dE/dt + βλ tr(dE/dt) I.
-        pin_path: channel of the (P, 3) positions of the pinned vertices, or its (T, P, 3) samples.
-        skin: points that follow the body.
-        friction: static Coulomb coefficient; None is that of what it touches.
-        kinetic_friction: once it slides; None is the static one.
-        touching: what of a body made of a surface touches others and the ground: the ``mesh`` that
-            is seen, the boundary of its ``tetrahedra``, or ``automatic``, the mesh where it can.
-        contact_surface: what touches others; None is the boundary of the tetrahedra.
-        seen_surface: what the ground and spheres meet; None is the vertices of the tetrahedra.
-        self_contact: whether it touches itself, where the contact has bodies do.
-        name: what messages call it.
-    """
-
-    mesh: TetMesh | SurfaceMesh
-    material: Material = field(default_factory=StableNeoHookean)
-    density: float = 1000.0
-    pinned: NDArray[np.int32] | None = None
-    velocity: Vector = (0.0, 0.0, 0.0)
-    initial_positions: NDArray[np.float64] | None = None
-    damping: float = 0.0
-    stiffness_damping: float = 0.0
-    viscosity: float = 0.0
-    pin_path: Channel | None = None
-    skin: Skin | None = None
-    friction: float | None = None
-    kinetic_friction: float | None = None
-    touching: TouchingChoice = "automatic"
-    contact_surface: ContactSurface | None = None
-    seen_surface: ContactSurface | None = None
-    self_contact: bool = True
-    name: str = "Soft body"
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.density) and self.density > 0.0):
-            raise SceneError(
-                f"{self.name}: the density must be above 0 kg/m³, not {self.density:g}; "
-                "water has 1000."
-            )
-        self._check_damping()
-        check_friction(self.name, self.friction, self.kinetic_friction)
-        self.velocity = checks.vector(self.velocity, f"{self.name}: the velocity")
-        if isinstance(self.mesh, TetMesh):
-            self._check_vertices(self.mesh)
-            self._check_parameters(len(self.mesh.tets))
-        elif self.pinned is not None or self.initial_positions is not None:
-            raise SceneError(
-                f"{self.name}: a surface has no tet vertices to pin or place yet; "
-                "pin points of its skin, or tetrahedralize first."
-            )
-
-    def _check_damping(self) -> None:
-        if not (math.isfinite(self.damping) and self.damping >= 0.0):
-            raise SceneError(
-                f"{self.name}: the damping must be 0 or more per second, not {self.damping:g}."
-            )
-        if not (math.isfinite(self.stiffness_damping) and self.stiffness_damping >= 0.0):
-            raise SceneError(
-                f"{self.name}: the stiffness damping must be 0 s or more, not "
-                f"{self.stiffness_damping:g}; soft rubber has about 0.002."
-            )
-        if not (math.isfinite(self.viscosity) and self.viscosity >= 0.0):
-            raise SceneError(
-                f"{self.name}: the viscosity must be 0 Pa s or more, not {self.viscosity:g}; "
-                "honey has about 10."
-            )
-
-    def _check_vertices(self, mesh: TetMesh) -> None:
-        count = len(mesh.vertices)
-        what = f"{self.name}: the pin path"
-        self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, count, what)
-        if self.pinned is not None and len(self.pinned) == count:
-            raise SceneError(
-                f"{self.name}: every vertex is pinned, so nothing can move; "
-                "pin fewer, or use a finer resolution."
-            )
-        if self.initial_positions is not None:
-            start = checks.positions(self.initial_positions, f"{self.name}: the start shape")
-            if start.shape != mesh.vertices.shape:
-                raise SceneError(
-                    f"{self.name}: the start shape has {len(start)} vertices, the mesh {count}."
-                )
-            self.initial_positions = start
-
-    def _check_parameters(self, tets: int) -> None:
-        for name in PARAMETERS:
-            shape = np.shape(getattr(self.material, name))
-            if shape not in ((), (tets,)):
-                raise SceneError(
-                    f"{self.name}: the material's {name} has the shape {shape}, but there are "
-                    f"{tets} tets; give one number, or one a tet."
-                )
+from .soft_body import SoftBody
 
 
 @dataclass(eq=False)
@@ -278,12 +84,3 @@ class Scene:
             raise SceneError(f"{name} is attached to a {attachment.to} that is not there.")
         if attachment.to == "body" and attachment.other == attachment.body:
             raise SceneError(f"{name} is attached to itself; choose another object.")
-
-
-def _pins(
-    pinned: object, path: Channel | None, count: int, what: str
-) -> tuple[NDArray[np.int32] | None, Channel | None]:
-    if pinned is None:
-        return None, None
-    indices = checks.indices(pinned, count, "a pinned vertex")
-    return indices, None if path is None else Channel.of(path, what, len(indices), 3)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..geometry.tet_mesh import TetMesh
-from .scene import SoftBody
+from .soft_body import SoftBody
 
 
 def tet_mesh_of(body: SoftBody) -> TetMesh:

@@ -14,7 +14,7 @@ from supple.addon.bake import shape_keys
 from supple.addon.capture.scene import capture
 from supple.addon.capture.surfaces import base_coordinates
 from supple.core.materials import MODELS
-from supple.core.scene.scene import SurfaceMesh
+from supple.core.scene.soft_body import SurfaceMesh
 
 from ..conftest import set_linear
 
