@@ -15,11 +15,18 @@ from torch import Tensor
 from .assembly.moving_pins import MovingPins
 from .assembly.tensor_channel import TensorChannel
 from .cached_at import CachedAt
-from .geometry.tet_mesh import TetMesh, signed_volumes
-from .materials import Linear, Material
-from .materials.material import PARAMETERS
+from .geometry.tet_mesh import signed_volumes
+from .materials import Linear
+from .merged_material import fill, merged_material
 from .obstacles import Obstacles
-from .potentials import Elasticity, Gravity, LinearElasticity, Potential, Viscosity
+from .potentials import (
+    Elasticity,
+    Gravity,
+    LinearElasticity,
+    Potential,
+    PrescribedPotential,
+    Viscosity,
+)
 from .scene.channel import Channel
 from .scene.scene import Scene
 from .scene.start_shape import start_positions, tet_mesh_of
@@ -82,10 +89,16 @@ class System:
         self.ground_barrier = self.obstacles.barrier
         #: Those that the scene brings along, made last, since they may ask for all the others.
         self.forces: list[Potential] = [force.potential(self) for force in scene.forces]
-        self._conservative_forces = [part for part in self.forces if not part.is_dissipative]
-        self.potentials += self._conservative_forces
+        for index, body in enumerate(self.bodies):
+            self.forces += [force.potential(self, index) for force in body.forces]
+        conservative = [part for part in self.forces if not part.is_dissipative]
+        self.potentials += conservative
         self.dissipative: list[Potential] = [*self.viscosities]
         self.dissipative += [part for part in self.forces if part.is_dissipative]
+        #: Those that change over time by themselves.
+        self.prescribed = _changing([self.gravity, *self.forces])
+        self._prescribed_forces = _changing(conservative)
+        self._constant_forces = [p for p in conservative if p not in self._prescribed_forces]
 
     @property
     def names(self) -> str:
@@ -146,6 +159,12 @@ class System:
         """(3, N) of a vertex under gravity alone, as that is now, in m/s²."""
         return self.free * self.gravity.acceleration[:, None]
 
+    def go_to(self, frame: int, fraction: float) -> None:
+        """Takes what energies are prescribed to be a ``fraction`` of the way from a frame to the
+        next."""
+        for part in self.prescribed:
+            part.go_to(frame, fraction)
+
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the gradient of elasticity, gravity and forces, (3, N) in newtons, to ``out``."""
         for potential in self.potentials:
@@ -205,7 +224,10 @@ class System:
         kinetic = 0.5 * float((self.free_mass * state.velocities.square()).sum())
         gravity = float(self.gravity.energy_at(state.positions, state.frame))
         found = self._potential_energies(state.positions)
-        return replace(found, kinetic=kinetic, gravity=gravity)
+        forces = found.forces
+        for part in self._prescribed_forces:
+            forces += float(part.energy_at(state.positions, state.frame))
+        return replace(found, kinetic=kinetic, gravity=gravity, forces=forces)
 
     def _measure(self, positions: Tensor) -> Energies:
         """What is the same at any time and speed."""
@@ -216,7 +238,7 @@ class System:
             elastic=elastic,
             gravity=0.0,
             ground=0.0 if ground is None else float(ground.energy(positions)),
-            forces=sum((float(part.energy(positions)) for part in self._conservative_forces), 0.0),
+            forces=sum(float(part.energy(positions)) for part in self._constant_forces),
         )
 
     def minimum_volume_ratio(self, positions: Tensor) -> float:
@@ -287,45 +309,19 @@ class System:
             np.repeat([getattr(self.bodies[i], name) for i in indices], counts)
             for name in ("stiffness_damping", "viscosity")
         )
-        fill = np.concatenate([_fill(self.meshes[i]) for i in indices])
-        rates, shears = self._tensor(rate), self._tensor(fill * shear)
+        filled = np.concatenate([fill(self.meshes[i]) for i in indices])
+        rates, shears = self._tensor(rate), self._tensor(filled * shear)
         material = elasticity.material
         return Viscosity(elasticity.tets, rates * material.mu + shears, rates * material.lam)
 
     def _elasticity(self, indices: list[int]) -> Elasticity:
-        material = self._merged_material(
-            [
-                (_filled(self.bodies[i].material, self.meshes[i]), len(self.meshes[i].tets))
-                for i in indices
-            ]
-        )
+        parts = [(self.bodies[i].material, self.meshes[i]) for i in indices]
+        material = merged_material(parts, self._tensor)
         meshes = [(self._vertex_offsets[i], self.meshes[i]) for i in indices]
         kind = LinearElasticity if isinstance(material, Linear) else Elasticity
         return kind(material, meshes, self.mass)
 
-    def _merged_material(self, materials: list[tuple[Material, int]]) -> Material:
-        """One material for the tets of several bodies, its parameters tensors where they differ."""
-        merged: dict[str, float | Tensor] = {}
-        for name in PARAMETERS:
-            values = [np.asarray(getattr(m, name), dtype=float) for m, _ in materials]
-            if all(value.ndim == 0 and value == values[0] for value in values):
-                merged[name] = float(values[0])
-            else:
-                parts = [
-                    np.broadcast_to(value, count)
-                    for value, (_, count) in zip(values, materials, strict=True)
-                ]
-                merged[name] = self._tensor(np.concatenate(parts))
-        return replace(materials[0][0], **merged)
 
-
-def _fill(mesh: TetMesh) -> NDArray[np.float64]:
-    """(M,) fraction of each tet that is material."""
-    return np.ones(len(mesh.tets)) if mesh.fill is None else mesh.fill
-
-
-def _filled(material: Material, mesh: TetMesh) -> Material:
-    """The material, as much softer in each tet as that is empty."""
-    if mesh.fill is None:
-        return material
-    return replace(material, young=np.asarray(material.young) * mesh.fill)
+def _changing(potentials: list[Potential]) -> list[PrescribedPotential]:
+    found = [part for part in potentials if isinstance(part, PrescribedPotential)]
+    return [part for part in found if not part.is_constant]

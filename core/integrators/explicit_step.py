@@ -9,6 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from ..potentials import PrescribedPotential
 from ..system import System
 from .captured_step import CapturedStep
 from .damping import impulse_times, velocity_retention
@@ -33,7 +34,7 @@ class ExplicitStep(ABC):
         weights: tuple[float, ...] = (1.0,),
     ) -> None:
         self._nodes, self._weights = nodes, weights
-        # When in the step gravity is, in the mean, what acts in it.
+        # When in the step prescribed energies are, in the mean, what acts in it.
         self._centre = sum(w * node for w, node in zip(weights, nodes, strict=True))
         self._system = system
         #: (3, N) in metres and m/s.
@@ -43,11 +44,9 @@ class ExplicitStep(ABC):
         self._gradient = torch.zeros_like(self.positions)
         #: Done by moving pins since the frame began, in joules.
         self.work = system.mass.new_zeros(())
-        #: Added by changes of gravity since the frame began, in joules.
+        #: Added by changes of prescribed energies since the frame began, in joules.
         self.raised = system.mass.new_zeros(())
-        #: (S, 3) gravity in each stage, and (3,) its change in the step, in m/s².
-        self._gravity = system.mass.new_zeros((len(nodes), 3))
-        self._gravity_change = system.mass.new_zeros(3)
+        self._prescribed = [_StepParameters(part, len(nodes)) for part in system.prescribed]
         #: (3, N) of obstacles in the last step, over mass, in m/s; None while nobody asks.
         self.contact_impulse: Tensor | None = None
         #: Of surfaces, and the ground with them, where they are to meet.
@@ -78,7 +77,8 @@ class ExplicitStep(ABC):
         self._system.obstacles.begin()
 
     def prescribe(self, frame: int, since: float, until: float) -> None:
-        """Prescribes where moving pins are after the next step, and what gravity is in it.
+        """Prescribes where moving pins are after the next step, and what prescribed energies are in
+        it.
 
         Args:
             frame: the one before it.
@@ -88,12 +88,8 @@ class ExplicitStep(ABC):
             self._target.copy_(self._system.moving_pins.positions(frame, until))
         if self.contact is not None:
             self.contact.prescribe(frame, until)
-        gravity = self._system.gravity
-        if not gravity.is_constant:
-            for stage, node in zip(self._gravity, self._nodes, strict=True):
-                stage.copy_(gravity.at(frame, since + node * (until - since)))
-            change = gravity.at(frame, until) - gravity.at(frame, since)
-            self._gravity_change.copy_(change)
+        for prescribed in self._prescribed:
+            prescribed.sample(frame, since, until, self._nodes)
 
     def advance(self) -> None:
         """Takes the step. On CUDA this is recorded: nothing in it may look at values."""
@@ -101,8 +97,8 @@ class ExplicitStep(ABC):
         if self.contact is not None:
             self._began.copy_(positions)
         pins = self._system.moving_pins
-        self._use_gravity(0)
-        self._add_gravity_work(self._centre)
+        self._use_stage(0)
+        self._add_change(self._centre)
         if pins is None or self._target is None:
             self._move()
         else:
@@ -117,17 +113,18 @@ class ExplicitStep(ABC):
         self._collide_with_obstacles(positions, velocities)
         if self.contact_impulse is not None:
             torch.sub(velocities, self.contact_impulse, out=self.contact_impulse)
-        self._add_gravity_work(1.0 - self._centre)
+        self._add_change(1.0 - self._centre)
 
-    def _use_gravity(self, stage: int) -> None:
-        if not self._system.gravity.is_constant:
-            self._system.gravity.act(self._gravity[stage])
+    def _use_stage(self, stage: int) -> None:
+        for prescribed in self._prescribed:
+            prescribed.part.act(prescribed.stages[stage])
 
-    def _add_gravity_work(self, fraction: float) -> None:
-        """Adds what a fraction of the change of gravity does to the energy of the vertices."""
-        if not self._system.gravity.is_constant:
-            moments = (self._system.mass * self.positions).sum(1)
-            self.raised -= fraction * (self._gravity_change * moments).sum()
+    def _add_change(self, fraction: float) -> None:
+        """Adds a fraction of what the step's change of prescribed energies does to the energy of
+        the vertices."""
+        for prescribed in self._prescribed:
+            if not prescribed.part.is_dissipative:
+                self.raised += fraction * prescribed.energy_change(self.positions)
 
     def _collide_with_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
         if self.contact is not None:
@@ -140,3 +137,30 @@ class ExplicitStep(ABC):
     def _move(self) -> None:
         """Carries positions and velocities on, contact left out; leaves the gradient where it
         began."""
+
+
+class _StepParameters:
+    """What is prescribed of an energy in a step.
+
+    Args:
+        part: the energy.
+        stages: how many the step has.
+    """
+
+    def __init__(self, part: PrescribedPotential, stages: int) -> None:
+        self.part = part
+        #: At each stage, and where the step begins and ends.
+        self.stages = [part.parameters.clone() for _ in range(stages)]
+        self._ends = part.parameters.clone(), part.parameters.clone()
+
+    def sample(self, frame: int, since: float, until: float, nodes: tuple[float, ...]) -> None:
+        """Takes the parameters of a step, from ``since`` to ``until`` of a frame."""
+        for stage, node in zip(self.stages, nodes, strict=True):
+            stage.copy_(self.part.at(frame, since + node * (until - since)))
+        for end, fraction in zip(self._ends, (since, until), strict=True):
+            end.copy_(self.part.at(frame, fraction))
+
+    def energy_change(self, positions: Tensor) -> Tensor:
+        """What the step's change of the parameters adds to the energy there, in joules."""
+        start, end = (self.part.energy_with(values, positions) for values in self._ends)
+        return end - start

@@ -95,7 +95,8 @@ class ExplicitStepper(TimeStepper):
 
     def _frame(self, start: State) -> tuple[State, float, float]:
         """The state a frame later, the work that moving pins, colliders and barriers between
-        surfaces did, and what changes of gravity added to the energy."""
+        surfaces did, and what changes of prescribed energies
+        added."""
         substep, advance_step = self._prepare(self._frame_time / start.substeps)
         substep.begin(start.positions, start.velocities)
         if self.contact is not None:

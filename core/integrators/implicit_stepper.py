@@ -138,7 +138,7 @@ class ImplicitStepper(TimeStepper):
 
     def _step(self, state: State, step: float, frame: int, fraction: float, limit: int) -> State:
         start = state.positions
-        self._system.gravity.go_to(frame, fraction)
+        self._system.go_to(frame, fraction)
         inertia = self.inertia(state, step)
         span, impulse = inertia.span, inertia.impulse_time
         # Pinned vertices stay, or are where their motion is prescribed.

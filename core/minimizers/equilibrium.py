@@ -49,7 +49,7 @@ def solve_static(system: System, state: State) -> State:
     newton = Newton(objective, FORCING_TERM)
     positions, statistics = state.positions.clone(), SolverStatistics()
     step, tolerance = FIRST_STEP_S, FIRST_TOLERANCE_DIAGONALS
-    system.gravity.go_to(state.frame, 0.0)
+    system.go_to(state.frame, 0.0)
     if system.moving_pins is not None:
         pins = system.moving_pins
         positions[:, pins.vertices] = pins.positions(state.frame, 0.0)

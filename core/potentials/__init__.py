@@ -8,6 +8,7 @@ from .ground_friction import GroundFriction
 from .inertia import Inertia
 from .linear_elasticity import LinearElasticity
 from .potential import Potential, TimeStep
+from .prescribed import PrescribedPotential
 from .viscosity import Viscosity
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Inertia",
     "LinearElasticity",
     "Potential",
+    "PrescribedPotential",
     "TimeStep",
     "Viscosity",
 ]

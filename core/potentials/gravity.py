@@ -7,11 +7,11 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
-from .potential import Potential
+from .prescribed import PrescribedPotential
 
 
-class Gravity(Potential):
-    """−Σ m g·x, with the g that ``go_to`` or ``act`` chose last, at first that of the start.
+class Gravity(PrescribedPotential):
+    """−Σ m g·x.
 
     Args:
         mass: (N,) vertex masses in kg.
@@ -19,34 +19,21 @@ class Gravity(Potential):
     """
 
     def __init__(self, mass: Tensor, channel: TensorChannel) -> None:
-        self._mass, self._channel = mass, channel
-        #: (3,) in m/s², in place.
-        self.acceleration = channel.at(0, 0.0).clone()
+        super().__init__(channel)
+        self._mass = mass
         self._gradient = self._weight(self.acceleration)
 
     @property
-    def is_constant(self) -> bool:
-        return self._channel.is_constant
+    def acceleration(self) -> Tensor:
+        """(3,) in m/s², in place."""
+        return self.parameters
 
-    def at(self, frame: int, fraction: float) -> Tensor:
-        """(3,) in m/s² a ``fraction`` of the way from a frame to the next."""
-        return self._channel.at(frame, fraction)
+    def act(self, parameters: Tensor) -> None:
+        super().act(parameters)
+        self._gradient.copy_(self._weight(parameters))
 
-    def go_to(self, frame: int, fraction: float) -> None:
-        """Takes the acceleration of a time."""
-        if not self.is_constant:
-            self.act(self.at(frame, fraction))
-
-    def act(self, acceleration: Tensor) -> None:
-        """Takes an acceleration, (3,) in m/s²."""
-        self.acceleration.copy_(acceleration)
-        self._gradient.copy_(self._weight(acceleration))
-
-    def energy_at(self, positions: Tensor, frame: int) -> Tensor:
-        """In joules, after a frame."""
-        if self.is_constant:
-            return self.energy(positions)
-        return (self._weight(self.at(frame, 0.0)) * positions).sum()
+    def energy_with(self, parameters: Tensor, positions: Tensor) -> Tensor:
+        return (self._weight(parameters) * positions).sum()
 
     def energy(self, positions: Tensor) -> Tensor:
         return (self._gradient * positions).sum()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a scene may bring along beside what it describes: energies of its author's own."""
+"""What acts on a scene, or on a body of it, beside what all have."""
 
 from __future__ import annotations
 
@@ -16,4 +16,13 @@ class Force(Protocol):
 
     def potential(self, system: System) -> Potential:
         """The energy whose gradient, taken away, is the force."""
+        ...
+
+
+@runtime_checkable
+class BodyForce(Protocol):
+    """The same of one body, such as the pressure inside of it."""
+
+    def potential(self, system: System, body: int) -> Potential:
+        """The energy, of the vertices of the body of that index."""
         ...

@@ -19,6 +19,7 @@ from . import checks
 from .channel import Channel
 from .checks import Vector
 from .contact_settings import ContactSurface, TouchingChoice, check_friction
+from .forces import BodyForce
 from .schema import IF_THERE
 
 
@@ -157,6 +158,11 @@ class SoftBody:
                 f"{self.name}: a surface has no tet vertices to pin or place yet; "
                 "pin points of its skin, or tetrahedralize first."
             )
+
+    @property
+    def forces(self) -> list[BodyForce]:
+        """What acts on it alone."""
+        return []
 
     def _check_damping(self) -> None:
         if not (math.isfinite(self.damping) and self.damping >= 0.0):

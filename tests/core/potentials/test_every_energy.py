@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from inspect import isabstract
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,11 @@ def subclasses(kind: Any) -> Iterator[Any]:
         yield from subclasses(child)
 
 
-ENERGIES = (k for k in set(subclasses(Potential)) if k.__module__.startswith("supple.core."))
+ENERGIES = (
+    kind
+    for kind in set(subclasses(Potential))
+    if kind.__module__.startswith("supple.core.") and not isabstract(kind)
+)
 ALL = [*sorted(ENERGIES, key=lambda kind: kind.__name__), TetherEnergy]
 
 

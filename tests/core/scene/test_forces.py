@@ -11,8 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from supple.core import Ground, Scene, SceneError, Simulator, SoftBody
+from supple.core import Channel, Ground, Scene, SceneError, Simulator, SoftBody
 from supple.core.assembly.block_matrix import BlockMatrix
+from supple.core.assembly.tensor_channel import TensorChannel
 from supple.core.integrators import (
     BDF2,
     XPBD,
@@ -26,13 +27,14 @@ from supple.core.integrators import (
 )
 from supple.core.job.scene_file import load_scene, save_scene
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials import Potential, TimeStep
+from supple.core.potentials import Potential, PrescribedPotential, TimeStep
 from supple.core.system import System
 from supple.tests.core.tether import Tether, TetherEnergy
 from supple.verification.meshes import block
 
 NOWHERE = (0.0, 0.0, 0.0)
 GRAVITY = (0.3, 0.0, -9.81)
+CHANGING = Channel(np.linspace((0.0, 2.0, -15.0), (3.0, -1.0, -5.0), 7))
 INTEGRATORS = [
     SymplecticEuler(),
     Midpoint(),
@@ -49,21 +51,23 @@ INTEGRATORS = [
 class Pull:
     """−Σ m a·x: what gravity is, from outside."""
 
-    acceleration: tuple[float, float, float]
+    acceleration: Channel
 
     def potential(self, system: System) -> Potential:
-        return _PullEnergy(system.mass, torch.as_tensor(self.acceleration).to(system.mass))
+        samples = torch.as_tensor(self.acceleration.samples).to(system.mass)
+        return _PullEnergy(system.mass, TensorChannel(samples))
 
 
-class _PullEnergy(Potential):
-    def __init__(self, mass: Tensor, acceleration: Tensor) -> None:
-        self._force = mass * acceleration[:, None]
+class _PullEnergy(PrescribedPotential):
+    def __init__(self, mass: Tensor, channel: TensorChannel) -> None:
+        super().__init__(channel)
+        self._mass = mass
 
     def energy(self, positions: Tensor) -> Tensor:
-        return -(self._force * positions).sum()
+        return -(self._mass * self.parameters[:, None] * positions).sum()
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        out.sub_(self._force)
+        out.sub_(self._mass * self.parameters[:, None])
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         """It has none."""
@@ -124,12 +128,13 @@ def run(scene: Scene, integrator: Integrator, frames: int = 4):
     return list(Simulator(scene, integrator, device="cpu").run(frames))
 
 
+@pytest.mark.parametrize("gravity", [Channel.constant(GRAVITY), CHANGING], ids=["as is", "keyed"])
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda kind: type(kind).__name__)
-def test_what_pulls_like_gravity_moves_bodies_as_gravity_does(integrator) -> None:
+def test_what_pulls_like_gravity_moves_bodies_as_gravity_does(integrator, gravity) -> None:
     """Down to the ground, and about on it."""
     scenes = [
-        Scene([body()], Ground(), NOWHERE, forces=[Pull(GRAVITY)]),
-        Scene([body()], Ground(), GRAVITY),
+        Scene([body()], Ground(), NOWHERE, forces=[Pull(gravity)]),
+        Scene([body()], Ground(), gravity),
     ]
     pulled, fallen = (run(scene, integrator, 6)[-1] for scene in scenes)
     lowest = float(fallen.positions[0][:, 2].min())
@@ -190,7 +195,7 @@ def test_what_has_no_energy_is_no_force() -> None:
 
 
 def test_a_scene_with_forces_is_in_no_file(tmp_path) -> None:
-    scene = Scene([body()], forces=[Pull(GRAVITY)])
+    scene = Scene([body()], forces=[Pull(Channel.constant(GRAVITY))])
     with pytest.raises(SceneError, match="No file can hold the force Pull"):
         save_scene(tmp_path / "scene.json", scene, {})
     assert not list(tmp_path.iterdir())

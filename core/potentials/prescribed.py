@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Energies that change over time by themselves."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from ..assembly.tensor_channel import TensorChannel
+from .potential import Potential
+
+
+class PrescribedPotential(Potential):
+    """An energy whose parameters are prescribed over time: those that ``go_to`` or ``act`` chose
+    last, at first those of the start.
+
+    Args:
+        channel: of the parameters, a tensor of any shape.
+    """
+
+    def __init__(self, channel: TensorChannel) -> None:
+        self._channel = channel
+        #: As ``channel`` has them, in place.
+        self.parameters = channel.at(0, 0.0).clone()
+
+    @property
+    def is_constant(self) -> bool:
+        return self._channel.is_constant
+
+    def at(self, frame: int, fraction: float) -> Tensor:
+        """The parameters a ``fraction`` of the way from a frame to the next."""
+        return self._channel.at(frame, fraction)
+
+    def go_to(self, frame: int, fraction: float) -> None:
+        """Takes the parameters of a time."""
+        if not self.is_constant:
+            self.act(self.at(frame, fraction))
+
+    def act(self, parameters: Tensor) -> None:
+        """Takes parameters. On CUDA this is recorded: nothing in it may look at values."""
+        self.parameters.copy_(parameters)
+
+    def energy_with(self, parameters: Tensor, positions: Tensor) -> Tensor:
+        """The energy in joules, were these the parameters."""
+        present = self.parameters.clone()
+        self.act(parameters)
+        energy = self.energy(positions)
+        self.act(present)
+        return energy
+
+    def energy_at(self, positions: Tensor, frame: int) -> Tensor:
+        """In joules, after a frame."""
+        if self.is_constant:
+            return self.energy(positions)
+        return self.energy_with(self.at(frame, 0.0), positions)
