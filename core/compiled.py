@@ -47,14 +47,22 @@ def is_compiled() -> bool:
     return numba is not None
 
 
-def compiled(parallel: bool = False) -> Callable[[Loop], Loop]:
-    """A decorator that compiles where numba is installed."""
+def compiled(parallel: bool = False, inline: bool = False) -> Callable[[Loop], Loop]:
+    """A decorator that compiles where numba is installed.
+
+    Args:
+        parallel: whether it shares loops among threads.
+        inline: whether it becomes part of what calls it, as what is handed tuples of arrays should:
+            handing them over takes as long as computing a pair of them.
+    """
     if numba is None:
         return lambda function: function
     # Of fast-math what leaves each sum in its order: compiled anew and taken from the disk, a loop
     # would else differ in the last bits.
     relaxed = {"nsz", "arcp"}
     options = {"parallel": parallel, "fastmath": relaxed, "error_model": "numpy"}
+    if inline:
+        options["inline"] = "always"
 
     def decorate(function: Loop) -> Loop:
         try:

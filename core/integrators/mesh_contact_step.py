@@ -19,9 +19,11 @@ from ..kernels.contact_constraints import (
     find_ground,
     find_pairs,
     gather,
+    write_pairs,
 )
-from ..kernels.contact_relaxation import initialize_forces, prescribed_work, relax, surface_energy
-from ..kernels.flat_tets import FlatTets, find_flat, relax_flat
+from ..kernels.contact_islands import find_islands, relax_islands
+from ..kernels.contact_relaxation import prescribed_work, surface_energy
+from ..kernels.flat_tets import FlatTets, find_flat
 from ..kernels.free_steps import pair_step_sizes, shorten
 from ..potentials.contact.detection import (
     MIN_DISTANCE_RATIO,
@@ -40,13 +42,13 @@ from .contact_nodes import ground_points, no_constraints, no_flat_tets, surface_
 
 Points = NDArray[np.float64]
 
-# Passes over all contacts at most; they end when no distance changes by more than this ratio.
+# Passes over an island at most; they end when no distance changes by more than this ratio.
 MAX_PASSES, RELATIVE_TOLERANCE = 20, 0.2
 # How often contacts are made linear anew where something was in the way.
 MAX_LINEARIZATIONS = 8
 # How often the moves of what is in the way are shortened, before all moves are alike.
 MAX_SHORTENINGS = 8
-PAIRS_PER_THREAD, POINTS_PER_THREAD = 2_000, 4_000
+PAIRS_PER_THREAD, POINTS_PER_THREAD, CONTACTS_PER_THREAD = 2_000, 4_000, 200
 # What a step, one contact in one pass, a candidate pair, and a point for which candidates are built
 # cost, in seconds of one core: only their ratios to each other and to a budget count.
 STEP_S, CONTACT_S, PAIR_S, POINT_S = 4e-4, 1.8e-7, 1.5e-7, 3e-6
@@ -244,7 +246,7 @@ class MeshContactStep:
         known = self._candidates.candidates
         self._candidates.cover(before, after, step)
         if self._candidates.candidates is not known:
-            # None of the distances of pairs are known any more.
+            # None of the distances of pairs is known any more.
             self._distances = np.zeros(len(self._candidates.candidates))
             self._spend(POINT_S * len(before))
 
@@ -257,16 +259,22 @@ class MeshContactStep:
 
     def _find(self, at: Points, points: Points, moves: Points, displacements: Points) -> int:
         """Makes contacts linear; how many there are."""
-        moves_of_points = self._points(moves)
-        self._distances = np.empty(len(self._candidates.candidates))
+        stencils, mesh = self._candidates.stencils, self._surface.topology
         self._spend(PAIR_S * len(self._distances))
+        may_push = np.empty(len(self._distances), dtype=np.bool_)
+        use_threads(len(may_push), PAIRS_PER_THREAD)
+        find_pairs(
+            *(stencils, mesh.object_of, self._laws.distances, points, self._points(moves)),
+            *(self._distances, may_push),
+        )
+        pairs = np.flatnonzero(may_push)
         while True:
             out: Constraints = self._constraints
-            count: int = find_pairs(
-                *(self._candidates.stencils, self._surface.topology, self._laws),
-                *(points, moves_of_points, self._points_of, displacements, self._mobility, out),
-                self._distances,
-            )
+            count = len(pairs)
+            if count <= len(out.forces):
+                use_threads(count, CONTACTS_PER_THREAD)
+                nodes = (self._points_of, displacements, self._mobility)
+                write_pairs(pairs, stencils, mesh, self._laws, points, *nodes, out)
             if self._ground is not None:
                 own = (at, moves, displacements, self._mobility)
                 count = find_ground(*self._ground, *own, out, count)
@@ -290,13 +298,14 @@ class MeshContactStep:
         """Changes (N, 3) moves of nodes by what contacts and flat tets answer."""
         if self._count + flat_tets == 0:
             return
-        initialize_forces(self._constraints, self._count, self._mobility, moves)
-        for _ in range(MAX_PASSES):
-            self._spend(CONTACT_S * self._count)
-            relax_flat(self._flat, flat_tets, FLOOR, self._mobility, moves)
-            change = relax(self._constraints, self._count, self._mobility, moves)
-            if change <= RELATIVE_TOLERANCE:
-                break
+        own, flat = self._constraints, self._flat
+        islands = find_islands(own.nodes[: self._count], flat.corners[:flat_tets], self._mobility)
+        use_threads(self._count, CONTACTS_PER_THREAD)
+        solved = relax_islands(
+            *(islands, own, flat, FLOOR, self._mobility, moves),
+            *(MAX_PASSES, RELATIVE_TOLERANCE),
+        )
+        self._spend(CONTACT_S * solved)
 
     def _go(
         self, at: Points, points: Points, moves: Points, step: float
@@ -306,20 +315,24 @@ class MeshContactStep:
         sizes, after = np.ones(len(at)), points + self._points(moves)
         self._cover(points, after, step)
         stencils = self._candidates.stencils
-        of_pairs = np.empty(len(self._candidates.candidates))
+        of_pairs, distances = np.empty((2, len(self._candidates.candidates)))
         least = 1.0
         for shortening in range(MAX_SHORTENINGS):
             use_threads(len(of_pairs), PAIRS_PER_THREAD)
-            path = (points, after, self._distances)
-            pair_step_sizes(stencils, *path, self._surface.object_of, self._min_distances, of_pairs)
+            pair_step_sizes(
+                *(stencils, points, after, self._distances),
+                *(self._surface.object_of, self._min_distances, of_pairs, distances),
+            )
             of_nodes = np.ones(len(at))
             if shorten(stencils, of_pairs, self._points_of, of_nodes) == 0:
                 is_free = bool((sizes == 1.0).all())
+                self._distances = distances
                 return at + sizes[:, None] * moves, after, is_free
             if shortening == 0:
                 least = float(of_pairs.min())
             sizes *= of_nodes
             after = points + self._points(sizes[:, None] * moves)
         # Shortened one by one, moves may come in the way of each other; all alike, none does.
+        self._distances = np.zeros_like(distances)
         at = at + least * moves
         return at, self._points(at), False

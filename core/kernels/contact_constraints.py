@@ -28,6 +28,8 @@ from .vectors import advanced, dot, four_points, minus, scaled
 
 #: Which barrier a contact has: the one of squared distances between surfaces, or the ground's.
 SURFACES, GROUND = 0, 1
+# In which threads share the writing of contacts.
+CHUNKS = 16
 # Edges that fade out by more have no friction: their closest points could be anywhere.
 WHOLE = 1.0
 
@@ -112,7 +114,7 @@ def gather(interpolation: Any, values: Any, out: Any) -> None:
         out[point, 0], out[point, 1], out[point, 2] = value[0], value[1], value[2]
 
 
-@compiled()
+@compiled(inline=True)
 def _add_point(interpolation: Any, point: int, factor: float, out: Any, k: int, used: int) -> int:
     """Adds ``factor`` times a point to the nodes of a contact; how many those are then."""
     if factor == 0.0:
@@ -131,7 +133,7 @@ def _add_point(interpolation: Any, point: int, factor: float, out: Any, k: int, 
     return used
 
 
-@compiled()
+@compiled(inline=True)
 def _finish(out: Any, k: int, used: int, displacements: Any, mobility: Any) -> None:
     """Closes the nodes of a contact; ``displacements`` (N, 3) are theirs since the step began."""
     compliance = x = y = z = 0.0
@@ -180,7 +182,7 @@ def _face_vertex(p: Any, a: Any, b: Any, c: Any) -> Any:
     return minus(p, c), 1.0, 0.0, 0.0, -1.0
 
 
-@compiled()
+@compiled(inline=True)
 def _weight(stencils: Any, mesh: Any, laws: Any, pair: int, x: Any) -> Any:
     """Of a pair at four points x, and whether it has friction."""
     edge_count = len(stencils.edge_edges)
@@ -195,7 +197,7 @@ def _weight(stencils: Any, mesh: Any, laws: Any, pair: int, x: Any) -> Any:
     return face_vertex_weight(mesh, face, vertex) if laws.area_weighted else 1.0, True
 
 
-@compiled()
+@compiled(inline=True)
 def _write_pair(
     laws: Any,
     objects: Any,
@@ -218,60 +220,103 @@ def _write_pair(
 
 
 @compiled()
+def _closest(are_edges: bool, x: Any) -> Any:
+    """The difference of a pair's closest points at four points x, and what each counts in it."""
+    if are_edges:
+        return _edge_edge(x[0], x[1], x[2], x[3])
+    return _face_vertex(x[0], x[1], x[2], x[3])
+
+
+@compiled(parallel=True)
 def find_pairs(
+    stencils: Any,
+    object_of: Any,
+    dhats: Any,
+    points: Any,
+    moves: Any,
+    pair_distances: Any,
+    may_push: Any,
+) -> None:
+    """Finds which candidate pairs may push in a step.
+
+    Args:
+        stencils: candidate pairs.
+        object_of: (V,) objects of points.
+        dhats: (O, O) in metres.
+        points: (V, 3) of the surfaces.
+        moves: (V, 3) that they are about to make.
+        pair_distances: (P,) bounds from below, made exact where those do not tell, in metres.
+        may_push: (P,) to be filled in.
+    """
+    for pair in shared_range(len(pair_distances)):
+        a, b, c, d, are_edges = stencil(stencils, pair)
+        m = four_points(moves, a, b, c, d)
+        limit = dhats[object_of[a], object_of[d]] + closing_bound(m[0], m[1], m[2], m[3])
+        if pair_distances[pair] < limit:
+            difference = _closest(are_edges, four_points(points, a, b, c, d))[0]
+            pair_distances[pair] = math.sqrt(dot(difference, difference))
+        may_push[pair] = pair_distances[pair] < limit
+
+
+@compiled()
+def _write_range(
+    pairs: Any,
+    first: int,
+    last: int,
     stencils: Any,
     mesh: Any,
     laws: Any,
     points: Any,
-    moves: Any,
     interpolation: Any,
     displacements: Any,
     mobility: Any,
     out: Any,
-    pair_distances: Any,
-) -> int:
-    """Fills in the contacts between surfaces that may push in a step; how many there are. Those
-    for which there is no place are counted alone.
+) -> None:
+    for k in range(first, last):
+        pair = pairs[k]
+        a, b, c, d, are_edges = stencil(stencils, pair)
+        x = four_points(points, a, b, c, d)
+        difference, c0, c1, c2, c3 = _closest(are_edges, x)
+        distance = math.sqrt(dot(difference, difference))
+        weight, rubs = _weight(stencils, mesh, laws, pair, x)
+        objects = (mesh.object_of[a], mesh.object_of[d])
+        _write_pair(laws, objects, difference, distance, weight, rubs, out, k)
+        used = _add_point(interpolation, a, c0, out, k, 0)
+        used = _add_point(interpolation, b, c1, out, k, used)
+        used = _add_point(interpolation, c, c2, out, k, used)
+        used = _add_point(interpolation, d, c3, out, k, used)
+        _finish(out, k, used, displacements, mobility)
+
+
+@compiled(parallel=True)
+def write_pairs(
+    pairs: Any,
+    stencils: Any,
+    mesh: Any,
+    laws: Any,
+    points: Any,
+    interpolation: Any,
+    displacements: Any,
+    mobility: Any,
+    out: Any,
+) -> None:
+    """Makes contacts of pairs, linear where they are.
 
     Args:
-        stencils: candidate pairs.
+        pairs: (K,) candidates.
+        stencils: all candidate pairs.
         mesh: topology of the surfaces.
         laws: of their objects.
         points: (V, 3) of the surfaces.
-        moves: (V, 3) that they are about to make.
         interpolation: of the points.
         displacements: (N, 3) of the nodes since the step began.
         mobility: (N,) in metres a newton over the step.
-        pair_distances: (P,) of all candidates in metres, to be filled in.
+        out: the first K are filled in.
     """
-    count = 0
-    for pair in range(len(pair_distances)):
-        a, b, c, d, are_edges = stencil(stencils, pair)
-        first, second = mesh.object_of[a], mesh.object_of[d]
-        dhat = laws.distances[first, second]
-        x = four_points(points, a, b, c, d)
-        if are_edges:
-            difference, c0, c1, c2, c3 = _edge_edge(x[0], x[1], x[2], x[3])
-        else:
-            difference, c0, c1, c2, c3 = _face_vertex(x[0], x[1], x[2], x[3])
-        square = dot(difference, difference)
-        pair_distances[pair] = math.sqrt(square)
-        if square >= dhat * dhat:
-            m = four_points(moves, a, b, c, d)
-            limit = dhat + closing_bound(m[0], m[1], m[2], m[3])
-            if square >= limit * limit:
-                continue
-        if count < len(out.forces):
-            weight, rubs = _weight(stencils, mesh, laws, pair, x)
-            objects = (first, second)
-            _write_pair(laws, objects, difference, pair_distances[pair], weight, rubs, out, count)
-            used = _add_point(interpolation, a, c0, out, count, 0)
-            used = _add_point(interpolation, b, c1, out, count, used)
-            used = _add_point(interpolation, c, c2, out, count, used)
-            used = _add_point(interpolation, d, c3, out, count, used)
-            _finish(out, count, used, displacements, mobility)
-        count += 1
-    return count
+    for chunk in shared_range(CHUNKS):
+        first, last = chunk * len(pairs) // CHUNKS, (chunk + 1) * len(pairs) // CHUNKS
+        of_points = (points, interpolation, displacements, mobility)
+        _write_range(pairs, first, last, stencils, mesh, laws, *of_points, out)
 
 
 class GroundLaws(NamedTuple):

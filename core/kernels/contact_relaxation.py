@@ -78,7 +78,7 @@ def coulomb_friction(pull: Any, normal_force: float, static: float, kinetic: flo
     return share * pull[0], share * pull[1], share * pull[2]
 
 
-@compiled()
+@compiled(inline=True)
 def _difference(constraints: Any, k: int, moves: Any) -> Any:
     """By how much (N, 3) moves of nodes change the difference of closest points."""
     x = y = z = 0.0
@@ -93,7 +93,7 @@ def _difference(constraints: Any, k: int, moves: Any) -> Any:
     return x, y, z
 
 
-@compiled()
+@compiled(inline=True)
 def _push(constraints: Any, k: int, force: Any, mobility: Any, moves: Any) -> None:
     """Adds what a force on a contact does to the moves of its nodes."""
     x, y, z = force
@@ -107,72 +107,68 @@ def _push(constraints: Any, k: int, force: Any, mobility: Any, moves: Any) -> No
         moves[node, 2] += given * z
 
 
-@compiled()
-def initialize_forces(constraints: Any, count: int, mobility: Any, moves: Any) -> None:
-    """Begins with the forces that distances have where contacts were made linear: those of bodies
-    at rest. No force is larger than what opens its contact."""
-    for k in range(count):
-        dhat, compliance = constraints.dhats[k], constraints.compliances[k]
-        u = max(SMALLEST, constraints.distances[k] / dhat)
-        if u >= 1.0 or compliance == 0.0:
-            continue
-        stiffness = compliance * constraints.scales[k] / (dhat * dhat)
-        if constraints.kinds[k] == GROUND:
-            force = -ground_derivatives(u, math.log(u))[0]
-        else:
-            force = surface_force(u)[0]
-        e = _difference(constraints, k, moves)
-        n = constraints.normals[k]
-        ahead = u + (n[0] * e[0] + n[1] * e[1] + n[2] * e[2]) / dhat
-        force = min(stiffness * force, max(0.0, 1.0 - ahead)) * dhat / compliance
-        constraints.forces[k] = force
-        _push(constraints, k, (force * n[0], force * n[1], force * n[2]), mobility, moves)
+@compiled(inline=True)
+def initialize_force(constraints: Any, k: int, mobility: Any, moves: Any) -> None:
+    """Begins with the force that the distance of a contact has where it was made linear: that of
+    bodies at rest. It is no larger than what opens the contact."""
+    dhat, compliance = constraints.dhats[k], constraints.compliances[k]
+    u = max(SMALLEST, constraints.distances[k] / dhat)
+    if u >= 1.0 or compliance == 0.0:
+        return
+    stiffness = compliance * constraints.scales[k] / (dhat * dhat)
+    if constraints.kinds[k] == GROUND:
+        force = -ground_derivatives(u, math.log(u))[0]
+    else:
+        force = surface_force(u)[0]
+    e = _difference(constraints, k, moves)
+    n = constraints.normals[k]
+    ahead = u + (n[0] * e[0] + n[1] * e[1] + n[2] * e[2]) / dhat
+    force = min(stiffness * force, max(0.0, 1.0 - ahead)) * dhat / compliance
+    constraints.forces[k] = force
+    _push(constraints, k, (force * n[0], force * n[1], force * n[2]), mobility, moves)
 
 
-@compiled()
-def relax(constraints: Any, count: int, mobility: Any, moves: Any) -> float:
-    """Solves each contact once; the largest change of a distance in units of what it is then.
+@compiled(inline=True)
+def relax(constraints: Any, k: int, mobility: Any, moves: Any) -> float:
+    """Solves a contact once; the change of its distance in units of what that is then.
 
     Args:
         mobility: (N,) in metres a newton over the step.
         moves: (N, 3) from where contacts were made linear, in metres; changed.
     """
-    most = 0.0
-    for k in range(count):
-        compliance = constraints.compliances[k]
-        if compliance == 0.0:
-            continue
-        e = _difference(constraints, k, moves)
-        n = (constraints.normals[k, 0], constraints.normals[k, 1], constraints.normals[k, 2])
-        along = n[0] * e[0] + n[1] * e[1] + n[2] * e[2]
-        dhat, force = constraints.dhats[k], constraints.forces[k]
-        start = (constraints.distances[k] + along - compliance * force) / dhat
-        if start >= 1.0 and force == 0.0:
-            continue
-        stiffness = compliance * constraints.scales[k] / (dhat * dhat)
-        ratio = pressed_ratio(constraints.kinds[k], start, stiffness)
-        new = max(0.0, (ratio - start) * dhat / compliance)
-        push = new - force
-        x, y, z = push * n[0], push * n[1], push * n[2]
-        constraints.forces[k] = new
-        if constraints.static[k] > 0.0:
-            displacement = constraints.displacements[k]
-            s = (displacement[0] + e[0], displacement[1] + e[1], displacement[2] + e[2])
-            off = s[0] * n[0] + s[1] * n[1] + s[2] * n[2]
-            t = constraints.frictions[k]
-            pull = (
-                t[0] - (s[0] - off * n[0]) / compliance,
-                t[1] - (s[1] - off * n[1]) / compliance,
-                t[2] - (s[2] - off * n[2]) / compliance,
-            )
-            friction = coulomb_friction(pull, new, constraints.static[k], constraints.kinetic[k])
-            x += friction[0] - t[0]
-            y += friction[1] - t[1]
-            z += friction[2] - t[2]
-            t[0], t[1], t[2] = friction[0], friction[1], friction[2]
-        _push(constraints, k, (x, y, z), mobility, moves)
-        most = max(most, compliance * abs(push) / (max(ratio, SMALLEST) * dhat))
-    return most
+    compliance = constraints.compliances[k]
+    if compliance == 0.0:
+        return 0.0
+    e = _difference(constraints, k, moves)
+    n = (constraints.normals[k, 0], constraints.normals[k, 1], constraints.normals[k, 2])
+    along = n[0] * e[0] + n[1] * e[1] + n[2] * e[2]
+    dhat, force = constraints.dhats[k], constraints.forces[k]
+    start = (constraints.distances[k] + along - compliance * force) / dhat
+    if start >= 1.0 and force == 0.0:
+        return 0.0
+    stiffness = compliance * constraints.scales[k] / (dhat * dhat)
+    ratio = pressed_ratio(constraints.kinds[k], start, stiffness)
+    new = max(0.0, (ratio - start) * dhat / compliance)
+    push = new - force
+    x, y, z = push * n[0], push * n[1], push * n[2]
+    constraints.forces[k] = new
+    if constraints.static[k] > 0.0:
+        displacement = constraints.displacements[k]
+        s = (displacement[0] + e[0], displacement[1] + e[1], displacement[2] + e[2])
+        off = s[0] * n[0] + s[1] * n[1] + s[2] * n[2]
+        t = constraints.frictions[k]
+        pull = (
+            t[0] - (s[0] - off * n[0]) / compliance,
+            t[1] - (s[1] - off * n[1]) / compliance,
+            t[2] - (s[2] - off * n[2]) / compliance,
+        )
+        friction = coulomb_friction(pull, new, constraints.static[k], constraints.kinetic[k])
+        x += friction[0] - t[0]
+        y += friction[1] - t[1]
+        z += friction[2] - t[2]
+        t[0], t[1], t[2] = friction[0], friction[1], friction[2]
+    _push(constraints, k, (x, y, z), mobility, moves)
+    return compliance * abs(push) / (max(ratio, SMALLEST) * dhat)
 
 
 @compiled()

@@ -28,7 +28,7 @@ class CandidateStencils(NamedTuple):
     triangles: Any
 
 
-@compiled()
+@compiled(inline=True)
 def stencil(stencils: Any, k: int) -> Any:
     """The four vertices of a pair: of the first edge and the second, or the vertex and the face's;
     and whether it is of edges. Faces come after edges."""
@@ -36,9 +36,9 @@ def stencil(stencils: Any, k: int) -> Any:
         first, second = stencils.edge_edges[k, 0], stencils.edge_edges[k, 1]
         edges = stencils.edges
         return edges[first, 0], edges[first, 1], edges[second, 0], edges[second, 1], True
-    k -= len(stencils.edge_edges)
-    face, triangles = stencils.face_vertices[k, 0], stencils.triangles
-    vertex = stencils.face_vertices[k, 1]
+    own = k - len(stencils.edge_edges)
+    face, triangles = stencils.face_vertices[own, 0], stencils.triangles
+    vertex = stencils.face_vertices[own, 1]
     return vertex, triangles[face, 0], triangles[face, 1], triangles[face, 2], False
 
 

@@ -105,28 +105,27 @@ def pressed_depth(start: float, stiffness: float, floor: float) -> float:
     return 2.0 * (floor - start) / (floor + root)
 
 
-@compiled()
-def relax_flat(tets: Any, count: int, floor: float, mobility: Any, moves: Any) -> None:
-    """Solves each tet once; ``moves`` (N, 3) of the nodes, in metres, are changed."""
-    for k in range(count):
-        compliance = tets.compliances[k]
-        if compliance == 0.0:
-            continue
-        start = tets.ratios[k] - compliance * tets.forces[k]
-        for corner in range(4):
-            move = vector_at(moves, tets.corners[k, corner])
-            start += dot(vector_at(tets.gradients[k], corner), move)
-        new = 0.0
-        if start < floor:
-            depth = pressed_depth(start, compliance * tets.energies[k], floor)
-            new = tets.energies[k] * depth * depth
-        change = new - tets.forces[k]
-        if change == 0.0:
-            continue
-        tets.forces[k] = new
-        for corner in range(4):
-            node = tets.corners[k, corner]
-            push = scaled(change * mobility[node], vector_at(tets.gradients[k], corner))
-            moves[node, 0] += push[0]
-            moves[node, 1] += push[1]
-            moves[node, 2] += push[2]
+@compiled(inline=True)
+def relax_flat(tets: Any, k: int, floor: float, mobility: Any, moves: Any) -> None:
+    """Solves a tet once; ``moves`` (N, 3) of the nodes, in metres, are changed."""
+    compliance = tets.compliances[k]
+    if compliance == 0.0:
+        return
+    start = tets.ratios[k] - compliance * tets.forces[k]
+    for corner in range(4):
+        move = vector_at(moves, tets.corners[k, corner])
+        start += dot(vector_at(tets.gradients[k], corner), move)
+    new = 0.0
+    if start < floor:
+        depth = pressed_depth(start, compliance * tets.energies[k], floor)
+        new = tets.energies[k] * depth * depth
+    change = new - tets.forces[k]
+    if change == 0.0:
+        return
+    tets.forces[k] = new
+    for corner in range(4):
+        node = tets.corners[k, corner]
+        push = scaled(change * mobility[node], vector_at(tets.gradients[k], corner))
+        moves[node, 0] += push[0]
+        moves[node, 1] += push[1]
+        moves[node, 2] += push[2]

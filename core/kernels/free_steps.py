@@ -15,15 +15,14 @@ ROUNDED = 1.0 + 1e-6
 
 
 @compiled()
-def _stay_apart(start: Any, end: Any, distance: float, min_distance: float) -> bool:
-    """Whether four points do so little on their way that a pair so far apart cannot meet."""
-    closing = ROUNDED * closing_bound(
+def _closing(start: Any, end: Any) -> float:
+    """By how much four points on their way may bring a pair closer at most, in metres."""
+    return ROUNDED * closing_bound(
         minus(end[0], start[0]),
         minus(end[1], start[1]),
         minus(end[2], start[2]),
         minus(end[3], start[3]),
     )
-    return distance - closing > allowed_distance(distance, min_distance)
 
 
 @compiled(parallel=True)
@@ -35,6 +34,7 @@ def pair_step_sizes(
     object_of: Any,
     min_distances: Any,
     out: Any,
+    distances_after: Any,
 ) -> None:
     """(P,) the share of its way that each candidate pair can go.
 
@@ -43,13 +43,16 @@ def pair_step_sizes(
         distances: (P,) of pairs before, or less, in metres.
         object_of: (V,) objects of points.
         min_distances: (O, O) below which no step brings two objects, in metres.
+        distances_after: (P,) less than those of pairs after, in metres, to be filled in.
     """
     for k in shared_range(len(out)):
         a, b, c, d, are_edges = stencil(stencils, k)
         start, end = four_points(before, a, b, c, d), four_points(after, a, b, c, d)
         min_distance = min_distances[object_of[a], object_of[d]]
+        distances_after[k] = distances[k] - _closing(start, end)
         out[k] = 1.0
-        if not _stay_apart(start, end, distances[k], min_distance):
+        # What does so little on its way cannot meet.
+        if distances_after[k] <= allowed_distance(distances[k], min_distance):
             out[k] = pair_step_size(start, end, are_edges, min_distance, 1.0)
 
 

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from supple.core.integrators.contact_nodes import no_constraints
 from supple.core.kernels.contact_constraints import GROUND, Constraints
+from supple.core.kernels.contact_relaxation import initialize_force, relax
 
 UP = (0.0, 0.0, 1.0)
 #: Of three nodes, in m/N.
@@ -48,6 +49,21 @@ def matrix(constraints: Constraints, count: int) -> np.ndarray:
     rows = np.nonzero(used)[0]
     np.add.at(out, (rows, constraints.nodes[used]), constraints.coefficients[used])
     return out
+
+
+def initialize_forces(
+    constraints: Constraints, count: int, mobility: np.ndarray, moves: np.ndarray
+) -> None:
+    """Of the first contacts, one after the other."""
+    for k in range(count):
+        initialize_force(constraints, k, mobility, moves)
+
+
+def relax_each(
+    constraints: Constraints, count: int, mobility: np.ndarray, moves: np.ndarray
+) -> float:
+    """One pass over the first contacts; the largest change."""
+    return max(relax(constraints, k, mobility, moves) for k in range(count))
 
 
 def random_contacts(seed: int, count: int = 30, nodes: int = 20, **own: Any) -> Any:

@@ -14,6 +14,7 @@ from supple.core.kernels.contact_constraints import (
     Interpolation,
     PairLaws,
     find_pairs,
+    write_pairs,
 )
 from supple.core.kernels.detection import CandidateStencils, distances
 from supple.core.potentials.contact.topology import Topology, topology
@@ -74,17 +75,18 @@ def found_at(points: np.ndarray, laws: PairLaws, **own: Any) -> Constraints:
     for part in out:
         part.fill(77)
     stencils = own["stencils"] if "stencils" in own else stencils_of(mesh)
-    moves, displacements = (
-        own.get("moves", np.zeros((count, 3))),
-        own.get("displacements", np.zeros((nodes, 3))),
-    )
+    moves = own.get("moves", np.zeros((count, 3)))
+    displacements = own.get("displacements", np.zeros((nodes, 3)))
     mobility = own.get("mobility", np.ones(nodes))
     apart = np.empty(len(stencils.edge_edges) + len(stencils.face_vertices))
-    number = find_pairs(
-        stencils, mesh, laws, points, moves, interpolation, displacements, mobility, out, apart
-    )
-    expected = np.empty_like(apart)
-    distances(stencils, points, expected)
-    np.testing.assert_allclose(apart, expected, atol=1e-12)
-    assert number <= len(out.forces)
-    return Constraints(*(part[:number] for part in out))
+    distances(stencils, points, apart)
+    known, may_push = own.get("known", 0.0) * apart, np.zeros(len(apart), dtype=bool)
+    find_pairs(stencils, mesh.object_of, laws.distances, points, moves, known, may_push)
+    # What is not known well enough is measured, and nothing is said to be farther than it is.
+    np.testing.assert_allclose(known[may_push], apart[may_push], atol=1e-12)
+    assert (known <= apart + 1e-12).all()
+    pairs = np.flatnonzero(may_push)
+    of_nodes = (interpolation, displacements, mobility)
+    write_pairs(pairs, stencils, mesh, laws, points, *of_nodes, out)
+    assert all((part[len(pairs) :] == 77).all() for part in out)
+    return Constraints(*(part[: len(pairs)] for part in out))

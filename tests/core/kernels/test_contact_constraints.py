@@ -8,7 +8,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from supple.core.integrators.contact_nodes import no_constraints
 from supple.core.kernels.contact_constraints import (
     SURFACES,
     Constraints,
@@ -26,7 +25,6 @@ from supple.tests.core.kernels.loose_parts import (
     laws_of,
     mesh_of,
     stencils_of,
-    themselves,
 )
 from supple.tests.core.potentials.contact.close_parts import (
     DART,
@@ -212,21 +210,24 @@ def test_what_goes_the_same_way_does_not_come_closer(points, are_edges) -> None:
         assert len(near(points, are_edges, dhat, np.full((9, 3), 70.0)).forces) == count
 
 
-def test_contacts_without_a_place_are_counted() -> None:
-    points, mesh = random_points(6), mesh_of(random_points(6))
-    whole = found_at(points, laws_of())
-    count = len(whole.forces)
-    places = no_constraints(count, 1)
-    for part in places:
-        part.fill(77)
-    few = Constraints(*(part[:4] for part in places))
-    stencils, weights = stencils_of(mesh), np.ones(9)
-    laws, own, apart = laws_of(), themselves(9), np.empty(count)
-    found = find_pairs(stencils, mesh, laws, points, NOTHING, own, NOTHING, weights, few, apart)
-    assert found == count > 4
-    for part_of_few, part, wanted in zip(few, places, whole, strict=True):
-        np.testing.assert_array_equal(part_of_few, wanted[:4])
-        assert (part[4:] == 77).all()
+def test_what_is_known_to_be_out_of_reach_is_not_measured() -> None:
+    points = random_points(5)
+    everything = found_at(points, laws_of())
+    limit = float(np.median(everything.distances))
+    for known in (0.0, 0.5, 1.0):
+        own = found_at(points, laws_of(distances=limit), known=known)
+        near = everything.distances < limit
+        np.testing.assert_array_equal(own.distances, everything.distances[near])
+
+
+def test_what_is_said_of_a_distance_is_believed() -> None:
+    points = random_points(5)
+    mesh = mesh_of(points)
+    stencils = stencils_of(mesh)
+    said, may_push = np.full(len(stencils.edge_edges) + len(stencils.face_vertices), 1e3), None
+    may_push = np.ones(len(said), dtype=bool)
+    find_pairs(stencils, mesh.object_of, laws_of().distances, points, NOTHING, said, may_push)
+    assert not may_push.any() and (said == 1e3).all()
 
 
 # Energies

@@ -8,9 +8,7 @@ import pytest
 
 from supple.core.kernels.contact_constraints import GROUND, SURFACES
 from supple.core.kernels.contact_relaxation import (
-    initialize_forces,
     prescribed_work,
-    relax,
     surface_energy,
 )
 from supple.tests.core.kernels.linear_contacts import (
@@ -19,9 +17,11 @@ from supple.tests.core.kernels.linear_contacts import (
     barrier_of,
     contacts,
     force_of,
+    initialize_forces,
     matrix,
     pair,
     random_contacts,
+    relax_each,
 )
 
 KINDS = pytest.mark.parametrize("kind", [SURFACES, GROUND])
@@ -37,7 +37,7 @@ def test_bodies_at_rest_begin_with_the_forces_that_hold_them(kind, stiffness) ->
     initialize_forces(own, 1, MOBILITY, moves)
     assert own.forces[0] == pytest.approx(force, rel=1e-7)
     np.testing.assert_allclose(moves, 0.0, atol=1e-9)
-    assert relax(own, 1, MOBILITY, moves) < 1e-8
+    assert relax_each(own, 1, MOBILITY, moves) < 1e-8
 
 
 @KINDS
@@ -93,7 +93,7 @@ def test_what_is_prescribed_works_against_the_forces_on_it() -> None:
 def test_work_is_the_sum_over_contacts() -> None:
     own, mobility, wanted = random_contacts(5, static=0.4, kinetic=0.3)
     moves, count = wanted.copy(), len(own.forces)
-    relax(own, count, mobility, moves)
+    relax_each(own, count, mobility, moves)
     total = own.forces[:, None] * own.normals + own.frictions
     expected = -(total * (matrix(own, len(mobility)) @ wanted)).sum()
     assert prescribed_work(own, count, wanted) == pytest.approx(expected, rel=1e-12)

@@ -30,8 +30,18 @@ def steps(after: np.ndarray, known: float = 1.0) -> np.ndarray:
     """Where so much of the distances is known."""
     out, apart = np.full(4, 77.0), np.empty(4)
     distances(PAIRS, POINTS, apart)
-    pair_step_sizes(PAIRS, POINTS, after, known * apart, OBJECTS, MIN_DISTANCES, out)
+    own = (known * apart, OBJECTS, MIN_DISTANCES, out, np.empty(4))
+    pair_step_sizes(PAIRS, POINTS, after, *own)
     return out
+
+
+def bounds(after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What is said of distances after, and what they are."""
+    said, before, apart = np.empty((3, 4))
+    distances(PAIRS, POINTS, before)
+    pair_step_sizes(PAIRS, POINTS, after, before, OBJECTS, MIN_DISTANCES, np.empty(4), said)
+    distances(PAIRS, after, apart)
+    return said, apart
 
 
 def cut(pair_sizes: list[float], interpolation: Interpolation, sizes: np.ndarray) -> int:
@@ -66,6 +76,15 @@ def test_the_share_of_each_pair_is_its_own() -> None:
 def test_what_is_known_to_be_farther_apart_than_it_goes_is_not_looked_at() -> None:
     # It is believed, so that one can tell.
     assert steps(POINTS - 20.0 * POINTS, 1e3).tolist() == [1.0] * 4
+
+
+def test_no_pair_is_said_to_be_farther_apart_afterwards_than_it_is() -> None:
+    random = np.random.default_rng(2)
+    for size in np.linspace(0.01, 2.0, 40):
+        said, apart = bounds(POINTS + random.normal(scale=size, size=POINTS.shape))
+        assert (said <= apart).all()
+    said, apart = bounds(POINTS + 50.0 * DOWN)
+    np.testing.assert_allclose(said, apart, atol=1e-12)
 
 
 def test_where_nothing_meets_all_go_their_whole_way() -> None:

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Islands: contacts and flat tets that move each other at the end of a step, and nothing else.
+
+Elasticity has no part in that solve, so that already two patches of one body are islands of their
+own. Each is relaxed until it has converged by itself, and side by side with others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compiled import compiled, shared_range
+from .contact_relaxation import initialize_force, relax
+from .flat_tets import relax_flat
+
+
+class Islands(NamedTuple):
+    """I islands.
+
+    Args:
+        contacts: (K,) indices, those of one island after those of another, each in their order.
+        contact_offsets: (I + 1,) where those of each begin.
+        tets: (A,) the same of flat tets.
+        tet_offsets: (I + 1,).
+    """
+
+    contacts: Any
+    contact_offsets: Any
+    tets: Any
+    tet_offsets: Any
+
+
+@compiled(inline=True)
+def _root(parents: Any, node: int) -> int:
+    while parents[node] != node:
+        parents[node] = parents[parents[node]]
+        node = parents[node]
+    return node
+
+
+@compiled(inline=True)
+def _join(parents: Any, nodes: Any, mobility: Any) -> int:
+    """Makes one of what nodes of a row are in, but for those that nothing moves; one of them, or
+    −1."""
+    joined = -1
+    for node in nodes:
+        if node < 0:
+            break
+        if mobility[node] == 0.0:
+            continue
+        root = _root(parents, node)
+        if joined < 0:
+            joined = root
+        elif root != joined:
+            # The lower one stays, whatever came first.
+            low, high = min(root, joined), max(root, joined)
+            parents[high] = low
+            joined = low
+    return joined
+
+
+@compiled(inline=True)
+def _in_order(islands: Any, count: int) -> Any:
+    """Indices by their island, and where those of each begin; what is in none is left out."""
+    offsets = np.zeros(count + 1, np.int64)
+    for island in islands:
+        if island >= 0:
+            offsets[island + 1] += 1
+    for island in range(count):
+        offsets[island + 1] += offsets[island]
+    places, order = offsets[:-1].copy(), np.empty(offsets[-1], np.int64)
+    for k in range(len(islands)):
+        island = islands[k]
+        if island >= 0:
+            order[places[island]] = k
+            places[island] += 1
+    return order, offsets
+
+
+@compiled()
+def find_islands(nodes: Any, corners: Any, mobility: Any) -> Any:
+    """``Islands``.
+
+    Args:
+        nodes: (K, E) of contacts, −1 where there are fewer.
+        corners: (A, 4) of flat tets.
+        mobility: (N,) zero for what nothing moves, which joins nothing.
+    """
+    parents = np.arange(len(mobility))
+    of_contacts = np.empty(len(nodes), np.int64)
+    of_tets = np.empty(len(corners), np.int64)
+    for k in range(len(nodes)):
+        of_contacts[k] = _join(parents, nodes[k], mobility)
+    for k in range(len(corners)):
+        of_tets[k] = _join(parents, corners[k], mobility)
+    numbers, count = np.full(len(mobility), -1), 0
+    for of_each in (of_contacts, of_tets):
+        for k in range(len(of_each)):
+            if of_each[k] < 0:
+                continue
+            root = _root(parents, of_each[k])
+            if numbers[root] < 0:
+                numbers[root] = count
+                count += 1
+            of_each[k] = numbers[root]
+    contacts, contact_offsets = _in_order(of_contacts, count)
+    tets, tet_offsets = _in_order(of_tets, count)
+    return Islands(contacts, contact_offsets, tets, tet_offsets)
+
+
+@compiled()
+def _relax_island(
+    islands: Any,
+    island: int,
+    constraints: Any,
+    flat_tets: Any,
+    floor: float,
+    mobility: Any,
+    moves: Any,
+    max_passes: int,
+    tolerance: float,
+) -> int:
+    first, last = islands.contact_offsets[island], islands.contact_offsets[island + 1]
+    first_tet, last_tet = islands.tet_offsets[island], islands.tet_offsets[island + 1]
+    for i in range(first, last):
+        initialize_force(constraints, islands.contacts[i], mobility, moves)
+    passes, most = 0, tolerance + 1.0
+    while passes < max_passes and most > tolerance:
+        for i in range(first_tet, last_tet):
+            relax_flat(flat_tets, islands.tets[i], floor, mobility, moves)
+        most = 0.0
+        for i in range(first, last):
+            most = max(most, relax(constraints, islands.contacts[i], mobility, moves))
+        passes += 1
+    return passes * (last - first)
+
+
+@compiled(parallel=True)
+def relax_islands(
+    islands: Any,
+    constraints: Any,
+    flat_tets: Any,
+    floor: float,
+    mobility: Any,
+    moves: Any,
+    max_passes: int,
+    tolerance: float,
+) -> int:
+    """Relaxes contacts and flat tets; how often contacts were solved, all together.
+
+    Args:
+        floor: J̄ of flat tets.
+        mobility: (N,) in metres a newton over the step.
+        moves: (N, 3) from where contacts were made linear, in metres; changed.
+        max_passes: over each island.
+        tolerance: an island ends when no distance changes by more than this ratio.
+    """
+    solved = 0
+    for island in shared_range(len(islands.contact_offsets) - 1):
+        of_all = (islands, island, constraints, flat_tets, floor, mobility, moves)
+        solved += _relax_island(*of_all, max_passes, tolerance)
+    return solved

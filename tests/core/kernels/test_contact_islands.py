@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contacts that move each other, apart from those that do not."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from supple.core.integrators.contact_nodes import no_flat_tets
+from supple.core.kernels.contact_islands import find_islands, relax_islands
+from supple.tests.core.kernels.linear_contacts import (
+    UP,
+    contacts,
+    initialize_forces,
+    minimum,
+    random_contacts,
+    relax_each,
+)
+
+FLOOR = 0.25
+NO_CORNERS = np.empty((0, 4), dtype=np.int32)
+
+
+def members(offsets: np.ndarray, order: np.ndarray) -> list[list[int]]:
+    return [order[a:b].tolist() for a, b in itertools.pairwise(offsets)]
+
+
+def of_contacts(nodes: list[list[int]], mobility: np.ndarray) -> list[list[int]]:
+    found = find_islands(np.array(nodes, dtype=np.int32), NO_CORNERS, mobility)
+    return members(found.contact_offsets, found.contacts)
+
+
+def test_contacts_with_a_node_in_common_are_of_one_island() -> None:
+    nodes = [[0, 1], [4, 5], [2, 3], [1, 7], [9, 2], [7, 8]]
+    assert of_contacts(nodes, np.ones(10)) == [[0, 3, 5], [1], [2, 4]]
+
+
+def test_islands_that_meet_late_are_one() -> None:
+    assert of_contacts([[8, 9], [0, 1], [4, 5], [9, 4], [5, 0]], np.ones(10)) == [[0, 1, 2, 3, 4]]
+
+
+def test_what_nothing_moves_joins_nothing() -> None:
+    mobility = np.ones(6)
+    mobility[2] = 0.0
+    assert of_contacts([[0, 2], [2, 1], [3, 1]], mobility) == [[0], [1, 2]]
+    assert of_contacts([[2, 2], [2, 0]], mobility) == [[1]]
+
+
+def test_places_that_are_empty_join_nothing() -> None:
+    assert of_contacts([[0, 1, -1, 0], [2, 3, -1, 0]], np.ones(4)) == [[0], [1]]
+
+
+def test_flat_tets_join_what_touches_them() -> None:
+    nodes = np.array([[0, 1], [4, 5], [8, 9]], dtype=np.int32)
+    corners = np.array([[1, 2, 3, 4], [10, 11, 12, 13]], dtype=np.int32)
+    found = find_islands(nodes, corners, np.ones(14))
+    assert members(found.contact_offsets, found.contacts) == [[0, 1], [2], []]
+    assert members(found.tet_offsets, found.tets) == [[0], [], [1]]
+
+
+def relaxed(seed: int, max_passes: int, tolerance: float) -> tuple:
+    """Two scenes of which neither knows of the other, as one."""
+    own, mobility, wanted = random_contacts(seed, static=0.4, kinetic=0.3)
+    other, others, theirs = random_contacts(seed + 1, static=0.4, kinetic=0.3)
+    shifted = np.where(other.nodes >= 0, other.nodes + len(mobility), -1)
+    other = other._replace(nodes=shifted.astype(np.int32))
+    both = type(own)(*(np.concatenate(pair) for pair in zip(own, other, strict=True)))
+    mobility, moves = np.concatenate([mobility, others]), np.concatenate([wanted, theirs])
+    islands = find_islands(both.nodes, NO_CORNERS, mobility)
+    rest = (no_flat_tets(1), FLOOR, mobility, moves, max_passes, tolerance)
+    solved = relax_islands(islands, both, *rest)
+    return both, moves, solved, len(islands.contact_offsets) - 1
+
+
+@pytest.mark.parametrize("passes", [1, 4])
+def test_each_island_is_relaxed_as_if_it_were_alone(passes) -> None:
+    both, moves, solved, count = relaxed(5, passes, 0.0)
+    assert count == 2
+    assert solved == passes * len(both.forces)
+    place = 0
+    for seed in (5, 6):
+        own, mobility, alone = random_contacts(seed, static=0.4, kinetic=0.3)
+        initialize_forces(own, len(own.forces), mobility, alone)
+        for _ in range(passes):
+            relax_each(own, len(own.forces), mobility, alone)
+        np.testing.assert_array_equal(moves[place : place + len(alone)], alone)
+        place += len(alone)
+
+
+def test_an_island_that_has_converged_is_left_alone() -> None:
+    separate, pairs = np.full(4, 0.5), [[0, 1], [2, 3]]
+    own = contacts(pairs, [[1.0, -1.0]] * 2, [UP] * 2, [0.9, 0.1], separate)
+    moves = np.zeros((4, 3))
+    moves[2, 2] = -3.0
+    islands = find_islands(own.nodes, NO_CORNERS, separate)
+    # A single contact is solved in one pass; the next one sees that nothing changes.
+    solved = relax_islands(islands, own, no_flat_tets(1), FLOOR, separate, moves, 20, 1e-7)
+    assert solved <= 4
+    assert (own.forces > 0.0).all()
+
+
+def test_relaxed_to_the_end_all_are_at_the_least_of_their_energy() -> None:
+    own, mobility, wanted = random_contacts(7)
+    moves = wanted.copy()
+    islands = find_islands(own.nodes, NO_CORNERS, mobility)
+    rest = (no_flat_tets(1), FLOOR, mobility, moves, 3000, 1e-9)
+    solved = relax_islands(islands, own, *rest)
+    assert solved < 3000 * len(own.forces)
+    np.testing.assert_allclose(moves, minimum(own, mobility, wanted), atol=2e-5)
+
+
+def test_only_so_many_contacts_as_are_named_count() -> None:
+    own, mobility, wanted = random_contacts(4)
+    islands = find_islands(own.nodes[:10], NO_CORNERS, mobility)
+    rest = (no_flat_tets(1), FLOOR, mobility, wanted.copy(), 20, 0.2)
+    relax_islands(islands, own, *rest)
+    assert own.forces[:10].any() and not own.forces[10:].any()
+
+
+def test_flat_tets_are_relaxed_with_the_contacts() -> None:
+    rest = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    tets, mobility, moves = no_flat_tets(1), np.ones(5), np.zeros((5, 3))
+    tets.corners[:], tets.ratios[:] = [0, 1, 2, 3], 0.1
+    tets.gradients[0] = [[-1, -1, -1], *rest[1:]]
+    tets.energies[:], tets.forces[:] = 2.0, 0.0
+    tets.compliances[:] = (tets.gradients[0] ** 2).sum()
+    own = contacts([[3, 4]], [[1.0, -1.0]], [UP], [5.0], mobility)
+    islands = find_islands(own.nodes, tets.corners, mobility)
+    relax_islands(islands, own, tets, FLOOR, mobility, moves, 20, 0.2)
+    reached = 0.1 + (tets.gradients[0] * moves[:4]).sum()
+    assert 0.1 < reached < FLOOR
+    assert tets.forces[0] == pytest.approx(2.0 * (1.0 - reached / FLOOR) ** 2)
