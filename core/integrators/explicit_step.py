@@ -51,9 +51,10 @@ class ExplicitStep(ABC):
         self.contact_impulse: Tensor | None = None
         #: Of surfaces, and the ground with them, where they are to meet.
         self.contact: MeshContactStep | None = None
-        self._began = torch.zeros_like(self.positions)
         pins = system.moving_pins
         self._target = None if pins is None else pins.positions(0, 0.0)
+        #: Where the last step began, while surfaces are to meet.
+        self._began = [part.clone() for part in self._changed]
         self.set_step(step)
 
     def recorded(self) -> Callable[[], None]:
@@ -95,7 +96,8 @@ class ExplicitStep(ABC):
         """Takes the step. On CUDA this is recorded: nothing in it may look at values."""
         positions, velocities = self.positions, self.velocities
         if self.contact is not None:
-            self._began.copy_(positions)
+            for began, now in zip(self._began, self._changed, strict=True):
+                began.copy_(now)
         pins = self._system.moving_pins
         self._use_stage(0)
         self._add_change(self._centre)
@@ -115,6 +117,16 @@ class ExplicitStep(ABC):
             torch.sub(velocities, self.contact_impulse, out=self.contact_impulse)
         self._add_change(1.0 - self._centre)
 
+    def undo(self) -> None:
+        """Goes back to where the last step began, which surfaces have not let happen."""
+        for began, now in zip(self._began, self._changed, strict=True):
+            now.copy_(began)
+
+    @property
+    def _changed(self) -> tuple[Tensor, ...]:
+        """What a step changes."""
+        return self.positions, self.velocities, self.work, self.raised
+
     def _use_stage(self, stage: int) -> None:
         for prescribed in self._prescribed:
             prescribed.part.act(prescribed.stages[stage])
@@ -129,7 +141,7 @@ class ExplicitStep(ABC):
     def _collide_with_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
         if self.contact is not None:
             times = self._impulse_times
-            self.work += self.contact.apply(self._began, positions, velocities, self.step, times)
+            self.work += self.contact.apply(self._began[0], positions, velocities, self.step, times)
             return
         self._system.collide_with_obstacles(positions, velocities, self.step, self._impulse_times)
 

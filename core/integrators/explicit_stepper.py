@@ -18,8 +18,8 @@ from .mesh_contact_step import BlockedStepError, MeshContactStep
 
 # What diverges is taken again with twice the substeps, at most this often in a run.
 MAX_RETRIES = 6
-# The same of what cannot make way: implicit steps manage that sooner.
-MAX_BLOCKED_RETRIES = 2
+# How often a step is halved in which surfaces cannot make way: implicit steps manage that sooner.
+MAX_HALVINGS = 4
 # Of a frame, for which nobody asked: what needs more is for implicit steps.
 MAX_SUBSTEPS = 100_000
 # Positions are sampled so often through a frame, as substeps allow.
@@ -79,13 +79,9 @@ class ExplicitStepper(TimeStepper):
         before = system.energies(state)
         substeps = state.substeps
         while True:
-            try:
-                after, work, raised = self._frame(replace(state, substeps=substeps))
-                if self._is_stable(before, after, work, raised):
-                    return after
-            except BlockedStepError:
-                if not self.adapts or substeps >= state.substeps << MAX_BLOCKED_RETRIES:
-                    raise
+            after, work, raised = self._frame(replace(state, substeps=substeps))
+            if self._is_stable(before, after, work, raised):
+                return after
             if 2 * substeps > self._max_substeps:
                 break
             substeps *= 2
@@ -104,8 +100,12 @@ class ExplicitStepper(TimeStepper):
         self.sampled_positions, self.sample_fractions = [start.positions], [0.0]
         count, kept = start.substeps, MAX_SAMPLES if self._records_positions else 0
         for number in range(count):
-            substep.prescribe(start.frame, number / count, (number + 1) / count)
-            advance_step()
+            fractions = number / count, (number + 1) / count
+            if self.contact is None:
+                substep.prescribe(start.frame, *fractions)
+                advance_step()
+            else:
+                self._make_way(substep, start.frame, *fractions)
             if (number + 1) * kept // count > number * kept // count:
                 self.sampled_positions.append(substep.positions.clone())
                 self.sample_fractions.append((number + 1) / count)
@@ -117,6 +117,26 @@ class ExplicitStepper(TimeStepper):
             colliders, work = self.contact.colliders, work + released
             after = replace(after, colliders=colliders, solver_statistics=statistics)
         return after, work, float(substep.raised)
+
+    def _make_way(
+        self, substep: ExplicitStep, frame: int, since: float, until: float, halvings: int = 0
+    ) -> None:
+        """Takes a step from ``since`` to ``until`` of a frame, or two in its place where surfaces
+        cannot make way for each other in one."""
+        substep.prescribe(frame, since, until)
+        try:
+            substep.advance()
+        except BlockedStepError:
+            if not self.adapts or halvings == MAX_HALVINGS:
+                raise
+            substep.undo()
+            step, middle = substep.step, 0.5 * (since + until)
+            substep.set_step(0.5 * step)
+            try:
+                self._make_way(substep, frame, since, middle, halvings + 1)
+                self._make_way(substep, frame, middle, until, halvings + 1)
+            finally:
+                substep.set_step(step)
 
     def _is_stable(self, before: Energies, state: State, work: float, raised: float) -> bool:
         """Whether the energy is a number, and grew by no more than is allowed of what moves and

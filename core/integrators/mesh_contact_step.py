@@ -51,7 +51,7 @@ MAX_SHORTENINGS = 8
 PAIRS_PER_THREAD, POINTS_PER_THREAD, CONTACTS_PER_THREAD = 2_000, 4_000, 200
 # What a step, one contact in one pass, a candidate pair, and a point for which candidates are built
 # cost, in seconds of one core: only their ratios to each other and to a budget count.
-STEP_S, CONTACT_S, PAIR_S, POINT_S = 4e-4, 1.8e-7, 1.5e-7, 3e-6
+STEP_S, CONTACT_S, PAIR_S, POINT_S = 3e-4, 1e-7, 6e-8, 1e-6
 
 
 class BlockedStepError(InstabilityError):
@@ -226,6 +226,7 @@ class MeshContactStep:
             at, points, is_free = self._go(at, points, moves, step)
             if is_free:
                 self._candidates.advance(began, points, step)
+                self._blocked[:] = 0
                 return at
             self._limited_steps += 1
         raise BlockedStepError(
@@ -248,6 +249,7 @@ class MeshContactStep:
         if self._candidates.candidates is not known:
             # None of the distances of pairs is known any more.
             self._distances = np.zeros(len(self._candidates.candidates))
+            self._blocked = np.zeros(len(self._distances), dtype=np.int64)
             self._spend(POINT_S * len(before))
 
     def _points(self, nodes: Points) -> Points:
@@ -274,7 +276,8 @@ class MeshContactStep:
             if count <= len(out.forces):
                 use_threads(count, CONTACTS_PER_THREAD)
                 nodes = (self._points_of, displacements, self._mobility)
-                write_pairs(pairs, stencils, mesh, self._laws, points, *nodes, out)
+                of_pairs = (pairs, stencils, self._blocked)
+                write_pairs(*of_pairs, mesh, self._laws, points, *nodes, out)
             if self._ground is not None:
                 own = (at, moves, displacements, self._mobility)
                 count = find_ground(*self._ground, *own, out, count)
@@ -330,6 +333,7 @@ class MeshContactStep:
                 return at + sizes[:, None] * moves, after, is_free
             if shortening == 0:
                 least = float(of_pairs.min())
+                self._blocked += of_pairs < 1.0
             sizes *= of_nodes
             after = points + self._points(sizes[:, None] * moves)
         # Shortened one by one, moves may come in the way of each other; all alike, none does.

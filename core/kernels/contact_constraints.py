@@ -28,6 +28,9 @@ from .vectors import advanced, dot, four_points, minus, scaled
 
 #: Which barrier a contact has: the one of squared distances between surfaces, or the ground's.
 SURFACES, GROUND = 0, 1
+# The factor on the stiffness of a pair, each time that it is in the way: what closes so fast that
+# its barrier brings it all but to the surface has to be opened wider before it can slide or turn.
+STIFFENING = 10.0
 # In which threads share the writing of contacts.
 CHUNKS = 16
 # Edges that fade out by more have no friction: their closest points could be anywhere.
@@ -264,6 +267,7 @@ def _write_range(
     first: int,
     last: int,
     stencils: Any,
+    blocked: Any,
     mesh: Any,
     laws: Any,
     points: Any,
@@ -279,6 +283,7 @@ def _write_range(
         difference, c0, c1, c2, c3 = _closest(are_edges, x)
         distance = math.sqrt(dot(difference, difference))
         weight, rubs = _weight(stencils, mesh, laws, pair, x)
+        weight *= STIFFENING ** blocked[pair]
         objects = (mesh.object_of[a], mesh.object_of[d])
         _write_pair(laws, objects, difference, distance, weight, rubs, out, k)
         used = _add_point(interpolation, a, c0, out, k, 0)
@@ -292,6 +297,7 @@ def _write_range(
 def write_pairs(
     pairs: Any,
     stencils: Any,
+    blocked: Any,
     mesh: Any,
     laws: Any,
     points: Any,
@@ -305,6 +311,7 @@ def write_pairs(
     Args:
         pairs: (K,) candidates.
         stencils: all candidate pairs.
+        blocked: (P,) how often each was in the way in this step: so much stiffer it is then.
         mesh: topology of the surfaces.
         laws: of their objects.
         points: (V, 3) of the surfaces.
@@ -316,7 +323,7 @@ def write_pairs(
     for chunk in shared_range(CHUNKS):
         first, last = chunk * len(pairs) // CHUNKS, (chunk + 1) * len(pairs) // CHUNKS
         of_points = (points, interpolation, displacements, mobility)
-        _write_range(pairs, first, last, stencils, mesh, laws, *of_points, out)
+        _write_range(pairs, first, last, stencils, blocked, mesh, laws, *of_points, out)
 
 
 class GroundLaws(NamedTuple):

@@ -21,8 +21,15 @@ from supple.core import (
     Sphere,
 )
 from supple.core.geometry.embedding import embed
-from supple.core.integrators import ImplicitEuler, Midpoint, RungeKutta4, SymplecticEuler
+from supple.core.integrators import (
+    ImplicitEuler,
+    Midpoint,
+    RungeKutta4,
+    SymplecticEuler,
+    mesh_contact_step,
+)
 from supple.core.integrators.explicit_stepper import ExplicitStepper
+from supple.core.integrators.mesh_contact_step import BlockedStepError
 from supple.core.kernels.contact_constraints import GROUND
 from supple.core.kernels.surface_barrier import surface_force
 from supple.core.materials import StableNeoHookean
@@ -258,12 +265,45 @@ def test_spheres_and_bouncy_ground_are_refused_beside_contact_in_words() -> None
             Simulator(scene, SymplecticEuler())
 
 
-def test_a_collider_and_the_ground_hold_a_body_between_them() -> None:
+def test_a_step_in_which_nothing_can_make_way_is_taken_in_parts(monkeypatch) -> None:
+    ends = []
+    taken: list[float] = []
+    for refused in (False, True):
+        simulator = Simulator(meeting(), SymplecticEuler())
+        contact = stepper_of(simulator).contact
+        assert contact is not None
+        apply, whole = contact.apply, simulator.frame_time / simulator.state.substeps
+        taken.clear()
+
+        def make_way(*arguments, apply=apply, whole=whole, refused=refused):
+            if refused and len(taken) == 1 and arguments[3] > 0.3 * whole:
+                raise BlockedStepError("in the way")
+            taken.append(arguments[3] / whole)
+            return apply(*arguments)
+
+        monkeypatch.setattr(contact, "apply", make_way)
+        (frame,) = simulator.run(1)
+        ends.append(frame.positions)
+    assert taken[:5] == [1.0, 0.25, 0.25, 0.5, 1.0]
+    assert sum(taken) == frame.report.substeps
+    for smooth, broken in zip(*ends, strict=True):
+        torch.testing.assert_close(broken, smooth, rtol=0.0, atol=1e-4)
+
+
+def test_what_has_no_way_at_all_fails_in_words(monkeypatch) -> None:
+    simulator = Simulator(meeting(), SymplecticEuler())
+    monkeypatch.setattr(mesh_contact_step, "MAX_LINEARIZATIONS", 0)
+    with pytest.raises(BlockedStepError, match="cannot make way"):
+        next(simulator.run(1))
+
+
+@pytest.mark.parametrize("integrator", STEPS, ids=lambda each: type(each).__name__)
+def test_a_collider_and_the_ground_hold_a_body_between_them(integrator) -> None:
     """The body lies on the ground while a plate comes down on it."""
     heights = [1.02 - 0.04 * k for k in range(9)]
     press = plate(0.0, 3.0, np.array([[0.0, 0.0, height] for height in heights]))
     body = SoftBody(block((2, 2, 2), origin=(0.0, 0.0, 0.004)), SOFT)
     scene = Scene([body], Ground(), colliders=[press], contact=Contact())
-    for frame in checked(Simulator(scene, SymplecticEuler()), 8):
+    for frame in checked(Simulator(scene, integrator), 8):
         heights_of_body = frame.positions[0][:, 2]
         assert 0.0 < heights_of_body.min() < heights_of_body.max() < heights[frame.index]

@@ -287,6 +287,15 @@ def test_edges_fade_out_as_they_become_parallel_and_do_not_rub_then() -> None:
     np.testing.assert_array_equal(own.kinetic, np.where(ratios < 1.0, 0.0, 0.2))
 
 
+def test_what_was_in_the_way_is_ten_times_as_stiff_for_each_time() -> None:
+    points = random_points(5)
+    own = found_at(points, laws_of())
+    for times in (0, 1, 3):
+        blocked = found_at(points, laws_of(), blocked=times)
+        np.testing.assert_allclose(blocked.scales, 10.0**times * own.scales, rtol=1e-14)
+        np.testing.assert_array_equal(blocked.distances, own.distances)
+
+
 def test_stiffness_and_friction_are_of_the_two_objects() -> None:
     points, numbers = random_points(7), np.array([[0.0, 1, 2], [1, 0, 4], [2, 4, 0]])
     mesh = mesh_of(points)
