@@ -58,16 +58,19 @@ INTEGRATORS = {
         "Symplectic Euler",
         "Many small explicit steps: exact wobble, slow for stiff or fine bodies",
         "symplectic_euler.SymplecticEuler",
+        supports_contact=True,
     ),
     "midpoint": IntegratorRow(
         "Midpoint",
         "Explicit steps of second order: precise when they are short; long ones explode",
         "runge_kutta.Midpoint",
+        supports_contact=True,
     ),
     "runge_kutta4": IntegratorRow(
         "Runge–Kutta 4",
         "Explicit steps of fourth order: four times the work, very precise where motion is smooth",
         "runge_kutta.RungeKutta4",
+        supports_contact=True,
     ),
     "adaptive_symplectic_euler": IntegratorRow(
         "Adaptive Symplectic Euler",

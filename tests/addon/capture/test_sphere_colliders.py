@@ -25,7 +25,7 @@ AddBall = Callable[..., bpy.types.Object]
 
 @pytest.fixture(autouse=True)
 def explicit_steps(scene: bpy.types.Scene) -> None:
-    scene.supple.integrator = "symplectic_euler"
+    scene.supple.integrator, scene.supple.contact = "symplectic_euler", "never"
 
 
 @pytest.fixture
@@ -127,10 +127,19 @@ def test_an_empty_that_shows_a_sphere_is_that_sphere(add_body):
     assert sphere.radius == pytest.approx(1.0)
 
 
-def test_explicit_steps_know_no_contact(add_ball):
+def test_explicit_steps_land_on_the_mesh_where_things_touch(scene, add_ball):
     add_ball()
+    scene.supple.contact = "automatic"
     now = capture(bpy.context).scene
-    assert now.contact is None
+    assert now.contact is not None
+    assert [collider.name for collider in now.meshes] == ["Ball"]
+
+
+@pytest.mark.parametrize("name", ["xpbd", "adaptive_symplectic_euler"])
+def test_what_knows_no_contact_lands_on_spheres(scene, add_ball, name):
+    add_ball()
+    scene.supple.integrator, scene.supple.contact = name, "automatic"
+    assert [sphere.name for sphere in captured()] == ["Ball"]
 
 
 def test_automatic_steps_land_on_spheres_where_contact_is_never(scene, add_ball):

@@ -39,6 +39,8 @@ def test_a_collider_shows_what_its_integrator_takes(scene, add_body):
     of_spheres = [*of_all, "collider_restitution", "collider_penalty"]
     assert drawn(SUPPLE_PT_collider, plate).settings == of_meshes
     scene.supple.integrator = "symplectic_euler"
+    assert drawn(SUPPLE_PT_collider, plate).settings == of_meshes
+    scene.supple.integrator = "xpbd"
     assert drawn(SUPPLE_PT_collider, plate).settings == of_spheres
     scene.supple.integrator, scene.supple.contact = "automatic", "never"
     assert drawn(SUPPLE_PT_collider, plate).settings == of_spheres
