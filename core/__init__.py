@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .scene.channel import Channel
     from .scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
     from .scene.ground import Ground, Sphere
+    from .scene.plasticity import Plasticity
     from .scene.scene import Scene
     from .scene.soft_body import Skin, SoftBody, SurfaceMesh
     from .simulator import Frame, Simulator
@@ -35,6 +36,7 @@ _HOMES = {
     "InstabilityError": "errors",
     "JobError": "errors",
     "PairFriction": "scene.contact_settings",
+    "Plasticity": "scene.plasticity",
     "Scene": "scene.scene",
     "SceneError": "errors",
     "Simulator": "simulator",
@@ -61,6 +63,7 @@ __all__ = [
     "InstabilityError",
     "JobError",
     "PairFriction",
+    "Plasticity",
     "Scene",
     "SceneError",
     "Simulator",

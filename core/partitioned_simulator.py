@@ -14,6 +14,7 @@ from torch import Tensor
 
 from .errors import JobError, SceneError
 from .integrators import Integrator
+from .potentials.tet_flow import ROWS
 from .scene.scene import Scene
 from .simulator import Frame, Report, Simulator
 
@@ -106,6 +107,9 @@ class PartitionedSimulator:
             vertices = sum(len(mesh.at(0)) for mesh in simulator.scene.meshes)
             if own.get("colliders", np.empty((vertices, 3))).shape != (vertices, 3):
                 raise JobError("The checkpoint does not fit the colliders; simulate again.")
+            flow, plastic = simulator.system.plastic_flow, own.get("plastic")
+            if plastic is not None and plastic.shape != (ROWS, flow.count):
+                raise JobError("The checkpoint does not fit what is plastic; simulate again.")
             simulator.state = simulator.state.restored(frame, own)
 
     def _together(self, parts: list[Frame]) -> Frame:

@@ -110,6 +110,7 @@ class State:
         waits: so many frames *Automatic* takes implicitly before it tries explicit steps again.
         clearance: how much nearer to itself every body may come before that matters, in metres;
             0 where nobody has looked.
+        plastic: (10, P) how tets have flowed, as ``PlasticFlow`` says; None where none has.
     """
 
     positions: Tensor
@@ -124,6 +125,7 @@ class State:
     hindrance: Hindrance = Hindrance.NONE
     waits: int = 0
     clearance: float = 0.0
+    plastic: Tensor | None = None
 
     def clone(self) -> State:
         return replace(self, positions=self.positions.clone(), velocities=self.velocities.clone())
@@ -147,6 +149,8 @@ class State:
             arrays["waits"] = np.array([self.hindrance, self.waits])
         if self.clearance:
             arrays["room"] = np.array(self.clearance)
+        if self.plastic is not None:
+            arrays["plastic"] = self.plastic.cpu().numpy()
         return arrays
 
     def restored(self, frame: int, arrays: dict[str, NDArray[Any]]) -> State:
@@ -163,7 +167,8 @@ class State:
             torch.as_tensor(arrays[name]).to(self.positions) for name in names
         )
         earlier = (before[0], before[1]) if len(before) == len(PREVIOUS_KEYS) else None
-        colliders, steps = arrays.get("colliders"), arrays.get("substeps", np.array([]))
+        plastic, colliders = arrays.get("plastic"), arrays.get("colliders")
+        steps = arrays.get("substeps", np.array([]))
         if steps.shape != () or steps.dtype.kind not in "iu" or steps < 1:
             raise JobError("The checkpoint does not fit the scene; simulate again.")
         waits, room = arrays.get("waits", np.zeros(2, int)), arrays.get("room", np.array(0.0))
@@ -181,6 +186,7 @@ class State:
             hindrance=Hindrance(int(waits[0])),
             waits=int(waits[1]),
             clearance=float(room),
+            plastic=None if plastic is None else torch.as_tensor(plastic).to(self.positions),
         )
 
 

@@ -27,6 +27,7 @@ from .potentials import (
     PrescribedPotential,
     Viscosity,
 )
+from .potentials.plastic_flow import PlasticFlow
 from .scene.channel import Channel
 from .scene.scene import Scene
 from .scene.start_shape import start_positions, tet_mesh_of
@@ -85,6 +86,12 @@ class System:
         # A frame ends where the next begins.
         self._potential_energies = CachedAt(self._measure)
         self._volume_ratios = CachedAt(self._find_volume_ratios)
+        members = [[(self.bodies[i], self.meshes[i]) for i in own] for own in self._model_bodies]
+        #: What gives the elasticities other rest shapes.
+        self.plastic_flow = PlasticFlow(
+            self.elasticities, members, changed=self._potential_energies.forget
+        )
+        self.solved_elasticities = [*map(self.plastic_flow.in_steps, self.solved_elasticities)]
         self.obstacles = Obstacles(scene, self.meshes, self.inverse_mass)
         self.ground_barrier = self.obstacles.barrier
         #: Those that the scene brings along, made last, since they may ask for all the others.
@@ -221,6 +228,7 @@ class System:
 
     def energies(self, state: State) -> Energies:
         """Of a state."""
+        self.plastic_flow.use(state.plastic)
         kinetic = 0.5 * float((self.free_mass * state.velocities.square()).sum())
         gravity = float(self.gravity.energy_at(state.positions, state.frame))
         found = self._potential_energies(state.positions)

@@ -57,6 +57,37 @@ class Tets:
         """(M, 3, 3) of the shape functions of corners 1 to 3, in 1/m: for the compiled loops."""
         return np.ascontiguousarray(self._rest_gradients()[:, 1:], dtype=self.volumes.numpy().dtype)
 
+    @cached_property
+    def metric_by_tet(self) -> NDArray[Any]:
+        """(7, M) the products of shape gradients times V and 1 / V: one row each, so that a tet's
+        constants are read in step."""
+        unique = [self.metric[i, j].numpy() for i in range(3) for j in range(i, 3)]
+        return np.stack([*unique, 1.0 / self.volumes.numpy()])
+
+    def use_rest_gradients(self, gradients: Tensor) -> None:
+        """Gives the passes other rest shapes of the same volumes.
+
+        Args:
+            gradients: (3, 3, M) of the shape functions of corners 1 to 3, in 1/m.
+        """
+        # In place: what CUDA has recorded reads these.
+        self.shape_gradients[1:] = gradients
+        torch.neg(gradients.sum(0), out=self.shape_gradients[0])
+        torch.mul(self.volumes, matmul3(gradients, gradients.transpose(0, 1)), out=self.metric)
+
+    def forget_passes(self, is_written: bool) -> None:
+        """Makes anew what passes read, when next asked for.
+
+        Args:
+            is_written: whether the arrays of the compiled loops have been given other rest shapes,
+                or those that they had at first.
+        """
+        self._is_written = is_written
+        for name in ("metric", "shape_gradients"):
+            self.__dict__.pop(name, None)
+
+    _is_written = False
+
     def edges(self, vectors: Tensor) -> Tensor:
         """(3, 3, M) differences of (3, N) ``vectors`` along the edges from corner 0: component,
         edge."""
@@ -118,6 +149,9 @@ class Tets:
 
     def _rest_gradients(self) -> NDArray[np.float64]:
         """(M, 4, 3) in 1/m."""
+        if self._is_written:
+            gradients = self.gradients_by_tet.astype(np.float64)
+            return np.concatenate([-gradients.sum(axis=1, keepdims=True), gradients], axis=1)
         return np.concatenate([mesh.shape_gradients for _, mesh in self.meshes])
 
     def _tensor(self, values: NDArray[np.float64]) -> Tensor:

@@ -88,6 +88,8 @@ class _AdaptiveStepper(TimeStepper):
 
     def advance(self, state: State) -> State:
         positions, velocities = state.positions, state.velocities
+        flow = self._system.plastic_flow
+        flow.use(state.plastic)
         step, elapsed, count, tries = self._frame_time / state.substeps, 0.0, 0, 0
         while elapsed < 1.0:
             tries += 1
@@ -101,6 +103,7 @@ class _AdaptiveStepper(TimeStepper):
             if error <= self._settings.tolerance:
                 positions = self._half.positions.clone()
                 velocities = self._half.velocities.clone()
+                flow.flow(positions, step_taken)
                 elapsed, count = until, count + 1
             elif step_taken < MIN_STEP_FRAME_RATIO * self._frame_time:
                 tries = MAX_SUBSTEPS
@@ -108,7 +111,12 @@ class _AdaptiveStepper(TimeStepper):
                 raise InstabilityError(self._too_short_message(state.frame + 1, step_taken))
             step = step_taken * self._growth_ratio(error)
         return replace(
-            state, positions=positions, velocities=velocities, frame=state.frame + 1, substeps=count
+            state,
+            positions=positions,
+            velocities=velocities,
+            frame=state.frame + 1,
+            substeps=count,
+            plastic=flow.plastic,
         )
 
     def _try(

@@ -77,7 +77,7 @@ class ExplicitStepper(TimeStepper):
     def advance(self, state: State) -> State:
         system = self._system
         before = system.energies(state)
-        substeps = state.substeps
+        substeps = self._substeps(state)
         while True:
             after, work, raised = self._frame(replace(state, substeps=substeps))
             if self._is_stable(before, after, work, raised):
@@ -89,11 +89,20 @@ class ExplicitStepper(TimeStepper):
             unstable_step_message(system, substeps, 2 * substeps, frame=state.frame + 1)
         )
 
+    def _substeps(self, state: State) -> int:
+        """To begin with: what has flowed flat vibrates faster."""
+        if not self.adapts or state.plastic is None:
+            return state.substeps
+        needed = math.ceil(self.substeps * self._system.plastic_flow.frequency_ratio)
+        return min(max(state.substeps, needed), self._max_substeps)
+
     def _frame(self, start: State) -> tuple[State, float, float]:
         """The state a frame later, the work that moving pins, colliders and barriers between
         surfaces did, and what changes of prescribed energies
         added."""
         substep, advance_step = self._prepare(self._frame_time / start.substeps)
+        flow = self._system.plastic_flow
+        flow.use(start.plastic)
         substep.begin(start.positions, start.velocities)
         if self.contact is not None:
             self.contact.begin(start)
@@ -106,11 +115,18 @@ class ExplicitStepper(TimeStepper):
                 advance_step()
             else:
                 self._make_way(substep, start.frame, *fractions)
+            flow.flow(substep.positions, substep.step)
             if (number + 1) * kept // count > number * kept // count:
                 self.sampled_positions.append(substep.positions.clone())
                 self.sample_fractions.append((number + 1) / count)
         positions, velocities = substep.positions.clone(), substep.velocities.clone()
-        after = replace(start, positions=positions, velocities=velocities, frame=start.frame + 1)
+        after = replace(
+            start,
+            positions=positions,
+            velocities=velocities,
+            frame=start.frame + 1,
+            plastic=flow.plastic,
+        )
         work = float(substep.work)
         if self.contact is not None:
             statistics, released = self.contact.finish(positions)

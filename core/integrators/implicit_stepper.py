@@ -123,6 +123,7 @@ class ImplicitStepper(TimeStepper):
         step, limit = self._frame_time / state.substeps, self._iteration_limit
         frame, substeps = state.frame, state.substeps
         self.sampled_positions, self.sample_fractions = [state.positions], [0.0]
+        self._system.plastic_flow.use(state.plastic)
         for substep in range(substeps):
             if retry > 0:
                 allowed = RETRY_ITERATIONS_FACTOR * self._iteration_limit
@@ -162,6 +163,7 @@ class ImplicitStepper(TimeStepper):
             guess, blocked = advanced.positions, (*blocked, *advanced.blocked)
         result = self._newton.minimize(guess, tolerance, span, limit, relaxation=relaxation)
         positions = result.positions
+        self._system.plastic_flow.flow(positions, step)
         velocities = self.velocities(state, positions, step)
         prescribed = (positions - start) / step
         return replace(
@@ -171,6 +173,7 @@ class ImplicitStepper(TimeStepper):
             previous=self.history(state),
             solver_statistics=self._statistics(result, state.solver_statistics, span, blocked),
             colliders=None if contact is None else contact.colliders,
+            plastic=self._system.plastic_flow.plastic,
         )
 
     def _relaxation(self, displacement: Tensor, span: float) -> float:

@@ -46,6 +46,8 @@ def spectrum(system: System) -> Spectrum:
     In terms of the mesh, 2/ω is the shortest edge over the speed of the fastest wave,
     √((λ + 2μ)/ρ), times a factor near one that depends on the shape of the tets.
     """
+    # Before all flow, so that a run that goes on takes the steps it began with.
+    system.plastic_flow.use(None)
     rest = system.rest_positions()
     scale = DIFFERENCE_RATIO * system.shortest_edge()
 

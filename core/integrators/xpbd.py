@@ -111,6 +111,11 @@ def _check(system: System) -> None:
                 f"{body.name}: XPBD has no constraint for St. Venant–Kirchhoff's compression "
                 "resistance. Set it to 0, or choose another integrator."
             )
+        if body.plasticity is not None:
+            raise SceneError(
+                f"{body.name}: XPBD knows no plasticity. Leave it out, or choose another "
+                "integrator."
+            )
         if body.stiffness_damping > 0.0 or body.viscosity > 0.0:
             raise SceneError(
                 f"{body.name}: XPBD knows no stiffness damping and no viscosity. Set both to 0, or "

@@ -18,6 +18,7 @@ from ..materials import MODELS
 from ..scene.channel import Channel
 from ..scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
 from ..scene.ground import Ground, Sphere
+from ..scene.plasticity import Plasticity
 from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members
 from ..scene.soft_body import Skin, SoftBody, SurfaceMesh
@@ -40,6 +41,7 @@ _TYPES: dict[str, type] = {
         Embedding,
         Ground,
         PairFriction,
+        Plasticity,
         Scene,
         Skin,
         SoftBody,

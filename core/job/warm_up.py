@@ -25,6 +25,7 @@ from ..geometry.tet_mesh import TetMesh
 from ..materials import CorotatedLinear
 from ..scene.contact_settings import Contact, ContactSurface
 from ..scene.ground import Ground
+from ..scene.plasticity import Plasticity
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from .output import say
@@ -45,6 +46,8 @@ def prepare_for(scene: Scene) -> None:
     _prepare(_say_when_compiling)
     _prepare(_tetrahedra)
     _prepare(_steps)
+    if any(body.plasticity is not None for body in scene.bodies):
+        _prepare(_plasticity)
     if scene.contact is not None:
         _prepare(_clearance)
     # A body alone may never touch itself.
@@ -61,6 +64,7 @@ def prepare_everything(wanted: threading.Event) -> None:
         _clearance,
         _contact,
         _viscosity,
+        _plasticity,
         _bounce,
         _constraints,
         _stretches,
@@ -202,6 +206,14 @@ def _viscosity() -> None:
     thick = replace(_tet(), viscosity=1.0, stiffness_damping=0.01)
     for integrator in (SymplecticEuler(), ImplicitEuler()):
         _simulate(Scene([thick], Ground()), integrator)
+
+
+def _plasticity() -> None:
+    from ..integrators import SymplecticEuler
+
+    # Soft enough to flow under its weight, which loops are for.
+    clay = replace(_tet(), plasticity=Plasticity(1.0))
+    _simulate(Scene([clay], Ground()), SymplecticEuler())
 
 
 def _bounce() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
@@ -34,15 +33,22 @@ class ElasticityKernel:
 
     def __init__(self, constants: Constants, tets: Tets) -> None:
         self._constants, self._corners = constants, tets.corners.numpy()
-        self._rows = np.concatenate([metric_by_tet(tets), constants.moduli])
-        self._forces = np.empty((9, len(tets)), dtype=self._rows.dtype)
+        self._metric = tets.metric_by_tet
+        self._forces = np.empty((9, len(tets)), dtype=self._metric.dtype)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the (3, N) gradient in newtons to ``out``."""
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
         own = self._constants
         _edge_forces(
-            positions.numpy(), self._corners, self._rows, own.law, own.low, own.high, self._forces
+            positions.numpy(),
+            self._corners,
+            self._metric,
+            own.moduli,
+            own.law,
+            own.low,
+            own.high,
+            self._forces,
         )
         sum_at_vertices(self._forces, self._corners, out.numpy())
 
@@ -51,20 +57,22 @@ class ElasticityKernel:
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
         own = self._constants
         sums = np.zeros(-(-self._corners.shape[1] // TETS_PER_SUM))
-        _energy_sums(positions.numpy(), self._corners, self._rows, own.law, own.low, own.high, sums)
+        _energy_sums(
+            positions.numpy(),
+            self._corners,
+            self._metric,
+            own.moduli,
+            own.law,
+            own.low,
+            own.high,
+            sums,
+        )
         return float(sums.sum())
-
-
-def metric_by_tet(tets: Tets) -> NDArray[Any]:
-    """(7, M) the products of shape gradients times V and 1 / V: one row each, so that a tet's
-    constants are read in step."""
-    unique = [tets.metric[i, j].numpy() for i in range(3) for j in range(i, 3)]
-    return np.stack([*unique, 1.0 / tets.volumes.numpy()])
 
 
 @compiled(parallel=True)
 def _edge_forces(
-    positions: Any, corners: Any, constants: Any, law: int, low: Any, high: Any, out: Any
+    positions: Any, corners: Any, metric: Any, moduli: Any, law: int, low: Any, high: Any, out: Any
 ) -> None:
     """The energy's gradient by the three edges of each tet, ``out`` (9, M): see ``Elasticity``."""
     x, y, z = positions[0], positions[1], positions[2]
@@ -74,8 +82,8 @@ def _edge_forces(
         x1, y1, z1 = x[v1] - x[v0], y[v1] - y[v0], z[v1] - z[v0]
         x2, y2, z2 = x[v2] - x[v0], y[v2] - y[v0], z[v2] - z[v0]
         x3, y3, z3 = x[v3] - x[v0], y[v3] - y[v0], z[v3] - z[v0]
-        s11, s12, s13 = constants[0, e], constants[1, e], constants[2, e]
-        s22, s23, s33 = constants[3, e], constants[4, e], constants[5, e]
+        s11, s12, s13 = metric[0, e], metric[1, e], metric[2, e]
+        s22, s23, s33 = metric[3, e], metric[4, e], metric[5, e]
         # V D S
         ax1, ax2, ax3 = (
             x1 * s11 + x2 * s12 + x3 * s13,
@@ -96,7 +104,7 @@ def _edge_forces(
         cx1, cy1, cz1 = y2 * z3 - z2 * y3, z2 * x3 - x2 * z3, x2 * y3 - y2 * x3
         cx2, cy2, cz2 = y3 * z1 - z3 * y1, z3 * x1 - x3 * z1, x3 * y1 - y3 * x1
         cx3, cy3, cz3 = y1 * z2 - z1 * y2, z1 * x2 - x1 * z2, x1 * y2 - y1 * x2
-        inverse_volume, mu, lam = constants[6, e], constants[7, e], constants[8, e]
+        inverse_volume, mu, lam = metric[6, e], moduli[0, e], moduli[1, e]
         i_c = inverse_volume * (
             x1 * ax1
             + x2 * ax2
@@ -119,7 +127,7 @@ def _edge_forces(
 
 @compiled(parallel=True)
 def _energy_sums(
-    positions: Any, corners: Any, constants: Any, law: int, low: Any, high: Any, out: Any
+    positions: Any, corners: Any, metric: Any, moduli: Any, law: int, low: Any, high: Any, out: Any
 ) -> None:
     """Energies of chunks of ``TETS_PER_SUM`` tets, in J."""
     x, y, z = positions[0], positions[1], positions[2]
@@ -130,18 +138,18 @@ def _energy_sums(
             x1, y1, z1 = x[v1] - x[v0], y[v1] - y[v0], z[v1] - z[v0]
             x2, y2, z2 = x[v2] - x[v0], y[v2] - y[v0], z[v2] - z[v0]
             x3, y3, z3 = x[v3] - x[v0], y[v3] - y[v0], z[v3] - z[v0]
-            s12, s13, s23 = constants[1, e], constants[2, e], constants[4, e]
+            s12, s13, s23 = metric[1, e], metric[2, e], metric[4, e]
             stretch = (
-                constants[0, e] * (x1 * x1 + y1 * y1 + z1 * z1)
-                + constants[3, e] * (x2 * x2 + y2 * y2 + z2 * z2)
-                + constants[5, e] * (x3 * x3 + y3 * y3 + z3 * z3)
+                metric[0, e] * (x1 * x1 + y1 * y1 + z1 * z1)
+                + metric[3, e] * (x2 * x2 + y2 * y2 + z2 * z2)
+                + metric[5, e] * (x3 * x3 + y3 * y3 + z3 * z3)
             )
             shear = (
                 s12 * (x1 * x2 + y1 * y2 + z1 * z2)
                 + s13 * (x1 * x3 + y1 * y3 + z1 * z3)
                 + s23 * (x2 * x3 + y2 * y3 + z2 * z3)
             )
-            inverse_volume, mu, lam = constants[6, e], constants[7, e], constants[8, e]
+            inverse_volume, mu, lam = metric[6, e], moduli[0, e], moduli[1, e]
             i_c = inverse_volume * (stretch + 2.0 * shear)
             determinant = (
                 x1 * (y2 * z3 - z2 * y3) + x2 * (y3 * z1 - z3 * y1) + x3 * (y1 * z2 - z1 * y2)

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..compiled import compiled, shared_range, use_threads
 from . import elasticity
 from .deformation import deformation_gradient
-from .elasticity import metric_by_tet, sum_at_vertices
+from .elasticity import sum_at_vertices
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
@@ -33,7 +33,7 @@ class GreenStrainKernel:
         self._tets, self._corners = tets, tets.corners.numpy()
         self._volumes = tets.volumes.numpy()
         self._forces = np.empty((9, len(tets)), dtype=self._volumes.dtype)
-        self._rows = metric_by_tet(tets)
+        self._rows = tets.metric_by_tet
 
     def strain(self, positions: Tensor) -> Tensor:
         strain = torch.empty((6, len(self._tets)), dtype=self._tets.volumes.dtype)

@@ -92,8 +92,13 @@ class Eigensystem:
 def eigensystem(material: Material, deformation_gradient: Tensor) -> Eigensystem:
     """Of (3, 3, M) deformation gradients, as it is: not projected."""
     u, sigma, v = signed_svd(deformation_gradient)
+    return Eigensystem(u, v, *in_stretches(material, sigma))
+
+
+def in_stretches(material: Material, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Stretch, flip and twist of an ``Eigensystem`` at (3, M) stretches."""
     if isinstance(material, InvariantMaterial):
-        return Eigensystem(u, v, *_of_invariants(material, sigma))
+        return _of_invariants(material, sigma)
     assert isinstance(material, StretchMaterial)
     a, b, c = sigma
     numbers = torch.stack(
@@ -101,7 +106,7 @@ def eigensystem(material: Material, deformation_gradient: Tensor) -> Eigensystem
     )
     stretch = _off_diagonal(numbers[3:6])
     _diagonal(stretch).copy_(numbers[:3])
-    return Eigensystem(u, v, stretch, flip=numbers[6:9], twist=numbers[9:])
+    return stretch, numbers[6:9], numbers[9:]
 
 
 def _of_invariants(material: InvariantMaterial, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:

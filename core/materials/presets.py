@@ -46,6 +46,8 @@ class Preset:
     damping = 0.0
     #: All of what they lose is in the loss factor.
     viscosity = 0.0
+    #: They come back from any shape.
+    use_plasticity = False
 
     @property
     def stiffness_damping(self) -> float:

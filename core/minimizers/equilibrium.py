@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import torch
@@ -25,12 +26,38 @@ FIRST_TOLERANCE_DIAGONALS, LAST_TOLERANCE_DIAGONALS, TOLERANCE_RATIO = 1e-3, 1e-
 # Linear solves are exact enough for forces to vanish to the last digits.
 FORCING_TERM = 1e-4
 MAX_STEPS = 100
+# Flow has come to its end where no plastic strain grows by more; each solve counts with what flows
+# in it, so that few are needed.
+FLOW_TOLERANCE, MAX_FLOWS = 1e-9, 30
 MAX_ITERATIONS = 60
 # Displaced by so many diagonals of the largest body, nothing supports it.
 MAX_DISPLACEMENT_DIAGONALS = 1e3
 
 
 def solve_static(system: System, state: State) -> State:
+    """The state of equilibrium that a body left alone in ``state`` comes to, with all that flows on
+    the way.
+
+    Raises:
+        InstabilityError: when there is no equilibrium, or it is not found.
+        SceneError: when a body starts inside out although its model is undefined there.
+    """
+    flow = system.plastic_flow
+    for _ in range(MAX_FLOWS):
+        flow.use(state.plastic)
+        state = _elastic_equilibrium(system, state)
+        before = flow.total_strain
+        flow.flow(state.positions, math.inf)
+        state = replace(state, plastic=flow.plastic)
+        if flow.total_strain - before <= FLOW_TOLERANCE:
+            return state
+    raise InstabilityError(
+        f"{system.names}: what is plastic goes on flowing under its load. Raise the yield stress, "
+        "or run the simulation instead."
+    )
+
+
+def _elastic_equilibrium(system: System, state: State) -> State:
     """The state of equilibrium that a body left alone in ``state`` comes to, at rest, where gravity
     and pins stay as they are then.
 

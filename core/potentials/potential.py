@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
@@ -41,6 +42,13 @@ class TimeStep:
         if self.previous_start is None:
             return self.start
         return (4.0 * self.start - self.previous_start) / 3.0
+
+    @property
+    def length(self) -> float:
+        """h in seconds, from where it starts to where it ends; an equilibrium takes for ever."""
+        if self.is_static:
+            return math.inf
+        return self.seconds if self.previous_start is None else 1.5 * self.seconds
 
     @property
     def stick_time(self) -> float:

@@ -8,7 +8,7 @@ from torch import Tensor
 from ..assembly.block_matrix import CORNER_PAIRS
 from ..assembly.tets import Tets
 from ..materials import Material
-from ..materials.eigensystem import eigensystem
+from ..materials.eigensystem import Eigensystem, eigensystem
 
 
 class TorchHessian:
@@ -26,7 +26,11 @@ class TorchHessian:
         hessian = eigensystem(self._material, self._tets.deformation_gradients(positions))
         if projected:
             hessian = hessian.projected()
-        gradients = self._tets.shape_gradients
-        weighted = self._tets.volumes * gradients
-        for pair, (a, b) in enumerate(CORNER_PAIRS):
-            out[:, pair] = hessian.contract(weighted[a], gradients[b]).flatten(0, 1).T
+        write_blocks(hessian, self._tets.volumes, self._tets.shape_gradients, out)
+
+
+def write_blocks(hessian: Eigensystem, volumes: Tensor, gradients: Tensor, out: Tensor) -> None:
+    """Writes the (M, 10, 9) blocks of tets with (M,) volumes and (4, 3, M) shape gradients."""
+    weighted = volumes * gradients
+    for pair, (a, b) in enumerate(CORNER_PAIRS):
+        out[:, pair] = hessian.contract(weighted[a], gradients[b]).flatten(0, 1).T

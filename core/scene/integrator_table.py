@@ -21,6 +21,7 @@ class IntegratorRow:
         is_implicit: whether it solves for where a step ends, whatever the scene is like.
         supports_contact: whether it lets bodies touch each other and meshes.
         supports_viscosity: whether it lets materials lose energy as they change their shape.
+        supports_plasticity: whether it lets them give way for good.
     """
 
     label: str
@@ -30,6 +31,7 @@ class IntegratorRow:
     is_implicit: bool = False
     supports_contact: bool = False
     supports_viscosity: bool = True
+    supports_plasticity: bool = True
 
 
 #: By identifier, in the order of the menu.
@@ -95,5 +97,6 @@ INTEGRATORS = {
         "As games do: quick and calm whatever the stiffness, but softer than Young's modulus says",
         "xpbd.XPBD",
         supports_viscosity=False,
+        supports_plasticity=False,
     ),
 }

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
-from ..materials import Material, StableNeoHookean
+from ..materials import Linear, Material, StableNeoHookean
 from ..materials.material import PARAMETERS
 from . import checks
 from .channel import Channel
 from .checks import Vector
 from .contact_settings import ContactSurface, TouchingChoice, check_friction
 from .forces import BodyForce
+from .plasticity import Plasticity
 from .schema import IF_THERE
 
 
@@ -120,6 +121,7 @@ class SoftBody:
         seen_surface: what the ground and spheres meet; None is the vertices of the tetrahedra.
         self_contact: whether it touches itself, where the contact has bodies do.
         name: what messages call it.
+        plasticity: when it gives way for good; None is never.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -140,6 +142,7 @@ class SoftBody:
     seen_surface: ContactSurface | None = None
     self_contact: bool = True
     name: str = "Soft body"
+    plasticity: Plasticity | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.density) and self.density > 0.0):
@@ -148,6 +151,11 @@ class SoftBody:
                 "water has 1000."
             )
         self._check_damping()
+        if self.plasticity is not None and isinstance(self.material, Linear):
+            raise SceneError(
+                f"{self.name}: the linear model has one matrix for good and cannot be plastic; "
+                "choose another model, or leave the plasticity out."
+            )
         check_friction(self.name, self.friction, self.kinetic_friction)
         self.velocity = checks.vector(self.velocity, f"{self.name}: the velocity")
         if isinstance(self.mesh, TetMesh):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Attachment, Contact, Ground, Scene, SoftBody
+from supple.core import Attachment, Contact, Ground, Plasticity, Scene, SoftBody
 from supple.core.materials import Linear, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.potentials import Potential
@@ -59,7 +59,11 @@ def everything() -> Scene:
             SoftBody(block((1, 1, 1), size, (0, 0, 0.5 * REACH)), soft, viscosity=5.0),
             SoftBody(block((1, 1, 1), size, (0.1, 0.1, 0.5 + 0.9 * REACH)), soft),
             SoftBody(block((1, 1, 1), size, (3.0, 0.0, 1.0)), Linear(1e5, 0.3)),
-            SoftBody(block((1, 1, 1), size, (3.3, 0.1, 1.1)), NeoHookean(1e5, 0.3)),
+            SoftBody(
+                block((1, 1, 1), size, (3.3, 0.1, 1.1)),
+                NeoHookean(1e5, 0.3),
+                plasticity=Plasticity(50.0, creep_time=0.1),
+            ),
             SoftBody(block((1, 1, 1), size, (6.0, 0.0, 1.0)), soft, name="pressed"),
         ],
         ground=Ground(distance=REACH),
@@ -76,7 +80,8 @@ def in_a_step() -> tuple[IncrementalPotential, torch.Tensor]:
     system = objective.system
     rest = system.rest_positions()
     positions = near(rest, 0.02 * REACH, 1)
-    pressed = system.body_slices()[-1]
+    pulled, pressed = system.body_slices()[3], system.body_slices()[-1]
+    positions[1, pulled] = 0.1 + 1.1 * (positions[1, pulled] - 0.1)
     positions[2, pressed] = 1.0 + 0.1 * (positions[2, pressed] - 1.0)
     start = positions.clone()
     ways = 1e-4 * STEP * torch.logspace(-1.0, 2.0, system.vertex_count, dtype=torch.float64)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When a body gives way for good, and how far. No torch here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..errors import SceneError
+from . import checks
+
+#: As a strain: a body pulled to 4.5 times its length, or pressed to a fifth of it, and a little
+#: more. Tets that are flatter still cost explicit steps dearly.
+DEFAULT_LIMIT = 1.5
+
+
+@dataclass(frozen=True)
+class Plasticity:
+    """Von Mises plasticity of finite strain, which keeps the volume.
+
+    Args:
+        yield_stress: in pascal, above 0: a bar that is pulled harder stays longer.
+        creep_time: in seconds, in which what stress is beyond the yield stress falls to 1/e while
+            the shape is held; 0 is at once.
+        hardening: in pascal, by which the yield stress grows with each unit of plastic strain.
+        limit: the largest plastic strain, logarithmic, of a bar: beyond, the body is elastic.
+
+    Raises:
+        SceneError: when a number lies outside its range.
+    """
+
+    yield_stress: float
+    creep_time: float = 0.0
+    hardening: float = 0.0
+    limit: float = DEFAULT_LIMIT
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.yield_stress) and self.yield_stress > 0.0):
+            raise SceneError(
+                f"The yield stress must be above 0 Pa, not {self.yield_stress:g}; modelling clay "
+                "has some 1e4. For a body without plasticity, leave it out."
+            )
+        checks.at_least_zero(self.creep_time, "The creep time, in seconds,")
+        checks.at_least_zero(self.hardening, "The hardening, in pascal,")
+        checks.above_zero(self.limit, "The limit of the plastic strain")

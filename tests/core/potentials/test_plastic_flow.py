@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flow of tets that are held in one shape, against closed forms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.linalg import expm
+
+from supple.core import Plasticity, Scene, SoftBody, TetMesh
+from supple.core.materials import CorotatedLinear, Material, StableNeoHookean
+from supple.core.potentials import TimeStep
+from supple.core.system import System
+from supple.tests.core.pretended_cuda import pretended_cuda
+from supple.verification.meshes import block
+
+YOUNG, POISSON, YIELD = 1e5, 0.3, 2e3
+MU = YOUNG / 2.6
+#: Axial and deviatoric.
+PULLED = np.diag([1.1, 1.1**-0.5, 1.1**-0.5])
+STRESS = 3.0 * MU * math.log(1.1)
+
+
+def clay(dtype: torch.dtype = torch.float64, mesh: TetMesh | None = None, **settings: Any):
+    """A cube of six tets, and its vertices (3, N)."""
+    material: Material = settings.pop("material", StableNeoHookean(YOUNG, POISSON))
+    plasticity = Plasticity(**{"yield_stress": YIELD, **settings})
+    body = SoftBody(mesh or block((1, 1, 1), (1, 1, 1), (0, 0, 0)), material, plasticity=plasticity)
+    system = System(Scene([body]), torch.device("cpu"), dtype)
+    return system.plastic_flow, system.rest_positions(), system
+
+
+def held(gradient: np.ndarray, rest: torch.Tensor) -> torch.Tensor:
+    return torch.as_tensor(gradient).to(rest) @ rest
+
+
+def inverse(plastic: torch.Tensor) -> np.ndarray:
+    """(M, 3, 3) F_p⁻¹."""
+    return plastic[:9].numpy().reshape(3, 3, -1).transpose(2, 0, 1)
+
+
+def stresses(gradient: np.ndarray, plastic: torch.Tensor) -> np.ndarray:
+    """(M,) q."""
+    logarithms = np.log(np.linalg.svd(gradient @ inverse(plastic), compute_uv=False))
+    deviators = logarithms - logarithms.mean(axis=1, keepdims=True)
+    return 2.0 * MU * np.sqrt(1.5 * (deviators**2).sum(axis=1))
+
+
+def turned(angle: float) -> np.ndarray:
+    return expm(angle * np.array([[0.0, -0.3, 0.8], [0.3, 0.0, -0.5], [-0.8, 0.5, 0.0]]))
+
+
+@pytest.mark.parametrize("hardening", [0.0, 3e4])
+def test_stress_falls_to_the_yield_stress_at_once(method, hardening) -> None:
+    flow, rest, _ = clay(hardening=hardening)
+    flow.flow(held(PULLED, rest), 0.01)
+    strain = (STRESS - YIELD) / (3.0 * MU + hardening)
+    np.testing.assert_allclose(flow.plastic[9], strain, rtol=1e-12)
+    np.testing.assert_allclose(
+        stresses(PULLED, flow.plastic), YIELD + hardening * strain, rtol=1e-12
+    )
+
+
+def test_excess_stress_decays_with_the_creep_time_whatever_the_steps(method) -> None:
+    flow, rest, _ = clay(hardening=3e4, creep_time=0.2)
+    for step in (0.05, 0.3, 0.01):
+        flow.flow(held(PULLED, rest), step)
+    excess = stresses(PULLED, flow.plastic) - YIELD - 3e4 * flow.plastic[9].numpy()
+    np.testing.assert_allclose(excess, (STRESS - YIELD) * math.exp(-0.36 / 0.2), rtol=1e-11)
+
+
+def test_flow_follows_the_principal_axes_and_not_the_frame(method) -> None:
+    gradient = turned(0.7) @ PULLED @ turned(1.2)
+    flow, rest, _ = clay()
+    flow.flow(held(gradient, rest), 0.01)
+    np.testing.assert_allclose(stresses(gradient, flow.plastic), YIELD, rtol=1e-12)
+    before = flow.plastic
+    # Turned as a whole, nothing flows on but by rounding.
+    flow.flow(held(turned(2.0) @ gradient, rest), 0.01)
+    np.testing.assert_allclose(flow.plastic, before, rtol=0.0, atol=1e-14)
+    along, _, _ = clay()
+    along.flow(held(PULLED, rest), 0.01)
+    # R₂ᵀ U_p R₂ of the same pull in a turned material.
+    expected = turned(1.2).T @ inverse(along.plastic) @ turned(1.2)
+    np.testing.assert_allclose(inverse(before), expected, atol=1e-13)
+
+
+def test_flow_keeps_volumes_and_their_rest_shapes_give_the_elastic_energy(method) -> None:
+    flow, rest, system = clay()
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        flow.flow(held(np.eye(3) + 0.2 * random.normal(size=(3, 3)), rest), 0.01)
+    np.testing.assert_allclose(np.linalg.det(inverse(flow.plastic)), 1.0, rtol=1e-12)
+    assert float(flow.plastic[9].min()) > 1.0
+    positions = held(PULLED, rest)
+    material, mesh = system.bodies[0].material, system.meshes[0]
+    elastic = torch.as_tensor(PULLED @ inverse(flow.plastic))
+    expected = (material.energy_density(elastic).numpy() * mesh.rest_volumes).sum()
+    for part in (system.elasticities[0], system.elasticities[0].passes):
+        assert float(part.energy(positions)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_plastic_strain_taken_anew_gives_the_same_bits(method) -> None:
+    for dtype in (torch.float64, torch.float32):
+        flow, rest, system = clay(dtype)
+        flow.flow(held(PULLED, rest), 0.01)
+        plastic, positions = flow.plastic, held(turned(1.0), rest)
+        gradient = system.elasticities[0].gradient(positions)
+        flow.use(None)
+        assert float(system.elasticities[0].energy(positions)) < 1e-5 * YIELD
+        flow.use(plastic)
+        assert system.elasticities[0].gradient(positions).equal(gradient)
+
+
+def test_beyond_its_limit_a_tet_is_elastic_and_can_come_back(method) -> None:
+    flow, rest, _ = clay(limit=0.05, hardening=1e4)
+    for _ in range(3):
+        flow.flow(held(PULLED, rest), 0.01)
+    np.testing.assert_allclose(flow.plastic[9], 0.05, rtol=1e-9)
+    pulled = np.linalg.inv(inverse(flow.plastic))
+    np.testing.assert_allclose(pulled[:, 0, 0], math.exp(0.05), rtol=1e-12)
+    assert (stresses(PULLED, flow.plastic) > 1.5 * YIELD).all()
+    flow.flow(held(np.linalg.inv(PULLED), rest), 0.01)
+    pressed = np.linalg.inv(inverse(flow.plastic))
+    np.testing.assert_allclose(pressed[:, 0, 0], math.exp(-0.05), rtol=1e-12)
+
+
+def test_below_its_yield_stress_nothing_flows(method) -> None:
+    flow, rest, _ = clay(yield_stress=1.0001 * STRESS)
+    flow.flow(held(turned(0.4) @ PULLED, rest), 0.01)
+    strains = flow.strains(flow.plastic)["Soft body"]
+    assert not strains.any() and len(strains) == 6
+    if method == "compiled":
+        assert flow.plastic is None
+
+
+def test_what_is_flat_or_inside_out_does_not_flow(method) -> None:
+    flow, rest, _ = clay()
+    for last in (0.0, 1e-6, -0.5):
+        flow.flow(held(np.diag([1.2, 0.9, last]), rest), 0.01)
+    assert not flow.strains(flow.plastic)["Soft body"].any()
+
+
+def test_a_tet_that_is_partly_filled_yields_at_the_strain_of_a_full_one(method) -> None:
+    mesh = block((1, 1, 1), (1, 1, 1), (0, 0, 0))
+    mesh = TetMesh(mesh.vertices, mesh.tets, np.linspace(0.1, 1.0, 6))
+    flow, rest, _ = clay(mesh=mesh, hardening=3e4)
+    flow.flow(held(PULLED, rest), 0.01)
+    strain = (STRESS - YIELD) / (3.0 * MU + 3e4)
+    np.testing.assert_allclose(flow.plastic[9], strain, rtol=1e-12)
+
+
+def test_a_body_without_plasticity_stays_elastic_beside_one_that_has_it(method) -> None:
+    mesh = block((1, 1, 1), (1, 1, 1), (0, 0, 0))
+    bodies = [
+        SoftBody(mesh, StableNeoHookean(YOUNG, POISSON), name="jelly"),
+        SoftBody(mesh, StableNeoHookean(YOUNG, POISSON), plasticity=Plasticity(YIELD)),
+        SoftBody(mesh, CorotatedLinear(YOUNG, POISSON), name="other", plasticity=Plasticity(9e9)),
+    ]
+    system = System(Scene(bodies), torch.device("cpu"), torch.float64)
+    system.plastic_flow.flow(held(PULLED, system.rest_positions()), 0.01)
+    strains = system.plastic_flow.strains(system.plastic_flow.plastic)
+    assert {name: bool(own.any()) for name, own in strains.items()} == {
+        "Soft body": True,
+        "other": False,
+    }
+    assert system.plastic_flow.plastic.shape == (10, system.plastic_flow.count) == (10, 18)
+
+
+def flowed_on(device: str) -> list[torch.Tensor]:
+    """Plastic strain, energy and gradient of a step, of tets that flow on a device."""
+    body = SoftBody(
+        block((1, 1, 1), (1, 1, 1), (0, 0, 0)),
+        StableNeoHookean(YOUNG, POISSON),
+        plasticity=Plasticity(YIELD, 0.2, 3e4, 0.05),
+    )
+    system = System(Scene([body]), torch.device(device), torch.float64)
+    rest = system.rest_positions()
+    positions = torch.as_tensor(PULLED, device=rest.device) @ rest
+    system.plastic_flow.flow(positions, 0.1)
+    (part,) = system.solved_elasticities
+    part.begin_time_step(TimeStep(rest, rest, 0.1, 0.1))
+    found = [system.plastic_flow.plastic, part.energy(positions), part.gradient(positions)]
+    return [each.cpu() for each in found]
+
+
+def test_nothing_on_a_cuda_device_meets_the_host() -> None:
+    expected = flowed_on("cpu")
+    with pretended_cuda():
+        found = flowed_on("cuda")
+    for own, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(own, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+def test_cuda_agrees_with_the_processor() -> None:
+    for own, other in zip(flowed_on("cuda"), flowed_on("cpu"), strict=True):
+        torch.testing.assert_close(own, other, rtol=1e-9, atol=1e-12)

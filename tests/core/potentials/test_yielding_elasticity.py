@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The energy of tets that flow in an implicit step, of every model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Plasticity, Scene, SoftBody
+from supple.core.assembly.block_matrix import BlockMatrix, BlockPattern
+from supple.core.materials import MODELS, StVenantKirchhoff
+from supple.core.potentials import TimeStep
+from supple.core.potentials.yielding_elasticity import YieldingElasticity
+from supple.core.system import System
+from supple.tests.core.dense import dense
+from supple.verification.meshes import block
+
+YOUNG, YIELD, STEP = 1e5, 1e3, 0.04
+KINDS = [kind for name, kind in MODELS.items() if name != "linear"]
+
+
+def spread(like: torch.Tensor, seed: int, size: float) -> torch.Tensor:
+    random = torch.Generator().manual_seed(seed)
+    return size * torch.randn(like.shape, generator=random, dtype=torch.float64)
+
+
+def in_a_step(kind, **settings) -> tuple[YieldingElasticity, torch.Tensor]:
+    """A cube that has flowed before, and where it has come to."""
+    guard = {"guard": YOUNG} if kind is StVenantKirchhoff else {}
+    material, plasticity = kind(YOUNG, 0.3, **guard), Plasticity(YIELD, **settings)
+    body = SoftBody(block((1, 1, 1), (1, 1, 1), (0, 0, 0)), material, plasticity=plasticity)
+    system = System(Scene([body]), torch.device("cpu"), torch.float64)
+    rest = system.rest_positions()
+    system.plastic_flow.flow(rest + spread(rest, 1, 0.05), STEP)
+    (part,) = system.solved_elasticities
+    assert isinstance(part, YieldingElasticity)
+    part.begin_time_step(TimeStep(rest, rest, STEP, STEP))
+    return part, rest + spread(rest, 2, 0.06)
+
+
+def hessian(part: YieldingElasticity, x: torch.Tensor) -> torch.Tensor:
+    """(3N, 3N), not projected."""
+    count = x.shape[1]
+    pattern = BlockPattern(part.corners.numpy(), np.arange(count), count, x.device)
+    matrix = BlockMatrix(pattern, x.dtype)
+    part.add_hessian(x, matrix, projected=False)
+    return dense(matrix).reshape(3 * count, -1)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "settings", [{}, {"hardening": 2e4, "creep_time": 0.1}, {"limit": 0.02}], ids=str
+)
+def test_derivatives_are_finite_differences(kind, settings) -> None:
+    part, x = in_a_step(kind, **settings)
+    h, direction = 1e-6, spread(x, 3, 1.0)
+    after, before = x + h * direction, x - h * direction
+    slope = float(part.energy(after) - part.energy(before)) / (2.0 * h)
+    assert slope == pytest.approx(float((part.gradient(x) * direction).sum()), rel=1e-7)
+    found = hessian(part, x) @ direction.T.ravel()
+    expected = (part.gradient(after) - part.gradient(before)) / (2.0 * h)
+    size = float(expected.abs().max())
+    torch.testing.assert_close(found.view(-1, 3).T, expected, rtol=0.0, atol=1e-8 * size)
+
+
+def test_equal_stretches_have_derivatives() -> None:
+    part, _ = in_a_step(KINDS[0])
+    rest = torch.as_tensor(part.tets.meshes[0][1].vertices.T)
+    part._flow.use(None)
+    part._yielding.forget()
+    pulled = torch.diag(torch.tensor([1.3, 0.9, 0.9], dtype=torch.float64))
+    x, h, direction = pulled @ rest, 1e-6, spread(rest, 3, 1.0)
+    found = hessian(part, x) @ direction.T.ravel()
+    expected = part.gradient(x + h * direction) - part.gradient(x - h * direction)
+    expected /= 2.0 * h
+    size = float(expected.abs().max())
+    torch.testing.assert_close(found.view(-1, 3).T, expected, rtol=0.0, atol=1e-6 * size)
+
+
+def test_stresses_of_a_step_are_those_after_its_flow() -> None:
+    """So that flow at its end leaves forces as they were."""
+    part, x = in_a_step(KINDS[0])
+    # A small elastic strain at yield: what differs is of its second order.
+    before = part.gradient(x)
+    part._flow.flow(x, STEP)
+    part.begin_time_step(TimeStep(x, x, STEP, STEP))
+    after = part.gradient(x)
+    assert float((after - before).abs().max()) < 0.02 * float(after.abs().max())
+
+
+def test_below_the_yield_stress_it_has_the_bits_of_the_elastic_energy() -> None:
+    part, x = in_a_step(KINDS[0])
+    part._flow.use(None)
+    part._yielding.forget()
+    rest = torch.as_tensor(part.tets.meshes[0][1].vertices.T)
+    near = rest + 1e-3 * (x - rest)
+    assert part._yielding(near) is None
+    assert float(part.energy(near)) == part.fused.energy(near)
