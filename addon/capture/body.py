@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...core.errors import SceneError
 from ...core.materials import MODELS, Material, StVenantKirchhoff
+from ...core.scene.plasticity import Plasticity
 from ...core.scene.soft_body import Skin, SoftBody, SurfaceMesh
 from ..units import exact_float
 from .captured import CaptureError
@@ -84,6 +85,7 @@ def soft_body(
             kinetic_friction=kinetic,
             touching=props.contact_surface,
             name=obj.name,
+            plasticity=_plasticity(props),
         )
 
 
@@ -96,6 +98,17 @@ def _material(props: bpy.types.PropertyGroup) -> Material:
     if model is StVenantKirchhoff:
         return StVenantKirchhoff(young, poisson, guard=exact_float(props.guard) * young)
     return model(young, poisson)
+
+
+def _plasticity(props: bpy.types.PropertyGroup) -> Plasticity | None:
+    if not props.use_plasticity:
+        return None
+    return Plasticity(
+        exact_float(props.yield_stress),
+        exact_float(props.creep_time),
+        exact_float(props.hardening),
+        exact_float(props.plastic_limit),
+    )
 
 
 def pinned_vertices(obj: bpy.types.Object) -> NDArray[np.int32]:

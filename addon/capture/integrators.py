@@ -43,6 +43,11 @@ def supports_viscosity(name: str) -> bool:
     return INTEGRATORS[name].supports_viscosity
 
 
+def supports_plasticity(name: str) -> bool:
+    """Whether an integrator lets materials give way for good."""
+    return INTEGRATORS[name].supports_plasticity
+
+
 def label(name: str) -> str:
     """What the menu calls an integrator."""
     return INTEGRATORS[name].label

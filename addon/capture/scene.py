@@ -24,7 +24,7 @@ from .attachments import capture_attachments
 from .body import Shape, check_object, pinned_vertices, soft_body
 from .captured import Capture, CapturedObject, CaptureError
 from .friction import coefficients
-from .integrators import of_bodies, supports_viscosity, use_tolerance
+from .integrators import of_bodies, supports_plasticity, supports_viscosity, use_tolerance
 from .mesh_colliders import MeshCollider
 from .motion import Motion, MotionRecording, Recording, preserved_frame, record
 from .objects import shown_colliders, soft_bodies
@@ -132,12 +132,15 @@ class _Reading:
         each = zip(self.objects, self.shapes, self.pinned, self.motions, strict=True)
         bodies = [soft_body(*of_one, self.unit) for of_one in each]
         # ``reports/ignored`` reports what is left out here.
-        return [
-            body
-            if supports_viscosity(taken)
-            else replace(body, stiffness_damping=0.0, viscosity=0.0)
-            for body, taken in zip(bodies, of_bodies(self.objects, scene), strict=True)
-        ]
+        taken = of_bodies(self.objects, scene)
+        return [_supported(body, name) for body, name in zip(bodies, taken, strict=True)]
+
+
+def _supported(body: SoftBody, integrator: str) -> SoftBody:
+    """What an integrator takes of a body."""
+    if not supports_viscosity(integrator):
+        body = replace(body, stiffness_damping=0.0, viscosity=0.0)
+    return body if supports_plasticity(integrator) else replace(body, plasticity=None)
 
 
 def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:

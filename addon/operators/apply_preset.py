@@ -12,7 +12,7 @@ from .bodies_operator import BodiesOperator, chosen_bodies
 
 _SETTINGS = (
     *("model", "young", "poisson", "density"),
-    *("damping", "stiffness_damping", "viscosity"),
+    *("damping", "stiffness_damping", "viscosity", "use_plasticity"),
 )
 
 

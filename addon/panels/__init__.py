@@ -10,6 +10,7 @@ from .main import SUPPLE_PT_main
 from .material import SUPPLE_PT_material
 from .mesh import SUPPLE_PT_mesh
 from .pins import SUPPLE_PT_pins
+from .plasticity import SUPPLE_PT_plasticity
 from .result import SUPPLE_PT_result
 from .scene import SUPPLE_PT_scene
 from .simulation import SUPPLE_PT_simulation
@@ -20,6 +21,7 @@ CLASSES = [
     SUPPLE_PT_main,
     SUPPLE_PT_body,
     SUPPLE_PT_material,
+    SUPPLE_PT_plasticity,
     SUPPLE_PT_mesh,
     SUPPLE_PT_pins,
     SUPPLE_PT_attach,

@@ -4,9 +4,10 @@
 Blender has no unit for pressures, densities and rates: they stand in the labels.
 """
 
-from bpy.props import EnumProperty, FloatProperty
+from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ...core.materials import MODEL_TABLE
+from ...core.scene.plasticity import DEFAULT_LIMIT
 from .options import NOT_KEYED
 
 
@@ -107,5 +108,60 @@ class MaterialSettings:
         soft_max=1000.0,
         precision=1,
         step=100,
+        options=NOT_KEYED,
+    )
+    use_plasticity: BoolProperty(
+        name="Plasticity",
+        description="Gives way for good where it is pressed or pulled too hard, like clay or dough",
+        options=NOT_KEYED,
+    )
+    yield_stress: FloatProperty(
+        name="Yield Stress (Pa)",
+        description=(
+            "How hard it can be pressed or pulled and still come back. A body that stands on its "
+            "own needs more than its density times 10 times its height: 1500 for 10 cm of clay"
+        ),
+        default=2000.0,
+        soft_min=10.0,
+        soft_max=1e6,
+        precision=0,
+        step=10_000,
+        options=NOT_KEYED,
+    )
+    creep_time: FloatProperty(
+        name="Creep Time (s)",
+        description=(
+            "How long it takes to give way: held in a shape, what stress is beyond the yield "
+            "stress falls to a third in this time. 0 is at once, seconds are slow dough"
+        ),
+        soft_min=0.0,
+        soft_max=10.0,
+        precision=2,
+        step=10,
+        options=NOT_KEYED,
+    )
+    hardening: FloatProperty(
+        name="Hardening (Pa)",
+        description=(
+            "By how much the yield stress grows as the body is deformed for good, for each 100 % "
+            "of strain: what is kneaded gets harder. 0 for none"
+        ),
+        soft_min=0.0,
+        soft_max=1e6,
+        precision=0,
+        step=10_000,
+        options=NOT_KEYED,
+    )
+    plastic_limit: FloatProperty(
+        name="Limit",
+        description=(
+            "The most that it is deformed for good, as a logarithmic strain: 0.7 is twice as long "
+            "or half as high, 1.5 four and a half times. Beyond it is elastic"
+        ),
+        default=DEFAULT_LIMIT,
+        soft_min=0.01,
+        soft_max=3.0,
+        precision=2,
+        step=10,
         options=NOT_KEYED,
     )

@@ -69,6 +69,17 @@ def sag_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> tuple[str, boo
     return f"Sags by about {sag:.0%} of its height.", False
 
 
+def slump_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> str:
+    """Whether a plastic body flows under its own weight; cheap enough to be drawn."""
+    props, box = obj.supple, metres_per_unit(scene) * _box(obj)
+    # What a column of it presses on its foot with.
+    fall = float(np.linalg.norm(gravity(scene)))
+    pressure = exact_float(props.density) * fall * float(np.ptp(box[:, 2]))
+    if pressure <= exact_float(props.yield_stress):
+        return ""
+    return f"Slumps under its own weight: a column of its height needs {pressure:.0f} Pa."
+
+
 def _shape(context: bpy.types.Context, obj: bpy.types.Object) -> Shape:
     with without_supple([obj]):
         depsgraph = context.evaluated_depsgraph_get()

@@ -36,7 +36,7 @@ def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
         return []
     end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
     found = [line for obj in bodies for line in _of_body(obj, end)]
-    found += _viscosities(context.scene, bodies)
+    found += _of_materials(context.scene, bodies)
     return [*found, *_of_scene(context.scene), *_of_others(context)]
 
 
@@ -54,7 +54,7 @@ def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
         yield f"{obj.name}: its rigid body is ignored. Remove it under Physics."
 
 
-def _viscosities(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Iterator[str]:
+def _of_materials(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Iterator[str]:
     for obj, taken in zip(bodies, integrators.of_bodies(bodies, scene), strict=True):
         props = obj.supple
         if not integrators.supports_viscosity(taken) and (
@@ -63,6 +63,11 @@ def _viscosities(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Iter
             yield (
                 f"{obj.name}: {integrators.label(taken)} ignores Stiffness Damping and Viscosity. "
                 "Set both to 0, or choose another integrator."
+            )
+        if props.use_plasticity and not integrators.supports_plasticity(taken):
+            yield (
+                f"{obj.name}: {integrators.label(taken)} ignores Plasticity. Switch it off, or "
+                "choose another integrator."
             )
 
 

@@ -74,6 +74,23 @@ def test_a_pin_group_that_holds_nothing(add_body):
 @pytest.mark.parametrize(
     ("setting", "value", "message"),
     [
+        ("yield_stress", 0.0, "Cube: The yield stress must be above 0 Pa, not 0"),
+        ("creep_time", -1.0, "Cube: The creep time, in seconds, must be 0 or more, not -1"),
+        ("plastic_limit", 0.0, "Cube: The limit of the plastic strain must be above 0, not 0"),
+        ("model", "linear", "Cube: the linear model has one matrix for good and cannot be plastic"),
+    ],
+)
+def test_a_plasticity_that_does_not_exist(add_body, setting, value, message):
+    props = add_body().supple
+    setattr(props, setting, value)
+    assert capture(bpy.context).scene.bodies
+    props.use_plasticity = True
+    assert refusal().startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
         ("poisson", 0.5, "Cube: Poisson's ratio must lie above -1 and below 0.5, not 0.5"),
         ("density", -1.0, "Cube: the density must be above 0 kg/m³, not -1"),
         ("young", 0.0, "Cube: Young's modulus must be above 0 Pa, not 0"),

@@ -14,6 +14,7 @@ from supple.addon.bake import shape_keys
 from supple.addon.capture.scene import capture
 from supple.addon.capture.surfaces import base_coordinates
 from supple.core.materials import MODELS
+from supple.core.scene.plasticity import Plasticity
 from supple.core.scene.soft_body import SurfaceMesh
 
 from ..conftest import set_linear
@@ -75,6 +76,14 @@ def test_material_reaches_the_solver_as_it_was_typed(add_body):
     assert (body.material.young, body.material.poisson) == (1.1e5, 0.45)
     assert body.density == 1234.5
     assert (body.damping, body.stiffness_damping, body.viscosity) == (0.3, 0.0037, 12.3)
+
+
+def test_plasticity_reaches_the_solver_where_it_is_switched_on(add_body):
+    props = add_body().supple
+    assert captured().scene.bodies[0].plasticity is None
+    props.use_plasticity, props.yield_stress, props.creep_time = True, 1234.5, 0.3
+    props.hardening, props.plastic_limit = 1.1e4, 0.7
+    assert captured().scene.bodies[0].plasticity == Plasticity(1234.5, 0.3, 1.1e4, 0.7)
 
 
 def test_modifiers_count_for_the_surface_and_not_for_the_skin(add_body):

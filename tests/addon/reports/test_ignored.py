@@ -65,6 +65,15 @@ def test_an_integrator_without_viscosity_is_named_and_runs_without_it(scene, add
     assert messages() == []
 
 
+def test_an_integrator_without_plasticity_is_named_and_runs_without_it(scene, add_body):
+    body = add_body()
+    body.supple.use_plasticity = True
+    assert messages() == []
+    body.supple.viscosity, body.supple.integrator = 0.0, "xpbd"
+    assert only().startswith("Cube: XPBD ignores Plasticity. Switch it off")
+    assert capture(bpy.context).scene.bodies[0].plasticity is None
+
+
 @pytest.mark.parametrize("kind", ["ARMATURE", "LATTICE", "HOOK", "CLOTH", "SURFACE_DEFORM"])
 def test_a_modifier_that_moves_what_is_seen_is_named(add_body, kind):
     body = add_body()
