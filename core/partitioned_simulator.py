@@ -25,7 +25,8 @@ class PartitionedSimulator:
     Args:
         scene: its bodies.
         integrators: one a body; equal ones share a simulator.
-        frame_time, substeps, device, dtype, is_prepared: as a ``Simulator`` takes them.
+        frame_time, substeps, device, dtype, is_prepared, results: as a ``Simulator`` takes
+            them.
 
     Raises:
         SceneError, InstabilityError: as a ``Simulator`` does.
@@ -41,6 +42,7 @@ class PartitionedSimulator:
         device: str = "auto",
         dtype: torch.dtype = torch.float64,
         is_prepared: bool = False,
+        results: Sequence[str] = (),
     ) -> None:
         if len(integrators) != len(scene.bodies):
             raise SceneError(
@@ -65,6 +67,7 @@ class PartitionedSimulator:
                 device=device,
                 dtype=dtype,
                 is_prepared=is_prepared,
+                results=results,
             )
             for integrator, members in groups.items()
         ]
@@ -120,6 +123,10 @@ class PartitionedSimulator:
             positions=self._in_order([part.positions for part in parts]),
             velocities=self._in_order([part.velocities for part in parts]),
             report=Report.of_all([part.report for part in parts]),
+            fields={
+                name: self._in_order([list(part.fields[name]) for part in parts])
+                for name in parts[0].fields
+            },
         )
 
     def _in_order(self, values: list[list[Tensor]]) -> list[Tensor]:

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,9 +16,11 @@ from torch import Tensor
 from .compiled import is_compiled
 from .errors import SceneError
 from .integrators import XPBD, ImplicitEuler, Integrator, TimeStepper
+from .integrators.implicit_stepper import ImplicitStepper
 from .integrators.unfolding import Unfolding
 from .minimizers.equilibrium import solve_static
 from .preparation.prepared import prepare
+from .results.fields import fields_of
 from .scene.scene import Scene
 from .state import Energies, SolverStatistics, State
 from .system import System
@@ -102,6 +104,8 @@ class Frame:
         positions: one (N, 3) tensor a body, in metres.
         velocities: one (N, 3) tensor a body, in m/s.
         report: cost, energies and quality.
+        fields: the results that were asked for, by name: one tensor a body, (M,) of its tets or
+            (N,) of its vertices, as ``RESULTS`` says.
     """
 
     index: int
@@ -109,6 +113,7 @@ class Frame:
     positions: list[Tensor]
     velocities: list[Tensor]
     report: Report
+    fields: Mapping[str, list[Tensor]] = field(default_factory=dict)
 
 
 class Simulator:
@@ -123,9 +128,11 @@ class Simulator:
         device: ``auto`` takes CUDA where there is one.
         dtype: ``torch.float64`` or ``torch.float32``.
         is_prepared: whether the scene is what ``prepare`` made of one.
+        results: names of the fields that frames have, of ``RESULTS``.
 
     Raises:
-        SceneError: when the scene cannot be simulated or the device does not exist.
+        SceneError: when the scene cannot be simulated, the device does not exist, or a result
+            cannot be had.
         InstabilityError: when ``substeps`` are too few for the stiffness of the scene.
     """
 
@@ -139,6 +146,7 @@ class Simulator:
         device: str = "auto",
         dtype: torch.dtype = torch.float64,
         is_prepared: bool = False,
+        results: Sequence[str] = (),
     ) -> None:
         self.scene = scene if is_prepared else prepare(scene)[0]
         self.frame_time = frame_time
@@ -146,6 +154,8 @@ class Simulator:
         self.stepper: TimeStepper = (integrator or ImplicitEuler()).stepper(
             self.system, frame_time, substeps
         )
+        self._fields = fields_of(self.system, self._is_implicit, results)
+        self._is_settled = False
         self._unfolding = Unfolding(self.system, not isinstance(integrator, XPBD))
         #: Where everything is now.
         self.state: State = self.system.initial_state(self.stepper.substeps)
@@ -160,6 +170,7 @@ class Simulator:
             began = time.perf_counter()
             with self._threads():
                 self._unfolding.prepare(self.state)
+                self._is_settled = False
                 self.state = self._unfolding.watch(self.stepper.advance(self.state))
                 frame = self.frame(began)
             yield frame
@@ -178,7 +189,12 @@ class Simulator:
             self.state = Unfolding(system).unfolded_equilibrium(
                 partial(solve_static, system), self.state
             )
+            self._is_settled = True
             return self.frame(began)
+
+    def _is_implicit(self) -> bool:
+        """Whether the present state was solved for."""
+        return self._is_settled or isinstance(self.stepper.current, ImplicitStepper)
 
     @contextmanager
     def _threads(self) -> Iterator[None]:
@@ -217,6 +233,7 @@ class Simulator:
             positions=[state.positions[:, where].T.contiguous() for where in slices],
             velocities=[state.velocities[:, where].T.contiguous() for where in slices],
             report=report,
+            fields={name: values(state) for name, values in self._fields.items()},
         )
 
 

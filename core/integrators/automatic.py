@@ -124,6 +124,10 @@ class AutomaticStepper(TimeStepper):
         return self._current.label
 
     @property
+    def current(self) -> TimeStepper:
+        return self._current
+
+    @property
     def most_work(self) -> str:
         iterations = most_iterations(self._clearance is not None, self._asked)
         return f"{self._contact_free.most_work} and {iterations}"

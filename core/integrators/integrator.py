@@ -34,6 +34,11 @@ class TimeStepper(ABC):
         self.sampled_positions: list[Tensor] = []
         self.sample_fractions: list[float] = []
 
+    @property
+    def current(self) -> TimeStepper:
+        """What took the last frame, of a method that chooses among several."""
+        return self
+
     @abstractmethod
     def advance(self, state: State) -> State:
         """The state a frame later; ``state`` is left as it was.

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled
@@ -57,6 +58,8 @@ class Obstacles:
         self.barrier: GroundBarrier | None = None
         #: (S,) of its points, where the ground has an energy.
         self.ground_friction: Coefficients
+        #: (S,) around each of its points at rest, in m², where there is anything to meet.
+        self.areas: NDArray[np.float64] = np.empty(0)
         self.steps: list[Step] = []
         #: What of the bodies is met; None where there is nothing to meet.
         self.points: GroundPoints | None = None
@@ -72,6 +75,7 @@ class Obstacles:
             for body, mesh, start in zip(scene.bodies, meshes, vertex_offsets, strict=False)
         ]
         self.points = _points_of_all(scene.bodies, own, vertex_offsets, inverse_mass)
+        self.areas = np.concatenate([part.areas for part in own])
         self._counts, table = [len(mesh.vertices) for mesh in meshes], FrictionTable(scene)
         for index, sphere in enumerate(scene.spheres):
             friction = self._of_vertices(table.on_sphere(index))

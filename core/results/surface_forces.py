@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What surfaces push each other with where a frame ends: the gradient of the barrier that its steps
+have solved for. Implicit and explicit ones weight what touches differently."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SceneError
+from ..integrators.contact_nodes import no_constraints
+from ..kernels.contact_constraints import (
+    Constraints,
+    Interpolation,
+    PairLaws,
+    find_pairs,
+    write_pairs,
+)
+from ..potentials.contact.barrier import ContactBarrier
+from ..potentials.contact.candidates import Candidates
+from ..potentials.contact.detection import Detection
+from ..potentials.contact.normal_collisions import NormalCollisions
+from ..potentials.contact.rest_distance import surface_distances
+from ..potentials.contact.stencils import Stencils
+from ..potentials.contact.stiffness import physical_stiffness
+from ..potentials.contact.surface import CollisionSurface
+from ..state import State
+from ..system import System
+
+Points = NDArray[np.float64]
+
+
+class SurfaceForces:
+    """Normal forces between the surfaces of a system with contact.
+
+    Raises:
+        SceneError: when the stiffness of contact adapts.
+    """
+
+    def __init__(self, system: System) -> None:
+        scene, contact = system.scene, system.scene.contact
+        assert contact is not None
+        self.surface = surface = CollisionSurface(scene, system.meshes)
+        self._distances = distances = surface_distances(scene, surface)
+        self._detection = Detection(surface, distances)
+        self._is_area_weighted = contact.formulation == "convergent"
+        stiffness = physical_stiffness(scene) if self._is_area_weighted else contact.stiffness
+        if stiffness is None:
+            raise SceneError(
+                f"{system.names}: the contact pressure is not known where the stiffness of contact "
+                "adapts; give contact a stiffness, take the convergent formulation, or leave "
+                "contact_pressure out of the results."
+            )
+        self._stiffness = np.broadcast_to(np.asarray(stiffness, dtype=float), distances.shape)
+
+    def at(self, state: State, is_implicit: bool) -> Points:
+        """(B, 3) on the vertices of the bodies' surfaces, in newtons.
+
+        Args:
+            state: at the end of a frame.
+            is_implicit: whether implicit steps took it.
+        """
+        surface, colliders = self.surface, state.colliders
+        if colliders is None:
+            colliders = surface.colliders_at(0, 0.0)
+        points = surface.points(state.positions.cpu().numpy(), colliders)
+        self._detection.build_swept_candidates(points, points)
+        of_steps = self._of_implicit_steps if is_implicit else self._of_explicit_steps
+        return of_steps(points, self._detection.candidates)[: surface.body_count]
+
+    def _of_implicit_steps(self, points: Points, candidates: Candidates) -> Points:
+        barrier = ContactBarrier(self.surface, self._stiffness.copy(), self._is_area_weighted)
+        topology, is_area_weighted = self.surface.topology, self._is_area_weighted
+        collisions = NormalCollisions.of(
+            candidates, points, topology, self._distances, is_area_weighted
+        )
+        return -barrier.gradient(Stencils.of(collisions, points))
+
+    def _of_explicit_steps(self, points: Points, candidates: Candidates) -> Points:
+        contacts = self._linear_contacts(points, candidates)
+        forces = _barrier_forces(contacts)[:, None] * contacts.normals
+        out = np.zeros_like(points)
+        for nodes, coefficients in zip(contacts.nodes.T, contacts.coefficients.T, strict=True):
+            used = nodes >= 0
+            np.add.at(out, nodes[used], coefficients[used, None] * forces[used])
+        return out
+
+    def _linear_contacts(self, points: Points, candidates: Candidates) -> Constraints:
+        """Of the points themselves, whatever carries them."""
+        surface, distances = self.surface, self._distances
+        stencils = candidates.stencils(surface.edges, surface.triangles)
+        still, is_near = np.zeros_like(points), np.empty(len(candidates), dtype=np.bool_)
+        pairs = (stencils, surface.topology.object_of, distances, points, still)
+        find_pairs(*pairs, np.zeros(len(candidates)), is_near)
+        near = np.flatnonzero(is_near)
+        itself = Interpolation(
+            np.arange(len(points), dtype=np.int32)[:, None], np.ones((len(points), 1))
+        )
+        # Friction and how easily points give way have no part in it.
+        none = np.zeros_like(distances)
+        laws = PairLaws(distances, self._stiffness.copy(), none, none, self._is_area_weighted)
+        found = no_constraints(len(near), 1)
+        own = (itself, still, np.zeros(len(points)))
+        # Nothing is in the way of what has arrived.
+        of_pairs = (near, stencils, np.zeros(len(candidates), dtype=np.int64))
+        write_pairs(*of_pairs, surface.topology, laws, points, *own, found)
+        return found
+
+
+def _barrier_forces(contacts: Constraints) -> NDArray[np.float64]:
+    """(K,) in newtons: −∂/∂d of −s (q − 1)² ln q with q = (d/d̂)² below 1."""
+    ratios = np.minimum(contacts.distances / contacts.dhats, 1.0)
+    squared = ratios * ratios
+    shifted = squared - 1.0
+    slopes = -shifted * (2.0 * np.log(squared) + shifted / squared)
+    forces: NDArray[np.float64] = -contacts.scales * slopes * 2.0 * ratios / contacts.dhats
+    return forces
