@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DamageError, JobError
-from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
 from ..preparation.intersection_report import IntersectionReport
 from ..scene.scene import Scene
@@ -23,13 +22,15 @@ from ..scene.schema import conforms
 from ..scene.soft_body import SoftBody
 from ..version import version
 from . import files, log, scene_file
+from .embeddings import check_embeddings
+from .frame_fields import read_fields
 from .settings import Settings, digest
 
 OUTPUT = "output.txt"
 # Farther away nothing can be shown in single precision, nor be meant.
 LARGEST_COORDINATE_M = 1e18
 
-_FRAME_NAME = re.compile(r"(\d{6,})\.npy")
+_FRAME_NAME = re.compile(r"(\d{6,})\.np[yz]")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Job:
         """Writes what the worker needs. A folder that already holds frames keeps them."""
         job = Job(folder)
         job.make_folders()
-        scene_file.save_scene(job._scene_path, scene, {"settings": asdict(settings)})
+        scene_file.save_scene(job._scene_path, scene, {"settings": settings.record()})
         return job
 
     def make_folders(self) -> None:
@@ -126,20 +127,8 @@ class Job:
             if not all(conforms(report.get(name), str) for name in ("name", "summary")):
                 raise DamageError(self._tet_scene_path, "a report on tetrahedra says nothing")
         for body in tet_scene.bodies:
-            self._check_embedding(body)
+            check_embeddings(self._tet_scene_path, body)
         return tet_scene, content
-
-    def _check_embedding(self, body: SoftBody) -> None:
-        if not isinstance(body.mesh, TetMesh):
-            raise DamageError(self._tet_scene_path, f"{body.name} has no tetrahedra")
-        count = len(body.mesh.vertices)
-        for surface in (body.skin, body.contact_surface, body.seen_surface):
-            if surface is None or surface.embedding is None:
-                continue
-            if not _fits(surface.embedding, len(surface.points), count, 4):
-                raise DamageError(self._tet_scene_path, f"{body.name} does not fit its surface")
-        if body.skin is not None and not _fits(body.skin.phong, len(body.skin.points), count):
-            raise DamageError(self._tet_scene_path, f"{body.name} does not fit its surface")
 
     @property
     def _tet_scene_path(self) -> Path:
@@ -183,8 +172,13 @@ class Job:
             index += 1
         return index
 
+    def fields_path(self, index: int) -> Path:
+        """Of what ``settings.results`` asks for; written before the frame is."""
+        return self.frame_path(index).with_suffix(".npz")
+
     def remove_frame(self, index: int) -> None:
         files.remove(self.frame_path(index))
+        files.remove(self.fields_path(index))
 
     def write_frame(self, index: int, positions: NDArray[np.floating[Any]]) -> None:
         files.write_array(self.frame_path(index), positions)
@@ -207,16 +201,34 @@ class Job:
             raise DamageError(path, "it holds a position that is not finite, or far out of reach")
         return frame
 
+    def write_fields(self, index: int, fields: Mapping[str, NDArray[np.float32]]) -> None:
+        if fields:
+            files.write_arrays(self.fields_path(index), fields)
+
+    def read_fields(self, index: int) -> dict[str, NDArray[np.float32]]:
+        """What results say after frame ``index``, by name: (M,) of the tets or (N,) of the vertices
+        of all bodies; errors as of ``read_frame``."""
+        meshes = [mesh for _, mesh in self._meshes()]
+        return read_fields(self.fields_path(index), self.settings.results, meshes)
+
+    def _has_fields(self) -> bool:
+        try:
+            return bool(self.settings.results)
+        except DamageError:  # until the scene is written anew
+            return False
+
     def damaged_frames(self, last: int) -> dict[int, str]:
         """Which of the frames up to ``last`` are not what was written, and how that is known.
 
         Raises:
             JobError: when one cannot be read for another reason, such as a missing permission.
         """
-        found = {}
+        found, has_fields = {}, self._has_fields()
         for index in range(last + 1):
             try:
                 self.read_frame(index)
+                if has_fields:
+                    self.read_fields(index)
             except DamageError as error:
                 found[index] = error.finding
         return found
@@ -326,20 +338,8 @@ class Job:
     def truncate_after(self, frame: int) -> None:
         """Removes what a killed worker wrote beyond its last checkpoint."""
         self.remove_checkpoints(after=frame)
-        for path in sorted((self.folder / "frames").glob("*.npy"), reverse=True):
+        for path in sorted((self.folder / "frames").glob("*.np?"), reverse=True):
             match = _FRAME_NAME.fullmatch(path.name)
             if match is not None and int(match[1]) > frame:
                 files.remove(path)
         log.truncate_after(self.log_path, frame)
-
-
-def _fits(
-    embedding: Embedding | None, points: int, vertices: int, width: int | None = None
-) -> bool:
-    """Whether an embedding, where there is one, is of so many points in so many tet vertices."""
-    if embedding is None:
-        return True
-    indices, shape = embedding.indices, embedding.weights.shape
-    if indices.shape != shape or len(shape) != 2 or len(indices) != points:
-        return False
-    return width in (None, shape[1]) and not ((indices < 0) | (indices >= vertices)).any()

@@ -53,6 +53,7 @@ def _simulator(job: Job) -> PartitionedSimulator:
         device=settings.device,
         dtype=torch.float64 if settings.dtype == "float64" else torch.float32,
         is_prepared=True,
+        results=settings.results,
     )
 
 
@@ -93,6 +94,7 @@ def _repair(job: Job, simulator: PartitionedSimulator, damaged: Collection[int])
     for frame in chain([simulator.frame()], simulator.run(max(damaged))):
         positions = _positions(frame)
         if frame.index in damaged:
+            job.write_fields(frame.index, _fields(frame))
             job.write_frame(frame.index, positions)
         elif job.read_frame(frame.index).tobytes() != positions.tobytes():
             say(f"frame {frame.index} comes out otherwise here: simulating all from there on")
@@ -103,7 +105,8 @@ def _repair(job: Job, simulator: PartitionedSimulator, damaged: Collection[int])
 
 
 def _write(job: Job, simulator: PartitionedSimulator, frame: Frame) -> None:
-    # The checkpoint comes last: a frame that has one is whole, and so is its record.
+    # The checkpoint comes last: a frame that has one is whole, and so are its record and fields.
+    job.write_fields(frame.index, _fields(frame))
     job.write_frame(frame.index, _positions(frame))
     job.append_record({"frame": frame.index, "time": frame.time, **frame.report.record()})
     job.write_checkpoint(frame.index, simulator.to_arrays())
@@ -111,3 +114,12 @@ def _write(job: Job, simulator: PartitionedSimulator, frame: Frame) -> None:
 
 def _positions(frame: Frame) -> NDArray[np.floating[Any]]:
     return torch.cat(frame.positions).cpu().numpy()
+
+
+def _fields(frame: Frame) -> dict[str, NDArray[np.float32]]:
+    """Of all bodies, one after the other, as far as single precision reaches."""
+    most = float(np.finfo(np.float32).max)
+    return {
+        name: torch.cat(list(values)).clamp(max=most).float().cpu().numpy()
+        for name, values in frame.fields.items()
+    }

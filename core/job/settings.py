@@ -6,15 +6,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from ..errors import SceneError
+from ..results import in_order
 from ..scene.integrator_table import INTEGRATORS
 from ..scene.scene import Scene
-from ..scene.schema import check_members
+from ..scene.schema import IF_THERE, check_members
 from ..version import version
 from . import scene_file
 
@@ -37,6 +38,7 @@ class Settings:
         integrator: one of ``INTEGRATORS``; ``automatic`` chooses by stiffness and mesh.
         body_integrators: one a body, where they differ; bodies then do not touch each other.
         step_tolerance: of adaptive integrators, in metres.
+        results: names of the fields that are kept beside the positions, of ``RESULTS``.
     """
 
     frame_count: int
@@ -47,10 +49,12 @@ class Settings:
     integrator: str = "automatic"
     body_integrators: tuple[str, ...] = ()
     step_tolerance: float = 1e-4
+    results: tuple[str, ...] = field(default=(), metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         # A list, where it comes from a file.
         object.__setattr__(self, "body_integrators", tuple(self.body_integrators))
+        object.__setattr__(self, "results", in_order(self.results))
         if self.frame_count < 1:
             raise SceneError("The end frame must come after the start frame.")
         if self.frame_count > MOST_FRAMES:
@@ -72,9 +76,17 @@ class Settings:
                 f"The tolerance of adaptive steps must be above 0 m, not {self.step_tolerance:g}."
             )
 
+    def record(self) -> dict[str, Any]:
+        """As a JSON object, in which members that older versions do not know are where they say
+        something."""
+        empty = {
+            f.name for f in fields(self) if f.metadata.get(IF_THERE) and not getattr(self, f.name)
+        }
+        return {name: value for name, value in asdict(self).items() if name not in empty}
+
     @staticmethod
     def of(values: Mapping[str, Any]) -> Settings:
-        """What ``asdict`` made of settings.
+        """What ``record`` made of settings.
 
         Raises:
             ValueError, TypeError: when it made something else.
@@ -92,7 +104,7 @@ def digest(scene: Scene, settings: Settings, of_version: str | None = None) -> s
         of_version: the Supple that simulates it; None is this one.
     """
     arrays: scene_file.Arrays = {}
-    numbers = asdict(replace(settings, frame_count=1))
+    numbers = replace(settings, frame_count=1).record()
     origin = [scene_file.FORMAT, of_version or version()]
     content = [scene_file.encode(scene, "scene", arrays), numbers, origin]
     hashed = hashlib.sha256(json.dumps(content, sort_keys=True).encode())

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the surfaces of a body that was read are of its tetrahedra."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import DamageError
+from ..geometry.embedding import Embedding
+from ..geometry.tet_mesh import TetMesh
+from ..scene.soft_body import SoftBody
+
+
+def check_embeddings(path: Path, body: SoftBody) -> None:
+    """
+    Args:
+        path: of the file that the body was read from.
+
+    Raises:
+        DamageError: when a surface follows vertices that there are not.
+    """
+    if not isinstance(body.mesh, TetMesh):
+        raise DamageError(path, f"{body.name} has no tetrahedra")
+    count = len(body.mesh.vertices)
+    for surface in (body.skin, body.contact_surface, body.seen_surface):
+        if surface is None or surface.embedding is None:
+            continue
+        if not _fits(surface.embedding, len(surface.points), count, 4):
+            raise DamageError(path, f"{body.name} does not fit its surface")
+    if body.skin is not None and not _fits(body.skin.phong, len(body.skin.points), count):
+        raise DamageError(path, f"{body.name} does not fit its surface")
+
+
+def _fits(
+    embedding: Embedding | None, points: int, vertices: int, width: int | None = None
+) -> bool:
+    """Whether an embedding, where there is one, is of so many points in so many tet vertices."""
+    if embedding is None:
+        return True
+    indices, shape = embedding.indices, embedding.weights.shape
+    if indices.shape != shape or len(shape) != 2 or len(indices) != points:
+        return False
+    return width in (None, shape[1]) and not ((indices < 0) | (indices >= vertices)).any()
