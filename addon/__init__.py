@@ -13,6 +13,7 @@ from .cache import cache_moves
 from .capture import changes
 from .capture.objects import is_soft_body
 from .panels import ground_overlay
+from .playback import fields
 from .worker import session, warm_worker
 
 CLASSES = [
@@ -58,6 +59,12 @@ def unregister() -> None:
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _before_load(*_: object) -> None:
     session.stop()
+    fields.forget_fields()
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _before_frame(scene: bpy.types.Scene, *_: object) -> None:
+    fields.update(scene)
 
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
@@ -99,5 +106,6 @@ _HANDLERS = [
     (bpy.app.handlers.save_post_fail, _after_save),
     (bpy.app.handlers.undo_post, _after_undo),
     (bpy.app.handlers.redo_post, _after_undo),
+    (bpy.app.handlers.frame_change_pre, _before_frame),
     (bpy.app.handlers.depsgraph_update_post, _after_edit),
 ]

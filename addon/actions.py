@@ -11,11 +11,12 @@ from collections.abc import Callable
 import bpy
 
 from ..core.errors import SuppleError
+from ..core.results import RESULTS
 from . import modifiers, runs
 from .bake import shape_keys
 from .cache import scene_cache
 from .capture.objects import soft_bodies
-from .playback import mesh_cache, pc2, preview, smooth
+from .playback import fields, mesh_cache, pc2, preview, smooth
 from .reports import mesh_reports
 from .worker import session
 
@@ -59,6 +60,7 @@ def bake(context: bpy.types.Context) -> str:
             shape_keys.free(obj)
         raise
     for obj in objects:
+        fields.remember(obj)
         mesh_cache.detach(obj)
     names = ", ".join(obj.name for obj in objects)
     return " ".join([f"Baked {len(frames[0][1])} frames to shape keys: {names}.", *notes])
@@ -72,6 +74,24 @@ def why_no_bake(context: bpy.types.Context) -> str:
     return next(filter(None, map(pc2.why_unreadable, playing.values())), "")
 
 
+def show_field(context: bpy.types.Context, name: str) -> str:
+    """Shows a recorded result on all soft bodies, as an attribute and in colours."""
+    objects = soft_bodies(context)
+    if not objects:
+        raise SuppleError("The scene has no soft body to show a field of.")
+    colours = fields.show(objects, name, context.scene)
+    return (
+        f"{RESULTS[name].label}: {colours}. The colours are seen in Material Preview, Rendered, "
+        "and renders."
+    )
+
+
+def hide_field(context: bpy.types.Context) -> str:
+    """Takes colours and attributes away again."""
+    hidden = [fields.hide(obj) for obj in context.scene.objects if obj.is_editable]
+    return "The fields are hidden." if any(hidden) else "No field is shown."
+
+
 def free(context: bpy.types.Context) -> str:
     """Removes playback, baked keys, previews and the scene's simulated frames on the disk."""
     if session.is_running():
@@ -81,8 +101,11 @@ def free(context: bpy.types.Context) -> str:
     # Keys first: a mesh that is being edited keeps its own, and then all is kept.
     removed = sum(shape_keys.free(obj) for obj in editable) > 0
     removed |= scene_cache.free(scene)
+    removed |= sum(fields.hide(obj) for obj in editable) > 0
     removed |= sum(mesh_cache.detach(obj) for obj in editable) > 0
     removed |= sum(smooth.remove(obj) for obj in editable) > 0
+    for obj in editable:
+        fields.forget(obj)
     removed |= preview.remove(scene)
     mesh_reports.forget(scene)
     return "Removed all simulated frames." if removed else "There was nothing to remove."

@@ -27,6 +27,7 @@ import bpy
 
 from ..core.errors import SuppleError
 from ..core.job import Job
+from ..core.results import RESULTS, in_order
 from ..core.scene.integrator_table import INTEGRATORS
 from . import actions
 from .bake import shape_keys
@@ -147,6 +148,12 @@ def _common_options(with_file: bool) -> argparse.ArgumentParser:
     common.add_argument("--device", choices=("auto", "cpu", "cuda"))
     common.add_argument("--integrator", choices=INTEGRATORS)
     common.add_argument("--substeps", type=int, metavar="N", help="time steps a frame; 0 chooses")
+    common.add_argument(
+        "--results",
+        type=parsed_results,
+        metavar="NAMES",
+        help=f"fields to keep beside the frames: {','.join(RESULTS)}",
+    )
     common.add_argument("--cache", type=Path, metavar="FOLDER", help="for the simulated frames")
     return common
 
@@ -160,6 +167,14 @@ def parsed_frames(text: str) -> tuple[int, int]:
     if last < first:
         raise argparse.ArgumentTypeError(f"{text!r} ends before it starts")
     return first, last
+
+
+def parsed_results(text: str) -> tuple[str, ...]:
+    """``speed,stretch`` as the names of results."""
+    try:
+        return in_order(text.split(","))
+    except SuppleError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 # What they do
@@ -225,6 +240,8 @@ def _apply(options: argparse.Namespace) -> None:
         props.integrator = options.integrator
     if options.substeps is not None:
         props.substeps = options.substeps
+    if options.results is not None:
+        props.results = set(options.results)
     if options.cache is not None:
         props.cache_folder = str(_absolute(options.cache))
 

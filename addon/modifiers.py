@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The modifiers that play simulated frames on an object, and smooth them."""
+"""The modifiers that play simulated frames on an object, smooth them, and show their fields."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import bpy
 
 MODIFIER = "Supple"
 SMOOTH = "Supple Smooth"
+VIEW = "Supple Field"
+
+_OWN_NAMES = {"MESH_CACHE": MODIFIER, "CORRECTIVE_SMOOTH": SMOOTH, "NODES": VIEW}
 
 
 def shown_start(scene: bpy.types.Scene) -> int:
@@ -37,6 +40,5 @@ def removed(obj: bpy.types.Object, modifier: bpy.types.Modifier | None) -> bool:
 
 def is_own(modifier: bpy.types.Modifier) -> bool:
     """Whether Supple added it."""
-    return (modifier.type == "MESH_CACHE" and modifier.name.startswith(MODIFIER)) or (
-        modifier.type == "CORRECTIVE_SMOOTH" and modifier.name.startswith(SMOOTH)
-    )
+    begin = _OWN_NAMES.get(modifier.type)
+    return begin is not None and modifier.name.startswith(begin)

@@ -23,10 +23,11 @@ from .surfaces import coordinates, group_weights, polygons
 
 Marks = dict[str, str]
 
-# Where frames are kept, which, and how smooth they are shown changes nothing in them.
+# Where frames are kept, which, how they are shown and what is recorded beside them changes nothing
+# in them.
 _NO_SETTINGS = {
     *("rna_type", "name", "cache_folder", "use_scene_range", "frame_start", "frame_end"),
-    "smooth",
+    *("smooth", "results", "field"),
 }
 
 # Of meshes, which take milliseconds, by the session_uid of their objects.

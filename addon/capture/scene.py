@@ -192,4 +192,5 @@ def _settings(
         step_tolerance=unit * exact_float(props.step_tolerance)
         if adaptive
         else Settings.step_tolerance,
+        results=tuple(props.results),
     )

@@ -6,6 +6,7 @@ from .apply_preset import SUPPLE_OT_apply_preset
 from .bake import SUPPLE_OT_bake
 from .doctor import SUPPLE_OT_doctor
 from .free import SUPPLE_OT_free
+from .hide_field import SUPPLE_OT_hide_field
 from .install_solver import SUPPLE_OT_install_solver
 from .make_keys_work import SUPPLE_OT_make_keys_work
 from .make_override import SUPPLE_OT_make_override
@@ -14,6 +15,7 @@ from .push_apart import SUPPLE_OT_push_apart
 from .remove import SUPPLE_OT_remove
 from .remove_caches import SUPPLE_OT_remove_caches
 from .select_intersections import SUPPLE_OT_select_intersections
+from .show_field import SUPPLE_OT_show_field
 from .simulate import SUPPLE_OT_simulate
 from .subdivide import SUPPLE_OT_subdivide
 from .suit_resolution import SUPPLE_OT_suit_resolution
@@ -33,6 +35,8 @@ CLASSES = [
     SUPPLE_OT_push_apart,
     SUPPLE_OT_bake,
     SUPPLE_OT_free,
+    SUPPLE_OT_show_field,
+    SUPPLE_OT_hide_field,
     SUPPLE_OT_make_override,
     SUPPLE_OT_make_keys_work,
     SUPPLE_OT_play_first,

@@ -7,7 +7,7 @@ import bpy
 
 from .. import ids
 from ..capture.objects import is_soft_body
-from ..playback import mesh_cache, smooth
+from ..playback import fields, mesh_cache, smooth
 
 
 class SUPPLE_OT_remove(bpy.types.Operator):
@@ -27,6 +27,7 @@ class SUPPLE_OT_remove(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         objects = [obj for obj in context.selected_objects if is_soft_body(obj)]
         for obj in objects:
+            fields.hide(obj)
             mesh_cache.detach(obj)
             smooth.update(obj)
             obj.supple.enabled = False

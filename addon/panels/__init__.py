@@ -5,6 +5,7 @@ from .attach import SUPPLE_PT_attach
 from .body import SUPPLE_PT_body
 from .collider import SUPPLE_PT_collider
 from .contact import SUPPLE_PT_contact
+from .fields import SUPPLE_PT_fields
 from .ground import SUPPLE_PT_ground
 from .main import SUPPLE_PT_main
 from .material import SUPPLE_PT_material
@@ -33,4 +34,5 @@ CLASSES = [
     SUPPLE_PT_ground,
     SUPPLE_PT_contact,
     SUPPLE_PT_simulation,
+    SUPPLE_PT_fields,
 ]

@@ -77,6 +77,15 @@ def read(path: Path) -> NDArray[np.float32]:
     return values.reshape(count, points, 3)
 
 
+def frame_count(path: Path) -> int:
+    """How many frames there are, the start among them; raises SuppleError as ``read`` does."""
+    try:
+        with path.open("rb") as file:
+            return _parse(path, file.read(_HEADER.size))[1]
+    except OSError as error:
+        raise SuppleError(_not_read(path, error)) from error
+
+
 def why_unreadable(path: Path) -> str:
     """What is wrong with a cache, at a glance; empty when nothing is."""
     try:

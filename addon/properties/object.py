@@ -86,6 +86,8 @@ class SuppleObject(
     simulated_as: StringProperty(options=HIDDEN)
     mesh_report: StringProperty(options=HIDDEN)
     touching_report: StringProperty(options=HIDDEN)
+    field_path: StringProperty(options=HIDDEN)
+    field_start: IntProperty(options=HIDDEN)
 
 
 def make_overridable(cls: type) -> None:

@@ -10,11 +10,14 @@ from bpy.props import (
     StringProperty,
 )
 
+from ...core.results import RESULTS
 from ..capture import integrators
 from .bounce import penalty_property, restitution_property
 from .contact import SceneContactSettings
 from .friction import friction_property, kinetic_friction_property
 from .options import HIDDEN, NOT_KEYED
+
+_RESULT_ITEMS = [(name, row.label, row.description) for name, row in RESULTS.items()]
 
 
 class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
@@ -108,6 +111,18 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
             ("float32", "Single", "7 digits; faster, most of all on graphics cards"),
         ],
         default="float64",
+        options=NOT_KEYED,
+    )
+    results: EnumProperty(
+        name="Record",
+        description="What to keep of each frame beside its shape, for Show Field",
+        items=_RESULT_ITEMS,
+        options={"ENUM_FLAG"},
+    )
+    field: EnumProperty(
+        name="Field",
+        description="What of it Show Field shows",
+        items=_RESULT_ITEMS,
         options=NOT_KEYED,
     )
     cache_folder: StringProperty(

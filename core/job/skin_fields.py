@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import JobError
 from ..geometry.tet_mesh import TetMesh
 from ..results import RESULTS
 from .folder import Job
@@ -34,9 +35,14 @@ class SkinField:
         more than the largest: nothing is extrapolated.
 
         Raises:
-            DamageError: when it is not what was written, or nothing was.
-            JobError: when it cannot be read.
+            DamageError: when it is not what was written.
+            JobError: when it cannot be read, or was not recorded.
         """
+        if self._name not in self._job.settings.results:
+            raise JobError(
+                f"The frames were simulated without {RESULTS[self._name].label}; record it, then "
+                "simulate again."
+            )
         values = self._job.read_fields(frame)[self._name][self._where].astype(np.float64)
         if RESULTS[self._name].per == "tet":
             values = at_vertices(self._mesh, values)

@@ -183,7 +183,9 @@ def test_integrators_that_do_not_know_contact(scene, add_body, name, choice):
 def test_two_integrators_that_do_not_know_contact_are_named(add_body):
     for name, x in (("adaptive_midpoint", 0), ("xpbd", 3)):
         add_body(location=(x, 0, 0)).supple.integrator = name
-    assert refusal().startswith("Adaptive Midpoint and XPBD do not support contact between soft bodies;")
+    assert refusal().startswith(
+        "Adaptive Midpoint and XPBD do not support contact between soft bodies;"
+    )
 
 
 @pytest.mark.parametrize("second", ["implicit_euler", "midpoint"])
