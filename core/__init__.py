@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .preparation.self_weight import default_young
     from .scene.channel import Channel
     from .scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
+    from .scene.force_fields import Falloff, ForceField, Wind
     from .scene.ground import Ground, Sphere
     from .scene.plasticity import Plasticity
     from .scene.scene import Scene
@@ -31,6 +32,8 @@ _HOMES = {
     "Contact": "scene.contact_settings",
     "ContactSurface": "scene.contact_settings",
     "Embedding": "geometry.embedding",
+    "Falloff": "scene.force_fields",
+    "ForceField": "scene.force_fields",
     "Frame": "simulator",
     "Ground": "scene.ground",
     "InstabilityError": "errors",
@@ -46,6 +49,7 @@ _HOMES = {
     "SuppleError": "errors",
     "SurfaceMesh": "scene.soft_body",
     "TetMesh": "geometry.tet_mesh",
+    "Wind": "scene.force_fields",
     "default_young": "preparation.self_weight",
     "embed": "geometry.embedding",
     "tetrahedralize": "meshing",
@@ -58,6 +62,8 @@ __all__ = [
     "Contact",
     "ContactSurface",
     "Embedding",
+    "Falloff",
+    "ForceField",
     "Frame",
     "Ground",
     "InstabilityError",
@@ -73,6 +79,7 @@ __all__ = [
     "SuppleError",
     "SurfaceMesh",
     "TetMesh",
+    "Wind",
     "default_young",
     "embed",
     "tetrahedralize",

@@ -84,6 +84,7 @@ def soft_body(
             friction=friction,
             kinetic_friction=kinetic,
             touching=props.contact_surface,
+            field_weight=None if props.field_weight == 1.0 else exact_float(props.field_weight),
             name=obj.name,
             plasticity=_plasticity(props),
         )

@@ -14,6 +14,7 @@ from ...core.job import Settings
 from ...core.preparation.overlap import check_surfaces
 from ...core.scene.channel import Channel
 from ...core.scene.contact_settings import Attachment, Collider
+from ...core.scene.force_fields import ForceField
 from ...core.scene.ground import Ground, Sphere
 from ...core.scene.scene import Scene
 from ...core.scene.soft_body import SoftBody
@@ -23,6 +24,7 @@ from . import changes, contact
 from .attachments import capture_attachments
 from .body import Shape, check_object, pinned_vertices, soft_body
 from .captured import Capture, CapturedObject, CaptureError
+from .force_fields import FieldRecording, acting_fields
 from .friction import coefficients
 from .integrators import of_bodies, supports_plasticity, supports_viscosity, use_tolerance
 from .mesh_colliders import MeshCollider
@@ -93,6 +95,7 @@ class _Reading:
     gravity: Channel
     colliders: list[Sphere | Collider]
     attachments: list[Attachment]
+    fields: list[ForceField]
     unit: float
 
     @staticmethod
@@ -113,8 +116,9 @@ class _Reading:
             weight = Recording(
                 lambda now: np.array(gravity(now.scene_eval)), has_animated_gravity(scene)
             )
+            fields = [FieldRecording(obj, unit) for obj in acting_fields(context)]
             recordings = [recording for motion in recorded for recording in motion.recordings]
-            recordings += [collider.recording for collider in captured_colliders]
+            recordings += [each.recording for each in (*captured_colliders, *fields)]
             record(context, [weight, *recordings], frames)
         return _Reading(
             objects=objects,
@@ -125,6 +129,7 @@ class _Reading:
             gravity=weight.channel(),
             colliders=[collider.described() for collider in captured_colliders],
             attachments=attachments,
+            fields=[field.described() for field in fields],
             unit=unit,
         )
 
@@ -152,7 +157,10 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
         bodies = [contact.touching_body(*of_one) for of_one in each]
     try:
         ground = _ground(scene, unit) if props.use_ground else None
-        described = Scene(bodies, ground, read.gravity, read.colliders, touching, read.attachments)
+        described = Scene(
+            *(bodies, ground, read.gravity, read.colliders, touching, read.attachments),
+            forces=[*read.fields],
+        )
         # The worker does so, too; here it is reported before one is started.
         check_surfaces(described)
         return described

@@ -7,6 +7,7 @@ import bpy
 from bpy.props import (
     BoolProperty,
     EnumProperty,
+    FloatProperty,
     IntProperty,
     StringProperty,
 )
@@ -67,6 +68,15 @@ class SuppleObject(
         description="How the solver takes this body from one frame to the next",
         items=integrators.BODY_ITEMS,
         default=integrators.SCENE,
+        options=NOT_KEYED,
+    )
+    field_weight: FloatProperty(
+        name="Force Fields",
+        description="How much of the scene's force fields acts on this body",
+        default=1.0,
+        min=0.0,
+        soft_max=1.0,
+        subtype="FACTOR",
         options=NOT_KEYED,
     )
     smooth: IntProperty(

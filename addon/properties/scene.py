@@ -7,6 +7,7 @@ from bpy.props import (
     EnumProperty,
     FloatProperty,
     IntProperty,
+    PointerProperty,
     StringProperty,
 )
 
@@ -50,6 +51,13 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
     )
     ground_restitution: restitution_property("ground")
     ground_penalty: penalty_property("fell below")
+    effector_collection: PointerProperty(
+        name="Effector Collection",
+        description=(
+            "Force fields of this collection alone act on soft bodies; where none is chosen, all do"
+        ),
+        type=bpy.types.Collection,
+    )
     use_scene_range: BoolProperty(
         name="Scene Frame Range",
         description="Simulate from the scene's first frame to its last",

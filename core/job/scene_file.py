@@ -17,6 +17,7 @@ from ..geometry.tet_mesh import TetMesh
 from ..materials import MODELS
 from ..scene.channel import Channel
 from ..scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
+from ..scene.force_fields import Falloff, ForceField, Wind
 from ..scene.ground import Ground, Sphere
 from ..scene.plasticity import Plasticity
 from ..scene.scene import Scene
@@ -39,6 +40,8 @@ _TYPES: dict[str, type] = {
         Contact,
         ContactSurface,
         Embedding,
+        Falloff,
+        ForceField,
         Ground,
         PairFriction,
         Plasticity,
@@ -48,6 +51,7 @@ _TYPES: dict[str, type] = {
         Sphere,
         SurfaceMesh,
         TetMesh,
+        Wind,
         *MODELS.values(),
     )
 }

@@ -103,5 +103,17 @@ def vector(values: Channel | Sequence[float], what: str) -> Channel | Vector:
     return checks.vector(channel.at(0), what) if channel.is_constant else channel
 
 
+def number(values: Channel | ArrayLike, what: str, least: float | None = None) -> Channel | float:
+    """A number that may change: a number where it does not, else a channel of ().
+
+    Raises:
+        SceneError: when it is neither, or below ``least``.
+    """
+    channel = Channel.of(values, what)
+    if least is not None and channel.samples.min() < least:
+        raise SceneError(f"{what} must be {least:g} or more, not {channel.samples.min():g}.")
+    return float(channel.at(0)) if channel.is_constant else channel
+
+
 def _fits(samples: NDArray[np.float64], shape: tuple[int | None, ...]) -> bool:
     return all(size in (own, None) for own, size in zip(samples.shape[1:], shape, strict=True))

@@ -120,6 +120,7 @@ class SoftBody:
         contact_surface: what touches others; None is the boundary of the tetrahedra.
         seen_surface: what the ground and spheres meet; None is the vertices of the tetrahedra.
         self_contact: whether it touches itself, where the contact has bodies do.
+        field_weight: how much of the scene's force fields and wind acts on it; None is all.
         name: what messages call it.
         plasticity: when it gives way for good; None is never.
     """
@@ -141,6 +142,7 @@ class SoftBody:
     contact_surface: ContactSurface | None = None
     seen_surface: ContactSurface | None = None
     self_contact: bool = True
+    field_weight: float | None = field(default=None, metadata={IF_THERE: True})
     name: str = "Soft body"
     plasticity: Plasticity | None = field(default=None, metadata={IF_THERE: True})
 
@@ -156,6 +158,8 @@ class SoftBody:
                 f"{self.name}: the linear model has one matrix for good and cannot be plastic; "
                 "choose another model, or leave the plasticity out."
             )
+        if self.field_weight is not None:
+            checks.at_least_zero(self.field_weight, f"{self.name}: the weight of force fields")
         check_friction(self.name, self.friction, self.kinetic_friction)
         self.velocity = checks.vector(self.velocity, f"{self.name}: the velocity")
         if isinstance(self.mesh, TetMesh):

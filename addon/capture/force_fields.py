@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Blender's force fields, as soft bodies feel them."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import SceneError
+from ...core.scene.channel import Channel
+from ...core.scene.force_fields import (
+    FALLOFF_NUMBERS,
+    OWN_NUMBERS,
+    Falloff,
+    FieldKind,
+    FieldShape,
+    ForceField,
+)
+from ..units import exact_float
+from .captured import CaptureError
+from .motion import Recording, may_move, world_matrix
+from .objects import is_soft_body
+
+#: By Blender's names.
+KINDS: dict[str, FieldKind] = {
+    "FORCE": "force",
+    "WIND": "wind",
+    "VORTEX": "vortex",
+    "MAGNET": "magnetic",
+    "HARMONIC": "harmonic",
+    "CHARGE": "charge",
+    "LENNARDJ": "lennard_jones",
+    "TURBULENCE": "turbulence",
+    "DRAG": "drag",
+}
+#: Others act as points do.
+SHAPES: dict[str, FieldShape] = {"POINT": "point", "LINE": "line", "PLANE": "plane"}
+# Blender lets drag have so much of either part.
+_MAX_DRAG = 2.0
+_PLACE_NUMBERS = 6
+
+
+def acting_fields(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The objects of the view layer with a force field that acts on soft bodies, by name."""
+    collection = context.scene.supple.effector_collection
+    chosen = None if collection is None else set(collection.all_objects)
+    found = [
+        obj
+        for obj in context.view_layer.objects
+        if has_field(obj) and obj.field.type in KINDS and (chosen is None or obj in chosen)
+    ]
+    return sorted(found, key=lambda obj: obj.name)
+
+
+def has_field(obj: bpy.types.Object) -> bool:
+    """Whether an object shows a force field of any kind and is no soft body, whose own does not
+    act."""
+    has_any = obj.field is not None and obj.field.type != "NONE"
+    return has_any and obj.visible_get() and not is_soft_body(obj)
+
+
+class FieldRecording:
+    """A force field, and what is recorded of it over the frames.
+
+    Args:
+        obj: the object that has it.
+        unit: metres in a Blender unit.
+    """
+
+    def __init__(self, obj: bpy.types.Object, unit: float) -> None:
+        def numbers(depsgraph: bpy.types.Depsgraph) -> NDArray[np.float64]:
+            return np.array([*_place(obj, depsgraph, unit), *_numbers(obj, depsgraph)])
+
+        self._obj, self._unit = obj, unit
+        self.recording = Recording(numbers, may_move(obj) or obj.field.noise > 0.0)
+
+    def described(self) -> ForceField:
+        """What the solver gets, once all frames were recorded.
+
+        Raises:
+            CaptureError: when it has no direction.
+        """
+        samples, field = self.recording.channel().samples, self._obj.field
+        columns = [_changing(column) for column in samples.T[_PLACE_NUMBERS:]]
+        own = dict(zip(OWN_NUMBERS, columns, strict=False))
+        ends = dict(zip(FALLOFF_NUMBERS, columns[len(OWN_NUMBERS) :], strict=True))
+        for name, is_used in (
+            ("max_distance", field.use_max_distance),
+            ("max_radius", field.use_radial_max),
+        ):
+            if not is_used:
+                del ends[name]
+        try:
+            falloff = Falloff(field.falloff_type.lower(), side=field.z_direction.lower(), **ends)
+            return ForceField(
+                KINDS[field.type],
+                origin=_changing(samples[:, :3]),
+                axis=_changing(samples[:, 3:_PLACE_NUMBERS]),
+                shape=SHAPES.get(field.shape, "point"),
+                falloff=falloff,
+                is_inverse_square=field.use_gravity_falloff,
+                is_global=field.use_global_coords,
+                unit=self._unit,
+                name=self._obj.name,
+                **own,
+            )
+        except SceneError as error:
+            raise CaptureError(str(error)) from error
+
+
+def _changing(samples: NDArray[np.float64]) -> Channel:
+    return Channel(samples[:1] if (samples == samples[0]).all() else samples)
+
+
+def _place(
+    obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, unit: float
+) -> NDArray[np.float64]:
+    """(6,) the origin in metres and the axis."""
+    matrix = world_matrix(obj, depsgraph)
+    return np.concatenate([unit * matrix[:3, 3], matrix[:3, 2]])
+
+
+def _numbers(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[float]:
+    """In the order of ``OWN_NUMBERS`` and ``FALLOFF_NUMBERS``."""
+    evaluated = obj.evaluated_get(depsgraph)
+    field = evaluated.field
+    # Whatever their names say: this is the part that goes by the square of the speed.
+    strength, damping = field.strength, field.harmonic_damping
+    if field.noise > 0.0:
+        gusts = _gusts(field.seed, depsgraph.scene_eval.frame_current)
+        strength += field.noise * gusts[0]
+        damping += field.noise * gusts[1]
+    if field.type == "DRAG":
+        strength, damping = min(strength, _MAX_DRAG), min(damping, _MAX_DRAG)
+    numbers = [
+        *(strength, field.flow, damping),
+        _seen_radius(evaluated) if field.type == "LENNARDJ" else field.size,
+        float(field.apply_to_location),
+        field.falloff_power,
+        field.distance_min if field.use_min_distance else 0.0,
+        field.distance_max,
+        field.radial_falloff,
+        field.radial_min if field.use_radial_min else 0.0,
+        field.radial_max,
+    ]
+    return [exact_float(number) for number in numbers]
+
+
+def _seen_radius(obj: bpy.types.Object) -> float:
+    """Of an empty as it is drawn, of others half of what they measure on average: particles have a
+    size of their own for Lennard-Jones fields, soft bodies none."""
+    if obj.type == "EMPTY":
+        return float(obj.empty_display_size * np.mean(np.abs(obj.matrix_world.to_scale())))
+    return 0.5 * float(np.mean(obj.dimensions))
+
+
+def _gusts(seed: int, frame: int) -> tuple[float, float]:
+    """Random numbers of a frame, spread as those of Blender's noise: −½ … 1, few near 1."""
+    raw = np.random.PCG64([seed, frame % 2**32]).random_raw(4)
+    first, first_share, second, second_share = raw / 2.0**64
+    return _gust(first, first_share), _gust(second, second_share)
+
+
+def _gust(size: float, share: float) -> float:
+    return float((size if size > 0.5 else -size) / (1.0 + share))
