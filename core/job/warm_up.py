@@ -24,6 +24,7 @@ from ..geometry.embedding import embed
 from ..geometry.tet_mesh import TetMesh
 from ..materials import CorotatedLinear
 from ..scene.contact_settings import Contact, ContactSurface
+from ..scene.force_fields import ForceField
 from ..scene.ground import Ground
 from ..scene.plasticity import Plasticity
 from ..scene.scene import Scene
@@ -68,6 +69,7 @@ def prepare_everything(wanted: threading.Event) -> None:
         _bounce,
         _constraints,
         _stretches,
+        _noise,
     ):
         if wanted.is_set():
             return
@@ -232,6 +234,12 @@ def _stretches() -> None:
     from ..integrators import ImplicitEuler
 
     _simulate(Scene([replace(_tet(), material=CorotatedLinear())], Ground()), ImplicitEuler())
+
+
+def _noise() -> None:
+    from ..integrators import ImplicitEuler
+
+    _simulate(Scene([_tet()], forces=[ForceField("turbulence")]), ImplicitEuler())
 
 
 def _tet(height: float = 0.001) -> SoftBody:

@@ -2,6 +2,7 @@
 """Everything that stores energy. Forces are minus the gradient."""
 
 from .elasticity import Elasticity
+from .field_force import FieldForce
 from .gravity import Gravity
 from .ground_barrier import GroundBarrier
 from .ground_friction import GroundFriction
@@ -13,6 +14,7 @@ from .viscosity import Viscosity
 
 __all__ = [
     "Elasticity",
+    "FieldForce",
     "Gravity",
     "GroundBarrier",
     "GroundFriction",

@@ -100,7 +100,7 @@ class FieldForce(PrescribedPotential):
             points = positions.detach().clone().requires_grad_()
             response = self._law(self.parameters, points)
             if not response.push.requires_grad:
-                return response, None
+                return response.detached(), None
             rows = [
                 torch.autograd.grad(part.sum(), points, retain_graph=True)[0]
                 for part in response.push

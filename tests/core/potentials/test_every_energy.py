@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Attachment, Contact, Ground, Plasticity, Scene, SoftBody
+from supple.core import (
+    Attachment,
+    Contact,
+    Falloff,
+    ForceField,
+    Ground,
+    Plasticity,
+    Scene,
+    SoftBody,
+)
 from supple.core.materials import Linear, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.potentials import Potential
@@ -26,6 +35,9 @@ pytest.importorskip("ipctk")
 
 STEP = 1.0 / 24.0
 REACH = 0.05
+FIELD = ForceField(
+    "vortex", 30.0, (1.0, 0.5, 0.2), (0.1, 0.2, 1.0), "plane", falloff=Falloff(power=1.5)
+)
 CPU = torch.device("cpu")
 #: The second derivative of a barrier between surfaces is replaced by sums of squares.
 BOUNDED_HESSIANS = (MeshContact,)
@@ -69,7 +81,7 @@ def everything() -> Scene:
         ground=Ground(distance=REACH),
         contact=Contact(distance=REACH, kinetic_friction=0.3),
         attachments=[Attachment(3, np.array([0, 2]), 2)],
-        forces=[Tether(vertex=3, stiffness=2e3)],
+        forces=[Tether(vertex=3, stiffness=2e3), FIELD],
     )
 
 

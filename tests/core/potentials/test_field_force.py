@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bodies in force fields, beside closed forms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Channel, Falloff, ForceField, Scene, Simulator, SoftBody, TetMesh, Wind
+from supple.core.integrators import (
+    BDF2,
+    XPBD,
+    Adaptive,
+    Automatic,
+    ImplicitEuler,
+    Integrator,
+    Midpoint,
+    RungeKutta4,
+    SymplecticEuler,
+)
+from supple.core.materials import StableNeoHookean
+from supple.core.partitioned_simulator import PartitionedSimulator
+from supple.core.potentials.field_laws import FieldLaw
+from supple.core.potentials.field_noise import GradientNoise
+from supple.core.system import System
+from supple.verification.meshes import block
+
+NOWHERE = (0.0, 0.0, 0.0)
+FRAME = 1.0 / 24.0
+INTEGRATORS = [
+    SymplecticEuler(),
+    Midpoint(),
+    RungeKutta4(),
+    Adaptive(SymplecticEuler()),
+    XPBD(),
+    ImplicitEuler(tolerance=1e-7),
+    BDF2(tolerance=1e-7),
+    Automatic(),
+]
+
+
+def body(cells: int = 1, middle=NOWHERE, **settings) -> SoftBody:
+    """A cube of 0.2 m with its centre of mass at a point: fields that are linear in place and
+    velocity move that as they would a particle."""
+    mesh = block((cells,) * 3, (0.2,) * 3, NOWHERE)
+    mass = mesh.lumped_mass(1.0)
+    mesh = TetMesh(mesh.vertices + middle - mass @ mesh.vertices / mass.sum(), mesh.tets)
+    return SoftBody(mesh, StableNeoHookean(1e4, 0.3), **settings)
+
+
+def run(forces, integrator: Integrator, frames: int, bodies=None, **options):
+    """Mean (3,) position and velocity at the end."""
+    substeps = options.pop("substeps", None)
+    scene = Scene(bodies or [body()], forces=forces, **{"gravity": NOWHERE, **options})
+    system = Simulator(scene, integrator, frame_time=FRAME, substeps=substeps, device="cpu")
+    *_, last = system.run(frames)
+    share = (system.system.mass / system.system.mass.sum()).numpy()
+    return share @ torch.cat(last.positions).numpy(), share @ torch.cat(last.velocities).numpy()
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda kind: type(kind).__name__)
+def test_what_falls_through_wind_comes_to_the_wind_s_speed_and_that_of_its_weight(
+    integrator,
+) -> None:
+    """v = (w + g/k)(1 − e^(−kt)) from rest."""
+    drag, wind, gravity, frames = 4.0, np.array([3.0, 0.0, 1.0]), np.array([0, 0, -9.81]), 24
+    forces = [Wind(tuple(wind), drag)]
+    _, found = run(forces, integrator, frames, gravity=tuple(gravity))
+    expected = (wind + gravity / drag) * (1.0 - math.exp(-drag * frames * FRAME))
+    # XPBD adds weight before it takes the drag: of its steps h g is missing.
+    np.testing.assert_allclose(found, expected, rtol=0.02, atol=1e-6)
+
+
+CHANGING = np.linspace((0.0, 2.0, -15.0), (3.0, -1.0, 5.0), 5)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda kind: type(kind).__name__)
+def test_a_keyed_wind_without_flow_is_keyed_gravity(integrator) -> None:
+    """In strength and direction, frame by frame and within frames."""
+    strength = np.array([2.0, 15.0, 7.0, 0.0, 20.0])
+    field = ForceField("wind", Channel(strength), axis=(1.0, 0.0, 2.0))
+    gravity = strength[:, None] * np.array([1.0, 0.0, 2.0]) / math.sqrt(5.0)
+    found, expected = (
+        run(forces, integrator, 5, gravity=pull)
+        for forces, pull in (([field], NOWHERE), ([], Channel(gravity)))
+    )
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-7)
+    assert np.linalg.norm(expected[0]) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("integrator", "substeps", "tolerance"),
+    [
+        (SymplecticEuler(), 100, 2e-3),
+        (RungeKutta4(), None, 1e-5),
+        (XPBD(), 100, 2e-3),
+        (BDF2(1e-8), 10, 1e-2),
+        (ImplicitEuler(1e-8), 50, 1e-2),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_harmonic_field_swings_bodies_at_the_root_of_its_strength(
+    integrator, substeps, tolerance
+) -> None:
+    """x = x₀ + a cos(√S t)."""
+    strength, origin, amplitude = 36.0, np.array([1.0, 0.5, 0.0]), np.array([0.3, 0.0, -0.2])
+    field = ForceField("harmonic", strength, tuple(origin))
+    bodies = [body(middle=origin + amplitude)]
+    found, _ = run([field], integrator, 6, bodies, substeps=substeps)
+    expected = origin + amplitude * math.cos(math.sqrt(strength) * 6 * FRAME)
+    np.testing.assert_allclose(found, expected, atol=tolerance * np.linalg.norm(amplitude))
+
+
+def test_a_critically_damped_harmonic_field_brings_bodies_home() -> None:
+    """x = a (1 + ωt) e^(−ωt)."""
+    field, amplitude = ForceField("harmonic", 100.0, damping=1.0), np.array([0.4, 0.0, 0.0])
+    found, _ = run([field], RungeKutta4(), 6, [body(middle=amplitude)])
+    moved = 10.0 * 6 * FRAME
+    np.testing.assert_allclose(found, amplitude * (1.0 + moved) * math.exp(-moved), atol=1e-5)
+
+
+@pytest.mark.parametrize("strength", [1e2, 1e4, 1e8])
+def test_implicit_steps_bear_any_harmonic_field(strength) -> None:
+    found, _ = run(
+        [ForceField("harmonic", strength)], ImplicitEuler(), 24, [body(middle=(1, 0, 0))]
+    )
+    assert np.linalg.norm(found) < 0.2
+
+
+@pytest.mark.parametrize("integrator", [SymplecticEuler(), BDF2(1e-8), ImplicitEuler(1e-8)])
+def test_drag_goes_by_the_square_of_the_speed_and_by_the_speed(integrator) -> None:
+    """v = v₀ / (1 + q v₀ t); v = v₀ e^(−kt)."""
+    bodies, time = [body(velocity=(3.0, 0.0, 0.0))], 6 * FRAME
+    squared, linear = ForceField("drag", 1.5), ForceField("drag", 0.0, damping=1.5)
+    _, found = run([squared], integrator, 6, bodies, substeps=40)
+    assert found[0] == pytest.approx(3.0 / (1.0 + 1.5 * 3.0 * time), rel=8e-3)
+    _, found = run([linear], integrator, 6, bodies, substeps=40)
+    assert found[0] == pytest.approx(3.0 * math.exp(-1.5 * time), rel=8e-3)
+
+
+def test_implicit_steps_bear_any_drag() -> None:
+    field = ForceField("drag", 1e6, damping=1e6)
+    found, speed = run([field], ImplicitEuler(), 2, [body(velocity=(3.0, 0.0, 0.0))])
+    assert 0.0 <= found[0] < 1e-4 and 0.0 <= speed[0] < 1e-4
+
+
+@pytest.mark.parametrize("integrator", [RungeKutta4(), ImplicitEuler(1e-9)])
+def test_a_magnetic_field_turns_velocities_and_keeps_speeds(integrator) -> None:
+    """At the rate S about the axis, clockwise as v × b."""
+    strength, frames = 4.0, 6
+    field = ForceField("magnetic", strength, shape="plane")
+    _, found = run([field], integrator, frames, [body(velocity=(2.0, 0.0, 1.0))])
+    angle = strength * frames * FRAME
+    expected = [2.0 * math.cos(angle), -2.0 * math.sin(angle), 1.0]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_a_vortex_keeps_what_circles_at_its_rate_circling() -> None:
+    """At ω about its axis: it takes along what is slower and pulls inwards by ω² r."""
+    rate, middle, frames = 3.0, np.array([0.5, 0.0, 0.2]), 12
+    field = ForceField("vortex", rate, shape="plane")
+    bodies = [body(middle=middle, velocity=(0.0, rate * 0.5, 0.0))]
+    found, _ = run([field], RungeKutta4(), frames, bodies)
+    angle = rate * frames * FRAME
+    expected = [0.5 * math.cos(angle), 0.5 * math.sin(angle), 0.2]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_a_body_hangs_in_a_harmonic_field_where_its_weight_balances() -> None:
+    field = ForceField("harmonic", 40.0, (0.0, 0.0, 2.0))
+    scene = Scene([body(2)], forces=[field])
+    simulator = Simulator(scene, device="cpu")
+    hung = simulator.settle().positions[0].numpy()
+    share = simulator.system.mass / simulator.system.mass.sum()
+    np.testing.assert_allclose(share.numpy() @ hung, [0.0, 0.0, 2.0 - 9.81 / 40.0], atol=1e-5)
+
+
+# What it acts on
+
+
+def test_finer_tetrahedra_and_heavier_stuff_move_alike() -> None:
+    field = ForceField("force", 5.0, (0.0, 0.0, -3.0), falloff=Falloff(power=2.0), flow=0.5)
+    coarse, *others = (
+        run([field], RungeKutta4(), 6, [body(cells, density=density)])
+        for cells, density in ((1, 1000.0), (4, 1000.0), (2, 50.0))
+    )
+    for other in others:
+        np.testing.assert_allclose(other, coarse, rtol=2e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("integrator", [SymplecticEuler(), ImplicitEuler(1e-7), XPBD()])
+def test_bodies_feel_fields_by_their_weights(integrator) -> None:
+    bodies = [body(), body(middle=(1, 0, 0), field_weight=0.25), body(field_weight=0.0)]
+    forces = [ForceField("wind", 8.0)]
+    scene = Scene(bodies, gravity=NOWHERE, forces=forces)
+    *_, last = Simulator(scene, integrator, device="cpu").run(3)
+    whole, quarter, none = (float(speed[:, 2].mean()) for speed in last.velocities)
+    assert whole == pytest.approx(8.0 * 3 * FRAME, rel=1e-4)
+    assert quarter == pytest.approx(0.25 * whole, rel=1e-4)
+    assert none == pytest.approx(0.0, abs=1e-9)
+
+
+def test_bodies_simulated_apart_all_feel_fields() -> None:
+    scene = Scene([body(), body(middle=(1, 0, 0))], gravity=NOWHERE, forces=[Wind((1, 0, 0), 2.0)])
+    apart = PartitionedSimulator(scene, [RungeKutta4(), Midpoint()], device="cpu")
+    *_, last = apart.run(6)
+    expected = 1.0 - math.exp(-2.0 * 6 * FRAME)
+    for speed in last.velocities:
+        assert float(speed[:, 0].mean()) == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_moving_field_pulls_to_where_it_is() -> None:
+    origin = Channel(np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [4.0, 0.0, 0.0]]))
+    field = ForceField("harmonic", 10.0, origin)
+    _, before = run([field], ImplicitEuler(1e-9), 1)
+    _, after = run([field], ImplicitEuler(1e-9), 2)
+    np.testing.assert_allclose(before, 0.0, atol=1e-7)
+    # A step ends with v = h S (4 − h v).
+    assert after[0] == pytest.approx(FRAME * 10.0 * 4.0 / (1.0 + 10.0 * FRAME**2), rel=1e-5)
+
+
+# In other units and without loops
+
+
+@pytest.mark.parametrize("kind", ["force", "vortex", "harmonic", "turbulence", "drag", "wind"])
+def test_a_field_in_centimetres_does_in_centimetres_what_one_in_metres_does(kind) -> None:
+    generator = torch.Generator().manual_seed(0)
+    points, speeds = torch.randn(2, 3, 20, generator=generator, dtype=torch.float64)
+
+    def acceleration(unit: float) -> torch.Tensor:
+        falloff = Falloff("tube", 1.5, 0.2, 2.0, 0.7)
+        origin = tuple(unit * np.array([0.3, 0.1, -0.2]))
+        field = ForceField(
+            kind, 3.0, origin, flow=0.3, damping=0.4, size=0.5, falloff=falloff, unit=unit
+        )
+        parameters = torch.as_tensor(field.parameters.samples[0])
+        law = FieldLaw(field, points)
+        return law(parameters, unit * points).acceleration(unit * speeds)
+
+    metres, centimetres = acceleration(1.0), acceleration(0.01)
+    assert float(metres.abs().max()) > 0.1
+    torch.testing.assert_close(centimetres, 0.01 * metres)
+
+
+def test_passes_of_noise_are_the_compiled_loops() -> None:
+    generator = torch.Generator().manual_seed(0)
+    points = 9.0 * torch.randn(3, 50, generator=generator, dtype=torch.float64)
+    weights = torch.randn(3, 50, generator=generator, dtype=torch.float64)
+    found = []
+    for name in ("vectors", "torch_vectors"):
+        at = points.clone().requires_grad_()
+        noise = getattr(GradientNoise(at), name)(at)
+        (slopes,) = torch.autograd.grad((weights * noise).sum(), at)
+        found.append((noise.detach(), slopes))
+    for loop, passed in zip(*found, strict=True):
+        torch.testing.assert_close(loop, passed, rtol=0.0, atol=1e-12)
+    assert 0.3 < float(found[0][0].abs().max()) <= 1.0
+
+
+def test_the_lagged_response_falls_off_where_points_go_and_never_pushes_on() -> None:
+    """The stiffness is what pulls back of the law's slope: of a repelling one nothing."""
+    points = torch.tensor([[0.5, 0.0, 0.0], [0.0, 0.7, 0.2]], dtype=torch.float64).T
+    system = System(Scene([body()]), torch.device("cpu"), torch.float64)
+    for strength, least in ((4.0, 4.0), (-4.0, 0.0)):
+        potential = ForceField("harmonic", strength).potential(system)
+        _, stiffness = potential._linear_at(points)
+        values = torch.linalg.eigvalsh(stiffness.permute(2, 0, 1))
+        torch.testing.assert_close(values, torch.full_like(values, least), atol=1e-12, rtol=0.0)
