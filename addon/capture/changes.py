@@ -18,6 +18,7 @@ from ..animated import animated_paths, is_animated
 from ..bake import shape_keys
 from ..modifiers import is_own
 from ..units import metres_per_unit
+from .force_fields import OTHER_NAMES, SETTINGS, acts
 from .motion import may_move
 from .surfaces import coordinates, group_weights, polygons
 
@@ -60,6 +61,8 @@ def scene_mark(scene: bpy.types.Scene) -> str:
             numbers.append(obj.name)
         elif props.collider:
             numbers += [obj.name, *_settings(props), *_place(obj)]
+        if acts(scene, obj):
+            numbers += [obj.name, *_field(obj), *_place(obj)]
     return _digest([repr(numbers)])
 
 
@@ -70,6 +73,14 @@ def _gravity(scene: bpy.types.Scene) -> Iterator[Any]:
         yield from scene.gravity
     if "use_gravity" not in moving:
         yield scene.use_gravity
+
+
+def _field(obj: bpy.types.Object) -> Iterator[Any]:
+    """What of a force field is not animated."""
+    moving = animated_paths(obj)
+    for name in SETTINGS:
+        if moving.isdisjoint((f"field.{name}", f"field.{OTHER_NAMES.get(name)}")):
+            yield getattr(obj.field, name)
 
 
 def changed(obj: bpy.types.Object) -> list[str]:

@@ -36,6 +36,20 @@ KINDS: dict[str, FieldKind] = {
 }
 #: Others act as points do.
 SHAPES: dict[str, FieldShape] = {"POINT": "point", "LINE": "line", "PLANE": "plane"}
+#: What of Blender's settings counts, and by which other name some of them are known for some kinds.
+SETTINGS = (
+    *("type", "shape", "strength", "flow", "harmonic_damping", "size", "noise", "seed"),
+    *("falloff_type", "z_direction", "falloff_power", "radial_falloff", "apply_to_location"),
+    *("use_min_distance", "distance_min", "use_max_distance", "distance_max"),
+    *("use_radial_min", "radial_min", "use_radial_max", "radial_max"),
+    *("use_gravity_falloff", "use_global_coords"),
+)
+OTHER_NAMES = {
+    "strength": "linear_drag",
+    "harmonic_damping": "quadratic_drag",
+    "flow": "inflow",
+    "size": "rest_length",
+}
 # Blender lets drag have so much of either part.
 _MAX_DRAG = 2.0
 _PLACE_NUMBERS = 6
@@ -43,21 +57,18 @@ _PLACE_NUMBERS = 6
 
 def acting_fields(context: bpy.types.Context) -> list[bpy.types.Object]:
     """The objects of the view layer with a force field that acts on soft bodies, by name."""
-    collection = context.scene.supple.effector_collection
-    chosen = None if collection is None else set(collection.all_objects)
-    found = [
-        obj
-        for obj in context.view_layer.objects
-        if has_field(obj) and obj.field.type in KINDS and (chosen is None or obj in chosen)
-    ]
+    found = [obj for obj in context.view_layer.objects if acts(context.scene, obj)]
     return sorted(found, key=lambda obj: obj.name)
 
 
-def has_field(obj: bpy.types.Object) -> bool:
-    """Whether an object shows a force field of any kind and is no soft body, whose own does not
-    act."""
-    has_any = obj.field is not None and obj.field.type != "NONE"
-    return has_any and obj.visible_get() and not is_soft_body(obj)
+def acts(scene: bpy.types.Scene, obj: bpy.types.Object) -> bool:
+    """Whether an object has a force field of a kind that soft bodies feel, and is shown. That of a
+    soft body does not act."""
+    collection = scene.supple.effector_collection
+    if obj.field is None or obj.field.type not in KINDS or is_soft_body(obj):
+        return False
+    is_chosen = collection is None or collection.all_objects.get(obj.name) == obj
+    return is_chosen and bool(obj.visible_get())
 
 
 class FieldRecording:

@@ -6,6 +6,7 @@ from .body import SUPPLE_PT_body
 from .collider import SUPPLE_PT_collider
 from .contact import SUPPLE_PT_contact
 from .fields import SUPPLE_PT_fields
+from .force_fields import SUPPLE_PT_force_fields
 from .ground import SUPPLE_PT_ground
 from .main import SUPPLE_PT_main
 from .material import SUPPLE_PT_material
@@ -33,6 +34,7 @@ CLASSES = [
     SUPPLE_PT_scene,
     SUPPLE_PT_ground,
     SUPPLE_PT_contact,
+    SUPPLE_PT_force_fields,
     SUPPLE_PT_simulation,
     SUPPLE_PT_fields,
 ]

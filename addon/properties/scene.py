@@ -57,6 +57,7 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
             "Force fields of this collection alone act on soft bodies; where none is chosen, all do"
         ),
         type=bpy.types.Collection,
+        options=NOT_KEYED,
     )
     use_scene_range: BoolProperty(
         name="Scene Frame Range",

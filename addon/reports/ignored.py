@@ -19,10 +19,9 @@ from ..capture import integrators
 from ..capture.objects import is_collider, is_soft_body, soft_bodies
 from ..capture.surfaces import CARRYING_MODIFIERS, group_weights
 from ..modifiers import find_modifier
+from . import ignored_fields
 
 _PLACE = ("location", "rotation_", "scale", "delta_")
-# Blender's forces whose strength is not what they act with, and one that moves hair alone.
-_WITHOUT_STRENGTH, _OF_HAIR = {"DRAG"}, "GUIDE"
 # Vertices of a mesh, and seconds in all, that a panel may take to count weights.
 _FEW_VERTICES, _REDRAW_SECONDS = 20_000, 0.02
 # Of the time that panels take, no more than this share goes into counting the weights of one body.
@@ -37,7 +36,8 @@ def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
     end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
     found = [line for obj in bodies for line in _of_body(obj, end)]
     found += _of_materials(context.scene, bodies)
-    return [*found, *_of_scene(context.scene), *_of_others(context)]
+    found += [*_of_scene(context.scene), *_of_others(context)]
+    return [*found, *ignored_fields.messages(context)]
 
 
 def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
@@ -118,11 +118,6 @@ def _of_others(context: bpy.types.Context) -> Iterator[str]:
     for obj in layer:
         if is_collider(obj) and not obj.visible_get():
             yield f"{obj.name} is a collider and hidden, so nothing lands on it. Show it."
-        if _is_force(obj) and obj.visible_get():
-            yield (
-                f"{obj.name}: its force field does not act on soft bodies. Hide it, or animate "
-                "pins instead."
-            )
         if _is_blenders_collider(obj) and obj.visible_get():
             yield (
                 f"{obj.name}: soft bodies do not see Blender's Collision physics. Tick Collider "
@@ -134,13 +129,6 @@ def _of_others(context: bpy.types.Context) -> Iterator[str]:
                 f"{obj.name} is a soft body of a collection that this view layer leaves out. "
                 "Include it, or remove its soft body."
             )
-
-
-def _is_force(obj: bpy.types.Object) -> bool:
-    field = obj.field
-    if field is None or field.type in {"NONE", _OF_HAIR}:
-        return False
-    return field.type in _WITHOUT_STRENGTH or field.strength != 0.0
 
 
 def _is_blenders_collider(obj: bpy.types.Object) -> bool:

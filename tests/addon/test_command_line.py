@@ -123,7 +123,7 @@ def test_ctrl_c_ends_it_with_one_line_and_the_frames_so_far(
 @pytest.mark.usefixtures("solver_here")
 def test_what_is_ignored_is_printed_and_no_line_twice(run_here: Runs, tmp_path: Path) -> None:
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    bpy.ops.object.effector_add(type="WIND")
+    bpy.ops.object.effector_add(type="GUIDE")
     bpy.ops.mesh.primitive_cube_add(location=(0.0, 0.0, 2.0))
     bpy.context.object.supple.enabled = True
     bpy.context.object.supple.resolution = 3
@@ -132,7 +132,7 @@ def test_what_is_ignored_is_printed_and_no_line_twice(run_here: Runs, tmp_path: 
     out, _ = run_here("simulate", tmp_path / "windy.blend", "--cache", tmp_path)
     messages = [line for line in out.splitlines() if line.startswith("Supple: ")]
     assert messages[0].startswith(
-        "Supple: Warning: Wind: its force field does not act on soft bodies"
+        "Supple: Warning: CurveGuide: its force field Curve Guide does not act on soft bodies"
     )
     assert len(messages) == len(set(messages))
     assert messages[-1].startswith("Supple: Simulated frames 11 to 40.")

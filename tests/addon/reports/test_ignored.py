@@ -173,17 +173,80 @@ def test_an_animated_body_without_pins_is_named(add_body):
     assert only().startswith("Cube: its animation moves its pins, and it has none")
 
 
-@pytest.mark.parametrize("kind", ["WIND", "TURBULENCE", "DRAG", "VORTEX"])
-def test_a_force_field_is_named_while_it_is_shown_and_strong(add_body, kind):
+def field_of(obj: bpy.types.Object, kind: str = "FORCE") -> bpy.types.FieldSettings:
+    """A force field that the active object gets."""
+    bpy.context.view_layer.objects.active = obj
+    bpy.ops.object.forcefield_toggle()
+    obj.field.type = kind
+    return obj.field
+
+
+@pytest.mark.parametrize("kind", ["WIND", "TURBULENCE", "DRAG", "VORTEX", "LENNARDJ"])
+def test_a_force_field_that_acts_is_not_named_until_it_is_hidden(add_body, kind):
     add_body()
     bpy.ops.object.effector_add(type=kind)
     field = bpy.context.object
-    assert only().startswith(f"{field.name}: its force field does not act on soft bodies")
-    field.hide_set(True)
     assert messages() == []
-    field.hide_set(False)
-    field.field.strength = 0.0
-    assert bool(messages()) == (kind == "DRAG")
+    field.hide_set(True)
+    assert only() == f"{field.name} has a force field and is hidden, so it does not act. Show it."
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("GUIDE", "its force field Curve Guide does not act on soft bodies"),
+        ("BOID", "its force field Boid does not act on soft bodies"),
+        ("TEXTURE", "its force field Texture has no Texture, and would not act"),
+        ("FLUID_FLOW", "its force field Fluid Flow has no Domain Object, and would not act"),
+    ],
+)
+def test_a_force_field_of_a_kind_that_does_not_act_is_named(add_body, kind, message):
+    add_body()
+    bpy.ops.object.empty_add()
+    field = bpy.context.object
+    field_of(field, kind)
+    assert only().startswith(f"{field.name}: {message}")
+
+
+def test_a_source_makes_no_field_act(add_body):
+    body = add_body()
+    bpy.ops.object.empty_add()
+    field_of(bpy.context.object, "FLUID_FLOW").source_object = body
+    assert "Fluid Flow does not act on soft bodies" in only()
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
+        ("shape", "SURFACE", "from its origin, whatever its shape: Surface is ignored"),
+        ("shape", "POINTS", "whatever its shape: Every Point is ignored"),
+        ("use_absorption", True, "the Absorption of its force field is ignored"),
+        ("noise", 1.0, "the Noise of its force field comes in gusts"),
+    ],
+)
+def test_a_setting_of_a_force_field_that_is_not_as_in_blender_is_named(
+    add_body, setting, value, message
+):
+    add_body()
+    bpy.ops.mesh.primitive_plane_add()
+    field = field_of(bpy.context.object)
+    assert messages() == []
+    setattr(field, setting, value)
+    assert message in only()
+
+
+def test_the_force_fields_of_bodies_and_particles_are_named(add_body):
+    body = add_body()
+    field_of(body)
+    assert only().startswith("Cube: the force field of a soft body does not act")
+    body.field.type = "NONE"
+    bpy.ops.mesh.primitive_plane_add()
+    plane = bpy.context.object
+    plane.modifiers.new("Dust", "PARTICLE_SYSTEM")
+    assert messages() == []
+    plane.particle_systems[0].settings.force_field_1.type = "FORCE"
+    name = plane.particle_systems[0].name
+    assert only().startswith(f"Plane: the force fields of its particles {name} do not act")
 
 
 def test_a_hidden_collider_is_named(add_body):
@@ -224,12 +287,12 @@ def test_a_body_that_the_view_layer_leaves_out_is_named(scene, add_body):
 @pytest.mark.usefixtures("solver_here")
 def test_the_panel_and_a_simulation_say_it(scene, add_body):
     body = add_body()
-    bpy.ops.object.effector_add(type="WIND")
+    bpy.ops.object.effector_add(type="GUIDE")
     scene.frame_end = 2
     assert any("force field" in text for _, text in drawn(SUPPLE_PT_main, body).texts)
     messages: list[str] = []
     actions.simulate(bpy.context, messages.append)
-    assert messages[0].startswith("Warning: Wind: its force field does not act")
+    assert messages[0].startswith("Warning: CurveGuide: its force field Curve Guide does not act")
 
 
 def test_no_setting_can_be_keyed_or_driven(scene, add_body):

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which of Blender's force fields act on the soft bodies of a scene."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..capture.force_fields import acting_fields
+from ..capture.objects import is_soft_body
+from .scene import SUPPLE_PT_scene
+from .sidebar import Sidebar, draw_settings, write
+
+
+class SUPPLE_PT_force_fields(Sidebar, bpy.types.Panel):
+    bl_idname = "SUPPLE_PT_force_fields"
+    bl_label = "Force Fields"
+    bl_parent_id = SUPPLE_PT_scene.bl_idname
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, obj = self.layout, context.object
+        draw_settings(layout, context.scene.supple, "effector_collection")
+        names = ", ".join(field.name for field in acting_fields(context))
+        write(layout, context, f"Acting: {names}" if names else "No force field acts.")
+        if is_soft_body(obj):
+            column = layout.column()
+            column.use_property_decorate = False
+            column.prop(obj.supple, "field_weight", text=f"On {obj.name}", slider=True)
