@@ -7,6 +7,7 @@ from .collider import SUPPLE_PT_collider
 from .contact import SUPPLE_PT_contact
 from .fields import SUPPLE_PT_fields
 from .force_fields import SUPPLE_PT_force_fields
+from .forces import SUPPLE_PT_forces
 from .ground import SUPPLE_PT_ground
 from .main import SUPPLE_PT_main
 from .material import SUPPLE_PT_material
@@ -28,6 +29,7 @@ CLASSES = [
     SUPPLE_PT_pins,
     SUPPLE_PT_attach,
     SUPPLE_PT_surface,
+    SUPPLE_PT_forces,
     SUPPLE_PT_solver,
     SUPPLE_PT_result,
     SUPPLE_PT_collider,

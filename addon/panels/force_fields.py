@@ -6,7 +6,6 @@ from __future__ import annotations
 import bpy
 
 from ..capture.force_fields import acting_fields
-from ..capture.objects import is_soft_body
 from .scene import SUPPLE_PT_scene
 from .sidebar import Sidebar, draw_settings, write
 
@@ -18,11 +17,7 @@ class SUPPLE_PT_force_fields(Sidebar, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, obj = self.layout, context.object
+        layout = self.layout
         draw_settings(layout, context.scene.supple, "effector_collection")
         names = ", ".join(field.name for field in acting_fields(context))
         write(layout, context, f"Acting: {names}" if names else "No force field acts.")
-        if is_soft_body(obj):
-            column = layout.column()
-            column.use_property_decorate = False
-            column.prop(obj.supple, "field_weight", text=f"On {obj.name}", slider=True)

@@ -6,21 +6,22 @@ from __future__ import annotations
 import bpy
 
 from supple.addon.panels.force_fields import SUPPLE_PT_force_fields
+from supple.addon.panels.forces import SUPPLE_PT_forces
 
 from ..layout import drawn
 
 
-def test_the_panel_names_the_fields_that_act_and_weighs_them_for_the_body(scene, add_body):
+def test_the_panel_names_the_fields_that_act(scene, add_body):
     body = add_body()
     panel = drawn(SUPPLE_PT_force_fields, body)
-    assert panel.settings == ["effector_collection", "field_weight"]
+    assert panel.settings == ["effector_collection"]
     assert panel.texts == [("NONE", "No force field acts.")]
     for kind in ("WIND", "TURBULENCE", "GUIDE"):
         bpy.ops.object.effector_add(type=kind)
     fan = bpy.data.objects["Wind"]
     panel = drawn(SUPPLE_PT_force_fields, fan)
-    assert panel.settings == ["effector_collection"]
     assert panel.texts == [("NONE", "Acting: Turbulence, Wind")]
     scene.supple.effector_collection = bpy.data.collections.new("Chosen")
     scene.supple.effector_collection.objects.link(fan)
+    assert drawn(SUPPLE_PT_forces, body).settings == ["field_weight"]
     assert drawn(SUPPLE_PT_force_fields, body).texts == [("NONE", "Acting: Wind")]
