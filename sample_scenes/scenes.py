@@ -138,6 +138,30 @@ def integrators(scene: bpy.types.Scene) -> None:
     studio(scene, target=(0.0, 0.0, 0.6), distance=18.5, aspect=2.5, size=1.8, aside=0.0)
 
 
+def flag(scene: bpy.types.Scene) -> None:
+    """A thick flag of jelly hangs on its pole until the wind picks up, flutters, and sinks."""
+    body = box("Flag", RASPBERRY, (0.7, 0.0, 1.9), (1.4, 0.1, 0.9), cuts=(28, 2, 18))
+    make_soft(body, young=1.5e5, damping=0.3, viscosity=50.0, resolution=18)
+    pin(body, [v.index for v in body.data.vertices if v.co.x < -0.65])
+    pole = ball("Pole", plain("Stone", (0.55, 0.53, 0.5)), (0.0, 0.0, 1.2), (0.12, 0.12, 2.6))
+    bpy.ops.object.effector_add(
+        type="WIND", location=(-1.2, 0.0, 1.6), rotation=(0.0, math.radians(80.0), 0.0)
+    )
+    wind = bpy.context.object
+    for frame, strength in ((1, 0.0), (24, 0.0), (36, 14.0), (72, 14.0), (84, 0.0)):
+        wind.field.strength = strength
+        wind.keyframe_insert("field.strength", frame=frame)
+    bpy.ops.object.effector_add(type="TURBULENCE")
+    eddies = bpy.context.object
+    eddies.field.size = 0.8
+    # Eddies drift with the wind.
+    for frame, strength, x in ((24, 0.0, 0.0), (36, 40.0, 0.0), (72, 40.0, 6.0), (84, 0.0, 8.0)):
+        eddies.field.strength, eddies.location.x = strength, x
+        eddies.keyframe_insert("field.strength", frame=frame)
+        eddies.keyframe_insert("location", frame=frame)
+    studio(scene, target=(0.6, 0.0, 1.3), distance=6.6)
+
+
 SAMPLES: dict[str, Sample] = {
     "jelly_drop": Sample(jelly_drop, 60, (1, 10, 12, 13, 14, 15, 16, 18, 20, 23, 32, 60)),
     "suspended_monkey": Sample(suspended_monkey, 96, (1, 8, 14, 20)),
@@ -148,5 +172,6 @@ SAMPLES: dict[str, Sample] = {
     "adaptive_on_and_off": Sample(adaptive_on_and_off, 54, (1, 15, 27, 53)),
     "material_models": Sample(material_models, 72, (1, 40, 56, 72), columns=2),
     "integrators": Sample(integrators, 60, (1, 11, 17, 25), columns=2),
+    "flag": Sample(flag, 96, (1, 24, 44, 56, 68, 96), columns=3),
     **CONTACT_SAMPLES,
 }
