@@ -100,8 +100,8 @@ class System:
             self.forces += [force.potential(self, index) for force in body.forces]
         conservative = [part for part in self.forces if not part.is_dissipative]
         self.potentials += conservative
-        self.dissipative: list[Potential] = [*self.viscosities]
-        self.dissipative += [part for part in self.forces if part.is_dissipative]
+        self._driving = [part for part in self.forces if part.is_dissipative]
+        self.dissipative: list[Potential] = [*self.viscosities, *self._driving]
         #: Those that change over time by themselves.
         self.prescribed = _changing([self.gravity, *self.forces])
         self._prescribed_forces = _changing(conservative)
@@ -185,17 +185,31 @@ class System:
     @property
     def is_driven(self) -> bool:
         """Whether forces may bring in energy from outside, such as wind."""
-        return len(self.dissipative) > len(self.viscosities)
+        return len(self._driving) > 0
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         """Adds what viscosity and drag pull against, (3, N) in newtons, to ``out``."""
         for part in self.dissipative:
             part.add_rate_forces(positions, velocities, out)
 
-    def add_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
-        """Adds all that explicit steps pull against, contact left out, to ``out``."""
+    def add_forces(
+        self, positions: Tensor, velocities: Tensor, out: Tensor, driving: Tensor | None = None
+    ) -> None:
+        """Adds all that explicit steps pull against, contact left out, to ``out``.
+
+        Args:
+            driving: (3, N) that becomes what of it may bring in energy from outside, in newtons.
+        """
         self.add_gradient(positions, out)
-        self.add_rate_forces(positions, velocities, out)
+        if driving is None:
+            self.add_rate_forces(positions, velocities, out)
+            return
+        for viscosity in self.viscosities:
+            viscosity.add_rate_forces(positions, velocities, out)
+        driving.zero_()
+        for part in self._driving:
+            part.add_rate_forces(positions, velocities, driving)
+        out.add_(driving)
 
     def limit_poisson(self, bodies: tuple[int, ...], highest: float) -> None:
         """Makes Poisson's ratio of some bodies ``highest`` at most, and what it is of all others.

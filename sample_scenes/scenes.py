@@ -143,7 +143,7 @@ def flag(scene: bpy.types.Scene) -> None:
     body = box("Flag", RASPBERRY, (0.7, 0.0, 1.9), (1.4, 0.1, 0.9), cuts=(28, 2, 18))
     make_soft(body, young=1.5e5, damping=0.3, viscosity=50.0, resolution=18)
     pin(body, [v.index for v in body.data.vertices if v.co.x < -0.65])
-    pole = ball("Pole", plain("Stone", (0.55, 0.53, 0.5)), (0.0, 0.0, 1.2), (0.12, 0.12, 2.6))
+    ball("Pole", plain("Stone", (0.55, 0.53, 0.5)), (0.0, 0.0, 1.2), (0.12, 0.12, 2.6))
     bpy.ops.object.effector_add(
         type="WIND", location=(-1.2, 0.0, 1.6), rotation=(0.0, math.radians(80.0), 0.0)
     )

@@ -42,7 +42,10 @@ class ExplicitStep(ABC):
         self.velocities = torch.zeros_like(self.positions)
         #: (3, N) of the energy where the step began, in newtons.
         self._gradient = torch.zeros_like(self.positions)
-        #: Done by moving pins since the frame began, in joules.
+        #: (3, N) of what brings in energy from outside, where the step began, in newtons; None
+        #: where nothing does.
+        self._driving = torch.zeros_like(self.positions) if system.is_driven else None
+        #: Done by moving pins and from outside since the frame began, in joules.
         self.work = system.mass.new_zeros(())
         #: Added by changes of prescribed energies since the frame began, in joules.
         self.raised = system.mass.new_zeros(())
@@ -53,7 +56,7 @@ class ExplicitStep(ABC):
         self.contact: MeshContactStep | None = None
         pins = system.moving_pins
         self._target = None if pins is None else pins.positions(0, 0.0)
-        #: Where the last step began, while surfaces are to meet.
+        #: Where the last step began, while surfaces are to meet or energy comes from outside.
         self._began = [part.clone() for part in self._changed]
         self.set_step(step)
 
@@ -95,7 +98,7 @@ class ExplicitStep(ABC):
     def advance(self) -> None:
         """Takes the step. On CUDA this is recorded: nothing in it may look at values."""
         positions, velocities = self.positions, self.velocities
-        if self.contact is not None:
+        if self.contact is not None or self._driving is not None:
             for began, now in zip(self._began, self._changed, strict=True):
                 began.copy_(now)
         pins = self._system.moving_pins
@@ -110,6 +113,8 @@ class ExplicitStep(ABC):
             self._move()
             positions[:, pins.vertices] = self._target
             self.work += (self._gradient[:, pins.vertices] * moved).sum()
+        if self._driving is not None:
+            self.work -= (self._driving * (positions - self._began[0])).sum()
         if self.contact_impulse is not None:
             self.contact_impulse.copy_(velocities)
         self._collide_with_obstacles(positions, velocities)

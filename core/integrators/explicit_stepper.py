@@ -97,9 +97,8 @@ class ExplicitStepper(TimeStepper):
         return min(max(state.substeps, needed), self._max_substeps)
 
     def _frame(self, start: State) -> tuple[State, float, float]:
-        """The state a frame later, the work that moving pins, colliders and barriers between
-        surfaces did, and what changes of prescribed energies
-        added."""
+        """The state a frame later, the work that moving pins, colliders, barriers between surfaces
+        and forces from outside did, and what changes of prescribed energies added."""
         substep, advance_step = self._prepare(self._frame_time / start.substeps)
         flow = self._system.plastic_flow
         flow.use(start.plastic)
@@ -159,8 +158,7 @@ class ExplicitStepper(TimeStepper):
         what rounding makes."""
         after = self._system.energies(state)
         gained = after.total - before.total - work - raised
-        has_bounded_energy = self._scheme.has_bounded_energy and not self._system.is_driven
-        if not (math.isfinite(gained) and has_bounded_energy):
+        if not (math.isfinite(gained) and self._scheme.has_bounded_energy):
             return math.isfinite(gained)
         fallen = max(0.0, before.gravity + raised - after.gravity)
         moving = before.kinetic + before.elastic + before.ground + fallen + abs(work)

@@ -112,7 +112,7 @@ class _RungeKuttaStep(ExplicitStep):
         ]
 
     def _move(self) -> None:
-        self._accelerate(self.positions, self.velocities, self._gradient)
+        self._accelerate(self.positions, self.velocities, self._gradient, self._driving)
         if self.contact is not None or not self._system.has_obstacles:
             # Surfaces meet once a step, from where it began: colliders go on with it.
             self._evaluate_stages()
@@ -159,7 +159,13 @@ class _RungeKuttaStep(ExplicitStep):
         self.positions.add_(displacement)
         self.velocities.copy_(end_velocities)
 
-    def _accelerate(self, positions: Tensor, velocities: Tensor, gradient: Tensor) -> None:
+    def _accelerate(
+        self,
+        positions: Tensor,
+        velocities: Tensor,
+        gradient: Tensor,
+        driving: Tensor | None = None,
+    ) -> None:
         gradient.zero_()
-        self._system.add_forces(positions, velocities, gradient)
+        self._system.add_forces(positions, velocities, gradient, driving)
         torch.mul(self._negative_inverse_mass, gradient, out=self._acceleration)

@@ -41,7 +41,7 @@ class _SymplecticStep(ExplicitStep):
     def _move(self) -> None:
         gradient = self._gradient
         gradient.zero_()
-        self._system.add_forces(self.positions, self.velocities, gradient)
+        self._system.add_forces(self.positions, self.velocities, gradient, self._driving)
         move(
             self.positions,
             self.velocities,

@@ -23,6 +23,7 @@ from supple.core.integrators import (
 )
 from supple.core.materials import StableNeoHookean
 from supple.core.partitioned_simulator import PartitionedSimulator
+from supple.core.potentials import FieldForce
 from supple.core.potentials.field_laws import FieldLaw
 from supple.core.potentials.field_noise import GradientNoise
 from supple.core.system import System
@@ -266,6 +267,60 @@ def test_the_lagged_response_falls_off_where_points_go_and_never_pushes_on() -> 
     system = System(Scene([body()]), torch.device("cpu"), torch.float64)
     for strength, least in ((4.0, 4.0), (-4.0, 0.0)):
         potential = ForceField("harmonic", strength).potential(system)
+        assert isinstance(potential, FieldForce)
         _, stiffness = potential._linear_at(points)
         values = torch.linalg.eigvalsh(stiffness.permute(2, 0, 1))
         torch.testing.assert_close(values, torch.full_like(values, least), atol=1e-12, rtol=0.0)
+
+
+# Energy
+
+
+@pytest.mark.parametrize("scheme", [SymplecticEuler(), Midpoint(), RungeKutta4()])
+@pytest.mark.parametrize(
+    "field",
+    [
+        ForceField("harmonic", 60.0, (0.5, 0.0, 0.0)),
+        ForceField("drag", 2.0, damping=2.0),
+        ForceField("vortex", 4.0, (1.0, 0.0, 0.0), shape="plane"),
+        Wind((20.0, 0.0, 0.0), [2.0, 8.0]),
+    ],
+    ids=["harmonic", "drag", "vortex", "keyed wind"],
+)
+def test_the_work_of_fields_is_all_that_is_gained(scheme, field) -> None:
+    scene = Scene([body(velocity=(0.0, 2.0, 0.0))], gravity=NOWHERE, forces=[field])
+    system = System(scene, torch.device("cpu"), torch.float64)
+    state, count = system.initial_state(), 128
+    substep = scheme.make_step(system, FRAME / count)
+    substep.begin(state.positions, state.velocities)
+    for number in range(count):
+        substep.prescribe(0, number / count, (number + 1) / count)
+        substep.advance()
+    before, after = (
+        0.5 * float((system.mass * velocities.square()).sum()) + elastic
+        for velocities, elastic in (
+            (state.velocities, 0.0),
+            (substep.velocities, float(system.elasticities[0].energy(substep.positions))),
+        )
+    )
+    work = float(substep.work)
+    assert abs(work) > 0.03 * before
+    assert after - before == pytest.approx(work, abs=0.03 * abs(work))
+
+
+def test_steps_that_are_too_long_are_found_out_in_wind_as_in_calm_air() -> None:
+    """Squeezed so flat that what it has is far stiffer than at rest."""
+    mesh = body(2).mesh
+    squeezed = SoftBody(
+        mesh, StableNeoHookean(1e5, 0.45), initial_positions=mesh.vertices * [0.2, 1.0, 1.0]
+    )
+    taken = []
+    for forces in ([], [Wind((0.1, 0.0, 0.0), 0.1)]):
+        scene = Scene([squeezed], gravity=NOWHERE, forces=forces)
+        simulator = Simulator(scene, SymplecticEuler(), device="cpu")
+        chosen = simulator.state.substeps
+        start = simulator.system.energies(simulator.state).total
+        *_, last = simulator.run(2)
+        assert last.report.energies.total < 1.1 * start
+        taken.append(simulator.state.substeps / chosen)
+    assert taken[0] == taken[1] > 1

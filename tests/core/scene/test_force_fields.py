@@ -84,9 +84,11 @@ def test_a_file_has_all_of_a_field(tmp_path: Path) -> None:
     read, _ = load_scene(tmp_path / "scene.json")
     assert read.bodies[0].field_weight == 0.25
     for written, found in zip(scene.forces, read.forces, strict=True):
+        assert isinstance(written, ForceField | Wind) and isinstance(found, ForceField | Wind)
         samples = (each.parameters.samples for each in (written, found))
         np.testing.assert_array_equal(*samples)
     first, wind = read.forces
+    assert isinstance(first, ForceField) and isinstance(wind, Wind)
     assert (first.kind, first.falloff.shape, wind.name) == ("harmonic", "cone", "Wind")
     assert digest(read, SETTINGS) == digest(scene, SETTINGS)
 
