@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +38,7 @@ KINDS: dict[str, FieldKind] = {
 }
 #: Others act as points do.
 SHAPES: dict[str, FieldShape] = {"POINT": "point", "LINE": "line", "PLANE": "plane"}
-#: What of Blender's settings counts, and by which other name some of them are known for some kinds.
+#: What of Blender's settings counts.
 SETTINGS = (
     *("type", "shape", "strength", "flow", "harmonic_damping", "size", "noise", "seed"),
     *("falloff_type", "z_direction", "falloff_power", "radial_falloff", "apply_to_location"),
@@ -44,6 +46,12 @@ SETTINGS = (
     *("use_radial_min", "radial_min", "use_radial_max", "radial_max"),
     *("use_gravity_falloff", "use_global_coords"),
 )
+#: What of them is as it is at the first frame.
+CHOICES = (
+    *("type", "shape", "falloff_type", "z_direction", "use_max_distance", "use_radial_max"),
+    *("use_gravity_falloff", "use_global_coords"),
+)
+#: By which some of them are known for some kinds.
 OTHER_NAMES = {
     "strength": "linear_drag",
     "harmonic_damping": "quadratic_drag",
@@ -83,8 +91,23 @@ class FieldRecording:
         def numbers(depsgraph: bpy.types.Depsgraph) -> NDArray[np.float64]:
             return np.array([*_place(obj, depsgraph, unit), *_numbers(obj, depsgraph)])
 
-        self._obj, self._unit = obj, unit
         self.recording = Recording(numbers, may_move(obj) or obj.field.noise > 0.0)
+        # Choices are those of the first frame.
+        field = obj.field
+        ends = {"max_distance": field.use_max_distance, "max_radius": field.use_radial_max}
+        self._endless = [name for name, is_used in ends.items() if not is_used]
+        self._falloff: dict[str, Any] = {
+            "shape": field.falloff_type.lower(),
+            "side": field.z_direction.lower(),
+        }
+        self._choices: dict[str, Any] = {
+            "kind": KINDS[field.type],
+            "shape": SHAPES.get(field.shape, "point"),
+            "is_inverse_square": field.use_gravity_falloff,
+            "is_global": field.use_global_coords,
+            "unit": unit,
+            "name": obj.name,
+        }
 
     def described(self) -> ForceField:
         """What the solver gets, once all frames were recorded.
@@ -92,30 +115,19 @@ class FieldRecording:
         Raises:
             CaptureError: when it has no direction.
         """
-        samples, field = self.recording.channel().samples, self._obj.field
+        samples = self.recording.channel().samples
         columns = [_changing(column) for column in samples.T[_PLACE_NUMBERS:]]
-        own = dict(zip(OWN_NUMBERS, columns, strict=False))
-        ends = dict(zip(FALLOFF_NUMBERS, columns[len(OWN_NUMBERS) :], strict=True))
-        for name, is_used in (
-            ("max_distance", field.use_max_distance),
-            ("max_radius", field.use_radial_max),
-        ):
-            if not is_used:
-                del ends[name]
+        numbers: dict[str, Any] = dict(zip((*OWN_NUMBERS, *FALLOFF_NUMBERS), columns, strict=True))
+        own = {name: numbers.pop(name) for name in OWN_NUMBERS}
+        for name in self._endless:
+            del numbers[name]
+        place: dict[str, Any] = {
+            "origin": _changing(samples[:, :3]),
+            "axis": _changing(samples[:, 3:_PLACE_NUMBERS]),
+        }
         try:
-            falloff = Falloff(field.falloff_type.lower(), side=field.z_direction.lower(), **ends)
-            return ForceField(
-                KINDS[field.type],
-                origin=_changing(samples[:, :3]),
-                axis=_changing(samples[:, 3:_PLACE_NUMBERS]),
-                shape=SHAPES.get(field.shape, "point"),
-                falloff=falloff,
-                is_inverse_square=field.use_gravity_falloff,
-                is_global=field.use_global_coords,
-                unit=self._unit,
-                name=self._obj.name,
-                **own,
-            )
+            falloff = Falloff(**self._falloff, **numbers)
+            return ForceField(**self._choices, **place, **own, falloff=falloff)
         except SceneError as error:
             raise CaptureError(str(error)) from error
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import bpy
 
-from ..capture.force_fields import KINDS, SHAPES, acts
+from ..animated import animated_paths
+from ..capture.force_fields import CHOICES, KINDS, SHAPES, acts
 from ..capture.objects import is_soft_body
 
 
@@ -31,6 +32,7 @@ def messages(context: bpy.types.Context) -> Iterator[str]:
 
 
 def _of_acting(obj: bpy.types.Object) -> Iterator[str]:
+    yield from _animations(obj)
     field = obj.field
     if field.shape not in SHAPES:
         yield (
@@ -47,6 +49,17 @@ def _of_acting(obj: bpy.types.Object) -> Iterator[str]:
             f"{obj.name}: the Noise of its force field comes in gusts, one a frame for all that it "
             "blows at. Set it to 0 for none."
         )
+
+
+def _animations(obj: bpy.types.Object) -> Iterator[str]:
+    moving = animated_paths(obj)
+    for name in CHOICES:
+        if f"field.{name}" in moving:
+            label = obj.field.bl_rna.properties[name].name
+            yield (
+                f"{obj.name}: the animation of {label} of its force field is ignored; what it is "
+                "at the first frame counts throughout. Key its strength instead."
+            )
 
 
 def _of_unknown(obj: bpy.types.Object) -> str:

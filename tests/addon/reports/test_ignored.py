@@ -235,6 +235,17 @@ def test_a_setting_of_a_force_field_that_is_not_as_in_blender_is_named(
     assert message in only()
 
 
+def test_keyed_numbers_of_a_force_field_count_and_keyed_choices_are_named(add_body):
+    add_body()
+    bpy.ops.object.effector_add(type="WIND")
+    field = bpy.context.object
+    for path in ("field.strength", "field.falloff_power", "field.apply_to_location", "location"):
+        field.keyframe_insert(path, frame=1)
+    assert messages() == []
+    field.keyframe_insert("field.use_max_distance", frame=1)
+    assert "the animation of Use Max of its force field is ignored" in only()
+
+
 def test_the_force_fields_of_bodies_and_particles_are_named(add_body):
     body = add_body()
     field_of(body)

@@ -23,9 +23,6 @@ from supple.core.integrators import (
 )
 from supple.core.materials import StableNeoHookean
 from supple.core.partitioned_simulator import PartitionedSimulator
-from supple.core.potentials import FieldForce
-from supple.core.potentials.field_laws import FieldLaw
-from supple.core.potentials.field_noise import GradientNoise
 from supple.core.system import System
 from supple.verification.meshes import block
 
@@ -221,56 +218,6 @@ def test_a_moving_field_pulls_to_where_it_is() -> None:
     np.testing.assert_allclose(before, 0.0, atol=1e-7)
     # A step ends with v = h S (4 − h v).
     assert after[0] == pytest.approx(FRAME * 10.0 * 4.0 / (1.0 + 10.0 * FRAME**2), rel=1e-5)
-
-
-# In other units and without loops
-
-
-@pytest.mark.parametrize("kind", ["force", "vortex", "harmonic", "turbulence", "drag", "wind"])
-def test_a_field_in_centimetres_does_in_centimetres_what_one_in_metres_does(kind) -> None:
-    generator = torch.Generator().manual_seed(0)
-    points, speeds = torch.randn(2, 3, 20, generator=generator, dtype=torch.float64)
-
-    def acceleration(unit: float) -> torch.Tensor:
-        falloff = Falloff("tube", 1.5, 0.2, 2.0, 0.7)
-        origin = tuple(unit * np.array([0.3, 0.1, -0.2]))
-        field = ForceField(
-            kind, 3.0, origin, flow=0.3, damping=0.4, size=0.5, falloff=falloff, unit=unit
-        )
-        parameters = torch.as_tensor(field.parameters.samples[0])
-        law = FieldLaw(field, points)
-        return law(parameters, unit * points).acceleration(unit * speeds)
-
-    metres, centimetres = acceleration(1.0), acceleration(0.01)
-    assert float(metres.abs().max()) > 0.1
-    torch.testing.assert_close(centimetres, 0.01 * metres)
-
-
-def test_passes_of_noise_are_the_compiled_loops() -> None:
-    generator = torch.Generator().manual_seed(0)
-    points = 9.0 * torch.randn(3, 50, generator=generator, dtype=torch.float64)
-    weights = torch.randn(3, 50, generator=generator, dtype=torch.float64)
-    found = []
-    for name in ("vectors", "torch_vectors"):
-        at = points.clone().requires_grad_()
-        noise = getattr(GradientNoise(at), name)(at)
-        (slopes,) = torch.autograd.grad((weights * noise).sum(), at)
-        found.append((noise.detach(), slopes))
-    for loop, passed in zip(*found, strict=True):
-        torch.testing.assert_close(loop, passed, rtol=0.0, atol=1e-12)
-    assert 0.3 < float(found[0][0].abs().max()) <= 1.0
-
-
-def test_the_lagged_response_falls_off_where_points_go_and_never_pushes_on() -> None:
-    """The stiffness is what pulls back of the law's slope: of a repelling one nothing."""
-    points = torch.tensor([[0.5, 0.0, 0.0], [0.0, 0.7, 0.2]], dtype=torch.float64).T
-    system = System(Scene([body()]), torch.device("cpu"), torch.float64)
-    for strength, least in ((4.0, 4.0), (-4.0, 0.0)):
-        potential = ForceField("harmonic", strength).potential(system)
-        assert isinstance(potential, FieldForce)
-        _, stiffness = potential._linear_at(points)
-        values = torch.linalg.eigvalsh(stiffness.permute(2, 0, 1))
-        torch.testing.assert_close(values, torch.full_like(values, least), atol=1e-12, rtol=0.0)
 
 
 # Energy
