@@ -215,7 +215,8 @@ def _unit(vectors: Tensor) -> Tensor:
 def _force(at: _Place) -> Response:
     pull = at.pull
     if at.field.is_inverse_square:
-        pull = pull / at.distance.clamp(min=_NEAR) ** 2
+        nearness = at.distance.clamp(min=_NEAR) ** -2
+        pull = torch.where(at.distance > _NEAR, pull * nearness, 0.0)
     return Response(pull * at.direction, at.still)
 
 
