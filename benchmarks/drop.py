@@ -29,7 +29,7 @@ ENERGY_TOLERANCE = 0.1
 class EqualMasses(TetMesh):
     """Whose vertices all weigh the same, as some engines have it."""
 
-    def lumped_mass(self, density: float) -> NDArray[np.float64]:
+    def lumped_mass(self, density: float | NDArray[np.float64]) -> NDArray[np.float64]:
         masses = super().lumped_mass(density)
         return np.full_like(masses, masses.mean())
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
     from .scene.force_fields import Falloff, ForceField, Wind
     from .scene.ground import Ground, Sphere
+    from .scene.paint import Paint
     from .scene.plasticity import Plasticity
     from .scene.scene import Scene
     from .scene.soft_body import Skin, SoftBody, SurfaceMesh
@@ -38,6 +39,7 @@ _HOMES = {
     "Ground": "scene.ground",
     "InstabilityError": "errors",
     "JobError": "errors",
+    "Paint": "scene.paint",
     "PairFriction": "scene.contact_settings",
     "Plasticity": "scene.plasticity",
     "Scene": "scene.scene",
@@ -68,6 +70,7 @@ __all__ = [
     "Ground",
     "InstabilityError",
     "JobError",
+    "Paint",
     "PairFriction",
     "Plasticity",
     "Scene",

@@ -17,6 +17,7 @@ from .assembly.tensor_channel import TensorChannel
 from .cached_at import CachedAt
 from .geometry.tet_mesh import signed_volumes
 from .materials import Linear
+from .merged_damping import merged_damping
 from .merged_material import fill, merged_material
 from .obstacles import Obstacles
 from .potentials import (
@@ -59,10 +60,8 @@ class System:
         #: (N,) whether a vertex moves by itself, and its mass, else zero.
         self.free = torch.as_tensor(~self.is_pinned, device=self.device)
         self.free_mass = self._tensor(np.where(self.is_pinned, 0.0, mass))
-        rates = [float(body.damping) for body in self.bodies]
-        self.damping: Tensor | float = rates[0]
-        if len(set(rates)) > 1:
-            self.damping = self._tensor(self._repeat(rates))
+        #: Rate at which velocities decay, in 1/s: a number, or (N,).
+        self.damping = merged_damping(self.bodies, self.meshes, self._tensor)
         self.moving_pins = self._moving_pins()
         self.elasticities: list[Elasticity] = []
         #: The same for implicit steps, in which models stand that have no energy where a tet is
@@ -321,14 +320,19 @@ class System:
             self.solved_elasticities.append(elasticity.without_extrapolation())
             self._model_bodies.append(indices)
             bodies = [self.bodies[index] for index in indices]
-            if any(body.stiffness_damping or body.viscosity for body in bodies):
+            if any(body.is_viscous for body in bodies):
                 self.viscosities.append(self._viscosity(elasticity, indices))
 
     def _viscosity(self, elasticity: Elasticity, indices: list[int]) -> Viscosity:
         """Of the tets of one model, zero where their body has none."""
         counts = [len(self.meshes[index].tets) for index in indices]
         rate, shear = (
-            np.repeat([getattr(self.bodies[i], name) for i in indices], counts)
+            np.concatenate(
+                [
+                    np.broadcast_to(getattr(self.bodies[i], name), count)
+                    for i, count in zip(indices, counts, strict=True)
+                ]
+            )
             for name in ("stiffness_damping", "viscosity")
         )
         filled = np.concatenate([fill(self.meshes[i]) for i in indices])

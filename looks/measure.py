@@ -124,7 +124,7 @@ def _filling(found: Simulated, mesh: TetMesh, made: Shape) -> Figures:
     thin = enclosed_volume(*surface, made.thin)
     mass = float(mesh.lumped_mass(body.density).sum())
     return {
-        "mass_error_percent": _percent(mass, body.density * volume),
+        "mass_error_percent": _percent(mass, float(np.mean(body.density)) * volume),
         "thin_volume_error_percent": _percent(material_volume(standing, *surface, made.thin), thin),
     }
 

@@ -113,8 +113,12 @@ class TetMesh:
         thirds = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
         return _sum_at(self.surface, np.repeat(thirds, 3), len(self.vertices))
 
-    def lumped_mass(self, density: float) -> NDArray[np.float64]:
-        """(N,) vertex masses in kg: a quarter of each tet's mass to each of its corners."""
+    def lumped_mass(self, density: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        """(N,) vertex masses in kg: a quarter of each tet's mass to each of its corners.
+
+        Args:
+            density: in kg/m³, a number or (M,).
+        """
         quarters = np.repeat(density * self.material_volumes / 4.0, 4)
         return _sum_at(self.tets, quarters, len(self.vertices))
 

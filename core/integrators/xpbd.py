@@ -116,7 +116,7 @@ def _check(system: System) -> None:
                 f"{body.name}: XPBD knows no plasticity. Leave it out, or choose another "
                 "integrator."
             )
-        if body.stiffness_damping > 0.0 or body.viscosity > 0.0:
+        if body.is_viscous:
             raise SceneError(
                 f"{body.name}: XPBD knows no stiffness damping and no viscosity. Set both to 0, or "
                 "choose another integrator."

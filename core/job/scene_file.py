@@ -19,6 +19,7 @@ from ..scene.channel import Channel
 from ..scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
 from ..scene.force_fields import Falloff, ForceField, Wind
 from ..scene.ground import Ground, Sphere
+from ..scene.paint import Paint
 from ..scene.plasticity import Plasticity
 from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members
@@ -43,6 +44,7 @@ _TYPES: dict[str, type] = {
         Falloff,
         ForceField,
         Ground,
+        Paint,
         PairFriction,
         Plasticity,
         Scene,

@@ -22,6 +22,7 @@ from ..scene.scene import Scene
 from ..scene.soft_body import Skin, SoftBody, SurfaceMesh
 from .collider_pins import pin_to_collider
 from .contact_surface import MAX_SCENE_FACES, with_contact_surfaces
+from .paint_transfer import with_painted_settings
 from .pin_transfer import pinned_tet_vertices, transfer_path
 from .surface_normals import outward_normals
 from .uncrossed_surface import boundary_surface, without_crossings
@@ -75,7 +76,8 @@ def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any
     except SceneError as error:
         raise SceneError(f"{body.name}: {error}") from error
     report = report_mesh(mesh, surface.vertices, surface.triangles)
-    body = replace(body, mesh=mesh, skin=body.skin or Skin(surface.vertices))
+    body = replace(body, skin=body.skin or Skin(surface.vertices))
+    body = with_painted_settings(body, surface, mesh)
     return body, {"name": body.name, **asdict(report), "summary": str(report)}
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +19,20 @@ from .channel import Channel
 from .checks import Vector
 from .contact_settings import ContactSurface, TouchingChoice, check_friction
 from .forces import BodyForce
+from .paint import Paint
 from .plasticity import Plasticity
 from .schema import IF_THERE
+
+#: A number for a uniform body, or (M,) one value a tet.
+PerTet = float | NDArray[np.float64]
+
+# Of what must not be less: what it is called and may be, and an example.
+_LEAST = {
+    "density": ("density must be above 0 kg/m³", "; water has 1000"),
+    "damping": ("damping must be 0 or more per second", ""),
+    "stiffness_damping": ("stiffness damping must be 0 s or more", "; soft rubber has about 0.002"),
+    "viscosity": ("viscosity must be 0 Pa s or more", "; honey has about 10"),
+}
 
 
 @dataclass(eq=False)
@@ -33,18 +44,25 @@ class SurfaceMesh:
         triangles: (T, 3) vertex indices.
         method: ``lattice``, ``ftetwild`` or ``tetgen``.
         edge_length: of the tetrahedra, in metres; None lets the method choose.
+        paint: settings of the body that differ from vertex to vertex, each once.
     """
 
     vertices: NDArray[np.float64]
     triangles: NDArray[np.int32]
     method: str = "lattice"
     edge_length: float | None = None
+    paint: list[Paint] = field(default_factory=list, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.vertices = checks.positions(self.vertices, "the surface")
         if len(self.triangles) == 0:
             raise SceneError("The mesh has no faces; a soft body needs a surface to fill.")
         self.triangles = checks.triangles(self.triangles, len(self.vertices), "The surface")
+        for paint in self.paint:
+            paint.check_length(len(self.vertices))
+        painted = [paint.setting for paint in self.paint]
+        if len(set(painted)) < len(painted):
+            raise SceneError("The surface has two paints of one setting; keep one of them.")
 
 
 @dataclass(eq=False)
@@ -99,7 +117,7 @@ class SoftBody:
     Args:
         mesh: its tetrahedra at rest, or a surface that is to be filled with them.
         material: the constitutive model and its stiffness.
-        density: in kg/m³.
+        density: in kg/m³. It and the three dampings are numbers, or have one value a tet, (M,).
         pinned: indices of mesh vertices whose motion is prescribed.
         velocity: of every vertex at the start, in m/s.
         initial_positions: (N, 3) start shape in metres, when it is not the rest shape.
@@ -127,13 +145,13 @@ class SoftBody:
 
     mesh: TetMesh | SurfaceMesh
     material: Material = field(default_factory=StableNeoHookean)
-    density: float = 1000.0
+    density: PerTet = 1000.0
     pinned: NDArray[np.int32] | None = None
     velocity: Vector = (0.0, 0.0, 0.0)
     initial_positions: NDArray[np.float64] | None = None
-    damping: float = 0.0
-    stiffness_damping: float = 0.0
-    viscosity: float = 0.0
+    damping: PerTet = 0.0
+    stiffness_damping: PerTet = 0.0
+    viscosity: PerTet = 0.0
     pin_path: Channel | None = None
     skin: Skin | None = None
     friction: float | None = None
@@ -147,12 +165,7 @@ class SoftBody:
     plasticity: Plasticity | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.density) and self.density > 0.0):
-            raise SceneError(
-                f"{self.name}: the density must be above 0 kg/m³, not {self.density:g}; "
-                "water has 1000."
-            )
-        self._check_damping()
+        self._check_values()
         if self.plasticity is not None and isinstance(self.material, Linear):
             raise SceneError(
                 f"{self.name}: the linear model has one matrix for good and cannot be plastic; "
@@ -164,8 +177,10 @@ class SoftBody:
         self.velocity = checks.vector(self.velocity, f"{self.name}: the velocity")
         if isinstance(self.mesh, TetMesh):
             self._check_vertices(self.mesh)
-            self._check_parameters(len(self.mesh.tets))
-        elif self.pinned is not None or self.initial_positions is not None:
+            self._check_lengths(len(self.mesh.tets))
+            return
+        self._check_lengths(None)
+        if self.pinned is not None or self.initial_positions is not None:
             raise SceneError(
                 f"{self.name}: a surface has no tet vertices to pin or place yet; "
                 "pin points of its skin, or tetrahedralize first."
@@ -176,21 +191,21 @@ class SoftBody:
         """What acts on it alone."""
         return []
 
-    def _check_damping(self) -> None:
-        if not (math.isfinite(self.damping) and self.damping >= 0.0):
-            raise SceneError(
-                f"{self.name}: the damping must be 0 or more per second, not {self.damping:g}."
-            )
-        if not (math.isfinite(self.stiffness_damping) and self.stiffness_damping >= 0.0):
-            raise SceneError(
-                f"{self.name}: the stiffness damping must be 0 s or more, not "
-                f"{self.stiffness_damping:g}; soft rubber has about 0.002."
-            )
-        if not (math.isfinite(self.viscosity) and self.viscosity >= 0.0):
-            raise SceneError(
-                f"{self.name}: the viscosity must be 0 Pa s or more, not {self.viscosity:g}; "
-                "honey has about 10."
-            )
+    @property
+    def is_viscous(self) -> bool:
+        """Whether any of it resists the rate of a deformation."""
+        return bool(np.any(self.stiffness_damping) or np.any(self.viscosity))
+
+    def _check_values(self) -> None:
+        for name, (least, example) in _LEAST.items():
+            given = getattr(self, name)
+            values = np.asarray(given, dtype=np.float64)
+            if values.ndim:
+                setattr(self, name, np.ascontiguousarray(values))
+            enough = values > 0.0 if name == "density" else values >= 0.0
+            wrong = values[~(enough & np.isfinite(values))]
+            if wrong.size:
+                raise SceneError(f"{self.name}: the {least}, not {wrong.flat[0]:g}{example}.")
 
     def _check_vertices(self, mesh: TetMesh) -> None:
         count = len(mesh.vertices)
@@ -209,14 +224,23 @@ class SoftBody:
                 )
             self.initial_positions = start
 
-    def _check_parameters(self, tets: int) -> None:
-        for name in PARAMETERS:
-            shape = np.shape(getattr(self.material, name))
-            if shape not in ((), (tets,)):
+    def _check_lengths(self, tets: int | None) -> None:
+        """Of what may have one value a tet; None where there are no tets yet."""
+        material = [(f"material's {name}", getattr(self.material, name)) for name in PARAMETERS]
+        own = [(name.replace("_", " "), getattr(self, name)) for name in _LEAST]
+        for name, value in material + own:
+            shape = np.shape(value)
+            if shape == () or shape == (tets,):
+                continue
+            if tets is None:
                 raise SceneError(
-                    f"{self.name}: the material's {name} has the shape {shape}, but there are "
-                    f"{tets} tets; give one number, or one a tet."
+                    f"{self.name}: a surface has no tets yet that the {name} could differ in; give "
+                    "one number and paint the surface, or tetrahedralize first."
                 )
+            raise SceneError(
+                f"{self.name}: the {name} has the shape {shape}, but there are {tets} tets; give "
+                "one number, or one a tet."
+            )
 
 
 def _pins(
