@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...core.errors import SceneError
 from ...core.materials import MODELS, Material, StVenantKirchhoff
+from ...core.scene.paint import Paint
 from ...core.scene.plasticity import Plasticity
 from ...core.scene.soft_body import Skin, SoftBody, SurfaceMesh
 from ..units import exact_float
@@ -55,7 +56,12 @@ class Shape:
 
 
 def soft_body(
-    obj: bpy.types.Object, shape: Shape, pinned: NDArray[np.int32], motion: Motion, unit: float
+    obj: bpy.types.Object,
+    shape: Shape,
+    paint: list[Paint],
+    pinned: NDArray[np.int32],
+    motion: Motion,
+    unit: float,
 ) -> SoftBody:
     """The body that the solver gets, but for what it touches with.
 
@@ -71,6 +77,7 @@ def soft_body(
             shape.triangles,
             props.mesh_method,
             float(shape.size().max()) / props.resolution,
+            paint,
         )
         skin = Skin(shape.points, pinned if len(pinned) else None, path)
         return SoftBody(

@@ -20,6 +20,7 @@ from ..modifiers import is_own
 from ..units import metres_per_unit
 from .force_fields import OTHER_NAMES, SETTINGS, acts
 from .motion import may_move
+from .paint import attribute_values, can_paint, painted
 from .surfaces import coordinates, group_weights, polygons
 
 Marks = dict[str, str]
@@ -131,6 +132,11 @@ def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
     for name in (obj.supple.pin_group, obj.supple.attach_group):
         if (group := obj.vertex_groups.get(name)) is not None:
             yield group_weights(obj, group)
+    for _, name in painted(obj.supple):
+        if (group := obj.vertex_groups.get(name)) is not None:
+            yield group_weights(obj, group)
+        elif (attribute := mesh.attributes.get(name)) is not None and can_paint(attribute):
+            yield attribute_values(mesh, attribute)
     yield repr([(m.type, m.show_viewport) for m in _modifiers(obj)])
     yield from _own_keys(obj)
 

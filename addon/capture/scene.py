@@ -16,6 +16,7 @@ from ...core.scene.channel import Channel
 from ...core.scene.contact_settings import Attachment, Collider
 from ...core.scene.force_fields import ForceField
 from ...core.scene.ground import Ground, Sphere
+from ...core.scene.paint import Paint
 from ...core.scene.scene import Scene
 from ...core.scene.soft_body import SoftBody
 from ..animated import has_animated_gravity
@@ -30,6 +31,7 @@ from .integrators import of_bodies, supports_plasticity, supports_viscosity, use
 from .mesh_colliders import MeshCollider
 from .motion import Motion, MotionRecording, Recording, preserved_frame, record
 from .objects import shown_colliders, soft_bodies
+from .paint import capture_paint
 from .sphere_colliders import SphereCollider
 from .surfaces import without_supple
 
@@ -91,6 +93,7 @@ class _Reading:
     pinned: list[NDArray[np.int32]]
     collider_objects: list[bpy.types.Object]
     shapes: list[Shape]
+    paints: list[list[Paint]]
     motions: list[Motion]
     gravity: Channel
     colliders: list[Sphere | Collider]
@@ -110,6 +113,7 @@ class _Reading:
             scene.frame_set(frames[0])
             depsgraph = context.evaluated_depsgraph_get()
             shapes = [Shape.read(obj, depsgraph, unit) for obj in objects]
+            paints = [capture_paint(obj, depsgraph) for obj in objects]
             recorded = [MotionRecording(*both) for both in zip(objects, pinned, strict=True)]
             collider_type = MeshCollider if touching else SphereCollider
             captured_colliders = [collider_type(obj, depsgraph, unit) for obj in collider_objects]
@@ -125,6 +129,7 @@ class _Reading:
             pinned=pinned,
             collider_objects=collider_objects,
             shapes=shapes,
+            paints=paints,
             motions=[motion.motion() for motion in recorded],
             gravity=weight.channel(),
             colliders=[collider.described() for collider in captured_colliders],
@@ -134,7 +139,8 @@ class _Reading:
         )
 
     def bodies(self, scene: bpy.types.Scene) -> list[SoftBody]:
-        each = zip(self.objects, self.shapes, self.pinned, self.motions, strict=True)
+        lists = (self.objects, self.shapes, self.paints, self.pinned, self.motions)
+        each = zip(*lists, strict=True)
         bodies = [soft_body(*of_one, self.unit) for of_one in each]
         # ``reports/ignored`` reports what is left out here.
         taken = of_bodies(self.objects, scene)

@@ -74,11 +74,25 @@ def surface_to_fill(
     obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shape: Points
 ) -> tuple[Points, Triangles]:
     """The surface to fill: vertices and (T, 3) triangles, modifiers included where they can be."""
-    active = {modifier.type for modifier in obj.modifiers if modifier.show_viewport}
-    if active & CARRYING_MODIFIERS:
+    if _is_carried(obj):
         return shape, triangles(obj.data)
     _check_time(obj, depsgraph)
     return evaluated_surface(obj, depsgraph)
+
+
+@contextmanager
+def mesh_to_fill(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Iterator[bpy.types.Mesh]:
+    """What ``surface_to_fill`` is of, but for its shape, for as long as the context lasts."""
+    if _is_carried(obj):
+        yield obj.data
+        return
+    with evaluated_mesh(obj, depsgraph) as mesh:
+        yield mesh
+
+
+def _is_carried(obj: bpy.types.Object) -> bool:
+    active = {modifier.type for modifier in obj.modifiers if modifier.show_viewport}
+    return bool(active & CARRYING_MODIFIERS)
 
 
 def evaluated_surface(
@@ -113,14 +127,19 @@ def polygons(mesh: bpy.types.Mesh) -> NDArray[np.int32]:
 
 def group_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> Points:
     """(V,) weights, 0 where a vertex is not in the group."""
+    return vertex_weights(obj.data, group)
+
+
+def vertex_weights(mesh: bpy.types.Mesh, group: bpy.types.VertexGroup) -> Points:
+    """The same of a mesh made from that of the group's object."""
     index = group.index
     return np.fromiter(
         (
             next((entry.weight for entry in vertex.groups if entry.group == index), 0.0)
-            for vertex in obj.data.vertices
+            for vertex in mesh.vertices
         ),
         np.float64,
-        len(obj.data.vertices),
+        len(mesh.vertices),
     )
 
 

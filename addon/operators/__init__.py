@@ -16,6 +16,7 @@ from .remove import SUPPLE_OT_remove
 from .remove_caches import SUPPLE_OT_remove_caches
 from .select_intersections import SUPPLE_OT_select_intersections
 from .show_field import SUPPLE_OT_show_field
+from .show_paint import SUPPLE_OT_show_paint
 from .simulate import SUPPLE_OT_simulate
 from .subdivide import SUPPLE_OT_subdivide
 from .suit_resolution import SUPPLE_OT_suit_resolution
@@ -27,6 +28,7 @@ CLASSES = [
     SUPPLE_OT_remove,
     SUPPLE_OT_apply_preset,
     SUPPLE_OT_suit_young,
+    SUPPLE_OT_show_paint,
     SUPPLE_OT_suit_resolution,
     SUPPLE_OT_subdivide,
     SUPPLE_OT_tetrahedralize,

@@ -12,6 +12,7 @@ from .ground import SUPPLE_PT_ground
 from .main import SUPPLE_PT_main
 from .material import SUPPLE_PT_material
 from .mesh import SUPPLE_PT_mesh
+from .paint import SUPPLE_PT_paint
 from .pins import SUPPLE_PT_pins
 from .plasticity import SUPPLE_PT_plasticity
 from .result import SUPPLE_PT_result
@@ -25,6 +26,7 @@ CLASSES = [
     SUPPLE_PT_body,
     SUPPLE_PT_material,
     SUPPLE_PT_plasticity,
+    SUPPLE_PT_paint,
     SUPPLE_PT_mesh,
     SUPPLE_PT_pins,
     SUPPLE_PT_attach,

@@ -18,10 +18,12 @@ from .collider import ColliderSettings
 from .contact import AttachSettings, BodyContactSettings
 from .material import MaterialSettings
 from .options import HIDDEN, NOT_KEYED
+from .paint import PaintSettings
 
 
 class SuppleObject(
     MaterialSettings,
+    PaintSettings,
     AttachSettings,
     BodyContactSettings,
     ColliderSettings,

@@ -17,6 +17,7 @@ import numpy as np
 from ..animated import animated_paths
 from ..capture import integrators
 from ..capture.objects import is_collider, is_soft_body, soft_bodies
+from ..capture.paint import label, painted
 from ..capture.surfaces import CARRYING_MODIFIERS, group_weights
 from ..modifiers import find_modifier
 from . import ignored_fields
@@ -43,6 +44,7 @@ def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
 def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
     yield from _deformations(obj)
     yield from _weights(obj, end)
+    yield from _paint(obj.supple)
     paths = animated_paths(obj)
     yield from _settings(obj, paths)
     if not obj.supple.pin_group and any(path.startswith(_PLACE) for path in paths):
@@ -95,6 +97,16 @@ def _weights(obj: bpy.types.Object, end: float) -> Iterator[str]:
             yield (
                 f"{obj.name}: {vertices} a weight between 0 and 1 in {setting} {name!r}. Above 0.5 "
                 "counts wholly, the rest not at all; paint 0 or 1."
+            )
+
+
+def _paint(props: bpy.types.PropertyGroup) -> Iterator[str]:
+    for setting, name in painted(props):
+        if getattr(props, setting) == 0.0:
+            text = label(props, setting)
+            yield (
+                f"{props.id_data.name}: {name!r} paints its {text}, which is 0 everywhere. Set "
+                f"{text} above 0, or clear the field under Paint."
             )
 
 

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is painted on a mesh, as factors on the settings of its soft body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import SceneError
+from ...core.scene.paint import PAINTED_SETTINGS, Paint, PaintedSetting
+from ..units import exact_float
+from .captured import CaptureError
+from .surfaces import mesh_to_fill, vertex_weights
+
+Values = NDArray[np.float64]
+
+#: Of a setting, the names of the properties that say with what it is painted, and how much of it is
+#: left where nothing is.
+SOURCE, UNPAINTED = "paint_{}", "unpainted_{}"
+# How bright linear red, green and blue are (ITU-R BT.709).
+_LUMINANCE = (0.2126, 0.7152, 0.0722)
+_COLOURS = {"FLOAT_COLOR", "BYTE_COLOR"}
+
+
+def painted(props: bpy.types.PropertyGroup) -> Iterator[tuple[PaintedSetting, str]]:
+    """The settings that are painted, each with the name of what it is painted with."""
+    for setting in PAINTED_SETTINGS:
+        if name := getattr(props, SOURCE.format(setting)):
+            yield setting, name
+
+
+def label(props: bpy.types.PropertyGroup, setting: PaintedSetting) -> str:
+    """What panels call a setting that can be painted."""
+    return str(props.bl_rna.properties[SOURCE.format(setting)].name)
+
+
+def capture_paint(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Paint]:
+    """Factors at the vertices of the surface that is filled.
+
+    Raises:
+        CaptureError: when what an object is painted with cannot be used.
+    """
+    props, sources = obj.supple, list(painted(obj.supple))
+    if not sources:
+        return []
+    with mesh_to_fill(obj, depsgraph) as mesh:
+        return [_paint(obj, mesh, *source, label(props, source[0])) for source in sources]
+
+
+def _paint(
+    obj: bpy.types.Object, mesh: bpy.types.Mesh, setting: PaintedSetting, name: str, text: str
+) -> Paint:
+    weights = _weights(obj, mesh, name, text)
+    least = exact_float(getattr(obj.supple, UNPAINTED.format(setting)))
+    try:
+        return Paint(setting, least + (1.0 - least) * weights)
+    except SceneError as error:
+        raise CaptureError(
+            f"{obj.name}: {name!r} cannot paint its {text}: {error} Keep its values between 0 and "
+            "1."
+        ) from error
+
+
+def _weights(obj: bpy.types.Object, mesh: bpy.types.Mesh, name: str, text: str) -> Values:
+    """(V,) of the vertices of a mesh made from that of the object.
+
+    Raises:
+        CaptureError: when the object has nothing of that name, or of another kind, or the mesh has
+            lost it.
+    """
+    group = obj.vertex_groups.get(name)
+    if group is not None:
+        if not vertex_weights(obj.data, group).any():
+            raise CaptureError(
+                f"{obj.name}: no vertex has a weight in the group {name!r} that paints its {text}; "
+                "paint some, or clear that field under Paint."
+            )
+        weights = vertex_weights(mesh, group)
+        if not weights.any():
+            raise CaptureError(_lost(obj, "group", name, text))
+        return weights
+    attribute = mesh.attributes.get(name)
+    if attribute is None and name in obj.data.attributes:
+        raise CaptureError(_lost(obj, "attribute", name, text))
+    if attribute is None:
+        raise CaptureError(
+            f"{obj.name} has no vertex group and no attribute {name!r} to paint its {text} with; "
+            "choose another under Paint."
+        )
+    if not can_paint(attribute):
+        raise CaptureError(
+            f"{obj.name}: the attribute {name!r} cannot paint its {text}: it is of the type "
+            f"{_label(attribute, 'data_type')} on the domain {_label(attribute, 'domain')}, and "
+            "what is wanted is a Float on Point, or a Color on Point or Face Corner. Choose "
+            "Convert Attribute under Data > Attributes, or another attribute."
+        )
+    return attribute_values(mesh, attribute)
+
+
+def can_paint(attribute: bpy.types.Attribute) -> bool:
+    """Whether it has a number at every vertex: floats on points, or colours on points or
+    corners."""
+    if attribute.data_type in _COLOURS:
+        return attribute.domain in {"POINT", "CORNER"}
+    return attribute.data_type == "FLOAT" and attribute.domain == "POINT"
+
+
+def is_colour(attribute: bpy.types.Attribute) -> bool:
+    return attribute.data_type in _COLOURS
+
+
+def attribute_values(mesh: bpy.types.Mesh, attribute: bpy.types.Attribute) -> Values:
+    """(V,) of an attribute that ``can_paint``: its floats, or how bright its colours are, in the
+    mean of the corners at a vertex."""
+    count = len(attribute.data)
+    if not is_colour(attribute):
+        floats = np.empty(count, dtype=np.float32)
+        attribute.data.foreach_get("value", floats)
+        return floats.astype(np.float64)
+    colours = np.empty(4 * count, dtype=np.float32)
+    attribute.data.foreach_get("color", colours)
+    brightness = colours.reshape(-1, 4)[:, :3].astype(np.float64) @ _LUMINANCE
+    if attribute.domain == "POINT":
+        return brightness
+    corners = np.empty(count, dtype=np.int32)
+    mesh.loops.foreach_get("vertex_index", corners)
+    vertices = len(mesh.vertices)
+    corner_counts = np.bincount(corners, minlength=vertices)
+    return np.bincount(corners, brightness, vertices) / np.maximum(corner_counts, 1)
+
+
+def _label(attribute: bpy.types.Attribute, what: str) -> str:
+    kinds = attribute.bl_rna.properties[what].enum_items
+    return str(kinds[getattr(attribute, what)].name)
+
+
+def _lost(obj: bpy.types.Object, kind: str, name: str, text: str) -> str:
+    return (
+        f"{obj.name}: its modifiers lose the {kind} {name!r} that paints its {text}. Apply the one "
+        "that makes a new mesh, such as Remesh, and paint that."
+    )
