@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -16,23 +18,19 @@ from .assembly.moving_pins import MovingPins
 from .assembly.tensor_channel import TensorChannel
 from .cached_at import CachedAt
 from .geometry.tet_mesh import signed_volumes
-from .materials import Linear
 from .merged_damping import merged_damping
-from .merged_material import fill, merged_material
 from .obstacles import Obstacles
 from .potentials import (
-    Elasticity,
     Gravity,
-    LinearElasticity,
     Potential,
     PrescribedPotential,
-    Viscosity,
 )
 from .potentials.plastic_flow import PlasticFlow
 from .scene.channel import Channel
 from .scene.scene import Scene
 from .scene.start_shape import start_positions, tet_mesh_of
 from .state import Energies, State
+from .tet_energies import TetEnergies
 
 
 class System:
@@ -63,16 +61,16 @@ class System:
         #: Rate at which velocities decay, in 1/s: a number, or (N,).
         self.damping = merged_damping(self.bodies, self.meshes, self._tensor)
         self.moving_pins = self._moving_pins()
-        self.elasticities: list[Elasticity] = []
+        energies = TetEnergies(scene.bodies, self.meshes, self._vertex_offsets, self.mass)
+        self.elasticities = energies.elasticities
         #: The same for implicit steps, in which models stand that have no energy where a tet is
         #: flat.
-        self.solved_elasticities: list[Elasticity] = []
-        self._model_bodies: list[list[int]] = []
+        self.solved_elasticities = [part.without_extrapolation() for part in self.elasticities]
+        self._model_bodies = energies.bodies
         #: Bodies whose Poisson's ratio is limited.
         self.softened: tuple[int, ...] = ()
         #: What resists the rates of deformations.
-        self.viscosities: list[Viscosity] = []
-        self._add_elasticities()
+        self.viscosities = energies.viscosities
         gravity = Channel.of(scene.gravity, "Gravity", 3).samples
         self.gravity = Gravity(self.mass, TensorChannel(self._tensor(gravity)))
         #: The most that it ever is, in m/s².
@@ -102,7 +100,9 @@ class System:
         self._driving = [part for part in self.forces if part.is_dissipative]
         self.dissipative: list[Potential] = [*self.viscosities, *self._driving]
         #: Those that change over time by themselves.
-        self.prescribed = _changing([self.gravity, *self.forces])
+        changing = [self.gravity, *self.elasticities, *self.viscosities, *self.forces]
+        self.prescribed = _changing(changing)
+        self._prescribed_elasticities = _changing(self.elasticities)
         self._prescribed_forces = _changing(conservative)
         self._constant_forces = [p for p in conservative if p not in self._prescribed_forces]
 
@@ -170,6 +170,18 @@ class System:
         next."""
         for part in self.prescribed:
             part.go_to(frame, fraction)
+
+    @contextmanager
+    def at_its_stiffest(self) -> Iterator[None]:
+        """Takes of what is prescribed over time what asks for the shortest explicit steps."""
+        before = [part.parameters.clone() for part in self.prescribed]
+        for part in self.prescribed:
+            part.act(part.stiffest)
+        try:
+            yield
+        finally:
+            for part, parameters in zip(self.prescribed, before, strict=True):
+                part.act(parameters)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the gradient of elasticity, gravity and forces, (3, N) in newtons, to ``out``."""
@@ -248,11 +260,15 @@ class System:
         forces = found.forces
         for part in self._prescribed_forces:
             forces += float(part.energy_at(state.positions, state.frame))
-        return replace(found, kinetic=kinetic, gravity=gravity, forces=forces)
+        elastic = found.elastic
+        for part in self._prescribed_elasticities:
+            elastic += float(part.energy_at(state.positions, state.frame))
+        return replace(found, kinetic=kinetic, elastic=elastic, gravity=gravity, forces=forces)
 
     def _measure(self, positions: Tensor) -> Energies:
         """What is the same at any time and speed."""
-        elastic = sum(float(part.energy(positions)) for part in self.elasticities)
+        constant = [p for p in self.elasticities if p.is_constant]
+        elastic = sum((float(part.energy(positions)) for part in constant), 0.0)
         ground = self.ground_barrier
         return Energies(
             kinetic=0.0,
@@ -310,44 +326,7 @@ class System:
         path = Channel.side_by_side([path for _, path in moving]).samples.swapaxes(1, 2)
         return MovingPins(self._indices(vertices), TensorChannel(self._tensor(path)))
 
-    def _add_elasticities(self) -> None:
-        models: dict[Any, list[int]] = {}
-        for index, body in enumerate(self.bodies):
-            models.setdefault(body.material.model(), []).append(index)
-        for indices in models.values():
-            elasticity = self._elasticity(indices)
-            self.elasticities.append(elasticity)
-            self.solved_elasticities.append(elasticity.without_extrapolation())
-            self._model_bodies.append(indices)
-            bodies = [self.bodies[index] for index in indices]
-            if any(body.is_viscous for body in bodies):
-                self.viscosities.append(self._viscosity(elasticity, indices))
 
-    def _viscosity(self, elasticity: Elasticity, indices: list[int]) -> Viscosity:
-        """Of the tets of one model, zero where their body has none."""
-        counts = [len(self.meshes[index].tets) for index in indices]
-        rate, shear = (
-            np.concatenate(
-                [
-                    np.broadcast_to(getattr(self.bodies[i], name), count)
-                    for i, count in zip(indices, counts, strict=True)
-                ]
-            )
-            for name in ("stiffness_damping", "viscosity")
-        )
-        filled = np.concatenate([fill(self.meshes[i]) for i in indices])
-        rates, shears = self._tensor(rate), self._tensor(filled * shear)
-        material = elasticity.material
-        return Viscosity(elasticity.tets, rates * material.mu + shears, rates * material.lam)
-
-    def _elasticity(self, indices: list[int]) -> Elasticity:
-        parts = [(self.bodies[i].material, self.meshes[i]) for i in indices]
-        material = merged_material(parts, self._tensor)
-        meshes = [(self._vertex_offsets[i], self.meshes[i]) for i in indices]
-        kind = LinearElasticity if isinstance(material, Linear) else Elasticity
-        return kind(material, meshes, self.mass)
-
-
-def _changing(potentials: list[Potential]) -> list[PrescribedPotential]:
+def _changing(potentials: Sequence[Potential]) -> list[PrescribedPotential]:
     found = [part for part in potentials if isinstance(part, PrescribedPotential)]
     return [part for part in found if not part.is_constant]

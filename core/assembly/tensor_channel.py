@@ -21,6 +21,10 @@ class TensorChannel:
     def is_constant(self) -> bool:
         return len(self._samples) == 1
 
+    def largest(self) -> Tensor:
+        """Of each number the most that it ever is."""
+        return self._samples.amax(0)
+
     def at(self, frame: int, fraction: float) -> Tensor:
         """What it is a ``fraction`` of the way from ``frame`` to the next."""
         first, second = around(frame, len(self._samples))

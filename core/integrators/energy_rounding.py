@@ -34,8 +34,9 @@ class EnergyRounding:
         for part in system.elasticities:
             tets, material = part.tets, part.material
             squares = tets.shape_gradients.double().square().sum((0, 1))
-            shear = 2.0 * (material.mu * tets.volumes).double()
-            bulk = (material.lam * tets.volumes).double()
+            volumes = part.stiffest * tets.volumes
+            shear = 2.0 * (material.mu * volumes).double()
+            bulk = (material.lam * volumes).double()
             self._cancelled += float(shear.sum())
             self._strained += float((shear * squares.sqrt()).sum())
             self._stiffness += float(((shear + bulk) * squares).sum())

@@ -139,7 +139,7 @@ class ExplicitStep(ABC):
     def _add_change(self, fraction: float) -> None:
         """Adds a fraction of what the step's change of prescribed energies does to the energy of
         the vertices."""
-        for prescribed in self._prescribed:
+        for prescribed in self._prescribed if fraction > 0.0 else ():
             if not prescribed.part.is_dissipative:
                 self.raised += fraction * prescribed.energy_change(self.positions)
 
@@ -179,5 +179,4 @@ class _StepParameters:
 
     def energy_change(self, positions: Tensor) -> Tensor:
         """What the step's change of the parameters adds to the energy there, in joules."""
-        start, end = (self.part.energy_with(values, positions) for values in self._ends)
-        return end - start
+        return self.part.energy_change(*self._ends, positions)

@@ -41,13 +41,18 @@ class Spectrum:
 
 
 def spectrum(system: System) -> Spectrum:
-    """By power iteration on differences of the forces.
+    """By power iteration on differences of the forces, where they are stiffest over time.
 
     In terms of the mesh, 2/ω is the shortest edge over the speed of the fastest wave,
     √((λ + 2μ)/ρ), times a factor near one that depends on the shape of the tets.
     """
     # Before all flow, so that a run that goes on takes the steps it began with.
     system.plastic_flow.use(None)
+    with system.at_its_stiffest():
+        return _spectrum(system)
+
+
+def _spectrum(system: System) -> Spectrum:
     rest = system.rest_positions()
     scale = DIFFERENCE_RATIO * system.shortest_edge()
 

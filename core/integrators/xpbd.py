@@ -70,8 +70,8 @@ class _XPBDStep(ExplicitStep):
         impulse_times = self._impulse_times
         self._fall = impulse_times * self._system.free_acceleration
         self._dt_over_mass = impulse_times * self._system.inverse_mass
-        for constraints in self._constraints:
-            constraints.set_step(step * impulse_times)
+        for part, constraints in zip(self._system.elasticities, self._constraints, strict=True):
+            constraints.set_step(part.parameters * (step * impulse_times))
 
     def _move(self) -> None:
         system, positions, velocities = self._system, self.positions, self.velocities
@@ -92,7 +92,10 @@ class _XPBDStep(ExplicitStep):
                     force.add_gradient(positions, self._pull)
             velocities.sub_(self._pull.mul_(self._dt_over_mass))
         positions.add_(velocities, alpha=self.step)
-        for constraints in self._constraints:
+        for part, constraints in zip(system.elasticities, self._constraints, strict=True):
+            if not part.is_constant:
+                # Stiffer is what a longer step makes of it.
+                constraints.set_step(part.parameters * (self.step * self._impulse_times))
             constraints.relax(positions)
         torch.sub(positions, self._start, out=velocities)
         velocities.mul_(1.0 / self.step)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
+from ..assembly.tensor_channel import TensorChannel
 from ..assembly.tets import Tets
 from ..geometry.tet_mesh import TetMesh
 from ..kernels.elasticity import ElasticityKernel
@@ -19,14 +20,16 @@ from ..kernels.laws import Constants, has_kernel
 from ..kernels.stretches import StretchKernel
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from .inversion_bound import inversion_bound
-from .potential import Potential
+from .prescribed import PrescribedPotential
 from .torch_elasticity import TorchElasticity
 from .torch_hessian import TorchHessian
 from .torch_stretches import TorchStretches
 
 
-class Elasticity(Potential):
-    """Σ Ψ(F_e) V_e.
+class Elasticity(PrescribedPotential):
+    """k Σ Ψ(F_e) V_e, with a factor k that may change over time.
+
+    All models are linear in their moduli, so that it is a factor on Young's modulus.
 
     On a CPU compiled loops over tets serve, where numba is installed; elsewhere passes over whole
     arrays. Both write in place: what autograd differentiates is the material's ``energy_density``.
@@ -35,11 +38,18 @@ class Elasticity(Potential):
         material: with parameters that are numbers or (M,) tensors.
         meshes: (index of its first vertex, mesh) for each body.
         template: an (N,)-long tensor on the device and of the precision to work in.
+        stiffness: channel of k, a number; None is 1.
     """
 
     def __init__(
-        self, material: Material, meshes: list[tuple[int, TetMesh]], template: Tensor
+        self,
+        material: Material,
+        meshes: list[tuple[int, TetMesh]],
+        template: Tensor,
+        stiffness: TensorChannel | None = None,
     ) -> None:
+        super().__init__(stiffness or TensorChannel(template.new_ones(1)))
+        self._is_scaled = stiffness is not None
         self.tets = Tets(meshes, template)
         #: (4, M) int32 vertex indices.
         self.corners = self.tets.corners
@@ -89,22 +99,54 @@ class Elasticity(Potential):
         """Whether Poisson's ratio of any tet is."""
         return self._nominal is not None and self.material is not self._nominal
 
+    @property
+    def stiffest(self) -> Tensor:
+        return self._channel.largest()
+
     def energy(self, positions: Tensor) -> Tensor:
+        return self.energy_with(self.parameters, positions)
+
+    def energy_with(self, parameters: Tensor, positions: Tensor) -> Tensor:
+        return parameters * self._unscaled_energy(positions)
+
+    def energy_change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
+        return (after - before) * self._unscaled_energy(positions)
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        if not self._is_scaled:
+            self._add_unscaled_gradient(positions, out)
+            return
+        own = torch.zeros_like(out)
+        self._add_unscaled_gradient(positions, own)
+        out.addcmul_(own, self.parameters)
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        blocks = self._unscaled_blocks(positions, projected)
+        if self._is_scaled:
+            blocks = blocks * self.parameters
+        matrix.add_elements(self.tets.element_map(matrix), blocks)
+
+    @property
+    def cancellation(self) -> float:
+        """k Σ 2μV in joules."""
+        return float(self.parameters) * self._unscaled_cancellation
+
+    @cached_property
+    def _unscaled_cancellation(self) -> float:
+        return 2.0 * float((self.material.mu * self.tets.volumes).sum())
+
+    def _unscaled_energy(self, positions: Tensor) -> Tensor:
         if self.fused is not None:
             return self.tets.template.new_tensor(self.fused.energy(positions))
         return self.passes.energy(positions)
 
-    @cached_property
-    def cancellation(self) -> float:
-        """Σ 2μV in joules."""
-        return 2.0 * float((self.material.mu * self.tets.volumes).sum())
-
-    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+    def _add_unscaled_gradient(self, positions: Tensor, out: Tensor) -> None:
         (self.fused or self.passes).add_gradient(positions, out)
 
-    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+    def _unscaled_blocks(self, positions: Tensor, projected: bool) -> Tensor:
+        """(M, 10, 9) the tets' element matrices."""
         self._hessian.blocks(positions, self.tets.blocks, projected)
-        matrix.add_elements(self.tets.element_map(matrix), self.tets.blocks)
+        return self.tets.blocks
 
     def inverted(self, positions: Tensor) -> int:
         """How many tets have no volume left although their model is undefined there."""

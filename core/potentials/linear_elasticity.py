@@ -35,15 +35,15 @@ class LinearElasticity(Elasticity):
     def limit_poisson(self, limited: Tensor, highest: float) -> None:
         """Its one matrix stays: it has no energy that folds could be held by."""
 
-    def energy(self, positions: Tensor) -> Tensor:
+    def _unscaled_energy(self, positions: Tensor) -> Tensor:
         displacement = positions - self._rest
         return 0.5 * (displacement * self._stiffness.matvec(displacement)).sum()
 
-    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+    def _add_unscaled_gradient(self, positions: Tensor, out: Tensor) -> None:
         out += self._stiffness.matvec(positions - self._rest)
 
-    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        matrix.add_elements(self.tets.element_map(matrix), self._blocks)
+    def _unscaled_blocks(self, positions: Tensor, projected: bool) -> Tensor:
+        return self._blocks
 
 
 def _element_blocks(tets: Tets, material: Material) -> Tensor:

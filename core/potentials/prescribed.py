@@ -47,6 +47,16 @@ class PrescribedPotential(Potential):
         self.act(present)
         return energy
 
+    def energy_change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
+        """In joules, what a change of the parameters adds to the energy."""
+        return self.energy_with(after, positions) - self.energy_with(before, positions)
+
+    @property
+    def stiffest(self) -> Tensor:
+        """The parameters with which it allows the shortest explicit steps alone, of all that it
+        ever has; those of the start where they make no difference."""
+        return self._channel.at(0, 0.0)
+
     def energy_at(self, positions: Tensor, frame: int) -> Tensor:
         """In joules, after a frame."""
         if self.is_constant:

@@ -9,14 +9,16 @@ import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
+from ..assembly.tensor_channel import TensorChannel
 from ..assembly.tets import Tets
 from ..compiled import is_compiled
 from ..kernels.green_strain import GreenStrainKernel
-from .potential import Potential, TimeStep
+from .potential import TimeStep
+from .prescribed import PrescribedPotential
 from .torch_green_strain import TorchGreenStrain
 
 
-class Viscosity(Potential):
+class Viscosity(PrescribedPotential):
     """The second Piola–Kirchhoff stress 2a dE/dt + b tr(dE/dt) I in the Green strain E.
 
     The Green strain does not see rotations, so that bodies turn freely. With a = βμ and b = βλ a
@@ -33,12 +35,17 @@ class Viscosity(Potential):
         tets: that have it.
         shear: (M,) a in Pa s.
         bulk: (M,) b in Pa s.
+        stiffness: channel of a factor on both, a number; None is 1.
     """
 
     is_dissipative = True
 
-    def __init__(self, tets: Tets, shear: Tensor, bulk: Tensor) -> None:
-        self._tets, self._shear, self._bulk = tets, shear, bulk
+    def __init__(
+        self, tets: Tets, shear: Tensor, bulk: Tensor, stiffness: TensorChannel | None = None
+    ) -> None:
+        super().__init__(stiffness or TensorChannel(shear.new_ones(1)))
+        self._tets, self._unscaled = tets, (shear, bulk)
+        self._shear, self._bulk = self.parameters * shear, self.parameters * bulk
         on_cpu = is_compiled() and not shear.is_cuda
         self._strains: GreenStrainKernel | TorchGreenStrain = (
             GreenStrainKernel(tets) if on_cpu else TorchGreenStrain(tets)
@@ -46,6 +53,15 @@ class Viscosity(Potential):
         # What takes for ever meets no resistance.
         self._span = math.inf
         self._before = shear.new_zeros(6, len(shear))
+
+    def act(self, parameters: Tensor) -> None:
+        super().act(parameters)
+        for scaled, unscaled in zip((self._shear, self._bulk), self._unscaled, strict=True):
+            torch.mul(unscaled, parameters, out=scaled)
+
+    @property
+    def stiffest(self) -> Tensor:
+        return self._channel.largest()
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         self._strains.add_viscous_forces(positions, velocities, self._shear, self._bulk, out)

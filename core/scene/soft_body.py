@@ -141,6 +141,8 @@ class SoftBody:
         field_weight: how much of the scene's force fields and wind acts on it; None is all.
         name: what messages call it.
         plasticity: when it gives way for good; None is never.
+        stiffness: channel of a factor on Young's modulus, or its (T,) samples; None is 1. Energy
+            that it puts in comes from outside.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -163,6 +165,7 @@ class SoftBody:
     field_weight: float | None = field(default=None, metadata={IF_THERE: True})
     name: str = "Soft body"
     plasticity: Plasticity | None = field(default=None, metadata={IF_THERE: True})
+    stiffness: Channel | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self._check_values()
@@ -173,6 +176,8 @@ class SoftBody:
             )
         if self.field_weight is not None:
             checks.at_least_zero(self.field_weight, f"{self.name}: the weight of force fields")
+        if self.stiffness is not None:
+            self.stiffness = self._checked_stiffness(self.stiffness)
         check_friction(self.name, self.friction, self.kinetic_friction)
         self.velocity = checks.vector(self.velocity, f"{self.name}: the velocity")
         if isinstance(self.mesh, TetMesh):
@@ -195,6 +200,16 @@ class SoftBody:
     def is_viscous(self) -> bool:
         """Whether any of it resists the rate of a deformation."""
         return bool(np.any(self.stiffness_damping) or np.any(self.viscosity))
+
+    def _checked_stiffness(self, given: Channel) -> Channel:
+        channel = Channel.of(given, f"{self.name}: the factor on Young's modulus")
+        low = np.flatnonzero(channel.samples <= 0.0)
+        if len(low):
+            raise SceneError(
+                f"{self.name}: the factor on Young's modulus must be above 0 at every frame, and "
+                f"is {channel.samples[low[0]]:g} at frame {low[0]}."
+            )
+        return channel
 
     def _check_values(self) -> None:
         for name, (least, example) in _LEAST.items():

@@ -15,6 +15,7 @@ Graphics 110, 2023.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -49,10 +50,14 @@ class NeoHookeanConstraints(Constraints):
     μV F : ΔF + μVτ Σ mΔx² + λ'V/2 (C_H + cof F : ΔF)². At rest κ = −1 and R = 0.
     """
 
+    @cached_property
+    def _largest(self) -> Tensor:
+        """(M,) τ."""
+        return torch.linalg.eigvalsh(self._inverse_mass_metric.permute(2, 0, 1))[:, 2]
+
     def _tet_parameters(self, squared_steps: Tensor) -> Tensor:
         compliance = 1.0 / (squared_steps * self._mu * self._volumes)
-        largest = torch.linalg.eigvalsh(self._inverse_mass_metric.permute(2, 0, 1))[:, 2]
-        gain = 1.0 / (compliance + SHEAR * largest)
+        gain = 1.0 / (compliance + SHEAR * self._largest)
         ratio = self._mu / (self._lam + self._mu)
         change = gain * upper(self._inverse_mass_metric)
         return torch.cat([change, gain[None], ratio[None], 1.0 + ratio[None]])

@@ -14,6 +14,7 @@ import torch
 
 from supple.core import (
     Attachment,
+    Channel,
     Contact,
     Falloff,
     ForceField,
@@ -66,9 +67,15 @@ def everything() -> Scene:
     """Two blocks on each other on rough ground, two that are attached, and one to be pressed."""
     soft = StableNeoHookean(1e5, 0.4)
     size = (0.5, 0.5, 0.5)
+    keyed = SoftBody(
+        *(block((1, 1, 1), size, (0, 0, 0.5 * REACH)), soft),
+        stiffness_damping=1e-4,
+        viscosity=5.0,
+        stiffness=Channel([1.5, 2.0]),
+    )
     return Scene(
         [
-            SoftBody(block((1, 1, 1), size, (0, 0, 0.5 * REACH)), soft, viscosity=5.0),
+            keyed,
             SoftBody(block((1, 1, 1), size, (0.1, 0.1, 0.5 + 0.9 * REACH)), soft),
             SoftBody(block((1, 1, 1), size, (3.0, 0.0, 1.0)), Linear(1e5, 0.3)),
             SoftBody(

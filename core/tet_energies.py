@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The energies of the tets of a scene, one of each kind for all bodies of a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .assembly.tensor_channel import TensorChannel
+from .geometry.tet_mesh import TetMesh
+from .materials import Linear
+from .merged_material import fill, merged_material
+from .potentials import Elasticity, LinearElasticity, Viscosity
+from .scene.soft_body import SoftBody
+
+
+class TetEnergies:
+    """
+    Args:
+        bodies, meshes: they go together.
+        offsets: index of the first vertex of each among all.
+        template: an (N,)-long tensor on the device and of the precision to work in.
+    """
+
+    def __init__(
+        self, bodies: list[SoftBody], meshes: list[TetMesh], offsets: list[int], template: Tensor
+    ) -> None:
+        self._bodies, self._meshes, self._offsets = bodies, meshes, offsets
+        self._template = template
+        models: dict[Any, list[int]] = {}
+        for index, body in enumerate(bodies):
+            # What changes over time is a factor on the whole.
+            own = None if body.stiffness is None else index
+            models.setdefault((body.material.model(), own), []).append(index)
+        #: Of each elasticity, which bodies it is of.
+        self.bodies = list(models.values())
+        self.elasticities = [self._elasticity(indices) for indices in self.bodies]
+        #: What resists the rates of deformations.
+        self.viscosities: list[Viscosity] = []
+        for elasticity, indices in zip(self.elasticities, self.bodies, strict=True):
+            if any(bodies[index].is_viscous for index in indices):
+                self.viscosities += self._viscosities(elasticity, indices)
+
+    def _elasticity(self, indices: list[int]) -> Elasticity:
+        parts = [(self._bodies[i].material, self._meshes[i]) for i in indices]
+        material = merged_material(parts, self._tensor)
+        meshes = [(self._offsets[i], self._meshes[i]) for i in indices]
+        kind = LinearElasticity if isinstance(material, Linear) else Elasticity
+        return kind(material, meshes, self._template, self._stiffness(indices))
+
+    def _viscosities(self, elasticity: Elasticity, indices: list[int]) -> list[Viscosity]:
+        """Of the tets of one model, zero where their body has none."""
+        tets, material = elasticity.tets, elasticity.material
+        rates = self._tensor(self._of_tets("stiffness_damping", indices))
+        filled = np.concatenate([fill(self._meshes[i]) for i in indices])
+        shears = self._tensor(filled * self._of_tets("viscosity", indices))
+        stiffness = self._stiffness(indices)
+        if stiffness is None:
+            return [Viscosity(tets, rates * material.mu + shears, rates * material.lam)]
+        return [
+            Viscosity(tets, rates * material.mu, rates * material.lam, stiffness),
+            Viscosity(tets, shears, torch.zeros_like(shears)),
+        ]
+
+    def _stiffness(self, indices: list[int]) -> TensorChannel | None:
+        """Of the bodies of one elasticity, which is one alone where it is there."""
+        stiffness = self._bodies[indices[0]].stiffness
+        return None if stiffness is None else TensorChannel(self._tensor(stiffness.samples))
+
+    def _of_tets(self, name: str, indices: list[int]) -> NDArray[np.float64]:
+        """A setting of bodies, one value a tet."""
+        values = ((getattr(self._bodies[i], name), len(self._meshes[i].tets)) for i in indices)
+        return np.concatenate([np.broadcast_to(value, count) for value, count in values])
+
+    def _tensor(self, values: NDArray[np.float64]) -> Tensor:
+        return torch.as_tensor(np.ascontiguousarray(values)).to(self._template)
