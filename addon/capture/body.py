@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...core.errors import SceneError
 from ...core.materials import MODELS, Material, StVenantKirchhoff
+from ...core.scene.channel import Channel
 from ...core.scene.paint import Paint
 from ...core.scene.plasticity import Plasticity
 from ...core.scene.soft_body import Skin, SoftBody, SurfaceMesh
@@ -61,9 +62,15 @@ def soft_body(
     paint: list[Paint],
     pinned: NDArray[np.int32],
     motion: Motion,
+    young: Channel,
+    *,
     unit: float,
 ) -> SoftBody:
     """The body that the solver gets, but for what it touches with.
+
+    Args:
+        young: its stiffness at each frame, in pascal.
+        unit: metres in a Blender unit.
 
     Raises:
         CaptureError: when it cannot be simulated.
@@ -82,7 +89,7 @@ def soft_body(
         skin = Skin(shape.points, pinned if len(pinned) else None, path)
         return SoftBody(
             mesh,
-            _material(props),
+            _material(props, float(young.at(0))),
             exact_float(props.density),
             damping=exact_float(props.damping),
             stiffness_damping=exact_float(props.stiffness_damping),
@@ -94,15 +101,24 @@ def soft_body(
             field_weight=None if props.field_weight == 1.0 else exact_float(props.field_weight),
             name=obj.name,
             plasticity=_plasticity(props),
+            stiffness=_factors(obj, young),
         )
 
 
-def _material(props: bpy.types.PropertyGroup) -> Material:
-    model, young, poisson = (
-        MODELS[props.model],
-        exact_float(props.young),
-        exact_float(props.poisson),
-    )
+def _factors(obj: bpy.types.Object, young: Channel) -> Channel | None:
+    """On what the stiffness is at the start; None where it stays."""
+    low = np.flatnonzero(young.samples <= 0.0)
+    if len(low):
+        raise CaptureError(
+            f"{obj.name}: Stiffness must be above 0 Pa, and is {young.samples[low[0]]:g}"
+            + (f" {low[0]} frames after the start" if low[0] else "")
+            + "; jelly has about 1e4, rubber 1e6."
+        )
+    return None if young.is_constant else Channel(young.samples / young.samples[0])
+
+
+def _material(props: bpy.types.PropertyGroup, young: float) -> Material:
+    model, poisson = MODELS[props.model], exact_float(props.poisson)
     if model is StVenantKirchhoff:
         return StVenantKirchhoff(young, poisson, guard=exact_float(props.guard) * young)
     return model(young, poisson)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 import bpy
@@ -102,17 +102,20 @@ def _body_marks(obj: bpy.types.Object) -> Marks:
     if uid not in _meshes:
         _meshes[uid] = _digest(_mesh(obj))
     return {
-        "settings": _digest([repr(list(_settings(obj.supple)))]),
+        "settings": _digest([repr(list(_settings(obj.supple, animated_paths(obj))))]),
         "place": _digest([repr(list(_place(obj)))]),
         "mesh": _meshes[uid],
     }
 
 
-def _settings(props: bpy.types.PropertyGroup) -> Iterator[Any]:
-    """The values that an artist sets and a simulation depends on."""
+def _settings(props: bpy.types.PropertyGroup, moving: Set[str] = frozenset()) -> Iterator[Any]:
+    """The values that an artist sets and a simulation depends on, but for what is another in every
+    frame."""
     for described in props.bl_rna.properties:
         name = described.identifier
         if described.is_hidden or name in _NO_SETTINGS:
+            continue
+        if described.is_animatable and f"supple.{name}" in moving:
             continue
         value = getattr(props, name)
         yield name, value.name if isinstance(value, bpy.types.ID) else value

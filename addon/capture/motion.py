@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.scene.channel import Channel
-from ..animated import is_animated
+from ..animated import animated_paths, is_animated
+from ..units import exact_float
 from .surfaces import Points, base_coordinates
 
 Matrices = NDArray[np.float64]
@@ -79,6 +80,15 @@ class Recording:
         """Of what was read, a constant where it is the same at all frames."""
         array = np.stack(self._taken)
         return Channel(array[:1] if (array == array[0]).all() else array)
+
+
+def setting_recording(obj: bpy.types.Object, name: str) -> Recording:
+    """A number among the settings of an object, as it was typed."""
+
+    def read(depsgraph: bpy.types.Depsgraph) -> Samples:
+        return np.array(exact_float(getattr(obj.evaluated_get(depsgraph).supple, name)))
+
+    return Recording(read, f"supple.{name}" in animated_paths(obj))
 
 
 class MotionRecording:

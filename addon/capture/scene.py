@@ -29,7 +29,7 @@ from .force_fields import FieldRecording, acting_fields
 from .friction import coefficients
 from .integrators import of_bodies, supports_plasticity, supports_viscosity, use_tolerance
 from .mesh_colliders import MeshCollider
-from .motion import Motion, MotionRecording, Recording, preserved_frame, record
+from .motion import Motion, MotionRecording, Recording, preserved_frame, record, setting_recording
 from .objects import shown_colliders, soft_bodies
 from .paint import capture_paint
 from .sphere_colliders import SphereCollider
@@ -95,6 +95,7 @@ class _Reading:
     shapes: list[Shape]
     paints: list[list[Paint]]
     motions: list[Motion]
+    stiffness: list[Channel]
     gravity: Channel
     colliders: list[Sphere | Collider]
     attachments: list[Attachment]
@@ -115,6 +116,7 @@ class _Reading:
             shapes = [Shape.read(obj, depsgraph, unit) for obj in objects]
             paints = [capture_paint(obj, depsgraph) for obj in objects]
             recorded = [MotionRecording(*both) for both in zip(objects, pinned, strict=True)]
+            stiffness = [setting_recording(obj, "young") for obj in objects]
             collider_type = MeshCollider if touching else SphereCollider
             captured_colliders = [collider_type(obj, depsgraph, unit) for obj in collider_objects]
             weight = Recording(
@@ -122,6 +124,7 @@ class _Reading:
             )
             fields = [FieldRecording(obj, unit) for obj in acting_fields(context)]
             recordings = [recording for motion in recorded for recording in motion.recordings]
+            recordings += stiffness
             recordings += [each.recording for each in (*captured_colliders, *fields)]
             record(context, [weight, *recordings], frames)
         return _Reading(
@@ -131,6 +134,7 @@ class _Reading:
             shapes=shapes,
             paints=paints,
             motions=[motion.motion() for motion in recorded],
+            stiffness=[recording.channel() for recording in stiffness],
             gravity=weight.channel(),
             colliders=[collider.described() for collider in captured_colliders],
             attachments=attachments,
@@ -139,9 +143,9 @@ class _Reading:
         )
 
     def bodies(self, scene: bpy.types.Scene) -> list[SoftBody]:
-        lists = (self.objects, self.shapes, self.paints, self.pinned, self.motions)
+        lists = self.objects, self.shapes, self.paints, self.pinned, self.motions, self.stiffness
         each = zip(*lists, strict=True)
-        bodies = [soft_body(*of_one, self.unit) for of_one in each]
+        bodies = [soft_body(*of_one, unit=self.unit) for of_one in each]
         # ``reports/ignored`` reports what is left out here.
         taken = of_bodies(self.objects, scene)
         return [_supported(body, name) for body, name in zip(bodies, taken, strict=True)]

@@ -27,13 +27,17 @@ class SoftBodySidebar(Sidebar):
 
 
 def draw_settings(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, *names: str) -> None:
-    """Settings one below the other. None can be keyed, so none has a dot."""
+    """Settings one below the other. Those that can be keyed have a dot."""
     column = layout.column()
     column.use_property_decorate = False
     for name in names:
+        described = props.bl_rna.properties[name]
         # A number has its name inside, which leaves room for the unit; a menu needs its room.
-        column.use_property_split = props.bl_rna.properties[name].type != "FLOAT"
-        column.prop(props, name)
+        column.use_property_split = described.type != "FLOAT"
+        row = column.row(align=True)
+        row.prop(props, name)
+        if described.is_animatable:
+            row.prop_decorator(props, name)
 
 
 def write(

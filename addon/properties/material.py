@@ -32,7 +32,6 @@ class MaterialSettings:
         soft_max=1e7,
         precision=0,
         step=100_000,
-        options=NOT_KEYED,
     )
     poisson: FloatProperty(
         name="Poisson's Ratio",

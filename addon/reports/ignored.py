@@ -114,7 +114,7 @@ def _settings(owner: bpy.types.ID, paths: set[str]) -> Iterator[str]:
     for path in sorted(paths):
         prefix, _, name = path.partition(".")
         setting = owner.supple.bl_rna.properties.get(name) if prefix == "supple" else None
-        if setting is not None:
+        if setting is not None and not setting.is_animatable:
             yield (
                 f"{owner.name}: the animation of {setting.name} is ignored; the value it has now "
                 "counts throughout. Remove its keys or driver."

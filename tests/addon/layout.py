@@ -39,6 +39,10 @@ class Layout:
     def prop_search(self, owner: Any, name: str, *_: Any, **__: Any) -> None:
         self.prop(owner, name)
 
+    def prop_decorator(self, owner: Any, name: str) -> None:
+        """A dot that keys a setting."""
+        assert owner.bl_rna.properties[name].is_animatable
+
     def column(self, **_: Any) -> Layout:
         return self
 

@@ -24,6 +24,7 @@ from . import (
     patch_test,
     rest_force,
     rotation,
+    stiffness_ramp,
     stress,
     two_spheres,
 )
@@ -38,6 +39,7 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "energy": energy.run,
     "momentum": momentum.run,
     "cantilever": cantilever.run,
+    "stiffness_ramp": stiffness_ramp.run,
     "hertz": hertz.run,
     "bounce": bounce.run,
     "rest_force": rest_force.run,

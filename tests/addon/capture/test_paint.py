@@ -115,7 +115,7 @@ def test_modifiers_that_carry_the_mesh_away_leave_the_paint_of_the_own_mesh(add_
 
 def test_the_tetrahedra_are_as_stiff_as_the_paint_around_them(add_body):
     obj = add_body(scale=(1, 1, 3))
-    obj.supple.resolution = 12
+    obj.supple.resolution = 6
     add_group(obj, heights(obj))
     obj.supple.young, obj.supple.paint_young = 2e4, "Head"
     (body,), height = tetrahedralize_scene(captured())[0].bodies, 3.0

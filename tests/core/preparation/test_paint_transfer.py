@@ -164,5 +164,18 @@ def test_paint_comes_back_from_the_folder_and_changes_the_digest(make_block, tmp
     assert digest(read, settings) != digest(painted(0.6), settings)
 
 
+def test_values_of_tets_come_back_from_the_folder_as_they_were(make_block, tmp_path: Path) -> None:
+    surface = bar(make_block, edge_length=0.3)
+    names = ("young", "density", "damping")
+    surface.paint = [Paint(name, ramp(surface.vertices)) for name in names]
+    job = Job.create(tmp_path, Scene([SoftBody(surface, damping=2.0)]), Settings(2))
+    job.write_tet_scene(*tetrahedralize_scene(job.scene))
+    (made,), (read,) = tetrahedralize_scene(job.scene)[0].bodies, Job(tmp_path).tet_scene.bodies
+    assert np.ptp(read.density) > 100.0
+    np.testing.assert_array_equal(read.density, made.density)
+    np.testing.assert_array_equal(read.damping, made.damping)
+    np.testing.assert_array_equal(read.material.young, made.material.young)
+
+
 def test_a_surface_without_paint_is_written_as_ever(make_block) -> None:
     assert "paint" not in encode(bar(make_block), "surface", {})
