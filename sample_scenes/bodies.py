@@ -11,6 +11,24 @@ from .studio import Colour, jelly
 
 Place = tuple[float, float, float]
 
+# Where the parts of a bear are, and how large: its trunk, head, snout, and two of what follows.
+_BEAR: list[tuple[Place, Place]] = [
+    ((0.0, 0.0, 0.5), (0.8, 0.62, 0.95)),
+    ((0.0, -0.02, 1.15), (0.66, 0.6, 0.56)),
+    ((0.0, -0.3, 1.08), (0.28, 0.26, 0.22)),
+    *[
+        ((side * x, y, z), size)
+        for side in (-1.0, 1.0)
+        for (x, y, z), size in (
+            ((0.27, 0.02, 1.42), (0.24, 0.16, 0.26)),
+            ((0.36, -0.24, 0.66), (0.24, 0.46, 0.24)),
+            ((0.3, -0.36, 0.17), (0.3, 0.6, 0.32)),
+        )
+    ],
+]
+# Heights between which the weights of its head grow from 0 to 1.
+_NECK = (0.82, 0.98)
+
 
 def monkey(name: str, colour: Colour) -> bpy.types.Object:
     body = _monkey(name, 1.3)
@@ -31,6 +49,33 @@ def small_monkey(name: str, colour: Colour, size: float) -> bpy.types.Object:
     finer = body.modifiers.new("Subdivision", "SUBSURF")
     finer.levels = finer.render_levels = 2
     body.data.shade_smooth()
+    body.data.materials.append(jelly(f"{name} Jelly", colour))
+    return body
+
+
+def bear(name: str, colour: Colour) -> bpy.types.Object:
+    """One that sits, of one skin; its vertex group ``Head`` fades out along the neck."""
+    parts = []
+    for place, size in _BEAR:
+        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.5, segments=24, ring_count=12, location=place)
+        parts.append(bpy.context.object)
+        parts[-1].scale = size
+    for part in parts:
+        part.select_set(True)
+    bpy.ops.object.join()
+    bpy.ops.object.transform_apply()
+    body = _named(name)
+    skin = body.modifiers.new("Remesh", "REMESH")
+    skin.voxel_size, skin.use_smooth_shade = 0.06, True
+    even = body.modifiers.new("Smooth", "SMOOTH")
+    even.iterations = 6
+    for modifier in (skin, even):
+        bpy.ops.object.modifier_apply(modifier=modifier.name)
+    head = body.vertex_groups.new(name="Head")
+    low, high = _NECK
+    for vertex in body.data.vertices:
+        if (weight := min(1.0, (vertex.co.z - low) / (high - low))) > 0.0:
+            head.add([vertex.index], weight, "REPLACE")
     body.data.materials.append(jelly(f"{name} Jelly", colour))
     return body
 

@@ -7,7 +7,7 @@ import math
 
 import bpy
 
-from .bodies import ball, box, make_soft, monkey, pin, tetrahedron
+from .bodies import ball, bear, box, make_soft, monkey, pin, tetrahedron
 from .contact_scenes import CONTACT_SAMPLES
 from .sample import Sample
 from .studio import BLUEBERRY, LEMON, LIME, ORANGE, RASPBERRY, jelly, label, plain, studio
@@ -60,6 +60,22 @@ def ellipsoid_on_sphere(scene: bpy.types.Scene) -> None:
     pole.supple.collider_friction = 0.08
     scene.supple.integrator = "symplectic_euler"
     studio(scene, target=(0.15, 0.0, 0.95), distance=6.0)
+
+
+def gummy_bear(scene: bpy.types.Scene) -> None:
+    """Two gummy bears fall on their seats; of one the head is hard."""
+    for x, name, colour, is_painted in (
+        (-0.75, "Soft Bear", ORANGE, False),
+        (0.75, "Hard-Headed Bear", LIME, True),
+    ):
+        body = bear(name, colour)
+        body.location = (x, 0.0, 1.3)
+        make_soft(body, young=1.5e4, damping=0.3, viscosity=30.0, resolution=13)
+        if is_painted:
+            # Where it is not painted, as soft as the other one.
+            body.supple.young, body.supple.unpainted_young = 1.5e6, 0.01
+            body.supple.paint_young = "Head"
+    studio(scene, target=(0.0, 0.0, 1.05), distance=6.6, aspect=1.25, size=1.2)
 
 
 def midpoint_and_runge_kutta(scene: bpy.types.Scene) -> None:
@@ -168,6 +184,7 @@ SAMPLES: dict[str, Sample] = {
     "falling_tetrahedron": Sample(falling_tetrahedron, 60, (1, 11, 14, 30)),
     "falling_cube": Sample(falling_cube, 60, (1, 11, 14, 24)),
     "ellipsoid_on_sphere": Sample(ellipsoid_on_sphere, 48, (1, 9, 20, 29)),
+    "gummy_bear": Sample(gummy_bear, 48, (1, 14, 18, 48), columns=2),
     "midpoint_and_runge_kutta": Sample(midpoint_and_runge_kutta, 72, (1, 14, 45, 67)),
     "adaptive_on_and_off": Sample(adaptive_on_and_off, 54, (1, 15, 27, 53)),
     "material_models": Sample(material_models, 72, (1, 40, 56, 72), columns=2),
