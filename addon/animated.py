@@ -22,6 +22,12 @@ def is_animated(data_block: bpy.types.ID) -> bool:
     return data is not None and bool(data.action or len(data.drivers) or len(data.nla_tracks))
 
 
+def animated_settings(owner: bpy.types.ID) -> set[str]:
+    """The names of Supple's own settings among what is animated of it."""
+    parts = (path.partition(".") for path in animated_paths(owner))
+    return {name for prefix, _, name in parts if prefix == "supple"}
+
+
 def animated_paths(owner: bpy.types.ID) -> set[str]:
     """The paths of all that its action, its NLA strips and its drivers change."""
     data = owner.animation_data

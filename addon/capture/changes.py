@@ -14,7 +14,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..animated import animated_paths, is_animated
+from ..animated import animated_paths, animated_settings, is_animated
 from ..bake import shape_keys
 from ..modifiers import is_own
 from ..units import metres_per_unit
@@ -102,7 +102,7 @@ def _body_marks(obj: bpy.types.Object) -> Marks:
     if uid not in _meshes:
         _meshes[uid] = _digest(_mesh(obj))
     return {
-        "settings": _digest([repr(list(_settings(obj.supple, animated_paths(obj))))]),
+        "settings": _digest([repr(list(_settings(obj.supple, animated_settings(obj))))]),
         "place": _digest([repr(list(_place(obj)))]),
         "mesh": _meshes[uid],
     }
@@ -115,7 +115,7 @@ def _settings(props: bpy.types.PropertyGroup, moving: Set[str] = frozenset()) ->
         name = described.identifier
         if described.is_hidden or name in _NO_SETTINGS:
             continue
-        if described.is_animatable and f"supple.{name}" in moving:
+        if described.is_animatable and name in moving:
             continue
         value = getattr(props, name)
         yield name, value.name if isinstance(value, bpy.types.ID) else value

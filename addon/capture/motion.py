@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.scene.channel import Channel
-from ..animated import animated_paths, is_animated
+from ..animated import animated_settings, is_animated
 from ..units import exact_float
 from .surfaces import Points, base_coordinates
 
@@ -88,7 +88,7 @@ def setting_recording(obj: bpy.types.Object, name: str) -> Recording:
     def read(depsgraph: bpy.types.Depsgraph) -> Samples:
         return np.array(exact_float(getattr(obj.evaluated_get(depsgraph).supple, name)))
 
-    return Recording(read, f"supple.{name}" in animated_paths(obj))
+    return Recording(read, name in animated_settings(obj))
 
 
 class MotionRecording:
