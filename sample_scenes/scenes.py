@@ -184,7 +184,7 @@ SAMPLES: dict[str, Sample] = {
     "falling_tetrahedron": Sample(falling_tetrahedron, 60, (1, 11, 14, 30)),
     "falling_cube": Sample(falling_cube, 60, (1, 11, 14, 24)),
     "ellipsoid_on_sphere": Sample(ellipsoid_on_sphere, 48, (1, 9, 20, 29)),
-    "gummy_bear": Sample(gummy_bear, 48, (1, 14, 18, 48), columns=2),
+    "gummy_bear": Sample(gummy_bear, 48, (14, 18), columns=2),
     "midpoint_and_runge_kutta": Sample(midpoint_and_runge_kutta, 72, (1, 14, 45, 67)),
     "adaptive_on_and_off": Sample(adaptive_on_and_off, 54, (1, 15, 27, 53)),
     "material_models": Sample(material_models, 72, (1, 40, 56, 72), columns=2),
