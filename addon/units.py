@@ -22,3 +22,8 @@ def gravity(scene: bpy.types.Scene) -> tuple[float, float, float]:
     unit = metres_per_unit(scene)
     x, y, z = (unit * exact_float(part) if scene.use_gravity else 0.0 for part in scene.gravity)
     return x, y, z
+
+
+def frame_time(scene: bpy.types.Scene) -> float:
+    """Seconds from one frame to the next."""
+    return exact_float(scene.render.fps_base) / scene.render.fps

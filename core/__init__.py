@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .preparation.self_weight import default_young
     from .scene.channel import Channel
     from .scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
+    from .scene.fluid import Fluid
     from .scene.force_fields import Falloff, ForceField, Wind
     from .scene.ground import Ground, Sphere
     from .scene.paint import Paint
@@ -35,6 +36,7 @@ _HOMES = {
     "Embedding": "geometry.embedding",
     "Falloff": "scene.force_fields",
     "ForceField": "scene.force_fields",
+    "Fluid": "scene.fluid",
     "Frame": "simulator",
     "Ground": "scene.ground",
     "InstabilityError": "errors",
@@ -65,6 +67,7 @@ __all__ = [
     "ContactSurface",
     "Embedding",
     "Falloff",
+    "Fluid",
     "ForceField",
     "Frame",
     "Ground",

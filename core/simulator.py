@@ -172,6 +172,7 @@ class Simulator:
                 self._unfolding.prepare(self.state)
                 self._is_settled = False
                 self.state = self._unfolding.watch(self.stepper.advance(self.state))
+                self.system.check_forces(self.state)
                 frame = self.frame(began)
             yield frame
 

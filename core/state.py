@@ -212,5 +212,10 @@ class Energies:
         )
 
     @property
+    def external(self) -> float:
+        """Of gravity and forces."""
+        return self.gravity + self.forces
+
+    @property
     def total(self) -> float:
         return self.kinetic + self.elastic + self.gravity + self.ground + self.forces

@@ -24,11 +24,12 @@ from .potentials import (
     Gravity,
     Potential,
     PrescribedPotential,
+    Pressure,
 )
 from .potentials.plastic_flow import PlasticFlow
 from .scene.channel import Channel
 from .scene.scene import Scene
-from .scene.start_shape import start_positions, tet_mesh_of
+from .scene.start_shape import start_positions, start_velocities, tet_mesh_of
 from .state import Energies, State
 from .tet_energies import TetEnergies
 
@@ -92,7 +93,10 @@ class System:
         self.obstacles = Obstacles(scene, self.meshes, self.inverse_mass)
         self.ground_barrier = self.obstacles.barrier
         #: Those that the scene brings along, made last, since they may ask for all the others.
-        self.forces: list[Potential] = [force.potential(self) for force in scene.forces]
+        self.forces: list[Potential] = []
+        for force in scene.forces:
+            made = force.potential(self)
+            self.forces += [made] if isinstance(made, Potential) else made
         for index, body in enumerate(self.bodies):
             self.forces += [force.potential(self, index) for force in body.forces]
         conservative = [part for part in self.forces if not part.is_dissipative]
@@ -154,7 +158,7 @@ class System:
     def initial_state(self, substeps: int = 1) -> State:
         starts = np.concatenate([start_positions(body) for body in self.bodies])
         positions = self._tensor(starts.T)
-        velocities = self._tensor(self._repeat([body.velocity for body in self.bodies]).T)
+        velocities = self._tensor(np.concatenate([start_velocities(b) for b in self.bodies]).T)
         velocities[:, torch.as_tensor(self.is_pinned, device=self.device)] = 0.0
         for body, mesh, where in zip(self.bodies, self.meshes, self.body_slices(), strict=True):
             self.obstacles.depenetrate(body, mesh, where, positions)
@@ -238,6 +242,15 @@ class System:
             soft = np.repeat([index in bodies for index in members], counts)
             for part in dict.fromkeys(parts):
                 part.limit_poisson(torch.as_tensor(soft, device=self.device), highest)
+
+    def check_forces(self, state: State) -> None:
+        """
+        Raises:
+            InstabilityError: when a pressure has burst its body.
+        """
+        for part in self.forces:
+            if isinstance(part, Pressure):
+                part.check(state.positions, state.frame)
 
     @property
     def has_obstacles(self) -> bool:

@@ -7,6 +7,7 @@ import itertools
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull
 
 from supple.core import TetMesh
 
@@ -117,3 +118,45 @@ def _octahedron(shells: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     )
     points, index = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
     return points / shells, index.reshape(-1, 4)
+
+
+def hollow_ball(inner: float, outer: float, divisions: int = 2, layers: int = 2) -> TetMesh:
+    """A ball about the origin with a hollow: an icosahedron whose faces are split into four
+    ``divisions`` times, in layers of prisms of three tets each."""
+    directions, triangles = _icosphere(divisions)
+    count = len(directions)
+    radii = np.linspace(inner, outer, layers + 1)
+    vertices = (radii[:, None, None] * directions).reshape(-1, 3)
+    # Diagonals start at the corner of the lower number, so that neighbours agree.
+    a, b, c = np.sort(triangles, axis=1).T
+    d, e, f = a + count, b + count, c + count
+    prism = [(a, b, c, f), (a, b, e, f), (a, d, e, f)]
+    one = np.concatenate([np.stack(tet, axis=1) for tet in prism])
+    return TetMesh(vertices, np.concatenate([one + k * count for k in range(layers)]))
+
+
+def _icosphere(divisions: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Directions and triangles, in any orientation."""
+    ratio = (1.0 + 5.0**0.5) / 2.0
+    corners = [(0.0, s, t * ratio) for s in (-1.0, 1.0) for t in (-1.0, 1.0)]
+    points = np.array([np.roll(corner, k) for k in range(3) for corner in corners])
+    triangles = ConvexHull(points).simplices.astype(np.int64)
+    for _ in range(divisions):
+        points, triangles = _split(points, triangles)
+    return points / np.linalg.norm(points, axis=1, keepdims=True), triangles
+
+
+def _split(
+    points: NDArray[np.float64], triangles: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Each triangle as four, their new corners on the sphere."""
+    points = points / np.linalg.norm(points, axis=1, keepdims=True)
+    edges = np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+    unique, which = np.unique(edges, axis=0, return_inverse=True)
+    a, b, c = triangles.T
+    ab, bc, ca = which.reshape(-1, 3).T + len(points)
+    parts = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+    middles = points[unique].mean(axis=1)
+    return np.concatenate([points, middles]), np.concatenate(
+        [np.stack(part, axis=1) for part in parts]
+    )

@@ -22,6 +22,7 @@ from ..units import exact_float
 from .captured import CaptureError
 from .friction import coefficients
 from .motion import NO_PINS, Matrices, Motion, transform, world_matrix
+from .start_velocity import StartVelocity
 from .surfaces import Points, Triangles, base_coordinates, surface_to_fill
 from .vertex_groups import group_members
 
@@ -62,21 +63,23 @@ def soft_body(
     paint: list[Paint],
     pinned: NDArray[np.int32],
     motion: Motion,
-    young: Channel,
+    keyed: dict[str, Channel],
+    start: StartVelocity,
     *,
     unit: float,
 ) -> SoftBody:
     """The body that the solver gets, but for what it touches with.
 
     Args:
-        young: its stiffness at each frame, in pascal.
+        keyed: what its settings that can be keyed are at each frame, by name.
+        start: its velocity and spin there.
         unit: metres in a Blender unit.
 
     Raises:
         CaptureError: when it cannot be simulated.
     """
     _check_matrices(obj, motion)
-    props, path = obj.supple, motion.pin_path(unit)
+    props, path, young = obj.supple, motion.pin_path(unit), keyed["young"]
     friction, kinetic = coefficients(props)
     with _naming(obj):
         mesh = SurfaceMesh(
@@ -91,6 +94,7 @@ def soft_body(
             mesh,
             _material(props, float(young.at(0))),
             exact_float(props.density),
+            velocity=_vector(start.linear),
             damping=exact_float(props.damping),
             stiffness_damping=exact_float(props.stiffness_damping),
             viscosity=exact_float(props.viscosity),
@@ -102,7 +106,14 @@ def soft_body(
             name=obj.name,
             plasticity=_plasticity(props),
             stiffness=_factors(obj, young),
+            pressure=keyed["pressure"],
+            angular_velocity=_vector(start.angular),
         )
+
+
+def _vector(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    x, y, z = values.tolist()
+    return x, y, z
 
 
 def _factors(obj: bpy.types.Object, young: Channel) -> Channel | None:

@@ -118,6 +118,8 @@ def _settings(props: bpy.types.PropertyGroup, moving: Set[str] = frozenset()) ->
         if described.is_animatable and name in moving:
             continue
         value = getattr(props, name)
+        if getattr(described, "is_array", False):
+            value = tuple(value)
         yield name, value.name if isinstance(value, bpy.types.ID) else value
 
 

@@ -82,13 +82,22 @@ class Recording:
         return Channel(array[:1] if (array == array[0]).all() else array)
 
 
-def setting_recording(obj: bpy.types.Object, name: str) -> Recording:
-    """A number among the settings of an object, as it was typed."""
+def keyed_settings(obj: bpy.types.Object) -> dict[str, Recording]:
+    """Those of an object that can be keyed, by name, as they were typed."""
+    settings = obj.supple.bl_rna.properties
+    names = [each.identifier for each in settings if each.is_animatable and each.type == "FLOAT"]
+    return {name: _setting_recording(obj, name) for name in names}
+
+
+def _setting_recording(obj: bpy.types.Object, name: str) -> Recording:
+    is_keyed = name in animated_settings(obj)
 
     def read(depsgraph: bpy.types.Depsgraph) -> Samples:
-        return np.array(exact_float(getattr(obj.evaluated_get(depsgraph).supple, name)))
+        # A value that was set is in the evaluated object only once something tells Blender.
+        source = obj.evaluated_get(depsgraph) if is_keyed else obj
+        return np.array(exact_float(getattr(source.supple, name)))
 
-    return Recording(read, name in animated_settings(obj))
+    return Recording(read, is_keyed)
 
 
 class MotionRecording:

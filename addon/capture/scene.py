@@ -14,13 +14,15 @@ from ...core.job import Settings
 from ...core.preparation.overlap import check_surfaces
 from ...core.scene.channel import Channel
 from ...core.scene.contact_settings import Attachment, Collider
+from ...core.scene.fluid import Fluid
 from ...core.scene.force_fields import ForceField
+from ...core.scene.forces import Force
 from ...core.scene.ground import Ground, Sphere
 from ...core.scene.paint import Paint
 from ...core.scene.scene import Scene
 from ...core.scene.soft_body import SoftBody
 from ..animated import has_animated_gravity
-from ..units import exact_float, gravity, metres_per_unit
+from ..units import exact_float, frame_time, gravity, metres_per_unit
 from . import changes, contact
 from .attachments import capture_attachments
 from .body import Shape, check_object, pinned_vertices, soft_body
@@ -29,10 +31,11 @@ from .force_fields import FieldRecording, acting_fields
 from .friction import coefficients
 from .integrators import of_bodies, supports_plasticity, supports_viscosity, use_tolerance
 from .mesh_colliders import MeshCollider
-from .motion import Motion, MotionRecording, Recording, preserved_frame, record, setting_recording
+from .motion import Motion, MotionRecording, Recording, keyed_settings, preserved_frame, record
 from .objects import shown_colliders, soft_bodies
 from .paint import capture_paint
 from .sphere_colliders import SphereCollider
+from .start_velocity import StartVelocity, centre_of_volume, earlier_matrices, start_velocity
 from .surfaces import without_supple
 
 
@@ -95,7 +98,8 @@ class _Reading:
     shapes: list[Shape]
     paints: list[list[Paint]]
     motions: list[Motion]
-    stiffness: list[Channel]
+    keyed: list[dict[str, Channel]]
+    starts: list[StartVelocity]
     gravity: Channel
     colliders: list[Sphere | Collider]
     attachments: list[Attachment]
@@ -111,12 +115,13 @@ class _Reading:
         attachments = capture_attachments(objects, collider_objects, touching)
         pinned = [pinned_vertices(obj) for obj in objects]
         with preserved_frame(scene), without_supple(objects):
+            earlier = earlier_matrices(context, objects, frames[0])
             scene.frame_set(frames[0])
             depsgraph = context.evaluated_depsgraph_get()
             shapes = [Shape.read(obj, depsgraph, unit) for obj in objects]
             paints = [capture_paint(obj, depsgraph) for obj in objects]
             recorded = [MotionRecording(*both) for both in zip(objects, pinned, strict=True)]
-            stiffness = [setting_recording(obj, "young") for obj in objects]
+            keyed = [keyed_settings(obj) for obj in objects]
             collider_type = MeshCollider if touching else SphereCollider
             captured_colliders = [collider_type(obj, depsgraph, unit) for obj in collider_objects]
             weight = Recording(
@@ -124,17 +129,29 @@ class _Reading:
             )
             fields = [FieldRecording(obj, unit) for obj in acting_fields(context)]
             recordings = [recording for motion in recorded for recording in motion.recordings]
-            recordings += stiffness
+            recordings += [each for own in keyed for each in own.values()]
             recordings += [each.recording for each in (*captured_colliders, *fields)]
             record(context, [weight, *recordings], frames)
+        motions = [motion.motion() for motion in recorded]
         return _Reading(
             objects=objects,
             pinned=pinned,
             collider_objects=collider_objects,
             shapes=shapes,
             paints=paints,
-            motions=[motion.motion() for motion in recorded],
-            stiffness=[recording.channel() for recording in stiffness],
+            motions=motions,
+            keyed=[{name: each.channel() for name, each in own.items()} for own in keyed],
+            starts=[
+                start_velocity(
+                    obj,
+                    centre_of_volume(shape.vertices, shape.triangles),
+                    motion.matrices.at(0),
+                    earlier.get(obj.name, []),
+                    unit,
+                    frame_time(scene),
+                )
+                for obj, shape, motion in zip(objects, shapes, motions, strict=True)
+            ],
             gravity=weight.channel(),
             colliders=[collider.described() for collider in captured_colliders],
             attachments=attachments,
@@ -143,8 +160,8 @@ class _Reading:
         )
 
     def bodies(self, scene: bpy.types.Scene) -> list[SoftBody]:
-        lists = self.objects, self.shapes, self.paints, self.pinned, self.motions, self.stiffness
-        each = zip(*lists, strict=True)
+        lists = self.objects, self.shapes, self.paints, self.pinned, self.motions, self.keyed
+        each = zip(*lists, self.starts, strict=True)
         bodies = [soft_body(*of_one, unit=self.unit) for of_one in each]
         # ``reports/ignored`` reports what is left out here.
         taken = of_bodies(self.objects, scene)
@@ -167,9 +184,11 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
         bodies = [contact.touching_body(*of_one) for of_one in each]
     try:
         ground = _ground(scene, unit) if props.use_ground else None
+        forces: list[Force] = [*read.fields]
+        if props.use_fluid:
+            forces.append(_fluid(scene, unit))
         described = Scene(
-            *(bodies, ground, read.gravity, read.colliders, touching, read.attachments),
-            forces=[*read.fields],
+            bodies, ground, read.gravity, read.colliders, touching, read.attachments, forces
         )
         # The worker does so, too; here it is reported before one is started.
         check_surfaces(described)
@@ -191,6 +210,16 @@ def _ground(scene: bpy.types.Scene, unit: float) -> Ground:
     )
 
 
+def _fluid(scene: bpy.types.Scene, unit: float) -> Fluid:
+    props = scene.supple
+    return Fluid(
+        unit * exact_float(props.fluid_level),
+        exact_float(props.fluid_density),
+        exact_float(props.fluid_drag),
+        exact_float(props.fluid_damping),
+    )
+
+
 def _settings(
     scene: bpy.types.Scene, objects: list[bpy.types.Object], frames: range, unit: float
 ) -> Settings:
@@ -201,7 +230,7 @@ def _settings(
     adaptive = use_tolerance(taken)
     return Settings(
         frame_count=len(frames) - 1,
-        frame_time=exact_float(scene.render.fps_base) / scene.render.fps,
+        frame_time=frame_time(scene),
         substeps=props.substeps or None,
         device=props.device,
         dtype=props.precision,

@@ -6,6 +6,7 @@ from .body import SUPPLE_PT_body
 from .collider import SUPPLE_PT_collider
 from .contact import SUPPLE_PT_contact
 from .fields import SUPPLE_PT_fields
+from .fluid import SUPPLE_PT_fluid
 from .force_fields import SUPPLE_PT_force_fields
 from .forces import SUPPLE_PT_forces
 from .ground import SUPPLE_PT_ground
@@ -19,6 +20,7 @@ from .result import SUPPLE_PT_result
 from .scene import SUPPLE_PT_scene
 from .simulation import SUPPLE_PT_simulation
 from .solver import SUPPLE_PT_solver
+from .start import SUPPLE_PT_start
 from .surface import SUPPLE_PT_surface
 
 CLASSES = [
@@ -30,6 +32,7 @@ CLASSES = [
     SUPPLE_PT_mesh,
     SUPPLE_PT_pins,
     SUPPLE_PT_attach,
+    SUPPLE_PT_start,
     SUPPLE_PT_surface,
     SUPPLE_PT_forces,
     SUPPLE_PT_solver,
@@ -37,6 +40,7 @@ CLASSES = [
     SUPPLE_PT_collider,
     SUPPLE_PT_scene,
     SUPPLE_PT_ground,
+    SUPPLE_PT_fluid,
     SUPPLE_PT_contact,
     SUPPLE_PT_force_fields,
     SUPPLE_PT_simulation,

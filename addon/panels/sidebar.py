@@ -29,11 +29,10 @@ class SoftBodySidebar(Sidebar):
 def draw_settings(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, *names: str) -> None:
     """Settings one below the other. Those that can be keyed have a dot."""
     column = layout.column()
-    column.use_property_decorate = False
     for name in names:
         described = props.bl_rna.properties[name]
         # A number has its name inside, which leaves room for the unit; a menu needs its room.
-        column.use_property_split = described.type != "FLOAT"
+        column.use_property_split = described.type != "FLOAT" or described.is_array
         row = column.row(align=True)
         row.prop(props, name)
         if described.is_animatable:

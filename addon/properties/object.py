@@ -19,6 +19,7 @@ from .contact import AttachSettings, BodyContactSettings
 from .material import MaterialSettings
 from .options import HIDDEN, NOT_KEYED
 from .paint import PaintSettings
+from .start import StartSettings
 
 
 class SuppleObject(
@@ -27,6 +28,7 @@ class SuppleObject(
     AttachSettings,
     BodyContactSettings,
     ColliderSettings,
+    StartSettings,
     bpy.types.PropertyGroup,
 ):
     """Settings of one soft body, or of one object that soft bodies land on."""

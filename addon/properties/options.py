@@ -2,7 +2,8 @@
 """What Blender may do with a setting."""
 
 HIDDEN = {"HIDDEN"}
-#: The solver takes one value for the whole simulation, so a setting with it cannot be keyed or
-#: driven, and shows no dot. Keys that an older file has on it no longer change it (``ignored``
-#: names them).
+#: The solver takes it frame by frame.
+KEYED = {"ANIMATABLE"}
+#: The solver takes one value for the whole simulation, so a setting cannot be keyed or driven, and
+#: shows no dot. Keys that an older file has on it no longer change it (``ignored`` names them).
 NOT_KEYED: set[str] = set()

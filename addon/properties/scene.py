@@ -59,6 +59,53 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         type=bpy.types.Collection,
         options=NOT_KEYED,
     )
+    use_fluid: BoolProperty(
+        name="Fluid",
+        description="Soft bodies float or sink in a fluid at rest",
+        options=NOT_KEYED,
+    )
+    fluid_level: FloatProperty(
+        name="Level",
+        description="Height of the surface of the fluid, which is everywhere below",
+        subtype="DISTANCE",
+        unit="LENGTH",
+        options=NOT_KEYED,
+    )
+    fluid_density: FloatProperty(
+        name="Density (kg/m³)",
+        description=(
+            "How heavy the fluid is: what is lighter floats. Water 1000, sea 1025, oil 900, "
+            "honey 1400"
+        ),
+        default=1000.0,
+        soft_min=1.0,
+        soft_max=10_000.0,
+        precision=0,
+        step=1000,
+        options=NOT_KEYED,
+    )
+    fluid_drag: FloatProperty(
+        name="Drag",
+        description=(
+            "How hard it is to move through the fluid fast: the drag coefficient, by the square "
+            "of the speed. Ball 0.5, cube 1, plate 1.2"
+        ),
+        default=1.0,
+        soft_min=0.0,
+        soft_max=5.0,
+        precision=2,
+        options=NOT_KEYED,
+    )
+    fluid_damping: FloatProperty(
+        name="Damping (1/s)",
+        description="How fast slow motion in the fluid dies away, beside that of the material",
+        default=0.5,
+        soft_min=0.0,
+        soft_max=10.0,
+        precision=2,
+        step=10,
+        options=NOT_KEYED,
+    )
     use_scene_range: BoolProperty(
         name="Scene Frame Range",
         description="Simulate from the scene's first frame to its last",

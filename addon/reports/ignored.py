@@ -16,6 +16,7 @@ import numpy as np
 
 from ..animated import animated_paths
 from ..capture import integrators
+from ..capture.motion import may_move
 from ..capture.objects import is_collider, is_soft_body, soft_bodies
 from ..capture.paint import label, painted
 from ..capture.surfaces import CARRYING_MODIFIERS, group_weights
@@ -47,13 +48,24 @@ def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
     yield from _paint(obj.supple)
     paths = animated_paths(obj)
     yield from _settings(obj, paths)
-    if not obj.supple.pin_group and any(path.startswith(_PLACE) for path in paths):
-        yield (
-            f"{obj.name}: its animation moves its pins, and it has none. Choose a Pin Group, or "
-            "remove the keys."
-        )
+    yield from _unused_animation(obj, paths)
     if obj.rigid_body is not None:
         yield f"{obj.name}: its rigid body is ignored. Remove it under Physics."
+
+
+def _unused_animation(obj: bpy.types.Object, paths: set[str]) -> Iterator[str]:
+    props = obj.supple
+    if props.start_from_animation and not may_move(obj):
+        yield (
+            f"{obj.name}: it starts at rest, since From Animation under Start finds no animation. "
+            "Key its place before the start frame, or set a velocity there."
+        )
+    is_used = props.pin_group or props.start_from_animation
+    if not is_used and any(path.startswith(_PLACE) for path in paths):
+        yield (
+            f"{obj.name}: its animation moves its pins, and it has none. Choose a Pin Group, tick "
+            "From Animation under Start, or remove the keys."
+        )
 
 
 def _of_materials(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Iterator[str]:

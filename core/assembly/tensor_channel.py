@@ -15,17 +15,17 @@ class TensorChannel:
     """
 
     def __init__(self, samples: Tensor) -> None:
-        self._samples = samples
+        self.samples = samples
 
     @property
     def is_constant(self) -> bool:
-        return len(self._samples) == 1
+        return len(self.samples) == 1
 
     def largest(self) -> Tensor:
         """Of each number the most that it ever is."""
-        return self._samples.amax(0)
+        return self.samples.amax(0)
 
     def at(self, frame: int, fraction: float) -> Tensor:
         """What it is a ``fraction`` of the way from ``frame`` to the next."""
-        first, second = around(frame, len(self._samples))
-        return self._samples[first].lerp(self._samples[second], fraction)
+        first, second = around(frame, len(self.samples))
+        return self.samples[first].lerp(self.samples[second], fraction)

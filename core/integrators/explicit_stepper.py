@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..errors import InstabilityError, SceneError
+from ..scene.pressure import burst_warning
 from ..state import Energies, State
 from ..system import System
 from .energy_rounding import EnergyRounding
@@ -160,7 +161,7 @@ class ExplicitStepper(TimeStepper):
         gained = after.total - before.total - work - raised
         if not (math.isfinite(gained) and self._scheme.has_bounded_energy):
             return math.isfinite(gained)
-        fallen = max(0.0, before.gravity + raised - after.gravity)
+        fallen = max(0.0, before.external + raised - after.external)
         moving = before.kinetic + before.elastic + before.ground + fallen + abs(work)
         rounding = self._rounding.joules(after, state.positions, state.substeps)
         return (
@@ -228,4 +229,5 @@ def unstable_step_message(
     return (
         f"{system.names}: {substeps} substeps a frame are too few{where}. Set substeps to 0 "
         f"(automatic) or to at least {needed}, lower Young's modulus, or use a coarser resolution."
+        + burst_warning(system.bodies)
     )

@@ -15,6 +15,7 @@ from ..minimizers.incremental_potential import IncrementalPotential
 from ..minimizers.minimize_result import MinimizeResult
 from ..minimizers.newton import Newton
 from ..minimizers.prescribed_motion import PrescribedMotion
+from ..scene.pressure import burst_warning
 from ..state import SolverStatistics, State
 from ..system import System
 from .integrator import TimeStepper
@@ -264,4 +265,5 @@ def _diverged_message(system: System, state: State) -> str:
     return (
         f"{system.names}: frame {state.frame} has no finite positions ({reason}). Use more "
         "substeps, a lower Young's modulus, or a slower motion of the pins."
+        + burst_warning(system.bodies)
     )

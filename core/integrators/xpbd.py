@@ -82,14 +82,16 @@ class _XPBDStep(ExplicitStep):
         self._start.copy_(positions)
         if not system.gravity.is_constant:
             torch.mul(self._impulse_times, system.free_acceleration, out=self._fall)
-        velocities.mul_(self._retention).add_(self._fall)
         if system.forces:
             self._pull.zero_()
             for force in system.forces:
+                # What goes by velocities goes by those that constraints have led to.
                 if force.is_dissipative:
                     force.add_rate_forces(positions, velocities, self._pull)
                 else:
                     force.add_gradient(positions, self._pull)
+        velocities.mul_(self._retention).add_(self._fall)
+        if system.forces:
             velocities.sub_(self._pull.mul_(self._dt_over_mass))
         positions.add_(velocities, alpha=self.step)
         for part, constraints in zip(system.elasticities, self._constraints, strict=True):

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..geometry.tet_mesh import TetMesh
 from ..materials import MODELS
 from ..scene.channel import Channel
 from ..scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
+from ..scene.fluid import Fluid
 from ..scene.force_fields import Falloff, ForceField, Wind
 from ..scene.ground import Ground, Sphere
 from ..scene.paint import Paint
@@ -43,6 +45,7 @@ _TYPES: dict[str, type] = {
         Embedding,
         Falloff,
         ForceField,
+        Fluid,
         Ground,
         Paint,
         PairFriction,
@@ -140,7 +143,9 @@ def _is_written(member: Field[Any], value: Any) -> bool:
     if not member.init or not member.metadata.get(IF_THERE, False):
         return member.init
     content = getattr(value, member.name)
-    return not (content is None or (isinstance(content, list) and not content))
+    factory = member.default_factory
+    default = member.default if factory is MISSING else factory()
+    return not isinstance(content, (NoneType, float, list, tuple)) or bool(content != default)
 
 
 def _reason(error: Exception) -> str:

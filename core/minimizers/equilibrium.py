@@ -9,6 +9,7 @@ from dataclasses import replace
 import torch
 
 from ..errors import InstabilityError
+from ..scene.pressure import burst_warning
 from ..state import SolverStatistics, State
 from ..system import System
 from .incremental_potential import IncrementalPotential
@@ -109,11 +110,12 @@ def _elastic_equilibrium(system: System, state: State) -> State:
     raise InstabilityError(
         f"{system.names}: no equilibrium after {statistics.iterations} iterations; a force of "
         f"{residual:.2g} N/kg is left. Run the simulation with damping until it rests instead."
+        + burst_warning(system.bodies)
     )
 
 
 def _unsupported_message(system: System) -> str:
     return (
         f"{system.names}: nothing holds what gravity pulls, so there is no equilibrium. Pin "
-        "vertices, add a ground below, or switch gravity off."
+        "vertices, add a ground below, or switch gravity off." + burst_warning(system.bodies)
     )

@@ -10,6 +10,7 @@ from .inertia import Inertia
 from .linear_elasticity import LinearElasticity
 from .potential import Potential, TimeStep
 from .prescribed import PrescribedPotential
+from .pressure import Pressure
 from .viscosity import Viscosity
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "LinearElasticity",
     "Potential",
     "PrescribedPotential",
+    "Pressure",
     "TimeStep",
     "Viscosity",
 ]

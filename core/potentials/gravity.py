@@ -24,6 +24,11 @@ class Gravity(PrescribedPotential):
         self._gradient = self._weight(self.acceleration)
 
     @property
+    def samples(self) -> Tensor:
+        """(T, 3) as its channel has them."""
+        return self._channel.samples
+
+    @property
     def acceleration(self) -> Tensor:
         """(3,) in m/s², in place."""
         return self.parameters

@@ -30,6 +30,12 @@ class PrescribedPotential(Potential):
         """The parameters a ``fraction`` of the way from a frame to the next."""
         return self._channel.at(frame, fraction)
 
+    @property
+    def stiffest(self) -> Tensor:
+        """The parameters, of all times, of which its second derivative is the largest; those of
+        now where it is the same."""
+        return self.parameters
+
     def go_to(self, frame: int, fraction: float) -> None:
         """Takes the parameters of a time."""
         if not self.is_constant:
@@ -50,12 +56,6 @@ class PrescribedPotential(Potential):
     def energy_change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
         """In joules, what a change of the parameters adds to the energy."""
         return self.energy_with(after, positions) - self.energy_with(before, positions)
-
-    @property
-    def stiffest(self) -> Tensor:
-        """The parameters with which it allows the shortest explicit steps alone, of all that it
-        ever has; those of the start where they make no difference."""
-        return self._channel.at(0, 0.0)
 
     def energy_at(self, positions: Tensor, frame: int) -> Tensor:
         """In joules, after a frame."""

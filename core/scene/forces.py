@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 class Force(Protocol):
     """Anything that makes an energy of a scene as tensors, such as a dataclass of parameters."""
 
-    def potential(self, system: System) -> Potential:
-        """The energy whose gradient, taken away, is the force."""
+    def potential(self, system: System) -> Potential | Sequence[Potential]:
+        """The energy whose gradient, taken away, is the force; or several."""
         ...
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from .channel import Channel
 
-#: In the metadata of a dataclass's member: one that is not written where it is None or an empty
-#: list, so that what was written before there was such a member is what is written now.
+#: In the metadata of a dataclass's member: one that is not written where it is its default, so
+#: that what was written before there was such a member is what is written now.
 IF_THERE = "if_there"
 
 # Of what arrays are, by what they are declared to be of.

@@ -14,13 +14,14 @@ from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
 from ..materials import Linear, Material, StableNeoHookean
 from ..materials.material import PARAMETERS
-from . import checks
+from . import channel, checks
 from .channel import Channel
 from .checks import Vector
 from .contact_settings import ContactSurface, TouchingChoice, check_friction
 from .forces import BodyForce
 from .paint import Paint
 from .plasticity import Plasticity
+from .pressure import Pressure
 from .schema import IF_THERE
 
 #: A number for a uniform body, or (M,) one value a tet.
@@ -120,6 +121,7 @@ class SoftBody:
         density: in kg/m³. It and the three dampings are numbers, or have one value a tet, (M,).
         pinned: indices of mesh vertices whose motion is prescribed.
         velocity: of every vertex at the start, in m/s.
+        angular_velocity: at the start, in rad/s, about the centre of mass.
         initial_positions: (N, 3) start shape in metres, when it is not the rest shape.
         damping: rate at which velocities decay, in 1/s, whatever the time step (Rayleigh's α). It
             is proportional to mass: a body that falls or turns is slowed like one that wobbles.
@@ -143,6 +145,8 @@ class SoftBody:
         plasticity: when it gives way for good; None is never.
         stiffness: channel of a factor on Young's modulus, or its (T,) samples; None is 1. Energy
             that it puts in comes from outside.
+        pressure: p in Pa, above 0 inflating, of the gas in its hollows, or, where it has none, as
+            if all of it were gas; where it changes a channel, or its (T,) samples.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -166,6 +170,8 @@ class SoftBody:
     name: str = "Soft body"
     plasticity: Plasticity | None = field(default=None, metadata={IF_THERE: True})
     stiffness: Channel | None = field(default=None, metadata={IF_THERE: True})
+    pressure: Channel | float = field(default=0.0, metadata={IF_THERE: True})
+    angular_velocity: Vector = field(default=(0.0, 0.0, 0.0), metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self._check_values()
@@ -180,6 +186,9 @@ class SoftBody:
             self.stiffness = self._checked_stiffness(self.stiffness)
         check_friction(self.name, self.friction, self.kinetic_friction)
         self.velocity = checks.vector(self.velocity, f"{self.name}: the velocity")
+        what = f"{self.name}: the angular velocity"
+        self.angular_velocity = checks.vector(self.angular_velocity, what)
+        self.pressure = channel.number(self.pressure, f"{self.name}: the pressure")
         if isinstance(self.mesh, TetMesh):
             self._check_vertices(self.mesh)
             self._check_lengths(len(self.mesh.tets))
@@ -194,7 +203,12 @@ class SoftBody:
     @property
     def forces(self) -> list[BodyForce]:
         """What acts on it alone."""
-        return []
+        return [Pressure(Channel.of(self.pressure, "The pressure"))] if self.has_pressure else []
+
+    @property
+    def has_pressure(self) -> bool:
+        """Whether there is gas inside at any time."""
+        return isinstance(self.pressure, Channel) or self.pressure != 0.0
 
     @property
     def is_viscous(self) -> bool:

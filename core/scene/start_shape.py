@@ -33,3 +33,11 @@ def start_positions(body: SoftBody) -> NDArray[np.float64]:
     if body.pinned is not None and body.pin_path is not None:
         start[body.pinned] = body.pin_path.at(0)
     return start
+
+
+def start_velocities(body: SoftBody) -> NDArray[np.float64]:
+    """(N, 3) of a body that has tetrahedra, in m/s: it starts as if it were rigid."""
+    start, mass = start_positions(body), tet_mesh_of(body).lumped_mass(body.density)
+    arms = start - mass @ start / mass.sum()
+    velocities: NDArray[np.float64] = body.velocity + np.cross(body.angular_velocity, arms)
+    return velocities

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import bpy
 import numpy as np
 import pytest
 
+from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
+from supple.core import Fluid
 from supple.core.integrators.choice import NAMES
 from supple.core.job import Settings
 
@@ -51,6 +54,21 @@ def test_scene_settings_become_time_gravity_and_frames(scene, add_body):
     assert now.scene.gravity == (1.0, 0.0, -2.0)
     scene.use_gravity = False
     assert captured().scene.gravity == (0.0, 0.0, 0.0)
+
+
+def test_a_fluid_is_captured_in_metres_where_it_is_used(scene, add_body):
+    add_body()
+    scene.unit_settings.scale_length = 0.1
+    props = scene.supple
+    props.fluid_level, props.fluid_density, props.fluid_drag = -2.0, 900.0, 0.45
+    assert captured().scene.forces == []
+    props.use_fluid = True
+    (fluid,) = captured().scene.forces
+    assert fluid.level == pytest.approx(-0.2)
+    assert replace(fluid, level=0.0) == Fluid(0.0, 900.0, 0.45, 0.5)
+    props.fluid_density = -1.0
+    with pytest.raises(CaptureError, match="Fluid: the density"):
+        captured()
 
 
 def test_keyed_gravity_is_captured_frame_by_frame(scene, add_body):

@@ -15,6 +15,7 @@ from supple.addon.panels.material import SUPPLE_PT_material
 from supple.addon.panels.mesh import SUPPLE_PT_mesh
 from supple.addon.panels.scene import SUPPLE_PT_scene
 from supple.addon.panels.simulation import SUPPLE_PT_simulation
+from supple.addon.panels.start import SUPPLE_PT_start
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import intersections
 from supple.addon.worker import solver_environment, warm_worker
@@ -98,8 +99,15 @@ def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(a
     assert layout.buttons == [ids.APPLY_PRESET, ids.SUIT_YOUNG]
     assert layout.labels == [
         *("Model", "Stiffness (Pa)", "Poisson's Ratio", "Density (kg/m³)"),
-        *("Damping (1/s)", "Stiffness Damping (s)", "Viscosity (Pa s)"),
+        *("Damping (1/s)", "Stiffness Damping (s)", "Viscosity (Pa s)", "Pressure (Pa)"),
     ]
+
+
+def test_the_start_is_set_unless_it_is_taken_from_the_animation(add_body):
+    body = add_body()
+    assert drawn(SUPPLE_PT_start, body).labels == ["From Animation", "Velocity", "Spin"]
+    body.supple.start_from_animation = True
+    assert drawn(SUPPLE_PT_start, body).labels == ["From Animation"]
 
 
 def test_contact_that_lacks_its_package_offers_to_install_it(scene, add_body, monkeypatch):

@@ -306,12 +306,23 @@ def test_the_panel_and_a_simulation_say_it(scene, add_body):
     assert messages[0].startswith("Warning: CurveGuide: its force field Curve Guide does not act")
 
 
+def test_an_animation_is_used_by_pins_or_by_the_start(add_body):
+    body = add_body()
+    body.supple.start_from_animation = True
+    assert only().startswith("Cube: it starts at rest, since From Animation under Start finds")
+    body.keyframe_insert("location", frame=1)
+    assert messages() == []
+    body.supple.start_from_animation = False
+    assert only().startswith("Cube: its animation moves its pins, and it has none")
+
+
 def test_only_what_the_solver_takes_frame_by_frame_can_be_keyed_or_driven(scene, add_body):
     body = add_body()
-    for own, expected in ((body.supple, ["young"]), (scene.supple, [])):
+    for own, expected in ((body.supple, {"young", "pressure"}), (scene.supple, set())):
         settings = [prop for prop in own.bl_rna.properties if prop.identifier != "name"]
-        assert [prop.identifier for prop in settings if prop.is_animatable] == expected
-    body.supple.keyframe_insert("young", frame=1)
+        assert {prop.identifier for prop in settings if prop.is_animatable} == expected
+    for name in ("young", "pressure"):
+        body.supple.keyframe_insert(name, frame=1)
     assert messages() == []
     with pytest.raises(TypeError, match="not animatable"):
         scene.supple.keyframe_insert("ground_height")

@@ -17,6 +17,7 @@ from supple.core import (
     Channel,
     Contact,
     Falloff,
+    Fluid,
     ForceField,
     Ground,
     Plasticity,
@@ -83,12 +84,12 @@ def everything() -> Scene:
                 NeoHookean(1e5, 0.3),
                 plasticity=Plasticity(50.0, creep_time=0.1),
             ),
-            SoftBody(block((1, 1, 1), size, (6.0, 0.0, 1.0)), soft, name="pressed"),
+            SoftBody(block((1, 1, 1), size, (6.0, 0.0, 1.0)), soft, name="pressed", pressure=3e4),
         ],
         ground=Ground(distance=REACH),
         contact=Contact(distance=REACH, kinetic_friction=0.3),
         attachments=[Attachment(3, np.array([0, 2]), 2)],
-        forces=[Tether(vertex=3, stiffness=2e3), FIELD],
+        forces=[Tether(vertex=3, stiffness=2e3), FIELD, Fluid(level=0.47, drag=2.0)],
     )
 
 

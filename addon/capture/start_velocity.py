@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How fast bodies are as they start: as they are set, or as their animation has moved them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+from numpy.typing import NDArray
+
+from ..units import exact_float
+from .motion import Matrices, may_move, world_matrix
+from .surfaces import Points, Triangles
+
+# Of the frames before the start between which an animation is sampled: long against rounding.
+SAMPLE_FRAMES = 0.25
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StartVelocity:
+    """Args: in m/s, of the centre of mass, and in rad/s about it."""
+
+    linear: Vector
+    angular: Vector
+
+
+def takes_animation(obj: bpy.types.Object) -> bool:
+    """Whether its start goes by its animation, and it may have one."""
+    return bool(obj.supple.start_from_animation) and may_move(obj)
+
+
+def earlier_matrices(
+    context: bpy.types.Context, objects: list[bpy.types.Object], first: int
+) -> dict[str, list[Matrices]]:
+    """Object to world a sample and two before the first frame, of those that take their animation.
+
+    The scene is left at another frame.
+    """
+    found: dict[str, list[Matrices]] = {obj.name: [] for obj in objects if takes_animation(obj)}
+    for count in (1, 2) if found else ():
+        frame, subframe = divmod(first - count * SAMPLE_FRAMES, 1.0)
+        context.scene.frame_set(int(frame), subframe=subframe)
+        depsgraph = context.evaluated_depsgraph_get()
+        for obj in objects:
+            if obj.name in found:
+                found[obj.name].append(world_matrix(obj, depsgraph))
+    return found
+
+
+def start_velocity(
+    obj: bpy.types.Object,
+    centre: Vector,
+    start: Matrices,
+    earlier: list[Matrices],
+    unit: float,
+    frame_time: float,
+) -> StartVelocity:
+    """Of one body.
+
+    Args:
+        centre: (3,) of mass, in metres.
+        start: object to world at the start.
+        earlier: of ``earlier_matrices``; none where its animation does not count.
+        unit: metres in a Blender unit.
+        frame_time: seconds from one frame to the next.
+    """
+    props = obj.supple
+    if not props.start_from_animation:
+        linear = [unit * exact_float(part) for part in props.start_velocity]
+        return StartVelocity(np.array(linear), _exact(props.start_spin))
+    if not earlier:
+        return StartVelocity(np.zeros(3), np.zeros(3))
+    own = np.linalg.solve(start, np.append(centre / unit, 1.0))
+    moved = [unit * ((start - before) @ own)[:3] for before in earlier]
+    turned = [_rotation(before, start) for before in earlier]
+    seconds = SAMPLE_FRAMES * frame_time
+    return StartVelocity(_rate(moved, seconds), _rate(turned, seconds))
+
+
+def centre_of_volume(vertices: Points, triangles: Triangles) -> Vector:
+    """(3,) of what a surface encloses; of its vertices where that is nothing."""
+    middle: Vector = vertices[np.unique(triangles)].mean(axis=0)
+    a, b, c = (vertices - middle)[triangles].swapaxes(0, 1)
+    volumes = np.einsum("ij,ij->i", a, np.cross(b, c))
+    if abs(volumes.sum()) <= 1e-9 * np.abs(volumes).sum():
+        return middle
+    moment: Vector = volumes @ (a + b + c) / (4.0 * volumes.sum())
+    return middle + moment
+
+
+def _rate(changes: list[Vector], seconds: float) -> Vector:
+    """Of the changes since one sample and since two, exact for a constant acceleration."""
+    one, two = changes
+    return (4.0 * one - two) / (2.0 * seconds)
+
+
+def _rotation(before: Matrices, after: Matrices) -> Vector:
+    """(3,) axis times angle in radians, from one to the other."""
+    first, second = (Matrix(matrix.tolist()).to_quaternion() for matrix in (before, after))
+    turn = second @ first.inverted()
+    if turn.w < 0.0:
+        turn.negate()
+    return np.array(turn.to_exponential_map())
+
+
+def _exact(values: bpy.types.bpy_prop_array) -> Vector:
+    return np.array([exact_float(value) for value in values])

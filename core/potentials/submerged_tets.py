@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tetrahedra of a scene that lie below the level of a fluid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+from ..assembly.segments import segment_sums
+from ..geometry.tet_mesh import TetMesh
+from .submersion import cut_products, mean_depth, submerged_shares
+
+
+class SubmergedTets:
+    """What of them is below, by their volumes at rest.
+
+    Args:
+        meshes: of the bodies, one after the other.
+        level: z in metres.
+        template: a tensor on the device and of the precision to work in.
+    """
+
+    def __init__(self, meshes: Sequence[TetMesh], level: float, template: Tensor) -> None:
+        starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+        tets = np.concatenate(
+            [mesh.tets + start for mesh, start in zip(meshes, starts, strict=False)]
+        )
+        self._tets, self._level = np.ascontiguousarray(tets.T.astype(np.int32)), level
+        device, corners = template.device, self._tets.ravel().astype(np.int64)
+        self._corners = torch.as_tensor(corners, device=device)
+        volumes = np.concatenate([mesh.material_volumes for mesh in meshes])
+        self._volumes = torch.as_tensor(volumes).to(template)
+        self._order = torch.as_tensor(np.argsort(corners, kind="stable"), device=device)
+        counts = np.bincount(corners, minlength=starts[-1])
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        self._offsets = torch.as_tensor(offsets, device=device)
+        self._map: tuple[BlockPattern, ElementMap] | None = None
+        #: (N,) of the vertices at rest, in m³: a quarter of each tet's around.
+        self.vertex_volumes = self._sums((self._volumes / 4.0).expand(4, -1))
+
+    def depth_integral(self, positions: Tensor) -> Tensor:
+        """Of the depth over all that is below, in m⁴."""
+        return (self._volumes * mean_depth(self._depths(positions))).sum()
+
+    def submerged_volumes(self, positions: Tensor) -> Tensor:
+        """(N,) what of the volume of each vertex is below, in m³."""
+        return self._sums(self._volumes * submerged_shares(self._depths(positions)))
+
+    def add_second_derivative(self, positions: Tensor, factor: Tensor, matrix: BlockMatrix) -> None:
+        """Adds that of the depth integral, times a factor; positive semi-definite."""
+        products = self._volumes * factor * cut_products(self._depths(positions))
+        blocks = positions.new_zeros(self._tets.shape[1], len(CORNER_PAIRS), 9)
+        for index, (a, b) in enumerate(CORNER_PAIRS):
+            blocks[:, index, 8] = products[a, b]
+        pattern = matrix.pattern
+        if self._map is None or self._map[0] is not pattern:
+            self._map = pattern, pattern.locate(self._tets)
+        matrix.add_elements(self._map[1], blocks)
+
+    def _depths(self, positions: Tensor) -> Tensor:
+        """(4, M) of the corners, in metres."""
+        return (self._level - positions[2])[self._corners].view(4, -1)
+
+    def _sums(self, values: Tensor) -> Tensor:
+        """(N,) of (4, M) values of corners."""
+        return segment_sums(values.reshape(-1)[self._order], self._offsets)

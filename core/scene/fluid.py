@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A fluid at rest that bodies float and sink in. No torch before it is at work."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import SceneError
+from . import checks
+
+if TYPE_CHECKING:
+    from ..potentials import Potential
+    from ..system import System
+
+
+@dataclass(frozen=True)
+class Fluid:
+    """A still fluid below a level, everywhere. It carries what the material of bodies displaces,
+    as if their hollows were full of it, and slows them.
+
+    Args:
+        level: z of its surface in metres.
+        density: in kg/m³.
+        drag: the drag coefficient, that of a body which faces the flow with a quarter of its
+            surface, as convex ones do in the mean.
+        damping: rate in 1/s at which velocities in it decay besides.
+    """
+
+    level: float = 0.0
+    density: float = 1000.0
+    drag: float = 1.0
+    damping: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.level):
+            raise SceneError(f"Fluid: the level must be a finite number, not {self.level}.")
+        checks.above_zero(self.density, "Fluid: the density in kg/m³")
+        if not math.isfinite(self.density):
+            raise SceneError("Fluid: the density must be finite.")
+        checks.at_least_zero(self.drag, "Fluid: the drag coefficient")
+        checks.at_least_zero(self.damping, "Fluid: the damping per second")
+
+    def potential(self, system: System) -> list[Potential]:
+        """Buoyancy, and drag where there is any."""
+        from ..potentials.buoyancy import Buoyancy
+        from ..potentials.fluid_drag import FluidDrag
+        from ..potentials.submerged_tets import SubmergedTets
+
+        tets = SubmergedTets(system.meshes, self.level, system.mass)
+        found: list[Potential] = [Buoyancy.of(tets, self.density, system.gravity)]
+        if self.drag > 0.0 or self.damping > 0.0:
+            found.append(FluidDrag.of(tets, self, system.meshes, system.mass))
+        return found
