@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
     from .scene.fluid import Fluid
     from .scene.force_fields import Falloff, ForceField, Wind
+    from .scene.goals import Goals
     from .scene.ground import Ground, Sphere
     from .scene.paint import Paint
     from .scene.plasticity import Plasticity
@@ -38,6 +39,7 @@ _HOMES = {
     "ForceField": "scene.force_fields",
     "Fluid": "scene.fluid",
     "Frame": "simulator",
+    "Goals": "scene.goals",
     "Ground": "scene.ground",
     "InstabilityError": "errors",
     "JobError": "errors",
@@ -70,6 +72,7 @@ __all__ = [
     "Fluid",
     "ForceField",
     "Frame",
+    "Goals",
     "Ground",
     "InstabilityError",
     "JobError",

@@ -150,7 +150,7 @@ class Simulator:
     ) -> None:
         self.scene = scene if is_prepared else prepare(scene)[0]
         self.frame_time = frame_time
-        self.system = System(self.scene, find_device(device), dtype)
+        self.system = System(self.scene, find_device(device), dtype, frame_time)
         self.stepper: TimeStepper = (integrator or ImplicitEuler()).stepper(
             self.system, frame_time, substeps
         )
@@ -185,7 +185,7 @@ class Simulator:
         """
         began = time.perf_counter()
         # Another system: what is unfolded is softened on the way.
-        system = System(self.scene, self.system.device, self.system.dtype)
+        system = System(self.scene, self.system.device, self.system.dtype, self.frame_time)
         with self._threads():
             self.state = Unfolding(system).unfolded_equilibrium(
                 partial(solve_static, system), self.state

@@ -40,10 +40,17 @@ class System:
     Args:
         scene: whose bodies all have tetrahedra.
         device, dtype: of every tensor.
+        frame_time: seconds from one frame to the next.
     """
 
-    def __init__(self, scene: Scene, device: torch.device, dtype: torch.dtype) -> None:
-        self.device, self.dtype = device, dtype
+    def __init__(
+        self,
+        scene: Scene,
+        device: torch.device,
+        dtype: torch.dtype,
+        frame_time: float = 1.0 / 24.0,
+    ) -> None:
+        self.device, self.dtype, self.frame_time = device, dtype, frame_time
         self.scene = scene
         self.bodies = scene.bodies
         self.meshes = [tet_mesh_of(body) for body in scene.bodies]
@@ -61,7 +68,7 @@ class System:
         self.free_mass = self._tensor(np.where(self.is_pinned, 0.0, mass))
         #: Rate at which velocities decay, in 1/s: a number, or (N,).
         self.damping = merged_damping(self.bodies, self.meshes, self._tensor)
-        self.moving_pins = self._moving_pins()
+        self.moving_pins = MovingPins.of(self)
         energies = TetEnergies(scene.bodies, self.meshes, self._vertex_offsets, self.mass)
         self.elasticities = energies.elasticities
         #: The same for implicit steps, in which models stand that have no energy where a tet is
@@ -72,10 +79,10 @@ class System:
         self.softened: tuple[int, ...] = ()
         #: What resists the rates of deformations.
         self.viscosities = energies.viscosities
-        gravity = Channel.of(scene.gravity, "Gravity", 3).samples
-        self.gravity = Gravity(self.mass, TensorChannel(self._tensor(gravity)))
+        gravity = Channel.of(scene.gravity, "Gravity", 3)
+        self.gravity = Gravity(self.mass, self.tensor_channel(gravity))
         #: The most that it ever is, in m/s².
-        self.max_gravity = max(float(np.linalg.norm(sample)) for sample in gravity)
+        self.max_gravity = max(float(np.linalg.norm(sample)) for sample in gravity.samples)
         # Falling by a hundredth of an edge: below this, differences of energy mean nothing.
         fall = self.max_gravity * 0.01 * self.shortest_edge()
         self.smallest_energy = float(mass.sum()) * fall
@@ -308,13 +315,14 @@ class System:
         ground = self.obstacles.ground
         return None if ground is None else self.obstacles.lowest(positions) - ground.height
 
+    def tensor_channel(self, channel: Channel) -> TensorChannel:
+        """A channel on the device."""
+        return TensorChannel(self._tensor(channel.samples), channel.per_frame)
+
     # Assembly
 
     def _tensor(self, values: Any) -> Tensor:
         return torch.as_tensor(np.ascontiguousarray(values), dtype=self.dtype, device=self.device)
-
-    def _indices(self, values: NDArray[Any]) -> Tensor:
-        return torch.as_tensor(np.ascontiguousarray(values, dtype=np.int64), device=self.device)
 
     def _repeat(self, values: list[Any]) -> NDArray[np.float64]:
         """(N, …) one row a vertex from one value a body."""
@@ -326,18 +334,6 @@ class System:
             if body.pinned is not None:
                 mask[start + body.pinned] = True
         return mask
-
-    def _moving_pins(self) -> MovingPins | None:
-        moving = [
-            (start + body.pinned, body.pin_path)
-            for start, body in zip(self._vertex_offsets, self.bodies, strict=False)
-            if body.pinned is not None and body.pin_path is not None
-        ]
-        if not moving:
-            return None
-        vertices = np.concatenate([indices for indices, _ in moving])
-        path = Channel.side_by_side([path for _, path in moving]).samples.swapaxes(1, 2)
-        return MovingPins(self._indices(vertices), TensorChannel(self._tensor(path)))
 
 
 def _changing(potentials: Sequence[Potential]) -> list[PrescribedPotential]:

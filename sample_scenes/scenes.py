@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sample scenes, one function each; those of contact are in ``contact_scenes``."""
+"""The sample scenes, one function each; those of contact are in ``contact_scenes``, and one
+that a rig drives in ``walker``."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from .bodies import ball, bear, box, make_soft, monkey, pin, tetrahedron
 from .contact_scenes import CONTACT_SAMPLES
 from .sample import Sample
 from .studio import BLUEBERRY, LEMON, LIME, ORANGE, RASPBERRY, jelly, label, plain, studio
+from .walker import WALKER_SAMPLES
 
 
 def jelly_drop(scene: bpy.types.Scene) -> None:
@@ -191,4 +193,5 @@ SAMPLES: dict[str, Sample] = {
     "integrators": Sample(integrators, 60, (1, 11, 17, 25), columns=2),
     "flag": Sample(flag, 96, (1, 24, 44, 56, 68, 96), columns=3),
     **CONTACT_SAMPLES,
+    **WALKER_SAMPLES,
 }

@@ -3,7 +3,8 @@
 
 A mesh without keys of its own gets absolute keys, one curve over all of them: the fastest to play
 back. A mesh that has some gets relative keys, because absolute ones would switch its own off. What
-moves the user's keys would move the frames as well, so those that move are muted while baked.
+moves the user's keys would move the frames as well, so those that move are muted while baked. What
+drives the body would deform the frames once more, and is switched off.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
+from .. import driving
 from . import key_curves
 from .own_keys import moving_keys
 from .own_mesh import give_own_mesh, take_back
@@ -37,8 +39,8 @@ def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int) -> list[
 
     The frames are final positions, and come out as they are. The user's own keys stay, with their
     values and their animation: what those that stand still add to the mesh is taken off the
-    frames, and those that move are muted until ``free``. A mesh that other objects share, or that
-    is linked, is copied first.
+    frames, and those that move are muted until ``free``, as are the modifiers that drive the body.
+    A mesh that other objects share, or that is linked, is copied first.
 
     Args:
         obj: a mesh object.
@@ -56,7 +58,7 @@ def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int) -> list[
     earlier = _read(obj)
     try:
         free(obj)
-        _prepare(obj, start_frame)
+        driving_names = _prepare(obj, start_frame)
         _write(obj, _without_mix(obj, frames), start_frame)
     except BaseException:
         free(obj)
@@ -66,14 +68,18 @@ def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int) -> list[
             _write(obj, positions, start)
         take_back(obj, shared)
         raise
-    return _notes(obj, shared)
+    return _notes(obj, shared, driving_names)
 
 
 def free(obj: bpy.types.Object) -> bool:
     """Removes what ``bake`` added to ``obj``, and only that; False when there was no bake."""
     if not has_bake(obj) or not obj.data.is_editable:
+        # A linked duplicate loses the keys of the mesh that it shares with another.
+        if not has_bake(obj):
+            driving.restore(obj)
         return False
     _check_editable(obj)
+    driving.restore(obj)
     keys = obj.data.shape_keys
     before = record(obj)
     baked = [block for block in keys.key_blocks if is_supple_key(block)]
@@ -140,7 +146,7 @@ def make_relative(obj: bpy.types.Object) -> None:
 
 @contextmanager
 def suspended(obj: bpy.types.Object) -> Iterator[None]:
-    """The mesh with its own keys as they act without the bake."""
+    """The mesh with its own keys, and what drives it, as they act without the bake."""
     keys = obj.data.shape_keys
     before = record(obj)
     relative, pinned = keys.use_relative, (obj.show_only_shape_key, obj.active_shape_key_index)
@@ -156,7 +162,8 @@ def suspended(obj: bpy.types.Object) -> Iterator[None]:
     else:
         obj.show_only_shape_key, obj.active_shape_key_index = True, 0
     try:
-        yield
+        with driving.restored(obj):
+            yield
     finally:
         keys.use_relative = relative
         for block, value in muted:
@@ -187,6 +194,7 @@ def check(obj: bpy.types.Object, frames: NDArray[Any]) -> None:
                 f"{index}; simulate again with more substeps."
             )
     _check_editable(obj)
+    driving.steady(obj, driving.drivers(obj))
     keys = obj.data.shape_keys
     if keys is not None and not has_bake(obj):
         key_curves.check_editable(obj.name, keys)
@@ -214,7 +222,9 @@ def _without_mix(obj: bpy.types.Object, frames: NDArray[Any]) -> Iterable[NDArra
     return (frame + offset for frame in frames)
 
 
-def _notes(obj: bpy.types.Object, shared: bpy.types.Mesh | None) -> list[str]:
+def _notes(
+    obj: bpy.types.Object, shared: bpy.types.Mesh | None, driving_names: list[str]
+) -> list[str]:
     notes = []
     if shared is not None:
         notes.append(f"{obj.name} has a mesh of its own now.")
@@ -222,14 +232,24 @@ def _notes(obj: bpy.types.Object, shared: bpy.types.Mesh | None) -> list[str]:
         notes.append(
             f"Muted until Free, since the frames hold all motion of {obj.name}: shape keys {muted}."
         )
+    if driving_names:
+        notes.append(
+            f"Switched off until Free, since the frames hold what drives {obj.name}: "
+            f"{', '.join(driving_names)}."
+        )
     return notes
 
 
 # Writing and reading the keys
 
 
-def _prepare(obj: bpy.types.Object, start: int) -> None:
-    """Makes the user's keys stand still, and writes down all that ``free`` brings back."""
+def _prepare(obj: bpy.types.Object, start: int) -> list[str]:
+    """Makes the user's keys, and what drives the body, stand still, and writes down all that
+    ``free`` brings back.
+
+    Returns:
+        The names of what drives the body.
+    """
     made_basis = obj.data.shape_keys is None
     active = obj.active_shape_key_index
     if made_basis:
@@ -252,6 +272,7 @@ def _prepare(obj: bpy.types.Object, start: int) -> None:
         block.mute = True
     keys.use_relative = not absolute
     obj.show_only_shape_key = False
+    return driving.switch_off(obj)
 
 
 def _write(obj: bpy.types.Object, positions: Iterable[NDArray[Any]], start: int) -> None:

@@ -18,13 +18,14 @@ from ...core.scene.channel import Channel
 from ...core.scene.paint import Paint
 from ...core.scene.plasticity import Plasticity
 from ...core.scene.soft_body import Skin, SoftBody, SurfaceMesh
+from .. import driving
 from ..units import exact_float
 from .captured import CaptureError
 from .friction import coefficients
-from .motion import NO_PINS, Matrices, Motion, transform, world_matrix
+from .motion import Matrices, Motion, transform, world_matrix
+from .pins import Pins
 from .start_velocity import StartVelocity
-from .surfaces import Points, Triangles, base_coordinates, surface_to_fill
-from .vertex_groups import group_members
+from .surfaces import Points, Triangles, driven_coordinates, surface_to_fill
 
 # A matrix whose columns span less than this part of their cube is flat.
 FLAT_VOLUME_RATIO = 1e-9
@@ -39,8 +40,10 @@ class Shape:
     triangles: Triangles
 
     @staticmethod
-    def read(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, unit: float) -> Shape:
-        local = base_coordinates(obj, depsgraph)
+    def read(context: bpy.types.Context, obj: bpy.types.Object, unit: float) -> Shape:
+        with driving.without_refiners([obj]):
+            local = driven_coordinates(obj, context.evaluated_depsgraph_get())
+        depsgraph = context.evaluated_depsgraph_get()
         vertices, triangles = surface_to_fill(obj, depsgraph, local)
         _check_shape(obj, local, vertices, triangles)
         matrix = world_matrix(obj, depsgraph)
@@ -61,7 +64,7 @@ def soft_body(
     obj: bpy.types.Object,
     shape: Shape,
     paint: list[Paint],
-    pinned: NDArray[np.int32],
+    pins: Pins,
     motion: Motion,
     keyed: dict[str, Channel],
     start: StartVelocity,
@@ -79,7 +82,7 @@ def soft_body(
         CaptureError: when it cannot be simulated.
     """
     _check_matrices(obj, motion)
-    props, path, young = obj.supple, motion.pin_path(unit), keyed["young"]
+    props, young = obj.supple, keyed["young"]
     friction, kinetic = coefficients(props)
     with _naming(obj):
         mesh = SurfaceMesh(
@@ -89,7 +92,12 @@ def soft_body(
             float(shape.size().max()) / props.resolution,
             paint,
         )
-        skin = Skin(shape.points, pinned if len(pinned) else None, path)
+        skin = Skin(
+            shape.points,
+            pins.pinned(),
+            pins.pin_path(motion, unit),
+            goals=pins.goals(obj, motion, unit),
+        )
         return SoftBody(
             mesh,
             _material(props, float(young.at(0))),
@@ -144,24 +152,6 @@ def _plasticity(props: bpy.types.PropertyGroup) -> Plasticity | None:
         exact_float(props.hardening),
         exact_float(props.plastic_limit),
     )
-
-
-def pinned_vertices(obj: bpy.types.Object) -> NDArray[np.int32]:
-    """Indices of the vertices that are held.
-
-    Raises:
-        CaptureError: when the group does not exist, or holds none or all of them.
-    """
-    name = obj.supple.pin_group
-    if not name:
-        return NO_PINS
-    pinned = group_members(obj, name, "pin", "pin group")
-    if len(pinned) == len(obj.data.vertices):
-        raise CaptureError(
-            f"{obj.name}: every vertex is pinned by the group {name!r}, so nothing can move; "
-            "pin fewer."
-        )
-    return pinned
 
 
 # What cannot be simulated

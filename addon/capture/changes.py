@@ -14,6 +14,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from .. import driving
 from ..animated import animated_paths, animated_settings, is_animated
 from ..bake import shape_keys
 from ..modifiers import is_own
@@ -142,7 +143,9 @@ def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
             yield group_weights(obj, group)
         elif (attribute := mesh.attributes.get(name)) is not None and can_paint(attribute):
             yield attribute_values(mesh, attribute)
-    yield repr([(m.type, m.show_viewport) for m in _modifiers(obj)])
+    yield repr([(m.type, driving.is_shown(obj, m)) for m in _modifiers(obj)])
+    if driving_types := [m.type for m in driving.drivers(obj) if driving.is_shown(obj, m)]:
+        yield repr(driving_types)
     yield from _own_keys(obj)
 
 

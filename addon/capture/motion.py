@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 
 import bpy
 import numpy as np
@@ -13,14 +14,15 @@ from numpy.typing import NDArray
 
 from ...core.scene.channel import Channel
 from ..animated import animated_settings, is_animated
+from ..driving import is_driven
 from ..units import exact_float
-from .surfaces import Points, base_coordinates
+from .surfaces import Points, driven_coordinates
 
 Matrices = NDArray[np.float64]
 Samples = NDArray[np.float64]
 
-#: Of an object without pins.
-NO_PINS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+# What points may be off a straight line, of the largest coordinate: what single precision rounds.
+STRAIGHT_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -29,23 +31,11 @@ class Motion:
 
     Args:
         matrices: channel of (4, 4) object to world in Blender units.
-        pins: channel of (P, 3) pinned vertices in its own space.
+        pins: channel of (P, 3) vertices in the world in Blender units.
     """
 
     matrices: Channel
     pins: Channel
-
-    def pin_path(self, unit: float) -> Channel | None:
-        """Of (P, 3) pinned vertices in the world in metres; None when they stay put.
-
-        Args:
-            unit: metres in a Blender unit.
-        """
-        matrices, pins = self.matrices.samples, self.pins.samples
-        if len(matrices) == len(pins) == 1 or pins.shape[1] == 0:
-            return None
-        turned = pins @ matrices[:, :3, :3].swapaxes(1, 2)
-        return Channel(unit * (turned + matrices[:, None, :3, 3]))
 
 
 @contextmanager
@@ -65,10 +55,16 @@ class Recording:
         read: what they are now, always in the same shape; a copy.
         may_change: whether they could differ from one frame to the next. Generous: what then
             stays the same is found out.
+        per_frame: samples a frame.
     """
 
-    def __init__(self, read: Callable[[bpy.types.Depsgraph], Samples], may_change: bool) -> None:
-        self.may_change = may_change
+    def __init__(
+        self,
+        read: Callable[[bpy.types.Depsgraph], Samples],
+        may_change: bool,
+        per_frame: int = 1,
+    ) -> None:
+        self.may_change, self.per_frame = may_change, per_frame
         self._read = read
         self._taken: list[Samples] = []
 
@@ -77,9 +73,15 @@ class Recording:
             self._taken.append(self._read(depsgraph))
 
     def channel(self) -> Channel:
-        """Of what was read, a constant where it is the same at all frames."""
+        """Of what was read: a constant where it is the same at all frames, and one sample a frame
+        where it goes straight in between."""
         array = np.stack(self._taken)
-        return Channel(array[:1] if (array == array[0]).all() else array)
+        if (array == array[0]).all():
+            return Channel(array[:1])
+        frames = Channel(array[:: self.per_frame])
+        if _is_between(array, frames.samples, self.per_frame):
+            return frames
+        return Channel(array, self.per_frame)
 
 
 def keyed_settings(obj: bpy.types.Object) -> dict[str, Recording]:
@@ -101,14 +103,22 @@ def _setting_recording(obj: bpy.types.Object, name: str) -> Recording:
 
 
 class MotionRecording:
-    """Of an object, and of the vertices of its own mesh that are ``pinned``."""
+    """Of an object, and of vertices of its own mesh that are pinned or have goals.
 
-    def __init__(self, obj: bpy.types.Object, pinned: NDArray[np.int32]) -> None:
-        def pins(depsgraph: bpy.types.Depsgraph) -> Points:
-            return base_coordinates(obj, depsgraph)[pinned]
+    Args:
+        obj: the object.
+        pins: (P,) indices of those vertices.
+        per_frame: samples of them a frame.
+    """
 
+    def __init__(self, obj: bpy.types.Object, pins: NDArray[np.int32], per_frame: int) -> None:
+        def read(depsgraph: bpy.types.Depsgraph) -> Points:
+            local = driven_coordinates(obj, depsgraph)[pins]
+            return transform(world_matrix(obj, depsgraph), local)
+
+        may_change = len(pins) > 0 and (may_move(obj) or _may_bend(obj))
         self._matrices = matrix_recording(obj)
-        self._pins = Recording(pins, len(pinned) > 0 and _may_bend(obj))
+        self._pins = Recording(read, may_change, per_frame)
         self.recordings = [self._matrices, self._pins]
 
     def motion(self) -> Motion:
@@ -121,13 +131,25 @@ def matrix_recording(obj: bpy.types.Object) -> Recording:
 
 
 def record(context: bpy.types.Context, recordings: Sequence[Recording], frames: range) -> None:
-    """Takes all of them in one pass over the frames: stepping is what costs time."""
-    changing = any(recording.may_change for recording in recordings)
+    """Takes all of them in one pass over the frames: stepping is what costs time.
+
+    The recordings with more than a sample a frame have the same number of them.
+    """
+    changing = [recording for recording in recordings if recording.may_change]
+    finer = [recording for recording in changing if recording.per_frame > 1]
+    per_frame = finer[0].per_frame if finer else 1
     for frame in frames if changing else frames[:1]:
         context.scene.frame_set(frame)
-        depsgraph = context.evaluated_depsgraph_get()
-        for recording in recordings:
-            recording.take(depsgraph)
+        _take(context, recordings)
+        for part in range(1, per_frame if frame != frames[-1] else 1):
+            context.scene.frame_set(frame, subframe=part / per_frame)
+            _take(context, finer)
+
+
+def _take(context: bpy.types.Context, recordings: Sequence[Recording]) -> None:
+    depsgraph = context.evaluated_depsgraph_get()
+    for recording in recordings:
+        recording.take(depsgraph)
 
 
 def world_matrix(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Matrices:
@@ -152,4 +174,17 @@ def may_move(obj: bpy.types.Object | None) -> bool:
 
 
 def _may_bend(obj: bpy.types.Object) -> bool:
-    return obj.data.shape_keys is not None and is_animated(obj.data.shape_keys)
+    keys = obj.data.shape_keys
+    return is_driven(obj) or (keys is not None and is_animated(keys))
+
+
+def _is_between(finer: Samples, frames: Samples, per_frame: int) -> bool:
+    """Whether samples lie on straight lines from frame to frame."""
+    tolerance = STRAIGHT_TOLERANCE * float(np.abs(frames).max(initial=0.0))
+    parts = np.arange(1, per_frame).reshape(-1, *[1] * (frames.ndim - 1)) / per_frame
+    # Frame by frame: what is bent mostly is from the first on.
+    for index, (start, end) in enumerate(pairwise(frames)):
+        between = finer[index * per_frame + 1 : (index + 1) * per_frame]
+        if (np.abs(between - start - parts * (end - start)) > tolerance).any():
+            return False
+    return True

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import bpy
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core.errors import SceneError
 from ...core.job import Settings
@@ -21,11 +20,12 @@ from ...core.scene.ground import Ground, Sphere
 from ...core.scene.paint import Paint
 from ...core.scene.scene import Scene
 from ...core.scene.soft_body import SoftBody
+from .. import driving
 from ..animated import has_animated_gravity
 from ..units import exact_float, frame_time, gravity, metres_per_unit
 from . import changes, contact
 from .attachments import capture_attachments
-from .body import Shape, check_object, pinned_vertices, soft_body
+from .body import Shape, check_object, soft_body
 from .captured import Capture, CapturedObject, CaptureError
 from .force_fields import FieldRecording, acting_fields
 from .friction import coefficients
@@ -34,6 +34,7 @@ from .mesh_colliders import MeshCollider
 from .motion import Motion, MotionRecording, Recording, keyed_settings, preserved_frame, record
 from .objects import shown_colliders, soft_bodies
 from .paint import capture_paint
+from .pins import Pins
 from .sphere_colliders import SphereCollider
 from .start_velocity import StartVelocity, centre_of_volume, earlier_matrices, start_velocity
 from .surfaces import without_supple
@@ -93,7 +94,7 @@ class _Reading:
     """What was read of a scene. Lists go with ``objects``, but for colliders."""
 
     objects: list[bpy.types.Object]
-    pinned: list[NDArray[np.int32]]
+    pins: list[Pins]
     collider_objects: list[bpy.types.Object]
     shapes: list[Shape]
     paints: list[list[Paint]]
@@ -113,14 +114,17 @@ class _Reading:
         if collider_objects and not touching:
             contact.check_spheres(scene, objects, collider_objects[0])
         attachments = capture_attachments(objects, collider_objects, touching)
-        pinned = [pinned_vertices(obj) for obj in objects]
+        pins = [Pins.read(obj) for obj in objects]
         with preserved_frame(scene), without_supple(objects):
             earlier = earlier_matrices(context, objects, frames[0])
             scene.frame_set(frames[0])
+            shapes = [Shape.read(context, obj, unit) for obj in objects]
             depsgraph = context.evaluated_depsgraph_get()
-            shapes = [Shape.read(obj, depsgraph, unit) for obj in objects]
             paints = [capture_paint(obj, depsgraph) for obj in objects]
-            recorded = [MotionRecording(*both) for both in zip(objects, pinned, strict=True)]
+            recorded = [
+                MotionRecording(obj, own.vertices, scene.supple.motion_samples)
+                for obj, own in zip(objects, pins, strict=True)
+            ]
             keyed = [keyed_settings(obj) for obj in objects]
             collider_type = MeshCollider if touching else SphereCollider
             captured_colliders = [collider_type(obj, depsgraph, unit) for obj in collider_objects]
@@ -131,11 +135,12 @@ class _Reading:
             recordings = [recording for motion in recorded for recording in motion.recordings]
             recordings += [each for own in keyed for each in own.values()]
             recordings += [each.recording for each in (*captured_colliders, *fields)]
-            record(context, [weight, *recordings], frames)
+            with driving.without_refiners(objects):
+                record(context, [weight, *recordings], frames)
         motions = [motion.motion() for motion in recorded]
         return _Reading(
             objects=objects,
-            pinned=pinned,
+            pins=pins,
             collider_objects=collider_objects,
             shapes=shapes,
             paints=paints,
@@ -160,7 +165,7 @@ class _Reading:
         )
 
     def bodies(self, scene: bpy.types.Scene) -> list[SoftBody]:
-        lists = self.objects, self.shapes, self.paints, self.pinned, self.motions, self.keyed
+        lists = self.objects, self.shapes, self.paints, self.pins, self.motions, self.keyed
         each = zip(*lists, self.starts, strict=True)
         bodies = [soft_body(*of_one, unit=self.unit) for of_one in each]
         # ``reports/ignored`` reports what is left out here.

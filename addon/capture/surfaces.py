@@ -12,33 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
+from .. import driving
 from ..bake import shape_keys
-from ..modifiers import is_own
+from ..deforming import CARRYING
+from ..modifiers import MODIFIER, is_own
 
 Points = NDArray[np.float64]
 Triangles = NDArray[np.int32]
-
-# Modifiers that carry a mesh away from where it was made. They act on what was simulated, so the
-# body is filled as it is before them.
-CARRYING_MODIFIERS = {
-    "ARMATURE",
-    "CAST",
-    "CLOTH",
-    "CURVE",
-    "HOOK",
-    "LAPLACIANDEFORM",
-    "LATTICE",
-    "MESH_CACHE",
-    "MESH_DEFORM",
-    "MESH_SEQUENCE_CACHE",
-    "OCEAN",
-    "SHRINKWRAP",
-    "SIMPLE_DEFORM",
-    "SOFT_BODY",
-    "SURFACE_DEFORM",
-    "WARP",
-    "WAVE",
-}
 
 
 @contextmanager
@@ -70,10 +50,31 @@ def base_coordinates(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> P
     return _relative_mix(obj, current) if keys.use_relative else _absolute_mix(current)
 
 
+def driven_coordinates(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
+    """(V, 3) vertices of the object's own mesh, as its shape keys and what drives it have them now.
+
+    What refines it has to be off (``driving.without_refiners``).
+
+    Raises:
+        SuppleError: when a modifier changes the number of vertices.
+    """
+    if not driving.is_driven(obj):
+        return base_coordinates(obj, depsgraph)
+    _check_time(obj, depsgraph)
+    with evaluated_mesh(obj, depsgraph) as mesh:
+        if len(mesh.vertices) == len(obj.data.vertices):
+            return coordinates(mesh.vertices, len(mesh.vertices))
+    raise _changed_count(obj, depsgraph)
+
+
 def surface_to_fill(
     obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shape: Points
 ) -> tuple[Points, Triangles]:
-    """The surface to fill: vertices and (T, 3) triangles, modifiers included where they can be."""
+    """The surface to fill: vertices and (T, 3) triangles, modifiers included where they can be.
+
+    What carries the mesh away after the frames acts on what was simulated: the body is filled as
+    it is without.
+    """
     if _is_carried(obj):
         return shape, triangles(obj.data)
     _check_time(obj, depsgraph)
@@ -91,8 +92,7 @@ def mesh_to_fill(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Itera
 
 
 def _is_carried(obj: bpy.types.Object) -> bool:
-    active = {modifier.type for modifier in obj.modifiers if modifier.show_viewport}
-    return bool(active & CARRYING_MODIFIERS)
+    return any(m.show_viewport and m.type in CARRYING for m in driving.refiners(obj))
 
 
 def evaluated_surface(
@@ -156,6 +156,28 @@ def triangles(mesh: bpy.types.Mesh) -> Triangles:
     indices = np.empty(len(mesh.loop_triangles) * 3, dtype=np.int32)
     mesh.loop_triangles.foreach_get("vertices", indices)
     return indices.reshape(-1, 3)
+
+
+def _changed_count(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> SuppleError:
+    """What names the first of the drivers after which the mesh has other vertices."""
+    shown = [modifier for modifier in driving.drivers(obj) if modifier.show_viewport]
+    frame, culprit = depsgraph.scene.frame_current, shown[-1]
+    try:
+        for modifier in reversed(shown):
+            modifier.show_viewport = False
+            depsgraph.update()
+            with evaluated_mesh(obj, depsgraph) as mesh:
+                if len(mesh.vertices) == len(obj.data.vertices):
+                    culprit = modifier
+                    break
+    finally:
+        for modifier in shown:
+            modifier.show_viewport = True
+    return SuppleError(
+        f"{obj.name}: the modifier {culprit.name} changes the number of vertices (frame {frame}) "
+        "before the simulated frames, so these vertices cannot be pinned or played. Move it "
+        f"behind the modifier {MODIFIER} and those that deform, or apply it."
+    )
 
 
 def _check_time(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:

@@ -14,6 +14,19 @@ from .surfaces import group_weights
 WEIGHT_THRESHOLD = 0.5
 
 
+def find_group(obj: bpy.types.Object, name: str, use: str) -> bpy.types.VertexGroup:
+    """
+    Raises:
+        CaptureError: when the object has none of this name.
+    """
+    group = obj.vertex_groups.get(name)
+    if group is None:
+        raise CaptureError(
+            f"{obj.name} has no vertex group {name!r} to {use}; choose another group."
+        )
+    return group
+
+
 def group_members(obj: bpy.types.Object, name: str, use: str, setting: str) -> NDArray[np.int32]:
     """Indices of the vertices that count as in a group.
 
@@ -25,12 +38,8 @@ def group_members(obj: bpy.types.Object, name: str, use: str, setting: str) -> N
     Raises:
         CaptureError: when the group does not exist or is empty.
     """
-    group = obj.vertex_groups.get(name)
-    if group is None:
-        raise CaptureError(
-            f"{obj.name} has no vertex group {name!r} to {use}; choose another group."
-        )
-    members = np.flatnonzero(group_weights(obj, group) > WEIGHT_THRESHOLD).astype(np.int32)
+    weights = group_weights(obj, find_group(obj, name, use))
+    members = np.flatnonzero(weights > WEIGHT_THRESHOLD).astype(np.int32)
     if len(members) == 0:
         raise CaptureError(
             f"{obj.name}: no vertex has a weight above {WEIGHT_THRESHOLD} in the group {name!r} to "

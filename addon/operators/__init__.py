@@ -10,7 +10,7 @@ from .hide_field import SUPPLE_OT_hide_field
 from .install_solver import SUPPLE_OT_install_solver
 from .make_keys_work import SUPPLE_OT_make_keys_work
 from .make_override import SUPPLE_OT_make_override
-from .play_first import SUPPLE_OT_play_first
+from .order_modifiers import SUPPLE_OT_order_modifiers
 from .push_apart import SUPPLE_OT_push_apart
 from .remove import SUPPLE_OT_remove
 from .remove_caches import SUPPLE_OT_remove_caches
@@ -41,7 +41,7 @@ CLASSES = [
     SUPPLE_OT_hide_field,
     SUPPLE_OT_make_override,
     SUPPLE_OT_make_keys_work,
-    SUPPLE_OT_play_first,
+    SUPPLE_OT_order_modifiers,
     SUPPLE_OT_install_solver,
     SUPPLE_OT_doctor,
     SUPPLE_OT_remove_caches,

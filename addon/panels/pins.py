@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What holds the active soft body."""
+"""What holds the active soft body, and what drives it."""
 
 from __future__ import annotations
 
 import bpy
 
+from .. import driving
+from ..reports import ignored
 from .body import SUPPLE_PT_body
-from .sidebar import SoftBodySidebar, write
+from .sidebar import SoftBodySidebar, draw_settings, write
 
 
 class SUPPLE_PT_pins(SoftBodySidebar, bpy.types.Panel):
@@ -18,5 +20,9 @@ class SUPPLE_PT_pins(SoftBodySidebar, bpy.types.Panel):
         layout, obj = self.layout, context.object
         layout.use_property_split, layout.use_property_decorate = True, False
         layout.prop_search(obj.supple, "pin_group", obj, "vertex_groups", text="Group")
+        if ignored.has_partial_weights(obj, obj.supple.pin_group):
+            draw_settings(layout, obj.supple, "goal_frequency", "goal_damping")
+        if text := driving.order(obj):
+            write(layout, context, f"{text}.", icon="MODIFIER")
         if len(obj.vertex_groups) == 0:
             write(layout, context, "To pin, assign vertices to a vertex group.", icon="INFO")

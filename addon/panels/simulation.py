@@ -32,7 +32,9 @@ class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
         draw_settings(layout, props, "integrator")
         if use_tolerance(of_bodies(soft_bodies(context), scene)):
             draw_settings(layout, props, "step_tolerance")
-        draw_settings(layout, props, "substeps", "device", "precision", "cache_folder")
+        draw_settings(
+            layout, props, "substeps", "motion_samples", "device", "precision", "cache_folder"
+        )
         write(layout, context, _cache_path(scene))
 
 

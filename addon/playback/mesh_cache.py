@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Shows simulated frames with a Mesh Cache modifier, which Blender plays without Supple too.
 
-The object's own mesh, keys and modifiers stay as they are.
+The object's own mesh, keys and modifiers stay as they are. The frames stand behind the modifiers
+that drive the body, whose work they hold, and before those that refine the result.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
 from ...core.job import Job
+from .. import driving
 from ..capture.captured import Capture, CapturedObject
 from ..modifiers import MODIFIER, find_modifier, removed
 from ..paths import absolute, portable
@@ -104,15 +106,6 @@ def detach(obj: bpy.types.Object) -> bool:
     return removed(obj, find_modifier(obj))
 
 
-def play_first(obj: bpy.types.Object) -> bool:
-    """Moves playback before the user's modifiers, which act on a bake as well; False if it is."""
-    modifier = find_modifier(obj)
-    if modifier is None or obj.modifiers[0] == modifier:
-        return False
-    obj.modifiers.move(obj.modifiers.find(modifier.name), 0)
-    return True
-
-
 def read(obj: bpy.types.Object) -> tuple[NDArray[Any], int]:
     """(F, V, 3) simulated positions in the object's own space, and the frame of the first.
 
@@ -153,13 +146,14 @@ def _soft_body(captured: CapturedObject) -> bpy.types.Object | None:
 def _attach(obj: bpy.types.Object, path: Path, start_frame: int, body: CapturedObject) -> None:
     modifier = find_modifier(obj)
     if modifier is None:
+        driving_modifiers = driving.drivers(obj)
         modifier = obj.modifiers.new(MODIFIER, "MESH_CACHE")
         modifier.cache_format = "PC2"
         modifier.interpolation = "LINEAR"
         modifier.deform_mode = "OVERWRITE"
         modifier.show_in_editmode = False
         modifier.show_expanded = False
-    play_first(obj)
+        driving.move_behind(obj, modifier, driving_modifiers)
     wanted = portable(path)
     if modifier.filepath != wanted or modifier.frame_start != start_frame:
         modifier.filepath, modifier.frame_start = wanted, start_frame

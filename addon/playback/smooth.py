@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bpy
 
+from .. import driving
 from ..bake import shape_keys
 from ..modifiers import SMOOTH, find_modifier, find_smooth, removed
 
@@ -21,9 +22,8 @@ def update(obj: bpy.types.Object) -> None:
         remove(obj)
         return
     modifier = find_smooth(obj) or _add(obj)
-    place = 0 if find_modifier(obj) is None else 1
-    if obj.modifiers[place] != modifier:
-        obj.modifiers.move(obj.modifiers.find(modifier.name), place)
+    playback = find_modifier(obj)
+    driving.move_behind(obj, modifier, [playback] if playback else driving.drivers(obj))
     if modifier.iterations != passes:
         modifier.iterations = passes
 

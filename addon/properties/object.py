@@ -62,9 +62,34 @@ class SuppleObject(
     pin_group: StringProperty(
         name="Pin Group",
         description=(
-            "Vertex group that is held in place, or moves with the object where that is animated. "
-            "Vertices with a weight above 0.5 are pinned"
+            "Vertex group that is held in place, or moves with the object, its shape keys and the "
+            "modifiers before the simulated frames. A weight of 1 pins a vertex; a lower one draws "
+            "it to that place as a spring does, the softer the lower it is"
         ),
+        options=NOT_KEYED,
+    )
+    goal_frequency: FloatProperty(
+        name="Goal Frequency (Hz)",
+        description=(
+            "How stiffly vertices with a weight between 0 and 1 are drawn to their places: were "
+            "all of the weight 1, the body would swing about them so often in a second. At 1 Hz "
+            "gravity pulls it 25 cm below them, at 5 Hz 1 cm. A fourth of the weight has half the "
+            "frequency"
+        ),
+        default=4.0,
+        min=0.01,
+        soft_max=20.0,
+        options=NOT_KEYED,
+    )
+    goal_damping: FloatProperty(
+        name="Goal Damping Ratio",
+        description=(
+            "How soon that swinging dies away: 0 goes on, 0.2 is a wobble of a few swings, 1 comes "
+            "to rest without one. What moves with its places is not slowed"
+        ),
+        default=0.2,
+        min=0.0,
+        soft_max=1.0,
         options=NOT_KEYED,
     )
     integrator: EnumProperty(

@@ -148,6 +148,19 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         soft_max=1000,
         options=NOT_KEYED,
     )
+    motion_samples: IntProperty(
+        name="Motion Samples",
+        description=(
+            "How often in a frame the places of pins and goals are read from the animation; in "
+            "between they go straight on. More follow quick turns, and each takes Blender as long "
+            "as a frame"
+        ),
+        default=2,
+        min=1,
+        soft_max=8,
+        max=64,
+        options=NOT_KEYED,
+    )
     device: EnumProperty(
         name="Device",
         description="What computes: the processor or the graphics card",

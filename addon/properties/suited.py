@@ -82,8 +82,7 @@ def slump_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> str:
 
 def _shape(context: bpy.types.Context, obj: bpy.types.Object) -> Shape:
     with without_supple([obj]):
-        depsgraph = context.evaluated_depsgraph_get()
-        return Shape.read(obj, depsgraph, metres_per_unit(context.scene))
+        return Shape.read(context, obj, metres_per_unit(context.scene))
 
 
 def _set_young(scene: bpy.types.Scene, obj: bpy.types.Object, shape: Shape) -> None:

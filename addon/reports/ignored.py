@@ -14,12 +14,14 @@ from collections.abc import Iterator
 import bpy
 import numpy as np
 
+from .. import driving
 from ..animated import animated_paths
 from ..capture import integrators
 from ..capture.motion import may_move
 from ..capture.objects import is_collider, is_soft_body, soft_bodies
 from ..capture.paint import label, painted
-from ..capture.surfaces import CARRYING_MODIFIERS, group_weights
+from ..capture.surfaces import group_weights
+from ..deforming import CARRYING, keeps_vertices
 from ..modifiers import find_modifier
 from . import ignored_fields
 
@@ -49,6 +51,11 @@ def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
     paths = animated_paths(obj)
     yield from _settings(obj, paths)
     yield from _unused_animation(obj, paths)
+    if not obj.supple.pin_group and (names := driving.followers(obj)):
+        yield (
+            f"{obj.name}: it takes its shape at the start from {', '.join(names)}, whose motion "
+            "moves its pins, and it has none. Choose a Pin Group, or apply what bends it."
+        )
     if obj.rigid_body is not None:
         yield f"{obj.name}: its rigid body is ignored. Remove it under Physics."
 
@@ -87,29 +94,44 @@ def _of_materials(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Ite
 
 def _deformations(obj: bpy.types.Object) -> Iterator[str]:
     playback = find_modifier(obj)
-    for modifier in obj.modifiers:
-        if modifier.type in CARRYING_MODIFIERS and modifier.show_viewport and modifier != playback:
+    changing = ""
+    for modifier in driving.refiners(obj):
+        if not modifier.show_viewport:
+            continue
+        # What could stand before the frames is for ``notices``, which have the button.
+        if modifier.type in CARRYING and changing:
             yield (
                 f"{obj.name}: the modifier {modifier.name} does not move the solid, only what is "
-                "seen of the result. Apply it, or pin vertices to what should move them."
+                f"seen of the result, since {changing} before it changes the number of vertices. "
+                f"Move it before {changing}, or apply it."
             )
-    if obj.parent is not None and obj.parent_type in {"ARMATURE", "LATTICE"}:
-        yield (
-            f"{obj.name}: its parent {obj.parent.name} does not bend the solid. Parent it to the "
-            "object or to a bone, and pin vertices to what should move them."
-        )
+        elif modifier.type in CARRYING and playback is None and modifier.use_pin_to_last:
+            yield (
+                f"{obj.name}: the modifier {modifier.name} does not move the solid, only what is "
+                "seen of the result, since it is pinned to last. Unpin it, or apply it."
+            )
+        if not keeps_vertices(modifier):
+            changing = changing or modifier.name
 
 
 def _weights(obj: bpy.types.Object, end: float) -> Iterator[str]:
-    props = obj.supple
-    for setting, name in (("Pin Group", props.pin_group), ("Attach", props.attach_group)):
-        group = obj.vertex_groups.get(name)
-        if group is not None and (count := _partial_weights(obj, group, end)):
-            vertices = "1 vertex has" if count == 1 else f"{count} vertices have"
-            yield (
-                f"{obj.name}: {vertices} a weight between 0 and 1 in {setting} {name!r}. Above 0.5 "
-                "counts wholly, the rest not at all; paint 0 or 1."
-            )
+    name = obj.supple.attach_group
+    group = obj.vertex_groups.get(name)
+    if group is not None and (count := _partial_weights(obj, group, end)):
+        vertices = "1 vertex has" if count == 1 else f"{count} vertices have"
+        yield (
+            f"{obj.name}: {vertices} a weight between 0 and 1 in Attach {name!r}. Above 0.5 "
+            "counts wholly, the rest not at all; paint 0 or 1."
+        )
+
+
+def has_partial_weights(obj: bpy.types.Object, name: str) -> bool:
+    """Whether vertices are in a group by a part, or may be where a redraw cannot find out."""
+    group = obj.vertex_groups.get(name)
+    if group is not None and len(obj.data.vertices) > _FEW_VERTICES:
+        return True
+    end = time.perf_counter() + _REDRAW_SECONDS
+    return group is not None and _partial_weights(obj, group, end) > 0
 
 
 def _paint(props: bpy.types.PropertyGroup) -> Iterator[str]:

@@ -13,10 +13,17 @@ from mathutils.bvhtree import BVHTree
 from ...core.errors import JobError, SuppleError
 from ...core.job import Job
 from ...core.preparation.intersection_report import IntersectionReport
+from .. import driving
 from ..capture.motion import may_move, preserved_frame, transform, world_matrix
 from ..capture.objects import is_soft_body, soft_bodies
 from ..capture.scene import frame_range
-from ..capture.surfaces import Points, base_coordinates, coordinates, without_supple
+from ..capture.surfaces import (
+    Points,
+    base_coordinates,
+    coordinates,
+    driven_coordinates,
+    without_supple,
+)
 from ..units import metres_per_unit
 
 
@@ -88,7 +95,12 @@ def select(context: bpy.types.Context, report: IntersectionReport) -> str:
         obj.select_set(obj in objects)
     context.view_layer.objects.active = objects[0]
     unit = metres_per_unit(context.scene)
-    with preserved_frame(context.scene), without_supple(soft_bodies(context)):
+    bodies = soft_bodies(context)
+    with (
+        preserved_frame(context.scene),
+        without_supple(bodies),
+        driving.without_refiners(bodies),
+    ):
         context.scene.frame_set(frame_range(context.scene).start)
         depsgraph = context.evaluated_depsgraph_get()
         nearest = [_nearest_faces(obj, depsgraph, points / unit) for obj, points in found]
@@ -150,7 +162,7 @@ def _evaluated_coordinates(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph
     """(V, 3) vertices of its own mesh, of a collider as modifiers bend it."""
     count = len(obj.data.vertices)
     if is_soft_body(obj):
-        return base_coordinates(obj, depsgraph)
+        return driven_coordinates(obj, depsgraph)
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.to_mesh()
     try:

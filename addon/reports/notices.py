@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from .. import ids
+from .. import driving, ids
 from ..bake import own_mesh, shape_keys
 from ..cache import cache_moves
 from ..capture import changes
@@ -88,13 +88,10 @@ def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterato
     if problem:
         yield Notice(f"{obj.name} does not play its frames: {problem}", ids.SIMULATE)
         return
-    if obj.modifiers[0] != modifier:
-        yield Notice(
-            f"{obj.name}'s {obj.modifiers[0].name} comes before its simulated frames and is not "
-            "seen.",
-            ids.PLAY_FIRST,
-            obj.name,
-        )
+    order = list(_of_order(obj))
+    yield from order
+    if any(notice.is_problem for notice in order):
+        return
     if what := changes.changed(obj):
         yield Notice(
             f"{obj.name} was changed since it was simulated: its {' and '.join(what)}; simulate "
@@ -106,6 +103,27 @@ def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterato
             f"{obj.name} plays a simulation that is newer than its bake; bake again, or the keys "
             "stay those of before.",
             ids.BAKE,
+        )
+
+
+def _of_order(obj: bpy.types.Object) -> Iterator[Notice]:
+    """Modifiers on the other side of the frames than where they do most."""
+    now, wanted = driving.drivers(obj), driving.leading_drivers(obj)
+    for modifier in now[len(wanted) :]:
+        if modifier.show_viewport:
+            yield Notice(
+                f"{obj.name}'s {modifier.name} comes before its simulated frames and is not seen.",
+                ids.ORDER_MODIFIERS,
+                obj.name,
+            )
+            return
+    if names := ", ".join(m.name for m in wanted[len(now) :] if m.show_viewport):
+        yield Notice(
+            f"{names} of {obj.name} comes after its simulated frames, so it moves only what is "
+            "seen of them, and neither the solid nor its pins.",
+            ids.ORDER_MODIFIERS,
+            obj.name,
+            is_problem=False,
         )
 
 

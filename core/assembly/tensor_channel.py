@@ -12,10 +12,11 @@ class TensorChannel:
     """
     Args:
         samples: (T, ...) as a ``Channel`` has them, on the device.
+        per_frame: samples a frame.
     """
 
-    def __init__(self, samples: Tensor) -> None:
-        self.samples = samples
+    def __init__(self, samples: Tensor, per_frame: int = 1) -> None:
+        self.samples, self._per_frame = samples, per_frame
 
     @property
     def is_constant(self) -> bool:
@@ -27,5 +28,13 @@ class TensorChannel:
 
     def at(self, frame: int, fraction: float) -> Tensor:
         """What it is a ``fraction`` of the way from ``frame`` to the next."""
-        first, second = around(frame, len(self.samples))
-        return self.samples[first].lerp(self.samples[second], fraction)
+        first, second, part = self._around(frame, fraction)
+        return self.samples[first].lerp(self.samples[second], part)
+
+    def rate(self, frame: int, fraction: float) -> Tensor:
+        """By how much it changes in a frame, at the rate that it changes then."""
+        first, second, _ = self._around(frame, fraction)
+        return (self.samples[second] - self.samples[first]) * self._per_frame
+
+    def _around(self, frame: int, fraction: float) -> tuple[int, int, float]:
+        return around(frame, fraction, len(self.samples), self._per_frame)

@@ -20,6 +20,7 @@ from ..scene.channel import Channel
 from ..scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
 from ..scene.fluid import Fluid
 from ..scene.force_fields import Falloff, ForceField, Wind
+from ..scene.goals import Goals
 from ..scene.ground import Ground, Sphere
 from ..scene.paint import Paint
 from ..scene.plasticity import Plasticity
@@ -39,6 +40,7 @@ _TYPES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         Attachment,
+        Channel,
         Collider,
         Contact,
         ContactSurface,
@@ -46,6 +48,7 @@ _TYPES: dict[str, type] = {
         Falloff,
         ForceField,
         Fluid,
+        Goals,
         Ground,
         Paint,
         PairFriction,
@@ -106,7 +109,7 @@ def load_scene(json_path: Path) -> tuple[Scene, dict[str, Any]]:
 
 def encode(value: Any, key: str, arrays: Arrays) -> Any:
     """``value`` as JSON, its arrays moved to ``arrays`` under keys that begin with ``key``."""
-    if isinstance(value, Channel):
+    if isinstance(value, Channel) and (value.is_constant or value.per_frame == 1):
         # Whose it is knows a constant by its shape.
         value = value.at(0) if value.is_constant else value.samples
     if isinstance(value, np.ndarray):

@@ -23,8 +23,10 @@ import numpy as np
 from ..geometry.embedding import embed
 from ..geometry.tet_mesh import TetMesh
 from ..materials import CorotatedLinear
+from ..scene.channel import Channel
 from ..scene.contact_settings import Contact, ContactSurface
 from ..scene.force_fields import ForceField
+from ..scene.goals import Goals
 from ..scene.ground import Ground
 from ..scene.plasticity import Plasticity
 from ..scene.scene import Scene
@@ -178,6 +180,8 @@ def _steps() -> None:
     for integrator in (SymplecticEuler(), ImplicitEuler()):
         for body in (_tet(), _seen_tet()):
             _simulate(Scene([body], Ground()), integrator)
+        drawn = replace(_tet(), goals=_goals())
+        _simulate(Scene([drawn]), integrator)
 
 
 def _clearance() -> None:
@@ -246,6 +250,10 @@ def _tet(height: float = 0.001) -> SoftBody:
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
     corners[:, 2] += height
     return SoftBody(TetMesh(corners, [[0, 1, 2, 3]]))
+
+
+def _goals() -> Goals:
+    return Goals(np.array([0], dtype=np.int32), Channel.constant([[0.0, 0.0, 0.1]]))
 
 
 def _seen_tet() -> SoftBody:

@@ -42,7 +42,8 @@ def pin_to_collider(body: SoftBody, points: NDArray[np.int32], collider: Collide
     if not collider.vertices.is_constant:
         anchors = point_positions(body)[points]
         prescribed = Channel(
-            transfer_path(anchors, anchored_paths(anchors, collider), start[vertices])
+            transfer_path(anchors, anchored_paths(anchors, collider), start[vertices]),
+            collider.vertices.per_frame,
         )
     path = Channel.side_by_side([body.pin_path or Channel.constant(start[own]), prescribed])
     pinned = np.concatenate([own, vertices])

@@ -16,7 +16,6 @@ from ..geometry.phong_deformation import embed_smoothly
 from ..geometry.tet_mesh import TetMesh
 from ..meshing import tetrahedralize
 from ..meshing.report import report as report_mesh
-from ..scene.channel import Channel
 from ..scene.contact_settings import ContactSurface
 from ..scene.scene import Scene
 from ..scene.soft_body import Skin, SoftBody, SurfaceMesh
@@ -115,7 +114,8 @@ def _embed_skin(body: SoftBody) -> SoftBody:
     path = None
     if skin.pin_path is not None:
         rest = skin.points[skin.pinned]
-        path = Channel(transfer_path(rest, skin.pin_path.samples, mesh.vertices[pinned]))
+        place = mesh.vertices[pinned]
+        path = skin.pin_path.mapped(lambda samples: transfer_path(rest, samples, place))
     return replace(body, skin=embedded, pinned=pinned, pin_path=path)
 
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,22 +14,29 @@ from ..errors import SceneError
 from . import checks
 from .checks import Vector
 
+# Of a time in units of samples: what lies this close before a sample is at it.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """Numbers, vectors or points at the start and after each frame.
+    """Numbers, vectors or points at the start and after each frame, or part of one.
 
-    In between they change linearly, and after the last frame they stay.
+    In between they change linearly, and after the last sample they stay.
 
     Args:
-        samples: (T, ...) one a frame; T = 1 is a constant.
+        samples: (T, ...) at equal times; T = 1 is a constant.
+        per_frame: samples a frame.
     """
 
     samples: NDArray[np.float64]
+    per_frame: int = 1
 
     def __post_init__(self) -> None:
         samples = np.asarray(self.samples, dtype=np.float64, order="C")
         object.__setattr__(self, "samples", samples)
+        if self.per_frame < 1:
+            raise SceneError(f"A channel has 1 sample a frame or more, not {self.per_frame}.")
 
     @staticmethod
     def of(values: Channel | ArrayLike, what: str, *shape: int | None) -> Channel:
@@ -43,8 +51,9 @@ class Channel:
             SceneError: when there is no sample, or one is of another shape or not finite.
         """
         if isinstance(values, Channel):
-            samples = values.samples
+            samples, per_frame = values.samples, values.per_frame
         else:
+            per_frame = 1
             samples = np.asarray(values, dtype=np.float64)
             samples = samples[None] if samples.ndim == len(shape) else samples
         if len(shape) != samples.ndim - 1 or len(samples) == 0 or not _fits(samples, shape):
@@ -53,10 +62,11 @@ class Channel:
             raise SceneError(f"{what} must be {wanted}, not {samples.shape}.")
         broken = np.argwhere(~np.isfinite(samples))
         if len(broken):
-            frame, *place = broken[0].tolist()
+            sample, *place = broken[0].tolist()
+            frame = f"{sample / per_frame:g}"
             which = f"number {place[0]}" if len(place) > 1 else "it"
             raise SceneError(f"{what} must be finite; {which} is not at frame {frame}.")
-        return Channel(samples)
+        return Channel(samples, per_frame)
 
     @staticmethod
     def constant(values: ArrayLike) -> Channel:
@@ -66,12 +76,14 @@ class Channel:
     @staticmethod
     def side_by_side(channels: Sequence[Channel]) -> Channel:
         """One of the points (P, ...) of the first, then of the second, and so on."""
-        length = max(len(channel.samples) for channel in channels)
+        per_frame = math.lcm(*(channel.per_frame for channel in channels))
+        finer = [channel.resampled(per_frame) for channel in channels]
+        length = max(len(channel.samples) for channel in finer)
         kept = [
             channel.samples[np.minimum(np.arange(length), len(channel.samples) - 1)]
-            for channel in channels
+            for channel in finer
         ]
-        return Channel(np.concatenate(kept, axis=1))
+        return Channel(np.concatenate(kept, axis=1), per_frame)
 
     @property
     def is_constant(self) -> bool:
@@ -79,16 +91,37 @@ class Channel:
 
     def at(self, frame: int, fraction: float = 0.0) -> NDArray[np.float64]:
         """What it is a ``fraction`` of the way from a frame to the next; frame 0 is the start."""
-        first, second = around(frame, len(self.samples))
+        first, second, part = around(frame, fraction, len(self.samples), self.per_frame)
         before: NDArray[np.float64] = self.samples[first]
-        if fraction == 0.0:
+        if part == 0.0:
             return before
-        return before + fraction * (self.samples[second] - before)
+        return before + part * (self.samples[second] - before)
+
+    def mapped(self, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Channel:
+        """One of other numbers at the same times; ``change`` takes and returns (T, ...) samples."""
+        return Channel(change(self.samples), self.per_frame)
+
+    def resampled(self, per_frame: int) -> Channel:
+        """The same with ``per_frame`` samples a frame, a multiple of those that it has."""
+        factor = per_frame // self.per_frame
+        if factor == 1 or self.is_constant:
+            return Channel(self.samples, per_frame)
+        count = factor * (len(self.samples) - 1) + 1
+        times = (divmod(index, per_frame) for index in range(count))
+        return Channel(np.stack([self.at(frame, k / per_frame) for frame, k in times]), per_frame)
 
 
-def around(frame: int, count: int) -> tuple[int, int]:
-    """Which of ``count`` samples is that of a frame, and which that of the next."""
-    return min(frame, count - 1), min(frame + 1, count - 1)
+def around(frame: int, fraction: float, count: int, per_frame: int) -> tuple[int, int, float]:
+    """Between which of ``count`` samples a time lies: their numbers, and the part of the way from
+    one to the other.
+
+    Args:
+        frame: the one before it.
+        fraction: of the way to the next, 0 … 1.
+    """
+    since = min(int(fraction * per_frame + ROUNDING), per_frame - 1)
+    first = frame * per_frame + since
+    return min(first, count - 1), min(first + 1, count - 1), fraction * per_frame - since
 
 
 def vector(values: Channel | Sequence[float], what: str) -> Channel | Vector:

@@ -41,7 +41,9 @@ def conforms(value: object, hint: Any) -> bool:
     if kind is Literal:
         return isinstance(value, str) and value in get_args(hint)
     if hint is Channel:
-        # As which a file has it.
+        # As which a file has it, but for one of several samples a frame.
+        if isinstance(value, Channel):
+            return bool(np.isfinite(value.samples).all())
         return isinstance(value, np.ndarray) and _is_array_of(value, np.dtype[np.float64])
     if kind is np.ndarray:
         return isinstance(value, np.ndarray) and _is_array_of(value, get_args(hint)[1])

@@ -19,6 +19,7 @@ from .channel import Channel
 from .checks import Vector
 from .contact_settings import ContactSurface, TouchingChoice, check_friction
 from .forces import BodyForce
+from .goals import GoalDampers, Goals
 from .paint import Paint
 from .plasticity import Plasticity
 from .pressure import Pressure
@@ -78,6 +79,7 @@ class Skin:
         embedding: the points in the tetrahedra of the body, once it has them: which of these are
             pinned with a point.
         phong: how the points are seen to move, by Phong deformation; None is by their tets alone.
+        goals: of points, where the tets carry them.
     """
 
     points: NDArray[np.float64]
@@ -85,11 +87,14 @@ class Skin:
     pin_path: Channel | None = None
     embedding: Embedding | None = None
     phong: Embedding | None = field(default=None, metadata={IF_THERE: True})
+    goals: Goals | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.points = checks.positions(self.points, "the skin")
         count = len(self.points)
         self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, count, "the pin path")
+        if self.goals is not None:
+            self.goals.check(count, "the skin")
 
     def seen_at(
         self, positions: NDArray[np.floating[Any]], ground: float | None
@@ -147,6 +152,7 @@ class SoftBody:
             that it puts in comes from outside.
         pressure: p in Pa, above 0 inflating, of the gas in its hollows, or, where it has none, as
             if all of it were gas; where it changes a channel, or its (T,) samples.
+        goals: of tet vertices; those of the skin count beside them.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -172,6 +178,7 @@ class SoftBody:
     stiffness: Channel | None = field(default=None, metadata={IF_THERE: True})
     pressure: Channel | float = field(default=0.0, metadata={IF_THERE: True})
     angular_velocity: Vector = field(default=(0.0, 0.0, 0.0), metadata={IF_THERE: True})
+    goals: Goals | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self._check_values()
@@ -194,16 +201,23 @@ class SoftBody:
             self._check_lengths(len(self.mesh.tets))
             return
         self._check_lengths(None)
-        if self.pinned is not None or self.initial_positions is not None:
+        if not (self.pinned is None and self.initial_positions is None and self.goals is None):
             raise SceneError(
-                f"{self.name}: a surface has no tet vertices to pin or place yet; "
-                "pin points of its skin, or tetrahedralize first."
+                f"{self.name}: a surface has no tet vertices to pin, place or draw to goals yet; "
+                "take points of its skin, or tetrahedralize first."
             )
 
     @property
     def forces(self) -> list[BodyForce]:
         """What acts on it alone."""
-        return [Pressure(Channel.of(self.pressure, "The pressure"))] if self.has_pressure else []
+        skins = None if self.skin is None else self.skin.goals
+        found: list[BodyForce] = []
+        for goals in (self.goals, skins):
+            if goals is not None:
+                found += [goals, GoalDampers(goals)] if goals.damping_ratio else [goals]
+        if self.has_pressure:
+            found.append(Pressure(Channel.of(self.pressure, "The pressure")))
+        return found
 
     @property
     def has_pressure(self) -> bool:
@@ -240,6 +254,8 @@ class SoftBody:
         count = len(mesh.vertices)
         what = f"{self.name}: the pin path"
         self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, count, what)
+        if self.goals is not None:
+            self.goals.check(count, self.name)
         if self.pinned is not None and len(self.pinned) == count:
             raise SceneError(
                 f"{self.name}: every vertex is pinned, so nothing can move; "

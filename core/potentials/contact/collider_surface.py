@@ -19,4 +19,4 @@ def collider_surface(collider: Collider) -> tuple[Channel, NDArray[np.int32]]:
     kept = without_degenerate(collider.at(0), collider.triangles)
     used = without_unreferenced(collider.vertices.samples, kept)
     vertices, triangles = thickened(*used, collider.thickness)
-    return Channel(vertices), triangles.astype(np.int32)
+    return Channel(vertices, collider.vertices.per_frame), triangles.astype(np.int32)

@@ -95,13 +95,27 @@ def test_modifiers_count_for_the_surface_and_not_for_the_skin(add_body):
     assert surface_volume(body.mesh) < 0.9
 
 
-def test_a_modifier_that_carries_the_mesh_away_is_left_out(add_body):
-    obj = add_body()
+def stretch(obj):
     modifier = obj.modifiers.new("Bend", "SIMPLE_DEFORM")
     modifier.deform_method, modifier.factor = "STRETCH", 3.0
+
+
+def test_a_modifier_that_carries_the_result_away_is_left_out(add_body):
+    obj = add_body()
+    obj.modifiers.new("Mirror", "MIRROR")
+    stretch(obj)
     body = captured().scene.bodies[0]
     assert surface_volume(body.mesh) == pytest.approx(1.0)
     assert np.ptp(body.mesh.vertices, axis=0) == pytest.approx([1, 1, 1])
+
+
+def test_a_body_is_filled_as_it_is_driven_at_the_start(add_body):
+    obj = add_body()
+    stretch(obj)
+    obj.modifiers.new("Round", "SUBSURF").levels = 0
+    body = captured().scene.bodies[0]
+    assert np.ptp(body.mesh.vertices, axis=0).max() == pytest.approx(4.0)
+    np.testing.assert_array_equal(body.skin.points, body.mesh.vertices)
 
 
 def test_shape_keys_are_mixed_with_groups_and_relative_keys(add_body):
@@ -136,13 +150,31 @@ def test_an_earlier_bake_does_not_count(add_body):
     assert max(vertex.co.length for vertex in shown) == 0.0
 
 
-def test_pins_are_the_vertices_above_half_a_weight(add_body):
+def test_weights_of_one_pin_and_lower_ones_are_goals(scene, add_body):
     obj = add_body()
+    scene.unit_settings.scale_length = 0.5
+    obj.supple.goal_frequency, obj.supple.goal_damping = 3.1, 0.7
     pin(obj, [1, 4])
-    obj.vertex_groups["Pin"].add([2], 0.5, "REPLACE")
+    obj.vertex_groups["Pin"].add([2], 0.25, "REPLACE")
+    obj.vertex_groups["Pin"].add([3], 0.9995, "REPLACE")
+    obj.vertex_groups["Pin"].add([5], 0.0, "REPLACE")
     skin = captured().scene.bodies[0].skin
-    np.testing.assert_array_equal(skin.pinned, [1, 4])
+    np.testing.assert_array_equal(skin.pinned, [1, 3, 4])
     assert skin.pin_path is None
+    goals = skin.goals
+    np.testing.assert_array_equal(goals.vertices, [2])
+    np.testing.assert_array_equal(goals.weights, [0.25])
+    assert (goals.frequency, goals.damping_ratio) == (3.1, 0.7)
+    assert goals.targets.is_constant
+    np.testing.assert_allclose(goals.targets.at(0), skin.points[[2]], atol=1e-7)
+
+
+def test_goals_alone_pin_nothing(add_body):
+    obj = add_body()
+    pin(obj, range(8), weight=0.5)
+    skin = captured().scene.bodies[0].skin
+    assert skin.pinned is None
+    assert len(skin.goals.vertices) == 8
 
 
 def test_pins_of_a_child_follow_its_animated_parent(scene, add_body):
@@ -189,7 +221,7 @@ def test_pins_on_a_turning_object_go_round_with_it(scene, add_body):
         obj.keyframe_insert("rotation_euler", frame=frame)
     set_linear(obj)
     x, y, z = obj.data.vertices[7].co
-    path = captured().scene.bodies[0].skin.pin_path.samples[:, 0]
+    path = captured().scene.bodies[0].skin.pin_path.samples[::2, 0]
     for index, angle in enumerate(np.linspace(0.0, math.pi / 2, 4)):
         cos, sin = math.cos(angle), math.sin(angle)
         expected = (2 + cos * x - sin * y, sin * x + cos * y, z)
@@ -205,7 +237,7 @@ def test_unit_scale_reaches_the_path_of_pins(scene, add_body):
         obj.keyframe_insert("location", frame=frame)
     skin = captured().scene.bodies[0].skin
     np.testing.assert_allclose(skin.pin_path.samples[0, 0], skin.points[0], atol=1e-6)
-    np.testing.assert_allclose(skin.pin_path.samples[3, 0] - skin.points[0], [0.3, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(skin.pin_path.at(3)[0] - skin.points[0], [0.3, 0, 0], atol=1e-6)
 
 
 def test_the_resolution_counts_cells_along_the_longest_side(add_body):

@@ -247,9 +247,9 @@ def test_bodies_and_colliders_are_read_in_one_pass(scene, add_plate):
         now = capture(bpy.context).scene
     finally:
         bpy.app.handlers.frame_change_post.remove(note)
-    assert seen == [1, 1, 2, 3, 4, 1]
+    assert seen == [1, *(1, 1), *(2, 2), *(3, 3), 4, 1]
     assert now.meshes[0].vertices.samples.shape == (4, 4, 3)
-    assert now.bodies[0].skin.pin_path.samples.shape == (4, 1, 3)
+    assert now.bodies[0].skin.pin_path.samples.shape == (7, 1, 3)
     assert now.gravity.samples.shape == (4, 3)
 
 

@@ -228,13 +228,16 @@ def test_played_baked_and_rendered_are_the_same(scene, add_body, play, keys, sta
     assert max(np.abs(points - played[0]).max() for points in played) > 0.1
 
 
-@pytest.mark.parametrize("stack", [STACKS["subdivided"], STACKS["bent"]])
-def test_a_body_that_had_modifiers_before_plays_before_them(scene, add_body, play, stack):
+@pytest.mark.parametrize(
+    ("stack", "place"), [("subdivided", 0), ("mirrored", 0), ("bent and subdivided", 1)]
+)
+def test_a_body_plays_behind_what_drives_it_and_before_what_refines_it(
+    scene, add_body, play, stack, place
+):
     obj = add_body()
-    stack(obj)
+    STACKS[stack](obj)
     play(3)
-    modifier = modifiers.find_modifier(obj)
-    assert obj.modifiers[0] == modifier
+    assert obj.modifiers[place] == modifiers.find_modifier(obj)
 
 
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS.keys())

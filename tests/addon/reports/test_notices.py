@@ -188,9 +188,22 @@ def test_modifiers_before_the_frames_are_reported_and_put_behind_them(add_body, 
     obj.modifiers.new("Round", "SUBSURF")
     play(3)
     obj.modifiers.move(0, 1)
-    assert "Cube's Round comes before its simulated frames" in only(ids.PLAY_FIRST)
+    assert "Cube's Round comes before its simulated frames" in only(ids.ORDER_MODIFIERS)
     assert press(shown_notices()[0]) == {"FINISHED"}
     assert [modifier.type for modifier in obj.modifiers] == ["MESH_CACHE", "SUBSURF"]
+    assert shown_notices() == []
+
+
+def test_what_could_drive_and_comes_after_the_frames_is_reported_and_made_to(add_body, play):
+    obj = add_body()
+    obj.modifiers.new("Rig", "ARMATURE")
+    play(3)
+    obj.modifiers.move(1, 0)
+    (notice, *_) = [each for each in shown_notices() if each.operator == ids.ORDER_MODIFIERS]
+    assert "Rig of Cube comes after its simulated frames" in notice.text
+    assert not notice.is_problem
+    assert press(notice) == {"FINISHED"}
+    assert [modifier.type for modifier in obj.modifiers] == ["ARMATURE", "MESH_CACHE"]
     assert shown_notices() == []
 
 

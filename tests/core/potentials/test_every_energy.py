@@ -19,6 +19,7 @@ from supple.core import (
     Falloff,
     Fluid,
     ForceField,
+    Goals,
     Ground,
     Plasticity,
     Scene,
@@ -65,7 +66,8 @@ def near(positions: torch.Tensor, spread: float, seed: int) -> torch.Tensor:
 
 
 def everything() -> Scene:
-    """Two blocks on each other on rough ground, two that are attached, and one to be pressed."""
+    """Two blocks on each other on rough ground, two that are attached, one of them with
+    goals, and one to be pressed."""
     soft = StableNeoHookean(1e5, 0.4)
     size = (0.5, 0.5, 0.5)
     keyed = SoftBody(
@@ -74,11 +76,12 @@ def everything() -> Scene:
         viscosity=5.0,
         stiffness=Channel([1.5, 2.0]),
     )
+    goals = Goals([1, 6], [[3.0, 0.0, 0.0], [3.5, 0.2, 1.0]], [0.2, 0.9])
     return Scene(
         [
             keyed,
             SoftBody(block((1, 1, 1), size, (0.1, 0.1, 0.5 + 0.9 * REACH)), soft),
-            SoftBody(block((1, 1, 1), size, (3.0, 0.0, 1.0)), Linear(1e5, 0.3)),
+            SoftBody(block((1, 1, 1), size, (3.0, 0.0, 1.0)), Linear(1e5, 0.3), goals=goals),
             SoftBody(
                 block((1, 1, 1), size, (3.3, 0.1, 1.1)),
                 NeoHookean(1e5, 0.3),

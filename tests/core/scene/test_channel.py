@@ -39,6 +39,44 @@ def test_a_constant_is_the_same_at_all_times() -> None:
     np.testing.assert_array_equal(channel.at(3, 0.5), [1.0, 2.0])
 
 
+def read_on_the_device(samples, per_frame: int) -> TensorChannel:
+    return TensorChannel(torch.tensor(samples), per_frame)
+
+
+@pytest.mark.parametrize("read", [Channel, read_on_the_device])
+def test_of_several_samples_a_frame_each_has_its_time(read) -> None:
+    samples = np.array([0.0, 1.0, 5.0, 2.0, 4.0, 4.5, 9.0])
+    channel = read(samples, 3)
+    for frame, fraction, expected in [
+        *((0, 0.0, 0.0), (0, 1 / 3, 1.0), (0, 0.5, 3.0), (0, 2 / 3, 5.0), (0, 1.0, 2.0)),
+        *((1, 0.0, 2.0), (1, 0.5, 4.25), (1, 1.0, 9.0), (2, 0.0, 9.0), (7, 0.4, 9.0)),
+    ]:
+        assert float(channel.at(frame, fraction)) == pytest.approx(expected, rel=1e-14)
+
+
+def test_rates_are_those_of_a_frame() -> None:
+    channel = read_on_the_device(np.array([0.0, 1.0, 5.0, 2.0, 4.0]), 2)
+    rates = [(0, 0.0, 2.0), (0, 0.4, 2.0), (0, 0.5, 8.0), (0, 1.0, 8.0), (1, 0.0, -6.0)]
+    for frame, fraction, expected in [*rates, (1, 0.9, 4.0), (2, 0.0, 0.0)]:
+        assert float(channel.rate(frame, fraction)) == expected
+
+
+def test_side_by_side_are_channels_of_any_rate() -> None:
+    two, three = Channel(PATH[:, :1], 2), Channel(PATH[:, 1:], 3)
+    both = Channel.side_by_side([two, three, Channel(PATH[:1])])
+    assert both.per_frame == 6
+    for frame, fraction in [(0, 0.0), (0, 1 / 6), (0, 1 / 3), (0, 0.5), (0, 1.0), (4, 0.0)]:
+        at = both.at(frame, fraction)
+        np.testing.assert_allclose(at[:1], two.at(frame, fraction), rtol=1e-12)
+        np.testing.assert_allclose(at[1:2], three.at(frame, fraction), rtol=1e-12)
+        np.testing.assert_array_equal(at[2:], PATH[0])
+
+
+def test_a_rate_that_is_none_is_refused() -> None:
+    with pytest.raises(SceneError, match="1 sample a frame or more, not 0"):
+        Channel(PATH, 0)
+
+
 @pytest.mark.parametrize(
     "given", [PATH, PATH.tolist(), Channel(PATH)], ids=["array", "list", "own"]
 )

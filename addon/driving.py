@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which modifiers of an object drive its soft body, and which refine the result.
+
+Those before the simulated frames deform what is filled, pinned and drawn to goals; the frames take
+their place in what is seen, and those after them act on the frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import bpy
+
+from ..core.errors import SuppleError
+from .animated import animated_paths
+from .deforming import STILL_DEFORMING, deforms, keeps_vertices
+from .modifiers import find_modifier, is_own
+
+Modifiers = list[bpy.types.Modifier]
+
+# Of an object that is baked: the drivers that are switched off meanwhile, and how they were.
+RECORD = "supple_drivers"
+# The parents that deform, by virtual modifiers before all others.
+_DEFORMING_PARENTS = {"ARMATURE", "LATTICE"}
+
+
+def drivers(obj: bpy.types.Object) -> Modifiers:
+    """The user's modifiers before the simulated frames, or before where these would be played."""
+    playback = find_modifier(obj)
+    if playback is not None:
+        return _users(obj)[: _place(obj, playback)]
+    if RECORD in obj:
+        names = obj[RECORD]["modifiers"].keys()
+        return [modifier for modifier in obj.modifiers if modifier.name in names]
+    return leading_drivers(obj)
+
+
+def refiners(obj: bpy.types.Object) -> Modifiers:
+    """The user's modifiers after the simulated frames."""
+    return _users(obj)[len(drivers(obj)) :]
+
+
+def leading_drivers(obj: bpy.types.Object) -> Modifiers:
+    """The modifiers that deform before one changes the number of vertices: those that would drive
+    a body that was never simulated."""
+    users, count = _users(obj), 0
+    for place, modifier in enumerate(users, 1):
+        if not (modifier.show_viewport or modifier.show_render):
+            continue
+        if modifier.use_pin_to_last or not keeps_vertices(modifier):
+            break
+        if deforms(modifier):
+            count = place
+    return users[:count]
+
+
+def deforming_parent(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The armature, lattice or curve that bends an object as its parent."""
+    bends = obj.parent is not None and obj.parent_type in _DEFORMING_PARENTS
+    return obj.parent if bends else None
+
+
+def is_shown(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
+    """Whether a modifier acts in the viewport, but for a bake that switched it off."""
+    record = obj[RECORD].to_dict() if RECORD in obj else {"modifiers": {}}
+    shown, _ = record["modifiers"].get(modifier.name, (modifier.show_viewport, True))
+    return bool(shown)
+
+
+def is_driven(obj: bpy.types.Object) -> bool:
+    """Whether anything but shape keys deforms the mesh before its frames."""
+    if deforming_parent(obj) is not None:
+        return True
+    return any(modifier.show_viewport for modifier in drivers(obj))
+
+
+def followers(obj: bpy.types.Object) -> list[str]:
+    """The names of the drivers that follow other objects or the time."""
+    parent = deforming_parent(obj)
+    names = [] if parent is None else [parent.name]
+    names += [
+        modifier.name
+        for modifier in drivers(obj)
+        if is_shown(obj, modifier) and modifier.type not in STILL_DEFORMING
+    ]
+    return names
+
+
+def order(obj: bpy.types.Object) -> str:
+    """What drives and what refines, for people; empty where nothing does."""
+    parent = deforming_parent(obj)
+    driving = [] if parent is None else [parent.name]
+    driving += [modifier.name for modifier in drivers(obj) if is_shown(obj, modifier)]
+    refining = [modifier.name for modifier in refiners(obj) if is_shown(obj, modifier)]
+    parts = [
+        f"{', '.join(names)} {verb if len(names) == 1 else verb.removesuffix('s')}"
+        for names, verb in ((driving, "drives"), (refining, "refines"))
+        if names
+    ]
+    return ", ".join(parts)
+
+
+def put_in_place(obj: bpy.types.Object) -> bool:
+    """Moves playback behind what drives and before what refines; False where it is there."""
+    playback = find_modifier(obj)
+    if playback is None:
+        return False
+    place = len(leading_drivers(obj))
+    if _place(obj, playback) == place:
+        return False
+    move_behind(obj, playback, leading_drivers(obj))
+    return True
+
+
+def move_behind(
+    obj: bpy.types.Object, modifier: bpy.types.Modifier, others: Sequence[bpy.types.Modifier]
+) -> None:
+    """Moves a modifier right behind the last of others, or before all where there are none."""
+    now = obj.modifiers.find(modifier.name)
+    last = max((obj.modifiers.find(other.name) for other in others), default=-1)
+    place = last + 1 if last < now else last
+    if place != now:
+        obj.modifiers.move(now, place)
+
+
+@contextmanager
+def without_refiners(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
+    """Switches off what refines the bodies that are driven.
+
+    Raises:
+        SuppleError: when animation would switch it on again.
+    """
+    found = [
+        modifier
+        for obj in objects
+        if is_driven(obj)
+        for modifier in steady(obj, refiners(obj))
+        if modifier.show_viewport
+    ]
+    try:
+        for modifier in found:
+            modifier.show_viewport = False
+        yield
+    finally:
+        for modifier in found:
+            modifier.show_viewport = True
+
+
+def switch_off(obj: bpy.types.Object) -> list[str]:
+    """Keeps what drives an object from deforming it until ``restore``; the names of what does."""
+    modifiers, parent = steady(obj, drivers(obj)), deforming_parent(obj)
+    obj[RECORD] = {
+        "modifiers": {m.name: [m.show_viewport, m.show_render] for m in modifiers},
+        "parent_type": "" if parent is None else obj.parent_type,
+    }
+    names = [m.name for m in modifiers if m.show_viewport or m.show_render]
+    _switch(obj, on=False)
+    return names if parent is None else [parent.name, *names]
+
+
+def restore(obj: bpy.types.Object) -> None:
+    """Lets drive again what ``switch_off`` switched off."""
+    if RECORD in obj:
+        _switch(obj, on=True)
+        del obj[RECORD]
+
+
+@contextmanager
+def restored(obj: bpy.types.Object) -> Iterator[None]:
+    """An object that is driven as it is without its bake."""
+    if RECORD not in obj:
+        yield
+        return
+    _switch(obj, on=True)
+    try:
+        yield
+    finally:
+        _switch(obj, on=False)
+
+
+def _switch(obj: bpy.types.Object, on: bool) -> None:
+    """Switches what is recorded on, as far as it was, or off."""
+    record = obj[RECORD].to_dict()
+    for name, shown in record["modifiers"].items():
+        if (modifier := obj.modifiers.get(name)) is not None:
+            modifier.show_viewport, modifier.show_render = (on and bool(was) for was in shown)
+    if record["parent_type"] and obj.parent is not None:
+        obj.parent_type = record["parent_type"] if on else "OBJECT"
+
+
+def steady(obj: bpy.types.Object, modifiers: Modifiers) -> Modifiers:
+    """The modifiers themselves.
+
+    Raises:
+        SuppleError: when one of them is switched on and off by its animation.
+    """
+    paths = animated_paths(obj)
+    for modifier in modifiers:
+        path = f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"].show_'
+        if not paths.isdisjoint({f"{path}viewport", f"{path}render"}):
+            raise SuppleError(
+                f"The modifier {modifier.name} of {obj.name} is switched on and off by its "
+                "animation. Clear that keyframe or driver, and animate what it does."
+            )
+    return modifiers
+
+
+def _users(obj: bpy.types.Object) -> Modifiers:
+    return [modifier for modifier in obj.modifiers if not is_own(modifier)]
+
+
+def _place(obj: bpy.types.Object, playback: bpy.types.Modifier) -> int:
+    """How many of the user's modifiers stand before playback."""
+    before = obj.modifiers[: obj.modifiers.find(playback.name)]
+    return sum(not is_own(modifier) for modifier in before)

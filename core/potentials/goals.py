@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Springs and dashpots that draw points of a body to goals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..assembly.block_matrix import BlockMatrix
+from ..assembly.tensor_channel import TensorChannel
+from ..errors import SceneError
+from ..geometry.embedding import Embedding
+from ..scene.goals import Goals
+from ..scene.soft_body import SoftBody
+from .ground_points import EmbeddedPoints
+from .potential import TimeStep
+from .prescribed import PrescribedPotential
+
+if TYPE_CHECKING:
+    from ..system import System
+
+FloatArray = NDArray[np.float64]
+
+# The diagonal of a 3 × 3 block, row by row.
+_IDENTITY = np.eye(3).ravel()
+
+
+@dataclass(frozen=True)
+class _GoalPoints:
+    """
+    Args:
+        points: P of them, among all vertices of a system.
+        stiffness: (P,) in N/m.
+        damping: (P,) in N s/m.
+        targets: channel of (3, P) in metres.
+    """
+
+    points: EmbeddedPoints
+    stiffness: Tensor
+    damping: Tensor
+    targets: TensorChannel
+
+    @staticmethod
+    def of(system: System, body: int, goals: Goals) -> _GoalPoints:
+        corners, shares, masses = _carriers(system, body, goals)
+        corners = (corners + system.vertex_offsets[body]).T
+        points = EmbeddedPoints(
+            torch.as_tensor(np.ascontiguousarray(corners), device=system.device),
+            torch.as_tensor(np.ascontiguousarray(shares.T)).to(system.mass),
+            system.free,
+        )
+        angular = 2.0 * math.pi * goals.frequency
+        stiffness = goals.weights * masses * angular**2
+        damping = 2.0 * goals.damping_ratio * np.sqrt(stiffness * masses)
+        targets = goals.targets.mapped(lambda samples: samples.swapaxes(1, 2))
+        return _GoalPoints(
+            points,
+            torch.as_tensor(stiffness).to(system.mass),
+            torch.as_tensor(damping).to(system.mass),
+            system.tensor_channel(targets),
+        )
+
+    def add_hessian(self, stiffness: Tensor, matrix: BlockMatrix) -> None:
+        """Adds that of Σ ½ k |x|² of the points with (P,) k."""
+        identity = torch.as_tensor(_IDENTITY).to(stiffness)
+        self.points.add_blocks(stiffness[:, None] * identity, matrix)
+
+
+class GoalSprings(PrescribedPotential):
+    """Σ ½ k |W x − t|²: points W x of a body are drawn to targets t.
+
+    The source of k is ``Goals``.
+    """
+
+    def __init__(self, goals: _GoalPoints) -> None:
+        super().__init__(goals.targets)
+        self._goals = goals
+
+    @staticmethod
+    def of(system: System, body: int, goals: Goals) -> GoalSprings:
+        return GoalSprings(_GoalPoints.of(system, body, goals))
+
+    def energy(self, positions: Tensor) -> Tensor:
+        return self.energy_with(self.parameters, positions)
+
+    def energy_with(self, parameters: Tensor, positions: Tensor) -> Tensor:
+        extension = self._goals.points.gather(positions).sub_(parameters)
+        return 0.5 * (self._goals.stiffness * extension.square()).sum()
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        extension = self._goals.points.gather(positions).sub_(self.parameters)
+        self._goals.points.add(extension.mul_(self._goals.stiffness), out)
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        self._goals.add_hessian(self._goals.stiffness, matrix)
+
+
+class GoalDamping(PrescribedPotential):
+    """The force −c (W v − ṫ) on points W x of a body whose targets t move.
+
+    Over an implicit step of s seconds it is the gradient of c/(2s) |W (x − x̂) − (t − t̂)|², where
+    x̂ and t̂ are what points and targets would have come from at the velocities (x − x̂)/s and
+    (t − t̂)/s at the end of the step.
+
+    Args:
+        goals: the points.
+        frame_time: in seconds.
+    """
+
+    is_dissipative = True
+
+    def __init__(self, goals: _GoalPoints, frame_time: float) -> None:
+        super().__init__(goals.targets)
+        self._goals, self._frame_time = goals, frame_time
+        #: ṫ, (3, P) in m/s.
+        self.parameters = self.at(0, 0.0)
+        self._time = 0, 0.0
+        self._seconds = math.inf
+        self._before = torch.zeros_like(self.parameters)
+
+    @staticmethod
+    def of(system: System, body: int, goals: Goals) -> GoalDamping:
+        return GoalDamping(_GoalPoints.of(system, body, goals), system.frame_time)
+
+    def at(self, frame: int, fraction: float) -> Tensor:
+        return self._goals.targets.rate(frame, fraction) / self._frame_time
+
+    def go_to(self, frame: int, fraction: float) -> None:
+        super().go_to(frame, fraction)
+        self._time = frame, fraction
+
+    def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
+        relative = self._goals.points.gather(velocities).sub_(self.parameters)
+        self._goals.points.add(relative.mul_(self._goals.damping), out)
+
+    def begin_time_step(self, step: TimeStep) -> None:
+        self._seconds = math.inf if step.is_static else step.seconds
+        if step.is_static:
+            return
+        is_first_order = step.previous_start is None
+        length = step.seconds if is_first_order else 1.5 * step.seconds
+        end, start = self._target(0.0), self._target(length)
+        came_from = start if is_first_order else (4.0 * start - self._target(2.0 * length)) / 3.0
+        #: What W x is where there is no relative motion.
+        self._before = self._goals.points.gather(step.coasting_origin) + (end - came_from)
+
+    def energy(self, positions: Tensor) -> Tensor:
+        if self._seconds == math.inf:
+            return positions.new_zeros(())
+        slip = self._goals.points.gather(positions).sub_(self._before)
+        return 0.5 * (self._goals.damping * slip.square()).sum() / self._seconds
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        if self._seconds == math.inf:
+            return
+        slip = self._goals.points.gather(positions).sub_(self._before)
+        self._goals.points.add(slip.mul_(self._goals.damping / self._seconds), out)
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        if self._seconds < math.inf:
+            self._goals.add_hessian(self._goals.damping / self._seconds, matrix)
+
+    def _target(self, seconds_before: float) -> Tensor:
+        """(3, P) so long before the end of the step that began last, at the start at the latest."""
+        frame, fraction = self._time
+        time = max(0.0, frame + fraction - seconds_before / self._frame_time)
+        whole = min(frame, int(time))
+        return self._goals.targets.at(whole, time - whole)
+
+
+def _carriers(
+    system: System, body: int, goals: Goals
+) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+    """(P, 4) tet vertices that carry points with goals, their (P, 4) shares, and the (P,) masses of
+    the points in kg."""
+    owner, mesh = system.bodies[body], system.meshes[body]
+    masses = mesh.lumped_mass(owner.density)
+    if owner.goals is goals:
+        vertices = goals.vertices.astype(np.int64)
+        shares = np.tile([1.0, 0.0, 0.0, 0.0], (len(vertices), 1))
+        return np.tile(vertices[:, None], 4), shares, masses[vertices]
+    embedding = _embedding(owner)
+    of_points = _point_masses(embedding.indices, embedding.weights, masses)
+    corners = embedding.indices[goals.vertices].astype(np.int64)
+    return corners, embedding.weights[goals.vertices], of_points[goals.vertices]
+
+
+def _point_masses(corners: NDArray[np.int32], shares: FloatArray, masses: FloatArray) -> FloatArray:
+    """(V,) masses of all points of a skin: each tet vertex is shared out among those it carries,
+    and what is deep inside among all."""
+    carried = np.maximum(shares, 0.0)
+    total = np.bincount(corners.ravel(), carried.ravel(), len(masses))
+    found: FloatArray = (carried * (masses / np.where(total > 0.0, total, 1.0))[corners]).sum(1)
+    return found * (masses.sum() / found.sum())
+
+
+def _embedding(body: SoftBody) -> Embedding:
+    if body.skin is None or body.skin.embedding is None:
+        raise SceneError(
+            f"{body.name}: its skin is not embedded in its tetrahedra; tetrahedralize the scene "
+            "first."
+        )
+    return body.skin.embedding

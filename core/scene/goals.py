@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Goals: where springs pull points of a body to. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SceneError
+from . import checks
+from .channel import Channel
+
+if TYPE_CHECKING:
+    from ..potentials import Potential
+    from ..system import System
+
+
+@dataclass(eq=False)
+class Goals:
+    """Springs from points of a body to targets, each with a dashpot beside it.
+
+    With the mass m of a point, its weight w and ω = 2π frequency, the spring has the stiffness
+    k = w m ω² in N/m and the dashpot c = 2 damping_ratio √(k m) in N s/m. It resists the motion
+    relative to the target, so that a body which moves with its targets is not slowed. The masses of
+    the points sum to that of the body: with weights of 1 all over, a stiff body swings about its
+    targets as a whole with the frequency, and gravity g pulls it g/ω² below them.
+
+    Args:
+        vertices: (P,) indices of tet vertices, or of points where they are the goals of a skin.
+        targets: channel of (P, 3) positions in metres, or its (T, P, 3) samples.
+        weights: (P,) in 0 … 1, or one for all.
+        frequency: in Hz.
+        damping_ratio: 0 swings on, 1 is critical, whatever the weight.
+    """
+
+    vertices: NDArray[np.int32]
+    targets: Channel
+    weights: NDArray[np.float64] | float = 1.0
+    frequency: float = 4.0
+    damping_ratio: float = 0.2
+
+    def __post_init__(self) -> None:
+        self.vertices = np.asarray(self.vertices, dtype=np.int32).ravel()
+        count = len(self.vertices)
+        if count == 0:
+            raise SceneError("Goals need a vertex; name some, or leave them out.")
+        self.targets = Channel.of(self.targets, "The targets of goals", count, 3)
+        weights = np.broadcast_to(np.asarray(self.weights, dtype=np.float64), count).copy()
+        if not ((weights >= 0.0) & (weights <= 1.0)).all():
+            raise SceneError("The weights of goals must be numbers from 0 to 1.")
+        self.weights = weights
+        checks.above_zero(self.frequency, "The frequency of goals")
+        checks.at_least_zero(self.damping_ratio, "The damping ratio of goals")
+
+    def check(self, count: int, name: str) -> None:
+        """
+        Raises:
+            SceneError: when one is of a point beyond ``count``, or a point has two.
+        """
+        checks.indices(self.vertices, count, f"{name}: a vertex with a goal")
+
+    def potential(self, system: System, body: int) -> Potential:
+        """The springs."""
+        from ..potentials.goals import GoalSprings
+
+        return GoalSprings.of(system, body, self)
+
+
+@dataclass(frozen=True, eq=False)
+class GoalDampers:
+    """The dashpots of goals."""
+
+    goals: Goals
+
+    def potential(self, system: System, body: int) -> Potential:
+        """What they take from a step."""
+        from ..potentials.goals import GoalDamping
+
+        return GoalDamping.of(system, body, self.goals)

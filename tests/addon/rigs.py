@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What moves a mesh in Blender, each in curves rather than straight on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+
+Rig = Callable[[bpy.types.Object], object]
+
+
+def key(data: bpy.types.ID, name: str, values: tuple[object, ...]) -> None:
+    """Keys of a property at frames 1, 3 and 5."""
+    for frame, value in zip((1, 3, 5), values, strict=True):
+        setattr(data, name, value)
+        data.keyframe_insert(name, frame=frame)
+
+
+def bone() -> bpy.types.Object:
+    """An armature whose bone turns and moves."""
+    bpy.ops.object.armature_add(location=(0.1, 0.2, -0.5))
+    armature = bpy.context.object
+    pose = armature.pose.bones[0]
+    pose.rotation_mode = "XYZ"
+    for frame, angle in ((1, 0.2), (3, 0.9), (5, -0.3)):
+        pose.rotation_euler = (angle, 0.5 * angle, 0.0)
+        pose.keyframe_insert("rotation_euler", frame=frame)
+        pose.location.x = 0.1 * angle
+        pose.keyframe_insert("location", frame=frame)
+    return armature
+
+
+def armature(obj: bpy.types.Object) -> None:
+    rig = bone()
+    obj.vertex_groups.new(name=rig.pose.bones[0].name).add([0, 2, 4, 5], 0.8, "REPLACE")
+    obj.modifiers.new("Armature", "ARMATURE").object = rig
+
+
+def armature_parent(obj: bpy.types.Object) -> None:
+    obj.parent = bone()
+    obj.vertex_groups.new(name=obj.parent.pose.bones[0].name).add([1, 3, 5], 1.0, "REPLACE")
+    obj.parent_type = "ARMATURE"
+
+
+def shape_keys(obj: bpy.types.Object) -> None:
+    obj.shape_key_add(name="Basis")
+    block = obj.shape_key_add(name="Wide", from_mix=False)
+    for point in block.points:
+        point.co = (2.0 * point.co.x, point.co.y, point.co.z + 0.3)
+    key(block, "value", (0.0, 1.0, 0.2))
+
+
+def lattice(obj: bpy.types.Object) -> None:
+    bpy.ops.object.add(type="LATTICE")
+    cage = bpy.context.object
+    cage.scale = (1.5, 1.5, 1.5)
+    key(cage, "rotation_euler", ((0, 0, 0), (0.4, 0.2, 0.1), (0.1, 0.6, 0.0)))
+    for point in cage.data.points:
+        point.co_deform.x += 0.2 * point.co_deform.z
+    obj.modifiers.new("Lattice", "LATTICE").object = cage
+
+
+def hook(obj: bpy.types.Object) -> None:
+    bpy.ops.object.empty_add(location=(0.0, 0.0, 0.5))
+    hand = bpy.context.object
+    bpy.context.view_layer.update()
+    modifier = obj.modifiers.new("Hook", "HOOK")
+    modifier.object = hand
+    modifier.vertex_indices_set([1, 3, 5])
+    key(hand, "location", ((0, 0, 0.5), (0.5, 0.2, 0.9), (0.1, 0.8, 0.4)))
+
+
+def geometry_nodes(obj: bpy.types.Object) -> None:
+    """Moves vertices by the sine of their height and of time."""
+    tree = bpy.data.node_groups.new("Sway", "GeometryNodeTree")
+    for in_out in ("INPUT", "OUTPUT"):
+        tree.interface.new_socket("Geometry", in_out=in_out, socket_type="NodeSocketGeometry")
+    kinds = {
+        "start": "NodeGroupInput",
+        "end": "NodeGroupOutput",
+        "move": "GeometryNodeSetPosition",
+        "time": "GeometryNodeInputSceneTime",
+        "sine": "ShaderNodeMath",
+        "offset": "ShaderNodeCombineXYZ",
+    }
+    nodes = {name: tree.nodes.new(kind) for name, kind in kinds.items()}
+    nodes["sine"].operation = "SINE"
+    for source, target in (
+        (nodes["start"].outputs[0], nodes["move"].inputs["Geometry"]),
+        (nodes["move"].outputs[0], nodes["end"].inputs[0]),
+        (nodes["time"].outputs["Seconds"], nodes["sine"].inputs[0]),
+        (nodes["sine"].outputs[0], nodes["offset"].inputs[0]),
+        (nodes["offset"].outputs[0], nodes["move"].inputs["Offset"]),
+    ):
+        tree.links.new(source, target)
+    obj.modifiers.new("Sway", "NODES").node_group = tree
+
+
+def uneven_parent(obj: bpy.types.Object) -> None:
+    """A parent that turns and grows, unevenly, and so shears a child that is turned."""
+    bpy.ops.object.empty_add(location=(1, 2, 3))
+    parent = bpy.context.object
+    obj.parent = parent
+    obj.rotation_euler = (0.5, 0.3, 0.1)
+    key(parent, "rotation_euler", ((0, 0, 0), (0.5, 0.4, 0.3), (0.9, 0.1, 0.3)))
+    key(parent, "scale", ((1.5, 0.7, 1.0), (1.0, 0.6, 2.0), (0.7, 1.0, 1.0)))
+
+
+RIGS: dict[str, Rig] = {
+    "armature": armature,
+    "armature as a parent": armature_parent,
+    "shape keys": shape_keys,
+    "lattice": lattice,
+    "hook": hook,
+    "geometry nodes": geometry_nodes,
+    "uneven parent": uneven_parent,
+}
