@@ -99,9 +99,13 @@ class System:
         self.solved_elasticities = [*map(self.plastic_flow.in_steps, self.solved_elasticities)]
         self.obstacles = Obstacles(scene, self.meshes, self.inverse_mass)
         self.ground_barrier = self.obstacles.barrier
-        #: Those that the scene brings along, made last, since they may ask for all the others.
+        self._add_forces()
+
+    def _add_forces(self) -> None:
+        """Makes what the scene brings along, last, since it may ask for all the others."""
+        #: Of the scene and of single bodies.
         self.forces: list[Potential] = []
-        for force in scene.forces:
+        for force in self.scene.forces:
             made = force.potential(self)
             self.forces += [made] if isinstance(made, Potential) else made
         for index, body in enumerate(self.bodies):

@@ -14,7 +14,7 @@ from .sidebar import Sidebar, draw_settings, write
 
 class SUPPLE_PT_fields(Sidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_fields"
-    bl_label = "Fields"
+    bl_label = "Recorded Fields"
     bl_parent_id = SUPPLE_PT_scene.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
 

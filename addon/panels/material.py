@@ -28,4 +28,3 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
         if props.model == "st_venant_kirchhoff":
             draw_settings(layout, props, "guard")
         draw_settings(layout, props, "density", "damping", "stiffness_damping", "viscosity")
-        draw_settings(layout, props, "pressure")

@@ -23,8 +23,9 @@ from .symplectic_euler import SymplecticEuler
 # cores by ``python3 dev.py bench implicit_frame time_against_tets``; only their ratio counts.
 EXPLICIT_STEP_S = (5e-5, 1.3e-8)
 IMPLICIT_FRAME_S = (5e-3, 3e-6)
-# The same of an implicit frame in which much touches: twenty Newton steps, or so.
-CONTACT_FRAME_S = (6e-2, 4e-5)
+# The same of an implicit frame in which much touches: twenty Newton steps, or so; and what each
+# triangle that may touch adds.
+CONTACT_FRAME_S, CONTACT_FACE_S = (6e-2, 4e-5), 5e-5
 # So much longer a frame may take that keeps its oscillation.
 COST_RATIO = 2.0
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
@@ -116,7 +117,9 @@ class AutomaticStepper(TimeStepper):
             return None
         stepper = SymplecticEuler().stepper(self._system, self._frame_time, self._asked)
         assert stepper.contact is not None
-        stepper.contact.budget_s = COST_RATIO * _expected_s(CONTACT_FRAME_S, self._system)
+        frame = _expected_s(CONTACT_FRAME_S, self._system)
+        frame += CONTACT_FACE_S * stepper.contact.body_faces
+        stepper.contact.budget_s = COST_RATIO * frame
         return stepper
 
     @property

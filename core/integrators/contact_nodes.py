@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.contact_constraints import Constraints, GroundLaws, Interpolation
+from ..kernels.contact_constraints import Constraints, Interpolation
 from ..kernels.flat_tets import FlatTets
+from ..kernels.ground_constraints import GroundLaws
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.ground_points import EmbeddedPoints
 from ..system import System

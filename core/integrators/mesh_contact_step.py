@@ -16,7 +16,6 @@ from ..kernels.contact_constraints import (
     SURFACES,
     Constraints,
     PairLaws,
-    find_ground,
     find_pairs,
     gather,
     write_pairs,
@@ -25,6 +24,7 @@ from ..kernels.contact_islands import find_islands, relax_islands
 from ..kernels.contact_relaxation import prescribed_work, surface_energy
 from ..kernels.flat_tets import FlatTets, find_flat
 from ..kernels.free_steps import pair_step_sizes, shorten
+from ..kernels.ground_constraints import find_ground
 from ..potentials.contact.detection import (
     MIN_DISTANCE_RATIO,
     MIN_DISTANCE_ROUNDINGS,
@@ -49,9 +49,9 @@ MAX_LINEARIZATIONS = 8
 # How often the moves of what is in the way are shortened, before all moves are alike.
 MAX_SHORTENINGS = 8
 PAIRS_PER_THREAD, POINTS_PER_THREAD, CONTACTS_PER_THREAD = 2_000, 4_000, 200
-# What a step, one contact in one pass, a candidate pair, and a point for which candidates are built
-# cost, in seconds of one core: only their ratios to each other and to a budget count.
-STEP_S, CONTACT_S, PAIR_S, POINT_S = 3e-4, 1e-7, 6e-8, 1e-6
+# What a step, one contact in one pass, a candidate pair, and one that was looked at for candidates
+# cost, in seconds on two cores: only their ratios to each other and to a budget count.
+STEP_S, CONTACT_S, PAIR_S, SEARCH_S = 3e-4, 1e-7, 4e-8, 2.5e-7
 
 
 class BlockedStepError(InstabilityError):
@@ -121,6 +121,12 @@ class MeshContactStep:
         #: What a frame may cost, in seconds of one core as they are estimated, not measured: the
         #: same scene ends at the same place.
         self.budget_s = math.inf
+
+    @property
+    def body_faces(self) -> int:
+        """How many triangles of bodies touch."""
+        surface = self._surface
+        return int((surface.object_of[surface.triangles[:, 0]] < len(self._system.bodies)).sum())
 
     def begin(self, state: State) -> None:
         """Begins a frame, which depends on none before it but by its state."""
@@ -247,10 +253,9 @@ class MeshContactStep:
         known = self._candidates.candidates
         self._candidates.cover(before, after, step)
         if self._candidates.candidates is not known:
-            # None of the distances of pairs is known any more.
-            self._distances = np.zeros(len(self._candidates.candidates))
+            self._distances = self._candidates.distances
             self._blocked = np.zeros(len(self._distances), dtype=np.int64)
-            self._spend(POINT_S * len(before))
+            self._spend(SEARCH_S * self._candidates.looked_at)
 
     def _points(self, nodes: Points) -> Points:
         """(V, 3) of the surface from (N, 3) of the nodes."""

@@ -118,7 +118,7 @@ def gather(interpolation: Any, values: Any, out: Any) -> None:
 
 
 @compiled(inline=True)
-def _add_point(interpolation: Any, point: int, factor: float, out: Any, k: int, used: int) -> int:
+def add_point(interpolation: Any, point: int, factor: float, out: Any, k: int, used: int) -> int:
     """Adds ``factor`` times a point to the nodes of a contact; how many those are then."""
     if factor == 0.0:
         return used
@@ -137,7 +137,7 @@ def _add_point(interpolation: Any, point: int, factor: float, out: Any, k: int, 
 
 
 @compiled(inline=True)
-def _finish(out: Any, k: int, used: int, displacements: Any, mobility: Any) -> None:
+def finish(out: Any, k: int, used: int, displacements: Any, mobility: Any) -> None:
     """Closes the nodes of a contact; ``displacements`` (N, 3) are theirs since the step began."""
     compliance = x = y = z = 0.0
     for i in range(used):
@@ -286,11 +286,11 @@ def _write_range(
         weight *= STIFFENING ** blocked[pair]
         objects = (mesh.object_of[a], mesh.object_of[d])
         _write_pair(laws, objects, difference, distance, weight, rubs, out, k)
-        used = _add_point(interpolation, a, c0, out, k, 0)
-        used = _add_point(interpolation, b, c1, out, k, used)
-        used = _add_point(interpolation, c, c2, out, k, used)
-        used = _add_point(interpolation, d, c3, out, k, used)
-        _finish(out, k, used, displacements, mobility)
+        used = add_point(interpolation, a, c0, out, k, 0)
+        used = add_point(interpolation, b, c1, out, k, used)
+        used = add_point(interpolation, c, c2, out, k, used)
+        used = add_point(interpolation, d, c3, out, k, used)
+        finish(out, k, used, displacements, mobility)
 
 
 @compiled(parallel=True)
@@ -324,50 +324,3 @@ def write_pairs(
         first, last = chunk * len(pairs) // CHUNKS, (chunk + 1) * len(pairs) // CHUNKS
         of_points = (points, interpolation, displacements, mobility)
         _write_range(pairs, first, last, stencils, blocked, mesh, laws, *of_points, out)
-
-
-class GroundLaws(NamedTuple):
-    """Of S points: weights in newtons, d̂ in metres, coefficients of friction; and the height of
-    the ground in metres."""
-
-    weights: Any
-    distances: Any
-    static: Any
-    kinetic: Any
-    height: float
-
-
-@compiled()
-def find_ground(
-    interpolation: Any,
-    laws: Any,
-    nodes: Any,
-    moves: Any,
-    displacements: Any,
-    mobility: Any,
-    out: Any,
-    count: int,
-) -> int:
-    """Adds the contacts with the ground to ``count`` others; how many there are then.
-
-    Args:
-        interpolation: of the S points.
-        nodes, moves: (N, 3) where nodes are, and the moves they are about to make.
-    """
-    for point in range(len(laws.weights)):
-        height = point_at(interpolation, nodes, point)[2] - laws.height
-        ahead = height + point_at(interpolation, moves, point)[2]
-        dhat = laws.distances[point]
-        if min(height, ahead) >= dhat:
-            continue
-        if count < len(out.forces):
-            out.normals[count, 0] = out.normals[count, 1] = 0.0
-            out.normals[count, 2] = 1.0
-            out.distances[count], out.dhats[count] = height, dhat
-            out.scales[count] = laws.weights[point] * dhat
-            out.kinds[count] = GROUND
-            out.static[count], out.kinetic[count] = laws.static[point], laws.kinetic[point]
-            used = _add_point(interpolation, point, 1.0, out, count, 0)
-            _finish(out, count, used, displacements, mobility)
-        count += 1
-    return count

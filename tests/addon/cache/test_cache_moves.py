@@ -17,7 +17,6 @@ from supple.addon.capture.scene import capture
 from supple.addon.modifiers import find_modifier
 from supple.addon.paths import users_cache
 from supple.addon.playback import mesh_cache
-from supple.addon.playback.mesh_cache import Playback
 from supple.addon.worker import session
 from supple.core.job import Job
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
@@ -40,7 +39,7 @@ def simulate() -> Path:
     job = scene_cache.open_job(bpy.context.scene, captured.scene, captured.settings).job
     job.write_tet_scene(*tetrahedralize_scene(captured.scene))
     write_frames(job, 3)
-    shown = Playback(job, captured)
+    shown = mesh_cache.Playback(job, captured)
     while shown.extend(3, 1.0):
         shown.attach()
     return job.folder
