@@ -16,8 +16,9 @@ from .explicit_stepper import ExplicitStepper
 from .implicit_euler import ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
 from .integrator import Integrator, TimeStepper
-from .mesh_contact_step import CostlyFrameError, why_no_contact
+from .mesh_contact_step import CostlyFrameError
 from .symplectic_euler import SymplecticEuler
+from .why_no_contact import why_no_contact
 
 # Seconds of an explicit step, and of an implicit frame: fixed cost, and cost a tet. Measured on two
 # cores by ``python3 dev.py bench implicit_frame time_against_tets``; only their ratio counts.

@@ -16,8 +16,9 @@ from .explicit_stepper import (
     unstable_step_message,
 )
 from .fixed_step_integrator import FixedStepIntegrator
-from .mesh_contact_step import MeshContactStep, why_no_contact
+from .mesh_contact_step import MeshContactStep
 from .stability import Spectrum, spectrum
+from .why_no_contact import why_no_contact
 
 # Default steps are this fraction of the stability limit at rest: compressed tets are stiffer.
 SAFETY_FACTOR = 0.5

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import is_compiled, use_threads
+from ..compiled import use_threads
 from ..errors import InstabilityError
 from ..kernels.contact_constraints import (
     SURFACES,
@@ -49,9 +49,9 @@ MAX_LINEARIZATIONS = 8
 # How often the moves of what is in the way are shortened, before all moves are alike.
 MAX_SHORTENINGS = 8
 PAIRS_PER_THREAD, POINTS_PER_THREAD, CONTACTS_PER_THREAD = 2_000, 4_000, 200
-# What a step, one contact in one pass, a candidate pair, and one that was looked at for candidates
-# cost, in seconds on two cores: only their ratios to each other and to a budget count.
-STEP_S, CONTACT_S, PAIR_S, SEARCH_S = 3e-4, 1e-7, 4e-8, 2.5e-7
+# What a step, one contact in one pass, a candidate pair, and finding one cost, in seconds on two
+# cores: only their ratios to each other and to a budget count.
+STEP_S, CONTACT_S, PAIR_S, SEARCH_S = 3e-4, 1e-7, 4e-8, 3e-7
 
 
 class BlockedStepError(InstabilityError):
@@ -60,21 +60,6 @@ class BlockedStepError(InstabilityError):
 
 class CostlyFrameError(InstabilityError):
     """A frame costs more than its budget."""
-
-
-def why_no_contact(system: System) -> str:
-    """Why explicit steps cannot let the bodies of a scene meet or hold each other, in words that go
-    on from a name; empty where they can."""
-    contact, cure = system.scene.contact, "choose Automatic or Implicit Euler"
-    if system.scene.attachments:
-        return f"cannot attach bodies; {cure}, or do without attachments."
-    if system.obstacles.need_explicit_steps:
-        return "cannot let surfaces meet beside spheres or a bouncy ground; do without those."
-    if contact is not None and contact.formulation == "original" and contact.stiffness is None:
-        return f"cannot adapt the stiffness of contact; {cure}, or give it one."
-    if system.device.type != "cpu" or not is_compiled():
-        return f"lets surfaces meet on CPUs alone; {cure}."
-    return ""
 
 
 class MeshContactStep:
@@ -134,7 +119,9 @@ class MeshContactStep:
         self.colliders = self._surface.colliders_at(state.frame, 0.0)
         if state.colliders is not None:
             self.colliders = state.colliders
-        self._candidates.forget()
+        still = np.zeros_like(self.colliders)
+        velocities = np.concatenate([state.velocities.numpy().T.astype(np.float64), still])
+        self._candidates.begin(self._points(velocities))
         self._limited_steps, self._spent_s = 0, 0.0
         self._find_at(state.positions)
         self._energy = surface_energy(self._constraints, self._count)
@@ -217,7 +204,7 @@ class MeshContactStep:
         points, still = self._points(at), np.zeros_like(at)
         # Of no duration: candidates that are there hold as far as they reach.
         self._cover(points, points, 0.0)
-        self._count = self._find(at, points, still, still)
+        self._count = self._find(at, points, still, np.zeros_like(points), still)
 
     def _solve(self, start: Points, predicted: Points, step: float) -> Points:
         """(N, 3) where nodes end that would go from one place to another."""
@@ -225,9 +212,10 @@ class MeshContactStep:
         began = points
         self._spend(STEP_S)
         for _ in range(MAX_LINEARIZATIONS):
-            self._cover(points, points, step)
             moves = predicted - at
-            self._count = self._find(at, points, moves, at - start)
+            moves_of_points = self._points(moves)
+            self._cover(points, points + moves_of_points, step)
+            self._count = self._find(at, points, moves, moves_of_points, at - start)
             self._relax(self._find_flat(at, predicted), moves)
             at, points, is_free = self._go(at, points, moves, step)
             if is_free:
@@ -253,9 +241,10 @@ class MeshContactStep:
         known = self._candidates.candidates
         self._candidates.cover(before, after, step)
         if self._candidates.candidates is not known:
-            self._distances = self._candidates.distances
+            # None of the distances of pairs is known any more.
+            self._distances = np.zeros(len(self._candidates.candidates))
             self._blocked = np.zeros(len(self._distances), dtype=np.int64)
-            self._spend(SEARCH_S * self._candidates.looked_at)
+            self._spend(SEARCH_S * len(self._distances))
 
     def _points(self, nodes: Points) -> Points:
         """(V, 3) of the surface from (N, 3) of the nodes."""
@@ -264,14 +253,21 @@ class MeshContactStep:
         gather(self._points_of, nodes, out)
         return out
 
-    def _find(self, at: Points, points: Points, moves: Points, displacements: Points) -> int:
+    def _find(
+        self,
+        at: Points,
+        points: Points,
+        moves: Points,
+        moves_of_points: Points,
+        displacements: Points,
+    ) -> int:
         """Makes contacts linear; how many there are."""
         stencils, mesh = self._candidates.stencils, self._surface.topology
         self._spend(PAIR_S * len(self._distances))
         may_push = np.empty(len(self._distances), dtype=np.bool_)
         use_threads(len(may_push), PAIRS_PER_THREAD)
         find_pairs(
-            *(stencils, mesh.object_of, self._laws.distances, points, self._points(moves)),
+            *(stencils, mesh.object_of, self._laws.distances, points, moves_of_points),
             *(self._distances, may_push),
         )
         pairs = np.flatnonzero(may_push)

@@ -7,9 +7,8 @@ import math
 
 import numpy as np
 
-from ...compiled import use_threads
 from ...kernels.detection import CandidateStencils
-from ...kernels.straight_paths import keep_to_paths, may_meet
+from ...kernels.straight_paths import keep_to_paths
 from .broad_phase import BroadPhase
 from .candidates import Candidates
 from .surface import CollisionSurface
@@ -23,7 +22,6 @@ DEVIATION_RATIO, MAX_GROWTH = 0.05, 4.0
 MIN_STEPS, MAX_STEPS, PATH_RATIO = 5, 64, 0.5
 # What is left after a step of the change of velocity that a point is expected to make.
 MEMORY = 0.5
-PAIRS_PER_THREAD = 2_000
 # In metres: what goes less far rests.
 SHORTEST_PATH = 1e-300
 
@@ -47,14 +45,14 @@ class PersistentCandidates:
         lengths = np.sqrt(surface.topology.squared_lengths[of_bodies])
         self._mean_edge = float(lengths.mean())
         self._least_allowed = DEVIATION_RATIO * self._mean_edge
-        self.forget()
+        self.begin(np.zeros((len(radii), 3)))
 
-    def forget(self) -> None:
-        """Begins anew, with points that rest."""
-        count = len(self._radii)
+    def begin(self, velocities: Points) -> None:
+        """Begins anew, with points that have (V, 3) velocities in m/s."""
+        count = len(velocities)
         self.candidates = Candidates.none()
         self._origins, self._path_velocities = np.zeros((2, count, 3))
-        self._velocities, self._changes = np.zeros((count, 3)), np.zeros(count)
+        self._velocities, self._changes = velocities, np.zeros(count)
         self._allowed = np.zeros(count)
         self._elapsed, self._until = 0.0, -1.0
 
@@ -83,22 +81,9 @@ class PersistentCandidates:
         # What is found for no step, where nothing moves yet, holds until something does.
         rests = step == 0.0 and not self._velocities.any()
         self._elapsed, self._until = 0.0, math.inf if rests else duration
-        self._find(before, duration * self._velocities)
-
-    def _find(self, points: Points, moves: Points) -> None:
-        """Looks for pairs that may meet while (V, 3) points make straight moves."""
-        radii = self._radii + self._allowed
-        found = self._broad_phase.candidates(points, points + moves, radii)
-        distances, meet = np.empty(len(found)), np.empty(len(found), dtype=np.bool_)
-        stencils = found.stencils(self._surface.edges, self._surface.triangles)
-        use_threads(len(found), PAIRS_PER_THREAD)
-        may_meet(stencils, points, moves, radii, distances, meet)
-        edges = len(found.edge_edges)
-        self.candidates = Candidates(
-            found.edge_edges[meet[:edges]], found.face_vertices[meet[edges:]]
+        self.candidates = self._broad_phase.candidates(
+            before, before + duration * self._velocities, self._radii + self._allowed
         )
-        #: (P,) of the candidates where they were found, in metres; and how many were looked at.
-        self.distances, self.looked_at = distances[meet], len(found)
 
     def _horizon(self, step: float) -> int:
         """Steps to build candidates for: what goes on together has to be looked at less often."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -222,13 +223,28 @@ def test_what_rests_has_all_that_is_a_little_farther_than_its_radii() -> None:
     assert as_set(own.candidates) == as_set(NEAR.candidates(points, points, RADII + more))
 
 
-def test_forgetting_begins_anew() -> None:
+def test_what_begins_with_its_velocities_keeps_to_its_path() -> None:
+    """And needs no more room than what rests."""
+    own, trees = persistent()
+    velocity = np.array([0.0, 0.0, -30.0])
+    own.begin(np.tile(velocity, (len(RADII), 1)))
+    places = [SURFACE.rest + number * STEP * velocity for number in range(6)]
+    for before, after in itertools.pairwise(places):
+        own.cover(before, after, STEP)
+        own.advance(before, after, STEP)
+    assert trees.asked == 1
+    rests, _ = persistent()
+    rests.cover(SURFACE.rest, SURFACE.rest, STEP)
+    assert as_set(own.candidates) == as_set(rests.candidates)
+
+
+def test_beginning_anew_leaves_nothing_of_before() -> None:
     (fresh, _), (used, trees) = persistent(), persistent()
     for number in range(20):
         before, after = jumping(number * STEP), jumping((number + 1) * STEP)
         used.cover(before, after, STEP)
         used.advance(before, after, STEP)
-    used.forget()
+    used.begin(np.zeros((len(RADII), 3)))
     assert len(used.candidates) == 0 and len(used.stencils.edge_edges) == 0
     asked_before = trees.asked
     for number in range(40, 60):

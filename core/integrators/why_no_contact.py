@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which scenes explicit steps cannot take with contact."""
+
+from __future__ import annotations
+
+from ..compiled import is_compiled
+from ..system import System
+
+
+def why_no_contact(system: System) -> str:
+    """Why explicit steps cannot let the bodies of a scene meet or hold each other, in words that go
+    on from a name; empty where they can."""
+    contact, cure = system.scene.contact, "choose Automatic or Implicit Euler"
+    if system.scene.attachments:
+        return f"cannot attach bodies; {cure}, or do without attachments."
+    if system.obstacles.need_explicit_steps:
+        return "cannot let surfaces meet beside spheres or a bouncy ground; do without those."
+    if contact is not None and contact.formulation == "original" and contact.stiffness is None:
+        return f"cannot adapt the stiffness of contact; {cure}, or give it one."
+    if system.device.type != "cpu" or not is_compiled():
+        return f"lets surfaces meet on CPUs alone; {cure}."
+    return ""
