@@ -94,6 +94,9 @@ class Installation:
 
     def lines(self, wait: float = 0.0) -> list[str]:
         """What pip printed since the last call; waits up to ``wait`` seconds for the first."""
+        if not self.running():
+            # What it printed last may still be on its way.
+            self._reader.join()
         found: list[str] = []
         try:
             found.append(self._queue.get(timeout=wait) if wait else self._queue.get_nowait())
