@@ -26,7 +26,7 @@ EXPLICIT_STEP_S = (5e-5, 1.3e-8)
 IMPLICIT_FRAME_S = (5e-3, 3e-6)
 # The same of an implicit frame in which much touches: twenty Newton steps, or so; and what each
 # triangle that may touch adds.
-CONTACT_FRAME_S, CONTACT_FACE_S = (6e-2, 4e-5), 5e-5
+CONTACT_FRAME_S, CONTACT_FACE_S = (6e-2, 4e-5), 1e-5
 # So much longer a frame may take that keeps its oscillation.
 COST_RATIO = 2.0
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
