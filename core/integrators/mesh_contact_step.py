@@ -103,6 +103,7 @@ class MeshContactStep:
         self._mobility = np.zeros(system.vertex_count + colliders)
         self._min_distances = np.zeros_like(distances)
         self._targets = surface.colliders_at(0, 0.0)
+        self._distances, self._blocked = np.zeros(0), np.zeros(0, dtype=np.int64)
         #: What a frame may cost, in seconds of one core as they are estimated, not measured: the
         #: same scene ends at the same place.
         self.budget_s = math.inf
@@ -165,6 +166,8 @@ class MeshContactStep:
             out=self._min_distances,
         )
         last = self._solve(first, predicted, step)
+        # Positions are kept with the precision of their tensor: each point may have come closer.
+        self._distances -= MIN_DISTANCE_ROUNDINGS * rounding
         ended = torch.as_tensor(last[:count].T.copy()).to(positions)
         velocities += (ended - positions) / step
         positions.copy_(ended)
@@ -223,6 +226,8 @@ class MeshContactStep:
                 self._blocked[:] = 0
                 return at
             self._limited_steps += 1
+        # The step is taken again from where it began, of which the distances here tell nothing.
+        self._distances, self._blocked = np.zeros_like(self._distances), 0 * self._blocked
         raise BlockedStepError(
             f"{self._system.names}: surfaces cannot make way for each other within a step of "
             f"{step:.2g} s. Choose Automatic or Implicit Euler, or more substeps."

@@ -290,6 +290,20 @@ def test_a_step_in_which_nothing_can_make_way_is_taken_in_parts(monkeypatch) -> 
         torch.testing.assert_close(broken, smooth, rtol=0.0, atol=1e-4)
 
 
+def test_a_step_that_failed_leaves_nothing_that_is_believed_of_distances(monkeypatch) -> None:
+    """It is taken again from where it began, where pairs may be closer than where it ended."""
+    simulator = Simulator(meeting(), SymplecticEuler())
+    list(simulator.run(2))
+    contact = stepper_of(simulator).contact
+    assert contact is not None
+    go = contact._go
+    monkeypatch.setattr(contact, "_go", lambda *arguments: (*go(*arguments)[:2], False))
+    with pytest.raises(BlockedStepError):
+        next(simulator.run(1))
+    assert len(contact._distances) > 0
+    assert not contact._distances.any() and not contact._blocked.any()
+
+
 def test_what_has_no_way_at_all_fails_in_words(monkeypatch) -> None:
     simulator = Simulator(meeting(), SymplecticEuler())
     monkeypatch.setattr(mesh_contact_step, "MAX_LINEARIZATIONS", 0)
