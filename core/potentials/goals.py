@@ -14,10 +14,8 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
-from ..errors import SceneError
-from ..geometry.embedding import Embedding
 from ..scene.goals import Goals
-from ..scene.soft_body import SoftBody
+from ..scene.start_shape import skin_embedding_of
 from .ground_points import EmbeddedPoints
 from .potential import TimeStep
 from .prescribed import PrescribedPotential
@@ -185,7 +183,7 @@ def _carriers(
         vertices = goals.vertices.astype(np.int64)
         shares = np.tile([1.0, 0.0, 0.0, 0.0], (len(vertices), 1))
         return np.tile(vertices[:, None], 4), shares, masses[vertices]
-    embedding = _embedding(owner)
+    embedding = skin_embedding_of(owner)
     of_points = _point_masses(embedding.indices, embedding.weights, masses)
     corners = embedding.indices[goals.vertices].astype(np.int64)
     return corners, embedding.weights[goals.vertices], of_points[goals.vertices]
@@ -198,12 +196,3 @@ def _point_masses(corners: NDArray[np.int32], shares: FloatArray, masses: FloatA
     total = np.bincount(corners.ravel(), carried.ravel(), len(masses))
     found: FloatArray = (carried * (masses / np.where(total > 0.0, total, 1.0))[corners]).sum(1)
     return found * (masses.sum() / found.sum())
-
-
-def _embedding(body: SoftBody) -> Embedding:
-    if body.skin is None or body.skin.embedding is None:
-        raise SceneError(
-            f"{body.name}: its skin is not embedded in its tetrahedra; tetrahedralize the scene "
-            "first."
-        )
-    return body.skin.embedding

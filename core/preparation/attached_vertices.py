@@ -6,11 +6,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SceneError
-from ..geometry.embedding import Embedding
 from ..scene import checks
 from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions
+from ..scene.start_shape import skin_embedding_of, start_positions
 from .pin_transfer import pinned_tet_vertices
 
 
@@ -21,7 +19,7 @@ def attached_vertices(body: SoftBody, points: NDArray[np.int32]) -> NDArray[np.i
         SceneError: when the body has no such point, or it is named twice.
     """
     points = checks.indices(points, len(point_positions(body)), f"{body.name}: an attached point")
-    return points if body.skin is None else pinned_tet_vertices(_embedding(body), points)
+    return points if body.skin is None else pinned_tet_vertices(skin_embedding_of(body), points)
 
 
 def point_positions(body: SoftBody) -> NDArray[np.float64]:
@@ -31,13 +29,4 @@ def point_positions(body: SoftBody) -> NDArray[np.float64]:
         SceneError: when the body is not made of tetrahedra yet.
     """
     start = start_positions(body)
-    return start if body.skin is None else _embedding(body).interpolate(start)
-
-
-def _embedding(body: SoftBody) -> Embedding:
-    if body.skin is None or body.skin.embedding is None:
-        raise SceneError(
-            f"{body.name}: its skin is not embedded in its tetrahedra; tetrahedralize the scene "
-            "first."
-        )
-    return body.skin.embedding
+    return start if body.skin is None else skin_embedding_of(body).interpolate(start)

@@ -5,10 +5,12 @@ have solved for. Implicit and explicit ones weight what touches differently."""
 from __future__ import annotations
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..integrators.contact_nodes import no_constraints
+from ..kernels.barrier import barrier_derivative
 from ..kernels.contact_constraints import (
     Constraints,
     Interpolation,
@@ -108,10 +110,8 @@ class SurfaceForces:
 
 
 def _barrier_forces(contacts: Constraints) -> NDArray[np.float64]:
-    """(K,) in newtons: −∂/∂d of −s (q − 1)² ln q with q = (d/d̂)² below 1."""
+    """(K,) in newtons: −∂/∂d of s β(q) with q = (d/d̂)²."""
     ratios = np.minimum(contacts.distances / contacts.dhats, 1.0)
-    squared = ratios * ratios
-    shifted = squared - 1.0
-    slopes = -shifted * (2.0 * np.log(squared) + shifted / squared)
+    slopes = barrier_derivative(torch.from_numpy(ratios * ratios)).numpy()
     forces: NDArray[np.float64] = -contacts.scales * slopes * 2.0 * ratios / contacts.dhats
     return forces

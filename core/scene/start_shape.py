@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
 from .soft_body import SoftBody
 
@@ -20,6 +21,20 @@ def tet_mesh_of(body: SoftBody) -> TetMesh:
     if not isinstance(body.mesh, TetMesh):
         raise SceneError(f"{body.name} has no tetrahedra; tetrahedralize the scene first.")
     return body.mesh
+
+
+def skin_embedding_of(body: SoftBody) -> Embedding:
+    """The points of its skin in its tetrahedra.
+
+    Raises:
+        SceneError: when it has no skin, or that is not embedded yet.
+    """
+    if body.skin is None or body.skin.embedding is None:
+        raise SceneError(
+            f"{body.name}: its skin is not embedded in its tetrahedra; tetrahedralize the scene "
+            "first."
+        )
+    return body.skin.embedding
 
 
 def start_positions(body: SoftBody) -> NDArray[np.float64]:

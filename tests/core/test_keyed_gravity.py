@@ -22,10 +22,10 @@ from supple.core.integrators import (
     SymplecticEuler,
 )
 from supple.core.job import Job, Settings, digest
-from supple.core.job.run import simulate
 from supple.core.materials import StableNeoHookean
 from supple.core.partitioned_simulator import PartitionedSimulator
 from supple.core.system import System
+from supple.tests.core.job_runs import check_same_bytes_in_parts
 
 FRAME, FRAMES = 1.0 / 24.0, 5
 #: In m/s² at the start and after each frame; from frame 3 on it stays.
@@ -222,13 +222,6 @@ def _job(folder: Path, mesh, frames: int, integrator: str, **options) -> Job:
     return Job.create(folder, Scene([body], Ground(-0.05), Channel(GRAVITY), **options), settings)
 
 
-def _simulated(job: Job) -> Job:
-    if not job.has_tet_scene():
-        job.write_tet_scene(job.scene, [])
-    simulate(job)
-    return job
-
-
 def test_it_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path) -> None:
     job = _job(tmp_path, make_block((1, 1, 1)), 4, "automatic")
     read = Job(tmp_path)
@@ -246,13 +239,10 @@ def test_it_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path) -> 
     ["automatic", "implicit_euler", "bdf2", "runge_kutta4", "adaptive_midpoint", "xpbd"],
 )
 def test_a_job_gone_on_with_has_the_same_bytes(make_block, tmp_path: Path, integrator: str) -> None:
-    mesh = make_block((1, 1, 1))
-    at_once = _simulated(_job(tmp_path / "at once", mesh, 4, integrator))
-    in_parts = _simulated(_job(tmp_path / "in parts", mesh, 2, integrator))
-    in_parts = _simulated(_job(in_parts.folder, mesh, 4, integrator))
-    for index in range(5):
-        first, second = (job.frame_path(index).read_bytes() for job in (at_once, in_parts))
-        assert first == second
+    def make_job(folder: Path, frames: int) -> Job:
+        return _job(folder, make_block((1, 1, 1)), frames, integrator)
+
+    check_same_bytes_in_parts(make_job, tmp_path)
 
 
 def test_steps_too_long_are_told_under_it_too(make_block) -> None:

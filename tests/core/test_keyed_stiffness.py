@@ -22,11 +22,11 @@ from supple.core.integrators import (
     SymplecticEuler,
 )
 from supple.core.job import Job, Settings, digest
-from supple.core.job.run import simulate
 from supple.core.job.scene_file import encode
 from supple.core.materials import Linear, NeoHookean, StableNeoHookean, StVenantKirchhoff
 from supple.core.potentials import Viscosity
 from supple.core.system import System
+from supple.tests.core.job_runs import check_same_bytes_in_parts
 
 FRAME = 1.0 / 24.0
 CPU = torch.device("cpu")
@@ -248,13 +248,6 @@ def _job(folder: Path, make_block, frames: int, integrator: str) -> Job:
     return Job.create(folder, Scene([body]), settings)
 
 
-def _simulated(job: Job) -> Job:
-    if not job.has_tet_scene():
-        job.write_tet_scene(job.scene, [])
-    simulate(job)
-    return job
-
-
 def test_it_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path) -> None:
     job = _job(tmp_path, make_block, 4, "automatic")
     read = Job(tmp_path)
@@ -270,9 +263,7 @@ def test_a_body_without_is_written_as_ever(make_block) -> None:
 
 @pytest.mark.parametrize("integrator", ["automatic", "implicit_euler", "midpoint", "xpbd"])
 def test_a_job_gone_on_with_has_the_same_bytes(make_block, tmp_path: Path, integrator: str):
-    at_once = _simulated(_job(tmp_path / "at once", make_block, 4, integrator))
-    in_parts = _simulated(_job(tmp_path / "in parts", make_block, 2, integrator))
-    in_parts = _simulated(_job(in_parts.folder, make_block, 4, integrator))
-    for index in range(5):
-        first, second = (job.frame_path(index).read_bytes() for job in (at_once, in_parts))
-        assert first == second
+    def make_job(folder: Path, frames: int) -> Job:
+        return _job(folder, make_block, frames, integrator)
+
+    check_same_bytes_in_parts(make_job, tmp_path)
