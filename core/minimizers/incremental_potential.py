@@ -21,6 +21,7 @@ from ..potentials.attachments import Attachments
 from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.volume_floor import VolumeFloor
 from ..system import System
+from .rigid_drift import RigidDrift
 from .search_path import SearchPaths
 
 
@@ -64,6 +65,10 @@ class IncrementalPotential:
         self.paths = SearchPaths(
             self.potentials, self.inertia, ground, friction, self.contact, system.free
         )
+        self._drift_of_steps = None if self.contact is None else RigidDrift(system)
+        #: By how far net forces would carry whole bodies; None where that tells nothing, without
+        #: contact and in static steps.
+        self.rigid_drift: RigidDrift | None = None
         #: In kg, by whose velocity errors of linear solves are measured.
         self.reference_mass = 0.0
 
@@ -132,6 +137,7 @@ class IncrementalPotential:
         """
         # What is little for a heavy body may be much for a light one.
         self.reference_mass = len(self._free_masses) * min(self._free_masses)
+        self.rigid_drift = self._drift_of_steps
         self._begin(
             TimeStep(
                 start,
@@ -150,6 +156,7 @@ class IncrementalPotential:
             friction_step: in seconds, of which the stick threshold of friction is.
         """
         self.reference_mass = sum(self._free_masses)
+        self.rigid_drift = None
         self._begin(TimeStep(start, start, step, step, is_static=True, stick_seconds=friction_step))
 
     def _begin(self, step: TimeStep) -> None:

@@ -128,6 +128,7 @@ class _Search:
         max_stick_drift: float,
     ) -> None:
         self._objective, self._solver, self._positions = objective, solver, positions
+        self._drift, self._seconds = objective.rigid_drift, step
         self._tolerance, self._forcing = tolerance, forcing
         self._lagged, self._max_stick_drift = lagged, max_stick_drift
         # The error's energy bounds ½ m v² of the error in velocity.
@@ -193,10 +194,18 @@ class _Search:
         if not is_undamped or not (within or step_size >= 1.0) or not self._is_converged():
             return ""
         drifts = not objective.stick_drift(before, self._positions) <= self._max_stick_drift
-        if drifts or self._is_opening:
+        if drifts or self._is_opening or self._is_adrift():
             self._reuses_hessian = False
             return ""
         return CONVERGED
+
+    def _is_adrift(self) -> bool:
+        """Whether surfaces touch, and a whole body has farther to go than the tolerance."""
+        if self._drift is None:
+            return False
+        if self._gradient is None:
+            self._gradient = self._objective.gradient(self._positions)
+        return self._drift(self._gradient, self._seconds) > self._tolerance
 
     def _try_another_hessian(self) -> str:
         """For a step without descent; why the search ends, where there is no other Hessian."""
