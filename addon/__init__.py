@@ -12,7 +12,7 @@ from . import command_line, operators, panels, preferences, properties
 from .cache import cache_moves
 from .capture import changes
 from .capture.objects import is_soft_body
-from .panels import ground_overlay
+from .panels import ground_overlay, paint_overlay
 from .playback import fields
 from .worker import session, warm_worker
 
@@ -32,6 +32,7 @@ def register() -> None:
     for handlers, handler in _HANDLERS:
         handlers.append(handler)
     ground_overlay.register()
+    paint_overlay.register()
     if not bpy.app.background:
         # Not at once: Blender is still starting.
         bpy.app.timers.register(
@@ -46,6 +47,7 @@ def unregister() -> None:
     session.stop()
     if bpy.app.timers.is_registered(warm_worker.prepare_unless_compiled):
         bpy.app.timers.unregister(warm_worker.prepare_unless_compiled)
+    paint_overlay.unregister()
     ground_overlay.unregister()
     atexit.unregister(unregister)
     for handlers, handler in _HANDLERS:
@@ -60,11 +62,17 @@ def unregister() -> None:
 def _before_load(*_: object) -> None:
     session.stop()
     fields.forget_fields()
+    paint_overlay.forget()
 
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _before_frame(scene: bpy.types.Scene, *_: object) -> None:
     fields.update(scene)
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _after_frame(*_: object) -> None:
+    paint_overlay.forget_shapes()
 
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
@@ -89,6 +97,7 @@ def _after_save(file: str, *_: object) -> None:
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_undo(*_: object) -> None:
     changes.forget_meshes()
+    paint_overlay.forget()
     cache_moves.reconnect()
 
 
@@ -96,6 +105,7 @@ def _after_undo(*_: object) -> None:
 def _after_edit(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     if any(update.is_updated_geometry for update in depsgraph.updates):
         changes.forget_meshes()
+    paint_overlay.forget_changed(depsgraph)
 
 
 _HANDLERS = [
@@ -107,5 +117,6 @@ _HANDLERS = [
     (bpy.app.handlers.undo_post, _after_undo),
     (bpy.app.handlers.redo_post, _after_undo),
     (bpy.app.handlers.frame_change_pre, _before_frame),
+    (bpy.app.handlers.frame_change_post, _after_frame),
     (bpy.app.handlers.depsgraph_update_post, _after_edit),
 ]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .scene.force_fields import Falloff, ForceField, Wind
     from .scene.goals import Goals
     from .scene.ground import Ground, Sphere
-    from .scene.paint import Paint
+    from .scene.paint import Paint, SurfacePaint
     from .scene.plasticity import Plasticity
     from .scene.scene import Scene
     from .scene.soft_body import Skin, SoftBody, SurfaceMesh
@@ -44,6 +44,7 @@ _HOMES = {
     "InstabilityError": "errors",
     "JobError": "errors",
     "Paint": "scene.paint",
+    "SurfacePaint": "scene.paint",
     "PairFriction": "scene.contact_settings",
     "Plasticity": "scene.plasticity",
     "Scene": "scene.scene",
@@ -87,6 +88,7 @@ __all__ = [
     "Sphere",
     "SuppleError",
     "SurfaceMesh",
+    "SurfacePaint",
     "TetMesh",
     "Wind",
     "default_young",

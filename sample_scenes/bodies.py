@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import bpy
 
@@ -55,28 +56,36 @@ def small_monkey(name: str, colour: Colour, size: float) -> bpy.types.Object:
 
 def bear(name: str, colour: Colour) -> bpy.types.Object:
     """One that sits, of one skin; its vertex group ``Head`` fades out along the neck."""
-    parts = []
-    for place, size in _BEAR:
-        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.5, segments=24, ring_count=12, location=place)
-        parts.append(bpy.context.object)
-        parts[-1].scale = size
-    for part in parts:
-        part.select_set(True)
-    bpy.ops.object.join()
-    bpy.ops.object.transform_apply()
-    body = _named(name)
-    skin = body.modifiers.new("Remesh", "REMESH")
-    skin.voxel_size, skin.use_smooth_shade = 0.06, True
-    even = body.modifiers.new("Smooth", "SMOOTH")
-    even.iterations = 6
-    for modifier in (skin, even):
-        bpy.ops.object.modifier_apply(modifier=modifier.name)
+    body = joined(name, _BEAR)
     head = body.vertex_groups.new(name="Head")
     low, high = _NECK
     for vertex in body.data.vertices:
         if (weight := min(1.0, (vertex.co.z - low) / (high - low))) > 0.0:
             head.add([vertex.index], weight, "REPLACE")
     body.data.materials.append(jelly(f"{name} Jelly", colour))
+    return body
+
+
+def joined(
+    name: str, parts: Sequence[tuple[Place, Place]], voxel: float = 0.06
+) -> bpy.types.Object:
+    """Ellipsoids under one smooth skin, of faces ``voxel`` wide: where each is, and its extents."""
+    made = []
+    for place, size in parts:
+        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.5, segments=24, ring_count=12, location=place)
+        made.append(bpy.context.object)
+        made[-1].scale = size
+    for part in made:
+        part.select_set(True)
+    bpy.ops.object.join()
+    bpy.ops.object.transform_apply()
+    body = _named(name)
+    skin = body.modifiers.new("Remesh", "REMESH")
+    skin.voxel_size, skin.use_smooth_shade = voxel, True
+    even = body.modifiers.new("Smooth", "SMOOTH")
+    even.iterations = 6
+    for modifier in (skin, even):
+        bpy.ops.object.modifier_apply(modifier=modifier.name)
     return body
 
 

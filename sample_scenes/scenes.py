@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sample scenes, one function each; those of contact are in ``contact_scenes``, and one
-that a rig drives in ``walker``."""
+"""The sample scenes, one function each; those of contact are in ``contact_scenes``, one that a
+rig drives in ``walker``, and one of clay in ``clay``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import math
 import bpy
 
 from .bodies import ball, bear, box, make_soft, monkey, pin, tetrahedron
+from .clay import CLAY_SAMPLES
 from .contact_scenes import CONTACT_SAMPLES
 from .sample import Sample
 from .studio import BLUEBERRY, LEMON, LIME, ORANGE, RASPBERRY, jelly, label, plain, studio
@@ -195,4 +196,5 @@ SAMPLES: dict[str, Sample] = {
     "flag": Sample(flag, 96, (1, 24, 44, 56, 68, 96), columns=3),
     **CONTACT_SAMPLES,
     **WALKER_SAMPLES,
+    **CLAY_SAMPLES,
 }

@@ -115,6 +115,7 @@ def soft_body(
             plasticity=_plasticity(props),
             stiffness=_factors(obj, young),
             pressure=keyed["pressure"],
+            drag=keyed["drag"],
             angular_velocity=_vector(start.angular),
         )
 

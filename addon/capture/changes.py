@@ -26,11 +26,11 @@ from .surfaces import coordinates, group_weights, polygons
 
 Marks = dict[str, str]
 
-# Where frames are kept, which, how they are shown and what is recorded beside them changes nothing
-# in them.
+# Where frames are kept, which, how they are shown, what is recorded beside them and what is drawn
+# over them changes nothing in them.
 _NO_SETTINGS = {
     *("rna_type", "name", "cache_folder", "use_scene_range", "frame_start", "frame_end"),
-    *("smooth", "results", "field"),
+    *("smooth", "results", "field", "paint_overlay"),
 }
 
 # Of meshes, which take milliseconds, by the session_uid of their objects.

@@ -32,9 +32,19 @@ def painted(props: bpy.types.PropertyGroup) -> Iterator[tuple[PaintedSetting, st
             yield setting, name
 
 
-def label(props: bpy.types.PropertyGroup, setting: PaintedSetting) -> str:
+def label(props: bpy.types.PropertyGroup, setting: str) -> str:
     """What panels call a setting that can be painted."""
     return str(props.bl_rna.properties[SOURCE.format(setting)].name)
+
+
+def painted_weights(obj: bpy.types.Object, mesh: bpy.types.Mesh, setting: str) -> Values | None:
+    """(V,) of the vertices of a mesh made from that of the object; None of what is not painted.
+
+    Raises:
+        CaptureError: when what it is painted with cannot be used.
+    """
+    name = getattr(obj.supple, SOURCE.format(setting))
+    return _weights(obj, mesh, name, label(obj.supple, setting)) if name else None
 
 
 def capture_paint(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Paint]:

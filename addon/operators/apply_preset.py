@@ -14,13 +14,17 @@ _SETTINGS = (
     *("model", "young", "poisson", "density"),
     *("damping", "stiffness_damping", "viscosity", "use_plasticity"),
 )
+_FLOW_SETTINGS = "yield_stress", "creep_time", "hardening"
 
 
 def _describe(preset: Preset) -> str:
+    size, flow = f"Sags by a tenth of its height when it is {length(preset.size)} high.", ""
+    if preset.use_plasticity:
+        size = f"Stands when it is up to {length(preset.size)} high; what is higher slumps."
+        flow = f", yields at {stiffness(preset.yield_stress)}"
     return (
-        f"Sags by a tenth of its height when it is {length(preset.tenth_sag_height)} high.\n"
-        f"{stiffness(preset.young)}, ν {preset.poisson:g}, {preset.density:g} kg/m³, "
-        f"tan δ {preset.loss_factor:g}.\n{preset.source}"
+        f"{size}\n{stiffness(preset.young)}, ν {preset.poisson:g}, {preset.density:g} kg/m³, "
+        f"tan δ {preset.loss_factor:g}{flow}.\n{preset.source}"
     )
 
 
@@ -42,8 +46,9 @@ class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         preset, bodies = PRESETS[self.preset], chosen_bodies(context)
+        names = (*_SETTINGS, *_FLOW_SETTINGS) if preset.use_plasticity else _SETTINGS
         for obj in bodies:
-            for name in _SETTINGS:
+            for name in names:
                 setattr(obj.supple, name, getattr(preset, name))
         message = [f"{preset.label}: {', '.join(obj.name for obj in bodies)}."]
         lying = [obj.name for obj in bodies if suited.sag_message(context.scene, obj)[1]]
@@ -51,6 +56,12 @@ class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
             message.append(
                 f"Too soft for the size of {', '.join(lying)}: it sags by a tenth when it is "
                 f"{length(preset.tenth_sag_height)} high. Stiffness from Size keeps the rest of it."
+            )
+        slumps = [obj.name for obj in bodies if suited.slump_message(context.scene, obj)]
+        if preset.use_plasticity and slumps:
+            message.append(
+                f"Too high to stand: {', '.join(slumps)}; it slumps where it is more than "
+                f"{length(preset.size)} high. A larger Yield Stress keeps the rest of it."
             )
         self.report({"INFO"}, " ".join(message))
         return {"FINISHED"}

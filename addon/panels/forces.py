@@ -16,4 +16,4 @@ class SUPPLE_PT_forces(SoftBodySidebar, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
-        draw_settings(self.layout, context.object.supple, "pressure", "field_weight")
+        draw_settings(self.layout, context.object.supple, "pressure", "drag", "field_weight")

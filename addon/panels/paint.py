@@ -21,6 +21,7 @@ class SUPPLE_PT_paint(SoftBodySidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple
         layout.use_property_split, layout.use_property_decorate = True, False
+        layout.prop(context.scene.supple, "paint_overlay", icon="OVERLAY")
         for setting in PAINTED_SETTINGS:
             source = SOURCE.format(setting)
             column = layout.column(align=True)

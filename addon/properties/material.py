@@ -178,3 +178,16 @@ class MaterialSettings:
         step=10_000,
         options=KEYED,
     )
+    drag: FloatProperty(
+        name="Drag (1/s)",
+        description=(
+            "Holds it back as still air does: motion falls to a third in one second at 1. Unlike "
+            "Damping it can be keyed, and painted where it acts, such as on a cape that is let go"
+        ),
+        default=0.0,
+        min=0.0,
+        soft_max=20.0,
+        precision=2,
+        step=10,
+        options=KEYED,
+    )

@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import FloatProperty, StringProperty
+from bpy.props import EnumProperty, FloatProperty, StringProperty
 
+from ...core.scene.paint import PaintedSetting
 from ..capture.paint import can_paint
 from .options import NOT_KEYED
 
@@ -47,16 +48,50 @@ def _unpainted(least: float = 0.0) -> Any:
     )
 
 
+# As panels call what can be painted.
+_LABELS: dict[PaintedSetting, str] = {
+    "young": "Stiffness",
+    "density": "Density",
+    "damping": "Damping",
+    "stiffness_damping": "Stiffness Damping",
+    "viscosity": "Viscosity",
+    "yield_stress": "Yield Stress",
+    "friction": "Friction",
+    "drag": "Drag",
+}
+
+
+def overlay_property() -> Any:
+    """Belongs to a scene."""
+    items = [
+        (name, text, f"Where {text} is painted on soft bodies: blue is none, red all of it")
+        for name, text in _LABELS.items()
+    ]
+    return EnumProperty(
+        name="Overlay",
+        description="What is painted, drawn over all soft bodies in viewports that show overlays",
+        items=[("none", "Off", "Nothing is drawn"), *items],
+        default="none",
+        options=NOT_KEYED,
+    )
+
+
 class PaintSettings:
     """Belongs to the settings of every soft body."""
 
-    paint_young: _source("Stiffness")
+    paint_young: _source(_LABELS["young"])
     unpainted_young: _unpainted(_LEAST_RATIO)
-    paint_density: _source("Density")
+    paint_density: _source(_LABELS["density"])
     unpainted_density: _unpainted(_LEAST_RATIO)
-    paint_damping: _source("Damping")
+    paint_damping: _source(_LABELS["damping"])
     unpainted_damping: _unpainted()
-    paint_stiffness_damping: _source("Stiffness Damping")
+    paint_stiffness_damping: _source(_LABELS["stiffness_damping"])
     unpainted_stiffness_damping: _unpainted()
-    paint_viscosity: _source("Viscosity")
+    paint_viscosity: _source(_LABELS["viscosity"])
     unpainted_viscosity: _unpainted()
+    paint_yield_stress: _source(_LABELS["yield_stress"])
+    unpainted_yield_stress: _unpainted(_LEAST_RATIO)
+    paint_friction: _source(_LABELS["friction"])
+    unpainted_friction: _unpainted()
+    paint_drag: _source(_LABELS["drag"])
+    unpainted_drag: _unpainted()

@@ -17,6 +17,7 @@ from .bounce import penalty_property, restitution_property
 from .contact import SceneContactSettings
 from .friction import friction_property, kinetic_friction_property
 from .options import HIDDEN, NOT_KEYED
+from .paint import overlay_property
 
 _RESULT_ITEMS = [(name, row.label, row.description) for name, row in RESULTS.items()]
 
@@ -194,6 +195,7 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         items=_RESULT_ITEMS,
         options=NOT_KEYED,
     )
+    paint_overlay: overlay_property()
     cache_folder: StringProperty(
         name="Cache",
         description=(

@@ -15,7 +15,7 @@ import bpy
 import numpy as np
 
 from .. import driving
-from ..animated import animated_paths
+from ..animated import animated_paths, animated_settings
 from ..capture import integrators
 from ..capture.motion import may_move
 from ..capture.objects import is_collider, is_soft_body, soft_bodies
@@ -136,8 +136,13 @@ def has_partial_weights(obj: bpy.types.Object, name: str) -> bool:
 
 def _paint(props: bpy.types.PropertyGroup) -> Iterator[str]:
     for setting, name in painted(props):
-        if getattr(props, setting) == 0.0:
-            text = label(props, setting)
+        text = label(props, setting)
+        if setting == "yield_stress" and not props.use_plasticity:
+            yield (
+                f"{props.id_data.name}: {name!r} paints its {text}, and Plasticity is off. Switch "
+                "it on, or clear the field under Paint."
+            )
+        elif getattr(props, setting) == 0.0 and setting not in animated_settings(props.id_data):
             yield (
                 f"{props.id_data.name}: {name!r} paints its {text}, which is 0 everywhere. Set "
                 f"{text} above 0, or clear the field under Paint."

@@ -93,6 +93,7 @@ class MeshContactStep:
             np.ascontiguousarray(static),
             np.ascontiguousarray(kinetic),
             area_weighted,
+            surface.friction_factors,
         )
         self._points_of = surface_points(surface, system.vertex_count)
         self._ground = ground_points(system)

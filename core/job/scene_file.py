@@ -22,7 +22,7 @@ from ..scene.fluid import Fluid
 from ..scene.force_fields import Falloff, ForceField, Wind
 from ..scene.goals import Goals
 from ..scene.ground import Ground, Sphere
-from ..scene.paint import Paint
+from ..scene.paint import Paint, SurfacePaint
 from ..scene.plasticity import Plasticity
 from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members
@@ -58,6 +58,7 @@ _TYPES: dict[str, type] = {
         SoftBody,
         Sphere,
         SurfaceMesh,
+        SurfacePaint,
         TetMesh,
         Wind,
         *MODELS.values(),

@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..compiled import compiled, shared_range
 from .closest_features import (
     FACE_INSIDE,
@@ -85,7 +87,8 @@ class Interpolation(NamedTuple):
 class PairLaws(NamedTuple):
     """(O, O) of every two objects: d̂ in metres, κ in Pa or J/m⁴, coefficients of friction.
 
-    ``area_weighted``: whether pairs count by area.
+    ``area_weighted``: whether pairs count by area. ``friction_factors``: (V,) on the friction where
+    points are painted; empty where nothing is.
     """
 
     distances: Any
@@ -93,6 +96,7 @@ class PairLaws(NamedTuple):
     static: Any
     kinetic: Any
     area_weighted: bool
+    friction_factors: Any = np.empty(0)
 
 
 @compiled()
@@ -207,7 +211,7 @@ def _write_pair(
     difference: Any,
     distance: float,
     weight: float,
-    rubs: bool,
+    rubbing: float,
     out: Any,
     k: int,
 ) -> None:
@@ -218,8 +222,21 @@ def _write_pair(
     out.distances[k], out.dhats[k], out.kinds[k] = distance, dhat, SURFACES
     size = dhat if laws.area_weighted else dhat**4
     out.scales[k] = weight * laws.stiffness[first, second] * size
-    out.static[k] = laws.static[first, second] if rubs else 0.0
-    out.kinetic[k] = laws.kinetic[first, second] if rubs else 0.0
+    out.static[k] = rubbing * laws.static[first, second]
+    out.kinetic[k] = rubbing * laws.kinetic[first, second]
+
+
+@compiled(inline=True)
+def _painted_share(factors: Any, vertices: Any, coefficients: Any) -> float:
+    """√(f₁ f₂) of what is painted at the closest points of a pair."""
+    if len(factors) == 0:
+        return 1.0
+    first = second = 0.0
+    for i in range(4):
+        part = coefficients[i] * factors[vertices[i]]
+        first += max(part, 0.0)
+        second -= min(part, 0.0)
+    return math.sqrt(first * second)
 
 
 @compiled()
@@ -285,7 +302,9 @@ def _write_range(
         weight, rubs = _weight(stencils, mesh, laws, pair, x)
         weight *= STIFFENING ** blocked[pair]
         objects = (mesh.object_of[a], mesh.object_of[d])
-        _write_pair(laws, objects, difference, distance, weight, rubs, out, k)
+        share = _painted_share(laws.friction_factors, (a, b, c, d), (c0, c1, c2, c3))
+        rubbing = share if rubs else 0.0
+        _write_pair(laws, objects, difference, distance, weight, rubbing, out, k)
         used = add_point(interpolation, a, c0, out, k, 0)
         used = add_point(interpolation, b, c1, out, k, used)
         used = add_point(interpolation, c, c2, out, k, used)

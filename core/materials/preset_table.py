@@ -9,8 +9,8 @@ from __future__ import annotations
 from .presets import PRESETS, REFERENCES, Preset
 
 _HEAD = (
-    "| material | model | E | ν | ρ in kg/m³ | tan δ | height | source |",
-    "|---|---|---|---|---|---|---|---|",
+    "| material | model | E | ν | ρ in kg/m³ | tan δ | Y | height | source |",
+    "|---|---|---|---|---|---|---|---|---|",
 )
 
 
@@ -42,7 +42,8 @@ def _row(preset: Preset) -> str:
         f"{preset.poisson:g}",
         f"{preset.density:g}",
         f"{preset.loss_factor:g}",
-        length(preset.tenth_sag_height),
+        stiffness(preset.yield_stress) if preset.use_plasticity else "",
+        length(preset.size),
         preset.source,
     )
     return f"| {' | '.join(cells)} |"

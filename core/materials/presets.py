@@ -32,6 +32,8 @@ class Preset:
         density: in kg/m³.
         loss_factor: tan δ, loss modulus over storage modulus.
         source: where each number is from, and which value was taken where a range is given.
+        yield_stress: in pascal; 0 is that of what comes back from any shape.
+        creep_time, hardening: in seconds and pascal, of what does not.
     """
 
     label: str
@@ -41,13 +43,19 @@ class Preset:
     density: float
     loss_factor: float
     source: str
+    yield_stress: float = 0.0
+    creep_time: float = 0.0
+    hardening: float = 0.0
 
     #: Real materials do not brake rigid motion.
     damping = 0.0
     #: All of what they lose is in the loss factor.
     viscosity = 0.0
-    #: They come back from any shape.
-    use_plasticity = False
+
+    @property
+    def use_plasticity(self) -> bool:
+        """Whether it gives way for good."""
+        return self.yield_stress > 0.0
 
     @property
     def stiffness_damping(self) -> float:
@@ -63,6 +71,16 @@ class Preset:
         """Of a block of it, in metres, that sags by a tenth of its height under its own weight."""
         return 0.2 * self.young / (self.density * 9.81)
 
+    @property
+    def standing_height(self) -> float:
+        """Of a column of it, in metres, whose foot just bears its weight: a higher one slumps."""
+        return self.yield_stress / (self.density * 9.81) if self.use_plasticity else math.inf
+
+    @property
+    def size(self) -> float:
+        """How high it is meant to be at most, in metres."""
+        return min(self.tenth_sag_height, self.standing_height)
+
     def material(self) -> Material:
         """Its constitutive model."""
         return MODELS[self.model](self.young, self.poisson)
@@ -72,6 +90,13 @@ _TISSUE_DENSITY = "ρ: Kaye and Laby"
 _GELATINE = (
     "ρ: Kaye and Laby, water and protein (1340 kg/m³) mixed. "
     "tan δ: Gelatin Hydrogels, π/2 times the slope 0.02 of log G′ over log ω"
+)
+
+_CLAY_LOSS = "tan δ: Subramaniam 2013, what clay loses is the loop of its yielding; 0 below."
+# Strength falls along a straight line in the logarithm from 180 kPa at the plastic limit to 2.3.
+_CLAY_FLOW = (
+    "τ: Sheahan 1996, at ten times the rate only 9 % stronger; 0. "
+    "H: Schofield 1968, what is kneaded goes on at one stress; 0."
 )
 
 #: From soft to stiff.
@@ -195,6 +220,32 @@ PRESETS: dict[str, Preset] = {
         "E: Lindley 1974, hardness 40 IRHD of 30…75. ν: Gent 2012. ρ: MatWeb, uncompounded. "
         "tan δ: Naeim 1999, twice the damping ratio of 2…3 % of low-damping bearings, the middle.",
     ),
+    "wet_clay": Preset(
+        "Wet Clay",
+        "stable_neo_hookean",
+        1.5e6,
+        KEEPS_VOLUME,
+        1830.0,
+        0.0,
+        "E: USACE 1990, very soft clay, 5…50 tsf, the geometric mean. ν: Ladd 1964. "
+        "ρ: Satish Minerals, as clay below; more water makes it a few hundredths lighter. "
+        f"{_CLAY_LOSS} Y: Kayabali 2010, 2 c with c = 5.5 kPa a fifth of the way from the liquid "
+        f"to the plastic limit. {_CLAY_FLOW}",
+        yield_stress=11_000.0,
+    ),
+    "clay": Preset(
+        "Clay",
+        "stable_neo_hookean",
+        9.6e6,
+        KEEPS_VOLUME,
+        1830.0,
+        0.0,
+        "E: USACE 1990, soft clay, 50…200 tsf, the geometric mean. ν: Ladd 1964. "
+        "ρ: Satish Minerals, 36 % of water to kneaded china clay, of grains of 2630 kg/m³. "
+        f"{_CLAY_LOSS} Y: Kayabali 2010, 2 c with c = 20.3 kPa half-way between the liquid and "
+        f"the plastic limit. {_CLAY_FLOW}",
+        yield_stress=41_000.0,
+    ),
     "cork": Preset(
         "Cork",
         "corotated_linear",
@@ -232,11 +283,18 @@ REFERENCES: dict[str, str] = {
     "after ASTM D1056.",
     "Kaye and Laby": "G. W. C. Kaye and T. H. Laby, “Tables of Physical and Chemical "
     "Constants”, section 2.4.6.",
+    "Kayabali 2010": "K. Kayabali and O. O. Tufenkci, “Shear strength of remolded soils at "
+    "consistency limits”, Canadian Geotechnical Journal 47(3), 259–266, 2010, abstract: undrained "
+    "shear strengths c of 180 kPa at the plastic limit and 2.3 kPa at the liquid one, their "
+    "logarithm linear in the water; a free column yields at 2 c.",
     "Klatt 2010": "D. Klatt and others, “Viscoelasticity-based MR elastography of skeletal "
     "muscle”, Physics in Medicine and Biology 55(21), 6445–6459, 2010, abstract.",
     "Krouskop 1998": "T. A. Krouskop, T. M. Wheeler, F. Kallel, B. S. Garra and T. Hall, “Elastic "
     "moduli of breast and prostate tissues under compression”, Ultrasonic Imaging 20(4), 260–274, "
     "1998, abstract.",
+    "Ladd 1964": "C. C. Ladd, “Stress–Strain Behavior of Saturated Clay and Basic Strength "
+    "Principles”, report R64-17, Massachusetts Institute of Technology, 1964: what water cannot "
+    "leave keeps its volume.",
     "Lakes 1987": "R. Lakes, “Foam structures with a negative Poisson's ratio”, Science 235, "
     "1038–1040, 1987.",
     "Lanoy 2020": "M. Lanoy, F. Lemoult, A. Eddi and C. Prada, “Dirac cones and chiral selection "
@@ -254,7 +312,19 @@ REFERENCES: dict[str, str] = {
     "140–141, 2008.",
     "Polyurethane Foam Association 2016": "Polyurethane Foam Association, “Viscoelastic (memory) "
     "foam”, In•Touch 11(1), revised 2016.",
+    "Satish Minerals": "Satish Minerals, data sheet of the levigated china clay Grade B: water of "
+    "plasticity 36 %; the density of its grains is that of kaolinite.",
+    "Schofield 1968": "A. Schofield and P. Wroth, “Critical State Soil Mechanics”, McGraw-Hill, "
+    "1968, on critical states.",
+    "Sheahan 1996": "T. C. Sheahan, C. C. Ladd and J. T. Germaine, “Rate-dependent undrained shear "
+    "behavior of saturated clay”, Journal of Geotechnical Engineering 122(2), 99–108, 1996, "
+    "abstract.",
     "Smooth-On": "Smooth-On, technical bulletin of the Ecoflex series.",
+    "Subramaniam 2013": "P. Subramaniam and S. Banerjee, “A correction to damping ratio for "
+    "hyperbolic–hysteretic model for clayey soil”, International Journal of Geotechnical "
+    "Engineering 7(2), 124–129, 2013, abstract.",
+    "USACE 1990": "U.S. Army Corps of Engineers, “Settlement Analysis”, EM 1110-1-1904, 1990, "
+    "table of typical elastic moduli; 1 tsf is 95.76 kPa.",
     "USDA 2018": "U.S. Department of Agriculture, National Nutrient Database for Standard "
     "Reference, Legacy Release, entry 19116, “Candies, marshmallows”, 2018.",
     "Wells 2011": "P. N. T. Wells and H.-D. Liang, “Medical ultrasound: imaging of soft tissue "

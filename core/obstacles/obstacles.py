@@ -24,6 +24,7 @@ from .barrier_step import BarrierStep
 from .collision_points import CollisionPoints
 from .embedded_barrier_step import EmbeddedBarrierStep
 from .embedded_projection_step import EmbeddedProjectionStep
+from .painted_friction import PaintedFriction, Rubbing
 from .projection_step import ProjectionStep
 from .surfaces import Ball, Plane, Surface
 
@@ -76,21 +77,22 @@ class Obstacles:
         ]
         self.points = _points_of_all(scene.bodies, own, vertex_offsets, inverse_mass)
         self.areas = np.concatenate([part.areas for part in own])
-        self._counts, table = [len(mesh.vertices) for mesh in meshes], FrictionTable(scene)
+        table = FrictionTable(scene)
+        painted = PaintedFriction(scene.bodies, meshes, own, self.points, inverse_mass)
         for index, sphere in enumerate(scene.spheres):
-            friction = self._of_vertices(table.on_sphere(index))
-            self.steps.append(self._projection(self._balls[index], sphere, friction))
+            rubbing = painted.of(table.on_sphere(index))
+            self.steps.append(self._projection(self._balls[index], sphere, rubbing))
         if scene.ground is None:
             return
         # The ground comes last: nothing may then push a vertex below it.
-        friction = self._of_vertices(table.on_ground)
+        rubbing = painted.of(table.on_ground)
         if scene.ground.response == "barrier":
             self.barrier = self._barrier(scene.ground, scene.bodies, meshes, own)
-            self.ground_friction = Coefficients(*map(self.points.of_bodies, friction))
+            self.ground_friction = rubbing.of_points
             self.steps.append(self._barrier_step(self.barrier, self.ground_friction))
         else:
             plane = Plane(scene.ground.height)
-            self.steps.append(self._projection(plane, scene.ground, friction))
+            self.steps.append(self._projection(plane, scene.ground, rubbing))
 
     @property
     def need_explicit_steps(self) -> bool:
@@ -159,27 +161,20 @@ class Obstacles:
         assert self.points is not None
         return GroundBarrier(self.points, own_weights, ground.height, own_distances)
 
-    def _of_vertices(self, friction: Coefficients) -> Coefficients:
-        """(N,) tensors from (B,) of the bodies."""
-        rows = (torch.as_tensor(np.repeat(part, self._counts)) for part in friction)
-        return Coefficients(*(row.to(self._inverse_mass) for row in rows))
-
     def _barrier_step(self, barrier: GroundBarrier, friction: Coefficients) -> Step:
         if isinstance(barrier.points, EmbeddedPoints):
             return EmbeddedBarrierStep(barrier, self._inverse_mass, friction)
         return BarrierStep(barrier, self._inverse_mass[barrier.vertices], friction)
 
-    def _projection(
-        self, surface: Surface, settings: Ground | Sphere, friction: Coefficients
-    ) -> Step:
-        """Of an obstacle, by (N,) coefficients of the vertices on it."""
+    def _projection(self, surface: Surface, settings: Ground | Sphere, friction: Rubbing) -> Step:
+        """Of an obstacle, by the coefficients on it."""
         bounce, points = (settings.restitution, settings.penalty), self.points
         # All at once, vertices that points share are not to be told from each other.
         if isinstance(points, EmbeddedPoints) and is_compiled() and not points.shares.is_cuda:
-            own = Coefficients(*map(points.of_bodies, friction))
+            own = friction.of_points
             return EmbeddedProjectionStep(points, self._inverse_mass, surface, own, *bounce)
         vertices = torch.nonzero(self._inverse_mass).flatten()
-        own = Coefficients(*(part[vertices] for part in friction))
+        own = Coefficients(*(part[vertices] for part in friction.of_vertices))
         return ProjectionStep(vertices, surface, own, *bounce)
 
 

@@ -31,7 +31,7 @@ import torch
 from torch import Tensor
 
 from ..geometry.tet_mesh import TetMesh
-from ..scene.soft_body import SoftBody
+from ..scene.soft_body import PerTet, SoftBody
 from .elasticity import Elasticity
 from .tet_flow import TetFlow
 from .yielding_elasticity import YieldingElasticity
@@ -129,6 +129,16 @@ class PlasticFlow:
         pairs = zip(self._bodies, pieces, strict=True)
         return {body.name: own for (body, _), own in pairs if body.plasticity is not None}
 
+    def strains_of(self, elasticity: Elasticity, plastic: Tensor | None) -> Tensor:
+        """(M,) α of the tets of one of the elasticities; zeros where they cannot flow."""
+        start = 0
+        for part in self._parts:
+            end = start + len(part.tets)
+            if part.tets is elasticity.tets and plastic is not None:
+                return plastic[9, start:end]
+            start = end
+        return elasticity.tets.template.new_zeros(len(elasticity.tets))
+
     @property
     def frequency_ratio(self) -> float:
         """By how much the fastest vibration of a tet is faster than it was before all flow."""
@@ -154,10 +164,10 @@ def _constants(part: Elasticity, pairs: Sequence[tuple[SoftBody, TetMesh]]) -> T
     rows = []
     for body, mesh in pairs:
         own, fill = body.plasticity, np.ones(len(mesh.tets)) if mesh.fill is None else mesh.fill
-        numbers = _ELASTIC
+        numbers: tuple[PerTet, ...] = _ELASTIC
         if own is not None:
             numbers = own.yield_stress, own.hardening, own.creep_time, own.limit
-        rows.append(np.outer(numbers, np.ones(len(fill))))
+        rows.append(np.stack([np.broadcast_to(number, len(fill)) for number in numbers]))
         rows[-1][:2] *= fill
     mu = torch.as_tensor(part.material.mu, dtype=torch.float64)
     mu = mu.to(part.tets.volumes).expand(len(part.tets))

@@ -13,6 +13,7 @@ from ..geometry.closest_point import closest_in_triangle
 from ..geometry.embedding import embed
 from ..geometry.harmonic import harmonic_extension
 from ..geometry.tet_mesh import TetMesh
+from ..scene.paint import SurfacePaint
 from ..scene.soft_body import SoftBody, SurfaceMesh
 
 FloatArray = NDArray[np.float64]
@@ -23,7 +24,8 @@ _SPACING_EDGES = 0.5
 
 
 def with_painted_settings(body: SoftBody, surface: SurfaceMesh, mesh: TetMesh) -> SoftBody:
-    """A body of tetrahedra, with one value a tet of what is painted on its surface.
+    """A body of tetrahedra, with one value a tet of what is painted on its surface; friction stays
+    painted on that.
 
     Args:
         body: with the settings that factors are on.
@@ -31,11 +33,25 @@ def with_painted_settings(body: SoftBody, surface: SurfaceMesh, mesh: TetMesh) -
     """
     if not surface.paint:
         return replace(body, mesh=mesh)
-    painted = np.stack([paint.factors for paint in surface.paint], axis=1)
     settings: dict[str, Any] = {}
-    for paint, factors in zip(surface.paint, tet_factors(mesh, surface, painted).T, strict=True):
+    inside = [paint for paint in surface.paint if paint.setting != "friction"]
+    for paint in surface.paint:
+        if paint.setting == "friction":
+            of_surface = surface.vertices, surface.triangles, paint.factors
+            settings["friction_paint"] = SurfacePaint(*of_surface)
+    if not inside:
+        return replace(body, mesh=mesh, **settings)
+    painted = np.stack([paint.factors for paint in inside], axis=1)
+    for paint, factors in zip(inside, tet_factors(mesh, surface, painted).T, strict=True):
         if paint.setting == "young":
             settings["material"] = replace(body.material, young=body.material.young * factors)
+        elif paint.setting == "yield_stress" and body.plasticity is not None:
+            stress = body.plasticity.yield_stress * factors
+            settings["plasticity"] = replace(body.plasticity, yield_stress=stress)
+        elif paint.setting == "yield_stress":
+            continue
+        elif paint.setting == "drag":
+            settings["drag_factors"] = body.drag_factors * factors
         elif np.any(value := getattr(body, paint.setting)):
             settings[paint.setting] = value * factors
     return replace(body, mesh=mesh, **settings)

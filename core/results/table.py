@@ -34,7 +34,7 @@ class ResultRow:
     where: str
 
 
-#: By name, in the order of the menu.
+#: By name, in the order of the menu, whose places files keep: new ones come last.
 RESULTS = {
     "von_mises": ResultRow(
         "Von Mises Stress",
@@ -57,6 +57,13 @@ RESULTS = {
         "vertex",
         "What the ground, colliders and other surfaces press with on the surface",
         "contact_pressure.contact_pressure",
+    ),
+    "plastic_strain": ResultRow(
+        "Plastic Strain",
+        "",
+        "tet",
+        "How far it has been deformed for good, added up; 0 where it has always come back",
+        "plastic_strain.plastic_strain",
     ),
 }
 

@@ -55,7 +55,8 @@ class FrictionTable:
     Of two surfaces they are the geometric mean of theirs. One that has none takes those of the
     other, and where neither has any they are the contact's. A pair that the contact names has its
     own. A surface with a static coefficient alone slides with that, and nothing slides with more
-    than its static one.
+    than its static one. Where surfaces are painted, f₁ and f₂ there, all of them have √(f₁ f₂) of
+    it, as the geometric mean of what is painted is.
 
     Args:
         scene: without a contact it has the coefficients of ``Contact()``.

@@ -10,12 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from ..geometry.closest_point import closest_among_near, closest_points
+from . import checks
 
-PaintedSetting = Literal["young", "density", "damping", "stiffness_damping", "viscosity"]
-#: What can be painted: Young's modulus of the material, and members of a ``SoftBody``.
+PaintedSetting = Literal[
+    "young",
+    "density",
+    "damping",
+    "stiffness_damping",
+    "viscosity",
+    "yield_stress",
+    "friction",
+    "drag",
+]
+#: What can be painted: Young's modulus of the material, the yield stress of the plasticity, and
+#: members of a ``SoftBody``; friction is the static and the kinetic one.
 PAINTED_SETTINGS: tuple[PaintedSetting, ...] = get_args(PaintedSetting)
+# Of points and triangles, above which not all are compared: those of a dense surface are alike.
+_MAX_PAIRS = 1 << 24
 # A body has some of these everywhere.
-_ABOVE_ZERO = {"young", "density"}
+_ABOVE_ZERO = {"young", "density", "yield_stress"}
 
 
 @dataclass(eq=False)
@@ -23,8 +37,9 @@ class Paint:
     """
     Args:
         setting: of the body, one of ``PAINTED_SETTINGS``.
-        factors: (V,) what it is multiplied by, one a vertex of the surface: above 0 for ``young``
-            and ``density``, else 0 or more. Inside the body they are interpolated smoothly.
+        factors: (V,) what it is multiplied by, one a vertex of the surface: above 0 for ``young``,
+            ``density`` and ``yield_stress``, else 0 or more. Inside the body they are interpolated
+            smoothly.
     """
 
     setting: PaintedSetting
@@ -55,3 +70,33 @@ class Paint:
                 f"the factors on {self.setting} have the shape {self.factors.shape}, but the "
                 f"surface has {vertices} vertices; give one a vertex."
             )
+
+
+@dataclass(eq=False)
+class SurfacePaint:
+    """Factors on a surface, for what touches in its place.
+
+    Args:
+        points: (V, 3) of the surface at rest, in metres.
+        triangles: (F, 3) indices of points.
+        factors: (V,), 0 or more; in between they are linear.
+    """
+
+    points: NDArray[np.float64]
+    triangles: NDArray[np.int32]
+    factors: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        self.points = checks.positions(self.points, "the painted surface")
+        self.triangles = checks.triangles(self.triangles, len(self.points), "the painted surface")
+        paint = Paint("friction", self.factors)
+        paint.check_length(len(self.points))
+        self.factors = paint.factors
+
+    def at(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(P,) factors where the surface is closest to (P, 3) points at rest."""
+        exactly = len(points) * len(self.triangles) <= _MAX_PAIRS
+        closest = closest_points if exactly else closest_among_near
+        triangle, weights = closest(points, self.points, self.triangles)
+        found: NDArray[np.float64] = (weights * self.factors[self.triangles[triangle]]).sum(axis=1)
+        return found

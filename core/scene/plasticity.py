@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import SceneError
 from . import checks
@@ -19,7 +21,8 @@ class Plasticity:
     """Von Mises plasticity of finite strain, which keeps the volume.
 
     Args:
-        yield_stress: in pascal, above 0: a bar that is pulled harder stays longer.
+        yield_stress: in pascal, above 0: a bar that is pulled harder stays longer. A number, or
+            (M,) one value a tet.
         creep_time: in seconds, in which what stress is beyond the yield stress falls to 1/e while
             the shape is held; 0 is at once.
         hardening: in pascal, by which the yield stress grows with each unit of plastic strain.
@@ -29,15 +32,17 @@ class Plasticity:
         SceneError: when a number lies outside its range.
     """
 
-    yield_stress: float
+    yield_stress: float | NDArray[np.float64]
     creep_time: float = 0.0
     hardening: float = 0.0
     limit: float = DEFAULT_LIMIT
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.yield_stress) and self.yield_stress > 0.0):
+        values = np.asarray(self.yield_stress, dtype=np.float64)
+        wrong = values[~((values > 0.0) & np.isfinite(values))]
+        if wrong.size:
             raise SceneError(
-                f"The yield stress must be above 0 Pa, not {self.yield_stress:g}; modelling clay "
+                f"The yield stress must be above 0 Pa, not {wrong.flat[0]:g}; modelling clay "
                 "has some 1e4. For a body without plasticity, leave it out."
             )
         checks.at_least_zero(self.creep_time, "The creep time, in seconds,")

@@ -18,9 +18,10 @@ from . import channel, checks
 from .channel import Channel
 from .checks import Vector
 from .contact_settings import ContactSurface, TouchingChoice, check_friction
+from .drag import Drag
 from .forces import BodyForce
 from .goals import GoalDampers, Goals
-from .paint import Paint
+from .paint import Paint, SurfacePaint
 from .plasticity import Plasticity
 from .pressure import Pressure
 from .schema import IF_THERE
@@ -34,6 +35,7 @@ _LEAST = {
     "damping": ("damping must be 0 or more per second", ""),
     "stiffness_damping": ("stiffness damping must be 0 s or more", "; soft rubber has about 0.002"),
     "viscosity": ("viscosity must be 0 Pa s or more", "; honey has about 10"),
+    "drag_factors": ("factors on the drag must be 0 or more", ""),
 }
 
 
@@ -153,6 +155,10 @@ class SoftBody:
         pressure: p in Pa, above 0 inflating, of the gas in its hollows, or, where it has none, as
             if all of it were gas; where it changes a channel, or its (T,) samples.
         goals: of tet vertices; those of the skin count beside them.
+        friction_paint: factors on its friction, static and kinetic, from place to place.
+        drag: rate in 1/s at which velocities decay besides; where it changes a channel, or its
+            (T,) samples.
+        drag_factors: on the drag, a number or (M,) one a tet.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -179,6 +185,9 @@ class SoftBody:
     pressure: Channel | float = field(default=0.0, metadata={IF_THERE: True})
     angular_velocity: Vector = field(default=(0.0, 0.0, 0.0), metadata={IF_THERE: True})
     goals: Goals | None = field(default=None, metadata={IF_THERE: True})
+    friction_paint: SurfacePaint | None = field(default=None, metadata={IF_THERE: True})
+    drag: Channel | float = field(default=0.0, metadata={IF_THERE: True})
+    drag_factors: PerTet = field(default=1.0, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self._check_values()
@@ -196,6 +205,7 @@ class SoftBody:
         what = f"{self.name}: the angular velocity"
         self.angular_velocity = checks.vector(self.angular_velocity, what)
         self.pressure = channel.number(self.pressure, f"{self.name}: the pressure")
+        self.drag = channel.number(self.drag, f"{self.name}: the drag per second", least=0.0)
         if isinstance(self.mesh, TetMesh):
             self._check_vertices(self.mesh)
             self._check_lengths(len(self.mesh.tets))
@@ -217,6 +227,8 @@ class SoftBody:
                 found += [goals, GoalDampers(goals)] if goals.damping_ratio else [goals]
         if self.has_pressure:
             found.append(Pressure(Channel.of(self.pressure, "The pressure")))
+        if isinstance(self.drag, Channel) or self.drag > 0.0:
+            found.append(Drag(Channel.of(self.drag, "The drag"), self.drag_factors))
         return found
 
     @property
@@ -273,6 +285,8 @@ class SoftBody:
         """Of what may have one value a tet; None where there are no tets yet."""
         material = [(f"material's {name}", getattr(self.material, name)) for name in PARAMETERS]
         own = [(name.replace("_", " "), getattr(self, name)) for name in _LEAST]
+        if self.plasticity is not None:
+            own.append(("yield stress", self.plasticity.yield_stress))
         for name, value in material + own:
             shape = np.shape(value)
             if shape == () or shape == (tets,):

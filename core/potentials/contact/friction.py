@@ -64,6 +64,9 @@ class ContactFriction:
         stencils, forces = stencils.where(acting), forces[acting]
         first, second = stencils.collisions.objects.T
         self._force_limits = forces * self._coefficients.static[first, second]
+        if len(factors := self._surface.friction_factors):
+            shares = painted_shares(stencils.coefficients, factors[stencils.collisions.vertices])
+            self._force_limits *= shares
         self._drop = self._drops[first, second]
         self._thresholds = self._stick_thresholds[first, second]
         self._vertices = stencils.collisions.vertices
@@ -128,6 +131,19 @@ class ContactFriction:
     def _lengths(self, displacements: Points) -> Values:
         """(K,) never quite zero, for the sake of directions."""
         return np.maximum(np.linalg.norm(displacements, axis=1), 1e-9 * self._thresholds)
+
+
+def painted_shares(coefficients: Values, factors: Values) -> Values:
+    """(K,) √(f₁ f₂) of what is painted at the closest points of pairs.
+
+    Args:
+        coefficients: (K, 4) of vertices in the difference of the closest points: those of the first
+            are above zero, those of the second below.
+        factors: (K, 4) on the friction at the vertices.
+    """
+    first = (coefficients.clip(min=0.0) * factors).sum(axis=1)
+    second = (-coefficients.clip(max=0.0) * factors).sum(axis=1)
+    return np.sqrt(first * second)
 
 
 def _without_negative(forces: Values, groups: NDArray[np.int64]) -> Values:

@@ -77,6 +77,8 @@ class CollisionSurface:
         self.vertex_indices = self._vertex_indices()
         #: (V, 3) of bodies at rest, of colliders at the start, in metres.
         self.rest = np.concatenate(points)
+        #: (V,) factors on the friction of what is painted there; empty where nothing is.
+        self.friction_factors = _friction_factors(scene, self.rest, self.object_of)
         #: Adjacency of vertices, edges and faces.
         self.topology: Topology = topology(
             self.rest, self.triangles, self.object_of, len(scene.bodies)
@@ -150,6 +152,17 @@ class CollisionSurface:
             return None
         vertex_indices: NDArray[np.int64] = self.displacement_map.indices.astype(np.int64)
         return vertex_indices
+
+
+def _friction_factors(scene: Scene, rest: Points, object_of: Indices) -> NDArray[np.float64]:
+    if all(body.friction_paint is None for body in scene.bodies):
+        return np.empty(0)
+    factors = np.ones(len(rest))
+    for index, body in enumerate(scene.bodies):
+        if body.friction_paint is not None:
+            own = object_of == index
+            factors[own] = body.friction_paint.at(rest[own])
+    return factors
 
 
 def _can_collide(scene: Scene) -> NDArray[np.bool_]:

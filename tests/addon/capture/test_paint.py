@@ -14,6 +14,7 @@ from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.panels.paint import SUPPLE_PT_paint
 from supple.addon.reports import ignored
+from supple.core.potentials.contact.surface import CollisionSurface
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
 from ..layout import drawn
@@ -123,6 +124,34 @@ def test_the_tetrahedra_are_as_stiff_as_the_paint_around_them(add_body):
     np.testing.assert_allclose(body.material.young, 2e4 * (0.1 + 0.9 * z), atol=0.02 * 2e4)
 
 
+def test_friction_stays_painted_on_the_surface_of_what_touches(add_body):
+    obj = add_body()
+    obj.supple.resolution = 4
+    add_group(obj, heights(obj))
+    obj.supple.paint_friction, obj.supple.unpainted_friction = "Head", 0.0
+    scene = tetrahedralize_scene(captured())[0]
+    surface = CollisionSurface(scene, [body.mesh for body in scene.bodies])
+    expected = np.clip(surface.rest[:, 2] + 0.5, 0.0, 1.0)
+    np.testing.assert_allclose(surface.friction_factors, expected, atol=1e-6)
+    assert surface.friction_factors.max() == pytest.approx(1.0)
+
+
+def test_the_yield_stress_is_painted_where_there_is_plasticity(add_body):
+    obj = add_body(scale=(1, 1, 3))
+    obj.supple.resolution = 6
+    add_group(obj, heights(obj))
+    obj.supple.paint_yield_stress = "Head"
+    (told,) = ignored.messages(bpy.context)
+    assert "'Head' paints its Yield Stress, and Plasticity is off" in told
+    assert tetrahedralize_scene(captured())[0].bodies[0].plasticity is None
+    obj.supple.use_plasticity, obj.supple.yield_stress = True, 3e3
+    assert not ignored.messages(bpy.context)
+    (body,) = tetrahedralize_scene(captured())[0].bodies
+    z = body.mesh.vertices[body.mesh.tets].mean(axis=1)[:, 2] / 3.0 + 0.5
+    found = body.plasticity.yield_stress
+    np.testing.assert_allclose(found, 3e3 * (0.1 + 0.9 * z), atol=0.02 * 3e3)
+
+
 # What cannot be painted with
 
 
@@ -217,7 +246,10 @@ def test_what_is_painted_anew_is_seen_to_have_changed(add_body):
 def test_the_panel_shows_what_is_left_where_unpainted_once_something_paints(add_body):
     obj = add_body()
     shown = drawn(SUPPLE_PT_paint, obj)
-    assert shown.labels == ["Stiffness", "Density", "Damping", "Stiffness Damping", "Viscosity"]
+    assert shown.labels == [
+        *("Overlay", "Stiffness", "Density", "Damping", "Stiffness Damping", "Viscosity"),
+        *("Yield Stress", "Friction", "Drag"),
+    ]
     assert not shown.buttons
     obj.supple.paint_density = "Head"
     shown = drawn(SUPPLE_PT_paint, obj)

@@ -7,6 +7,7 @@ import bpy
 import pytest
 
 from supple.addon.capture.scene import capture
+from supple.core import Plasticity
 from supple.core.materials import MODELS
 from supple.core.materials.presets import PRESETS
 
@@ -77,3 +78,21 @@ def test_it_is_one_step_to_undo(add_body):
     assert settings(bpy.data.objects["Cube"]) != before
     bpy.ops.ed.undo()
     assert settings(bpy.data.objects["Cube"]) == before
+
+
+def test_clay_brings_its_plasticity_along_and_says_how_high_it_stands(add_body, capfd):
+    body = add_body()
+    bpy.ops.supple.apply_preset(preset="clay")
+    clay = PRESETS["clay"]
+    assert capture(bpy.context).scene.bodies[0].plasticity == Plasticity(clay.yield_stress)
+    assert "Too high" not in capfd.readouterr().out
+    body.scale.z = 3.0
+    bpy.context.view_layer.update()
+    bpy.ops.supple.apply_preset(preset="clay")
+    assert "Too high to stand: Cube; it slumps where it is more than 2.3 m high." in (
+        capfd.readouterr().out
+    )
+    menu = bpy.ops.supple.apply_preset.get_rna_type().properties["preset"]
+    told = menu.enum_items["clay"].description
+    assert told.startswith("Stands when it is up to 2.3 m high; what is higher slumps.\n9.6 MPa")
+    assert "yields at 41 kPa" in told

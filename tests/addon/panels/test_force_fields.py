@@ -23,5 +23,5 @@ def test_the_panel_names_the_fields_that_act(scene, add_body):
     assert panel.texts == [("NONE", "Acting: Turbulence, Wind")]
     scene.supple.effector_collection = bpy.data.collections.new("Chosen")
     scene.supple.effector_collection.objects.link(fan)
-    assert drawn(SUPPLE_PT_forces, body).settings == ["pressure", "field_weight"]
+    assert drawn(SUPPLE_PT_forces, body).settings == [*("pressure", "drag", "field_weight")]
     assert drawn(SUPPLE_PT_force_fields, body).texts == [("NONE", "Acting: Wind")]

@@ -4,8 +4,9 @@ from __future__ import annotations
 import numpy as np
 
 from supple.core.geometry import closest_point
-from supple.core.geometry.closest_point import closest_points
+from supple.core.geometry.closest_point import closest_among_near, closest_points
 from supple.core.geometry.triangle_distance import point_triangle_distance
+from supple.verification.meshes import block
 
 TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
 
@@ -36,3 +37,21 @@ def test_no_triangle_is_closer(monkeypatch) -> None:
     )
     assert (weights >= 0.0).all()
     np.testing.assert_allclose(weights.sum(axis=1), 1.0)
+
+
+def test_of_triangles_that_are_alike_those_near_do() -> None:
+    mesh = block((8, 6, 2))
+    random = np.random.default_rng(4)
+    points = mesh.vertices[mesh.surface].mean(axis=1) + 0.02 * random.normal(
+        size=(len(mesh.surface), 3)
+    )
+    all_of_them = closest_points(points, mesh.vertices, mesh.surface)
+    near = closest_among_near(points, mesh.vertices, mesh.surface)
+    found, expected = (
+        np.einsum("pa,pai->pi", weights, mesh.vertices[mesh.surface[triangle]])
+        for triangle, weights in (near, all_of_them)
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    few = closest_among_near(points, mesh.vertices, mesh.surface[:2])
+    expected = closest_points(points, mesh.vertices, mesh.surface[:2])[0]
+    np.testing.assert_array_equal(few[0], expected)

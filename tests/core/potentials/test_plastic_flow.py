@@ -11,7 +11,7 @@ import pytest
 import torch
 from scipy.linalg import expm
 
-from supple.core import Plasticity, Scene, SoftBody, TetMesh
+from supple.core import Plasticity, Scene, SceneError, SoftBody, TetMesh
 from supple.core.materials import CorotatedLinear, Material, StableNeoHookean
 from supple.core.potentials import TimeStep
 from supple.core.system import System
@@ -200,3 +200,21 @@ def test_nothing_on_a_cuda_device_meets_the_host() -> None:
 def test_cuda_agrees_with_the_processor() -> None:
     for own, other in zip(flowed_on("cuda"), flowed_on("cpu"), strict=True):
         torch.testing.assert_close(own, other, rtol=1e-9, atol=1e-12)
+
+
+def test_tets_yield_at_stresses_of_their_own() -> None:
+    mesh = block((2, 1, 1))
+    stresses = np.linspace(1.0, 2.0, len(mesh.tets)) * 1e3
+    body = SoftBody(mesh, StableNeoHookean(YOUNG, POISSON), plasticity=Plasticity(stresses))
+    system = System(Scene([body]), torch.device("cpu"), torch.float64)
+    strain = 0.02
+    stretch = np.exp(np.array([strain, -0.5 * strain, -0.5 * strain]))
+    system.plastic_flow.flow(torch.as_tensor((mesh.vertices * stretch).T.copy()), 1.0)
+    (found,) = system.plastic_flow.strains(system.plastic_flow.plastic).values()
+    mu = YOUNG / (2.0 * (1.0 + POISSON))
+    np.testing.assert_allclose(found.numpy(), strain - stresses / (3.0 * mu), rtol=1e-9)
+    assert found.min() > 0.0
+    with pytest.raises(SceneError, match=r"yield stress has the shape .* 12 tets"):
+        SoftBody(mesh, plasticity=Plasticity(np.ones(3)))
+    with pytest.raises(SceneError, match="must be above 0 Pa, not -2"):
+        Plasticity(np.array([1.0, -2.0]))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Paint, Scene, Simulator, SoftBody, SurfaceMesh
+from supple.core import Paint, Plasticity, Scene, Simulator, SoftBody, SurfaceMesh
 from supple.core.geometry.tet_mesh import TetMesh
 from supple.core.integrators import ImplicitEuler, SymplecticEuler
 from supple.core.job import Job, Settings, digest
@@ -104,6 +104,7 @@ def test_each_setting_is_multiplied_by_its_own_paint(make_block) -> None:
         damping=2.0,
         stiffness_damping=0.01,
         viscosity=0.0,
+        plasticity=Plasticity(50.0),
     )
     found = with_painted_settings(body, surface, mesh)
     for value, expected in (
@@ -111,9 +112,11 @@ def test_each_setting_is_multiplied_by_its_own_paint(make_block) -> None:
         (found.density, 200.0),
         (found.damping, 0.6),
         (found.stiffness_damping, 0.004),
+        (found.plasticity.yield_stress, 30.0),
     ):
         np.testing.assert_allclose(value, np.full(len(mesh.tets), expected))
     assert found.viscosity == 0.0
+    np.testing.assert_allclose(found.friction_paint.at(mesh.vertices), 0.7)
     assert found.material.poisson == 0.3
 
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from supple.core import Ground, Scene, SceneError, Simulator, SoftBody
+from supple.core import Ground, Plasticity, Scene, SceneError, Simulator, SoftBody
 from supple.core.integrators import ImplicitEuler, SymplecticEuler
 from supple.core.materials import NeoHookean, StVenantKirchhoff
 from supple.core.partitioned_simulator import PartitionedSimulator
@@ -94,7 +96,7 @@ def test_frames_have_what_was_asked_for_and_no_more() -> None:
 
 def test_a_result_that_is_unknown_is_refused_with_those_that_are_known() -> None:
     scene = Scene([SoftBody(block(), NeoHookean(1e4, 0.3))])
-    known = "von_mises, stretch, speed, contact_pressure"
+    known = "von_mises, stretch, speed, contact_pressure, plastic_strain"
     with pytest.raises(SceneError, match=f"one of {known}, not 'heat'"):
         Simulator(scene, results=("heat",))
     with pytest.raises(SceneError, match=r"write \('speed',\)"):
@@ -107,6 +109,7 @@ def test_on_a_device_and_in_single_precision_they_are_what_they_are() -> None:
         *(mesh, NeoHookean(1e4, 0.3)),
         initial_positions=mesh.vertices * (1.2, 1.0, 0.9),
         velocity=(3.0, 0.0, 4.0),
+        plasticity=Plasticity(100.0),
     )
     scene = Scene([body], ground=Ground(distance=0.02))
 
@@ -114,6 +117,8 @@ def test_on_a_device_and_in_single_precision_they_are_what_they_are() -> None:
         system = System(scene, torch.device(device), dtype)
         state = system.initial_state()
         state.positions[2] -= 0.01
+        system.plastic_flow.flow(state.positions, 0.1)
+        state = replace(state, plastic=system.plastic_flow.plastic)
         fields = fields_of(system, lambda: False, tuple(RESULTS))
         return {name: values(state)[0].cpu().numpy() for name, values in fields.items()}
 

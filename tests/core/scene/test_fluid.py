@@ -114,7 +114,7 @@ def test_buoyancy_goes_by_a_gravity_that_is_keyed() -> None:
     [(SymplecticEuler(), 6), (ImplicitEuler(tolerance=1e-7), 1)],
     ids=["explicit", "implicit"],
 )
-def test_on_cuda_pressure_and_fluid_meet_nothing_of_the_host(
+def test_on_cuda_pressure_drag_and_fluid_meet_nothing_of_the_host(
     integrator, substeps, monkeypatch
 ) -> None:
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
@@ -122,7 +122,8 @@ def test_on_cuda_pressure_and_fluid_meet_nothing_of_the_host(
     monkeypatch.setattr(stability, "POWER_ITERATIONS", 5)
     mesh, soft = block((1, 1, 1)), StableNeoHookean(1e5, 0.3)
     swelling = Channel(np.array([0.0, 5e3]))
-    body = SoftBody(mesh, soft, 500.0, pressure=swelling, velocity=(1.0, 0.0, 0.0))
+    braked = Channel(np.array([0.0, 20.0]))
+    body = SoftBody(*(mesh, soft, 500.0), pressure=swelling, drag=braked, velocity=(1.0, 0.0, 0.0))
 
     def floated(device: str) -> torch.Tensor:
         scene = Scene([body], forces=[Fluid(level=0.1)])
