@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .scene.ground import Ground, Sphere
     from .scene.paint import Paint, SurfacePaint
     from .scene.plasticity import Plasticity
+    from .scene.rest_shape import RestShape
     from .scene.scene import Scene
     from .scene.soft_body import Skin, SoftBody, SurfaceMesh
     from .simulator import Frame, Simulator
@@ -47,6 +48,7 @@ _HOMES = {
     "SurfacePaint": "scene.paint",
     "PairFriction": "scene.contact_settings",
     "Plasticity": "scene.plasticity",
+    "RestShape": "scene.rest_shape",
     "Scene": "scene.scene",
     "SceneError": "errors",
     "Simulator": "simulator",
@@ -80,6 +82,7 @@ __all__ = [
     "Paint",
     "PairFriction",
     "Plasticity",
+    "RestShape",
     "Scene",
     "SceneError",
     "Simulator",

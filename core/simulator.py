@@ -212,6 +212,7 @@ class Simulator:
     def frame(self, began: float | None = None) -> Frame:
         """The present state as a frame; ``began`` is when its computation did."""
         state, system = self.state, self.system
+        system.use_rest_shapes(state.frame)
         report = Report(
             seconds=0.0 if began is None else time.perf_counter() - began,
             substeps=state.substeps,

@@ -20,12 +20,7 @@ from .cached_at import CachedAt
 from .geometry.tet_mesh import signed_volumes
 from .merged_damping import merged_damping
 from .obstacles import Obstacles
-from .potentials import (
-    Gravity,
-    Potential,
-    PrescribedPotential,
-    Pressure,
-)
+from .potentials import Gravity, Potential, PrescribedPotential, Pressure, TargetVolume
 from .potentials.plastic_flow import PlasticFlow
 from .scene.channel import Channel
 from .scene.scene import Scene
@@ -186,6 +181,12 @@ class System:
         for part in self.prescribed:
             part.go_to(frame, fraction)
 
+    def use_rest_shapes(self, frame: int) -> None:
+        """Takes those after a frame."""
+        for part in self._prescribed_elasticities:
+            part.go_to(frame, 0.0)
+        self._volume_ratios.forget()
+
     @contextmanager
     def at_its_stiffest(self) -> Iterator[None]:
         """Takes of what is prescribed over time what asks for the shortest explicit steps."""
@@ -260,8 +261,8 @@ class System:
             InstabilityError: when a pressure has burst its body.
         """
         for part in self.forces:
-            if isinstance(part, Pressure):
-                part.check(state.positions, state.frame)
+            if isinstance(part, Pressure | TargetVolume):
+                part.volume.check(state.positions, state.frame)
 
     @property
     def has_obstacles(self) -> bool:

@@ -15,6 +15,8 @@ from .geometry.tet_mesh import TetMesh
 from .materials import Linear
 from .merged_material import fill, merged_material
 from .potentials import Elasticity, LinearElasticity, Viscosity
+from .scene.channel import Channel
+from .scene.rest_shape import RestShape
 from .scene.soft_body import SoftBody
 
 
@@ -34,7 +36,7 @@ class TetEnergies:
         models: dict[Any, list[int]] = {}
         for index, body in enumerate(bodies):
             # What changes over time is a factor on the whole.
-            own = None if body.stiffness is None else index
+            own = None if body.stiffness is None and body.rest_shape is None else index
             models.setdefault((body.material.model(), own), []).append(index)
         #: Of each elasticity, which bodies it is of.
         self.bodies = list(models.values())
@@ -50,7 +52,17 @@ class TetEnergies:
         material = merged_material(parts, self._tensor)
         meshes = [(self._offsets[i], self._meshes[i]) for i in indices]
         kind = LinearElasticity if isinstance(material, Linear) else Elasticity
-        return kind(material, meshes, self._template, self._stiffness(indices))
+        rest_shape = self._bodies[indices[0]].rest_shape
+        if rest_shape is None:
+            return kind(material, meshes, self._template, self._stiffness(indices))
+        keyed = self._reshaped(self._bodies[indices[0]], rest_shape)
+        return kind(material, meshes, self._template, keyed, rest_shape)
+
+    def _reshaped(self, body: SoftBody, rest_shape: RestShape) -> TensorChannel:
+        """Of the factor on Young's modulus and the amounts of displacements."""
+        factor = Channel(np.ones(1)) if body.stiffness is None else body.stiffness
+        both = Channel.side_by_side([factor.mapped(lambda k: k[:, None]), rest_shape.amounts])
+        return TensorChannel(self._tensor(both.samples), both.per_frame)
 
     def _viscosities(self, elasticity: Elasticity, indices: list[int]) -> list[Viscosity]:
         """Of the tets of one model, zero where their body has none."""

@@ -182,6 +182,21 @@ def flag(scene: bpy.types.Scene) -> None:
     studio(scene, target=(0.6, 0.0, 1.3), distance=6.6)
 
 
+def balloon(scene: bpy.types.Scene) -> None:
+    """A rubber balloon on a stand is blown up to six times its volume, and let down again."""
+    body = ball("Balloon", jelly("Rubber", RASPBERRY), (0.0, 0.0, 0.98), (0.7, 0.7, 0.86))
+    wall = body.modifiers.new("Wall", "SOLIDIFY")
+    wall.thickness = 0.07
+    make_soft(body, young=1e5, density=300.0, damping=1.0, viscosity=50.0, resolution=14)
+    pin(body, [v.index for v in body.data.vertices if v.co.z < -0.38])
+    body.supple.use_target_volume = True
+    for frame, factor in ((1, 1.0), (8, 1.0), (44, 6.0), (60, 6.0), (84, 1.0)):
+        body.supple.target_volume = factor
+        body.keyframe_insert("supple.target_volume", frame=frame)
+    ball("Stand", plain("Stone", (0.55, 0.53, 0.5)), (0.0, 0.0, 0.28), (0.3, 0.3, 0.6))
+    studio(scene, target=(0.0, 0.0, 0.98), distance=5.6)
+
+
 SAMPLES: dict[str, Sample] = {
     "jelly_drop": Sample(jelly_drop, 60, (1, 10, 12, 13, 14, 15, 16, 18, 20, 23, 32, 60)),
     "suspended_monkey": Sample(suspended_monkey, 96, (1, 8, 14, 20)),
@@ -194,6 +209,7 @@ SAMPLES: dict[str, Sample] = {
     "material_models": Sample(material_models, 72, (1, 40, 56, 72), columns=2),
     "integrators": Sample(integrators, 60, (1, 11, 17, 25), columns=2),
     "flag": Sample(flag, 96, (1, 24, 44, 56, 68, 96), columns=3),
+    "balloon": Sample(balloon, 96, (1, 20, 30, 44, 68, 96), columns=3),
     **CONTACT_SAMPLES,
     **WALKER_SAMPLES,
     **CLAY_SAMPLES,

@@ -17,6 +17,7 @@ from ...core.materials import MODELS, Material, StVenantKirchhoff
 from ...core.scene.channel import Channel
 from ...core.scene.paint import Paint
 from ...core.scene.plasticity import Plasticity
+from ...core.scene.rest_shape import RestShape
 from ...core.scene.soft_body import Skin, SoftBody, SurfaceMesh
 from .. import driving
 from ..units import exact_float
@@ -68,6 +69,7 @@ def soft_body(
     motion: Motion,
     keyed: dict[str, Channel],
     start: StartVelocity,
+    rest_shape: RestShape | None,
     *,
     unit: float,
 ) -> SoftBody:
@@ -76,6 +78,7 @@ def soft_body(
     Args:
         keyed: what its settings that can be keyed are at each frame, by name.
         start: its velocity and spin there.
+        rest_shape: of its own vertices; None is as modelled.
         unit: metres in a Blender unit.
 
     Raises:
@@ -97,6 +100,7 @@ def soft_body(
             pins.pinned(),
             pins.pin_path(motion, unit),
             goals=pins.goals(obj, motion, unit),
+            rest_shape=rest_shape,
         )
         return SoftBody(
             mesh,
@@ -116,6 +120,8 @@ def soft_body(
             stiffness=_factors(obj, young),
             pressure=keyed["pressure"],
             drag=keyed["drag"],
+            target_volume=keyed["target_volume"] if props.use_target_volume else None,
+            volume_stiffness=exact_float(props.volume_stiffness),
             angular_velocity=_vector(start.angular),
         )
 

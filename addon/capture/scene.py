@@ -18,6 +18,7 @@ from ...core.scene.force_fields import ForceField
 from ...core.scene.forces import Force
 from ...core.scene.ground import Ground, Sphere
 from ...core.scene.paint import Paint
+from ...core.scene.rest_shape import RestShape
 from ...core.scene.scene import Scene
 from ...core.scene.soft_body import SoftBody
 from .. import driving
@@ -35,6 +36,7 @@ from .motion import Motion, MotionRecording, Recording, keyed_settings, preserve
 from .objects import shown_colliders, soft_bodies
 from .paint import capture_paint
 from .pins import Pins
+from .rest_shape import RestShapeRecording, basis_shown, has_shape_keys
 from .sphere_colliders import SphereCollider
 from .start_velocity import StartVelocity, centre_of_volume, earlier_matrices, start_velocity
 from .surfaces import without_supple
@@ -101,6 +103,7 @@ class _Reading:
     motions: list[Motion]
     keyed: list[dict[str, Channel]]
     starts: list[StartVelocity]
+    rest_shapes: list[RestShape | None]
     gravity: Channel
     colliders: list[Sphere | Collider]
     attachments: list[Attachment]
@@ -115,7 +118,7 @@ class _Reading:
             contact.check_spheres(scene, objects, collider_objects[0])
         attachments = capture_attachments(objects, collider_objects, touching)
         pins = [Pins.read(obj) for obj in objects]
-        with preserved_frame(scene), without_supple(objects):
+        with preserved_frame(scene), without_supple(objects), basis_shown(objects):
             earlier = earlier_matrices(context, objects, frames[0])
             scene.frame_set(frames[0])
             shapes = [Shape.read(context, obj, unit) for obj in objects]
@@ -126,6 +129,7 @@ class _Reading:
                 for obj, own in zip(objects, pins, strict=True)
             ]
             keyed = [keyed_settings(obj) for obj in objects]
+            resting = [RestShapeRecording(obj) if has_shape_keys(obj) else None for obj in objects]
             collider_type = MeshCollider if touching else SphereCollider
             captured_colliders = [collider_type(obj, depsgraph, unit) for obj in collider_objects]
             weight = Recording(
@@ -134,6 +138,7 @@ class _Reading:
             fields = [FieldRecording(obj, unit) for obj in acting_fields(context)]
             recordings = [recording for motion in recorded for recording in motion.recordings]
             recordings += [each for own in keyed for each in own.values()]
+            recordings += [each.recording for each in resting if each is not None]
             recordings += [each.recording for each in (*captured_colliders, *fields)]
             with driving.without_refiners(objects):
                 record(context, [weight, *recordings], frames)
@@ -157,6 +162,10 @@ class _Reading:
                 )
                 for obj, shape, motion in zip(objects, shapes, motions, strict=True)
             ],
+            rest_shapes=[
+                None if each is None else each.described(motion.matrices.at(0), unit)
+                for each, motion in zip(resting, motions, strict=True)
+            ],
             gravity=weight.channel(),
             colliders=[collider.described() for collider in captured_colliders],
             attachments=attachments,
@@ -166,7 +175,7 @@ class _Reading:
 
     def bodies(self, scene: bpy.types.Scene) -> list[SoftBody]:
         lists = self.objects, self.shapes, self.paints, self.pins, self.motions, self.keyed
-        each = zip(*lists, self.starts, strict=True)
+        each = zip(*lists, self.starts, self.rest_shapes, strict=True)
         bodies = [soft_body(*of_one, unit=self.unit) for of_one in each]
         # ``reports/ignored`` reports what is left out here.
         taken = of_bodies(self.objects, scene)

@@ -202,10 +202,15 @@ def _relative_mix(obj: bpy.types.Object, keys: bpy.types.Key) -> Points:
     for block in keys.key_blocks[1:]:
         if block.mute or block.value == 0.0:
             continue
-        offset = block.value * (_key_shape(block) - _key_shape(block.relative_key))
-        group = obj.vertex_groups.get(block.vertex_group)
-        shape += offset if group is None else group_weights(obj, group)[:, None] * offset
+        shape += block.value * key_offset(obj, block)
     return shape
+
+
+def key_offset(obj: bpy.types.Object, block: bpy.types.ShapeKey) -> Points:
+    """(V, 3) by which a relative key of the value 1 moves the vertices of an object."""
+    offset = _key_shape(block) - _key_shape(block.relative_key)
+    group = obj.vertex_groups.get(block.vertex_group)
+    return offset if group is None else group_weights(obj, group)[:, None] * offset
 
 
 def _absolute_mix(keys: bpy.types.Key) -> Points:

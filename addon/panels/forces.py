@@ -16,4 +16,8 @@ class SUPPLE_PT_forces(SoftBodySidebar, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
-        draw_settings(self.layout, context.object.supple, "pressure", "drag", "field_weight")
+        layout, props = self.layout, context.object.supple
+        draw_settings(layout, props, "pressure", "use_target_volume")
+        if props.use_target_volume:
+            draw_settings(layout, props, "target_volume", "volume_stiffness")
+        draw_settings(layout, props, "drag", "field_weight")

@@ -28,3 +28,4 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
         if props.model == "st_venant_kirchhoff":
             draw_settings(layout, props, "guard")
         draw_settings(layout, props, "density", "damping", "stiffness_damping", "viscosity")
+        draw_settings(layout, props, "rest_shape")

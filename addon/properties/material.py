@@ -8,7 +8,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ...core.materials import MODEL_TABLE
 from ...core.scene.plasticity import DEFAULT_LIMIT
-from .options import KEYED, NOT_KEYED
+from .options import NOT_KEYED
 
 
 class MaterialSettings:
@@ -163,20 +163,6 @@ class MaterialSettings:
         precision=2,
         step=10,
         options=NOT_KEYED,
-    )
-    pressure: FloatProperty(
-        name="Pressure (Pa)",
-        description=(
-            "Of the gas inside, above that around: inflates, below 0 sucks in. It fills the "
-            "hollows of the mesh, such as the inside of a ball with a Solidify modifier; a mesh "
-            "without any swells as a whole. Air in a tyre 2e5, in a party balloon 2e3"
-        ),
-        default=0.0,
-        soft_min=-1e5,
-        soft_max=1e6,
-        precision=0,
-        step=10_000,
-        options=KEYED,
     )
     drag: FloatProperty(
         name="Drag (1/s)",

@@ -13,9 +13,11 @@ from bpy.props import (
 )
 
 from ..capture import integrators
+from ..capture.rest_shape import MODELLED, SHAPE_KEYS
 from ..playback import smooth
 from .collider import ColliderSettings
 from .contact import AttachSettings, BodyContactSettings
+from .gas import GasSettings
 from .material import MaterialSettings
 from .options import HIDDEN, NOT_KEYED
 from .paint import PaintSettings
@@ -24,6 +26,7 @@ from .start import StartSettings
 
 class SuppleObject(
     MaterialSettings,
+    GasSettings,
     PaintSettings,
     AttachSettings,
     BodyContactSettings,
@@ -57,6 +60,21 @@ class SuppleObject(
             ("tetgen", "TetGen", "Keeps the surface exactly; closed clean meshes; needs tetgen"),
         ],
         default="lattice",
+        options=NOT_KEYED,
+    )
+    rest_shape: EnumProperty(
+        name="Rest Shape",
+        description="The shape that the body has where nothing presses or pulls it",
+        items=[
+            (MODELLED, "Modelled", "The mesh as it is at the start, for the whole simulation"),
+            (
+                SHAPE_KEYS,
+                "Shape Keys",
+                "The mesh with its shape keys, of the values they have at each frame: it grows, "
+                "shrinks or flexes towards them as a muscle does, and they no longer move its pins",
+            ),
+        ],
+        default=MODELLED,
         options=NOT_KEYED,
     )
     pin_group: StringProperty(

@@ -15,11 +15,12 @@ import bpy
 import numpy as np
 
 from .. import driving
-from ..animated import animated_paths, animated_settings
+from ..animated import animated_paths, animated_settings, is_animated
 from ..capture import integrators
 from ..capture.motion import may_move
 from ..capture.objects import is_collider, is_soft_body, soft_bodies
 from ..capture.paint import label, painted
+from ..capture.rest_shape import has_shape_keys, rest_keys
 from ..capture.surfaces import group_weights
 from ..deforming import CARRYING, keeps_vertices
 from ..modifiers import find_modifier
@@ -51,6 +52,7 @@ def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
     paths = animated_paths(obj)
     yield from _settings(obj, paths)
     yield from _unused_animation(obj, paths)
+    yield from _rest_shape(obj)
     if not obj.supple.pin_group and (names := driving.followers(obj)):
         yield (
             f"{obj.name}: it takes its shape at the start from {', '.join(names)}, whose motion "
@@ -67,11 +69,25 @@ def _unused_animation(obj: bpy.types.Object, paths: set[str]) -> Iterator[str]:
             f"{obj.name}: it starts at rest, since From Animation under Start finds no animation. "
             "Key its place before the start frame, or set a velocity there."
         )
+    if "supple.target_volume" in paths and not props.use_target_volume:
+        yield (
+            f"{obj.name}: the animation of Target Volume is ignored, since that is not ticked "
+            "under Forces. Tick it, or remove the keys."
+        )
     is_used = props.pin_group or props.start_from_animation
     if not is_used and any(path.startswith(_PLACE) for path in paths):
         yield (
             f"{obj.name}: its animation moves its pins, and it has none. Choose a Pin Group, tick "
             "From Animation under Start, or remove the keys."
+        )
+
+
+def _rest_shape(obj: bpy.types.Object) -> Iterator[str]:
+    keys = rest_keys(obj) if has_shape_keys(obj) else []
+    if keys and not is_animated(obj.data.shape_keys) and all(key.value == 0.0 for key in keys):
+        yield (
+            f"{obj.name}: its Rest Shape is its shape keys, and all of them stay at 0. Key their "
+            "values, or choose Modelled."
         )
 
 

@@ -22,6 +22,10 @@ CORNER_PAIRS = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), 
 #: Fewer blocks than this a thread cost more to hand out than to add up.
 BLOCKS_PER_THREAD = 5000
 
+RankOneTerms = tuple[tuple[Tensor, float], ...]
+#: Of a matrix: the blocks on its pattern, those beside it, terms of rank one.
+Content = tuple[Tensor, OffPatternBlocks, RankOneTerms]
+
 
 class BlockPattern:
     """Which blocks there are: one for each pair of vertices that share a tet and are not pinned.
@@ -125,7 +129,7 @@ class ElementMap:
 class BlockMatrix:
     """A symmetric matrix on a pattern; ``values`` holds (B, 9) blocks, row by row.
 
-    Beside them it may have ``off_pattern``, whose pattern changes.
+    Beside them it may have ``off_pattern``, whose pattern changes, and ``rank_ones``.
     """
 
     def __init__(self, pattern: BlockPattern, dtype: torch.dtype) -> None:
@@ -135,20 +139,26 @@ class BlockMatrix:
         self.dtype = self.values[:0].cpu().numpy().dtype
         self._no_off_pattern = OffPatternBlocks.none(pattern.size, self.dtype)
         self.off_pattern = self._no_off_pattern
+        #: Terms c u uᵀ: u, (n, 3), and c, above 0.
+        self.rank_ones: RankOneTerms = ()
 
     def clear(self) -> None:
         """Makes this the matrix of zeros."""
         self.values.zero_()
-        self.off_pattern = self._no_off_pattern
+        self.off_pattern, self.rank_ones = self._no_off_pattern, ()
 
-    def copied(self) -> tuple[Tensor, OffPatternBlocks]:
+    def copied(self) -> Content:
         """What it holds, for ``restore``."""
-        return self.values.clone(), self.off_pattern
+        return self.values.clone(), self.off_pattern, self.rank_ones
 
-    def restore(self, content: tuple[Tensor, OffPatternBlocks]) -> None:
+    def restore(self, content: Content) -> None:
         """Makes this what it was when ``copied`` was called."""
-        values, self.off_pattern = content
+        values, self.off_pattern, self.rank_ones = content
         self.values.copy_(values)
+
+    def add_rank_one(self, direction: Tensor, factor: float) -> None:
+        """Adds the factor, above 0, times u uᵀ of an (n, 3) direction u."""
+        self.rank_ones = (*self.rank_ones, (direction, factor))
 
     def add_diagonal(self, values: Tensor) -> None:
         """Adds (n,) values, one an unknown vertex, to the diagonal."""

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..compiled import is_compiled
 from ..geometry.tet_mesh import TetMesh
+from ..kernels.rest_shape import write_rest_shape
 from ..kernels.volumes import volume_ratios_on_cpu
 from ..materials.eigensystem import matmul3
 from .block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
@@ -45,6 +46,8 @@ class Tets:
         belongs to every use of it."""
         gradients = self._rest_gradients()[:, 1:]
         volumes = np.concatenate([mesh.rest_volumes for _, mesh in self.meshes])
+        if self._is_written:
+            volumes = self.volumes.double().cpu().numpy()
         return self._tensor(np.einsum("mki,mli,m->klm", gradients, gradients, volumes))
 
     @cached_property
@@ -75,6 +78,26 @@ class Tets:
         torch.neg(gradients.sum(0), out=self.shape_gradients[0])
         torch.mul(self.volumes, matmul3(gradients, gradients.transpose(0, 1)), out=self.metric)
 
+    def use_rest_positions(self, positions: Tensor) -> None:
+        """Gives the tets the rest shapes, and volumes, of vertices at (3, N) positions. On CUDA
+        this is recorded: nothing in it may look at values."""
+        if is_compiled() and not positions.is_cuda:
+            write_rest_shape(self, positions)
+            return
+        one, two, three = self.edges(positions).unbind(1)
+        crossed = [torch.linalg.cross(*pair, dim=0) for pair in ((two, three), (three, one))]
+        areas = torch.stack([*crossed, torch.linalg.cross(one, two, dim=0)])
+        determinants = (one * areas[0]).sum(0)
+        # In place: what CUDA has recorded reads these.
+        torch.mul(determinants, 1.0 / 6.0, out=self.volumes)
+        torch.reciprocal(self.volumes, out=self.inverse_volumes)
+        self.use_rest_gradients(areas / determinants)
+
+    @cached_property
+    def inverse_volumes(self) -> Tensor:
+        """(M,) in 1/m³: for the passes."""
+        return 1.0 / self.volumes
+
     def forget_passes(self, is_written: bool) -> None:
         """Makes anew what passes read, when next asked for.
 
@@ -83,7 +106,7 @@ class Tets:
                 or those that they had at first.
         """
         self._is_written = is_written
-        for name in ("metric", "shape_gradients"):
+        for name in ("metric", "shape_gradients", "inverse_volumes"):
             self.__dict__.pop(name, None)
 
     _is_written = False

@@ -34,7 +34,7 @@ class EnergyRounding:
         for part in system.elasticities:
             tets, material = part.tets, part.material
             squares = tets.shape_gradients.double().square().sum((0, 1))
-            volumes = part.stiffest * tets.volumes
+            volumes = part.scale(part.stiffest) * tets.volumes
             shear = 2.0 * (material.mu * volumes).double()
             bulk = (material.lam * volumes).double()
             self._cancelled += float(shear.sum())

@@ -54,6 +54,9 @@ def spectrum(system: System) -> Spectrum:
 
 def _spectrum(system: System) -> Spectrum:
     rest = system.rest_positions()
+    for part in system.elasticities:
+        if part.rest_shape is not None:
+            part.rest_shape.put_into(rest)
     scale = DIFFERENCE_RATIO * system.shortest_edge()
 
     def stiffness(direction: Tensor) -> Tensor:

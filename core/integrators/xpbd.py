@@ -12,6 +12,7 @@ import torch
 
 from ..errors import SceneError
 from ..materials import Material, StableNeoHookean, StVenantKirchhoff
+from ..potentials import TargetVolume
 from ..scene.integrator_table import INTEGRATORS
 from ..system import System
 from ..xpbd import Constraints, GreenStrains, NeoHookeanConstraints
@@ -62,7 +63,9 @@ class _XPBDStep(ExplicitStep):
         # What its constraints answer is gravity at the end of the step, as in implicit Euler's.
         super().__init__(system, step, nodes=(1.0,))
         self._start = torch.zeros_like(self.positions)
-        # Of the scene's own forces.
+        self._volumes = [part for part in system.forces if isinstance(part, TargetVolume)]
+        # What acts as a force, and of all of it together.
+        self._forces = [part for part in system.forces if part not in self._volumes]
         self._pull = torch.zeros_like(self.positions)
 
     def set_step(self, step: float) -> None:
@@ -71,7 +74,7 @@ class _XPBDStep(ExplicitStep):
         self._fall = impulse_times * self._system.free_acceleration
         self._dt_over_mass = impulse_times * self._system.inverse_mass
         for part, constraints in zip(self._system.elasticities, self._constraints, strict=True):
-            constraints.set_step(part.parameters * (step * impulse_times))
+            constraints.set_step(part.stiffness * (step * impulse_times))
 
     def _move(self) -> None:
         system, positions, velocities = self._system, self.positions, self.velocities
@@ -82,23 +85,26 @@ class _XPBDStep(ExplicitStep):
         self._start.copy_(positions)
         if not system.gravity.is_constant:
             torch.mul(self._impulse_times, system.free_acceleration, out=self._fall)
-        if system.forces:
+        if self._forces:
             self._pull.zero_()
-            for force in system.forces:
+            for force in self._forces:
                 # What goes by velocities goes by those that constraints have led to.
                 if force.is_dissipative:
                     force.add_rate_forces(positions, velocities, self._pull)
                 else:
                     force.add_gradient(positions, self._pull)
         velocities.mul_(self._retention).add_(self._fall)
-        if system.forces:
+        if self._forces:
             velocities.sub_(self._pull.mul_(self._dt_over_mass))
         positions.add_(velocities, alpha=self.step)
         for part, constraints in zip(system.elasticities, self._constraints, strict=True):
             if not part.is_constant:
+                constraints.follow_rest_shape(part)
                 # Stiffer is what a longer step makes of it.
-                constraints.set_step(part.parameters * (self.step * self._impulse_times))
+                constraints.set_step(part.stiffness * (self.step * self._impulse_times))
             constraints.relax(positions)
+        for volume in self._volumes:
+            volume.relax(positions, self.step * self._dt_over_mass)
         torch.sub(positions, self._start, out=velocities)
         velocities.mul_(1.0 / self.step)
 

@@ -24,6 +24,7 @@ from ..scene.goals import Goals
 from ..scene.ground import Ground, Sphere
 from ..scene.paint import Paint, SurfacePaint
 from ..scene.plasticity import Plasticity
+from ..scene.rest_shape import RestShape
 from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members
 from ..scene.soft_body import Skin, SoftBody, SurfaceMesh
@@ -53,6 +54,7 @@ _TYPES: dict[str, type] = {
         Paint,
         PairFriction,
         Plasticity,
+        RestShape,
         Scene,
         Skin,
         SoftBody,

@@ -29,6 +29,7 @@ from ..scene.force_fields import ForceField
 from ..scene.goals import Goals
 from ..scene.ground import Ground
 from ..scene.plasticity import Plasticity
+from ..scene.rest_shape import RestShape
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from .output import say
@@ -51,6 +52,10 @@ def prepare_for(scene: Scene) -> None:
     _prepare(_steps)
     if any(body.plasticity is not None for body in scene.bodies):
         _prepare(_plasticity)
+    if any(body.target_volume is not None for body in scene.bodies):
+        _prepare(_gas)
+    if any(body.changes_rest_shape for body in scene.bodies):
+        _prepare(_rest_shape)
     if scene.contact is not None:
         _prepare(_clearance)
     # A body alone may never touch itself.
@@ -72,6 +77,8 @@ def prepare_everything(wanted: threading.Event) -> None:
         _constraints,
         _stretches,
         _noise,
+        _gas,
+        _rest_shape,
     ):
         if wanted.is_set():
             return
@@ -244,6 +251,22 @@ def _noise() -> None:
     from ..integrators import ImplicitEuler
 
     _simulate(Scene([_tet()], forces=[ForceField("turbulence")]), ImplicitEuler())
+
+
+def _gas() -> None:
+    from ..integrators import ImplicitEuler
+
+    _simulate(Scene([replace(_tet(), target_volume=1.1)]), ImplicitEuler())
+
+
+def _rest_shape() -> None:
+    from ..integrators import ImplicitEuler
+
+    body = _tet()
+    assert isinstance(body.mesh, TetMesh)
+    amounts = Channel(np.array([[0.0], [0.1], [0.2]]))
+    growing = replace(body, rest_shape=RestShape(body.mesh.vertices[None], amounts))
+    _simulate(Scene([growing]), ImplicitEuler())
 
 
 def _tet(height: float = 0.001) -> SoftBody:

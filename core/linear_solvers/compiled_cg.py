@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
 from ..compiled import compiled, shared_range, use_threads
+from .rank_ones import RankOneUpdate
 from .rigid_modes import RigidModes
 from .solution import End, Solution
 
@@ -34,11 +35,33 @@ class CompiledCG:
         self._inverse = np.empty((pattern.size, 9), dtype=self._vectors.dtype)
         self._coarse = np.zeros((2, 6 * self._modes.count))
         self._sums = np.empty(self._modes.count)
+        none = np.empty((0, pattern.size, 3), dtype=self._vectors.dtype)
+        self._no_rank_ones = none, none, np.empty(0), np.empty((0, 0)), np.empty((2, 0))
 
     def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
         self._values, self._off_pattern = matrix.values.numpy(), matrix.off_pattern
         _invert(matrix.diagonal_blocks().view(-1, 9).numpy(), self._inverse)
         self._coarse_inverse = self._modes.update(matrix, positions.numpy()).numpy()
+        self._rank_ones = self._no_rank_ones
+        if matrix.rank_ones:
+            update = RankOneUpdate(matrix.rank_ones, self._precondition_blocks)
+            shape = (len(matrix.rank_ones), -1, 3)
+            self._rank_ones = (
+                update.directions.view(shape).numpy(),
+                update.solutions.view(shape).numpy(),
+                update.factors.double().numpy(),
+                update.inverse_capacitance.double().numpy(),
+                np.empty((2, len(matrix.rank_ones))),
+            )
+
+    def _precondition_blocks(self, residual: Tensor) -> Tensor:
+        """Of an (n, 3) residual, without the terms of rank one."""
+        self._vectors[1] = residual.numpy()
+        groups = self._modes.offsets, self._modes.group_of, self._modes.centroid_offsets
+        _precondition_all(
+            groups, (self._inverse, self._coarse_inverse), self._vectors, self._coarse
+        )
+        return torch.from_numpy(self._vectors[2].copy())
 
     def solve(self, rhs: Tensor, relative: float, absolute: float, limit: int) -> Solution:
         use_threads(self._pattern.size, ROWS_PER_THREAD)
@@ -47,6 +70,7 @@ class CompiledCG:
             (self._off_pattern.offsets, self._off_pattern.columns, self._off_pattern.values),
             (self._modes.offsets, self._modes.group_of, self._modes.centroid_offsets),
             (self._inverse, self._coarse_inverse),
+            self._rank_ones,
             rhs.numpy(),
             (self._vectors, self._coarse, self._sums, np.zeros(limit + 1)),
             (relative * relative, absolute * absolute),
@@ -64,7 +88,14 @@ def _turn(p: Any, z: Any, beta: float, start: int, end: int) -> None:
 
 @compiled(parallel=True)
 def _solve(
-    matrix: Any, off_pattern: Any, groups: Any, inverses: Any, rhs: Any, work: Any, tolerances: Any
+    matrix: Any,
+    off_pattern: Any,
+    groups: Any,
+    inverses: Any,
+    rank_ones: Any,
+    rhs: Any,
+    work: Any,
+    tolerances: Any,
 ) -> tuple[int, int]:
     """The iterations it took, and which ``END`` it came to.
 
@@ -72,6 +103,8 @@ def _solve(
         matrix, off_pattern: starts, columns and values of the blocks of each row.
         groups: where each starts, that of each row, and the rows' offsets from its centroid.
         inverses: of the diagonal blocks, and of the matrix between the groups.
+        rank_ones: of a ``RankOneUpdate`` directions and solutions, (K, N, 3), factors, inverse
+            capacitance, and room for (2, K) numbers.
         work: x, r, z, p and q, (5, N, 3); residual and correction of the groups; a sum of each;
             energies.
         tolerances: relative and absolute, squared.
@@ -106,7 +139,7 @@ def _solve(
                     inverse, coarse_correction, group_of, centroid_offsets, r, z, i
                 )
             sums[group] = total
-        previous, rho = rho, _total(sums)
+        previous, rho = rho, _total(sums) - _correct(rank_ones, z)
         if not rho > 0.0:
             return iteration, 0 if rho == 0.0 else 2
         beta = rho / previous if iteration > 0 else 0.0
@@ -117,12 +150,71 @@ def _solve(
             for i in range(group_offsets[group], group_offsets[group + 1]):
                 total += _multiply_row(matrix, off_pattern, p, q, i)
             sums[group] = total
-        curvature = _total(sums)
+        curvature = _total(sums) + _add_rank_ones(rank_ones, p, q)
         if not curvature > 0.0:
             return iteration, 2
         step = rho / curvature
         energies[iteration + 1] = energies[iteration] + step * rho
     return 0, 1
+
+
+@compiled()
+def _correct(rank_ones: Any, z: Any) -> float:
+    """z ← z − Z (C⁻¹ + UᵀZ)⁻¹ Uᵀ z of a preconditioned residual; by how much less that is its
+    product with the residual."""
+    directions, solutions, _, inverse_capacitance, work = rank_ones
+    along, parts = work[0], work[1]
+    change = 0.0
+    for k in range(len(directions)):
+        along[k] = _dot(directions[k], z)
+    for k in range(len(directions)):
+        parts[k] = 0.0
+        for m in range(len(directions)):
+            parts[k] += inverse_capacitance[k, m] * along[m]
+        # Uᵀ z = Zᵀ r, the preconditioner being symmetric.
+        change += parts[k] * along[k]
+        _add_scaled(-parts[k], solutions[k], z)
+    return change
+
+
+@compiled()
+def _add_rank_ones(rank_ones: Any, p: Any, q: Any) -> float:
+    """q ← q + Σ c u (u · p); what is added to its product with p."""
+    directions, _, factors, _, _ = rank_ones
+    change = 0.0
+    for k in range(len(directions)):
+        along = _dot(directions[k], p)
+        change += factors[k] * along * along
+        _add_scaled(factors[k] * along, directions[k], q)
+    return change
+
+
+@compiled()
+def _dot(a: Any, b: Any) -> float:
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i, 0] * b[i, 0] + a[i, 1] * b[i, 1] + a[i, 2] * b[i, 2]
+    return total
+
+
+@compiled()
+def _add_scaled(factor: float, vectors: Any, out: Any) -> None:
+    for i in range(len(out)):
+        for c in range(3):
+            out[i, c] += factor * vectors[i, c]
+
+
+@compiled()
+def _precondition_all(groups: Any, inverses: Any, vectors: Any, coarse: Any) -> None:
+    """z of r, with the vectors and the coarse ones of ``_solve``."""
+    offsets, group_of, centroid_offsets = groups
+    inverse, coarse_inverse = inverses
+    for group in range(len(offsets) - 1):
+        _step_and_gather(groups, vectors, 0.0, False, coarse[0], group)
+    for group in range(len(offsets) - 1):
+        _multiply_six(coarse_inverse[6 * group : 6 * group + 6], coarse[0], coarse[1], 6 * group)
+    for i in range(len(group_of)):
+        _precondition(inverse, coarse[1], group_of, centroid_offsets, vectors[1], vectors[2], i)
 
 
 @compiled()

@@ -14,6 +14,7 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
 from .conjugate_gradients import ConjugateGradients
 from .direct import DirectSolver, NotPositiveDefiniteError, is_available
+from .rank_ones import RankOneUpdate
 from .solution import Solution
 
 # Iterations that take as long as a factorization, c nᵖ of n unknown vertices: measured from 3 K to
@@ -104,7 +105,13 @@ class LinearSolver:
                 self._factorized = self._factorize()
             except NotPositiveDefiniteError:
                 return None
+            terms = self._matrix.rank_ones
+            self._update = RankOneUpdate(terms, self._solve_factorized) if terms else None
             self._is_factorized = True
             self.factorizations += 1
-        x = torch.as_tensor(self._factorized.solve(rhs.cpu().double().numpy())).to(rhs)
-        return Solution(x, 0, "converged")
+        x = self._solve_factorized(rhs)
+        return Solution(x if self._update is None else self._update.corrected(x), 0, "converged")
+
+    def _solve_factorized(self, rhs: Tensor) -> Tensor:
+        """Without the terms of rank one."""
+        return torch.as_tensor(self._factorized.solve(rhs.cpu().double().numpy())).to(rhs)

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
 from ..assembly.scalar_rows import ScalarRows
+from .rank_ones import RankOneUpdate
 from .solution import End, Solution
 from .torch_rigid_modes import TorchRigidModes
 
@@ -37,9 +38,13 @@ class TorchCG:
         self._matrix.set_values(matrix)
         self._inverse = _inverses(matrix.diagonal_blocks())
         self._modes.update(matrix, positions)
+        self._update: RankOneUpdate | None = None
+        if matrix.rank_ones:
+            terms = tuple((u.T.contiguous(), factor) for u, factor in matrix.rank_ones)
+            self._update = RankOneUpdate(terms, self._precondition_blocks)
 
     def solve(self, rhs: Tensor, relative: float, absolute: float, limit: int) -> Solution:
-        search = _Search(self._matrix, self._precondition, rhs)
+        search = _Search(self._matvec, self._precondition, rhs)
         estimate = _ErrorEstimate(relative * relative, absolute * absolute)
         for first in range(0, limit, self._sync_interval):
             scalars = [search.iterate() for _ in range(min(self._sync_interval, limit - first))]
@@ -49,7 +54,16 @@ class TorchCG:
                     return Solution(search.solution(), estimate.iterations, end)
         return Solution(search.solution(), limit, "limit")
 
+    def _matvec(self, vector: Tensor) -> Tensor:
+        image = self._matrix.matvec(vector)
+        return image if self._update is None else image + self._update.product(vector)
+
     def _precondition(self, residual: Tensor) -> Tensor:
+        found = self._precondition_blocks(residual)
+        return found if self._update is None else self._update.corrected(found)
+
+    def _precondition_blocks(self, residual: Tensor) -> Tensor:
+        """Without the terms of rank one."""
         return (self._inverse * residual).sum(1) + self._modes.correction(residual)
 
 
@@ -57,9 +71,12 @@ class _Search:
     """The vectors and scalars of one solve."""
 
     def __init__(
-        self, matrix: ScalarRows, precondition: Callable[[Tensor], Tensor], rhs: Tensor
+        self,
+        matvec: Callable[[Tensor], Tensor],
+        precondition: Callable[[Tensor], Tensor],
+        rhs: Tensor,
     ) -> None:
-        self._matrix, self._precondition = matrix, precondition
+        self._matvec, self._precondition = matvec, precondition
         self._residual = rhs.T.clone(memory_format=torch.contiguous_format)
         self._x, self._direction = (
             torch.zeros_like(self._residual),
@@ -80,7 +97,7 @@ class _Search:
         preconditioned = self._precondition(residual)
         rho = _dot(residual, preconditioned)
         self._direction.mul_(rho / self._rho).add_(preconditioned)
-        image = self._matrix.matvec(self._direction)
+        image = self._matvec(self._direction)
         curvature = _dot(self._direction, image)
         good = torch.minimum(torch.minimum(rho, curvature), self._step) > 0.0
         step = torch.where(good, rho / curvature, 0.0)

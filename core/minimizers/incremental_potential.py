@@ -12,8 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..assembly.block_matrix import BlockMatrix, BlockPattern
-from ..assembly.off_pattern_blocks import OffPatternBlocks
+from ..assembly.block_matrix import BlockMatrix, BlockPattern, Content
 from ..errors import SceneError
 from ..linear_solvers.rigid_modes import bisect, group_size
 from ..potentials import GroundFriction, Inertia, Potential, TimeStep
@@ -61,7 +60,7 @@ class IncrementalPotential:
         self._smooth = [part for part in self.potentials if not part.is_stiff]
         self._of_ground = _present(*of_ground)
         self._stiff = [p for p in self.potentials if p.is_stiff and p not in self._of_ground]
-        self._saved: tuple[Tensor, OffPatternBlocks] | None = None
+        self._saved: Content | None = None
         self.paths = SearchPaths(
             self.potentials, self.inertia, ground, friction, self.contact, system.free
         )

@@ -11,6 +11,7 @@ from .linear_elasticity import LinearElasticity
 from .potential import Potential, TimeStep
 from .prescribed import PrescribedPotential
 from .pressure import Pressure
+from .target_volume import TargetVolume
 from .viscosity import Viscosity
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Potential",
     "PrescribedPotential",
     "Pressure",
+    "TargetVolume",
     "TimeStep",
     "Viscosity",
 ]

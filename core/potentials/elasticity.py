@@ -19,7 +19,9 @@ from ..kernels.hessian import HessianKernel
 from ..kernels.laws import Constants, has_kernel
 from ..kernels.stretches import StretchKernel
 from ..materials import InvariantMaterial, Material, StretchMaterial
+from ..scene.rest_shape import RestShape
 from .inversion_bound import inversion_bound
+from .keyed_rest_shape import KeyedRestShape
 from .prescribed import PrescribedPotential
 from .torch_elasticity import TorchElasticity
 from .torch_hessian import TorchHessian
@@ -27,9 +29,9 @@ from .torch_stretches import TorchStretches
 
 
 class Elasticity(PrescribedPotential):
-    """k Σ Ψ(F_e) V_e, with a factor k that may change over time.
+    """k Σ Ψ(F_e) V_e, with a factor k and rest shapes that may change over time.
 
-    All models are linear in their moduli, so that it is a factor on Young's modulus.
+    All models are linear in their moduli, so that k is a factor on Young's modulus.
 
     On a CPU compiled loops over tets serve, where numba is installed; elsewhere passes over whole
     arrays. Both write in place: what autograd differentiates is the material's ``energy_density``.
@@ -39,6 +41,8 @@ class Elasticity(PrescribedPotential):
         meshes: (index of its first vertex, mesh) for each body.
         template: an (N,)-long tensor on the device and of the precision to work in.
         stiffness: channel of k, a number; None is 1.
+        rest_shape: of the one body there is, where that changes; ``stiffness`` is then a channel of
+            (1 + K,) numbers, k and the amounts of its displacements.
     """
 
     def __init__(
@@ -47,10 +51,13 @@ class Elasticity(PrescribedPotential):
         meshes: list[tuple[int, TetMesh]],
         template: Tensor,
         stiffness: TensorChannel | None = None,
+        rest_shape: RestShape | None = None,
     ) -> None:
         super().__init__(stiffness or TensorChannel(template.new_ones(1)))
         self._is_scaled = stiffness is not None
         self.tets = Tets(meshes, template)
+        #: None where it stays.
+        self.rest_shape = None if rest_shape is None else KeyedRestShape(self.tets, rest_shape)
         #: (4, M) int32 vertex indices.
         self.corners = self.tets.corners
         #: None where the passes are taken instead.
@@ -58,6 +65,8 @@ class Elasticity(PrescribedPotential):
         # What the material is when nothing limits it.
         self._nominal: Material | None = None
         self._set_material(material)
+        if self.rest_shape is not None:
+            self._take_rest_shape(self.rest_shape, self.parameters[1:])
 
     def _set_material(self, material: Material) -> None:
         self.material = material
@@ -101,16 +110,55 @@ class Elasticity(PrescribedPotential):
 
     @property
     def stiffest(self) -> Tensor:
-        return self._channel.largest()
+        if self.rest_shape is None:
+            return self._channel.largest()
+        return torch.cat([self._channel.largest()[:1], self._fastest_amounts])
+
+    @cached_property
+    def _fastest_amounts(self) -> Tensor:
+        """(K,) of all samples, those by which the fastest tet vibrates fastest."""
+        assert self.rest_shape is not None
+        present, speeds = self.parameters.clone(), []
+        samples = torch.unique(self._channel.samples[:, 1:], dim=0)
+        for amounts in samples:
+            self._take_rest_shape(self.rest_shape, amounts)
+            speeds.append(self.rest_shape.fastest(self.material))
+        self._take_rest_shape(self.rest_shape, present[1:])
+        return samples[int(torch.tensor(speeds).argmax())]
+
+    def act(self, parameters: Tensor) -> None:
+        before = self.parameters.clone()
+        super().act(parameters)
+        if self.rest_shape is None:
+            return
+        # On CUDA it is recorded, and nobody may look.
+        if self.parameters.is_cuda or not torch.equal(before[1:], self.parameters[1:]):
+            self._take_rest_shape(self.rest_shape, self.parameters[1:])
+
+    def _take_rest_shape(self, rest_shape: KeyedRestShape, amounts: Tensor) -> None:
+        rest_shape.use(amounts)
+
+    def scale(self, parameters: Tensor) -> Tensor:
+        """k of parameters."""
+        return parameters if self.rest_shape is None else parameters[0]
+
+    @property
+    def stiffness(self) -> Tensor:
+        """k now."""
+        return self.scale(self.parameters)
 
     def energy(self, positions: Tensor) -> Tensor:
-        return self.energy_with(self.parameters, positions)
+        return self.stiffness * self._unscaled_energy(positions)
 
     def energy_with(self, parameters: Tensor, positions: Tensor) -> Tensor:
-        return parameters * self._unscaled_energy(positions)
+        if self.rest_shape is None:
+            return parameters * self._unscaled_energy(positions)
+        return super().energy_with(parameters, positions)
 
     def energy_change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
-        return (after - before) * self._unscaled_energy(positions)
+        if self.rest_shape is None:
+            return (after - before) * self._unscaled_energy(positions)
+        return super().energy_change(before, after, positions)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         if not self._is_scaled:
@@ -118,21 +166,25 @@ class Elasticity(PrescribedPotential):
             return
         own = torch.zeros_like(out)
         self._add_unscaled_gradient(positions, own)
-        out.addcmul_(own, self.parameters)
+        out.addcmul_(own, self.stiffness)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         blocks = self._unscaled_blocks(positions, projected)
         if self._is_scaled:
-            blocks = blocks * self.parameters
+            blocks = blocks * self.stiffness
         matrix.add_elements(self.tets.element_map(matrix), blocks)
 
     @property
     def cancellation(self) -> float:
         """k Σ 2μV in joules."""
-        return float(self.parameters) * self._unscaled_cancellation
+        own = self._unscaled_cancellation
+        return float(self.stiffness) * (own if self.rest_shape is None else self._cancelled())
 
     @cached_property
     def _unscaled_cancellation(self) -> float:
+        return self._cancelled()
+
+    def _cancelled(self) -> float:
         return 2.0 * float((self.material.mu * self.tets.volumes).sum())
 
     def _unscaled_energy(self, positions: Tensor) -> Tensor:

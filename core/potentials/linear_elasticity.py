@@ -12,10 +12,11 @@ from ..assembly.scalar_rows import ScalarRows
 from ..assembly.tets import Tets
 from ..materials import Material
 from .elasticity import Elasticity
+from .keyed_rest_shape import KeyedRestShape
 
 
 class LinearElasticity(Elasticity):
-    """½ uᵀ K u with the displacement u from the rest shape."""
+    """½ uᵀ K u with the displacement u from the rest shape; K is that of the modelled one."""
 
     def _set_material(self, material: Material) -> None:
         self.material = material
@@ -34,6 +35,10 @@ class LinearElasticity(Elasticity):
 
     def limit_poisson(self, limited: Tensor, highest: float) -> None:
         """Its one matrix stays: it has no energy that folds could be held by."""
+
+    def _take_rest_shape(self, rest_shape: KeyedRestShape, amounts: Tensor) -> None:
+        super()._take_rest_shape(rest_shape, amounts)
+        rest_shape.put_into(self._rest)
 
     def _unscaled_energy(self, positions: Tensor) -> Tensor:
         displacement = positions - self._rest

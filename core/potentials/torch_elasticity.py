@@ -28,8 +28,6 @@ class TorchElasticity:
 
     def __init__(self, material: InvariantMaterial, tets: Tets) -> None:
         self._material, self._tets = material, tets
-        self._inverse_volumes = 1.0 / tets.volumes
-        self._inverse_determinants = self._inverse_volumes / 6.0
 
     @cached_property
     def _buffers(self) -> _Buffers:
@@ -62,13 +60,13 @@ class TorchElasticity:
         own.cofactor.addcmul_(cyclic[1:4, 2:5], cyclic[2:5, 1:4], value=-1.0)
         torch.mul(edges[0], own.cofactor[0], out=scratch[0])
         torch.sum(scratch[0], 0, out=own.j)
-        own.j.mul_(self._inverse_determinants)
+        own.j.mul_(self._tets.inverse_volumes).mul_(1.0 / 6.0)
         torch.mul(edges[:, :1], metric[0], out=own.weighted)
         own.weighted.addcmul_(edges[:, 1:2], metric[1])
         own.weighted.addcmul_(edges[:, 2:], metric[2])
         torch.mul(edges, own.weighted, out=scratch)
         torch.sum(scratch.view(9, -1), 0, out=own.i_c)
-        own.i_c.mul_(self._inverse_volumes)
+        own.i_c.mul_(self._tets.inverse_volumes)
         return own
 
 

@@ -135,7 +135,7 @@ class VolumeFloor(Potential):
             corners = tets.corners[:, which].T.cpu().numpy()
             points = positions.T.cpu().double().numpy()[corners]
             volumes = tets.volumes[which].cpu().double().numpy()
-            stiffness = float(part.parameters)
+            stiffness = float(part.stiffness)
             energies = stiffness * volumes * pressures[which.cpu().numpy()] * FLOOR
             depths = 1.0 - ratios[which].cpu().double().numpy() / FLOOR
             yield _Flat(corners, energies, points[:, 1:] - points[:, :1], volumes, depths)

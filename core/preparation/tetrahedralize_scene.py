@@ -23,6 +23,7 @@ from .collider_pins import pin_to_collider
 from .contact_surface import MAX_SCENE_FACES, with_contact_surfaces
 from .paint_transfer import with_painted_settings
 from .pin_transfer import pinned_tet_vertices, transfer_path
+from .rest_shape_transfer import check_rest_shape, transferred
 from .surface_normals import outward_normals
 from .uncrossed_surface import boundary_surface, without_crossings
 
@@ -55,7 +56,7 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         if scene.contact is not None:
             body = _with_contact_surface(body)
         normals.append(_skin_normals(body.skin, surface))
-        bodies.append(_embed_skin(body))
+        bodies.append(_with_rest_shape(_embed_skin(body)))
     tet_scene = _pin_attached(replace(scene, bodies=bodies))
     # Points that are pinned stand still, and only now all pins are known.
     smooth = [
@@ -117,6 +118,21 @@ def _embed_skin(body: SoftBody) -> SoftBody:
         place = mesh.vertices[pinned]
         path = skin.pin_path.mapped(lambda samples: transfer_path(rest, samples, place))
     return replace(body, skin=embedded, pinned=pinned, pin_path=path)
+
+
+def _with_rest_shape(body: SoftBody) -> SoftBody:
+    """The body with the rest shape of its skin, as its tetrahedra have it."""
+    skin, mesh = body.skin, body.mesh
+    if skin is not None and skin.rest_shape is not None and isinstance(mesh, TetMesh):
+        assert skin.embedding is not None
+        if body.rest_shape is not None:
+            raise SceneError(
+                f"{body.name}: give its skin or its tetrahedra a rest shape, not both."
+            )
+        own = transferred(skin.rest_shape, skin.points, skin.embedding, mesh)
+        body = replace(body, rest_shape=own, skin=replace(skin, rest_shape=None))
+    check_rest_shape(body)
+    return body
 
 
 def _smooth(body: SoftBody, normals: Normals) -> SoftBody:

@@ -12,6 +12,7 @@ from .channel import Channel
 
 if TYPE_CHECKING:
     from ..potentials import Potential
+    from ..potentials.enclosed_volume import EnclosedVolume
     from ..system import System
     from .soft_body import SoftBody
 
@@ -28,21 +29,42 @@ class Pressure:
 
     def potential(self, system: System, body: int) -> Potential:
         """The energy −p V of the body of that index."""
-        import torch
-
-        from ..assembly.tensor_channel import TensorChannel
         from ..potentials import Pressure as PressureEnergy
 
-        triangles, weights = gas_boundary(system.meshes[body])
-        samples = torch.as_tensor(self.pascal.samples).to(system.mass)
-        rest, name = system.rest_positions(), system.bodies[body].name
-        first = system.vertex_offsets[body]
-        return PressureEnergy(TensorChannel(samples), triangles + first, weights, rest, name)
+        return PressureEnergy(system.tensor_channel(self.pascal), _gas(system, body))
+
+
+@dataclass(frozen=True)
+class TargetVolume:
+    """Of the gas in a body: what it swells or shrinks to, as far as its walls let it.
+
+    Args:
+        factors: on the volume that the gas has in the modelled shape.
+        stiffness: in Pa, of the pressure for each whole of that volume that is missing.
+    """
+
+    factors: Channel
+    stiffness: float
+
+    def potential(self, system: System, body: int) -> Potential:
+        """The energy k (V − f V₀)² / 2 V₀ of the body of that index."""
+        from ..potentials import TargetVolume as TargetVolumeEnergy
+
+        factors = system.tensor_channel(self.factors)
+        return TargetVolumeEnergy(factors, self.stiffness, _gas(system, body))
+
+
+def _gas(system: System, body: int) -> EnclosedVolume:
+    from ..potentials.enclosed_volume import EnclosedVolume
+
+    triangles, weights = gas_boundary(system.meshes[body])
+    first, name = system.vertex_offsets[body], system.bodies[body].name
+    return EnclosedVolume(triangles + first, weights, system.rest_positions(), name)
 
 
 def burst_warning(bodies: Sequence[SoftBody]) -> str:
     """A sentence more for messages on what diverges: on the bodies with gas inside, if any."""
-    names = ", ".join(body.name for body in bodies if body.has_pressure)
+    names = ", ".join(body.name for body in bodies if body.has_gas)
     if not names:
         return ""
     return f" The pressure inside of {names} may have burst what holds it: lower it."

@@ -23,7 +23,8 @@ from .forces import BodyForce
 from .goals import GoalDampers, Goals
 from .paint import Paint, SurfacePaint
 from .plasticity import Plasticity
-from .pressure import Pressure
+from .pressure import Pressure, TargetVolume
+from .rest_shape import RestShape
 from .schema import IF_THERE
 
 #: A number for a uniform body, or (M,) one value a tet.
@@ -82,6 +83,7 @@ class Skin:
             pinned with a point.
         phong: how the points are seen to move, by Phong deformation; None is by their tets alone.
         goals: of points, where the tets carry them.
+        rest_shape: of the points; the tets around them get one that shows it.
     """
 
     points: NDArray[np.float64]
@@ -90,6 +92,7 @@ class Skin:
     embedding: Embedding | None = None
     phong: Embedding | None = field(default=None, metadata={IF_THERE: True})
     goals: Goals | None = field(default=None, metadata={IF_THERE: True})
+    rest_shape: RestShape | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.points = checks.positions(self.points, "the skin")
@@ -97,6 +100,8 @@ class Skin:
         self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, count, "the pin path")
         if self.goals is not None:
             self.goals.check(count, "the skin")
+        if self.rest_shape is not None:
+            self.rest_shape.check(count, "the skin")
 
     def seen_at(
         self, positions: NDArray[np.floating[Any]], ground: float | None
@@ -154,11 +159,18 @@ class SoftBody:
             that it puts in comes from outside.
         pressure: p in Pa, above 0 inflating, of the gas in its hollows, or, where it has none, as
             if all of it were gas; where it changes a channel, or its (T,) samples.
+        target_volume: of that gas, a factor on the volume that it has in the modelled shape, above
+            0, or its channel or (T,) samples; None is any.
+        volume_stiffness: in Pa, above 0: the pressure on each whole of the modelled volume by which
+            the gas is below its target volume.
         goals: of tet vertices; those of the skin count beside them.
         friction_paint: factors on its friction, static and kinetic, from place to place.
         drag: rate in 1/s at which velocities decay besides; where it changes a channel, or its
             (T,) samples.
         drag_factors: on the drag, a number or (M,) one a tet.
+        rest_shape: of tet vertices, where it changes over time; None is that of the mesh. Masses
+            stay, and energy that it puts in comes from outside. Without ``initial_positions`` the
+            body starts in it.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -188,9 +200,17 @@ class SoftBody:
     friction_paint: SurfacePaint | None = field(default=None, metadata={IF_THERE: True})
     drag: Channel | float = field(default=0.0, metadata={IF_THERE: True})
     drag_factors: PerTet = field(default=1.0, metadata={IF_THERE: True})
+    rest_shape: RestShape | None = field(default=None, metadata={IF_THERE: True})
+    target_volume: Channel | float | None = field(default=None, metadata={IF_THERE: True})
+    volume_stiffness: float = field(default=1e5, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self._check_values()
+        if self.plasticity is not None and self.changes_rest_shape:
+            raise SceneError(
+                f"{self.name}: its rest shape either changes as given or gives way for good; leave "
+                "out the plasticity, or the rest shape."
+            )
         if self.plasticity is not None and isinstance(self.material, Linear):
             raise SceneError(
                 f"{self.name}: the linear model has one matrix for good and cannot be plastic; "
@@ -206,15 +226,18 @@ class SoftBody:
         self.angular_velocity = checks.vector(self.angular_velocity, what)
         self.pressure = channel.number(self.pressure, f"{self.name}: the pressure")
         self.drag = channel.number(self.drag, f"{self.name}: the drag per second", least=0.0)
+        if self.target_volume is not None:
+            self._check_target_volume(self.target_volume)
         if isinstance(self.mesh, TetMesh):
             self._check_vertices(self.mesh)
             self._check_lengths(len(self.mesh.tets))
             return
         self._check_lengths(None)
-        if not (self.pinned is None and self.initial_positions is None and self.goals is None):
+        given = (self.pinned, self.initial_positions, self.goals, self.rest_shape)
+        if any(each is not None for each in given):
             raise SceneError(
-                f"{self.name}: a surface has no tet vertices to pin, place or draw to goals yet; "
-                "take points of its skin, or tetrahedralize first."
+                f"{self.name}: a surface has no tet vertices yet to pin, place, reshape or draw to "
+                "goals; take points of its skin, or tetrahedralize first."
             )
 
     @property
@@ -229,7 +252,21 @@ class SoftBody:
             found.append(Pressure(Channel.of(self.pressure, "The pressure")))
         if isinstance(self.drag, Channel) or self.drag > 0.0:
             found.append(Drag(Channel.of(self.drag, "The drag"), self.drag_factors))
+        if self.target_volume is not None:
+            factors = Channel.of(self.target_volume, "The target volume")
+            found.append(TargetVolume(factors, self.volume_stiffness))
         return found
+
+    @property
+    def has_gas(self) -> bool:
+        """Whether gas may burst it."""
+        return self.has_pressure or self.target_volume is not None
+
+    @property
+    def changes_rest_shape(self) -> bool:
+        """Whether its rest shape is given over time, on its skin or its tetrahedra."""
+        on_skin = self.skin is not None and self.skin.rest_shape is not None
+        return on_skin or self.rest_shape is not None
 
     @property
     def has_pressure(self) -> bool:
@@ -240,6 +277,19 @@ class SoftBody:
     def is_viscous(self) -> bool:
         """Whether any of it resists the rate of a deformation."""
         return bool(np.any(self.stiffness_damping) or np.any(self.viscosity))
+
+    def _check_target_volume(self, given: Channel | float) -> None:
+        what = f"{self.name}: the target volume"
+        self.target_volume = channel.number(given, what)
+        samples = Channel.of(given, what).samples
+        if samples.min() <= 0.0:
+            raise SceneError(
+                f"{what} must be above 0 at every frame, and is {samples.min():g}; 1 is the volume "
+                "as it was modelled."
+            )
+        checks.above_zero(
+            self.volume_stiffness, f"{self.name}: the stiffness of its volume, in Pa,"
+        )
 
     def _checked_stiffness(self, given: Channel) -> Channel:
         channel = Channel.of(given, f"{self.name}: the factor on Young's modulus")
@@ -268,6 +318,8 @@ class SoftBody:
         self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, count, what)
         if self.goals is not None:
             self.goals.check(count, self.name)
+        if self.rest_shape is not None:
+            self.rest_shape.check(count, self.name)
         if self.pinned is not None and len(self.pinned) == count:
             raise SceneError(
                 f"{self.name}: every vertex is pinned, so nothing can move; "

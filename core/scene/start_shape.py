@@ -44,10 +44,14 @@ def start_positions(body: SoftBody) -> NDArray[np.float64]:
         SceneError: when the body has no tetrahedra.
     """
     mesh, placed = tet_mesh_of(body), body.initial_positions
-    start = (mesh.vertices if placed is None else placed).copy()
+    start = (_rest_at_start(body, mesh) if placed is None else placed).copy()
     if body.pinned is not None and body.pin_path is not None:
         start[body.pinned] = body.pin_path.at(0)
     return start
+
+
+def _rest_at_start(body: SoftBody, mesh: TetMesh) -> NDArray[np.float64]:
+    return mesh.vertices if body.rest_shape is None else body.rest_shape.at_start(mesh.vertices)
 
 
 def start_velocities(body: SoftBody) -> NDArray[np.float64]:

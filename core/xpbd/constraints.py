@@ -39,18 +39,34 @@ class Constraints(ABC):
         # Tets of one colour follow each other, so that they are read in order.
         order = np.argsort(colours, kind="stable")
         self._offsets = np.concatenate([[0], np.cumsum(np.bincount(colours))])
-        where = torch.as_tensor(order, device=template.device)
+        self._order = where = torch.as_tensor(order, device=template.device)
         self._corners = tets.corners[:, where]
-        self._gradients = tets.shape_gradients[:, :, where]
         self._weights = inverse_mass[self._corners]
-        #: (M,) in m³, and Lamé's moduli in pascal.
-        self._volumes = tets.volumes[where]
+        self.use_rest_shape(elasticity)
+        #: (M,) Lamé's moduli in pascal.
         self._mu, self._lam = (
             torch.as_tensor(modulus, dtype=template.dtype, device=template.device).expand(
                 len(tets)
             )[where]
             for modulus in (elasticity.material.mu, elasticity.material.lam)
         )
+
+    def follow_rest_shape(self, elasticity: Elasticity) -> None:
+        """Takes the rest shape that the tets have now, where it is another one, for the steps that
+        ``set_step`` is told of next."""
+        keyed = elasticity.rest_shape
+        if keyed is not None and keyed.changes != self._rest_shape_changes:
+            self.use_rest_shape(elasticity)
+            self._rest_shape_changes = keyed.changes
+
+    _rest_shape_changes = -1
+
+    def use_rest_shape(self, elasticity: Elasticity) -> None:
+        """Takes the rest shape that the tets have now."""
+        tets = elasticity.tets
+        self._gradients = tets.shape_gradients[:, :, self._order]
+        #: (M,) in m³.
+        self._volumes = tets.volumes[self._order]
         weighted = self._weights[:, None] * self._gradients
         #: (3, 3, M) T in 1/(kg m²).
         self._inverse_mass_metric = sum(

@@ -15,7 +15,6 @@ Graphics 110, 2023.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -34,7 +33,8 @@ from ..kernels.xpbd_tets import (
     scaled,
     symmetric,
 )
-from ..materials.eigensystem import matmul3
+from ..materials.eigensystem import diagonalize, matmul3
+from ..potentials import Elasticity
 from .constraints import Constraints, full, upper
 
 #: Shear at rest has the curvature 2μ: μ of tr FᵀF, and μ of det F that its gradient does not show.
@@ -50,10 +50,10 @@ class NeoHookeanConstraints(Constraints):
     μV F : ΔF + μVτ Σ mΔx² + λ'V/2 (C_H + cof F : ΔF)². At rest κ = −1 and R = 0.
     """
 
-    @cached_property
-    def _largest(self) -> Tensor:
-        """(M,) τ."""
-        return torch.linalg.eigvalsh(self._inverse_mass_metric.permute(2, 0, 1))[:, 2]
+    def use_rest_shape(self, elasticity: Elasticity) -> None:
+        super().use_rest_shape(elasticity)
+        # (M,) τ.
+        self._largest = diagonalize(self._inverse_mass_metric)[0].amax(0)
 
     def _tet_parameters(self, squared_steps: Tensor) -> Tensor:
         compliance = 1.0 / (squared_steps * self._mu * self._volumes)

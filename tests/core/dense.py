@@ -15,4 +15,7 @@ def dense(matrix: BlockMatrix) -> torch.Tensor:
     rows = np.repeat(np.arange(size), np.diff(pattern.offsets))
     blocks = torch.zeros(size, size, 3, 3, dtype=matrix.values.dtype)
     blocks[rows, pattern.columns] = matrix.values.view(-1, 3, 3)
-    return blocks.transpose(1, 2)
+    whole = blocks.transpose(1, 2)
+    for direction, factor in matrix.rank_ones:
+        whole = whole + factor * direction[:, :, None, None] * direction
+    return whole

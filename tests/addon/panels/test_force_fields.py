@@ -23,5 +23,9 @@ def test_the_panel_names_the_fields_that_act(scene, add_body):
     assert panel.texts == [("NONE", "Acting: Turbulence, Wind")]
     scene.supple.effector_collection = bpy.data.collections.new("Chosen")
     scene.supple.effector_collection.objects.link(fan)
-    assert drawn(SUPPLE_PT_forces, body).settings == [*("pressure", "drag", "field_weight")]
+    settings = ["pressure", "use_target_volume", "drag", "field_weight"]
+    assert drawn(SUPPLE_PT_forces, body).settings == settings
+    body.supple.use_target_volume = True
+    settings[2:2] = ["target_volume", "volume_stiffness"]
+    assert drawn(SUPPLE_PT_forces, body).settings == settings
     assert drawn(SUPPLE_PT_force_fields, body).texts == [("NONE", "Acting: Wind")]

@@ -100,6 +100,7 @@ def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(a
     assert layout.labels == [
         *("Model", "Stiffness (Pa)", "Poisson's Ratio", "Density (kg/m³)"),
         *("Damping (1/s)", "Stiffness Damping (s)", "Viscosity (Pa s)"),
+        "Rest Shape",
     ]
 
 

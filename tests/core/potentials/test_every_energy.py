@@ -22,6 +22,7 @@ from supple.core import (
     Goals,
     Ground,
     Plasticity,
+    RestShape,
     Scene,
     SoftBody,
 )
@@ -70,18 +71,25 @@ def everything() -> Scene:
     goals, and one to be pressed."""
     soft = StableNeoHookean(1e5, 0.4)
     size = (0.5, 0.5, 0.5)
+    grown = block((1, 1, 1), size).vertices * [[0.3, 0.1, 0.2]]
+    reshaped = RestShape(grown[None], np.array([[0.5], [0.8]]))
     keyed = SoftBody(
         *(block((1, 1, 1), size, (0, 0, 0.5 * REACH)), soft),
         stiffness_damping=1e-4,
         viscosity=5.0,
         stiffness=Channel([1.5, 2.0]),
+        rest_shape=reshaped,
     )
     goals = Goals([1, 6], [[3.0, 0.0, 0.0], [3.5, 0.2, 1.0]], [0.2, 0.9])
     return Scene(
         [
             keyed,
             SoftBody(block((1, 1, 1), size, (0.1, 0.1, 0.5 + 0.9 * REACH)), soft),
-            SoftBody(block((1, 1, 1), size, (3.0, 0.0, 1.0)), Linear(1e5, 0.3), goals=goals),
+            SoftBody(
+                *(block((1, 1, 1), size, (3.0, 0.0, 1.0)), Linear(1e5, 0.3)),
+                goals=goals,
+                rest_shape=reshaped,
+            ),
             SoftBody(
                 block((1, 1, 1), size, (3.3, 0.1, 1.1)),
                 NeoHookean(1e5, 0.3),
@@ -92,6 +100,7 @@ def everything() -> Scene:
                 soft,
                 name="pressed",
                 pressure=3e4,
+                target_volume=1.5,
                 drag=[3.0, 4.0],
             ),
         ],

@@ -49,7 +49,7 @@ def test_a_goal_of_no_vertex_or_a_second_one_is_refused(make_block, vertices) ->
 
 
 def test_a_surface_has_goals_of_its_skin_alone() -> None:
-    with pytest.raises(SceneError, match="no tet vertices to pin, place or draw to goals"):
+    with pytest.raises(SceneError, match="no tet vertices yet to pin, place, reshape or draw to"):
         SoftBody(SurfaceMesh(*TETRAHEDRON), goals=Goals([0], TWO[:1]))
 
 

@@ -122,7 +122,7 @@ def test_what_a_keyed_pressure_adds_to_the_energy_is_minus_v_dp(integrator) -> N
     body.initial_positions = started.positions[0].numpy()
     energy, run = pressure_of(body), simulator(body, integrator, substeps=8)
     frames = [run.frame(), *run.run(40)]
-    volumes = np.array([float(energy.volume(frame.positions[0].T)) for frame in frames])
+    volumes = np.array([float(energy.volume.of(frame.positions[0].T)) for frame in frames])
     totals = [frame.report.energies.total for frame in frames]
     # Beside what would be added were the volume to stay 1 m³.
     swollen = volumes - 1.0

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shape keys of an object as the rest shape of its body.
+
+They bend nothing else meanwhile: what is filled, pinned and drawn to goals is the basis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import bpy
+import numpy as np
+
+from ...core.scene.rest_shape import RestShape
+from ..animated import is_animated
+from ..bake import shape_keys
+from .captured import CaptureError
+from .motion import Matrices, Recording, Samples
+from .surfaces import Points, key_offset
+
+#: Of the setting that chooses it.
+MODELLED, SHAPE_KEYS = "modelled", "shape_keys"
+
+
+def has_shape_keys(obj: bpy.types.Object) -> bool:
+    """Whether shape keys are to be the rest shape of an object's body."""
+    return bool(obj.supple.rest_shape == SHAPE_KEYS)
+
+
+def rest_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
+    """The user's own relative keys, but for the basis; none where the keys are absolute."""
+    keys = obj.data.shape_keys
+    if keys is None or not keys.use_relative:
+        return []
+    blocks = [block for block in keys.key_blocks if not shape_keys.is_supple_key(block)]
+    return [block for block in blocks if block != keys.reference_key]
+
+
+@contextmanager
+def basis_shown(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
+    """Lets the objects whose shape keys are rest shapes have the shape of their basis."""
+    found = [obj for obj in objects if has_shape_keys(obj) and rest_keys(obj)]
+    shown = [(obj.show_only_shape_key, obj.active_shape_key_index) for obj in found]
+    try:
+        for obj in found:
+            obj.active_shape_key_index, obj.show_only_shape_key = 0, True
+        yield
+    finally:
+        for obj, (only, active) in zip(found, shown, strict=True):
+            obj.show_only_shape_key, obj.active_shape_key_index = only, active
+
+
+class RestShapeRecording:
+    """Of one object whose shape keys are its rest shape.
+
+    Raises:
+        CaptureError: when it has none that could be.
+    """
+
+    def __init__(self, obj: bpy.types.Object) -> None:
+        blocks = rest_keys(obj)
+        if not blocks:
+            raise CaptureError(_no_keys_message(obj))
+        self._offsets = np.stack([key_offset(obj, block) for block in blocks])
+        names = [block.name for block in blocks]
+
+        def read(depsgraph: bpy.types.Depsgraph) -> Samples:
+            now = obj.data.shape_keys.evaluated_get(depsgraph).key_blocks
+            return np.array([0.0 if now[name].mute else now[name].value for name in names])
+
+        self.recording = Recording(read, is_animated(obj.data.shape_keys))
+
+    def described(self, matrix: Matrices, unit: float) -> RestShape:
+        """
+        Args:
+            matrix: (4, 4) object to world at the start, in Blender units.
+            unit: metres in a Blender unit.
+        """
+        moved: Points = unit * (self._offsets @ matrix[:3, :3].T)
+        return RestShape(moved, self.recording.channel())
+
+
+def _no_keys_message(obj: bpy.types.Object) -> str:
+    keys = obj.data.shape_keys
+    if keys is not None and not keys.use_relative:
+        return (
+            f"{obj.name}: its shape keys are absolute and cannot be its rest shape; tick Relative "
+            "under Shape Keys, or choose Modelled as Rest Shape."
+        )
+    return (
+        f"{obj.name}: Rest Shape is Shape Keys, and its mesh has none beside a basis; add one, or "
+        "choose Modelled."
+    )

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Kernel of what is constant of tets at rest, where their rest shape changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from ..compiled import compiled, shared_range, use_threads
+
+if TYPE_CHECKING:
+    from ..assembly.tets import Tets
+
+#: Fewer tets than this a thread cost more to hand out than to compute.
+TETS_PER_THREAD = 6000
+
+
+def write_rest_shape(tets: Tets, positions: Tensor) -> None:
+    """Writes the arrays of the compiled loops for tets whose vertices rest at (3, N) positions."""
+    use_threads(len(tets), TETS_PER_THREAD)
+    _write(
+        positions.numpy(),
+        tets.corners.numpy(),
+        tets.volumes.numpy(),
+        tets.gradients_by_tet,
+        tets.metric_by_tet,
+    )
+    tets.forget_passes(is_written=True)
+
+
+@compiled()
+def _cross(a: Any, b: Any) -> Any:
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@compiled()
+def _dot(a: Any, b: Any) -> Any:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@compiled()
+def _edge(positions: Any, first: int, last: int) -> Any:
+    return (
+        positions[0, last] - positions[0, first],
+        positions[1, last] - positions[1, first],
+        positions[2, last] - positions[2, first],
+    )
+
+
+@compiled(parallel=True)
+def _write(positions: Any, corners: Any, volumes: Any, gradients: Any, metric: Any) -> None:
+    """Gradients: (M, 3, 3), metric (7, M), as ``Tets`` has them."""
+    for e in shared_range(corners.shape[1]):
+        first = corners[0, e]
+        one = _edge(positions, first, corners[1, e])
+        two = _edge(positions, first, corners[2, e])
+        three = _edge(positions, first, corners[3, e])
+        # The area vectors of the faces across from the corners 1 to 3, twice.
+        g1, g2, g3 = _cross(two, three), _cross(three, one), _cross(one, two)
+        determinant = _dot(one, g1)
+        volume = determinant / 6.0
+        volumes[e] = volume
+        for i in range(3):
+            gradients[e, 0, i] = g1[i] / determinant
+            gradients[e, 1, i] = g2[i] / determinant
+            gradients[e, 2, i] = g3[i] / determinant
+        # V / det²
+        scale = 1.0 / (6.0 * determinant)
+        metric[0, e], metric[1, e] = scale * _dot(g1, g1), scale * _dot(g1, g2)
+        metric[2, e], metric[3, e] = scale * _dot(g1, g3), scale * _dot(g2, g2)
+        metric[4, e], metric[5, e] = scale * _dot(g2, g3), scale * _dot(g3, g3)
+        metric[6, e] = 1.0 / volume

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The volume inside of closed triangles, and its derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+from ..assembly.segments import segment_sums
+from ..errors import InstabilityError
+
+# Inflated tenfold along each axis: rubber tears sooner.
+MAX_VOLUME_RATIO = 1e3
+# The blocks of a triangle (a, b, c), written as the tet (a, b, c, c), and by which corner's
+# cross product each is.
+_BLOCKS = tuple(CORNER_PAIRS.index(pair) for pair in ((0, 1), (0, 2), (1, 2)))
+_OPPOSITE, _SIGNS = (2, 1, 0), (-1.0, 1.0, -1.0)
+
+
+class EnclosedVolume:
+    """V = Σ x_a · (x_b × x_c) / 6 over weighted triangles.
+
+    Its gradient at a corner is a third of the area of the triangles around it, along their normals.
+
+    Args:
+        triangles: (S, 3) vertex indices, seen counter-clockwise from outside of the volume.
+        weights: (S,) of the triangles.
+        rest_positions: (3, N) in metres.
+        name: of the body it is inside of.
+    """
+
+    def __init__(
+        self,
+        triangles: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        rest_positions: Tensor,
+        name: str,
+    ) -> None:
+        self._name, self._triangles, device = name, triangles, rest_positions.device
+        self._corners = torch.as_tensor(triangles.T.astype(np.int64), device=device)
+        self._sixths = torch.as_tensor(weights / 6.0).to(rest_positions)
+        corners = triangles.ravel()
+        order = np.argsort(corners, kind="stable")
+        vertices, starts = np.unique(corners[order], return_index=True)
+        self._vertices = torch.as_tensor(vertices.astype(np.int64), device=device)
+        self._around = torch.as_tensor(order // 3, device=device)
+        self._offsets = torch.as_tensor(np.append(starts, len(corners)), device=device)
+        self._map: tuple[BlockPattern, ElementMap] | None = None
+        #: Of the modelled shape, in m³.
+        self.at_rest = float(self.of(rest_positions))
+
+    def of(self, positions: Tensor) -> Tensor:
+        """V in m³."""
+        return self.parts(positions).sum()
+
+    def parts(self, positions: Tensor) -> Tensor:
+        """(S,) in m³, which V is the sum of."""
+        a, b, c = self._local(positions)
+        return self._sixths * (a * torch.linalg.cross(b, c, dim=0)).sum(0)
+
+    def add_gradient(self, factor: Tensor, positions: Tensor, out: Tensor) -> None:
+        """Adds a factor times the (3, N) gradient of V, in m², to ``out``."""
+        a, b, c = (positions[:, corner] for corner in self._corners)
+        areas = self._sixths * torch.linalg.cross(b - a, c - a, dim=0)
+        forces = segment_sums(areas.T[self._around], self._offsets)
+        out[:, self._vertices] += factor * forces.T
+
+    def add_hessian(self, factor: Tensor, positions: Tensor, matrix: BlockMatrix) -> None:
+        """Adds a factor times the second derivative of V, in m, which is indefinite."""
+        blocks = positions.new_zeros(len(self._triangles), len(CORNER_PAIRS), 9)
+        corners = self._local(positions)
+        for block, corner, sign in zip(_BLOCKS, _OPPOSITE, _SIGNS, strict=True):
+            x, y, z = sign * factor * self._sixths * corners[corner]
+            for place, value in ((1, -z), (2, y), (3, z), (5, -x), (6, -y), (7, x)):
+                blocks[:, block, place] = value
+        matrix.add_elements(self._located(matrix.pattern), blocks)
+
+    def check(self, positions: Tensor, frame: int) -> None:
+        """
+        Raises:
+            InstabilityError: when gas has burst what holds it, at (3, N) positions of a frame.
+        """
+        ratio = float(self.of(positions)) / self.at_rest
+        if ratio > MAX_VOLUME_RATIO:
+            raise InstabilityError(
+                f"{self._name}: by frame {frame} the pressure inside has burst it, to {ratio:.2g} "
+                "times its volume. Lower the pressure, or raise Young's modulus."
+            )
+
+    def _local(self, positions: Tensor) -> list[Tensor]:
+        """The (3, S) corners, from one of them, so that rounding is that of the body's size."""
+        origin = positions[:, self._corners[0, :1]]
+        return [positions[:, corner] - origin for corner in self._corners]
+
+    def _located(self, pattern: BlockPattern) -> ElementMap:
+        if self._map is None or self._map[0] is not pattern:
+            self._map = pattern, pattern.locate(self._triangles.T[[0, 1, 2, 2]])
+        return self._map[1]

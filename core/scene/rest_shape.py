@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rest shape that changes over time: growth, muscles. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SceneError
+from .channel import Channel
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RestShape:
+    """The rest shape of a mesh, and so much of each of some displacements at each frame.
+
+    A path of T rest shapes has a displacement a frame, and the identity matrix as its amounts.
+
+    Args:
+        displacements: (K, V, 3) of the vertices, in metres.
+        amounts: channel of the (K,) factors on them, or its (T, K) samples.
+
+    Raises:
+        SceneError: when the numbers are of other shapes, or not finite.
+    """
+
+    displacements: FloatArray
+    amounts: Channel
+
+    def __post_init__(self) -> None:
+        displacements = np.ascontiguousarray(self.displacements, dtype=np.float64)
+        if displacements.ndim != 3 or displacements.shape[2] != 3 or len(displacements) == 0:
+            raise SceneError(
+                "The displacements of a rest shape must be (K, V, 3) numbers, not "
+                f"{displacements.shape}."
+            )
+        if not np.isfinite(displacements).all():
+            key, vertex = np.argwhere(~np.isfinite(displacements))[0][:2]
+            raise SceneError(
+                f"Displacement {key} of the rest shape is not finite at vertex {vertex}."
+            )
+        amounts = Channel.of(self.amounts, "The amounts of a rest shape", len(displacements))
+        object.__setattr__(self, "displacements", displacements)
+        object.__setattr__(self, "amounts", amounts)
+
+    def check(self, count: int, name: str) -> None:
+        """
+        Args:
+            count: of the vertices it is to be of.
+            name: whose they are.
+
+        Raises:
+            SceneError: when it has another number of vertices.
+        """
+        if self.displacements.shape[1] != count:
+            raise SceneError(
+                f"{name}: the rest shape has {self.displacements.shape[1]} vertices, the mesh "
+                f"{count}."
+            )
+
+    def displaced(self, vertices: FloatArray, amounts: FloatArray) -> FloatArray:
+        """(V, 3) rest positions for (K,) amounts, in metres."""
+        moved: FloatArray = vertices + np.tensordot(amounts, self.displacements, axes=1)
+        return moved
+
+    def at_start(self, vertices: FloatArray) -> FloatArray:
+        """(V, 3) rest positions at the start, in metres."""
+        return self.displaced(vertices, self.amounts.at(0))
