@@ -44,9 +44,23 @@ def animated_paths(owner: bpy.types.ID) -> set[str]:
     return paths
 
 
+def curve_of(owner: bpy.types.ID, setting: str) -> bpy.types.FCurve | None:
+    """That of its action on one of Supple's settings, such as ``attachments[0].attached``; None
+    where there is none."""
+    data, path = owner.animation_data, ".".join(("supple", setting))
+    if data is None or data.action is None or data.action_slot is None:
+        return None
+    curves = _curves(data.action, data.action_slot)
+    return next((curve for curve in curves if curve.data_path == path), None)
+
+
 def _paths(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[str]:
+    return (curve.data_path for curve in _curves(action, slot))
+
+
+def _curves(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[bpy.types.FCurve]:
     for layer in action.layers:
         for strip in layer.strips:
             channels = strip.channelbag(slot)
             if channels is not None:
-                yield from (curve.data_path for curve in channels.fcurves)
+                yield from channels.fcurves

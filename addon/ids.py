@@ -8,6 +8,7 @@ classes.
 from __future__ import annotations
 
 ADD = "supple.add"
+ADD_ATTACHMENT = "supple.add_attachment"
 APPLY_PRESET = "supple.apply_preset"
 BAKE = "supple.bake"
 DOCTOR = "supple.doctor"
@@ -19,6 +20,7 @@ MAKE_OVERRIDE = "supple.make_override"
 ORDER_MODIFIERS = "supple.order_modifiers"
 PUSH_APART = "supple.push_apart"
 REMOVE = "supple.remove"
+REMOVE_ATTACHMENT = "supple.remove_attachment"
 REMOVE_CACHES = "supple.remove_caches"
 SELECT_INTERSECTIONS = "supple.select_intersections"
 SHOW_FIELD = "supple.show_field"

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from .scene.ground import Ground, Sphere
     from .scene.paint import Paint, SurfacePaint
     from .scene.plasticity import Plasticity
+    from .scene.release import Release
     from .scene.rest_shape import RestShape
     from .scene.scene import Scene
     from .scene.soft_body import Skin, SoftBody, SurfaceMesh
+    from .scene.stitches import Stitches
     from .simulator import Frame, Simulator
 
 _HOMES = {
@@ -49,12 +51,14 @@ _HOMES = {
     "PairFriction": "scene.contact_settings",
     "Plasticity": "scene.plasticity",
     "RestShape": "scene.rest_shape",
+    "Release": "scene.release",
     "Scene": "scene.scene",
     "SceneError": "errors",
     "Simulator": "simulator",
     "Skin": "scene.soft_body",
     "SoftBody": "scene.soft_body",
     "Sphere": "scene.ground",
+    "Stitches": "scene.stitches",
     "SuppleError": "errors",
     "SurfaceMesh": "scene.soft_body",
     "TetMesh": "geometry.tet_mesh",
@@ -82,6 +86,7 @@ __all__ = [
     "Paint",
     "PairFriction",
     "Plasticity",
+    "Release",
     "RestShape",
     "Scene",
     "SceneError",
@@ -89,6 +94,7 @@ __all__ = [
     "Skin",
     "SoftBody",
     "Sphere",
+    "Stitches",
     "SuppleError",
     "SurfaceMesh",
     "SurfacePaint",

@@ -55,7 +55,7 @@ class PartitionedSimulator:
         if len(groups) > 1 and scene.couples_bodies:
             raise SceneError(
                 "Bodies that touch or hold each other have to share an integrator; give all the "
-                "same one, or do without contact and attachments."
+                "same one, or do without contact, attachments and stitches."
             )
         self._members = list(groups.values())
         self.simulators = [
@@ -113,7 +113,7 @@ class PartitionedSimulator:
             flow, plastic = simulator.system.plastic_flow, own.get("plastic")
             if plastic is not None and plastic.shape != (ROWS, flow.count):
                 raise JobError("The checkpoint does not fit what is plastic; simulate again.")
-            simulator.state = simulator.state.restored(frame, own)
+            simulator.go_on_from(simulator.state.restored(frame, own))
 
     def _together(self, parts: list[Frame]) -> Frame:
         if len(parts) == 1:

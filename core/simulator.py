@@ -6,11 +6,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from .compiled import is_compiled
@@ -20,6 +22,7 @@ from .integrators.implicit_stepper import ImplicitStepper
 from .integrators.unfolding import Unfolding
 from .minimizers.equilibrium import solve_static
 from .preparation.prepared import prepare
+from .releases import Releases
 from .results.fields import fields_of
 from .scene.scene import Scene
 from .state import Energies, SolverStatistics, State
@@ -48,6 +51,8 @@ class Report:
     because: str = ""
     #: Names of bodies that go through themselves since they cross themselves at the start.
     crossing: tuple[str, ...] = ()
+    #: What let go altogether as the frame began, such as ``the pins of Ball``.
+    let_go: tuple[str, ...] = ()
 
     @staticmethod
     def of_all(reports: Sequence[Report]) -> Report:
@@ -70,6 +75,7 @@ class Report:
             inverted_tets=sum(report.inverted_tets for report in reports),
             because=next((report.because for report in reports if report.because), ""),
             crossing=tuple(name for report in reports for name in report.crossing),
+            let_go=tuple(name for report in reports for name in report.let_go),
         )
 
     def record(self) -> dict[str, Any]:
@@ -91,6 +97,7 @@ class Report:
             "inverted_tets": self.inverted_tets,
             "because": self.because,
             "crossing": self.crossing,
+            "let_go": self.let_go,
         }
 
 
@@ -150,15 +157,56 @@ class Simulator:
     ) -> None:
         self.scene = scene if is_prepared else prepare(scene)[0]
         self.frame_time = frame_time
-        self.system = System(self.scene, find_device(device), dtype, frame_time)
-        self.stepper: TimeStepper = (integrator or ImplicitEuler()).stepper(
-            self.system, frame_time, substeps
-        )
-        self._fields = fields_of(self.system, self._is_implicit, results)
+        self._integrator, self._substeps = integrator or ImplicitEuler(), substeps
+        self._device, self._dtype, self._results = find_device(device), dtype, results
+        self._releases = Releases(self.scene)
+        self._gone: tuple[str, ...] = ()
         self._is_settled = False
-        self._unfolding = Unfolding(self.system, not isinstance(integrator, XPBD))
+        released = self._releases.at_start()
+        self._assemble(self._releases.scene_of(released))
+        start = self.system.initial_state(self.stepper.substeps)
         #: Where everything is now.
-        self.state: State = self.system.initial_state(self.stepper.substeps)
+        self.state: State = replace(start, released=released)
+
+    def _assemble(self, scene: Scene) -> None:
+        """Makes all that depends on what holds in a scene."""
+        self.system = System(scene, self._device, self._dtype, self.frame_time)
+        self.stepper: TimeStepper = self._integrator.stepper(
+            self.system, self.frame_time, self._substeps
+        )
+        self._fields = fields_of(self.system, self._is_implicit, self._results)
+        self._unfolding = Unfolding(self.system, not isinstance(self._integrator, XPBD))
+
+    def go_on_from(self, state: State) -> None:
+        """Goes to a state that another simulator of the scene was in.
+
+        Raises:
+            JobError: when it does not fit what lets go.
+        """
+        self._releases.check(state.released)
+        if state.released is not None and not self._is_released(state.released):
+            self._assemble(self._releases.scene_of(state.released))
+        self.state = state
+
+    def _is_released(self, mask: NDArray[np.bool_]) -> bool:
+        """Whether that is what has let go already."""
+        assert self.state.released is not None
+        return bool((mask == self.state.released).all())
+
+    def _let_go(self) -> None:
+        """Frees what does not hold any more when the next frame begins."""
+        state, self._gone = self.state, ()
+        released = self._releases.now(self.system, state)
+        if released is None or self._is_released(released):
+            return
+        assert state.released is not None
+        self._gone = self._releases.names(state.released, released)
+        self._assemble(self._releases.scene_of(released))
+        # What is free may vibrate faster, touch what it did not, and moved by no law before.
+        substeps = max(state.substeps, self.stepper.substeps)
+        self.state = replace(
+            state, released=released, substeps=substeps, clearance=0.0, previous=None
+        )
 
     def run(self, frames: int) -> Iterator[Frame]:
         """Simulates ``frames`` more frames, yielding each as it is done.
@@ -169,6 +217,7 @@ class Simulator:
         for _ in range(frames):
             began = time.perf_counter()
             with self._threads():
+                self._let_go()
                 self._unfolding.prepare(self.state)
                 self._is_settled = False
                 self.state = self._unfolding.watch(self.stepper.advance(self.state))
@@ -185,7 +234,7 @@ class Simulator:
         """
         began = time.perf_counter()
         # Another system: what is unfolded is softened on the way.
-        system = System(self.scene, self.system.device, self.system.dtype, self.frame_time)
+        system = System(self.system.scene, self._device, self._dtype, self.frame_time)
         with self._threads():
             self.state = Unfolding(system).unfolded_equilibrium(
                 partial(solve_static, system), self.state
@@ -227,6 +276,7 @@ class Simulator:
             inverted_tets=system.inverted_tets(state.positions),
             because=state.hindrance.words,
             crossing=tuple(b.name for b in system.bodies if not b.self_contact),
+            let_go=self._gone,
         )
         slices = system.body_slices()
         return Frame(

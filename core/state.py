@@ -111,6 +111,8 @@ class State:
         clearance: how much nearer to itself every body may come before that matters, in metres;
             0 where nobody has looked.
         plastic: (10, P) how tets have flowed, as ``PlasticFlow`` says; None where none has.
+        released: (H,) what of all that holds has let go, as ``Releases`` counts it; None where
+            nothing may.
     """
 
     positions: Tensor
@@ -126,6 +128,7 @@ class State:
     waits: int = 0
     clearance: float = 0.0
     plastic: Tensor | None = None
+    released: NDArray[np.bool_] | None = None
 
     def clone(self) -> State:
         return replace(self, positions=self.positions.clone(), velocities=self.velocities.clone())
@@ -151,6 +154,8 @@ class State:
             arrays["room"] = np.array(self.clearance)
         if self.plastic is not None:
             arrays["plastic"] = self.plastic.cpu().numpy()
+        if self.released is not None:
+            arrays["released"] = self.released
         return arrays
 
     def restored(self, frame: int, arrays: dict[str, NDArray[Any]]) -> State:
@@ -187,6 +192,7 @@ class State:
             waits=int(waits[1]),
             clearance=float(room),
             plastic=None if plastic is None else torch.as_tensor(plastic).to(self.positions),
+            released=arrays.get("released"),
         )
 
 

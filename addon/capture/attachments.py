@@ -1,26 +1,70 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which vertices of soft bodies keep their place on other objects."""
+"""Which vertices of soft bodies keep their place on other objects, or are stitched to them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.errors import SceneError
 from ...core.scene.contact_settings import Attachment
+from ...core.scene.stitches import Stitches
 from .captured import CaptureError
+from .motion import Recording, keyed_settings
 from .objects import can_collide
+from .releases import captured_release
 from .vertex_groups import group_members
 
 Objects = Sequence[bpy.types.Object]
+Row = tuple[str, bpy.types.PropertyGroup]
 
 
-def capture_attachments(
+@dataclass(frozen=True)
+class AttachmentReading:
+    """What was read of one attachment.
+
+    Args:
+        made: as if nothing of it changed over time.
+        keyed: the recordings of what does, by name.
+        force: at which it lets go, in newtons; 0 is none.
+        owner: what messages call it.
+    """
+
+    made: Attachment | Stitches
+    keyed: dict[str, Recording]
+    force: float
+    owner: str
+
+    def described(self) -> Attachment | Stitches:
+        """What the solver gets, once the recordings are taken.
+
+        Raises:
+            CaptureError: when it makes no sense.
+        """
+        switch = self.keyed["attached"].channel()
+        release = captured_release(self.owner, switch, self.force)
+        if isinstance(self.made, Attachment):
+            return replace(self.made, release=release)
+        try:
+            return replace(self.made, release=release, closed=self.keyed["closed"].channel())
+        except SceneError as error:
+            raise CaptureError(f"{self.owner}: {error}") from error
+
+
+def rows_of(props: bpy.types.PropertyGroup) -> Iterator[Row]:
+    """The attachments of a body that have an object, each with its path in the settings."""
+    rows = [("", props), *((f"attachments[{k}]", row) for k, row in enumerate(props.attachments))]
+    return ((path, row) for path, row in rows if row.attach_to is not None)
+
+
+def read_attachments(
     bodies: Objects, colliders: Objects, with_contact: bool
-) -> list[Attachment]:
-    """One attachment for each body that has one.
+) -> list[AttachmentReading]:
+    """One for each attachment of a body.
 
     Args:
         bodies, colliders: of the scene, in its order.
@@ -29,40 +73,87 @@ def capture_attachments(
     Raises:
         CaptureError: when something cannot be attached.
     """
-    attached = [(k, obj) for k, obj in enumerate(bodies) if obj.supple.attach_to is not None]
-    return [_attachment(index, bodies, colliders, with_contact) for index, _ in attached]
+    return [
+        _read(index, path, row, bodies, colliders, with_contact)
+        for index, obj in enumerate(bodies)
+        for path, row in rows_of(obj.supple)
+    ]
 
 
-def _attachment(index: int, bodies: Objects, colliders: Objects, with_contact: bool) -> Attachment:
-    obj = bodies[index]
-    target = obj.supple.attach_to
-    if target == obj:
+def _read(
+    index: int,
+    path: str,
+    row: bpy.types.PropertyGroup,
+    bodies: Objects,
+    colliders: Objects,
+    with_contact: bool,
+) -> AttachmentReading:
+    obj, target = bodies[index], row.attach_to
+    is_stitch = row.attach_as == "stitch"
+    done = "stitched" if is_stitch else "attached"
+    if target == obj and not is_stitch:
         raise CaptureError(f"{obj.name} is attached to itself; choose another object.")
     if not with_contact:
         raise CaptureError(
-            f"{obj.name} is attached to {target.name}, which needs contact; choose the integrator "
+            f"{obj.name} is {done} to {target.name}, which needs contact; choose the integrator "
             "Automatic or Implicit Euler and a Contact other than Never, or clear the attachment."
         )
-    points = _points(obj, target)
+    points = _points(obj, row, done)
+    made: Attachment | Stitches
     if target in bodies:
-        return Attachment(index, points, list(bodies).index(target))
-    if target in colliders:
-        return Attachment(index, points, list(colliders).index(target), "collider")
-    raise CaptureError(_why_not(obj, target))
+        other = list(bodies).index(target)
+        made = Attachment(index, points, other)
+        if is_stitch:
+            made = _stitches(obj, row, index, points, other)
+    elif target in colliders and not is_stitch:
+        made = Attachment(index, points, list(colliders).index(target), "collider")
+    else:
+        raise CaptureError(_why_not(obj, target, is_stitch))
+    owner = f"{obj.name}, {done} to {target.name}"
+    return AttachmentReading(made, keyed_settings(obj, path), row.attach_force, owner)
 
 
-def _points(obj: bpy.types.Object, target: bpy.types.Object) -> NDArray[np.int32]:
+def _stitches(
+    obj: bpy.types.Object,
+    row: bpy.types.PropertyGroup,
+    index: int,
+    points: NDArray[np.int32],
+    other: int,
+) -> Stitches:
+    target, name = row.attach_to, row.stitch_group
+    far_ends = group_members(target, name, "stitch to", "Other Group") if name else None
+    if target == obj:
+        if far_ends is None:
+            raise CaptureError(
+                f"{obj.name} is stitched to itself, but no Other Group says where; choose the "
+                "vertex group of the other side of the seam."
+            )
+        if shared := len(np.intersect1d(points, far_ends)):
+            vertices = "1 vertex is" if shared == 1 else f"{shared} vertices are"
+            raise CaptureError(
+                f"{obj.name}: {vertices} on both sides of a seam, in {row.attach_group!r} and "
+                f"{name!r}; take them out of one group."
+            )
+    return Stitches(index, points, other, far_ends)
+
+
+def _points(obj: bpy.types.Object, row: bpy.types.PropertyGroup, done: str) -> NDArray[np.int32]:
     """Indices of the vertices that are attached."""
-    name = obj.supple.attach_group
-    if not name:
+    if not row.attach_group:
         raise CaptureError(
-            f"{obj.name} is attached to {target.name}, but no vertex group says where; choose one."
+            f"{obj.name} is {done} to {row.attach_to.name}, but no vertex group says where; "
+            "choose one."
         )
-    return group_members(obj, name, "attach", "attachment")
+    return group_members(obj, row.attach_group, "attach", "attachment")
 
 
-def _why_not(obj: bpy.types.Object, target: bpy.types.Object) -> str:
+def _why_not(obj: bpy.types.Object, target: bpy.types.Object, is_stitch: bool) -> str:
     """Of a target that is neither a soft body nor a collider of the scene."""
+    if is_stitch:
+        return (
+            f"{obj.name} is stitched to {target.name}, which is no soft body of the scene; choose "
+            "one, or attach it in place."
+        )
     begin = f"{obj.name} is attached to {target.name}, which is"
     if not can_collide(target):
         return f"{begin} neither a soft body nor a mesh; choose another object."

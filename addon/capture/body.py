@@ -25,6 +25,7 @@ from .captured import CaptureError
 from .friction import coefficients
 from .motion import Matrices, Motion, transform, world_matrix
 from .pins import Pins
+from .releases import captured_release
 from .start_velocity import StartVelocity
 from .surfaces import Points, Triangles, driven_coordinates, surface_to_fill
 
@@ -123,6 +124,9 @@ def soft_body(
             target_volume=keyed["target_volume"] if props.use_target_volume else None,
             volume_stiffness=exact_float(props.volume_stiffness),
             angular_velocity=_vector(start.angular),
+            release=captured_release(f"{obj.name}, its pins", keyed["pinned"], props.pin_force)
+            if props.pin_group
+            else None,
         )
 
 

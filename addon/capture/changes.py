@@ -19,6 +19,7 @@ from ..animated import animated_paths, animated_settings, is_animated
 from ..bake import shape_keys
 from ..modifiers import is_own
 from ..units import metres_per_unit
+from .attachments import rows_of
 from .force_fields import OTHER_NAMES, SETTINGS, acts
 from .motion import may_move
 from .paint import attribute_values, can_paint, painted
@@ -111,7 +112,7 @@ def _body_marks(obj: bpy.types.Object) -> Marks:
 
 def _settings(props: bpy.types.PropertyGroup, moving: Set[str] = frozenset()) -> Iterator[Any]:
     """The values that an artist sets and a simulation depends on, but for what is another in every
-    frame."""
+    frame, by their paths in ``moving``."""
     for described in props.bl_rna.properties:
         name = described.identifier
         if described.is_hidden or name in _NO_SETTINGS:
@@ -119,6 +120,12 @@ def _settings(props: bpy.types.PropertyGroup, moving: Set[str] = frozenset()) ->
         if described.is_animatable and name in moving:
             continue
         value = getattr(props, name)
+        if described.type == "COLLECTION":
+            for index, row in enumerate(value):
+                prefix = f"{name}[{index}]."
+                own = {path.removeprefix(prefix) for path in moving if path.startswith(prefix)}
+                yield prefix, list(_settings(row, own))
+            continue
         if getattr(described, "is_array", False):
             value = tuple(value)
         yield name, value.name if isinstance(value, bpy.types.ID) else value
@@ -135,9 +142,13 @@ def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
     mesh = obj.data
     yield coordinates(mesh.vertices, len(mesh.vertices))
     yield polygons(mesh)
-    for name in (obj.supple.pin_group, obj.supple.attach_group):
-        if (group := obj.vertex_groups.get(name)) is not None:
-            yield group_weights(obj, group)
+    groups = [(obj, obj.supple.pin_group), (obj, obj.supple.attach_group)]
+    for path, row in rows_of(obj.supple):
+        groups += [(obj, row.attach_group)] if path else []
+        groups.append((row.attach_to, row.stitch_group))
+    for owner, name in groups:
+        if (group := owner.vertex_groups.get(name)) is not None:
+            yield group_weights(owner, group)
     for _, name in painted(obj.supple):
         if (group := obj.vertex_groups.get(name)) is not None:
             yield group_weights(obj, group)

@@ -84,20 +84,32 @@ class Recording:
         return Channel(array, self.per_frame)
 
 
-def keyed_settings(obj: bpy.types.Object) -> dict[str, Recording]:
-    """Those of an object that can be keyed, by name, as they were typed."""
-    settings = obj.supple.bl_rna.properties
-    names = [each.identifier for each in settings if each.is_animatable and each.type == "FLOAT"]
-    return {name: _setting_recording(obj, name) for name in names}
+def keyed_settings(obj: bpy.types.Object, row: str = "") -> dict[str, Recording]:
+    """Those of an object that can be keyed, by name, numbers as they were typed.
+
+    Args:
+        row: the path of a row of the settings, such as ``attachments[0]``; empty for their own.
+    """
+    settings = _settings(obj, row).bl_rna.properties
+    names = [
+        each.identifier
+        for each in settings
+        if each.is_animatable and each.type in ("FLOAT", "BOOLEAN")
+    ]
+    return {name: _setting_recording(obj, row, name) for name in names}
 
 
-def _setting_recording(obj: bpy.types.Object, name: str) -> Recording:
-    is_keyed = name in animated_settings(obj)
+def _settings(obj: bpy.types.Object, row: str) -> bpy.types.PropertyGroup:
+    return obj.supple.path_resolve(row) if row else obj.supple
+
+
+def _setting_recording(obj: bpy.types.Object, row: str, name: str) -> Recording:
+    is_keyed = (f"{row}.{name}" if row else name) in animated_settings(obj)
 
     def read(depsgraph: bpy.types.Depsgraph) -> Samples:
         # A value that was set is in the evaluated object only once something tells Blender.
         source = obj.evaluated_get(depsgraph) if is_keyed else obj
-        return np.array(exact_float(getattr(source.supple, name)))
+        return np.array(exact_float(getattr(_settings(source, row), name)))
 
     return Recording(read, is_keyed)
 

@@ -21,11 +21,12 @@ from ...core.scene.paint import Paint
 from ...core.scene.rest_shape import RestShape
 from ...core.scene.scene import Scene
 from ...core.scene.soft_body import SoftBody
+from ...core.scene.stitches import Stitches
 from .. import driving
 from ..animated import has_animated_gravity
 from ..units import exact_float, frame_time, gravity, metres_per_unit
 from . import changes, contact
-from .attachments import capture_attachments
+from .attachments import read_attachments
 from .body import Shape, check_object, soft_body
 from .captured import Capture, CapturedObject, CaptureError
 from .force_fields import FieldRecording, acting_fields
@@ -106,7 +107,7 @@ class _Reading:
     rest_shapes: list[RestShape | None]
     gravity: Channel
     colliders: list[Sphere | Collider]
-    attachments: list[Attachment]
+    attachments: list[Attachment | Stitches]
     fields: list[ForceField]
     unit: float
 
@@ -116,7 +117,7 @@ class _Reading:
         unit, touching = metres_per_unit(scene), contact.is_possible(scene, objects)
         if collider_objects and not touching:
             contact.check_spheres(scene, objects, collider_objects[0])
-        attachments = capture_attachments(objects, collider_objects, touching)
+        attachments = read_attachments(objects, collider_objects, touching)
         pins = [Pins.read(obj) for obj in objects]
         with preserved_frame(scene), without_supple(objects), basis_shown(objects):
             earlier = earlier_matrices(context, objects, frames[0])
@@ -139,6 +140,7 @@ class _Reading:
             recordings = [recording for motion in recorded for recording in motion.recordings]
             recordings += [each for own in keyed for each in own.values()]
             recordings += [each.recording for each in resting if each is not None]
+            recordings += [each for row in attachments for each in row.keyed.values()]
             recordings += [each.recording for each in (*captured_colliders, *fields)]
             with driving.without_refiners(objects):
                 record(context, [weight, *recordings], frames)
@@ -168,7 +170,7 @@ class _Reading:
             ],
             gravity=weight.channel(),
             colliders=[collider.described() for collider in captured_colliders],
-            attachments=attachments,
+            attachments=[row.described() for row in attachments],
             fields=[field.described() for field in fields],
             unit=unit,
         )
@@ -198,11 +200,13 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
         bodies = [contact.touching_body(*of_one) for of_one in each]
     try:
         ground = _ground(scene, unit) if props.use_ground else None
-        forces: list[Force] = [*read.fields]
+        attachments = [each for each in read.attachments if isinstance(each, Attachment)]
+        stitches = [each for each in read.attachments if isinstance(each, Stitches)]
+        forces: list[Force] = [*read.fields, *stitches]
         if props.use_fluid:
             forces.append(_fluid(scene, unit))
         described = Scene(
-            bodies, ground, read.gravity, read.colliders, touching, read.attachments, forces
+            bodies, ground, read.gravity, read.colliders, touching, attachments, forces
         )
         # The worker does so, too; here it is reported before one is started.
         check_surfaces(described)

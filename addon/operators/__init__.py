@@ -2,6 +2,7 @@
 """Buttons: one operator a file."""
 
 from .add import SUPPLE_OT_add
+from .add_attachment import SUPPLE_OT_add_attachment
 from .apply_preset import SUPPLE_OT_apply_preset
 from .bake import SUPPLE_OT_bake
 from .doctor import SUPPLE_OT_doctor
@@ -13,6 +14,7 @@ from .make_override import SUPPLE_OT_make_override
 from .order_modifiers import SUPPLE_OT_order_modifiers
 from .push_apart import SUPPLE_OT_push_apart
 from .remove import SUPPLE_OT_remove
+from .remove_attachment import SUPPLE_OT_remove_attachment
 from .remove_caches import SUPPLE_OT_remove_caches
 from .select_intersections import SUPPLE_OT_select_intersections
 from .show_field import SUPPLE_OT_show_field
@@ -29,6 +31,8 @@ CLASSES = [
     SUPPLE_OT_apply_preset,
     SUPPLE_OT_suit_young,
     SUPPLE_OT_show_paint,
+    SUPPLE_OT_add_attachment,
+    SUPPLE_OT_remove_attachment,
     SUPPLE_OT_suit_resolution,
     SUPPLE_OT_subdivide,
     SUPPLE_OT_tetrahedralize,

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the active soft body is attached to."""
+"""What the active soft body is attached and stitched to."""
 
 from __future__ import annotations
 
 import bpy
 
+from .. import ids
+from ..properties.attach import STITCH
 from .body import SUPPLE_PT_body
-from .sidebar import SoftBodySidebar
+from .sidebar import SoftBodySidebar, draw_settings
 
 
 class SUPPLE_PT_attach(SoftBodySidebar, bpy.types.Panel):
@@ -18,7 +20,26 @@ class SUPPLE_PT_attach(SoftBodySidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, obj = self.layout, context.object
         layout.use_property_split, layout.use_property_decorate = True, False
-        layout.prop(obj.supple, "attach_to")
-        column = layout.column(align=True)
-        column.active = obj.supple.attach_to is not None
-        column.prop_search(obj.supple, "attach_group", obj, "vertex_groups", text="Group")
+        _draw_row(layout, obj, obj.supple)
+        for index, row in enumerate(obj.supple.attachments):
+            box = layout.box()
+            remove = box.operator(ids.REMOVE_ATTACHMENT, text="Remove", icon="REMOVE")
+            remove.index = index
+            _draw_row(box, obj, row)
+        if obj.supple.attach_to is not None:
+            layout.operator(ids.ADD_ATTACHMENT, icon="ADD")
+
+
+def _draw_row(
+    layout: bpy.types.UILayout, obj: bpy.types.Object, row: bpy.types.PropertyGroup
+) -> None:
+    """The settings of one attachment; those that say how, once there is an object."""
+    layout.prop(row, "attach_to")
+    if row.attach_to is None:
+        return
+    layout.prop(row, "attach_as")
+    layout.prop_search(row, "attach_group", obj, "vertex_groups", text="Group")
+    if row.attach_as == STITCH:
+        layout.prop_search(row, "stitch_group", row.attach_to, "vertex_groups")
+        draw_settings(layout, row, "closed")
+    draw_settings(layout, row, "attached", "attach_force")

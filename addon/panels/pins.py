@@ -22,6 +22,8 @@ class SUPPLE_PT_pins(SoftBodySidebar, bpy.types.Panel):
         layout.prop_search(obj.supple, "pin_group", obj, "vertex_groups", text="Group")
         if ignored.has_partial_weights(obj, obj.supple.pin_group):
             draw_settings(layout, obj.supple, "goal_frequency", "goal_damping")
+        if obj.supple.pin_group:
+            draw_settings(layout, obj.supple, "pinned", "pin_force")
         if text := driving.order(obj):
             write(layout, context, f"{text}.", icon="MODIFIER")
         if len(obj.vertex_groups) == 0:

@@ -8,10 +8,11 @@ refused with a message when it cannot be simulated, rather than changed silently
 import bpy
 from bpy.props import PointerProperty
 
+from .attach import SuppleAttachment
 from .object import SuppleObject
 from .scene import SuppleScene
 
-CLASSES = [SuppleObject, SuppleScene]
+CLASSES = [SuppleAttachment, SuppleObject, SuppleScene]
 
 
 def attach() -> None:

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What an artist sets of how soft bodies touch each other and what they land on."""
 
-import bpy
 from bpy.props import (
     BoolProperty,
     EnumProperty,
     FloatProperty,
     IntProperty,
-    PointerProperty,
-    StringProperty,
 )
 
-from ..capture.objects import is_collider, is_soft_body
 from .friction import friction_property, kinetic_friction_property
 from .options import NOT_KEYED
 
@@ -49,30 +45,6 @@ class BodyContactSettings:
         min=0.01,
         max=1.0,
         subtype="FACTOR",
-        options=NOT_KEYED,
-    )
-
-
-def can_hold(props: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
-    """Whether what these settings belong to may be attached to an object."""
-    return obj != props.id_data and (is_soft_body(obj) or is_collider(obj))
-
-
-class AttachSettings:
-    """Belongs to the settings of every soft body."""
-
-    attach_to: PointerProperty(
-        name="Object",
-        description="Soft body or collider that some vertices keep their place on",
-        type=bpy.types.Object,
-        poll=can_hold,
-    )
-    attach_group: StringProperty(
-        name="Group",
-        description=(
-            "Vertex group that is attached: its vertices with a weight above 0.5 keep their place "
-            "on the object"
-        ),
         options=NOT_KEYED,
     )
 

@@ -8,7 +8,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ...core.materials import MODEL_TABLE
 from ...core.scene.plasticity import DEFAULT_LIMIT
-from .options import NOT_KEYED
+from .options import KEYED, NOT_KEYED
 
 
 class MaterialSettings:

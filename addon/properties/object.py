@@ -6,6 +6,7 @@ import inspect
 import bpy
 from bpy.props import (
     BoolProperty,
+    CollectionProperty,
     EnumProperty,
     FloatProperty,
     IntProperty,
@@ -15,8 +16,9 @@ from bpy.props import (
 from ..capture import integrators
 from ..capture.rest_shape import MODELLED, SHAPE_KEYS
 from ..playback import smooth
+from .attach import HoldSettings, SuppleAttachment
 from .collider import ColliderSettings
-from .contact import AttachSettings, BodyContactSettings
+from .contact import BodyContactSettings
 from .gas import GasSettings
 from .material import MaterialSettings
 from .options import HIDDEN, NOT_KEYED
@@ -28,7 +30,7 @@ class SuppleObject(
     MaterialSettings,
     GasSettings,
     PaintSettings,
-    AttachSettings,
+    HoldSettings,
     BodyContactSettings,
     ColliderSettings,
     StartSettings,
@@ -153,6 +155,9 @@ def make_overridable(cls: type) -> None:
         for described in inspect.get_annotations(base).values():
             if hasattr(described, "keywords"):
                 described.keywords["override"] = {"LIBRARY_OVERRIDABLE"}
+                if described.function is CollectionProperty:
+                    described.keywords["override"].add("USE_INSERTION")
 
 
+make_overridable(SuppleAttachment)
 make_overridable(SuppleObject)

@@ -17,6 +17,7 @@ import numpy as np
 from .. import driving
 from ..animated import animated_paths, animated_settings, is_animated
 from ..capture import integrators
+from ..capture.attachments import rows_of
 from ..capture.motion import may_move
 from ..capture.objects import is_collider, is_soft_body, soft_bodies
 from ..capture.paint import label, painted
@@ -24,7 +25,7 @@ from ..capture.rest_shape import has_shape_keys, rest_keys
 from ..capture.surfaces import group_weights
 from ..deforming import CARRYING, keeps_vertices
 from ..modifiers import find_modifier
-from . import ignored_fields
+from . import ignored_fields, ignored_switches
 
 _PLACE = ("location", "rotation_", "scale", "delta_")
 # Vertices of a mesh, and seconds in all, that a panel may take to count weights.
@@ -40,9 +41,19 @@ def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
         return []
     end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
     found = [line for obj in bodies for line in _of_body(obj, end)]
+    frames = _simulated_frames(context.scene)
+    found += [line for obj in bodies for line in ignored_switches.messages(obj, frames)]
     found += _of_materials(context.scene, bodies)
     found += [*_of_scene(context.scene), *_of_others(context)]
     return [*found, *ignored_fields.messages(context)]
+
+
+def _simulated_frames(scene: bpy.types.Scene) -> range:
+    """One at least, also where a simulation would be refused."""
+    first, last = scene.frame_start, scene.frame_end
+    if not scene.supple.use_scene_range:
+        first, last = scene.supple.frame_start, scene.supple.frame_end
+    return range(first, max(first, last) + 1)
 
 
 def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
@@ -131,9 +142,12 @@ def _deformations(obj: bpy.types.Object) -> Iterator[str]:
 
 
 def _weights(obj: bpy.types.Object, end: float) -> Iterator[str]:
-    name = obj.supple.attach_group
-    group = obj.vertex_groups.get(name)
-    if group is not None and (count := _partial_weights(obj, group, end)):
+    names = [row.attach_group for _, row in rows_of(obj.supple)]
+    for name in dict.fromkeys([obj.supple.attach_group, *names]):
+        group = obj.vertex_groups.get(name)
+        count = 0 if group is None else _partial_weights(obj, group, end)
+        if count == 0:
+            continue
         vertices = "1 vertex has" if count == 1 else f"{count} vertices have"
         yield (
             f"{obj.name}: {vertices} a weight between 0 and 1 in Attach {name!r}. Above 0.5 "

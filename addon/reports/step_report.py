@@ -66,6 +66,7 @@ def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
     if inverted := last.get("inverted_tets"):
         parts.append(f"{_count(inverted, 'tet')} inside out")
     parts += _instead(records)
+    parts += _let_go(records, start_frame)
     warnings = [*_missed(records), *_held(records, start_frame), *_caught(last), *_crossing(last)]
     warnings += [lost] if lost else []
     return StepReport(", ".join(parts), ". ".join(warnings))
@@ -81,6 +82,16 @@ def _instead(records: list[Record]) -> list[str]:
     # The first record is of the start, which is no frame.
     frames = _count(len(records) - 1, "frame")
     return [f"{number} of {frames} implicit because {why}" for why, number in reasons.items()]
+
+
+def _let_go(records: list[Record], start_frame: int) -> list[str]:
+    """What came off, as ``from frame 12 on the pins of Ball let go``: the frame before is the last
+    that it held."""
+    return [
+        f"from frame {start_frame + record['frame'] - 1} on {what} let go"
+        for record in records
+        for what in record.get("let_go", ())
+    ]
 
 
 def _contacts(last: Record) -> list[str]:

@@ -24,10 +24,12 @@ from ..scene.goals import Goals
 from ..scene.ground import Ground, Sphere
 from ..scene.paint import Paint, SurfacePaint
 from ..scene.plasticity import Plasticity
+from ..scene.release import Release
 from ..scene.rest_shape import RestShape
 from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members
 from ..scene.soft_body import Skin, SoftBody, SurfaceMesh
+from ..scene.stitches import Stitches
 from .files import read_arrays, read_json, write_arrays, write_json
 
 Arrays = dict[str, NDArray[Any]]
@@ -55,10 +57,12 @@ _TYPES: dict[str, type] = {
         PairFriction,
         Plasticity,
         RestShape,
+        Release,
         Scene,
         Skin,
         SoftBody,
         Sphere,
+        Stitches,
         SurfaceMesh,
         SurfacePaint,
         TetMesh,

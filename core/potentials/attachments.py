@@ -16,7 +16,7 @@ from ..assembly.block_matrix import BlockMatrix, BlockPattern
 from ..assembly.off_pattern_blocks import OffPatternBlocks
 from ..errors import SceneError
 from ..geometry.embedding import Embedding, embed
-from ..preparation.attached_vertices import attached_vertices
+from ..preparation.attached_vertices import held_vertices
 from ..scene.contact_settings import Attachment
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
@@ -46,8 +46,8 @@ class Attachments(Potential):
         self, offsets: sparse.csr_array, stiffness: NDArray[np.float64], template: Tensor
     ) -> None:
         self._matrix, self._k = offsets, stiffness
-        self._offsets = _tensor(offsets, template)
-        self._sums = _tensor(sparse.csr_array(offsets.T), template)
+        self._offsets = sparse_tensor(offsets, template)
+        self._sums = sparse_tensor(sparse.csr_array(offsets.T), template)
         self._stiffness = torch.as_tensor(stiffness).to(template)
         self._blocks: tuple[BlockPattern, OffPatternBlocks] | None = None
 
@@ -69,7 +69,7 @@ class Attachments(Potential):
         Raises:
             SceneError: when a body has no such point, or starts in a shape without volume.
         """
-        attachments = [a for a in scene.attachments if a.to == "body"]
+        attachments = [a for a in scene.attachments if a.to == "body" and a.holds]
         if not attachments:
             return None
         rows, stiffness = zip(*(_rows(scene, a, vertex_offsets) for a in attachments), strict=True)
@@ -81,6 +81,11 @@ class Attachments(Potential):
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         out += (self._sums @ (self._stiffness[:, None] * (self._offsets @ positions.T))).T
+
+    def tensions(self, positions: Tensor) -> Tensor:
+        """(A,) what the vertices are pulled with at (3, N) positions, in newtons."""
+        offsets = (self._offsets @ positions.T).T
+        return self._stiffness * torch.linalg.vector_norm(offsets, dim=0)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         pattern = matrix.pattern
@@ -105,7 +110,7 @@ def _rows(
 ) -> tuple[sparse.csr_array, NDArray[np.float64]]:
     """The offsets (A, N) of one attachment, and their stiffness (A,) in N/m."""
     body, other = scene.bodies[attachment.body], scene.bodies[attachment.other]
-    vertices = attached_vertices(body, attachment.points)
+    vertices = held_vertices(body, attachment)
     anchors = _anchors(other, start_positions(body)[vertices])
     count = len(vertices)
     columns = np.column_stack(
@@ -120,7 +125,7 @@ def _rows(
         (values.ravel(), (rows, columns.ravel())), shape=(count, vertex_offsets[-1])
     )
     stiffness = np.maximum(
-        _stiffness_around(body)[vertices], _stiffness_around(other)[anchors.indices].mean(axis=1)
+        stiffness_around(body)[vertices], stiffness_around(other)[anchors.indices].mean(axis=1)
     )
     return matrix, STIFFNESS_FACTOR * stiffness
 
@@ -136,7 +141,7 @@ def _anchors(body: SoftBody, points: NDArray[np.float64]) -> Embedding:
         ) from error
 
 
-def _stiffness_around(body: SoftBody) -> NDArray[np.float64]:
+def stiffness_around(body: SoftBody) -> NDArray[np.float64]:
     """(N,) Young's modulus times edge, the mean over the tets at each vertex, in N/m."""
     mesh = tet_mesh_of(body)
     corners, values = mesh.tets.ravel(), np.asarray(body.material.young) * mesh.mean_edges
@@ -144,7 +149,8 @@ def _stiffness_around(body: SoftBody) -> NDArray[np.float64]:
     return means
 
 
-def _tensor(matrix: sparse.csr_array, template: Tensor) -> Tensor:
+def sparse_tensor(matrix: sparse.csr_array, template: Tensor) -> Tensor:
+    """A sparse matrix on the device and of the precision of a tensor."""
     row_offsets, columns, values = (
         torch.as_tensor(part) for part in (matrix.indptr, matrix.indices, matrix.data)
     )

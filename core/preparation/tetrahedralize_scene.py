@@ -161,7 +161,11 @@ def _pin_attached(scene: Scene) -> Scene:
     for attachment in scene.attachments:
         if attachment.to == "collider" and not attachment.is_pinned:
             body, collider = bodies[attachment.body], scene.meshes[attachment.other]
-            bodies[attachment.body] = pin_to_collider(body, attachment.points, collider)
+            pinned = pin_to_collider(body, attachment.points, collider)
+            bodies[attachment.body] = pinned
             attachment = replace(attachment, is_pinned=True)
+            if scene.may_let_go and pinned.pinned is not None:
+                own = 0 if body.pinned is None else len(body.pinned)
+                attachment = replace(attachment, vertices=pinned.pinned[own:])
         attachments.append(attachment)
     return replace(scene, bodies=bodies, attachments=attachments)

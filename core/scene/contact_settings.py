@@ -13,6 +13,7 @@ from ..errors import SceneError
 from ..geometry.embedding import Embedding
 from . import checks
 from .channel import Channel
+from .release import Release
 from .schema import IF_THERE
 
 Formulation = Literal["original", "convergent"]
@@ -177,6 +178,9 @@ class Attachment:
         to: which of the two that is.
         is_pinned: whether the body has pins in its place already: those to colliders become pins
             once the body has tetrahedra, and are kept as what does not collide.
+        release: when it lets go; None is never.
+        vertices: tet vertices of the body that it still holds; None is those that carry the
+            points. To a collider, those that are pinned for its sake.
     """
 
     body: int
@@ -184,6 +188,8 @@ class Attachment:
     other: int
     to: Literal["body", "collider"] = "body"
     is_pinned: bool = False
+    release: Release | None = field(default=None, metadata={IF_THERE: True})
+    vertices: NDArray[np.int32] | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.points = np.asarray(self.points, dtype=np.int32).ravel()
@@ -191,6 +197,11 @@ class Attachment:
             raise SceneError(f"Attachment: nothing is attached to a {self.to!r}.")
         if len(self.points) == 0:
             raise SceneError("Attachment: there is no point to attach.")
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything still is attached."""
+        return self.vertices is None or len(self.vertices) > 0
 
 
 def check_friction(name: str, friction: float | None, kinetic: float | None) -> None:

@@ -14,6 +14,7 @@ from .forces import Force
 from .ground import Ground, Sphere
 from .schema import IF_THERE
 from .soft_body import SoftBody
+from .stitches import Stitches
 
 
 @dataclass(eq=False)
@@ -50,6 +51,8 @@ class Scene:
                 raise SceneError(f"{force!r} is no force: it has no method potential(system).")
         for attachment in self.attachments:
             self._check_attachment(attachment)
+        for stitches in self.stitches:
+            self._check_stitches(stitches)
 
     @property
     def spheres(self) -> list[Sphere]:
@@ -71,9 +74,27 @@ class Scene:
 
     @property
     def couples_bodies(self) -> bool:
-        """Whether there is contact or an attachment: forces too stiff for explicit steps, between
-        bodies that only one integrator can carry on together."""
-        return self.contact is not None or bool(self.attachments)
+        """Whether there is contact, an attachment or a stitch: forces too stiff for explicit steps,
+        between bodies that only one integrator can carry on together."""
+        return self.contact is not None or bool(self.attachments) or bool(self.stitches)
+
+    @property
+    def stitches(self) -> list[Stitches]:
+        """Those among its forces."""
+        return [force for force in self.forces if isinstance(force, Stitches)]
+
+    @property
+    def may_let_go(self) -> bool:
+        """Whether anything that holds a body lets go at some time."""
+        releases = [body.release for body in self.bodies]
+        releases += [attachment.release for attachment in self.attachments]
+        releases += [stitches.release for stitches in self.stitches]
+        return any(release is not None for release in releases)
+
+    def _check_stitches(self, stitches: Stitches) -> None:
+        for index in (stitches.body, stitches.other):
+            if not 0 <= index < len(self.bodies):
+                raise SceneError(f"Stitches: there is no body {index}.")
 
     def _check_attachment(self, attachment: Attachment) -> None:
         others = self.bodies if attachment.to == "body" else self.meshes

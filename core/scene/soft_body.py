@@ -24,6 +24,7 @@ from .goals import GoalDampers, Goals
 from .paint import Paint, SurfacePaint
 from .plasticity import Plasticity
 from .pressure import Pressure, TargetVolume
+from .release import Release
 from .rest_shape import RestShape
 from .schema import IF_THERE
 
@@ -171,6 +172,7 @@ class SoftBody:
         rest_shape: of tet vertices, where it changes over time; None is that of the mesh. Masses
             stay, and energy that it puts in comes from outside. Without ``initial_positions`` the
             body starts in it.
+        release: when its pins and goals let go; None is never.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -203,6 +205,7 @@ class SoftBody:
     rest_shape: RestShape | None = field(default=None, metadata={IF_THERE: True})
     target_volume: Channel | float | None = field(default=None, metadata={IF_THERE: True})
     volume_stiffness: float = field(default=1e5, metadata={IF_THERE: True})
+    release: Release | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self._check_values()

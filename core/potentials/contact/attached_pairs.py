@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from ...scene.contact_settings import Attachment
 from ...scene.scene import Scene
 
 
 def attached_pairs(scene: Scene) -> set[tuple[int, int]]:
     """Pairs of object indices, the lower one first: bodies, then mesh colliders."""
-    bodies = len(scene.bodies)
-    pairs = set()
-    for attachment in scene.attachments:
-        other = attachment.other + (bodies if attachment.to == "collider" else 0)
-        pairs.add((min(attachment.body, other), max(attachment.body, other)))
-    return pairs
+    return {attached_pair(scene, attachment) for attachment in scene.attachments}
+
+
+def attached_pair(scene: Scene, attachment: Attachment) -> tuple[int, int]:
+    """The two objects of one attachment."""
+    other = attachment.other + (len(scene.bodies) if attachment.to == "collider" else 0)
+    return min(attachment.body, other), max(attachment.body, other)

@@ -89,4 +89,26 @@ def test_the_panel_says_what_touched(scene, add_body, solver_here):
 
 
 def test_an_object_and_a_group_can_be_attached(add_body):
-    assert drawn(SUPPLE_PT_attach, add_body()).settings == ["attach_to", "attach_group"]
+    body, other = add_body(), add_body("Other")
+    assert drawn(SUPPLE_PT_attach, body).settings == ["attach_to"]
+    body.supple.attach_to = other
+    of_place = ["attach_to", "attach_as", "attach_group", "attached", "attach_force"]
+    layout = drawn(SUPPLE_PT_attach, body)
+    assert (layout.settings, layout.buttons) == (of_place, ["supple.add_attachment"])
+    body.supple.attach_as = "stitch"
+    of_stitches = [*of_place[:3], "stitch_group", "closed", *of_place[3:]]
+    assert drawn(SUPPLE_PT_attach, body).settings == of_stitches
+
+
+def test_there_is_a_row_for_each_further_attachment(add_body):
+    body, other = add_body(), add_body("Other")
+    body.supple.attach_to = other
+    bpy.ops.supple.add_attachment(object_name="Cube")
+    bpy.ops.supple.add_attachment(object_name="Cube")
+    body.supple.attachments[1].attach_to = other
+    assert drawn(SUPPLE_PT_attach, body).settings.count("attach_to") == 3
+    bpy.ops.supple.remove_attachment(object_name="Cube", index=0)
+    (kept,) = body.supple.attachments
+    assert kept.attach_to == other
+    with pytest.raises(RuntimeError, match="Cube has no further attachment 4"):
+        bpy.ops.supple.remove_attachment(object_name="Cube", index=4)

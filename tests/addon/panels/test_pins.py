@@ -17,11 +17,11 @@ def test_goals_have_settings_where_weights_are_partial(add_body):
     group.add([1, 2], 1.0, "REPLACE")
     assert drawn(SUPPLE_PT_pins, obj).settings == ["pin_group"]
     obj.supple.pin_group = "Pin"
-    assert drawn(SUPPLE_PT_pins, obj).settings == ["pin_group"]
+    assert drawn(SUPPLE_PT_pins, obj).settings == ["pin_group", "pinned", "pin_force"]
     group.add([2], 0.5, "REPLACE")
     ignored._counts.clear()
     layout = drawn(SUPPLE_PT_pins, obj)
-    assert layout.labels[1:] == ["Goal Frequency (Hz)", "Goal Damping Ratio"]
+    assert layout.labels[1:3] == ["Goal Frequency (Hz)", "Goal Damping Ratio"]
 
 
 def test_the_order_of_the_stack_is_told(add_body):

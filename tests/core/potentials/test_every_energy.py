@@ -25,6 +25,7 @@ from supple.core import (
     RestShape,
     Scene,
     SoftBody,
+    Stitches,
 )
 from supple.core.materials import Linear, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
@@ -42,6 +43,8 @@ REACH = 0.05
 FIELD = ForceField(
     "vortex", 30.0, (1.0, 0.5, 0.2), (0.1, 0.2, 1.0), "plane", falloff=Falloff(power=1.5)
 )
+#: Some of its threads are tight, others are not.
+SEAM = Stitches(2, [1, 3, 5], 4, closed=Channel([0.05, 1.0]), gap=0.2)
 CPU = torch.device("cpu")
 #: The second derivative of a barrier between surfaces is replaced by sums of squares.
 BOUNDED_HESSIANS = (MeshContact,)
@@ -107,7 +110,7 @@ def everything() -> Scene:
         ground=Ground(distance=REACH),
         contact=Contact(distance=REACH, kinetic_friction=0.3),
         attachments=[Attachment(3, np.array([0, 2]), 2)],
-        forces=[Tether(vertex=3, stiffness=2e3), FIELD, Fluid(level=0.47, drag=2.0)],
+        forces=[Tether(vertex=3, stiffness=2e3), FIELD, Fluid(level=0.47, drag=2.0), SEAM],
     )
 
 

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a scene has let go, and what is left of the scene then.
+
+That changes between frames: with the vertices that are free, all that is built on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .errors import JobError
+from .potentials.attachments import Attachments
+from .potentials.contact.apart import Pair, pairs_apart
+from .potentials.contact.attached_pairs import attached_pair
+from .potentials.goals import GoalSprings
+from .potentials.stitch_threads import StitchThreads
+from .preparation.attached_vertices import bearing_count, held_vertices
+from .scene.contact_settings import Attachment
+from .scene.forces import Force
+from .scene.release import Release
+from .scene.scene import Scene
+from .scene.soft_body import SoftBody
+from .scene.start_shape import start_positions
+from .scene.stitches import Stitches
+from .state import State
+from .system import System
+
+Mask = NDArray[np.bool_]
+Forces = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Hold:
+    """What lets go by itself: the pins of a body, an attachment, stitches.
+
+    Args:
+        release: when it does.
+        count: of its parts, which let go one by one.
+        first: where these lie among all.
+        shares: so many parts bear the force that it holds, equally.
+    """
+
+    release: Release | None
+    count: int
+    first: int
+    shares: int
+
+    @property
+    def where(self) -> slice:
+        return slice(self.first, self.first + self.count)
+
+    @property
+    def force(self) -> float | None:
+        """In newtons, at which a part lets go."""
+        if self.release is None or self.release.force is None:
+            return None
+        return self.release.force / max(1, self.shares)
+
+
+class Releases:
+    """
+    Args:
+        scene: all of whose bodies have tetrahedra.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._bodies: list[_Hold] = []
+        self._attached: list[tuple[_Hold, Attachment]] = []
+        self._stitched: list[tuple[_Hold, Stitches]] = []
+        self._size = 0
+        self._found: tuple[System, Attachments | None] | None = None
+        if not scene.may_let_go:
+            return
+        self._bodies = [self._hold(body.release, 1) for body in scene.bodies]
+        for attachment in scene.attachments:
+            vertices = self._vertices(attachment)
+            shares = bearing_count(scene.bodies[attachment.body], vertices)
+            hold = self._hold(attachment.release, len(vertices), shares)
+            self._attached.append((hold, attachment))
+            # One more: whether the two touch again.
+            self._size += 1
+        for stitches in scene.stitches:
+            hold = self._hold(stitches.release, len(_threads(stitches)))
+            self._stitched.append((hold, stitches))
+
+    def at_start(self) -> Mask | None:
+        """(H,) what does not hold from the start on; None where nothing ever lets go."""
+        if not self._holds:
+            return None
+        return self._due(np.zeros(self._size, dtype=bool), 0)
+
+    def now(self, system: System, state: State) -> Mask | None:
+        """(H,) what does not hold any more when a frame begins in a state.
+
+        Args:
+            system: what held in the frame before.
+        """
+        if state.released is None:
+            return None
+        mask = state.released.copy()
+        for hold, forces in self._pulls(system, state, state.released):
+            mask[hold.where] |= forces > (hold.force or np.inf)
+        self._due(mask, state.frame)
+        self._let_touch(system, state, mask)
+        return mask
+
+    def check(self, mask: Mask | None) -> None:
+        """
+        Raises:
+            JobError: when it is not of this scene.
+        """
+        shape = None if mask is None else (mask.shape, mask.dtype.kind)
+        if shape != (((self._size,), "b") if self._holds else None):
+            raise JobError("The checkpoint does not fit what lets go; simulate again.")
+
+    def _due(self, mask: Mask, frame: int) -> Mask:
+        """With what lets go by a frame."""
+        for hold in self._holds:
+            mask[hold.where] |= hold.release is not None and hold.release.is_due(frame)
+        return mask
+
+    def names(self, before: Mask, after: Mask) -> tuple[str, ...]:
+        """What has let go altogether since, in words."""
+        bodies = self._scene.bodies
+        holds = [
+            (hold, f"the pins of {body.name}")
+            for hold, body in zip(self._bodies, bodies, strict=False)
+        ]
+        for hold, attachment in self._attached:
+            others = bodies if attachment.to == "body" else self._scene.meshes
+            name = bodies[attachment.body].name
+            holds.append((hold, f"{name}, attached to {others[attachment.other].name}"))
+        for hold, each in self._stitched:
+            names = f"{bodies[each.body].name}, stitched to {bodies[each.other].name}"
+            holds.append((hold, names))
+        return tuple(
+            name
+            for hold, name in holds
+            if hold.count and after[hold.where].all() and not before[hold.where].all()
+        )
+
+    def scene_of(self, mask: Mask | None) -> Scene:
+        """What is left of the scene."""
+        if mask is None:
+            return self._scene
+        bodies = [self._body(index, mask) for index in range(len(self._scene.bodies))]
+        attachments = [
+            replace(attachment, vertices=self._vertices(attachment)[~mask[hold.where]])
+            for hold, attachment in self._attached
+            if not mask[hold.where.stop]
+        ]
+        stitches = [
+            replace(each, threads=_threads(each)[~mask[hold.where]])
+            for hold, each in self._stitched
+            if not mask[hold.where].all()
+        ]
+        others = [force for force in self._scene.forces if not isinstance(force, Stitches)]
+        forces: list[Force] = [*others, *stitches]
+        return replace(self._scene, bodies=bodies, attachments=attachments, forces=forces)
+
+    @property
+    def _holds(self) -> list[_Hold]:
+        others = [*self._attached, *self._stitched]
+        return self._bodies + [hold for hold, _ in others]
+
+    def _hold(self, release: Release | None, count: int, shares: int | None = None) -> _Hold:
+        made = _Hold(release, count, self._size, count if shares is None else shares)
+        self._size += count
+        return made
+
+    def _vertices(self, attachment: Attachment) -> NDArray[np.int32]:
+        return held_vertices(self._scene.bodies[attachment.body], attachment)
+
+    # Bodies
+
+    def _body(self, index: int, mask: Mask) -> SoftBody:
+        body = self._scene.bodies[index]
+        gone = [np.empty(0, dtype=np.int32)]
+        if mask[self._bodies[index].first]:
+            gone.append(self._own_pins[index])
+            skin = None if body.skin is None else replace(body.skin, goals=None)
+            body = replace(body, goals=None, skin=skin)
+        for hold, attachment in self._attached:
+            if attachment.body == index and attachment.to == "collider":
+                gone.append(self._vertices(attachment)[mask[hold.where]])
+        return _without_pins(body, np.concatenate(gone))
+
+    @cached_property
+    def _own_pins(self) -> list[NDArray[np.int32]]:
+        """Of each body those that are not there for the sake of an attachment."""
+        own = [
+            np.empty(0, dtype=np.int32) if body.pinned is None else body.pinned
+            for body in self._scene.bodies
+        ]
+        for attachment in self._scene.attachments:
+            if attachment.to == "collider":
+                others = self._vertices(attachment)
+                own[attachment.body] = np.setdiff1d(own[attachment.body], others)
+        return own
+
+    # Forces
+
+    def _pulls(self, system: System, state: State, mask: Mask) -> Iterator[tuple[_Hold, Forces]]:
+        """What may be torn off, and the newtons that each of its parts is pulled with, 0 where it
+        does not hold any more."""
+        if all(hold.force is None for hold in self._holds):
+            return
+        system.go_to(state.frame, 0.0)
+        system.plastic_flow.use(state.plastic)
+        attached = self._attachments_of(system)
+        gradient = torch.zeros_like(state.positions)
+        system.add_gradient(state.positions, gradient)
+        system.add_rate_forces(state.positions, state.velocities, gradient)
+        if attached is not None:
+            attached.add_gradient(state.positions, gradient)
+        for index, hold in enumerate(self._bodies):
+            if hold.force is not None and not mask[hold.first]:
+                yield hold, np.array([self._pull_at_pins(system, state, index, gradient)])
+        yield from self._pulls_at_pairs(system, state, mask, attached, gradient)
+
+    def _attachments_of(self, system: System) -> Attachments | None:
+        """Those between bodies that hold in a system, found once."""
+        if self._found is None or self._found[0] is not system:
+            made = Attachments.of_scene(system.scene, system.vertex_offsets, system.mass)
+            self._found = system, made
+        return self._found[1]
+
+    def _pulls_at_pairs(
+        self,
+        system: System,
+        state: State,
+        mask: Mask,
+        attached: Attachments | None,
+        gradient: Tensor,
+    ) -> Iterator[tuple[_Hold, Forces]]:
+        """Of attachments and stitches."""
+        positions = state.positions
+        tensions = np.zeros(0) if attached is None else _numbers(attached.tensions(positions))
+        for hold, attachment in self._attached:
+            forces, holding = np.zeros(hold.count), ~mask[hold.where]
+            if attachment.to == "collider":
+                pinned = (
+                    self._vertices(attachment)[holding] + system.vertex_offsets[attachment.body]
+                )
+                pulls = torch.linalg.vector_norm(gradient, dim=0)
+                forces[holding] = _numbers(pulls)[pinned]
+            else:
+                count = int(holding.sum())
+                forces[holding], tensions = tensions[:count], tensions[count:]
+            yield hold, forces
+        parts = (part for part in system.forces if isinstance(part, StitchThreads))
+        for hold, _ in self._stitched:
+            forces, holding = np.zeros(hold.count), ~mask[hold.where]
+            if holding.any():
+                forces[holding] = _numbers(next(parts).tensions(positions))
+            yield hold, forces
+
+    def _pull_at_pins(self, system: System, state: State, index: int, gradient: Tensor) -> float:
+        """In newtons, what pins and goals of a body together are pulled with."""
+        body = self._scene.bodies[index]
+        pinned = self._own_pins[index] + system.vertex_offsets[index]
+        pull = gradient[:, torch.as_tensor(pinned, device=gradient.device)].sum(dim=1)
+        for goals in (body.goals, None if body.skin is None else body.skin.goals):
+            if goals is not None:
+                springs = GoalSprings.of(system, index, goals)
+                springs.go_to(state.frame, 0.0)
+                pull = pull - springs.gradient(state.positions).sum(dim=1)
+        return float(torch.linalg.vector_norm(pull))
+
+    def _let_touch(self, system: System, state: State, mask: Mask) -> None:
+        """Has objects collide that nothing attaches to each other any more, once they are apart."""
+        pairs, holding = set(), set()
+        for hold, attachment in self._attached:
+            pair = attached_pair(self._scene, attachment)
+            if attachment.release is None or not mask[hold.where].all():
+                holding.add(pair)
+            elif not mask[hold.where.stop]:
+                pairs.add(pair)
+        pairs -= holding
+        if not pairs:
+            return
+        apart: set[Pair] = set(pairs)
+        if self._scene.contact is not None:
+            apart = pairs_apart(self._scene, system.meshes, state, pairs)
+        for hold, attachment in self._attached:
+            mask[hold.where.stop] |= attached_pair(self._scene, attachment) in apart
+
+
+def _numbers(values: Tensor) -> Forces:
+    found: Forces = values.cpu().numpy()
+    return found
+
+
+def _without_pins(body: SoftBody, gone: NDArray[np.int32]) -> SoftBody:
+    """The body with some vertices that are pinned no more."""
+    if body.pinned is None or len(gone) == 0:
+        return body
+    kept = ~np.isin(body.pinned, gone)
+    if body.pin_path is None:
+        return replace(body, pinned=body.pinned[kept])
+    path = body.pin_path.mapped(lambda samples: samples[:, kept])
+    # It began where the pins had it, whatever holds it now.
+    start = start_positions(body)
+    return replace(body, pinned=body.pinned[kept], pin_path=path, initial_positions=start)
+
+
+def _threads(stitches: Stitches) -> NDArray[np.int32]:
+    if stitches.threads is not None:
+        return stitches.threads
+    return np.arange(len(stitches.points), dtype=np.int32)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stitches: threads between points of bodies that are pulled tight. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SceneError
+from . import channel, checks
+from .channel import Channel
+from .release import Release
+from .schema import IF_THERE
+
+if TYPE_CHECKING:
+    from ..potentials import Potential
+    from ..system import System
+
+
+@dataclass(eq=False)
+class Stitches:
+    """A thread from each of some points to the nearest one of others.
+
+    A thread only pulls. It is as long as the points are apart at the start where it is open, and
+    as the gap where it is closed; in between its length changes linearly. Points that start closer
+    than the gap stay as they are. What touches goes on doing so.
+
+    Args:
+        body: index of the body among those of the scene.
+        points: indices of its skin's points, or of its tet vertices where it has no skin.
+        other: index of the body that they are stitched to; the same one is a seam of its own.
+        other_points: of that body, those to choose from; None is all, which takes another body.
+        closed: channel of how far they are, from 0 to 1.
+        gap: what is left between the points of closed stitches, in metres; None is the distance at
+            which the two bodies touch, 0 where nothing touches.
+        release: when they let go; None is never.
+        threads: numbers of the points, among ``points``, that still are stitched; None is all.
+    """
+
+    body: int
+    points: NDArray[np.int32]
+    other: int
+    other_points: NDArray[np.int32] | None = None
+    closed: Channel | float = 1.0
+    gap: float | None = None
+    release: Release | None = field(default=None, metadata={IF_THERE: True})
+    threads: NDArray[np.int32] | None = field(default=None, metadata={IF_THERE: True})
+
+    def __post_init__(self) -> None:
+        self.points = _indices(self.points)
+        if self.other_points is not None:
+            self.other_points = _indices(self.other_points)
+        elif self.other == self.body:
+            raise SceneError("Stitches within a body need the points of either side; name both.")
+        self.closed = channel.number(self.closed, "How far stitches are closed", least=0.0)
+        most = Channel.of(self.closed, "").samples.max()
+        if most > 1.0:
+            raise SceneError(f"Stitches are closed from 0 to 1, not {most:g}.")
+        if self.gap is not None:
+            checks.at_least_zero(self.gap, "The gap of stitches in metres")
+
+    def potential(self, system: System) -> Potential:
+        """The energy of the threads."""
+        from ..potentials.stitch_threads import StitchThreads
+
+        return StitchThreads.of(system, self)
+
+
+def _indices(points: NDArray[np.int32]) -> NDArray[np.int32]:
+    found = np.asarray(points, dtype=np.int32).ravel()
+    if len(found) == 0:
+        raise SceneError("Stitches: there is no point to stitch.")
+    return found

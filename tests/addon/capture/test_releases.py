@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is keyed to let go, what tears, stitches, and several attachments of one body."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from supple.addon.capture import changes
+from supple.addon.capture.captured import CaptureError
+from supple.addon.capture.scene import capture
+from supple.addon.properties.attach import can_hold
+from supple.addon.reports import ignored, step_report
+from supple.core import Release
+from supple.core.job import Job
+from supple.core.scene.scene import Scene
+
+
+def _group(obj: bpy.types.Object, name: str, *vertices: int) -> None:
+    obj.vertex_groups.new(name=name).add(vertices, 1.0, "REPLACE")
+
+
+@pytest.fixture
+def cube(scene, add_body) -> bpy.types.Object:
+    """A soft cube with the vertices 1 and 4 in the group Hold, above a plate."""
+    scene.frame_end = 8
+    obj = add_body()
+    _group(obj, "Hold", 1, 4)
+    return obj
+
+
+def _plate(name: str = "Plate") -> bpy.types.Object:
+    bpy.ops.mesh.primitive_plane_add(location=(0, 0, -2))
+    obj = bpy.context.object
+    obj.name, obj.supple.collider = name, True
+    return obj
+
+
+def _key(obj: bpy.types.Object, path: str, values: dict[int, float]) -> None:
+    owner, _, name = f"supple.{path}".rpartition(".")
+    for frame, value in values.items():
+        setattr(obj.path_resolve(owner), name, value)
+        obj.keyframe_insert(f"supple.{path}", frame=frame)
+
+
+def _captured() -> Scene:
+    return capture(bpy.context).scene
+
+
+def _refusal() -> str:
+    with pytest.raises(CaptureError) as caught:
+        capture(bpy.context)
+    return str(caught.value)
+
+
+# Letting go
+
+
+def test_pins_let_go_at_the_frame_where_their_switch_is_keyed_off(cube):
+    cube.supple.pin_group = "Hold"
+    assert _captured().bodies[0].release is None
+    _key(cube, "pinned", {1: True, 5: False})
+    cube.supple.pinned = True
+    assert _captured().bodies[0].release == Release(frame=4)
+    cube.supple.pin_force = 2.5
+    assert _captured().bodies[0].release == Release(4, 2.5)
+
+
+def test_a_switch_that_is_off_throughout_holds_nothing(cube):
+    cube.supple.pin_group, cube.supple.pinned = "Hold", False
+    assert _captured().bodies[0].release == Release(frame=0)
+
+
+def test_without_pins_there_is_nothing_to_let_go(cube):
+    cube.supple.pinned, cube.supple.pin_force = False, 3.0
+    assert _captured().bodies[0].release is None
+
+
+def test_an_attachment_lets_go_by_its_own_switch_and_force(cube):
+    cube.supple.attach_to, cube.supple.attach_group = _plate(), "Hold"
+    _key(cube, "attached", {1: True, 3: False})
+    cube.supple.attach_force = 7.0
+    (attachment,) = _captured().attachments
+    assert attachment.release == Release(2, 7.0)
+
+
+def test_a_negative_force_is_refused(cube):
+    cube.supple.pin_group, cube.supple.pin_force = "Hold", -1.0
+    assert _refusal().startswith("Cube, its pins: the Break Force must be above 0 N, or 0 to hold")
+    cube.supple.pin_force, cube.supple.attach_force = 0.0, -2.0
+    cube.supple.attach_to, cube.supple.attach_group = _plate(), "Hold"
+    assert _refusal().startswith("Cube, attached to Plate: the Break Force must be above 0 N")
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({1: True, 4: False}, ""),
+        ({1: True, 4: False, 6: True}, "Pinned is keyed on again at frame 6, which is ignored"),
+        ({1: True, 40: False}, "Pinned is keyed off at frame 40, which is not among the simulated"),
+    ],
+)
+def test_keys_that_change_nothing_are_told(cube, keys, told):
+    cube.supple.pin_group = "Hold"
+    _key(cube, "pinned", keys)
+    lines = [line for line in ignored.messages(bpy.context) if "Pinned" in line]
+    assert len(lines) == bool(told) and all(told in line for line in lines)
+
+
+# Several
+
+
+def test_a_body_is_attached_to_several_others(cube, add_body):
+    _group(cube, "Other", 0, 2, 3)
+    cube.supple.attach_to, cube.supple.attach_group = _plate(), "Hold"
+    row, empty = cube.supple.attachments.add(), cube.supple.attachments.add()
+    row.attach_to, row.attach_group = add_body("A", location=(3, 0, 0)), "Other"
+    empty.attach_group = "Nowhere"
+    _key(cube, "attachments[0].attached", {1: True, 6: False})
+    first, second = _captured().attachments
+    assert (first.body, first.to, first.release) == (1, "collider", None)
+    assert (second.to, second.other, second.release) == ("body", 0, Release(frame=5))
+    np.testing.assert_array_equal(second.points, [0, 2, 3])
+    before = changes.body_marks(cube)
+    _key(cube, "attachments[0].attached", {7: False})
+    assert changes.body_marks(cube) == before
+    row.attach_force = 3.0
+    assert changes.body_marks(cube) != before
+
+
+def test_copies_keep_their_rows(cube):
+    row = cube.supple.attachments.add()
+    row.attach_to, row.attach_group = _plate(), "Hold"
+    copy = cube.copy()
+    assert [each.attach_group for each in copy.supple.attachments] == ["Hold"]
+
+
+# Stitches
+
+
+def test_vertices_are_stitched_to_another_body_as_keyed(cube, add_body):
+    other = add_body("A", location=(3, 0, 0))
+    props = cube.supple
+    props.attach_as, props.attach_to, props.attach_group = "stitch", other, "Hold"
+    _key(cube, "closed", {1: 0.0, 5: 1.0})
+    scene = _captured()
+    (seam,) = scene.stitches
+    assert (seam.body, seam.other, seam.other_points, scene.attachments) == (1, 0, None, [])
+    assert seam.closed.at(0) == 0.0 and 0.3 < seam.closed.at(2) < 0.7 and seam.closed.at(4) == 1.0
+    _group(other, "Rim", 0, 6)
+    props.stitch_group = "Rim"
+    np.testing.assert_array_equal(_captured().stitches[0].other_points, [0, 6])
+
+
+def test_a_seam_within_a_body(cube):
+    props = cube.supple
+    props.attach_as, props.attach_to, props.attach_group = "stitch", cube, "Hold"
+    assert "is stitched to itself, but no Other Group says where" in _refusal()
+    _group(cube, "Edge", 4, 6)
+    props.stitch_group = "Edge"
+    assert "Cube: 1 vertex is on both sides of a seam, in 'Hold' and 'Edge'" in _refusal()
+    cube.vertex_groups["Edge"].remove([4])
+    (seam,) = _captured().stitches
+    assert (seam.body, seam.other) == (0, 0)
+    assert can_hold(props, cube) and not can_hold(props, _plate())
+
+
+def test_stitches_take_soft_bodies(cube):
+    props = cube.supple
+    props.attach_as, props.attach_to, props.attach_group = "stitch", _plate(), "Hold"
+    assert "stitched to Plate, which is no soft body of the scene" in _refusal()
+
+
+# All the way
+
+
+def test_a_body_that_lets_go_falls_in_blender_too(scene, cube, solver_here):
+    cube.supple.pin_group, cube.supple.damping = "Hold", 0.0
+    _key(cube, "pinned", {1: True, 3: False})
+    bpy.ops.supple.simulate()
+    (folder,) = [path.parent for path in Path(scene.supple.cache_folder).rglob("scene.json")]
+    job = Job(folder)
+    mass = job.tet_scene.bodies[0].mesh.lumped_mass(1.0)
+    heights = [mass @ job.read_frame(frame)[:, 2] / mass.sum() for frame in range(8)]
+    assert np.diff(heights[3:], 2) == pytest.approx(-9.81 / 24.0**2, rel=1e-3)
+    assert [record["frame"] for record in job.records() if record.get("let_go")] == [3]
+    told = step_report.read(job, scene.frame_start).steps
+    assert "from frame 3 on the pins of Cube let go" in told
