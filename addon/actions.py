@@ -12,10 +12,11 @@ import bpy
 
 from ..core.errors import SuppleError
 from ..core.results import RESULTS
-from . import modifiers, runs
+from . import modifiers, runs, start_runs
 from .bake import shape_keys
 from .cache import scene_cache
 from .capture.objects import soft_bodies
+from .paths import absolute, portable
 from .playback import fields, mesh_cache, pc2, preview, smooth
 from .reports import mesh_reports
 from .worker import session
@@ -72,6 +73,32 @@ def why_no_bake(context: bpy.types.Context) -> str:
     if not playing:
         return "Nothing is simulated yet; press Simulate first."
     return next(filter(None, map(pc2.why_unreadable, playing.values())), "")
+
+
+def take_start(obj: bpy.types.Object, source: bpy.types.Object, frame: int) -> str:
+    """Lets a body start as the simulated frames of another, or its own, are at a scene frame."""
+    modifier = modifiers.find_modifier(source)
+    if modifier is None:
+        raise SuppleError(f"{source.name} shows no simulated frames; simulate it first.")
+    now, then = len(obj.data.vertices), source.supple.simulated_vertices
+    if then and now != then:
+        raise SuppleError(
+            f"{obj.name} has {now} vertices, and {source.name} had {then} when it was simulated; "
+            "take a run of the same mesh."
+        )
+    path = absolute(modifier.filepath)
+    start = modifiers.simulated_start(modifier)
+    last = start + source.supple.simulated_pre_roll + pc2.frame_count(path) - 1
+    shown = min(max(frame, int(modifier.frame_start)), last)
+    if shown == start:
+        raise SuppleError(
+            f"Frame {shown} is the start of that run, where {source.name} has not moved yet; go to "
+            "a later one."
+        )
+    props = obj.supple
+    props.start_run, props.start_run_frame = portable(path), shown - start
+    props.start_shape = start_runs.RUN
+    return f"{obj.name} starts as {source.name} is at frame {shown}. Simulate again."
 
 
 def show_field(context: bpy.types.Context, name: str) -> str:

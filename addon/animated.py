@@ -54,8 +54,19 @@ def curve_of(owner: bpy.types.ID, setting: str) -> bpy.types.FCurve | None:
     return next((curve for curve in curves if curve.data_path == path), None)
 
 
+def key_frames(owner: bpy.types.ID, path: str) -> list[float]:
+    """Where its action has keys of a path; none where a driver or the NLA moves it."""
+    data = owner.animation_data
+    if data is None or data.action is None or data.action_slot is None:
+        return []
+    curves = _curves(data.action, data.action_slot)
+    return [
+        key.co.x for curve in curves if curve.data_path == path for key in curve.keyframe_points
+    ]
+
+
 def _paths(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[str]:
-    return (curve.data_path for curve in _curves(action, slot))
+    yield from (curve.data_path for curve in _curves(action, slot))
 
 
 def _curves(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[bpy.types.FCurve]:

@@ -32,7 +32,7 @@ from ..core.scene.integrator_table import INTEGRATORS
 from . import actions
 from .bake import shape_keys
 from .capture.objects import soft_bodies
-from .capture.scene import frame_range
+from .capture.scene import frame_range, simulated_range
 from .playback import mesh_cache
 
 Action = Callable[[argparse.Namespace], None]
@@ -145,6 +145,12 @@ def _common_options(with_file: bool) -> argparse.ArgumentParser:
         metavar="A-B",
         help="first and last frame; the scene's own when left out",
     )
+    common.add_argument(
+        "--pre-roll",
+        type=parsed_count,
+        metavar="N",
+        help="frames to simulate before the first, which are not shown",
+    )
     common.add_argument("--device", choices=("auto", "cpu", "cuda"))
     common.add_argument("--integrator", choices=INTEGRATORS)
     common.add_argument("--substeps", type=int, metavar="N", help="time steps a frame; 0 chooses")
@@ -167,6 +173,13 @@ def parsed_frames(text: str) -> tuple[int, int]:
     if last < first:
         raise argparse.ArgumentTypeError(f"{text!r} ends before it starts")
     return first, last
+
+
+def parsed_count(text: str) -> int:
+    """``12`` as 12."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of frames such as 24")
+    return int(text)
 
 
 def parsed_results(text: str) -> tuple[str, ...]:
@@ -234,6 +247,8 @@ def doctor(_: argparse.Namespace) -> None:
 
 def _apply(options: argparse.Namespace) -> None:
     props = bpy.context.scene.supple
+    if options.pre_roll is not None:
+        props.pre_roll = options.pre_roll
     if options.device is not None:
         props.device = options.device
     if options.integrator is not None:
@@ -257,7 +272,7 @@ def _simulated() -> Path:
     _log(actions.simulate(bpy.context, _log))
     scene = bpy.context.scene
     folder = mesh_cache.shown_folder(scene)
-    if folder is None or Job(folder).last_frame() < len(frame_range(scene)) - 1:
+    if folder is None or Job(folder).last_frame() < len(simulated_range(scene)) - 1:
         raise SuppleError("The simulation ended before its last frame.")
     return folder.resolve()
 

@@ -147,6 +147,36 @@ def without_refiners(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
             modifier.show_viewport = True
 
 
+@contextmanager
+def undriven(obj: bpy.types.Object) -> Iterator[None]:
+    """Lets an object be as it was modelled: neither its shape keys nor what drives it act.
+
+    Raises:
+        SuppleError: when animation would switch a modifier on again.
+    """
+    found = [modifier for modifier in steady(obj, drivers(obj)) if modifier.show_viewport]
+    bends, kind = deforming_parent(obj) is not None, obj.parent_type
+    keys = obj.show_only_shape_key, obj.active_shape_key_index
+    try:
+        for modifier in found:
+            modifier.show_viewport = False
+        if bends:
+            obj.parent_type = "OBJECT"
+            # Blender evaluates the mesh without it only once it is told.
+            obj.data.update_tag()
+        if obj.data.shape_keys is not None:
+            obj.show_only_shape_key, obj.active_shape_key_index = True, 0
+        yield
+    finally:
+        for modifier in found:
+            modifier.show_viewport = True
+        if bends:
+            obj.parent_type = kind
+            obj.data.update_tag()
+        if obj.data.shape_keys is not None:
+            obj.show_only_shape_key, obj.active_shape_key_index = keys
+
+
 def switch_off(obj: bpy.types.Object) -> list[str]:
     """Keeps what drives an object from deforming it until ``restore``; the names of what does."""
     modifiers, parent = steady(obj, drivers(obj)), deforming_parent(obj)

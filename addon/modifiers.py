@@ -13,9 +13,15 @@ _OWN_NAMES = {"MESH_CACHE": MODIFIER, "CORRECTIVE_SMOOTH": SMOOTH, "NODES": VIEW
 
 
 def shown_start(scene: bpy.types.Scene) -> int:
-    """The frame that shows the start of what the scene plays."""
+    """The frame of the start of what the scene plays, its pre-roll before what is shown."""
     modifiers = (find_modifier(obj) for obj in scene.objects)
-    return next((int(modifier.frame_start) for modifier in modifiers if modifier), 0)
+    modifier = next(filter(None, modifiers), None)
+    return 0 if modifier is None else simulated_start(modifier)
+
+
+def simulated_start(modifier: bpy.types.Modifier) -> int:
+    """The frame of the start of what a modifier plays."""
+    return int(modifier.frame_start) - modifier.id_data.supple.simulated_pre_roll
 
 
 def find_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:

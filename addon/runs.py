@@ -137,9 +137,11 @@ class Simulation:
         # Once more, for what an undo took away meanwhile.
         self.playback.attach()
         mesh_reports.keep(self.job, self._captured)
-        parts = [f"Simulated frames {self.start_frame} to {self._captured.end_frame}."]
+        first, last = self._captured.first_shown, self._captured.end_frame
+        parts = [f"Simulated frames {first} to {last}{_pre_roll(self._captured)}."]
         if self._session is None:
             parts = ["Nothing has changed since the last simulation; its frames are shown."]
+        parts += mesh_reports.start_warnings(self.job)
         parts += step_report.read(self.job, self.start_frame).sentences()
         if missing := self.playback.missing():
             parts.append(f"No soft body any more: {', '.join(missing)}.")
@@ -241,6 +243,11 @@ def complete(
         run.cancel()
         raise
     return run.finish(context)
+
+
+def _pre_roll(captured: Capture) -> str:
+    count = captured.settings.pre_roll
+    return f", after {count} {'frame' if count == 1 else 'frames'} of pre-roll" if count else ""
 
 
 def _warnings(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .scene.rest_shape import RestShape
     from .scene.scene import Scene
     from .scene.soft_body import Skin, SoftBody, SurfaceMesh
+    from .scene.start import PosedStart, RunStart
     from .scene.stitches import Stitches
     from .simulator import Frame, Simulator
 
@@ -52,6 +53,8 @@ _HOMES = {
     "Plasticity": "scene.plasticity",
     "RestShape": "scene.rest_shape",
     "Release": "scene.release",
+    "PosedStart": "scene.start",
+    "RunStart": "scene.start",
     "Scene": "scene.scene",
     "SceneError": "errors",
     "Simulator": "simulator",
@@ -86,8 +89,10 @@ __all__ = [
     "Paint",
     "PairFriction",
     "Plasticity",
+    "PosedStart",
     "Release",
     "RestShape",
+    "RunStart",
     "Scene",
     "SceneError",
     "Simulator",

@@ -107,7 +107,7 @@ class Frame:
 
     Args:
         index: 1 for the first frame after the start.
-        time: since the start, in seconds.
+        time: simulated since the start, in seconds.
         positions: one (N, 3) tensor a body, in metres.
         velocities: one (N, 3) tensor a body, in m/s.
         report: cost, energies and quality.
@@ -129,7 +129,7 @@ class Simulator:
     Args:
         scene: bodies whose mesh is still a surface are filled with tetrahedra first.
         integrator: implicit Euler by default.
-        frame_time: seconds from one frame to the next.
+        frame_time: seconds from one frame to the next, where the scene's time scale is 1.
         substeps: time steps a frame; None lets the integrator choose, and take more where the
             motion needs them.
         device: ``auto`` takes CUDA where there is one.
@@ -171,9 +171,7 @@ class Simulator:
     def _assemble(self, scene: Scene) -> None:
         """Makes all that depends on what holds in a scene."""
         self.system = System(scene, self._device, self._dtype, self.frame_time)
-        self.stepper: TimeStepper = self._integrator.stepper(
-            self.system, self.frame_time, self._substeps
-        )
+        self.stepper: TimeStepper = self._integrator.stepper(self.system, self._substeps)
         self._fields = fields_of(self.system, self._is_implicit, self._results)
         self._unfolding = Unfolding(self.system, not isinstance(self._integrator, XPBD))
 
@@ -281,7 +279,7 @@ class Simulator:
         slices = system.body_slices()
         return Frame(
             index=state.frame,
-            time=state.frame * self.frame_time,
+            time=system.frame_times.until(state.frame),
             positions=[state.positions[:, where].T.contiguous() for where in slices],
             velocities=[state.velocities[:, where].T.contiguous() for where in slices],
             report=report,

@@ -23,6 +23,7 @@ from .obstacles import Obstacles
 from .potentials import Gravity, Potential, PrescribedPotential, Pressure, TargetVolume
 from .potentials.plastic_flow import PlasticFlow
 from .scene.channel import Channel
+from .scene.frame_times import FrameTimes
 from .scene.scene import Scene
 from .scene.start_shape import start_positions, start_velocities, tet_mesh_of
 from .state import Energies, State
@@ -35,7 +36,7 @@ class System:
     Args:
         scene: whose bodies all have tetrahedra.
         device, dtype: of every tensor.
-        frame_time: seconds from one frame to the next.
+        frame_time: seconds from one frame to the next, where the time scale is 1.
     """
 
     def __init__(
@@ -45,8 +46,10 @@ class System:
         dtype: torch.dtype,
         frame_time: float = 1.0 / 24.0,
     ) -> None:
-        self.device, self.dtype, self.frame_time = device, dtype, frame_time
+        self.device, self.dtype = device, dtype
         self.scene = scene
+        #: Simulated seconds from each frame to the next.
+        self.frame_times = FrameTimes(frame_time, scene.time_scale)
         self.bodies = scene.bodies
         self.meshes = [tet_mesh_of(body) for body in scene.bodies]
         self._counts = [len(mesh.vertices) for mesh in self.meshes]

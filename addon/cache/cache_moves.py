@@ -11,6 +11,7 @@ import bpy
 
 from ...core.errors import SuppleError
 from ...core.job import lock
+from .. import start_runs
 from ..paths import absolute, link_or_copy, portable
 from ..playback.mesh_cache import folder_of, playing, shown_folder
 from ..worker import session
@@ -75,6 +76,10 @@ def reconnect() -> None:
             found = path if path.is_file() else _found(scene, path)
             if found is not None and modifier.filepath != portable(found):
                 modifier.filepath = portable(found)
+        for obj, path in start_runs.starting(scene.objects):
+            found = path if path.is_file() else _found(scene, path)
+            if found is not None and obj.is_editable and obj.supple.start_run != portable(found):
+                obj.supple.start_run = portable(found)
 
 
 def _plays_another(scene: bpy.types.Scene) -> bool:
@@ -88,6 +93,7 @@ def _bring(scene: bpy.types.Scene, file: Path, brought: set[Path]) -> None:
     root, prefix = scene_cache.root(scene, file), scene_cache.prefix(scene, file)
     moved = {} if bpy.data.is_saved else dict.fromkeys(scene_cache.unsaved_folders(scene), True)
     shown = {folder_of(path): False for _, path in playing(scene.objects)}
+    shown |= {folder_of(path): False for _, path in start_runs.starting(scene.objects)}
     for folder, is_moved in {**shown, **moved}.items():
         target = root / f"{prefix}{scene_cache.run_name(folder)}"
         if folder in brought or not (folder / "scene.json").exists():

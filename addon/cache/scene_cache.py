@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where job folders lie. A scene keeps its latest run and the one before, and no other's."""
+"""Where job folders lie. A scene keeps its latest run and the one before, those that
+bodies start from, and no other's."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from ...core.errors import DamageError, JobError, JobInUseError, SuppleError
 from ...core.job import Job, Settings, digest, lock
 from ...core.scene.scene import Scene
 from ...core.version import version
-from .. import preferences
+from .. import preferences, start_runs
 from ..paths import absolute, users_cache
 from ..playback.mesh_cache import shown_folder
 
@@ -69,8 +70,9 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
 
 
 def free(scene: bpy.types.Scene) -> bool:
-    """Removes the job folders of the scene; False when there were none."""
-    folders = own_folders(scene)
+    """Removes the job folders of the scene that no body starts from; False when there were none."""
+    kept = start_runs.folders()
+    folders = [folder for folder in own_folders(scene) if folder not in kept]
     for folder in folders:
         remove(folder)
     return bool(folders)
@@ -230,8 +232,9 @@ def _remove_older(scene: bpy.types.Scene, keep: Path) -> None:
     older = [folder for folder in own_folders(scene) if folder != keep]
     shown = shown_folder(scene)
     previous = shown if shown is not None and shown != keep else next(iter(older), None)
+    kept = {previous, *start_runs.folders()}
     for folder in older:
-        if folder != previous:
+        if folder not in kept:
             # Another Blender may have opened the same file.
             with suppress(JobInUseError):
                 remove(folder)

@@ -11,6 +11,7 @@ from pathlib import Path
 import bpy
 
 from ...core.errors import SuppleError
+from .. import start_runs
 from ..paths import users_cache
 from ..playback.mesh_cache import folder_of, playing
 from . import scene_cache
@@ -42,7 +43,7 @@ class UnusedCache:
 
 def find() -> list[UnusedCache]:
     """In the caches of the open file and of this user, the largest first."""
-    used = {folder_of(path) for _, path in playing(bpy.data.objects)}
+    used = {folder_of(path) for _, path in playing(bpy.data.objects)} | start_runs.folders()
     previous = _previous(used)
     folders = [folder for root in _roots() for folder in scene_cache.job_folders(root)]
     found = [

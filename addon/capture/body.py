@@ -19,6 +19,7 @@ from ...core.scene.paint import Paint
 from ...core.scene.plasticity import Plasticity
 from ...core.scene.rest_shape import RestShape
 from ...core.scene.soft_body import Skin, SoftBody, SurfaceMesh
+from ...core.scene.start import PosedStart, RunStart
 from .. import driving
 from ..units import exact_float
 from .captured import CaptureError
@@ -35,14 +36,22 @@ FLAT_VOLUME_RATIO = 1e-9
 
 @dataclass(frozen=True)
 class Shape:
-    """One object at the start frame, in metres in the world."""
+    """One object at rest, in metres in the world.
+
+    Args:
+        points: (V, 3) of its own mesh.
+        vertices, triangles: of the surface that is filled.
+        start: the shape it starts in; None where that is this one.
+    """
 
     points: Points
     vertices: Points
     triangles: Triangles
+    start: PosedStart | RunStart | None = None
 
     @staticmethod
     def read(context: bpy.types.Context, obj: bpy.types.Object, unit: float) -> Shape:
+        """As it is driven and bent at the present frame."""
         with driving.without_refiners([obj]):
             local = driven_coordinates(obj, context.evaluated_depsgraph_get())
         depsgraph = context.evaluated_depsgraph_get()
@@ -99,7 +108,7 @@ def soft_body(
         skin = Skin(
             shape.points,
             pins.pinned(),
-            pins.pin_path(motion, unit),
+            pins.pin_path(motion, unit, is_placed=shape.start is not None),
             goals=pins.goals(obj, motion, unit),
             rest_shape=rest_shape,
         )
@@ -127,6 +136,7 @@ def soft_body(
             release=captured_release(f"{obj.name}, its pins", keyed["pinned"], props.pin_force)
             if props.pin_group
             else None,
+            start=shape.start,
         )
 
 

@@ -53,7 +53,7 @@ class Capture:
     Args:
         scene, settings: what the solver gets.
         objects: they go with ``scene.bodies``.
-        start_frame: the scene frame that shows the start.
+        start_frame: the scene frame of the start.
         mark: of the scene as it was captured (``changes``).
     """
 
@@ -62,6 +62,11 @@ class Capture:
     objects: list[CapturedObject]
     start_frame: int
     mark: str = ""
+
+    @property
+    def first_shown(self) -> int:
+        """The scene frame of the first that is shown, after the pre-roll."""
+        return self.start_frame + self.settings.pre_roll
 
     @property
     def end_frame(self) -> int:

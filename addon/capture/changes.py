@@ -18,6 +18,7 @@ from .. import driving
 from ..animated import animated_paths, animated_settings, is_animated
 from ..bake import shape_keys
 from ..modifiers import is_own
+from ..start_runs import name_of
 from ..units import metres_per_unit
 from .attachments import rows_of
 from .force_fields import OTHER_NAMES, SETTINGS, acts
@@ -54,7 +55,7 @@ def scene_mark(scene: bpy.types.Scene) -> str:
     start = scene.frame_start if props.use_scene_range else props.frame_start
     render = scene.render
     numbers = [
-        *_settings(props),
+        *_settings(props, animated_settings(scene)),
         *_gravity(scene),
         *(render.fps, render.fps_base, metres_per_unit(scene), start),
     ]
@@ -126,6 +127,8 @@ def _settings(props: bpy.types.PropertyGroup, moving: Set[str] = frozenset()) ->
                 own = {path.removeprefix(prefix) for path in moving if path.startswith(prefix)}
                 yield prefix, list(_settings(row, own))
             continue
+        if name == "start_run":
+            value = name_of(value)
         if getattr(described, "is_array", False):
             value = tuple(value)
         yield name, value.name if isinstance(value, bpy.types.ID) else value

@@ -96,22 +96,29 @@ def keyed_settings(obj: bpy.types.Object, row: str = "") -> dict[str, Recording]
         for each in settings
         if each.is_animatable and each.type in ("FLOAT", "BOOLEAN")
     ]
-    return {name: _setting_recording(obj, row, name) for name in names}
+    return {name: setting_recording(obj, name, row=row) for name in names}
 
 
-def _settings(obj: bpy.types.Object, row: str) -> bpy.types.PropertyGroup:
-    return obj.supple.path_resolve(row) if row else obj.supple
+def setting_recording(
+    owner: bpy.types.Object | bpy.types.Scene, name: str, per_frame: int = 1, row: str = ""
+) -> Recording:
+    """Of a setting of an object or a scene that can be keyed, a number as it was typed.
 
-
-def _setting_recording(obj: bpy.types.Object, row: str, name: str) -> Recording:
-    is_keyed = (f"{row}.{name}" if row else name) in animated_settings(obj)
+    Args:
+        row: as ``keyed_settings`` has it.
+    """
+    is_keyed = (f"{row}.{name}" if row else name) in animated_settings(owner)
 
     def read(depsgraph: bpy.types.Depsgraph) -> Samples:
         # A value that was set is in the evaluated object only once something tells Blender.
-        source = obj.evaluated_get(depsgraph) if is_keyed else obj
+        source = owner.evaluated_get(depsgraph) if is_keyed else owner
         return np.array(exact_float(getattr(_settings(source, row), name)))
 
-    return Recording(read, is_keyed)
+    return Recording(read, is_keyed, per_frame)
+
+
+def _settings(owner: bpy.types.Object | bpy.types.Scene, row: str) -> bpy.types.PropertyGroup:
+    return owner.supple.path_resolve(row) if row else owner.supple
 
 
 class MotionRecording:

@@ -67,14 +67,15 @@ class Pins:
         """(Q,) indices of the vertices that are pinned; None for none."""
         return self.vertices[self.is_hard] if self.is_hard.any() else None
 
-    def pin_path(self, motion: Motion, unit: float) -> Channel | None:
-        """Of the (Q, 3) pinned vertices in metres; None when they stay put.
+    def pin_path(self, motion: Motion, unit: float, is_placed: bool = False) -> Channel | None:
+        """Of the (Q, 3) pinned vertices in metres; None when they stay where they are at rest.
 
         Args:
             motion: of all the vertices.
             unit: metres in a Blender unit.
+            is_placed: whether they start elsewhere than at rest.
         """
-        if motion.pins.is_constant or not self.is_hard.any():
+        if not self.is_hard.any() or (motion.pins.is_constant and not is_placed):
             return None
         return motion.pins.mapped(lambda samples: unit * samples[:, self.is_hard])
 

@@ -33,12 +33,21 @@ from .force_fields import FieldRecording, acting_fields
 from .friction import coefficients
 from .integrators import of_bodies, supports_plasticity, supports_viscosity, use_tolerance
 from .mesh_colliders import MeshCollider
-from .motion import Motion, MotionRecording, Recording, keyed_settings, preserved_frame, record
+from .motion import (
+    Motion,
+    MotionRecording,
+    Recording,
+    keyed_settings,
+    preserved_frame,
+    record,
+    setting_recording,
+)
 from .objects import shown_colliders, soft_bodies
 from .paint import capture_paint
 from .pins import Pins
 from .rest_shape import RestShapeRecording, basis_shown, has_shape_keys
 from .sphere_colliders import SphereCollider
+from .start_shape import read_shape
 from .start_velocity import StartVelocity, centre_of_volume, earlier_matrices, start_velocity
 from .surfaces import without_supple
 
@@ -57,7 +66,7 @@ def capture(context: bpy.types.Context) -> Capture:
     for obj in objects:
         check_object(obj)
     contact.check_integrators(scene, objects)
-    frames = frame_range(scene)
+    frames = simulated_range(scene)
     read = _Reading.of(context, objects, frames)
     changes.forget_meshes()
     captured = [
@@ -73,7 +82,7 @@ def capture(context: bpy.types.Context) -> Capture:
 
 
 def frame_range(scene: bpy.types.Scene) -> range:
-    """Frames from the one that shows the start to the last.
+    """Frames from the first that is shown to the last.
 
     Raises:
         CaptureError: when the last does not come after the first.
@@ -92,6 +101,12 @@ def frame_range(scene: bpy.types.Scene) -> range:
     return range(first, last + 1)
 
 
+def simulated_range(scene: bpy.types.Scene) -> range:
+    """The same with the pre-roll before it; errors as of ``frame_range``."""
+    shown = frame_range(scene)
+    return range(shown.start - scene.supple.pre_roll, shown.stop)
+
+
 @dataclass(frozen=True)
 class _Reading:
     """What was read of a scene. Lists go with ``objects``, but for colliders."""
@@ -106,6 +121,7 @@ class _Reading:
     starts: list[StartVelocity]
     rest_shapes: list[RestShape | None]
     gravity: Channel
+    time_scale: Channel
     colliders: list[Sphere | Collider]
     attachments: list[Attachment | Stitches]
     fields: list[ForceField]
@@ -122,7 +138,7 @@ class _Reading:
         with preserved_frame(scene), without_supple(objects), basis_shown(objects):
             earlier = earlier_matrices(context, objects, frames[0])
             scene.frame_set(frames[0])
-            shapes = [Shape.read(context, obj, unit) for obj in objects]
+            shapes = [read_shape(context, obj, unit) for obj in objects]
             depsgraph = context.evaluated_depsgraph_get()
             paints = [capture_paint(obj, depsgraph) for obj in objects]
             recorded = [
@@ -136,6 +152,7 @@ class _Reading:
             weight = Recording(
                 lambda now: np.array(gravity(now.scene_eval)), has_animated_gravity(scene)
             )
+            pace = setting_recording(scene, "time_scale", scene.supple.motion_samples)
             fields = [FieldRecording(obj, unit) for obj in acting_fields(context)]
             recordings = [recording for motion in recorded for recording in motion.recordings]
             recordings += [each for own in keyed for each in own.values()]
@@ -143,7 +160,8 @@ class _Reading:
             recordings += [each for row in attachments for each in row.keyed.values()]
             recordings += [each.recording for each in (*captured_colliders, *fields)]
             with driving.without_refiners(objects):
-                record(context, [weight, *recordings], frames)
+                record(context, [weight, pace, *recordings], frames)
+        time_scale = _time_scale(pace.channel(), frames)
         motions = [motion.motion() for motion in recorded]
         return _Reading(
             objects=objects,
@@ -160,7 +178,7 @@ class _Reading:
                     motion.matrices.at(0),
                     earlier.get(obj.name, []),
                     unit,
-                    frame_time(scene),
+                    frame_time(scene) * float(time_scale.at(0)),
                 )
                 for obj, shape, motion in zip(objects, shapes, motions, strict=True)
             ],
@@ -169,6 +187,7 @@ class _Reading:
                 for each, motion in zip(resting, motions, strict=True)
             ],
             gravity=weight.channel(),
+            time_scale=time_scale,
             colliders=[collider.described() for collider in captured_colliders],
             attachments=[row.described() for row in attachments],
             fields=[field.described() for field in fields],
@@ -206,13 +225,29 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
         if props.use_fluid:
             forces.append(_fluid(scene, unit))
         described = Scene(
-            bodies, ground, read.gravity, read.colliders, touching, attachments, forces
+            *(bodies, ground, read.gravity, read.colliders, touching, attachments, forces),
+            time_scale=read.time_scale,
         )
         # The worker does so, too; here it is reported before one is started.
         check_surfaces(described)
         return described
     except SceneError as error:
         raise CaptureError(str(error)) from error
+
+
+def _time_scale(channel: Channel, frames: range) -> Channel:
+    """
+    Raises:
+        CaptureError: where time would stand still or run back.
+    """
+    low = np.flatnonzero(channel.samples <= 0.0)
+    if len(low):
+        frame = frames[0] + low[0] / channel.per_frame
+        raise CaptureError(
+            f"Time Scale must be above 0, and is {channel.samples[low[0]]:g} at frame {frame:g}; "
+            "1 is real time, 0.5 half as fast. Where time is to stand still, end the simulation."
+        )
+    return channel
 
 
 def _ground(scene: bpy.types.Scene, unit: float) -> Ground:
@@ -258,4 +293,5 @@ def _settings(
         if adaptive
         else Settings.step_tolerance,
         results=tuple(props.results),
+        pre_roll=props.pre_roll,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
+from ..start_runs import RUN
 from ..units import exact_float
 from .motion import Matrices, may_move, world_matrix
 from .surfaces import Points, Triangles
@@ -30,7 +31,8 @@ class StartVelocity:
 
 def takes_animation(obj: bpy.types.Object) -> bool:
     """Whether its start goes by its animation, and it may have one."""
-    return bool(obj.supple.start_from_animation) and may_move(obj)
+    props = obj.supple
+    return bool(props.start_from_animation) and props.start_shape != RUN and may_move(obj)
 
 
 def earlier_matrices(
@@ -69,6 +71,9 @@ def start_velocity(
         frame_time: seconds from one frame to the next.
     """
     props = obj.supple
+    if props.start_shape == RUN:
+        # It goes on as fast as it was.
+        return StartVelocity(np.zeros(3), np.zeros(3))
     if not props.start_from_animation:
         linear = [unit * exact_float(part) for part in props.start_velocity]
         return StartVelocity(np.array(linear), _exact(props.start_spin))

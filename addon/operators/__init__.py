@@ -23,6 +23,7 @@ from .simulate import SUPPLE_OT_simulate
 from .subdivide import SUPPLE_OT_subdivide
 from .suit_resolution import SUPPLE_OT_suit_resolution
 from .suit_young import SUPPLE_OT_suit_young
+from .take_start import SUPPLE_OT_take_start
 from .tetrahedralize import SUPPLE_OT_tetrahedralize
 
 CLASSES = [
@@ -33,6 +34,7 @@ CLASSES = [
     SUPPLE_OT_show_paint,
     SUPPLE_OT_add_attachment,
     SUPPLE_OT_remove_attachment,
+    SUPPLE_OT_take_start,
     SUPPLE_OT_suit_resolution,
     SUPPLE_OT_subdivide,
     SUPPLE_OT_tetrahedralize,

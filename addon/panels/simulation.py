@@ -29,7 +29,7 @@ class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
             column.prop(scene, "frame_end", text="End")
         else:
             draw_settings(layout, props, "frame_start", "frame_end")
-        draw_settings(layout, props, "integrator")
+        draw_settings(layout, props, "pre_roll", "time_scale", "integrator")
         if use_tolerance(of_bodies(soft_bodies(context), scene)):
             draw_settings(layout, props, "step_tolerance")
         draw_settings(

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fast the active soft body starts."""
+"""How the active soft body starts."""
 
 from __future__ import annotations
 
 import bpy
 
+from .. import ids
+from ..start_runs import RUN
 from .body import SUPPLE_PT_body
 from .sidebar import SoftBodySidebar, draw_settings
 
@@ -17,6 +19,11 @@ class SUPPLE_PT_start(SoftBodySidebar, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple
+        draw_settings(layout, props, "start_shape")
+        layout.operator(ids.TAKE_START)
+        if props.start_shape == RUN:
+            draw_settings(layout, props, "start_run", "start_run_frame")
+            return
         draw_settings(layout, props, "start_from_animation")
         if not props.start_from_animation:
             draw_settings(layout, props, "start_velocity", "start_spin")

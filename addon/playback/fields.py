@@ -41,17 +41,20 @@ class _Source:
 
     Args:
         path: the playback file, which says what body of which job it is.
-        start: the scene frame that shows the start.
+        first: the scene frame of its first sample.
+        pre_roll: frames of the job before that.
     """
 
     path: Path
-    start: int
+    first: int
+    pre_roll: int
 
     def field(self, name: str) -> SkinField:
         return _field(folder_of(self.path), name, int(self.path.stem))
 
     def last_frame(self) -> int:
-        return pc2.frame_count(self.path) - 1
+        """Of the job."""
+        return self.pre_roll + pc2.frame_count(self.path) - 1
 
     def at(self, name: str, time: float) -> Values:
         """(V,) a field at a scene frame or between two, as playback interpolates.
@@ -59,7 +62,8 @@ class _Source:
         Raises:
             SuppleError: when it cannot be read.
         """
-        frame = min(max(time - self.start, 0.0), float(self.last_frame()))
+        shown = min(max(time - self.first, 0.0), float(self.last_frame() - self.pre_roll))
+        frame = self.pre_roll + shown
         before, field = int(frame), self.field(name)
         values = field.at(before)
         if share := frame - before:
@@ -159,11 +163,12 @@ def _update(obj: bpy.types.Object, name: str, time: float) -> None:
 def _source(obj: bpy.types.Object) -> _Source | None:
     """Where the frames of an object come from; None of one that has none."""
     modifier, props = find_modifier(obj), obj.supple
+    pre_roll = props.simulated_pre_roll
     if modifier is not None:
-        return _Source(absolute(modifier.filepath), int(modifier.frame_start))
+        return _Source(absolute(modifier.filepath), int(modifier.frame_start), pre_roll)
     if not props.field_path:
         return None
-    return _Source(absolute(props.field_path), props.field_start)
+    return _Source(absolute(props.field_path), props.field_start, pre_roll)
 
 
 def _range(source: _Source, name: str) -> tuple[float, float]:
@@ -173,7 +178,7 @@ def _range(source: _Source, name: str) -> tuple[float, float]:
             f"The simulated frames are no longer in {folder}, and fields are kept there alone; "
             "simulate again."
         )
-    return source.field(name).range(source.last_frame())
+    return source.field(name).range(source.last_frame(), source.pre_roll)
 
 
 def _check(obj: bpy.types.Object, name: str) -> None:

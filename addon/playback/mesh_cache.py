@@ -35,33 +35,35 @@ class Playback:
 
     def __init__(self, job: Job, captured: Capture) -> None:
         self.last_frame = -1
-        self.last_shown = captured.start_frame
+        self.last_shown = captured.first_shown
         self._job, self._captured = job, captured
         self._paths = [
             job.folder / "playback" / f"{index}.pc2" for index in range(len(captured.objects))
         ]
 
     def extend(self, last_frame: int, seconds: float) -> bool:
-        """Takes over frames up to ``last_frame``, for about ``seconds``; False if none were new.
+        """Takes over frames up to ``last_frame``, for about ``seconds``; False if none to be shown
+        were new.
 
         Raises:
             SuppleError: when a frame cannot be read or the playback file not written.
         """
         first, end = self.last_frame + 1, time.monotonic() + seconds
         samples: list[list[NDArray[np.float32]]] = [[] for _ in self._paths]
-        frame = first
+        frame, pre_roll = first, self._captured.settings.pre_roll
         while frame <= last_frame and (frame == first or time.monotonic() < end):
-            positions = self._job.skin_positions(frame)
-            for body, at, skin in zip(self._captured.objects, samples, positions, strict=True):
-                at.append(body.to_local(frame, skin))
+            if frame >= pre_roll:
+                positions = self._job.skin_positions(frame)
+                for body, at, skin in zip(self._captured.objects, samples, positions, strict=True):
+                    at.append(body.to_local(frame, skin))
             frame += 1
-        if frame == first:
+        self.last_frame = frame - 1
+        if frame == first or frame <= pre_roll:
             return False
         for body, path, new in zip(self._captured.objects, self._paths, samples, strict=True):
-            if first == 0:
+            if first <= pre_roll:
                 pc2.create(path, body.vertex_count)
             pc2.append(path, new)
-        self.last_frame = frame - 1
         self.last_shown = self._captured.start_frame + self.last_frame
         return True
 
@@ -70,7 +72,7 @@ class Playback:
         for body, path in zip(self._captured.objects, self._paths, strict=True):
             obj = _soft_body(body)
             if obj is not None:
-                _attach(obj, path, self._captured.start_frame, body)
+                _attach(obj, path, self._captured, body)
                 smooth.update(obj)
                 for scene in obj.users_scene:
                     if scene.supple.simulated_as != self._captured.mark:
@@ -143,7 +145,7 @@ def _soft_body(captured: CapturedObject) -> bpy.types.Object | None:
     return found if found is not None and found.supple.enabled else None
 
 
-def _attach(obj: bpy.types.Object, path: Path, start_frame: int, body: CapturedObject) -> None:
+def _attach(obj: bpy.types.Object, path: Path, captured: Capture, body: CapturedObject) -> None:
     modifier = find_modifier(obj)
     if modifier is None:
         driving_modifiers = driving.drivers(obj)
@@ -154,9 +156,11 @@ def _attach(obj: bpy.types.Object, path: Path, start_frame: int, body: CapturedO
         modifier.show_in_editmode = False
         modifier.show_expanded = False
         driving.move_behind(obj, modifier, driving_modifiers)
-    wanted = portable(path)
-    if modifier.filepath != wanted or modifier.frame_start != start_frame:
-        modifier.filepath, modifier.frame_start = wanted, start_frame
+    wanted, first = portable(path), captured.first_shown
+    if modifier.filepath != wanted or modifier.frame_start != first:
+        modifier.filepath, modifier.frame_start = wanted, first
+    if obj.supple.simulated_pre_roll != captured.settings.pre_roll:
+        obj.supple.simulated_pre_roll = captured.settings.pre_roll
     if obj.supple.simulated_vertices != body.vertex_count:
         obj.supple.simulated_vertices = body.vertex_count
     if obj.supple.simulated_as != body.marks:

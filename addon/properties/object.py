@@ -143,6 +143,7 @@ class SuppleObject(
     is_preview: BoolProperty(options=HIDDEN)
     simulated_vertices: IntProperty(options=HIDDEN)
     simulated_as: StringProperty(options=HIDDEN)
+    simulated_pre_roll: IntProperty(options=HIDDEN)
     mesh_report: StringProperty(options=HIDDEN)
     touching_report: StringProperty(options=HIDDEN)
     field_path: StringProperty(options=HIDDEN)

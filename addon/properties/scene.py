@@ -16,7 +16,7 @@ from ..capture import integrators
 from .bounce import penalty_property, restitution_property
 from .contact import SceneContactSettings
 from .friction import friction_property, kinetic_friction_property
-from .options import HIDDEN, NOT_KEYED
+from .options import HIDDEN, KEYED, NOT_KEYED
 from .paint import overlay_property
 
 _RESULT_ITEMS = [(name, row.label, row.description) for name, row in RESULTS.items()]
@@ -121,6 +121,29 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
     )
     frame_end: IntProperty(
         name="End", description="Last frame to simulate", default=100, options=NOT_KEYED
+    )
+    pre_roll: IntProperty(
+        name="Pre-Roll",
+        description=(
+            "So many frames are simulated before the first and not shown, so that bodies have "
+            "settled there. Animation is read from those frames, too: what it has no keys before "
+            "stands still"
+        ),
+        min=0,
+        soft_max=250,
+        options=NOT_KEYED,
+    )
+    time_scale: FloatProperty(
+        name="Time Scale",
+        description=(
+            "How fast time passes for soft bodies: 0.5 is slow motion, half as fast. Animated "
+            "objects stay where their keys have them"
+        ),
+        default=1.0,
+        soft_min=0.05,
+        soft_max=4.0,
+        precision=3,
+        options=KEYED,
     )
     integrator: EnumProperty(
         name="Integrator",

@@ -15,16 +15,20 @@ import bpy
 import numpy as np
 
 from .. import driving
-from ..animated import animated_paths, animated_settings, is_animated
+from ..animated import animated_paths, animated_settings, is_animated, key_frames
 from ..capture import integrators
 from ..capture.attachments import rows_of
+from ..capture.captured import CaptureError
 from ..capture.motion import may_move
 from ..capture.objects import is_collider, is_soft_body, soft_bodies
 from ..capture.paint import label, painted
 from ..capture.rest_shape import has_shape_keys, rest_keys
+from ..capture.scene import simulated_range
+from ..capture.start_shape import POSE, can_be_posed
 from ..capture.surfaces import group_weights
 from ..deforming import CARRYING, keeps_vertices
 from ..modifiers import find_modifier
+from ..start_runs import RUN
 from . import ignored_fields, ignored_switches
 
 _PLACE = ("location", "rotation_", "scale", "delta_")
@@ -40,28 +44,29 @@ def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
     if not bodies:
         return []
     end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
-    found = [line for obj in bodies for line in _of_body(obj, end)]
-    frames = _simulated_frames(context.scene)
+    frames = _frames(context.scene)
+    found = [line for obj in bodies for line in _of_body(obj, end, frames)]
     found += [line for obj in bodies for line in ignored_switches.messages(obj, frames)]
     found += _of_materials(context.scene, bodies)
-    found += [*_of_scene(context.scene), *_of_others(context)]
+    found += [*_of_scene(context.scene, frames), *_of_others(context)]
     return [*found, *ignored_fields.messages(context)]
 
 
-def _simulated_frames(scene: bpy.types.Scene) -> range:
-    """One at least, also where a simulation would be refused."""
-    first, last = scene.frame_start, scene.frame_end
-    if not scene.supple.use_scene_range:
-        first, last = scene.supple.frame_start, scene.supple.frame_end
-    return range(first, max(first, last) + 1)
+def _frames(scene: bpy.types.Scene) -> range:
+    """Those that are simulated; none where simulating reports that there are none."""
+    try:
+        return simulated_range(scene)
+    except CaptureError:
+        return range(0)
 
 
-def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
+def _of_body(obj: bpy.types.Object, end: float, frames: range) -> Iterator[str]:
     yield from _deformations(obj)
     yield from _weights(obj, end)
     yield from _paint(obj.supple)
     paths = animated_paths(obj)
-    yield from _settings(obj, paths)
+    yield from _settings(obj, paths, frames)
+    yield from _start(obj)
     yield from _unused_animation(obj, paths)
     yield from _rest_shape(obj)
     if not obj.supple.pin_group and (names := driving.followers(obj)):
@@ -73,9 +78,30 @@ def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
         yield f"{obj.name}: its rigid body is ignored. Remove it under Physics."
 
 
+def _start(obj: bpy.types.Object) -> Iterator[str]:
+    props = obj.supple
+    if props.start_shape == POSE and not can_be_posed(obj):
+        yield (
+            f"{obj.name}: nothing poses it, since it has neither shape keys nor modifiers that "
+            "bend it before the frames. Choose At Rest under Start, or add some."
+        )
+    if props.start_shape != RUN:
+        return
+    if props.start_from_animation or any((*props.start_velocity, *props.start_spin)):
+        yield (
+            f"{obj.name}: the velocity under Start is ignored, since it goes on as fast as it was "
+            "in the run that it starts from. Set it to 0, or choose another Shape."
+        )
+    if props.use_plasticity:
+        yield (
+            f"{obj.name}: what gave way in the run that it starts from springs back, since it goes "
+            "on from its shape alone. Switch Plasticity off, or simulate on to the end in one run."
+        )
+
+
 def _unused_animation(obj: bpy.types.Object, paths: set[str]) -> Iterator[str]:
     props = obj.supple
-    if props.start_from_animation and not may_move(obj):
+    if props.start_from_animation and props.start_shape != RUN and not may_move(obj):
         yield (
             f"{obj.name}: it starts at rest, since From Animation under Start finds no animation. "
             "Key its place before the start frame, or set a velocity there."
@@ -179,19 +205,35 @@ def _paint(props: bpy.types.PropertyGroup) -> Iterator[str]:
             )
 
 
-def _settings(owner: bpy.types.ID, paths: set[str]) -> Iterator[str]:
+def _settings(owner: bpy.types.ID, paths: set[str], frames: range) -> Iterator[str]:
     for path in sorted(paths):
         prefix, _, name = path.partition(".")
         setting = owner.supple.bl_rna.properties.get(name) if prefix == "supple" else None
-        if setting is not None and not setting.is_animatable:
+        if setting is None:
+            continue
+        if setting.is_animatable:
+            yield from _keys_elsewhere(owner, path, setting.name, frames)
+        else:
             yield (
                 f"{owner.name}: the animation of {setting.name} is ignored; the value it has now "
                 "counts throughout. Remove its keys or driver."
             )
 
 
-def _of_scene(scene: bpy.types.Scene) -> Iterator[str]:
-    yield from _settings(scene, animated_paths(scene))
+def _keys_elsewhere(owner: bpy.types.ID, path: str, name: str, frames: range) -> Iterator[str]:
+    """Of a setting that does not change in a simulation, since its keys lie before or after."""
+    found = key_frames(owner, path)
+    if frames and found and (max(found) < frames[0] or min(found) > frames[-1]):
+        nearest = max(found) if max(found) < frames[0] else min(found)
+        yield (
+            f"{owner.name}: the keys of {name} all lie outside of frames {frames[0]} to "
+            f"{frames[-1]}, which are simulated; its value at frame {nearest:g} counts throughout. "
+            "Move the keys, or the range."
+        )
+
+
+def _of_scene(scene: bpy.types.Scene, frames: range) -> Iterator[str]:
+    yield from _settings(scene, animated_paths(scene), frames)
 
 
 def _of_others(context: bpy.types.Context) -> Iterator[str]:

@@ -16,7 +16,7 @@ from ...core.preparation.intersection_report import IntersectionReport
 from .. import driving
 from ..capture.motion import may_move, preserved_frame, transform, world_matrix
 from ..capture.objects import is_soft_body, soft_bodies
-from ..capture.scene import frame_range
+from ..capture.scene import simulated_range
 from ..capture.surfaces import (
     Points,
     base_coordinates,
@@ -101,7 +101,7 @@ def select(context: bpy.types.Context, report: IntersectionReport) -> str:
         without_supple(bodies),
         driving.without_refiners(bodies),
     ):
-        context.scene.frame_set(frame_range(context.scene).start)
+        context.scene.frame_set(simulated_range(context.scene).start)
         depsgraph = context.evaluated_depsgraph_get()
         nearest = [_nearest_faces(obj, depsgraph, points / unit) for obj, points in found]
     for obj, faces in zip(objects, nearest, strict=True):

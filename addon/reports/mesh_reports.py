@@ -31,6 +31,12 @@ def summary(job: Job) -> str:
     return " ".join(f"{report['name']}: {report['summary']}." for report in job.mesh_reports())
 
 
+def start_warnings(job: Job) -> list[str]:
+    """What is wrong with the shapes that bodies start in, in a sentence each."""
+    reports = [report for report in job.mesh_reports() if report.get("start")]
+    return [f"{report['name']}: {report['start']}." for report in reports]
+
+
 def forget(scene: bpy.types.Scene) -> None:
     for obj in scene.objects:
         if obj.supple.mesh_report:

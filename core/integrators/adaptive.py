@@ -59,24 +59,23 @@ class Adaptive(Integrator):
         """What users call it."""
         return f"Adaptive {self.scheme.label}"
 
-    def stepper(self, system: System, frame_time: float, substeps: int | None) -> TimeStepper:
-        return _AdaptiveStepper(self, system, frame_time, substeps)
+    def stepper(self, system: System, substeps: int | None) -> TimeStepper:
+        return _AdaptiveStepper(self, system, substeps)
 
 
 class _AdaptiveStepper(TimeStepper):
     """Begins a frame with the mean step of the last one, so that a checkpoint needs no more."""
 
-    def __init__(
-        self, settings: Adaptive, system: System, frame_time: float, substeps: int | None
-    ) -> None:
+    def __init__(self, settings: Adaptive, system: System, substeps: int | None) -> None:
         refuse_contact(system, settings.label)
         scheme, found = settings.scheme, spectrum(system)
-        needed = substeps or max(1, math.ceil(frame_time / scheme.default_step(found)))
+        longest = system.frame_times.longest
+        needed = substeps or max(1, math.ceil(longest / scheme.default_step(found)))
         refuse_too_many(system, settings.label, needed)
         super().__init__(needed, adapts=True)
         self.label = settings.label
-        self._settings, self._system, self._frame_time = settings, system, frame_time
-        self._max_step = min(frame_time, scheme.stability_limit(found))
+        self._settings, self._system = settings, system
+        self._max_step = min(longest, scheme.stability_limit(found))
         self._whole = scheme.make_step(system, self._max_step)
         self._half = scheme.make_step(system, 0.5 * self._max_step)
         if system.has_obstacles:
@@ -90,22 +89,23 @@ class _AdaptiveStepper(TimeStepper):
         positions, velocities = state.positions, state.velocities
         flow = self._system.plastic_flow
         flow.use(state.plastic)
-        step, elapsed, count, tries = self._frame_time / state.substeps, 0.0, 0, 0
+        seconds = self._system.frame_times.of(state.frame)
+        step, elapsed, count, tries = seconds / state.substeps, 0.0, 0, 0
         while elapsed < 1.0:
             tries += 1
             step = min(step, self._max_step)
             # The rest of a frame is shared among equal steps, not left to a sliver.
-            rest = (1.0 - elapsed) * self._frame_time
+            rest = (1.0 - elapsed) * seconds
             fraction = 1.0 / max(1, math.ceil(rest / step * (1.0 - 1e-9)))
             step_taken = fraction * rest
-            until = 1.0 if fraction == 1.0 else elapsed + step_taken / self._frame_time
+            until = 1.0 if fraction == 1.0 else elapsed + step_taken / seconds
             error = self._try(positions, velocities, step_taken, state.frame, elapsed, until)
             if error <= self._settings.tolerance:
                 positions = self._half.positions.clone()
                 velocities = self._half.velocities.clone()
                 flow.flow(positions, step_taken)
                 elapsed, count = until, count + 1
-            elif step_taken < MIN_STEP_FRAME_RATIO * self._frame_time:
+            elif step_taken < MIN_STEP_FRAME_RATIO * seconds:
                 tries = MAX_SUBSTEPS
             if tries == MAX_SUBSTEPS and elapsed < 1.0:
                 raise InstabilityError(self._too_short_message(state.frame + 1, step_taken))

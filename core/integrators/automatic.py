@@ -53,32 +53,28 @@ class Automatic(Integrator):
     At one step a frame, implicit Euler takes most of the energy out of a bounce.
     """
 
-    def stepper(self, system: System, frame_time: float, substeps: int | None) -> TimeStepper:
+    def stepper(self, system: System, substeps: int | None) -> TimeStepper:
         scene, obstacles = system.scene, system.obstacles
         is_stiff = scene.attachments or any(part.is_stiff for part in system.forces)
         if obstacles.need_explicit_steps and not scene.couples_bodies:
-            return SymplecticEuler().stepper(system, frame_time, substeps)
+            return SymplecticEuler().stepper(system, substeps)
         if obstacles.need_explicit_steps or is_stiff:
-            return ImplicitEuler().stepper(system, frame_time, substeps)
-        contact_free = self._make_contact_free_stepper(system, frame_time, substeps)
+            return ImplicitEuler().stepper(system, substeps)
+        contact_free = self._make_contact_free_stepper(system, substeps)
         if scene.contact is None and (substeps is not None or not _is_explicit(contact_free)):
             return contact_free
-        return AutomaticStepper(contact_free, system, frame_time, substeps)
+        return AutomaticStepper(contact_free, system, substeps)
 
-    def _make_contact_free_stepper(
-        self, system: System, frame_time: float, substeps: int | None
-    ) -> TimeStepper:
+    def _make_contact_free_stepper(self, system: System, substeps: int | None) -> TimeStepper:
         """What is quick and lively, contact left to others."""
         records_positions = system.scene.contact is not None
         try:
-            explicit = SymplecticEuler().contact_free_stepper(
-                system, frame_time, substeps, records_positions
-            )
+            explicit = SymplecticEuler().contact_free_stepper(system, substeps, records_positions)
         except InstabilityError:
-            return ImplicitEuler().contact_free_stepper(system, frame_time, substeps)
+            return ImplicitEuler().contact_free_stepper(system, substeps)
         if substeps is not None or self._is_quicker(system, explicit.substeps):
             return explicit
-        return ImplicitEuler().contact_free_stepper(system, frame_time, substeps)
+        return ImplicitEuler().contact_free_stepper(system, substeps)
 
     def _is_quicker(self, system: System, substeps: int) -> bool:
         step, frame = _expected_s(EXPLICIT_STEP_S, system), _expected_s(IMPLICIT_FRAME_S, system)
@@ -90,14 +86,12 @@ class AutomaticStepper(TimeStepper):
 
     Args:
         contact_free: which does without contact, and records positions where there is.
-        system, frame_time, substeps: as an integrator is told.
+        system, substeps: as an integrator is told.
     """
 
-    def __init__(
-        self, contact_free: TimeStepper, system: System, frame_time: float, substeps: int | None
-    ) -> None:
+    def __init__(self, contact_free: TimeStepper, system: System, substeps: int | None) -> None:
         super().__init__(contact_free.substeps, adapts=contact_free.adapts)
-        self._contact_free, self._system, self._frame_time = contact_free, system, frame_time
+        self._contact_free, self._system = contact_free, system
         self._asked = substeps
         self._current = contact_free
         self._clearance: Clearance | None = None
@@ -108,7 +102,7 @@ class AutomaticStepper(TimeStepper):
     def implicit(self) -> ImplicitStepper:
         """What takes the frames that the other cannot."""
         # Made when it is needed, which many a scene never does.
-        return ImplicitEuler().stepper(self._system, self._frame_time, self._asked)
+        return ImplicitEuler().stepper(self._system, self._asked)
 
     @cached_property
     def with_contact(self) -> ExplicitStepper | None:
@@ -116,7 +110,7 @@ class AutomaticStepper(TimeStepper):
         is_explicit = _is_explicit(self._contact_free)
         if not is_explicit or self._clearance is None or why_no_contact(self._system):
             return None
-        stepper = SymplecticEuler().stepper(self._system, self._frame_time, self._asked)
+        stepper = SymplecticEuler().stepper(self._system, self._asked)
         assert stepper.contact is not None
         frame = _expected_s(CONTACT_FRAME_S, self._system)
         frame += CONTACT_FACE_S * stepper.contact.body_faces

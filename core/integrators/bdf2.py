@@ -21,8 +21,8 @@ class BDF2(Integrator):
 
     With the damping α and e = e^(−αh), the velocities before count as e v and e² v₋₁, and forces
     by (1 − e)(3 − e)/2αh = 1 − (αh)²/3 + …: decay and terminal speed are exact, the order is 2.
-    Its first step, and those of a frame that takes more steps than the one before, begin with one
-    of implicit Euler.
+    Its first step, and those of a frame that takes more steps than the one before or another time,
+    begin with one of implicit Euler.
 
     Args:
         tolerance: a step has converged when a Newton step moves nothing faster than this, in m/s;
@@ -35,8 +35,8 @@ class BDF2(Integrator):
 
     tolerance: float | None = None
 
-    def stepper(self, system: System, frame_time: float, substeps: int | None) -> ImplicitStepper:
-        return _BDF2Stepper(system, frame_time, substeps, self.tolerance)
+    def stepper(self, system: System, substeps: int | None) -> ImplicitStepper:
+        return _BDF2Stepper(system, substeps, self.tolerance)
 
 
 class _BDF2Stepper(ImplicitStepper):

@@ -32,19 +32,18 @@ class ExplicitIntegrator(FixedStepIntegrator):
     #: Its error at a given time goes with this power of the step.
     order: ClassVar[int]
 
-    def stepper(self, system: System, frame_time: float, substeps: int | None) -> ExplicitStepper:
+    def stepper(self, system: System, substeps: int | None) -> ExplicitStepper:
         refuse_stiff_forces(system, self.label)
         if not system.scene.couples_bodies:
-            return self.contact_free_stepper(system, frame_time, substeps)
+            return self.contact_free_stepper(system, substeps)
         if why := why_no_contact(system):
             raise SceneError(f"{system.names}: {self.label} {why}")
         contact = MeshContactStep(system)
-        return self._stepper(system, frame_time, substeps, CONTACT_STEP_RATIO, contact=contact)
+        return self._stepper(system, substeps, CONTACT_STEP_RATIO, contact=contact)
 
     def contact_free_stepper(
         self,
         system: System,
-        frame_time: float,
         substeps: int | None,
         records_positions: bool = False,
     ) -> ExplicitStepper:
@@ -53,28 +52,28 @@ class ExplicitIntegrator(FixedStepIntegrator):
         Args:
             records_positions: whether it samples positions through its last frame.
         """
-        return self._stepper(system, frame_time, substeps, 1.0, records_positions)
+        return self._stepper(system, substeps, 1.0, records_positions)
 
     def _stepper(
         self,
         system: System,
-        frame_time: float,
         substeps: int | None,
         step_ratio: float,
         records_positions: bool = False,
         contact: MeshContactStep | None = None,
     ) -> ExplicitStepper:
         found, own = spectrum(system), (records_positions, contact)
+        longest = system.frame_times.longest
         if substeps is None:
-            needed = max(1, math.ceil(frame_time / (step_ratio * self.default_step(found))))
+            needed = max(1, math.ceil(longest / (step_ratio * self.default_step(found))))
             refuse_too_many(system, self.label, needed)
-            return ExplicitStepper(self, system, frame_time, needed, True, *own)
+            return ExplicitStepper(self, system, needed, True, *own)
         limit = self.stability_limit(found)
-        if frame_time / substeps > limit:
+        if longest / substeps > limit:
             raise InstabilityError(
-                unstable_step_message(system, substeps, math.ceil(frame_time / limit))
+                unstable_step_message(system, substeps, math.ceil(longest / limit))
             )
-        return ExplicitStepper(self, system, frame_time, substeps, False, *own)
+        return ExplicitStepper(self, system, substeps, False, *own)
 
     @abstractmethod
     def stability_limit(self, spectrum: Spectrum) -> float:

@@ -36,7 +36,6 @@ class ExplicitStepper(TimeStepper):
     Args:
         scheme: takes the steps.
         system: to be carried on.
-        frame_time: seconds from one frame to the next.
         substeps: steps a frame at the start.
         adapts: whether a frame that diverges may take more.
         records_positions: whether positions are sampled through the last frame.
@@ -47,7 +46,6 @@ class ExplicitStepper(TimeStepper):
         self,
         scheme: FixedStepIntegrator,
         system: System,
-        frame_time: float,
         substeps: int,
         adapts: bool,
         records_positions: bool = False,
@@ -58,7 +56,7 @@ class ExplicitStepper(TimeStepper):
         #: Of surfaces, where they are to meet.
         self.contact = contact
         self.label = scheme.label
-        self._scheme, self._system, self._frame_time = scheme, system, frame_time
+        self._scheme, self._system = scheme, system
         self._max_energy_gain_ratio = (
             MAX_ENERGY_GAIN_RATIO if adapts else MAX_FIXED_ENERGY_GAIN_RATIO
         )
@@ -100,7 +98,8 @@ class ExplicitStepper(TimeStepper):
     def _frame(self, start: State) -> tuple[State, float, float]:
         """The state a frame later, the work that moving pins, colliders, barriers between surfaces
         and forces from outside did, and what changes of prescribed energies added."""
-        substep, advance_step = self._prepare(self._frame_time / start.substeps)
+        seconds = self._system.frame_times.of(start.frame)
+        substep, advance_step = self._prepare(seconds / start.substeps)
         flow = self._system.plastic_flow
         flow.use(start.plastic)
         substep.begin(start.positions, start.velocities)
@@ -170,9 +169,12 @@ class ExplicitStepper(TimeStepper):
         )
 
     def _prepare(self, step: float) -> tuple[ExplicitStep, Callable[[], None]]:
-        # What is recorded holds the materials that were.
-        is_same = self._softened == self._system.softened
-        if self._prepared is None or self._prepared[0].step != step or not is_same:
+        is_same = self._prepared is not None and self._softened == self._system.softened
+        if self._prepared is not None and is_same and self._prepared[0].step != step:
+            self._prepared[0].set_step(step)
+            is_same = not self._prepared[0].positions.is_cuda
+        # What is recorded holds the materials and the length of the steps that were.
+        if self._prepared is None or not is_same:
             self._softened = self._system.softened
             substep = self._scheme.make_step(self._system, step)
             substep.contact = self.contact

@@ -30,14 +30,12 @@ class ImplicitEuler(Integrator):
 
     tolerance: float | None = None
 
-    def stepper(self, system: System, frame_time: float, substeps: int | None) -> ImplicitStepper:
-        return _EulerStepper(system, frame_time, substeps, self.tolerance)
+    def stepper(self, system: System, substeps: int | None) -> ImplicitStepper:
+        return _EulerStepper(system, substeps, self.tolerance)
 
-    def contact_free_stepper(
-        self, system: System, frame_time: float, substeps: int | None
-    ) -> ImplicitStepper:
+    def contact_free_stepper(self, system: System, substeps: int | None) -> ImplicitStepper:
         """``stepper`` of a system whose contact it leaves to others."""
-        return _EulerStepper(system, frame_time, substeps, self.tolerance, with_contact=False)
+        return _EulerStepper(system, substeps, self.tolerance, with_contact=False)
 
 
 class _EulerStepper(ImplicitStepper):

@@ -57,7 +57,6 @@ class ImplicitStepper(TimeStepper):
 
     Args:
         system: to be carried on.
-        frame_time: seconds from one frame to the next.
         substeps: time steps a frame; one where that is None, and more where one does not converge.
         tolerance: in m/s; None as ``ImplicitEuler`` says.
         with_contact: whether contact counts, where the scene has one.
@@ -66,13 +65,12 @@ class ImplicitStepper(TimeStepper):
     def __init__(
         self,
         system: System,
-        frame_time: float,
         substeps: int | None,
         tolerance: float | None,
         with_contact: bool = True,
     ) -> None:
         super().__init__(substeps or 1, adapts=substeps is None)
-        self._system, self._frame_time = system, frame_time
+        self._system = system
         self._tolerance = tolerance or TOLERANCE_M_PER_S
         self._relaxes = tolerance is None
         self._objective = IncrementalPotential(system, with_contact)
@@ -85,9 +83,11 @@ class ImplicitStepper(TimeStepper):
     def advance(self, state: State) -> State:
         self._objective.check_volumes(state.positions)
         substeps, spent = self.substeps, 0
+        is_new_length = self._system.frame_times.changes_at(state.frame)
         for retry in range(MAX_RETRIES + 1 if self.adapts else 1):
             # What lies before is a step of this length away, or of no use.
-            previous = state.previous if state.substeps == substeps else None
+            is_even = state.substeps == substeps and not is_new_length
+            previous = state.previous if is_even else None
             start = replace(
                 state, substeps=substeps, previous=previous, solver_statistics=SolverStatistics()
             )
@@ -121,7 +121,8 @@ class ImplicitStepper(TimeStepper):
     def _frame(self, state: State, retry: int, is_last: bool) -> State:
         """The state a frame later; unless this try is the last, it ends with the first step that
         does not converge."""
-        step, limit = self._frame_time / state.substeps, self._iteration_limit
+        seconds, limit = self._system.frame_times.of(state.frame), self._iteration_limit
+        step = seconds / state.substeps
         frame, substeps = state.frame, state.substeps
         self.sampled_positions, self.sample_fractions = [state.positions], [0.0]
         self._system.plastic_flow.use(state.plastic)

@@ -52,12 +52,11 @@ class Integrator(ABC):
     """A method and its settings."""
 
     @abstractmethod
-    def stepper(self, system: System, frame_time: float, substeps: int | None) -> TimeStepper:
+    def stepper(self, system: System, substeps: int | None) -> TimeStepper:
         """The method at work on a system.
 
         Args:
             system: to be carried on.
-            frame_time: seconds from one frame to the next.
             substeps: time steps a frame; None lets the method choose, and take more where the
                 motion needs them.
 

@@ -45,10 +45,10 @@ class XPBD(FixedStepIntegrator):
     # Too soft a body takes up more energy than what bends it gives, and is stable all the same.
     has_bounded_energy = False
 
-    def stepper(self, system: System, frame_time: float, substeps: int | None) -> ExplicitStepper:
+    def stepper(self, system: System, substeps: int | None) -> ExplicitStepper:
         refuse_contact(system, self.label)
         _check(system)
-        return ExplicitStepper(self, system, frame_time, substeps or SUBSTEPS, adapts=False)
+        return ExplicitStepper(self, system, substeps or SUBSTEPS, adapts=False)
 
     def make_step(self, system: System, step: float) -> ExplicitStep:
         return _XPBDStep(system, step)

@@ -29,6 +29,7 @@ from ..scene.rest_shape import RestShape
 from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members
 from ..scene.soft_body import Skin, SoftBody, SurfaceMesh
+from ..scene.start import PosedStart, RunStart
 from ..scene.stitches import Stitches
 from .files import read_arrays, read_json, write_arrays, write_json
 
@@ -58,6 +59,8 @@ _TYPES: dict[str, type] = {
         Plasticity,
         RestShape,
         Release,
+        PosedStart,
+        RunStart,
         Scene,
         Skin,
         SoftBody,

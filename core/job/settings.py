@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -31,13 +31,14 @@ class Settings:
 
     Args:
         frame_count: frames after the start.
-        frame_time: seconds from one frame to the next.
+        frame_time: seconds from one frame to the next, where the scene's time scale is 1.
         substeps: time steps a frame; None lets the integrator choose.
         device: ``auto``, ``cpu`` or ``cuda``.
         dtype: ``float64`` or ``float32``.
         integrator: one of ``INTEGRATORS``; ``automatic`` chooses by stiffness and mesh.
         body_integrators: one a body, where they differ; bodies then do not touch each other.
         step_tolerance: of adaptive integrators, in metres.
+        pre_roll: frames after the start before the first that is shown.
         results: names of the fields that are kept beside the positions, of ``RESULTS``.
     """
 
@@ -50,6 +51,7 @@ class Settings:
     body_integrators: tuple[str, ...] = ()
     step_tolerance: float = 1e-4
     results: tuple[str, ...] = field(default=(), metadata={IF_THERE: True})
+    pre_roll: int = field(default=0, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         # A list, where it comes from a file.
@@ -57,6 +59,11 @@ class Settings:
         object.__setattr__(self, "results", in_order(self.results))
         if self.frame_count < 1:
             raise SceneError("The end frame must come after the start frame.")
+        if not 0 <= self.pre_roll < self.frame_count:
+            raise SceneError(
+                f"The pre-roll must be 0 frames or more and end before the last of "
+                f"{self.frame_count}, not {self.pre_roll}."
+            )
         if self.frame_count > MOST_FRAMES:
             raise SceneError(f"There can be at most {MOST_FRAMES} frames; simulate fewer.")
         if not 0.0 < self.frame_time < float("inf"):
@@ -104,7 +111,7 @@ def digest(scene: Scene, settings: Settings, of_version: str | None = None) -> s
         of_version: the Supple that simulates it; None is this one.
     """
     arrays: scene_file.Arrays = {}
-    numbers = replace(settings, frame_count=1).record()
+    numbers = settings.record() | {"frame_count": 1}
     origin = [scene_file.FORMAT, of_version or version()]
     content = [scene_file.encode(scene, "scene", arrays), numbers, origin]
     hashed = hashlib.sha256(json.dumps(content, sort_keys=True).encode())

@@ -53,9 +53,9 @@ class SkinField:
         shares /= shares.sum(axis=1, keepdims=True)
         return (shares * values[skin.embedding.indices]).sum(axis=1).astype(np.float32)
 
-    def range(self, last_frame: int) -> tuple[float, float]:
-        """The least and the largest value up to a frame; errors as of ``at``."""
-        seen = [self.at(frame) for frame in range(last_frame + 1)]
+    def range(self, last_frame: int, first_frame: int = 0) -> tuple[float, float]:
+        """The least and the largest value in some frames; errors as of ``at``."""
+        seen = [self.at(frame) for frame in range(first_frame, last_frame + 1)]
         return float(min(values.min() for values in seen)), float(max(v.max() for v in seen))
 
     @cached_property

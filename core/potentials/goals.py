@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
+from ..scene.frame_times import FrameTimes
 from ..scene.goals import Goals
 from ..scene.start_shape import skin_embedding_of
 from .ground_points import EmbeddedPoints
@@ -108,14 +109,14 @@ class GoalDamping(PrescribedPotential):
 
     Args:
         goals: the points.
-        frame_time: in seconds.
+        times: of the frames.
     """
 
     is_dissipative = True
 
-    def __init__(self, goals: _GoalPoints, frame_time: float) -> None:
+    def __init__(self, goals: _GoalPoints, times: FrameTimes) -> None:
         super().__init__(goals.targets)
-        self._goals, self._frame_time = goals, frame_time
+        self._goals, self._times = goals, times
         #: ṫ, (3, P) in m/s.
         self.parameters = self.at(0, 0.0)
         self._time = 0, 0.0
@@ -124,10 +125,10 @@ class GoalDamping(PrescribedPotential):
 
     @staticmethod
     def of(system: System, body: int, goals: Goals) -> GoalDamping:
-        return GoalDamping(_GoalPoints.of(system, body, goals), system.frame_time)
+        return GoalDamping(_GoalPoints.of(system, body, goals), system.frame_times)
 
     def at(self, frame: int, fraction: float) -> Tensor:
-        return self._goals.targets.rate(frame, fraction) / self._frame_time
+        return self._goals.targets.rate(frame, fraction) / self._times.of(frame)
 
     def go_to(self, frame: int, fraction: float) -> None:
         super().go_to(frame, fraction)
@@ -167,7 +168,7 @@ class GoalDamping(PrescribedPotential):
     def _target(self, seconds_before: float) -> Tensor:
         """(3, P) so long before the end of the step that began last, at the start at the latest."""
         frame, fraction = self._time
-        time = max(0.0, frame + fraction - seconds_before / self._frame_time)
+        time = max(0.0, frame + fraction - seconds_before / self._times.of(frame))
         whole = min(frame, int(time))
         return self._goals.targets.at(whole, time - whole)
 

@@ -16,6 +16,7 @@ from ..obstacles.collision_points import CollisionPoints
 from ..scene.ground import Ground, Sphere
 from ..scene.scene import Scene
 from ..scene.soft_body import SurfaceMesh
+from ..scene.start import PosedStart
 from ..scene.start_shape import start_positions, tet_mesh_of
 
 # Bodies may reach so many of their diagonals into an obstacle.
@@ -28,13 +29,16 @@ Triangles = NDArray[np.integer[Any]]
 def check_surfaces(scene: Scene) -> None:
     """Refuses bodies that are surfaces still and lie in the ground or in a sphere.
 
-    One that stands on them may dip in a little.
+    One that stands on them may dip in a little, and one that starts in another shape than it rests
+    in is where that is.
 
     Raises:
         SceneError: with the depth.
     """
     for body in scene.bodies:
-        if isinstance(body.mesh, SurfaceMesh):
+        if isinstance(body.start, PosedStart) and scene.ground is not None:
+            _check_above_ground(body.name, body.start.points, scene.ground)
+        if isinstance(body.mesh, SurfaceMesh) and body.start is None:
             vertices = body.mesh.vertices
             if scene.ground is not None:
                 _check_above_ground(body.name, vertices, scene.ground)

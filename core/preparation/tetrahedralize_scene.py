@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From surfaces to tetrahedra: bodies filled, contact surfaces chosen, skins embedded, pins
-transferred, what is attached to colliders pinned to them."""
+transferred, start shapes too, what is attached to colliders pinned to them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from .contact_surface import MAX_SCENE_FACES, with_contact_surfaces
 from .paint_transfer import with_painted_settings
 from .pin_transfer import pinned_tet_vertices, transfer_path
 from .rest_shape_transfer import check_rest_shape, transferred
+from .start_transfer import with_start
 from .surface_normals import outward_normals
 from .uncrossed_surface import boundary_surface, without_crossings
 
@@ -56,7 +57,10 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         if scene.contact is not None:
             body = _with_contact_surface(body)
         normals.append(_skin_normals(body.skin, surface))
-        bodies.append(_with_rest_shape(_embed_skin(body)))
+        body, warning = with_start(_with_rest_shape(_embed_skin(body)))
+        if warning and isinstance(surface, SurfaceMesh):
+            reports[-1] |= {"summary": f"{reports[-1]['summary']}; {warning}", "start": warning}
+        bodies.append(body)
     tet_scene = _pin_attached(replace(scene, bodies=bodies))
     # Points that are pinned stand still, and only now all pins are known.
     smooth = [

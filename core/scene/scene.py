@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..errors import SceneError
 from . import channel
 from .channel import Channel
@@ -30,6 +32,9 @@ class Scene:
             and stands for ``Contact()`` where there is a mesh to land on.
         attachments: of bodies to each other and to meshes.
         forces: energies beside those, also of the author's own, which no file can hold.
+        time_scale: simulated seconds in a second of frames, above 0; below 1 is slow motion. Where
+            it changes a channel, or its (T,) samples. What is prescribed frame by frame stays
+            where it is, and is so much faster, or slower, as the bodies see it.
     """
 
     bodies: list[SoftBody]
@@ -39,6 +44,7 @@ class Scene:
     contact: Contact | None = None
     attachments: list[Attachment] = field(default_factory=list)
     forces: list[Force] = field(default_factory=list, metadata={IF_THERE: True})
+    time_scale: Channel | float = field(default=1.0, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         if not self.bodies:
@@ -46,6 +52,7 @@ class Scene:
         self.gravity = channel.vector(self.gravity, "Gravity")
         if self.contact is None and self.meshes:
             self.contact = Contact()
+        self.time_scale = _time_scale(self.time_scale)
         for force in self.forces:
             if not isinstance(force, Force):
                 raise SceneError(f"{force!r} is no force: it has no method potential(system).")
@@ -105,3 +112,16 @@ class Scene:
             raise SceneError(f"{name} is attached to a {attachment.to} that is not there.")
         if attachment.to == "body" and attachment.other == attachment.body:
             raise SceneError(f"{name} is attached to itself; choose another object.")
+
+
+def _time_scale(given: Channel | float) -> Channel | float:
+    """As a scene has it: a number where it does not change."""
+    found = Channel.of(given, "The time scale")
+    low = np.argwhere(found.samples <= 0.0)
+    if len(low):
+        frame = low[0, 0] / found.per_frame
+        raise SceneError(
+            f"The time scale must be above 0 and is {found.samples[low[0, 0]]:g} at frame "
+            f"{frame:g}: time cannot stand still or run back. 1 is real time, 0.5 half as fast."
+        )
+    return float(found.at(0)) if found.is_constant else found

@@ -27,6 +27,7 @@ from .pressure import Pressure, TargetVolume
 from .release import Release
 from .rest_shape import RestShape
 from .schema import IF_THERE
+from .start import PosedStart, RunStart
 
 #: A number for a uniform body, or (M,) one value a tet.
 PerTet = float | NDArray[np.float64]
@@ -173,6 +174,8 @@ class SoftBody:
             stay, and energy that it puts in comes from outside. Without ``initial_positions`` the
             body starts in it.
         release: when its pins and goals let go; None is never.
+        initial_velocities: (N, 3) at the start, in m/s, beside the two above.
+        start: of the skin, or as another run left it, until there are tetrahedra to place.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -206,9 +209,12 @@ class SoftBody:
     target_volume: Channel | float | None = field(default=None, metadata={IF_THERE: True})
     volume_stiffness: float = field(default=1e5, metadata={IF_THERE: True})
     release: Release | None = field(default=None, metadata={IF_THERE: True})
+    initial_velocities: NDArray[np.float64] | None = field(default=None, metadata={IF_THERE: True})
+    start: PosedStart | RunStart | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self._check_values()
+        self._check_start()
         if self.plasticity is not None and self.changes_rest_shape:
             raise SceneError(
                 f"{self.name}: its rest shape either changes as given or gives way for good; leave "
@@ -236,8 +242,8 @@ class SoftBody:
             self._check_lengths(len(self.mesh.tets))
             return
         self._check_lengths(None)
-        given = (self.pinned, self.initial_positions, self.goals, self.rest_shape)
-        if any(each is not None for each in given):
+        of_tets = self.pinned, self.initial_positions, self.initial_velocities, self.goals
+        if any(given is not None for given in (*of_tets, self.rest_shape)):
             raise SceneError(
                 f"{self.name}: a surface has no tet vertices yet to pin, place, reshape or draw to "
                 "goals; take points of its skin, or tetrahedralize first."
@@ -328,13 +334,31 @@ class SoftBody:
                 f"{self.name}: every vertex is pinned, so nothing can move; "
                 "pin fewer, or use a finer resolution."
             )
-        if self.initial_positions is not None:
-            start = checks.positions(self.initial_positions, f"{self.name}: the start shape")
-            if start.shape != mesh.vertices.shape:
-                raise SceneError(
-                    f"{self.name}: the start shape has {len(start)} vertices, the mesh {count}."
-                )
-            self.initial_positions = start
+        self.initial_positions = self._of_vertices(self.initial_positions, "start shape", count)
+        self.initial_velocities = self._of_vertices(
+            self.initial_velocities, "field of velocities at the start", count
+        )
+
+    def _of_vertices(
+        self, given: NDArray[np.float64] | None, what: str, count: int
+    ) -> NDArray[np.float64] | None:
+        if given is None:
+            return None
+        values = checks.positions(given, f"{self.name}: the {what}")
+        if len(values) != count:
+            raise SceneError(
+                f"{self.name}: the {what} has {len(values)} vertices, the mesh {count}."
+            )
+        return values
+
+    def _check_start(self) -> None:
+        """Of the shape that it starts in."""
+        if isinstance(self.start, PosedStart):
+            if self.skin is None:
+                raise SceneError(f"{self.name}: it has no skin that could be posed; give it one.")
+            self.start.check(len(self.skin.points), self.name)
+        if self.start is not None and self.initial_positions is not None:
+            raise SceneError(f"{self.name}: it has two start shapes; keep one of them.")
 
     def _check_lengths(self, tets: int | None) -> None:
         """Of what may have one value a tet; None where there are no tets yet."""

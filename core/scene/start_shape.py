@@ -55,8 +55,9 @@ def _rest_at_start(body: SoftBody, mesh: TetMesh) -> NDArray[np.float64]:
 
 
 def start_velocities(body: SoftBody) -> NDArray[np.float64]:
-    """(N, 3) of a body that has tetrahedra, in m/s: it starts as if it were rigid."""
+    """(N, 3) of a body that has tetrahedra, in m/s: as if it were rigid, and each vertex's own."""
     start, mass = start_positions(body), tet_mesh_of(body).lumped_mass(body.density)
     arms = start - mass @ start / mass.sum()
     velocities: NDArray[np.float64] = body.velocity + np.cross(body.angular_velocity, arms)
-    return velocities
+    own = body.initial_velocities
+    return velocities if own is None else velocities + own

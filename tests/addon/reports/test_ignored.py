@@ -331,7 +331,7 @@ def test_an_animation_is_used_by_pins_or_by_the_start(add_body):
 def test_only_what_the_solver_takes_frame_by_frame_can_be_keyed_or_driven(scene, add_body):
     body = add_body()
     keyed = {"young", "pressure", "target_volume", "drag", "pinned", "attached", "closed"}
-    for own, expected in ((body.supple, keyed), (scene.supple, set())):
+    for own, expected in ((body.supple, keyed), (scene.supple, {"time_scale"})):
         settings = [prop for prop in own.bl_rna.properties if prop.identifier != "name"]
         assert {prop.identifier for prop in settings if prop.is_animatable} == expected
     for name in ("young", "pressure", "drag"):

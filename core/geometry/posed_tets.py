@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tetrahedra that follow points they carry, and turn rather than stretch. No torch here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .embedding import Embedding
+from .tet_mesh import TetMesh
+
+FloatArray = NDArray[np.float64]
+
+# How much the points count beside the shape of the tets: these hold off a thousandth of what the
+# points could not agree on without them.
+POINT_WEIGHT = 1e3
+MAX_ITERATIONS = 20
+# Of the mesh's diagonal: what moves no farther in an iteration has come to rest.
+_TOLERANCE_RATIO = 1e-6
+# Of the residual of a linear solve.
+_RESIDUAL_RATIO = 1e-8
+
+
+def posed_vertices(mesh: TetMesh, embedding: Embedding, points: FloatArray) -> FloatArray:
+    """(N, 3) where tet vertices go with points that they carry.
+
+    Σ V |F − R|² + w Σ |W x − p|² is made as small as it gets, R being the rotation closest to F of
+    each tet, and W x where the points p are carried to: each in turn.
+
+    Args:
+        mesh: in its rest shape.
+        embedding: of the points in it.
+        points: (V, 3) where they are to be.
+
+    Source: Chao, Pinkall, Sanan and Schröder, "A simple geometric model for elastic deformations",
+    2010, for the energy; Sorkine and Alexa, "As-rigid-as-possible surface modeling", 2007, for the
+    alternation.
+    """
+    # They load scipy, which takes a moment that other scenes need not wait.
+    from scipy.sparse import coo_array, diags_array
+    from scipy.sparse.linalg import cg
+
+    count, width = len(mesh.vertices), embedding.indices.shape[1]
+    rows = np.repeat(np.arange(len(points)), width)
+    carried = coo_array(
+        (embedding.weights.ravel(), (rows, embedding.indices.ravel())), (len(points), count)
+    ).tocsr()
+    stiffness, pull = _laplacian(mesh), carried.T @ carried
+    pulls = pull.diagonal()
+    weight = POINT_WEIGHT * stiffness.diagonal().mean() / pulls[pulls > 0.0].mean()
+    matrix = (stiffness + weight * pull).tocsr()
+    jacobi = diags_array(1.0 / matrix.diagonal())
+    rotation, offset = _rigid_fit(embedding.interpolate(mesh.vertices), points)
+    found = mesh.vertices @ rotation.T + offset
+    rotations = np.broadcast_to(rotation, (len(mesh.tets), 3, 3))
+    for _ in range(MAX_ITERATIONS):
+        rest = _turned(mesh, rotations) + weight * (carried.T @ points) - matrix @ found
+        change = np.stack(
+            [cg(matrix, rest[:, axis], rtol=_RESIDUAL_RATIO, M=jacobi)[0] for axis in range(3)], 1
+        )
+        found = found + change
+        if np.abs(change).max() <= _TOLERANCE_RATIO * mesh.diagonal:
+            break
+        rotations = _closest_rotations(_gradients(mesh, found))
+    return found
+
+
+def _laplacian(mesh: TetMesh) -> Any:
+    from scipy.sparse import coo_array
+
+    gradients = mesh.shape_gradients
+    blocks = np.einsum("m,mai,mbi->mab", mesh.rest_volumes, gradients, gradients)
+    rows, columns = np.repeat(mesh.tets, 4, axis=1).ravel(), np.tile(mesh.tets, (1, 4)).ravel()
+    return coo_array((blocks.ravel(), (rows, columns)), shape=2 * (len(mesh.vertices),)).tocsr()
+
+
+def _turned(mesh: TetMesh, rotations: FloatArray) -> FloatArray:
+    """(N, 3) what draws vertices to where their tets are turned: Σ V R ∇N."""
+    pulls = np.einsum("m,mij,maj->mai", mesh.rest_volumes, rotations, mesh.shape_gradients)
+    return _summed(mesh, pulls)
+
+
+def _summed(mesh: TetMesh, corners: FloatArray) -> FloatArray:
+    """(N, 3) from (M, 4, 3)."""
+    where, count = mesh.tets.ravel(), len(mesh.vertices)
+    values = corners.reshape(-1, 3)
+    return np.stack([np.bincount(where, values[:, axis], count) for axis in range(3)], axis=1)
+
+
+def _gradients(mesh: TetMesh, positions: FloatArray) -> FloatArray:
+    """(M, 3, 3) F of each tet."""
+    found: FloatArray = np.einsum("mai,maj->mij", positions[mesh.tets], mesh.shape_gradients)
+    return found
+
+
+def _closest_rotations(matrices: FloatArray) -> FloatArray:
+    """(M, 3, 3) of matrices."""
+    u, _, vh = np.linalg.svd(matrices)
+    u[:, :, 2] *= np.where(np.linalg.det(u @ vh) < 0.0, -1.0, 1.0)[:, None]
+    rotations: FloatArray = u @ vh
+    return rotations
+
+
+def _rigid_fit(rest: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The rotation and the offset that take points from rest to where they are to be, as well as
+    they can."""
+    centre, middle = rest.mean(axis=0), points.mean(axis=0)
+    rotation = _closest_rotations(((points - middle).T @ (rest - centre))[None])[0]
+    return rotation, middle - rotation @ centre

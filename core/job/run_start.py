@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the frames of a job leave a body, for another run to begin there. No torch here."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import JobError
+from ..scene.frame_times import FrameTimes
+from ..scene.start import RunStart
+from ..scene.start_shape import start_velocities, tet_mesh_of
+from .folder import Job
+
+FloatArray = NDArray[np.float64]
+
+
+def run_start(job: Job, body: int, frame: int) -> RunStart:
+    """A body as it is after a frame.
+
+    Of the latest frame there is the velocity that a run goes on with; that after others is found
+    from the two frames before, exact where the acceleration is the same in both.
+
+    Raises:
+        JobError: when there is no such frame or body, or it is damaged.
+    """
+    bodies = job.tet_scene.bodies
+    if not 0 <= body < len(bodies):
+        raise JobError(f"{job.folder} has no body {body}.")
+    if not job.has_frame(frame):
+        raise JobError(f"{job.folder} has no frame {frame}; its last is {job.last_frame()}.")
+    return RunStart(
+        tet_mesh_of(bodies[body]),
+        _positions(job, body, frame),
+        _velocities(job, body, frame),
+    )
+
+
+def _positions(job: Job, body: int, frame: int) -> FloatArray:
+    counts = [len(tet_mesh_of(each).vertices) for each in job.tet_scene.bodies]
+    first, end = [0, *accumulate(counts)][body : body + 2]
+    return job.read_frame(frame)[first:end].astype(np.float64)
+
+
+def _velocities(job: Job, body: int, frame: int) -> FloatArray:
+    if frame == 0:
+        return start_velocities(job.tet_scene.bodies[body])
+    checkpoint, _ = job.read_checkpoint()
+    if checkpoint is not None and checkpoint[0] == frame:
+        number, first, end = _place(job, body)
+        return checkpoint[1][f"{number}/velocities"][:, first:end].T.astype(np.float64)
+    times = FrameTimes(job.settings.frame_time, job.scene.time_scale)
+    here, before = (_positions(job, body, index) for index in (frame, frame - 1))
+    last = times.of(frame - 1)
+    rate: FloatArray = (here - before) / last
+    if frame == 1:
+        return rate
+    first_of_two = times.of(frame - 2)
+    earlier = (before - _positions(job, body, frame - 2)) / first_of_two
+    return rate + (rate - earlier) * (last / (last + first_of_two))
+
+
+def _place(job: Job, body: int) -> tuple[int, int, int]:
+    """Which of the simulators of a checkpoint has a body, and where among its vertices."""
+    bodies = job.tet_scene.bodies
+    names = job.settings.body_integrators or len(bodies) * (job.settings.integrator,)
+    number = list(dict.fromkeys(names)).index(names[body])
+    members = [index for index, name in enumerate(names) if name == names[body]]
+    counts = [len(tet_mesh_of(bodies[index]).vertices) for index in members]
+    place = members.index(body)
+    first, end = [0, *accumulate(counts)][place : place + 2]
+    return number, first, end

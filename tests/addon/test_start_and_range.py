@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a simulation begins and how fast time goes by, from the settings to what is played."""
+
+from __future__ import annotations
+
+import argparse
+
+import bpy
+import numpy as np
+import pytest
+
+from supple.addon import actions, command_line, modifiers
+from supple.addon.panels.simulation import SUPPLE_PT_simulation
+from supple.addon.playback import fields, mesh_cache
+from supple.addon.playback.field_material import title
+from supple.core.job import Job
+
+from .conftest import evaluated_positions
+from .layout import drawn
+
+pytestmark = pytest.mark.usefixtures("solver_here")
+
+START, END = 37, 41
+
+
+@pytest.fixture
+def falling(scene, add_body):
+    """A cube in free fall, by steps that are exact, from frame 37 to 41."""
+    cube = add_body()
+    scene.render.fps = 10
+    props = scene.supple
+    props.use_ground, props.contact, props.integrator = False, "never", "runge_kutta4"
+    props.use_scene_range = False
+    props.frame_start, props.frame_end = START, END
+    cube.supple.damping = 0.0
+    return cube
+
+
+def _heights(obj: bpy.types.Object) -> np.ndarray:
+    """How far it is above where it was modelled, at the frames 30, 37, 38 … 41, 50."""
+    rest = np.array([vertex.co.z for vertex in obj.data.vertices])
+    shown = (30, *range(START, END + 1), 50)
+    found = [evaluated_positions(obj, frame)[:, 2] - rest for frame in shown]
+    assert np.ptp(found, axis=1).max() < 1e-4
+    return np.mean(found, axis=1)
+
+
+def _fallen(*times: float) -> np.ndarray:
+    return -0.5 * 9.81 * np.array(times) ** 2
+
+
+def _bake(cube: bpy.types.Object) -> np.ndarray:
+    actions.bake(bpy.context)
+    assert modifiers.find_modifier(cube) is None
+    return _heights(cube)
+
+
+def test_any_frame_can_be_the_first(falling):
+    actions.simulate(bpy.context)
+    expected = _fallen(0, 0, 0.1, 0.2, 0.3, 0.4, 0.4)
+    np.testing.assert_allclose(_heights(falling), expected, atol=1e-4)
+    np.testing.assert_allclose(_bake(falling), expected, atol=1e-4)
+
+
+def test_the_pre_roll_has_passed_at_the_first_frame_and_before_it_the_body_stands_still(
+    scene, falling
+):
+    scene.supple.pre_roll = 2
+    message = actions.simulate(bpy.context)
+    assert "Simulated frames 37 to 41, after 2 frames of pre-roll." in message
+    expected = _fallen(0.2, 0.2, 0.3, 0.4, 0.5, 0.6, 0.6)
+    np.testing.assert_allclose(_heights(falling), expected, atol=1e-4)
+    assert modifiers.shown_start(scene) == START - 2
+    again = actions.simulate(bpy.context)
+    assert "Nothing has changed" in again
+    np.testing.assert_allclose(_bake(falling), expected, atol=1e-4)
+
+
+def test_slow_motion_shows_half_the_time_and_keys_slow_it_on_the_way(scene, falling):
+    scene.supple.time_scale = 0.5
+    actions.simulate(bpy.context)
+    expected = _fallen(0, 0, 0.05, 0.1, 0.15, 0.2, 0.2)
+    np.testing.assert_allclose(_heights(falling), expected, atol=1e-4)
+    for frame, scale in ((START + 1, 1.0), (START + 2, 0.1)):
+        scene.supple.time_scale = scale
+        scene.keyframe_insert("supple.time_scale", frame=frame)
+    for curve in scene.animation_data.action.layers[0].strips[0].channelbags[0].fcurves:
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+    actions.simulate(bpy.context)
+    expected = _fallen(0, 0, 0.1, 0.155, 0.165, 0.175, 0.175)
+    np.testing.assert_allclose(_heights(falling), expected, atol=1e-4)
+
+
+def test_what_was_recorded_is_shown_of_the_frame_that_is_seen(scene, falling):
+    scene.supple.pre_roll, scene.supple.results = 2, {"speed"}
+    actions.simulate(bpy.context)
+    text = actions.show_field(bpy.context, "speed")
+    assert text.startswith("Speed: 1.96 … 5.89 m/s")
+    for baked in (False, True):
+        if baked:
+            actions.bake(bpy.context)
+        for frame, seconds in ((30, 0.2), (START, 0.2), (START + 1, 0.3), (50, 0.6)):
+            scene.frame_set(frame)
+            fields.update(scene)
+            mesh = falling.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+            speeds = [each.value for each in mesh.attributes[title("speed")].data]
+            np.testing.assert_allclose(speeds, 9.81 * seconds, rtol=1e-4)
+
+
+def test_nothing_is_shown_before_the_pre_roll_is_over(scene, falling, play):
+    scene.supple.pre_roll = 2
+    _, shown = play(1)
+    assert (shown.last_frame, shown.last_shown) == (1, START)
+    assert modifiers.find_modifier(falling) is None
+    _, shown = play(3)
+    assert (shown.last_frame, shown.last_shown) == (3, START + 1)
+    assert mesh_cache.read(falling)[0].shape == (2, 8, 3)
+
+
+def test_the_command_line_takes_a_range_and_a_pre_roll(scene, falling, tmp_path):
+    described = command_line.parser("supple", with_file=False)
+    options = described.parse_args(["simulate", "--frames", "38-40", "--pre-roll", "3"])
+    command_line.simulate(options)
+    assert (scene.supple.frame_start, scene.supple.pre_roll) == (38, 3)
+    assert Job(mesh_cache.shown_folder(scene)).last_frame() == 5
+    _, first = mesh_cache.read(falling)
+    assert first == 38
+    for text in ("-1", "2.5", "few"):
+        with pytest.raises((SystemExit, argparse.ArgumentTypeError)):
+            described.parse_args(["simulate", f"--pre-roll={text}"])
+
+
+def test_the_panel_has_them(scene, falling):
+    panel = drawn(SUPPLE_PT_simulation, falling)
+    assert {"pre_roll", "time_scale"} <= set(panel.settings)
