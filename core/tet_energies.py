@@ -15,6 +15,7 @@ from .geometry.tet_mesh import TetMesh
 from .materials import Linear
 from .merged_material import fill, merged_material
 from .potentials import Elasticity, LinearElasticity, Viscosity
+from .potentials.posed_elasticity import PosedElasticity
 from .scene.channel import Channel
 from .scene.rest_shape import RestShape
 from .scene.soft_body import SoftBody
@@ -36,7 +37,8 @@ class TetEnergies:
         models: dict[Any, list[int]] = {}
         for index, body in enumerate(bodies):
             # What changes over time is a factor on the whole.
-            own = None if body.stiffness is None and body.rest_shape is None else index
+            settings = (body.stiffness, body.rest_shape, body.pose)
+            own = None if all(each is None for each in settings) else index
             models.setdefault((body.material.model(), own), []).append(index)
         #: Of each elasticity, which bodies it is of.
         self.bodies = list(models.values())
@@ -51,6 +53,12 @@ class TetEnergies:
         parts = [(self._bodies[i].material, self._meshes[i]) for i in indices]
         material = merged_material(parts, self._tensor)
         meshes = [(self._offsets[i], self._meshes[i]) for i in indices]
+        pose = self._bodies[indices[0]].pose
+        if pose is not None:
+            # Of the bodies of one elasticity, which is one alone where it is there.
+            samples = self._tensor(pose.samples.swapaxes(1, 2))
+            channel = TensorChannel(samples, pose.per_frame)
+            return PosedElasticity(material, *meshes[0], self._template, channel)
         kind = LinearElasticity if isinstance(material, Linear) else Elasticity
         rest_shape = self._bodies[indices[0]].rest_shape
         if rest_shape is None:

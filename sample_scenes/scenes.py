@@ -13,6 +13,7 @@ from .clay import CLAY_SAMPLES
 from .contact_scenes import CONTACT_SAMPLES
 from .sample import Sample
 from .studio import BLUEBERRY, LEMON, LIME, ORANGE, RASPBERRY, jelly, label, plain, studio
+from .tail import TAIL_SAMPLES
 from .walker import WALKER_SAMPLES
 
 
@@ -213,4 +214,5 @@ SAMPLES: dict[str, Sample] = {
     **CONTACT_SAMPLES,
     **WALKER_SAMPLES,
     **CLAY_SAMPLES,
+    **TAIL_SAMPLES,
 }

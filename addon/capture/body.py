@@ -97,6 +97,8 @@ def soft_body(
     _check_matrices(obj, motion)
     props, young = obj.supple, keyed["young"]
     friction, kinetic = coefficients(props)
+    # What jiggles goes with its animation by itself.
+    thrown = StartVelocity.none() if pins.sag_free and props.start_from_animation else start
     with _naming(obj):
         mesh = SurfaceMesh(
             shape.vertices,
@@ -109,14 +111,14 @@ def soft_body(
             shape.points,
             pins.pinned(),
             pins.pin_path(motion, unit, is_placed=shape.start is not None),
-            goals=pins.goals(obj, motion, unit),
+            goals=pins.goals(motion, unit),
             rest_shape=rest_shape,
         )
         return SoftBody(
             mesh,
             _material(props, float(young.at(0))),
             exact_float(props.density),
-            velocity=_vector(start.linear),
+            velocity=_vector(thrown.linear),
             damping=exact_float(props.damping),
             stiffness_damping=exact_float(props.stiffness_damping),
             viscosity=exact_float(props.viscosity),
@@ -132,11 +134,13 @@ def soft_body(
             drag=keyed["drag"],
             target_volume=keyed["target_volume"] if props.use_target_volume else None,
             volume_stiffness=exact_float(props.volume_stiffness),
-            angular_velocity=_vector(start.angular),
+            angular_velocity=_vector(thrown.angular),
             release=captured_release(f"{obj.name}, its pins", keyed["pinned"], props.pin_force)
             if props.pin_group
             else None,
             start=shape.start,
+            # Its animation decides where its parts go through each other.
+            self_contact=not pins.sag_free,
         )
 
 

@@ -145,7 +145,8 @@ def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
     mesh = obj.data
     yield coordinates(mesh.vertices, len(mesh.vertices))
     yield polygons(mesh)
-    groups = [(obj, obj.supple.pin_group), (obj, obj.supple.attach_group)]
+    own = obj.supple
+    groups = [(obj, name) for name in (own.pin_group, own.attach_group, own.jiggle_group)]
     for path, row in rows_of(obj.supple):
         groups += [(obj, row.attach_group)] if path else []
         groups.append((row.attach_to, row.stitch_group))

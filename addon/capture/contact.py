@@ -42,7 +42,8 @@ def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bo
     is_bouncy = props.use_ground and props.ground_response == "projection"
     # Without compiled loops, to look whether anything is near takes longer than all else.
     has_solver = all(solver_environment.may_have(package) for package in ("ipctk", "numba"))
-    return props.self_contact and not is_bouncy and has_solver
+    may_touch = props.self_contact and not all(body.supple.jiggle_group for body in bodies)
+    return may_touch and not is_bouncy and has_solver
 
 
 def check_integrators(scene: bpy.types.Scene, objects: Objects) -> None:

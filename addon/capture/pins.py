@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import bpy
@@ -19,19 +20,28 @@ from .vertex_groups import find_group
 
 #: From it on a weight pins; below it is that of a goal. What is painted as 1 may come out as less.
 PIN_WEIGHT = 0.999
+#: What jiggles by this or less is held; goals have it over the weight that something jiggles with,
+#: and so what weighs 1 has this goal weight.
+HELD_WEIGHT = 0.02
+# Of a wobble, what is left of it after its duration.
+_LEFT_RATIO = 0.05
 
 
 @dataclass(frozen=True)
 class Pins:
-    """The vertices of an object's pin group.
+    """The vertices of an object's pin group, or all where it jiggles.
 
     Args:
         vertices: (P,) indices of those that have a weight.
         weights: (P,) in 0 … 1.
+        frequency, damping_ratio, sag_free: of the goals, as ``Goals`` has them.
     """
 
     vertices: NDArray[np.int32]
     weights: Points
+    frequency: float = Goals.frequency
+    damping_ratio: float = Goals.damping_ratio
+    sag_free: bool = False
 
     @staticmethod
     def read(obj: bpy.types.Object) -> Pins:
@@ -39,6 +49,8 @@ class Pins:
         Raises:
             CaptureError: when the group does not exist, is empty, or pins every vertex.
         """
+        if obj.supple.jiggle_group:
+            return _of_jiggle(obj)
         name = obj.supple.pin_group
         if not name:
             return Pins(np.empty(0, dtype=np.int32), np.empty(0))
@@ -49,7 +61,12 @@ class Pins:
                 f"{obj.name}: no vertex has a weight above 0 in the group {name!r} to pin; paint "
                 "some, or clear the pin group."
             )
-        pins = Pins(vertices, weights[vertices])
+        pins = Pins(
+            vertices,
+            weights[vertices],
+            exact_float(obj.supple.goal_frequency),
+            exact_float(obj.supple.goal_damping),
+        )
         if pins.is_hard.sum() == len(weights):
             raise CaptureError(
                 f"{obj.name}: every vertex is pinned by the group {name!r}, so nothing can move; "
@@ -79,7 +96,7 @@ class Pins:
             return None
         return motion.pins.mapped(lambda samples: unit * samples[:, self.is_hard])
 
-    def goals(self, obj: bpy.types.Object, motion: Motion, unit: float) -> Goals | None:
+    def goals(self, motion: Motion, unit: float) -> Goals | None:
         """Of the vertices that are not pinned; None without any."""
         is_soft = ~self.is_hard
         if not is_soft.any():
@@ -88,6 +105,30 @@ class Pins:
             self.vertices[is_soft],
             motion.pins.mapped(lambda samples: unit * samples[:, is_soft]),
             self.weights[is_soft],
-            exact_float(obj.supple.goal_frequency),
-            exact_float(obj.supple.goal_damping),
+            self.frequency,
+            self.damping_ratio,
+            self.sag_free,
         )
+
+
+def _of_jiggle(obj: bpy.types.Object) -> Pins:
+    """All vertices: what jiggles twice as far by its weight has half the stiffness."""
+    props = obj.supple
+    group = find_group(obj, props.jiggle_group, "jiggle")
+    wobbles = exact_float(props.jiggle_amount) * np.clip(group_weights(obj, group), 0.0, 1.0)
+    if props.pin_group:
+        pins = group_weights(obj, find_group(obj, props.pin_group, "pin"))
+        wobbles[pins >= PIN_WEIGHT] = 0.0
+    if not (wobbles > HELD_WEIGHT).any():
+        raise CaptureError(
+            f"{obj.name}: nothing of the group {group.name!r} jiggles; paint weights, up to 1 "
+            "where it wobbles most, raise Amount, or clear the jiggle group."
+        )
+    speed, duration = exact_float(props.jiggle_speed), exact_float(props.jiggle_duration)
+    return Pins(
+        np.arange(len(wobbles), dtype=np.int32),
+        HELD_WEIGHT / np.maximum(wobbles, HELD_WEIGHT),
+        speed / math.sqrt(HELD_WEIGHT),
+        -math.log(_LEFT_RATIO) / (2.0 * math.pi * speed * duration),
+        sag_free=True,
+    )

@@ -207,7 +207,13 @@ def _supported(body: SoftBody, integrator: str) -> SoftBody:
     """What an integrator takes of a body."""
     if not supports_viscosity(integrator):
         body = replace(body, stiffness_damping=0.0, viscosity=0.0)
-    return body if supports_plasticity(integrator) else replace(body, plasticity=None)
+    if supports_plasticity(integrator):
+        return body
+    # Neither do its tets get other rest shapes.
+    skin = body.skin
+    if skin is not None and skin.goals is not None:
+        skin = replace(skin, goals=replace(skin.goals, sag_free=False))
+    return replace(body, plasticity=None, skin=skin)
 
 
 def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:

@@ -28,6 +28,11 @@ class StartVelocity:
     linear: Vector
     angular: Vector
 
+    @staticmethod
+    def none() -> StartVelocity:
+        """Of what starts at rest."""
+        return StartVelocity(np.zeros(3), np.zeros(3))
+
 
 def takes_animation(obj: bpy.types.Object) -> bool:
     """Whether its start goes by its animation, and it may have one."""

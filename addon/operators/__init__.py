@@ -9,6 +9,7 @@ from .doctor import SUPPLE_OT_doctor
 from .free import SUPPLE_OT_free
 from .hide_field import SUPPLE_OT_hide_field
 from .install_solver import SUPPLE_OT_install_solver
+from .jiggle import SUPPLE_OT_jiggle
 from .make_keys_work import SUPPLE_OT_make_keys_work
 from .make_override import SUPPLE_OT_make_override
 from .order_modifiers import SUPPLE_OT_order_modifiers
@@ -28,6 +29,7 @@ from .tetrahedralize import SUPPLE_OT_tetrahedralize
 
 CLASSES = [
     SUPPLE_OT_add,
+    SUPPLE_OT_jiggle,
     SUPPLE_OT_remove,
     SUPPLE_OT_apply_preset,
     SUPPLE_OT_suit_young,

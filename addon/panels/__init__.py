@@ -10,6 +10,7 @@ from .fluid import SUPPLE_PT_fluid
 from .force_fields import SUPPLE_PT_force_fields
 from .forces import SUPPLE_PT_forces
 from .ground import SUPPLE_PT_ground
+from .jiggle import SUPPLE_PT_jiggle
 from .main import SUPPLE_PT_main
 from .material import SUPPLE_PT_material
 from .mesh import SUPPLE_PT_mesh
@@ -31,6 +32,7 @@ CLASSES = [
     SUPPLE_PT_paint,
     SUPPLE_PT_mesh,
     SUPPLE_PT_pins,
+    SUPPLE_PT_jiggle,
     SUPPLE_PT_attach,
     SUPPLE_PT_start,
     SUPPLE_PT_surface,

@@ -55,7 +55,9 @@ def _draw_installation(
 
 
 def _draw_selection(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
-    layout.operator(ids.ADD, icon="ADD")
+    row = layout.row(align=True)
+    row.operator(ids.ADD, icon="ADD")
+    row.operator(ids.JIGGLE, icon="MOD_WAVE")
     obj = context.object
     if is_soft_body(obj):
         layout.operator(ids.REMOVE, icon="REMOVE")

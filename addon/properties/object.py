@@ -20,6 +20,7 @@ from .attach import HoldSettings, SuppleAttachment
 from .collider import ColliderSettings
 from .contact import BodyContactSettings
 from .gas import GasSettings
+from .jiggle import JiggleSettings
 from .material import MaterialSettings
 from .options import HIDDEN, NOT_KEYED
 from .paint import PaintSettings
@@ -30,6 +31,7 @@ class SuppleObject(
     MaterialSettings,
     GasSettings,
     PaintSettings,
+    JiggleSettings,
     HoldSettings,
     BodyContactSettings,
     ColliderSettings,

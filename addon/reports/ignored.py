@@ -69,7 +69,8 @@ def _of_body(obj: bpy.types.Object, end: float, frames: range) -> Iterator[str]:
     yield from _start(obj)
     yield from _unused_animation(obj, paths)
     yield from _rest_shape(obj)
-    if not obj.supple.pin_group and (names := driving.followers(obj)):
+    held = obj.supple.pin_group or obj.supple.jiggle_group
+    if not held and (names := driving.followers(obj)):
         yield (
             f"{obj.name}: it takes its shape at the start from {', '.join(names)}, whose motion "
             "moves its pins, and it has none. Choose a Pin Group, or apply what bends it."
@@ -111,7 +112,7 @@ def _unused_animation(obj: bpy.types.Object, paths: set[str]) -> Iterator[str]:
             f"{obj.name}: the animation of Target Volume is ignored, since that is not ticked "
             "under Forces. Tick it, or remove the keys."
         )
-    is_used = props.pin_group or props.start_from_animation
+    is_used = props.pin_group or props.jiggle_group or props.start_from_animation
     if not is_used and any(path.startswith(_PLACE) for path in paths):
         yield (
             f"{obj.name}: its animation moves its pins, and it has none. Choose a Pin Group, tick "
@@ -137,6 +138,11 @@ def _of_materials(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Ite
             yield (
                 f"{obj.name}: {integrators.label(taken)} ignores Stiffness Damping and Viscosity. "
                 "Set both to 0, or choose another integrator."
+            )
+        if props.jiggle_group and not integrators.supports_plasticity(taken):
+            yield (
+                f"{obj.name}: {integrators.label(taken)} lets what jiggles sag and keeps the shape "
+                "of the start. Choose another integrator."
             )
         if props.use_plasticity and not integrators.supports_plasticity(taken):
             yield (

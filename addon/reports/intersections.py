@@ -194,7 +194,7 @@ def _check_movable(obj: bpy.types.Object) -> None:
             f"{obj.name} is animated or follows something, which would bring it back; change its "
             "animation instead."
         )
-    if obj.supple.pin_group:
+    if obj.supple.pin_group or obj.supple.jiggle_group:
         raise SuppleError(f"{obj.name} is pinned; move it yourself where its pins may go.")
     if obj.mode == "EDIT":
         raise SuppleError(f"{obj.name} is being edited; go back to Object Mode.")

@@ -19,6 +19,9 @@ from ..kernels.volumes import volume_ratios_on_cpu
 from ..materials.eigensystem import matmul3
 from .block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
 
+# Of a symmetric 3 × 3 matrix, row by row.
+_UPPER = tuple((i, j) for i in range(3) for j in range(i, 3))
+
 
 class Tets:
     """The tets that share a potential; what not all evaluators need is made when first asked for.
@@ -41,13 +44,18 @@ class Tets:
         return len(self.volumes)
 
     @cached_property
+    def inverse_volumes(self) -> Tensor:
+        """(M,) 1 / V in 1/m³."""
+        return 1.0 / self.volumes
+
+    @cached_property
     def metric(self) -> Tensor:
         """V S, (3, 3, M) in m, with S = D_m⁻¹ D_m⁻ᵀ, the metric of the rest shape: the volume
         belongs to every use of it."""
         gradients = self._rest_gradients()[:, 1:]
-        volumes = np.concatenate([mesh.rest_volumes for _, mesh in self.meshes])
-        if self._is_written:
-            volumes = self.volumes.double().cpu().numpy()
+        volumes = self.volumes.cpu().double().numpy()
+        if not self._is_written:
+            volumes = np.concatenate([mesh.rest_volumes for _, mesh in self.meshes])
         return self._tensor(np.einsum("mki,mli,m->klm", gradients, gradients, volumes))
 
     @cached_property
@@ -64,7 +72,7 @@ class Tets:
     def metric_by_tet(self) -> NDArray[Any]:
         """(7, M) the products of shape gradients times V and 1 / V: one row each, so that a tet's
         constants are read in step."""
-        unique = [self.metric[i, j].numpy() for i in range(3) for j in range(i, 3)]
+        unique = [self.metric[i, j].numpy() for i, j in _UPPER]
         return np.stack([*unique, 1.0 / self.volumes.numpy()])
 
     def use_rest_gradients(self, gradients: Tensor) -> None:
@@ -93,10 +101,28 @@ class Tets:
         torch.reciprocal(self.volumes, out=self.inverse_volumes)
         self.use_rest_gradients(areas / determinants)
 
-    @cached_property
-    def inverse_volumes(self) -> Tensor:
-        """(M,) in 1/m³: for the passes."""
-        return 1.0 / self.volumes
+    def use_rest_shapes(self, gradients: Tensor, volumes: Tensor, which: Tensor) -> None:
+        """Gives some tets other rest shapes of other volumes, wherever they are read.
+
+        Args:
+            gradients: (3, 3, A) of the shape functions of corners 1 to 3, in 1/m.
+            volumes: (A,) in m³.
+            which: (A,) indices of the tets.
+        """
+        self.volumes[which] = volumes
+        self.inverse_volumes[which] = 1.0 / volumes
+        metric = volumes * matmul3(gradients, gradients.transpose(0, 1))
+        if self.volumes.is_cuda or not is_compiled():
+            self.shape_gradients[1:, :, which] = gradients
+            self.shape_gradients[0, :, which] = -gradients.sum(0)
+            self.metric[:, :, which] = metric
+            return
+        places = which.numpy()
+        self.gradients_by_tet[places] = gradients.permute(2, 0, 1).numpy()
+        for row, (i, j) in enumerate(_UPPER):
+            self.metric_by_tet[row, places] = metric[i, j].numpy()
+        self.metric_by_tet[6, places] = self.inverse_volumes[which].numpy()
+        self.forget_passes(is_written=True)
 
     def forget_passes(self, is_written: bool) -> None:
         """Makes anew what passes read, when next asked for.

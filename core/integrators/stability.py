@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..potentials.posed_elasticity import PosedElasticity
 from ..system import System
 
 # The Rayleigh quotient approaches the largest eigenvalue from below; this many products bring it
@@ -75,9 +76,11 @@ def _spectrum(system: System) -> Spectrum:
         system.add_rate_forces(rest, direction, forces)
         return forces
 
-    frequency = math.sqrt(_largest_eigenvalue(system, stiffness))
+    posed = (part for part in system.elasticities if isinstance(part, PosedElasticity))
+    ratio = max((part.frequency_ratio for part in posed), default=1.0)
+    frequency = ratio * math.sqrt(_largest_eigenvalue(system, stiffness))
     rate = _largest_eigenvalue(system, viscosity) if system.is_dissipative else 0.0
-    return Spectrum(max(MIN_FREQUENCY_RAD_PER_S, frequency), rate)
+    return Spectrum(max(MIN_FREQUENCY_RAD_PER_S, frequency), ratio * ratio * rate)
 
 
 def _largest_eigenvalue(system: System, operator: Callable[[Tensor], Tensor]) -> float:

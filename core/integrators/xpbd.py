@@ -127,6 +127,11 @@ def _check(system: System) -> None:
                 f"{body.name}: XPBD knows no plasticity. Leave it out, or choose another "
                 "integrator."
             )
+        if body.pose is not None:
+            raise SceneError(
+                f"{body.name}: XPBD keeps the rest shape of the start, and its goals are to be "
+                "sag-free. Choose another integrator."
+            )
         if body.is_viscous:
             raise SceneError(
                 f"{body.name}: XPBD knows no stiffness damping and no viscosity. Set both to 0, or "

@@ -244,7 +244,7 @@ class Job:
             if body.skin is None or body.skin.embedding is None:
                 yield positions
             else:
-                yield body.skin.seen_at(positions, height)
+                yield body.skin.seen_at(positions, height, index)
 
     def _meshes(self) -> Iterator[tuple[SoftBody, TetMesh]]:
         for body in self.tet_scene.bodies:

@@ -45,13 +45,13 @@ def _positions(job: Job, body: int, frame: int) -> FloatArray:
 
 
 def _velocities(job: Job, body: int, frame: int) -> FloatArray:
+    times = FrameTimes(job.settings.frame_time, job.scene.time_scale)
     if frame == 0:
-        return start_velocities(job.tet_scene.bodies[body])
+        return start_velocities(job.tet_scene.bodies[body], times.of(0))
     checkpoint, _ = job.read_checkpoint()
     if checkpoint is not None and checkpoint[0] == frame:
         number, first, end = _place(job, body)
         return checkpoint[1][f"{number}/velocities"][:, first:end].T.astype(np.float64)
-    times = FrameTimes(job.settings.frame_time, job.scene.time_scale)
     here, before = (_positions(job, body, index) for index in (frame, frame - 1))
     last = times.of(frame - 1)
     rate: FloatArray = (here - before) / last

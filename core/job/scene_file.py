@@ -158,7 +158,7 @@ def _is_written(member: Field[Any], value: Any) -> bool:
     content = getattr(value, member.name)
     factory = member.default_factory
     default = member.default if factory is MISSING else factory()
-    return not isinstance(content, (NoneType, float, list, tuple)) or bool(content != default)
+    return not isinstance(content, (NoneType, bool, float, list, tuple)) or bool(content != default)
 
 
 def _reason(error: Exception) -> str:

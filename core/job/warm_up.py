@@ -187,8 +187,9 @@ def _steps() -> None:
     for integrator in (SymplecticEuler(), ImplicitEuler()):
         for body in (_tet(), _seen_tet()):
             _simulate(Scene([body], Ground()), integrator)
-        drawn = replace(_tet(), goals=_goals())
-        _simulate(Scene([drawn]), integrator)
+        for sag_free in (False, True):
+            drawn = replace(_tet(), goals=_goals(sag_free))
+            _simulate(Scene([drawn]), integrator)
 
 
 def _clearance() -> None:
@@ -275,8 +276,9 @@ def _tet(height: float = 0.001) -> SoftBody:
     return SoftBody(TetMesh(corners, [[0, 1, 2, 3]]))
 
 
-def _goals() -> Goals:
-    return Goals(np.array([0], dtype=np.int32), Channel.constant([[0.0, 0.0, 0.1]]))
+def _goals(sag_free: bool) -> Goals:
+    targets = Channel.constant([[0.0, 0.0, 0.1]])
+    return Goals(np.array([0], dtype=np.int32), targets, sag_free=sag_free)
 
 
 def _seen_tet() -> SoftBody:

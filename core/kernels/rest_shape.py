@@ -59,15 +59,15 @@ def _write(positions: Any, corners: Any, volumes: Any, gradients: Any, metric: A
         # The area vectors of the faces across from the corners 1 to 3, twice.
         g1, g2, g3 = _cross(two, three), _cross(three, one), _cross(one, two)
         determinant = _dot(one, g1)
-        volume = determinant / 6.0
-        volumes[e] = volume
+        # Of what has no volume, those who let it come to that hold it apart.
+        inverse = 1.0 / determinant if determinant != 0.0 else 0.0
+        volumes[e] = determinant / 6.0
         for i in range(3):
-            gradients[e, 0, i] = g1[i] / determinant
-            gradients[e, 1, i] = g2[i] / determinant
-            gradients[e, 2, i] = g3[i] / determinant
+            gradients[e, 0, i], gradients[e, 1, i] = inverse * g1[i], inverse * g2[i]
+            gradients[e, 2, i] = inverse * g3[i]
         # V / det²
-        scale = 1.0 / (6.0 * determinant)
+        scale = inverse / 6.0
         metric[0, e], metric[1, e] = scale * _dot(g1, g1), scale * _dot(g1, g2)
         metric[2, e], metric[3, e] = scale * _dot(g1, g3), scale * _dot(g2, g2)
         metric[4, e], metric[5, e] = scale * _dot(g2, g3), scale * _dot(g3, g3)
-        metric[6, e] = 1.0 / volume
+        metric[6, e] = 6.0 * inverse

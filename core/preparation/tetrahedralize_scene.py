@@ -23,6 +23,7 @@ from .collider_pins import pin_to_collider
 from .contact_surface import MAX_SCENE_FACES, with_contact_surfaces
 from .paint_transfer import with_painted_settings
 from .pin_transfer import pinned_tet_vertices, transfer_path
+from .pose_transfer import with_detail, with_pose
 from .rest_shape_transfer import check_rest_shape, transferred
 from .start_transfer import with_start
 from .surface_normals import outward_normals
@@ -57,7 +58,7 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         if scene.contact is not None:
             body = _with_contact_surface(body)
         normals.append(_skin_normals(body.skin, surface))
-        body, warning = with_start(_with_rest_shape(_embed_skin(body)))
+        body, warning = with_start(with_pose(_with_rest_shape(_embed_skin(body))))
         if warning and isinstance(surface, SurfaceMesh):
             reports[-1] |= {"summary": f"{reports[-1]['summary']}; {warning}", "start": warning}
         bodies.append(body)
@@ -66,7 +67,7 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     smooth = [
         body
         if before.skin is not None and before.skin.embedding is not None
-        else _smooth(body, own)
+        else with_detail(_smooth(body, own), before)
         for before, body, own in zip(scene.bodies, tet_scene.bodies, normals, strict=True)
     ]
     return replace(tet_scene, bodies=smooth), reports

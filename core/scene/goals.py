@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from . import checks
 from .channel import Channel
+from .schema import IF_THERE
 
 if TYPE_CHECKING:
     from ..potentials import Potential
@@ -34,6 +35,9 @@ class Goals:
         weights: (P,) in 0 … 1, or one for all.
         frequency: in Hz.
         damping_ratio: 0 swings on, 1 is critical, whatever the weight.
+        sag_free: whether the body is at rest where goals and pins have it: its tets take their rest
+            shape from there at any time, and its weight is borne. Only what speeds up and slows
+            down then brings it off.
     """
 
     vertices: NDArray[np.int32]
@@ -41,6 +45,7 @@ class Goals:
     weights: NDArray[np.float64] | float = 1.0
     frequency: float = 4.0
     damping_ratio: float = 0.2
+    sag_free: bool = field(default=False, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.vertices = np.asarray(self.vertices, dtype=np.int32).ravel()
@@ -80,3 +85,19 @@ class GoalDampers:
         from ..potentials.goals import GoalDamping
 
         return GoalDamping.of(system, body, self.goals)
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """What bears the weight of a body that goes by a pose."""
+
+    def potential(self, system: System, body: int) -> Potential:
+        """Gravity, upside down."""
+        from ..potentials.gravity import Gravity
+
+        where = system.body_slices()[body]
+        lifted = system.mass.new_zeros(system.vertex_count)
+        lifted[where] = -system.mass[where]
+        return Gravity(
+            lifted, system.tensor_channel(Channel.of(system.scene.gravity, "Gravity", 3))
+        )

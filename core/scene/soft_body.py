@@ -20,7 +20,7 @@ from .checks import Vector
 from .contact_settings import ContactSurface, TouchingChoice, check_friction
 from .drag import Drag
 from .forces import BodyForce
-from .goals import GoalDampers, Goals
+from .goals import GoalDampers, Goals, Support
 from .paint import Paint, SurfacePaint
 from .plasticity import Plasticity
 from .pressure import Pressure, TargetVolume
@@ -86,6 +86,8 @@ class Skin:
         phong: how the points are seen to move, by Phong deformation; None is by their tets alone.
         goals: of points, where the tets carry them.
         rest_shape: of the points; the tets around them get one that shows it.
+        detail: channel of (V, 3) in metres, one sample a frame, from where a body in its pose
+            carries the points to where they are seen then; None is nothing.
     """
 
     points: NDArray[np.float64]
@@ -95,6 +97,7 @@ class Skin:
     phong: Embedding | None = field(default=None, metadata={IF_THERE: True})
     goals: Goals | None = field(default=None, metadata={IF_THERE: True})
     rest_shape: RestShape | None = field(default=None, metadata={IF_THERE: True})
+    detail: Channel | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.points = checks.positions(self.points, "the skin")
@@ -104,16 +107,25 @@ class Skin:
             self.goals.check(count, "the skin")
         if self.rest_shape is not None:
             self.rest_shape.check(count, "the skin")
+        if self.detail is not None:
+            self.detail = Channel.of(self.detail, "the detail of a skin", count, 3)
 
     def seen_at(
-        self, positions: NDArray[np.floating[Any]], ground: float | None
+        self, positions: NDArray[np.floating[Any]], ground: float | None, frame: int = 0
     ) -> NDArray[np.float64]:
         """(V, 3) where the points are seen, once they are embedded, in metres.
 
         Args:
             positions: (N, 3) of the tet vertices.
             ground: its height. What the tets alone carry above it is not seen below.
+            frame: which it is.
         """
+        points = self._carried_at(positions, ground)
+        return points if self.detail is None else points + self.detail.at(frame)
+
+    def _carried_at(
+        self, positions: NDArray[np.floating[Any]], ground: float | None
+    ) -> NDArray[np.float64]:
         assert self.embedding is not None
         if self.phong is None:
             return self.embedding.interpolate(positions)
@@ -176,6 +188,10 @@ class SoftBody:
         release: when its pins and goals let go; None is never.
         initial_velocities: (N, 3) at the start, in m/s, beside the two above.
         start: of the skin, or as another run left it, until there are tetrahedra to place.
+        pose: channel of (N, 3) tet vertices in metres, or its (T, N, 3) samples: the shape that the
+            tets have without stress, and where nothing moves the body to, since its weight is
+            borne; None is the mesh as it is, and the weight acts. Goals that are ``sag_free`` make
+            it.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -211,6 +227,7 @@ class SoftBody:
     release: Release | None = field(default=None, metadata={IF_THERE: True})
     initial_velocities: NDArray[np.float64] | None = field(default=None, metadata={IF_THERE: True})
     start: PosedStart | RunStart | None = field(default=None, metadata={IF_THERE: True})
+    pose: Channel | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self._check_values()
@@ -225,6 +242,7 @@ class SoftBody:
                 f"{self.name}: the linear model has one matrix for good and cannot be plastic; "
                 "choose another model, or leave the plasticity out."
             )
+        self._check_pose()
         if self.field_weight is not None:
             checks.at_least_zero(self.field_weight, f"{self.name}: the weight of force fields")
         if self.stiffness is not None:
@@ -257,6 +275,8 @@ class SoftBody:
         for goals in (self.goals, skins):
             if goals is not None:
                 found += [goals, GoalDampers(goals)] if goals.damping_ratio else [goals]
+        if self.pose is not None:
+            found.append(Support())
         if self.has_pressure:
             found.append(Pressure(Channel.of(self.pressure, "The pressure")))
         if isinstance(self.drag, Channel) or self.drag > 0.0:
@@ -276,6 +296,13 @@ class SoftBody:
         """Whether its rest shape is given over time, on its skin or its tetrahedra."""
         on_skin = self.skin is not None and self.skin.rest_shape is not None
         return on_skin or self.rest_shape is not None
+
+    @property
+    def is_sag_free(self) -> bool:
+        """Whether it is at rest where an animation has it."""
+        skins = None if self.skin is None else self.skin.goals
+        wanted = any(goals is not None and goals.sag_free for goals in (self.goals, skins))
+        return self.pose is not None or wanted
 
     @property
     def has_pressure(self) -> bool:
@@ -309,6 +336,24 @@ class SoftBody:
                 f"is {channel.samples[low[0]]:g} at frame {low[0]}."
             )
         return channel
+
+    def _check_pose(self) -> None:
+        if not self.is_sag_free:
+            return
+        for name, value in (
+            ("the linear model, which has one matrix for good", isinstance(self.material, Linear)),
+            ("plasticity", self.plasticity is not None),
+            ("a stiffness that changes", self.stiffness is not None),
+            ("a rest shape of its own", self.changes_rest_shape),
+        ):
+            if value:
+                raise SceneError(
+                    f"{self.name}: its rest shape follows its animation (sag-free goals), which "
+                    f"does not go together with {name}; leave one of them out."
+                )
+        if self.pose is not None and isinstance(self.mesh, TetMesh):
+            count = len(self.mesh.vertices)
+            self.pose = Channel.of(self.pose, f"{self.name}: the pose", count, 3)
 
     def _check_values(self) -> None:
         for name, (least, example) in _LEAST.items():

@@ -38,13 +38,16 @@ def skin_embedding_of(body: SoftBody) -> Embedding:
 
 
 def start_positions(body: SoftBody) -> NDArray[np.float64]:
-    """(N, 3) tet vertices at the start, in metres: moving pins where their path begins.
+    """(N, 3) tet vertices at the start, in metres: in their pose where they have one, moving pins
+    where their path begins.
 
     Raises:
         SceneError: when the body has no tetrahedra.
     """
     mesh, placed = tet_mesh_of(body), body.initial_positions
-    start = (_rest_at_start(body, mesh) if placed is None else placed).copy()
+    if placed is None:
+        placed = _rest_at_start(body, mesh) if body.pose is None else body.pose.at(0)
+    start = placed.copy()
     if body.pinned is not None and body.pin_path is not None:
         start[body.pinned] = body.pin_path.at(0)
     return start
@@ -54,10 +57,13 @@ def _rest_at_start(body: SoftBody, mesh: TetMesh) -> NDArray[np.float64]:
     return mesh.vertices if body.rest_shape is None else body.rest_shape.at_start(mesh.vertices)
 
 
-def start_velocities(body: SoftBody) -> NDArray[np.float64]:
-    """(N, 3) of a body that has tetrahedra, in m/s: as if it were rigid, and each vertex's own."""
+def start_velocities(body: SoftBody, frame_time: float) -> NDArray[np.float64]:
+    """(N, 3) of a body that has tetrahedra, in m/s: as if it were rigid, as its pose goes, and each
+    vertex's own; its first frame takes ``frame_time`` seconds."""
     start, mass = start_positions(body), tet_mesh_of(body).lumped_mass(body.density)
     arms = start - mass @ start / mass.sum()
     velocities: NDArray[np.float64] = body.velocity + np.cross(body.angular_velocity, arms)
+    if (pose := body.pose) is not None and not pose.is_constant:
+        velocities += (pose.samples[1] - pose.samples[0]) * (pose.per_frame / frame_time)
     own = body.initial_velocities
     return velocities if own is None else velocities + own

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from inspect import isabstract
 from typing import Any
@@ -83,11 +84,14 @@ def everything() -> Scene:
         stiffness=Channel([1.5, 2.0]),
         rest_shape=reshaped,
     )
+    # It goes by a pose that is all but flat.
+    posed = SoftBody(block((1, 1, 1), size, (0.1, 0.1, 0.5 + 0.9 * REACH)), soft)
+    posed = replace(posed, pose=posed.mesh.vertices * [1.0, 0.1, 1.1])
     goals = Goals([1, 6], [[3.0, 0.0, 0.0], [3.5, 0.2, 1.0]], [0.2, 0.9])
     return Scene(
         [
             keyed,
-            SoftBody(block((1, 1, 1), size, (0.1, 0.1, 0.5 + 0.9 * REACH)), soft),
+            posed,
             SoftBody(
                 *(block((1, 1, 1), size, (3.0, 0.0, 1.0)), Linear(1e5, 0.3)),
                 goals=goals,

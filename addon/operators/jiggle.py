@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Jiggle."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import StringProperty
+
+from .. import ids
+from ..properties import jiggling
+from ..properties.jiggle import amount_property, duration_property, speed_property
+from ..worker import warm_worker
+from .action_operator import ActionOperator
+
+
+class SUPPLE_OT_jiggle(ActionOperator, bpy.types.Operator):
+    """Let the selected meshes wobble on top of their animation, without sagging. What wobbles is a
+    vertex group, the one that is painted or one that is made from the distance to bones"""
+
+    bl_idname = ids.JIGGLE
+    bl_label = "Jiggle"
+    bl_options = {"REGISTER", "UNDO"}
+
+    speed: speed_property()
+    duration: duration_property()
+    amount: amount_property()
+    group: StringProperty(
+        name="Group",
+        description=(
+            "Vertex group of what wobbles, most where its weight is 1. Empty takes the one that is "
+            "being painted, else one named Jiggle, else makes that"
+        ),
+    )
+
+    @classmethod
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        return "" if jiggling.candidates(context) else jiggling.why_none(context)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, obj = self.layout, context.object
+        layout.use_property_split = True
+        for name in ("speed", "duration", "amount"):
+            layout.prop(self, name)
+        if obj is not None and obj.type == "MESH":
+            layout.prop_search(self, "group", obj, "vertex_groups")
+
+    def act(self, context: bpy.types.Context) -> str:
+        wanted = jiggling.Jiggle(self.speed, self.duration, self.amount, self.group)
+        message = jiggling.let_jiggle(context, jiggling.candidates(context), wanted)
+        if not bpy.app.background:
+            warm_worker.prepare()
+        return message

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From an animated mesh to one that wobbles on top of its animation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils.kdtree import KDTree
+from numpy.typing import NDArray
+
+from ...core.errors import SuppleError
+from .. import driving
+from ..animated import is_animated
+from ..capture.captured import CaptureError
+from ..capture.motion import may_move, transform
+from ..capture.objects import is_soft_body
+from ..capture.surfaces import Points, coordinates, group_weights
+from ..capture.vertex_groups import find_group
+from ..deforming import CARRYING
+from ..units import exact_float, metres_per_unit
+from . import selection
+
+#: The group that is made where there is none.
+GROUP = "Jiggle"
+# Of the distance from the bones that all but a twentieth keep: what is nearer is held, and what is
+# as far wobbles most.
+_HELD_RATIO, _FAR_PERCENTILE = 0.35, 95.0
+# What weighs more than the one counts as wobbling, less than the other as held.
+_WOBBLING_WEIGHT, _HELD_WEIGHT = 0.5, 0.1
+# Of the speed, that of the elastic body alone: with its goals it is an eighth faster than these.
+_ELASTIC_SPEED_RATIO = 0.5
+
+
+@dataclass(frozen=True)
+class Jiggle:
+    """How it is to be; as ``JiggleSettings`` have it, and the name of a group or none."""
+
+    speed: float
+    duration: float
+    amount: float
+    group: str = ""
+
+
+def candidates(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The selected meshes that may wobble, soft bodies among them."""
+    others = selection.candidates(context)
+    return [obj for obj in context.selected_objects if is_soft_body(obj) or obj in others]
+
+
+def why_none(context: bpy.types.Context) -> str:
+    """Why nothing that is selected may, and the cure."""
+    reason = selection.why_none(context)
+    is_general = reason.startswith("Select a mesh object")
+    return "Select an animated mesh object." if is_general else reason
+
+
+def let_jiggle(
+    context: bpy.types.Context, objects: Sequence[bpy.types.Object], wanted: Jiggle
+) -> str:
+    """Makes meshes soft bodies that wobble on top of their animation; the message for the user.
+
+    Raises:
+        SuppleError: when one is not animated, or its group is missing or empty; nothing is changed.
+    """
+    for obj in objects:
+        _check(obj)
+    groups = [_chosen_group(obj, wanted.group) for obj in objects]
+    messages = []
+    for obj, group in zip(objects, groups, strict=True):
+        if group is None:
+            group, how = _make_group(obj)
+            messages.append(f"{obj.name}: the vertex group {group.name!r} is new, {how}.")
+        _set(context.scene, obj, group, wanted)
+        driving.put_in_place(obj)
+    new = [obj for obj in objects if not is_soft_body(obj)]
+    if new:
+        messages.append(selection.make_soft(context, new))
+    names = ", ".join(obj.name for obj in objects)
+    verb = "wobbles" if len(objects) == 1 else "wobble"
+    messages.append(
+        f"{names} {verb} on top of the animation, and may go through itself; paint the group to "
+        "say where, and press Simulate."
+    )
+    return " ".join(messages)
+
+
+def _check(obj: bpy.types.Object) -> None:
+    if obj.data.library is not None:
+        raise SuppleError(
+            f"The mesh of {obj.name} is linked from another file, and its vertex groups with it; "
+            "choose Object > Relations > Make Local > Selected Objects and Data first."
+        )
+    if obj.mode == "EDIT":
+        raise SuppleError(f"{obj.name} is being edited; go back to Object Mode.")
+    for modifier in driving.refiners(obj):
+        if modifier.type in CARRYING and modifier.show_viewport and not modifier.use_pin_to_last:
+            raise SuppleError(
+                f"{obj.name}: the modifier {modifier.name} stands behind one that changes the "
+                "number of vertices, and so it cannot drive what wobbles. Move it to the top of "
+                "the stack, and press Jiggle again."
+            )
+    keys = obj.data.shape_keys
+    if not (may_move(obj) or driving.is_driven(obj) or (keys is not None and is_animated(keys))):
+        raise SuppleError(
+            f"{obj.name}: nothing moves it, so nothing would wobble. Key it or its shape keys, "
+            "give it an armature or a moving parent, and press Jiggle again; or press Add Soft "
+            "Body, which falls and lands by itself."
+        )
+
+
+def _chosen_group(obj: bpy.types.Object, name: str) -> bpy.types.VertexGroup | None:
+    """The one of that name, being painted, or named Jiggle; None without any."""
+    if not name and obj.mode == "WEIGHT_PAINT" and obj.vertex_groups.active is not None:
+        name = obj.vertex_groups.active.name
+    if not name and GROUP not in obj.vertex_groups:
+        return None
+    group = find_group(obj, name or GROUP, "jiggle")
+    if not (group_weights(obj, group) > 0.0).any():
+        raise CaptureError(
+            f"{obj.name}: no vertex has a weight above 0 in the group {group.name!r}; paint where "
+            "it is to wobble, or remove the group and press Jiggle again."
+        )
+    return group
+
+
+def _make_group(obj: bpy.types.Object) -> tuple[bpy.types.VertexGroup, str]:
+    """A group with weights by the distance from bones, all 1 without any; and which, in words."""
+    weights, how = np.ones(len(obj.data.vertices)), "with all weights 1"
+    segments = _bones(obj)
+    if len(segments) > 0:
+        how = "with weights that grow with the distance from the bones"
+        weights = _falloff(_distances(_points(obj), segments))
+    group = obj.vertex_groups.new(name=GROUP)
+    # One call for each weight that there is.
+    for weight in np.unique(rounded := weights.round(2)):
+        if weight > 0.0:
+            group.add(np.flatnonzero(rounded == weight).tolist(), float(weight), "REPLACE")
+    return group, how
+
+
+def _bones(obj: bpy.types.Object) -> Points:
+    """(B, 2, 3) heads and tails at rest in the world, of the bones that deform an object."""
+    rigs = [modifier.object for modifier in driving.drivers(obj) if modifier.type == "ARMATURE"]
+    rigs.append(driving.deforming_parent(obj))
+    found = []
+    for rig in rigs:
+        if rig is None or rig.type != "ARMATURE":
+            continue
+        bones = [bone for bone in rig.data.bones if bone.use_deform]
+        own = [bone for bone in bones if bone.name in obj.vertex_groups]
+        for bone in own or bones:
+            ends = np.array([bone.head_local, bone.tail_local])
+            found.append(transform(np.array(rig.matrix_world), ends))
+    return np.array(found).reshape(-1, 2, 3)
+
+
+def _points(obj: bpy.types.Object) -> Points:
+    """(V, 3) vertices in the world, as modelled."""
+    own = coordinates(obj.data.vertices, len(obj.data.vertices))
+    return transform(np.array(obj.matrix_world), own)
+
+
+def _distances(points: Points, segments: Points) -> NDArray[np.float64]:
+    """(V,) to the closest of (B, 2, 3) segments."""
+    nearest = np.full(len(points), np.inf)
+    for head, tail in segments:
+        along = tail - head
+        share = np.clip((points - head) @ along / max(float(along @ along), 1e-30), 0.0, 1.0)
+        away = np.linalg.norm(points - head - share[:, None] * along, axis=1)
+        nearest = np.minimum(nearest, away)
+    return nearest
+
+
+def _falloff(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(V,) weights that rise smoothly from what is held to what is far."""
+    far = max(float(np.percentile(distances, _FAR_PERCENTILE)), 1e-30)
+    share = np.clip((distances / far - _HELD_RATIO) / (1.0 - _HELD_RATIO), 0.0, 1.0)
+    weights: NDArray[np.float64] = share * share * (3.0 - 2.0 * share)
+    return weights
+
+
+def _set(
+    scene: bpy.types.Scene, obj: bpy.types.Object, group: bpy.types.VertexGroup, wanted: Jiggle
+) -> None:
+    props = obj.supple
+    props.jiggle_group, props.jiggle_amount = group.name, wanted.amount
+    props.jiggle_speed, props.jiggle_duration = wanted.speed, wanted.duration
+    if is_soft_body(obj) or props.is_property_set("young"):
+        return
+    # A layer as thick as that, held on one side, swings sideways with √(G/ρ) / 4 L, G the shear
+    # modulus: so fast by itself that goals have the say.
+    reach = metres_per_unit(scene) * _reach(_points(obj), group_weights(obj, group))
+    speed = 4.0 * reach * _ELASTIC_SPEED_RATIO * wanted.speed
+    shear = exact_float(props.density) * speed * speed
+    props.young = float(f"{2.0 * (1.0 + exact_float(props.poisson)) * shear:.2g}")
+
+
+def _reach(points: Points, weights: NDArray[np.float64]) -> float:
+    """How far what wobbles is away from what is held, or from its middle where nothing is."""
+    held, wobbling = points[weights < _HELD_WEIGHT], points[weights >= _WOBBLING_WEIGHT]
+    if len(wobbling) == 0:
+        wobbling = points
+    if len(held) == 0:
+        return 0.5 * float(np.ptp(points, axis=0).max())
+    tree = KDTree(len(held))
+    for index, point in enumerate(held):
+        tree.insert(point, index)
+    tree.balance()
+    return max(tree.find(point)[2] for point in wobbling)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From where goals and pins have points of a body to where all of its tets are at rest.
+
+Inside, and where few points say where it goes, the body is bent as smoothly as can be: with the
+displacements u of tet vertices, Σ |W u − d|² + ε h² Σ |∇u₁ − ∇u₂|² is least, where W u is what
+moves points that are displaced by d, and ∇u₁ and ∇u₂ are in two tets that share a face. Every
+affine motion of the points is followed exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.embedding import Embedding
+from ..geometry.tet_mesh import FACES, TetMesh
+from ..scene.channel import Channel
+from ..scene.goals import Goals
+from ..scene.soft_body import Skin, SoftBody
+
+FloatArray = NDArray[np.float64]
+
+#: ε: small, since what the tets do not follow is seen all the same (``with_detail``).
+SMOOTHNESS = 1e-3
+# Of the least eigenvalue: pieces without any point stay where they are.
+_HELD = 1e-12
+
+
+def with_pose(body: SoftBody) -> SoftBody:
+    """The body with a pose where it is to be free of sag, and with goals and pins in it."""
+    mesh = body.mesh
+    if body.pose is not None or not body.is_sag_free or not isinstance(mesh, TetMesh):
+        return body
+    pose = _pose(mesh, [*_of_vertices(body), *_of_skin(body)])
+    if body.pinned is not None:
+        pinned = body.pinned
+        body = replace(body, pin_path=pose.mapped(lambda samples: samples[:, pinned]))
+    if body.goals is not None:
+        vertices = body.goals.vertices
+        targets = pose.mapped(lambda samples: samples[:, vertices])
+        body = replace(body, goals=replace(body.goals, targets=targets))
+    skin = body.skin
+    if skin is not None and skin.goals is not None and skin.embedding is not None:
+        carriers = skin.embedding.of(skin.goals.vertices)
+        targets = pose.mapped(lambda samples: _carried(carriers, samples))
+        body = replace(body, skin=replace(skin, goals=replace(skin.goals, targets=targets)))
+    return replace(body, pose=pose)
+
+
+def with_detail(body: SoftBody, before: SoftBody) -> SoftBody:
+    """The body with a skin that is seen exactly where its animation has it, in its pose.
+
+    Args:
+        before: the body as it was before ``with_pose``.
+    """
+    skin, pose = body.skin, body.pose
+    if pose is None or skin is None or skin.embedding is None or before.skin is None:
+        return body
+    parts = _of_points(before.skin)
+    if not parts:
+        return body
+    points = np.concatenate([indices for indices, _ in parts])
+    path = Channel.side_by_side([targets for _, targets in parts])
+    seen = skin.phong or skin.embedding
+    count = len(pose.samples[:: pose.per_frame])
+    detail = np.zeros((count, len(skin.points), 3))
+    for frame in range(count):
+        detail[frame, points] = path.at(frame) - seen.interpolate(pose.at(frame))[points]
+    return replace(body, skin=replace(skin, detail=Channel(detail)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """Points that are known to be somewhere.
+
+    Args:
+        carriers: (P, K) vertices and weights that make the points.
+        rest: (P, 3) in metres.
+        path: channel of (P, 3).
+    """
+
+    carriers: Embedding
+    rest: FloatArray
+    path: Channel
+
+
+def _of_vertices(body: SoftBody) -> list[_Known]:
+    """Of tet vertices that a script gave goals or pinned."""
+    mesh, parts = body.mesh, []
+    assert isinstance(mesh, TetMesh)
+    if body.goals is not None:
+        parts.append((body.goals.vertices, body.goals.targets))
+    has_own_pins = body.skin is None or body.skin.pinned is None or len(body.skin.pinned) == 0
+    if body.pinned is not None and has_own_pins:
+        parts.append((body.pinned, body.pin_path or Channel.constant(mesh.vertices[body.pinned])))
+    return [
+        _Known(
+            Embedding(np.asarray(indices)[:, None], np.ones((len(indices), 1))),
+            mesh.vertices[indices],
+            path,
+        )
+        for indices, path in parts
+    ]
+
+
+def _of_skin(body: SoftBody) -> list[_Known]:
+    skin = body.skin
+    if skin is None or skin.embedding is None:
+        return []
+    return [
+        _Known(skin.embedding.of(indices), skin.points[indices], path)
+        for indices, path in _of_points(skin)
+    ]
+
+
+def _of_points(skin: Skin) -> list[tuple[NDArray[np.int32], Channel]]:
+    """Points of a skin that goals or pins have, and where."""
+    parts = []
+    goals: Goals | None = skin.goals
+    if goals is not None:
+        parts.append((goals.vertices, goals.targets))
+    if skin.pinned is not None and len(skin.pinned):
+        rest = Channel.constant(skin.points[skin.pinned])
+        parts.append((skin.pinned, skin.pin_path or rest))
+    return parts
+
+
+def _pose(mesh: TetMesh, known: list[_Known]) -> Channel:
+    """Of all (N, 3) tet vertices."""
+    # It loads scipy, which takes a moment that other scenes need not wait.
+    from scipy.sparse import csr_array, eye_array
+    from scipy.sparse.linalg import splu
+
+    count = len(mesh.vertices)
+    path = Channel.side_by_side([part.path for part in known])
+    rest = np.concatenate([part.rest for part in known])
+    rows, columns, values = [], [], []
+    first = 0
+    for part in known:
+        size, corners = part.carriers.indices.shape
+        rows.append(np.repeat(np.arange(first, first + size), corners))
+        columns.append(part.carriers.indices.ravel())
+        values.append(part.carriers.weights.ravel())
+        first += size
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    carried = csr_array(entries, shape=(first, count))
+    bends = _bends(mesh)
+    matrix = carried.T @ carried + SMOOTHNESS * (bends.T @ bends) + _HELD * eye_array(count)
+    solver = splu(matrix.tocsc())
+    displacements = (path.samples - rest).swapaxes(0, 1).reshape(first, -1)
+    moved = solver.solve(carried.T @ displacements)
+    samples = mesh.vertices + moved.reshape(count, -1, 3).swapaxes(0, 1)
+    for part in (part for part in known if part.carriers.indices.shape[1] == 1):
+        # Vertices themselves are where they are wanted.
+        places = part.path.resampled(path.per_frame).samples
+        last = np.minimum(np.arange(len(samples)), len(places) - 1)
+        samples[:, part.carriers.indices[:, 0]] = places[last]
+    return Channel(samples, path.per_frame)
+
+
+def _bends(mesh: TetMesh) -> Any:
+    """(3F, N): by how much gradients of what is linear in tets differ across the F faces that two
+    of them share, times an edge length."""
+    from scipy.sparse import coo_array
+
+    faces = np.sort(mesh.tets[:, FACES].reshape(-1, 3), axis=1)
+    owner = np.repeat(np.arange(len(mesh.tets)), len(FACES))
+    order = np.lexsort(faces.T)
+    faces, owner = faces[order], owner[order]
+    shared = np.flatnonzero((faces[1:] == faces[:-1]).all(axis=1))
+    gradients = mesh.edge_length * mesh.shape_gradients
+    entries, rows, columns = [], [], []
+    for tets, sign in ((owner[shared], 1.0), (owner[shared + 1], -1.0)):
+        entries.append(sign * gradients[tets].transpose(0, 2, 1).ravel())
+        columns.append(np.repeat(mesh.tets[tets], 3, axis=0).ravel())
+        rows.append(np.repeat(np.arange(3 * len(shared)), 4))
+    found = np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))
+    return coo_array(found, shape=(3 * len(shared), len(mesh.vertices))).tocsr()
+
+
+def _carried(carriers: Embedding, samples: FloatArray) -> FloatArray:
+    """(T, P, 3) points from (T, N, 3) vertices."""
+    return np.stack([carriers.interpolate(sample) for sample in samples])
