@@ -54,19 +54,19 @@ def curve_of(owner: bpy.types.ID, setting: str) -> bpy.types.FCurve | None:
     return next((curve for curve in curves if curve.data_path == path), None)
 
 
-def key_frames(owner: bpy.types.ID, path: str) -> list[float]:
-    """Where its action has keys of a path; none where a driver or the NLA moves it."""
+def own_curves(owner: bpy.types.ID) -> Iterator[bpy.types.FCurve]:
+    """Those of its action, where neither NLA tracks nor drivers have a say as well."""
     data = owner.animation_data
-    if data is None or data.action is None or data.action_slot is None:
-        return []
-    curves = _curves(data.action, data.action_slot)
-    return [
-        key.co.x for curve in curves if curve.data_path == path for key in curve.keyframe_points
-    ]
+    if data is None or data.action is None or data.action_slot is None or len(data.nla_tracks):
+        return
+    driven = {driver.data_path for driver in data.drivers}
+    for curve in _curves(data.action, data.action_slot):
+        if curve.data_path not in driven and not curve.mute:
+            yield curve
 
 
 def _paths(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[str]:
-    yield from (curve.data_path for curve in _curves(action, slot))
+    return (curve.data_path for curve in _curves(action, slot))
 
 
 def _curves(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[bpy.types.FCurve]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import (
+    capture,
     contact,
     explicit_substep,
     first_frame,
@@ -43,6 +44,7 @@ BENCHMARKS: dict[str, Parts] = {
     "monkey_heap": _whole(monkey_heap.run),
     "first_frame": _whole(first_frame.run),
     "shape_keys": _whole(shape_keys.run),
+    "capture": _whole(capture.run),
     "time_against_tets": time_against_tets.parts(),
     "time_stepping": time_stepping.parts(),
 }

@@ -62,6 +62,14 @@ default, takes explicit ones and keeps it, so that more touches more often. “A
 frames with at least nine tenths of the most contacts (`contact`). {when}
 
 """
+CAPTURE = """
+## Reading an animated scene
+A character of {character} vertices, each pinned or drawn to a goal, and a collider of {collider},
+bent by one armature: what Simulate reads over {frames} frames at {samples} samples of the pins a
+frame, before the solver begins. Blender's own stepping through the same frames is in it
+(`capture`). {when}
+
+"""
 TETS = """
 ## Time against tets
 The same second at E = 1e5 Pa, each engine in the fewest steps that survive it: fewer than it would
@@ -81,7 +89,7 @@ def write() -> None:
 
 def text(figures: dict[str, Any]) -> str:
     """The whole page, in Markdown."""
-    parts = (_implicit, _substep, _integrators, _contact)
+    parts = (_implicit, _substep, _integrators, _contact, _capture)
     return (
         "".join(part(figures) for part in parts)
         + side_by_side.section(figures, [case.name for case in CASES])
@@ -203,6 +211,24 @@ def _contact(figures: dict[str, Any]) -> str:
         for row in rows
     ]
     words = CONTACT.format(frames=rows[0]["frames"], when=when(figures, "contact"))
+    return words + table(head, lines)
+
+
+def _capture(figures: dict[str, Any]) -> str:
+    found = figures["capture"]
+    words = CAPTURE.format(
+        character=found["vertices"][0],
+        collider=found["vertices"][1],
+        frames=found["frames"],
+        samples=found["samples_a_frame"],
+        when=when(figures, "capture"),
+    )
+    head = ("", "capture, s", "Blender alone, s", "beside Blender, s")
+    names = ("capture_s", "blender_s", "beside_s")
+    lines = [
+        (label, *(f"{found[name][run]:.2f}" for name in names))
+        for label, run in (("first run", "first"), ("median of those after it", "median"))
+    ]
     return words + table(head, lines)
 
 

@@ -24,7 +24,7 @@ from .attachments import rows_of
 from .force_fields import OTHER_NAMES, SETTINGS, acts
 from .motion import may_move
 from .paint import attribute_values, can_paint, painted
-from .surfaces import coordinates, group_weights, polygons
+from .surfaces import coordinates, group_weights, polygons, vertex_coordinates
 
 Marks = dict[str, str]
 
@@ -143,7 +143,7 @@ def _place(obj: bpy.types.Object) -> Iterator[float]:
 
 def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
     mesh = obj.data
-    yield coordinates(mesh.vertices, len(mesh.vertices))
+    yield vertex_coordinates(mesh)
     yield polygons(mesh)
     own = obj.supple
     groups = [(obj, name) for name in (own.pin_group, own.attach_group, own.jiggle_group)]

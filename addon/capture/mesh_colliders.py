@@ -18,7 +18,7 @@ from ..units import exact_float
 from .captured import CaptureError
 from .friction import coefficients
 from .motion import Recording, may_move, transform, world_matrix
-from .surfaces import Points, Triangles, coordinates, evaluated_mesh, polygons, triangles
+from .surfaces import Points, Triangles, evaluated_mesh, polygons, triangles, vertex_coordinates
 
 # Modifiers that shape a mesh by numbers of their own, which change only with the object's
 # animation. All others may follow another object, or the time.
@@ -56,13 +56,13 @@ class MeshCollider:
         self._obj, self._unit = obj, unit
         self._first_frame = depsgraph.scene.frame_current
         self._mirrored = bool(np.linalg.det(world_matrix(obj, depsgraph)[:3, :3]) < 0.0)
-        first = _EvaluatedCollider.read(obj, depsgraph)
-        if len(first.triangles) == 0:
+        first, faces = _EvaluatedCollider.read(obj, depsgraph), _faces(obj, depsgraph)
+        if len(faces) == 0:
             raise CaptureError(
                 f"{obj.name} has no faces to land on; give it some, or untick Collider."
             )
         self._point_count, self._polygons = len(first.points), first.polygons
-        self._used, self._faces = compact_indices(first.triangles)
+        self._used, self._faces = compact_indices(faces)
         self.recording = Recording(self._points, _may_change(obj))
 
     def described(self) -> Collider:
@@ -111,12 +111,10 @@ class _EvaluatedCollider:
 
     Args:
         points: (V, 3).
-        triangles: (T, 3). Which way a polygon is split depends on how it is bent.
-        polygons: its faces as numbers, which do not.
+        polygons: its faces as numbers.
     """
 
     points: Points
-    triangles: Triangles
     polygons: NDArray[np.int32]
 
     @staticmethod
@@ -124,10 +122,17 @@ class _EvaluatedCollider:
         if obj.type == "EMPTY":
             points, faces = _ball()
             size = obj.evaluated_get(depsgraph).empty_display_size
-            return _EvaluatedCollider(size * points, faces, faces)
+            return _EvaluatedCollider(size * points, faces)
         with evaluated_mesh(obj, depsgraph) as mesh:
-            points = coordinates(mesh.vertices, len(mesh.vertices))
-            return _EvaluatedCollider(points, triangles(mesh), polygons(mesh))
+            return _EvaluatedCollider(vertex_coordinates(mesh), polygons(mesh))
+
+
+def _faces(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Triangles:
+    """(T, 3). Which way a polygon is split depends on how it is bent, so this is of one frame."""
+    if obj.type == "EMPTY":
+        return _ball()[1]
+    with evaluated_mesh(obj, depsgraph) as mesh:
+        return triangles(mesh)
 
 
 def _may_change(obj: bpy.types.Object) -> bool:

@@ -186,10 +186,15 @@ def may_move(obj: bpy.types.Object | None) -> bool:
     while obj is not None:
         if is_animated(obj) or len(obj.constraints) > 0 or obj.rigid_body is not None:
             return True
-        if obj.parent is not None and obj.parent_type != "OBJECT":
+        if obj.parent is not None and (obj.parent_type != "OBJECT" or _carries(obj.parent)):
             return True
         obj = obj.parent
     return False
+
+
+def _carries(parent: bpy.types.Object) -> bool:
+    """Whether it is a curve along which its children go."""
+    return parent.type == "CURVE" and parent.data.use_path
 
 
 def _may_bend(obj: bpy.types.Object) -> bool:

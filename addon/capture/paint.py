@@ -13,7 +13,7 @@ from ...core.errors import SceneError
 from ...core.scene.paint import PAINTED_SETTINGS, Paint, PaintedSetting
 from ..units import exact_float
 from .captured import CaptureError
-from .surfaces import mesh_to_fill, vertex_weights
+from .surfaces import corner_vertices, mesh_to_fill, vertex_weights
 
 Values = NDArray[np.float64]
 
@@ -135,9 +135,7 @@ def attribute_values(mesh: bpy.types.Mesh, attribute: bpy.types.Attribute) -> Va
     brightness = colours.reshape(-1, 4)[:, :3].astype(np.float64) @ _LUMINANCE
     if attribute.domain == "POINT":
         return brightness
-    corners = np.empty(count, dtype=np.int32)
-    mesh.loops.foreach_get("vertex_index", corners)
-    vertices = len(mesh.vertices)
+    corners, vertices = corner_vertices(mesh), len(mesh.vertices)
     corner_counts = np.bincount(corners, minlength=vertices)
     return np.bincount(corners, brightness, vertices) / np.maximum(corner_counts, 1)
 

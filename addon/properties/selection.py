@@ -11,7 +11,7 @@ import numpy as np
 from ..capture.body import linked_reason
 from ..capture.motion import transform, world_matrix
 from ..capture.objects import is_collider, is_soft_body
-from ..capture.surfaces import coordinates
+from ..capture.surfaces import vertex_coordinates
 from ..units import metres_per_unit
 from . import suited
 
@@ -84,7 +84,7 @@ def _lowest_point(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> floa
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.to_mesh()
     try:
-        points = coordinates(mesh.vertices, len(mesh.vertices))
+        points = vertex_coordinates(mesh)
     finally:
         evaluated.to_mesh_clear()
     heights = transform(world_matrix(obj, depsgraph), points)[:, 2]

@@ -15,7 +15,7 @@ from ...core.preparation.self_weight import default_young, estimated_sag
 from ..bake import shape_keys
 from ..capture.body import Shape
 from ..capture.motion import transform
-from ..capture.surfaces import Points, coordinates, without_supple
+from ..capture.surfaces import Points, vertex_coordinates, without_supple
 from ..modifiers import find_modifier
 from ..units import exact_float, gravity, metres_per_unit
 
@@ -107,10 +107,9 @@ def _set_resolution(obj: bpy.types.Object, shape: Shape) -> None:
 def _box(obj: bpy.types.Object) -> Points:
     """(8, 3) corners around the object at rest, in the world in Blender units."""
     corners = np.array(obj.bound_box)
-    count = len(obj.data.vertices)
-    if count and (find_modifier(obj) is not None or shape_keys.has_bake(obj)):
+    if len(obj.data.vertices) and (find_modifier(obj) is not None or shape_keys.has_bake(obj)):
         # That box is of the frame that is shown.
-        points = coordinates(obj.data.vertices, count)
+        points = vertex_coordinates(obj.data)
         low, high = points.min(axis=0), points.max(axis=0)
         corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
         corners = low + corners * (high - low)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.errors import SuppleError
 from ..bake import shape_keys
-from ..capture.surfaces import Points, coordinates
+from ..capture.surfaces import Points, vertex_coordinates
 
 # In cells: an edge that is longer than the first hides bending; split, none is above the second.
 _LONG_EDGE_CELLS, _SPLIT_EDGE_CELLS = 4.0, 0.5
@@ -70,7 +70,7 @@ def _check_editable(obj: bpy.types.Object) -> None:
 def _sized(obj: bpy.types.Object) -> Points:
     """(V, 3) vertices of the object's own mesh, turned and scaled as the object is."""
     axes = np.array(obj.matrix_world.to_3x3())
-    sized: Points = coordinates(obj.data.vertices, len(obj.data.vertices)) @ axes.T
+    sized: Points = vertex_coordinates(obj.data) @ axes.T
     return sized
 
 

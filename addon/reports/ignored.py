@@ -15,7 +15,7 @@ import bpy
 import numpy as np
 
 from .. import driving
-from ..animated import animated_paths, animated_settings, is_animated, key_frames
+from ..animated import animated_paths, animated_settings, is_animated
 from ..capture import integrators
 from ..capture.attachments import rows_of
 from ..capture.captured import CaptureError
@@ -29,7 +29,7 @@ from ..capture.surfaces import group_weights
 from ..deforming import CARRYING, keeps_vertices
 from ..modifiers import find_modifier
 from ..start_runs import RUN
-from . import ignored_fields, ignored_switches
+from . import ignored_fields, ignored_keys, ignored_switches
 
 _PLACE = ("location", "rotation_", "scale", "delta_")
 # Vertices of a mesh, and seconds in all, that a panel may take to count weights.
@@ -45,11 +45,11 @@ def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
         return []
     end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
     frames = _frames(context.scene)
-    found = [line for obj in bodies for line in _of_body(obj, end, frames)]
+    found = [line for obj in bodies for line in _of_body(obj, end)]
     found += [line for obj in bodies for line in ignored_switches.messages(obj, frames)]
     found += _of_materials(context.scene, bodies)
-    found += [*_of_scene(context.scene, frames), *_of_others(context)]
-    return [*found, *ignored_fields.messages(context)]
+    found += [*_of_scene(context.scene), *_of_others(context)]
+    return [*found, *ignored_fields.messages(context), *ignored_keys.messages(context, frames)]
 
 
 def _frames(scene: bpy.types.Scene) -> range:
@@ -60,12 +60,12 @@ def _frames(scene: bpy.types.Scene) -> range:
         return range(0)
 
 
-def _of_body(obj: bpy.types.Object, end: float, frames: range) -> Iterator[str]:
+def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
     yield from _deformations(obj)
     yield from _weights(obj, end)
     yield from _paint(obj.supple)
     paths = animated_paths(obj)
-    yield from _settings(obj, paths, frames)
+    yield from _settings(obj, paths)
     yield from _start(obj)
     yield from _unused_animation(obj, paths)
     yield from _rest_shape(obj)
@@ -211,35 +211,19 @@ def _paint(props: bpy.types.PropertyGroup) -> Iterator[str]:
             )
 
 
-def _settings(owner: bpy.types.ID, paths: set[str], frames: range) -> Iterator[str]:
+def _settings(owner: bpy.types.ID, paths: set[str]) -> Iterator[str]:
     for path in sorted(paths):
         prefix, _, name = path.partition(".")
         setting = owner.supple.bl_rna.properties.get(name) if prefix == "supple" else None
-        if setting is None:
-            continue
-        if setting.is_animatable:
-            yield from _keys_elsewhere(owner, path, setting.name, frames)
-        else:
+        if setting is not None and not setting.is_animatable:
             yield (
                 f"{owner.name}: the animation of {setting.name} is ignored; the value it has now "
                 "counts throughout. Remove its keys or driver."
             )
 
 
-def _keys_elsewhere(owner: bpy.types.ID, path: str, name: str, frames: range) -> Iterator[str]:
-    """Of a setting that does not change in a simulation, since its keys lie before or after."""
-    found = key_frames(owner, path)
-    if frames and found and (max(found) < frames[0] or min(found) > frames[-1]):
-        nearest = max(found) if max(found) < frames[0] else min(found)
-        yield (
-            f"{owner.name}: the keys of {name} all lie outside of frames {frames[0]} to "
-            f"{frames[-1]}, which are simulated; its value at frame {nearest:g} counts throughout. "
-            "Move the keys, or the range."
-        )
-
-
-def _of_scene(scene: bpy.types.Scene, frames: range) -> Iterator[str]:
-    yield from _settings(scene, animated_paths(scene), frames)
+def _of_scene(scene: bpy.types.Scene) -> Iterator[str]:
+    yield from _settings(scene, animated_paths(scene))
 
 
 def _of_others(context: bpy.types.Context) -> Iterator[str]:

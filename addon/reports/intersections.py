@@ -20,8 +20,8 @@ from ..capture.scene import simulated_range
 from ..capture.surfaces import (
     Points,
     base_coordinates,
-    coordinates,
     driven_coordinates,
+    vertex_coordinates,
     without_supple,
 )
 from ..units import metres_per_unit
@@ -167,7 +167,7 @@ def _evaluated_coordinates(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph
     mesh = evaluated.to_mesh()
     try:
         if len(mesh.vertices) == count:
-            return coordinates(mesh.vertices, count)
+            return vertex_coordinates(mesh)
     finally:
         evaluated.to_mesh_clear()
     return base_coordinates(obj, depsgraph)

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
+from pathlib import Path
 
 import bpy
+import numpy as np
+from numpy.typing import NDArray
 
 Rig = Callable[[bpy.types.Object], object]
 
@@ -107,6 +111,99 @@ def uneven_parent(obj: bpy.types.Object) -> None:
     key(parent, "scale", ((1.5, 0.7, 1.0), (1.0, 0.6, 2.0), (0.7, 1.0, 1.0)))
 
 
+def driver(obj: bpy.types.Object) -> None:
+    """The object turns by what another's place makes of it, and a shape key opens by the same."""
+    bpy.ops.object.empty_add()
+    hand = bpy.context.object
+    key(hand, "location", ((0, 0, 0), (1, 0, 0), (0.2, 0, 0)))
+    obj.shape_key_add(name="Basis")
+    block = obj.shape_key_add(name="Tall", from_mix=False)
+    for point in block.points:
+        point.co.z *= 1.5
+    for driven, expression in (
+        (obj.driver_add("rotation_euler", 0), "sin(x)"),
+        (block.driver_add("value"), "x * x"),
+    ):
+        driven.driver.expression = expression
+        variable = driven.driver.variables.new()
+        variable.name = "x"
+        variable.targets[0].id = hand
+        variable.targets[0].data_path = "location[0]"
+
+
+def constraint(obj: bpy.types.Object) -> None:
+    """Turned towards what moves, and carried by a curve's parameter."""
+    bpy.ops.curve.primitive_bezier_circle_add(radius=2.0)
+    way = bpy.context.object
+    bpy.ops.object.empty_add()
+    target = bpy.context.object
+    key(target, "location", ((1, 0, 3), (1, 2, 0), (-2, 2, 1)))
+    follow = obj.constraints.new("FOLLOW_PATH")
+    follow.target, follow.use_fixed_location = way, True
+    for frame, offset in ((1, 0.0), (3, 0.3), (5, 0.4)):
+        follow.offset_factor = offset
+        follow.keyframe_insert("offset_factor", frame=frame)
+    obj.constraints.new("TRACK_TO").target = target
+
+
+def path_parent(obj: bpy.types.Object) -> None:
+    """A curve that carries its children along."""
+    bpy.ops.curve.primitive_nurbs_path_add(radius=2.0)
+    way = bpy.context.object.data
+    way.use_path = True
+    key(way, "eval_time", (0.0, 30.0, 40.0))
+    obj.parent = bpy.context.object
+
+
+def mdd_cache(obj: bpy.types.Object) -> None:
+    modifier = obj.modifiers.new("Point Cache", "MESH_CACHE")
+    modifier.filepath = str(_file("points.mdd"))
+    modifier.cache_format, modifier.frame_start = "MDD", 1.0
+    frames = _waves(obj)
+    # Numbers of frames and points, the times, the points; big endian.
+    data = struct.pack(">2i", *frames.shape[:2])
+    data += np.arange(len(frames), dtype=">f4").tobytes() + frames.astype(">f4").tobytes()
+    _file("points.mdd").write_bytes(data)
+
+
+def pc2_cache(obj: bpy.types.Object) -> None:
+    """Of two samples a frame."""
+    modifier = obj.modifiers.new("Point Cache", "MESH_CACHE")
+    modifier.filepath = str(_file("points.pc2"))
+    modifier.cache_format, modifier.time_mode = "PC2", "FACTOR"
+    frames = _waves(obj)
+    head = struct.pack("<12siiffi", b"POINTCACHE2\0", 1, frames.shape[1], 0.0, 0.5, len(frames))
+    _file("points.pc2").write_bytes(head + frames.astype("<f4").tobytes())
+    for frame, factor in ((1, 0.0), (3, 0.6), (5, 1.0)):
+        modifier.eval_factor = factor
+        modifier.keyframe_insert("eval_factor", frame=frame)
+
+
+def alembic_cache(obj: bpy.types.Object) -> None:
+    """What an armature did to it, from a file."""
+    path = str(_file("points.abc"))
+    armature(obj)
+    for other in bpy.context.selected_objects:
+        other.select_set(False)
+    obj.select_set(True)
+    bpy.ops.wm.alembic_export(filepath=path, start=1, end=5, gsamples=2, selected=True)
+    obj.modifiers.clear()
+    bpy.ops.cachefile.open(filepath=path)
+    modifier = obj.modifiers.new("Alembic", "MESH_SEQUENCE_CACHE")
+    modifier.cache_file = bpy.data.cache_files[-1]
+    modifier.object_path = f"/{obj.name}/{obj.data.name}"
+
+
+def _file(name: str) -> Path:
+    return Path(bpy.app.tempdir) / name
+
+
+def _waves(obj: bpy.types.Object) -> NDArray[np.float64]:
+    """(9, V, 3) an object's vertices, each going its own way."""
+    points = np.array([tuple(vertex.co) for vertex in obj.data.vertices])
+    return np.stack([points + 0.3 * np.sin(0.7 * time + 2.0 * points) for time in range(9)])
+
+
 RIGS: dict[str, Rig] = {
     "armature": armature,
     "armature as a parent": armature_parent,
@@ -115,4 +212,10 @@ RIGS: dict[str, Rig] = {
     "hook": hook,
     "geometry nodes": geometry_nodes,
     "uneven parent": uneven_parent,
+    "driver": driver,
+    "constraint": constraint,
+    "path as a parent": path_parent,
+    "MDD cache": mdd_cache,
+    "PC2 cache": pc2_cache,
+    "Alembic cache": alembic_cache,
 }

@@ -79,5 +79,11 @@ def test_the_page_tells_failed_engines_from_more_exact_ones(figures: dict[str, A
 
 def test_every_section_says_when_it_was_measured(figures: dict[str, Any]) -> None:
     sections = page.text(figures).split("\n## ")[1:]
-    assert len(sections) == 6
+    assert len(sections) == 7
     assert all("Measured" in s or "| measured |" in s for s in sections)
+
+
+def test_a_character_and_a_collider_are_read_within_five_seconds(figures: dict[str, Any]) -> None:
+    found = figures["capture"]
+    assert found["frames"] == 250 and min(found["vertices"]) >= 10_000
+    assert max(found["beside_s"].values()) <= 5.0

@@ -64,9 +64,10 @@ def test_a_pin_group_that_does_not_exist(add_body):
     assert "Cube has no vertex group 'Ears'" in refusal()
 
 
-def test_a_pin_group_that_holds_nothing(add_body):
+@pytest.mark.parametrize("members", [[], [0]], ids=["no vertex", "a weight of 0"])
+def test_a_pin_group_that_holds_nothing(add_body, members):
     obj = add_body()
-    obj.vertex_groups.new(name="Ears").add([0], 0.0, "REPLACE")
+    obj.vertex_groups.new(name="Ears").add(members, 0.0, "REPLACE")
     obj.supple.pin_group = "Ears"
     assert "Cube: no vertex has a weight above 0 in the group" in refusal()
 

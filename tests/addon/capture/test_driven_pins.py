@@ -12,7 +12,7 @@ from supple.addon import actions, driving, modifiers
 from supple.addon.capture.scene import capture
 from supple.core.errors import SuppleError
 
-from ..rigs import RIGS, armature, geometry_nodes, hook, key, lattice
+from ..rigs import RIGS, alembic_cache, armature, geometry_nodes, hook, key, lattice
 
 # Pinned to the last, the others drawn to goals.
 WEIGHTS = {1: 1.0, 4: 1.0, 3: 0.3, 5: 0.9}
@@ -135,6 +135,26 @@ def test_a_modifier_that_changes_vertices_before_the_frames_is_refused_by_name(b
     with pytest.raises(SuppleError, match=r"Cube: the modifier Round changes the number of verti"):
         capture(bpy.context)
     assert [modifier.show_viewport for modifier in body.modifiers] == [True] * 4
+
+
+def test_a_goal_whose_vertex_a_modifier_removes_later_names_it_and_the_frame(body, play):
+    body.vertex_groups["Pin"].remove([1, 4])
+    armature(body)
+    play(3)
+    fade = body.modifiers.new("Fade", "DECIMATE")
+    body.modifiers.move(2, 0)
+    key(fade, "ratio", (1.0, 1.0, 0.3))
+    message = r"Cube: the modifier Fade changes the number of vertices \(frame 3\.5\)"
+    with pytest.raises(SuppleError, match=message):
+        capture(bpy.context)
+    assert fade.show_viewport
+
+
+def test_a_file_of_other_vertices_is_refused_by_the_name_of_its_modifier(body):
+    alembic_cache(body)
+    body.data.vertices.add(1)
+    with pytest.raises(SuppleError, match="Cube: the modifier Alembic changes the number of vert"):
+        capture(bpy.context)
 
 
 def test_a_modifier_that_is_switched_by_its_animation_is_refused(body):

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from supple.core.integrators.contact_nodes import no_flat_tets
 from supple.core.kernels.contact_islands import find_islands, relax_islands
+from supple.core.kernels.flat_tets import relax_flat
 from supple.tests.core.kernels.linear_contacts import (
     UP,
     contacts,
@@ -119,16 +121,45 @@ def test_only_so_many_contacts_as_are_named_count() -> None:
     assert own.forces[:10].any() and not own.forces[10:].any()
 
 
-def test_flat_tets_are_relaxed_with_the_contacts() -> None:
+def pressed(gaps: Sequence[float]) -> tuple:
+    """Flat tets, each with a contact at its last corner, none of which knows of the others."""
     rest = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    tets, mobility, moves = no_flat_tets(1), np.ones(5), np.zeros((5, 3))
-    tets.corners[:], tets.ratios[:] = [0, 1, 2, 3], 0.1
-    tets.gradients[0] = [[-1, -1, -1], *rest[1:]]
+    scenes = len(gaps)
+    tets, mobility, moves = no_flat_tets(scenes), np.ones(5 * scenes), np.zeros((5 * scenes, 3))
+    starts = 5 * np.arange(scenes)
+    tets.corners[:], tets.ratios[:] = starts[:, None] + np.arange(4), 0.1
+    tets.gradients[:] = [[-1, -1, -1], *rest[1:]]
     tets.energies[:], tets.forces[:] = 2.0, 0.0
     tets.compliances[:] = (tets.gradients[0] ** 2).sum()
-    own = contacts([[3, 4]], [[1.0, -1.0]], [UP], [5.0], mobility)
+    nodes = (starts[:, None] + [3, 4]).tolist()
+    own = contacts(nodes, [[1.0, -1.0]] * scenes, [UP] * scenes, gaps, mobility)
+    return tets, own, mobility, moves
+
+
+def test_flat_tets_are_relaxed_with_the_contacts() -> None:
+    tets, own, mobility, moves = pressed([5.0])
     islands = find_islands(own.nodes, tets.corners, mobility)
     relax_islands(islands, own, tets, FLOOR, mobility, moves, 20, 0.2)
     reached = 0.1 + (tets.gradients[0] * moves[:4]).sum()
     assert 0.1 < reached < FLOOR
     assert tets.forces[0] == pytest.approx(2.0 * (1.0 - reached / FLOOR) ** 2)
+
+
+def test_flat_tets_are_relaxed_with_the_contacts_of_their_own_island() -> None:
+    """As if it were the only one, one contact after the other."""
+    gaps = [0.96, 0.93, 0.9]
+    tets, own, mobility, moves = pressed(gaps)
+    islands = find_islands(own.nodes, tets.corners, mobility)
+    assert members(islands.tet_offsets, islands.tets) == [[0], [1], [2]]
+    passes = 4
+    relax_islands(islands, own, tets, FLOOR, mobility, moves, passes, 0.0)
+    alone, single, _, expected = pressed(gaps)
+    initialize_forces(single, 3, mobility, expected)
+    for _ in range(passes):
+        for k in range(3):
+            relax_flat(alone, k, FLOOR, mobility, expected)
+        relax_each(single, 3, mobility, expected)
+    np.testing.assert_array_equal(moves, expected)
+    np.testing.assert_array_equal(tets.forces, alone.forces)
+    assert (tets.forces > 0.0).all() and (own.forces > 0.0).all()
+    assert len(set(tets.forces.tolist())) == 3

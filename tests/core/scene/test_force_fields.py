@@ -65,6 +65,7 @@ def test_numbers_lie_where_the_laws_look_for_them() -> None:
     np.testing.assert_array_equal(numbers.flow, [0.1, 0.2, 0.2])
     assert numbers.weight[0] == 1.0 and numbers.min_radius[0] == 7.0
     assert numbers.max_radius[0] == numbers.max_distance[0] > 1e20
+    np.testing.assert_array_equal(Wind((1.0, 2.0, 3.0)).parameters.samples, [[1, 2, 3, 1]])
 
 
 def fields() -> list[ForceField | Wind]:
