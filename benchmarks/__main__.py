@@ -18,6 +18,7 @@ from . import (
     contact,
     explicit_substep,
     first_frame,
+    gradients,
     implicit_frame,
     integrators,
     monkey_heap,
@@ -39,6 +40,7 @@ def _whole(run: Callable[[], Any]) -> Parts:
 BENCHMARKS: dict[str, Parts] = {
     "explicit_substep": explicit_substep.parts(),
     "implicit_frame": implicit_frame.parts(),
+    "gradients": gradients.parts(),
     "integrators": _whole(integrators.run),
     "contact": _whole(contact.run),
     "monkey_heap": _whole(monkey_heap.run),

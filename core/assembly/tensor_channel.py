@@ -18,6 +18,10 @@ class TensorChannel:
     def __init__(self, samples: Tensor, per_frame: int = 1) -> None:
         self.samples, self._per_frame = samples, per_frame
 
+    def with_samples(self, samples: Tensor) -> TensorChannel:
+        """One of other samples at the same times."""
+        return TensorChannel(samples, self._per_frame)
+
     @property
     def is_constant(self) -> bool:
         return len(self.samples) == 1

@@ -39,7 +39,9 @@ def impulse_time(rate: Tensor | float, step: float) -> Tensor | float:
     if isinstance(rate, float):
         return -math.expm1(-rate * step) / rate if rate > 0.0 else step
     damped = rate > 0.0
-    return torch.where(damped, -torch.expm1(-step * rate) / torch.where(damped, rate, 1.0), step)
+    exact = -torch.expm1(-step * rate) / torch.where(damped, rate, 1.0)
+    # What it is at a rate of zero has a slope there, too.
+    return torch.where(damped, exact, step - 0.5 * step * step * rate)
 
 
 def velocity_retention(system: System, step: float) -> Tensor:

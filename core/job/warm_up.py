@@ -22,7 +22,7 @@ import numpy as np
 
 from ..geometry.embedding import embed
 from ..geometry.tet_mesh import TetMesh
-from ..materials import CorotatedLinear
+from ..materials import CorotatedLinear, StableNeoHookean
 from ..scene.channel import Channel
 from ..scene.contact_settings import Contact, ContactSurface
 from ..scene.force_fields import ForceField
@@ -79,6 +79,7 @@ def prepare_everything(wanted: threading.Event) -> None:
         _noise,
         _gas,
         _rest_shape,
+        _gradients,
     ):
         if wanted.is_set():
             return
@@ -228,6 +229,18 @@ def _plasticity() -> None:
     # Soft enough to flow under its weight, which loops are for.
     clay = replace(_tet(), plasticity=Plasticity(1.0))
     _simulate(Scene([clay], Ground()), SymplecticEuler())
+
+
+def _gradients() -> None:
+    import torch
+
+    from ..adjoint import simulate
+    from ..integrators import SymplecticEuler
+
+    young = torch.tensor(1e5, dtype=torch.float64, requires_grad=True)
+    soft = replace(_tet(), material=StableNeoHookean(young))
+    frames = simulate(Scene([soft]), SymplecticEuler(), frames=1)
+    torch.autograd.backward(frames[-1].positions[0].sum())
 
 
 def _bounce() -> None:

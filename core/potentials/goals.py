@@ -81,6 +81,11 @@ class GoalSprings(PrescribedPotential):
         super().__init__(goals.targets)
         self._goals = goals
 
+    @property
+    def goals(self) -> _GoalPoints:
+        """The points and what draws them."""
+        return self._goals
+
     @staticmethod
     def of(system: System, body: int, goals: Goals) -> GoalSprings:
         return GoalSprings(_GoalPoints.of(system, body, goals))
@@ -122,6 +127,11 @@ class GoalDamping(PrescribedPotential):
         self._time = 0, 0.0
         self._seconds = math.inf
         self._before = torch.zeros_like(self.parameters)
+
+    @property
+    def goals(self) -> _GoalPoints:
+        """The points and what draws them."""
+        return self._goals
 
     @staticmethod
     def of(system: System, body: int, goals: Goals) -> GoalDamping:

@@ -122,7 +122,8 @@ class EmbeddedPoints(GroundPoints):
 
     @staticmethod
     def _has_loops(values: Tensor) -> bool:
-        return is_compiled() and not values.is_cuda and values.is_floating_point()
+        on_tape = values.requires_grad
+        return is_compiled() and not (values.is_cuda or on_tape) and values.is_floating_point()
 
     def _loop(self, loop: Callable[..., None], values: Tensor, out: Tensor) -> None:
         rows = values.contiguous().view(-1, values.shape[-1]).numpy()

@@ -23,6 +23,11 @@ class PrescribedPotential(Potential):
         self.parameters = channel.at(0, 0.0).clone()
 
     @property
+    def channel(self) -> TensorChannel:
+        """Of the parameters."""
+        return self._channel
+
+    @property
     def is_constant(self) -> bool:
         return self._channel.is_constant
 

@@ -54,6 +54,11 @@ class Viscosity(PrescribedPotential):
         self._span = math.inf
         self._before = shear.new_zeros(6, len(shear))
 
+    @property
+    def tets(self) -> Tets:
+        """Those that have it."""
+        return self._tets
+
     def act(self, parameters: Tensor) -> None:
         super().act(parameters)
         for scaled, unscaled in zip((self._shear, self._bulk), self._unscaled, strict=True):

@@ -13,12 +13,14 @@ from ..errors import SceneError
 from . import checks
 from .channel import Channel
 from .schema import IF_THERE
+from .tracked import tracks_tensors
 
 if TYPE_CHECKING:
     from ..potentials import Potential
     from ..system import System
 
 
+@tracks_tensors
 @dataclass(eq=False)
 class Goals:
     """Springs from points of a body to targets, each with a dashpot beside it.

@@ -12,8 +12,10 @@ from . import checks
 from .checks import Vector
 from .contact_settings import check_friction
 from .schema import IF_THERE
+from .tracked import tracks_tensors
 
 
+@tracks_tensors
 @dataclass(eq=False)
 class Ground:
     """A horizontal half-space, z below ``height``.

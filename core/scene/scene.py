@@ -17,8 +17,10 @@ from .ground import Ground, Sphere
 from .schema import IF_THERE
 from .soft_body import SoftBody
 from .stitches import Stitches
+from .tracked import tracks_tensors
 
 
+@tracks_tensors
 @dataclass(eq=False)
 class Scene:
     """Everything that is simulated together.

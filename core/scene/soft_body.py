@@ -28,6 +28,7 @@ from .release import Release
 from .rest_shape import RestShape
 from .schema import IF_THERE
 from .start import PosedStart, RunStart
+from .tracked import tracks_tensors
 
 #: A number for a uniform body, or (M,) one value a tet.
 PerTet = float | NDArray[np.float64]
@@ -137,6 +138,7 @@ class Skin:
         return points
 
 
+@tracks_tensors
 @dataclass(eq=False)
 class SoftBody:
     """An elastic solid.

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The adjoint of an equilibrium."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..minimizers.equilibrium import FIRST_STEP_S
+from ..minimizers.incremental_potential import IncrementalPotential
+from ..potentials import TimeStep
+from ..state import State
+from ..system import System
+from .gradients import Gradients
+from .quantities import Quantities
+from .transposed_solve import TransposedSolve
+
+
+class EquilibriumAdjoint:
+    """With G(x, p) = 0, the gradient of all energies, ∂L/∂p = −(∂G/∂p)ᵀ λ with H λ = ∂L/∂x. It does
+    not hang on where a body came from.
+
+    Args:
+        system: that was solved for.
+        state: the equilibrium.
+    """
+
+    def __init__(self, system: System, state: State) -> None:
+        self._system, self._state = system, state
+        self._objective = IncrementalPotential(system, with_contact=False)
+        self._gradients = Gradients(system, solved=True)
+
+    def pull_back(self, wanted: Tensor, given: Quantities) -> dict[str, Tensor]:
+        """The gradient by the quantities that require grad, from the (3, N) one by positions."""
+        system, objective, state = self._system, self._objective, self._state
+        positions = state.positions.detach()
+        system.go_to(state.frame, 0.0)
+        # Of inertia next to nothing is left.
+        objective.begin_static_step(positions, 1e9 * FIRST_STEP_S, FIRST_STEP_S)
+        solve = TransposedSolve(objective)
+        solve.prepare(positions)
+        multiplier = solve.solve(wanted * system.free, what="the equilibrium")
+        step = TimeStep(positions, positions, 1.0, 1.0, is_static=True)
+        names = [name for name, own in given.items() if own.requires_grad]
+        with torch.enable_grad():
+            whole = self._pinned_on_tape(positions, given)
+            gradient = self._gradients.of_step(whole, step, given, state.frame, 0.0)
+            total = (whole * wanted).sum() - (gradient * multiplier).sum()
+            if not total.requires_grad:
+                return {}
+            parts = torch.autograd.grad(total, [given[n] for n in names], allow_unused=True)
+        return {name: part for name, part in zip(names, parts, strict=True) if part is not None}
+
+    def _pinned_on_tape(self, positions: Tensor, given: Quantities) -> Tensor:
+        system, pins = self._system, self._system.moving_pins
+        # What is pinned and stands still is where it began.
+        whole = torch.where(system.free, positions, given["positions"])
+        if pins is None:
+            return whole
+        at = pins.path.with_samples(given["pins"]).at(self._state.frame, 0.0)
+        return whole.index_copy(1, pins.vertices, at)

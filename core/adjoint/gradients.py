@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The gradients of all energies of a system as functions on autograd's tape."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..assembly.tensor_channel import TensorChannel
+from ..kernels.barrier import barrier_derivative
+from ..materials import StableNeoHookean
+from ..merged_material import fill
+from ..potentials import GroundBarrier, TimeStep
+from ..potentials.goals import GoalDamping, GoalSprings
+from ..potentials.ground_friction import STICK_SPEED_DIAGONALS_PER_S
+from ..potentials.ground_points import EmbeddedPoints, GroundPoints
+from ..potentials.volume_floor import FLOOR, PRESSURE_RATIO
+from ..scene.friction import NO_FRICTION, f1
+from ..system import System
+from .quantities import Quantities
+from .tape_tets import TapeElasticity, TapeViscosity, pulled_back
+
+# Below this share of the stick threshold a way along the ground has no direction.
+_NO_WAY = 1e-9
+
+
+class Gradients:
+    """
+    Args:
+        system: whose energies they are.
+        solved: whether implicit steps take them.
+    """
+
+    def __init__(self, system: System, solved: bool) -> None:
+        self._system = system
+        parts = system.solved_elasticities if solved else system.elasticities
+        self._elasticities = [TapeElasticity(part) for part in parts]
+        self._viscosities = [TapeViscosity(part) for part in system.viscosities]
+        self._fills = [
+            torch.as_tensor(np.concatenate([fill(mesh) for _, mesh in part.tets.meshes]))
+            for part in parts
+        ]
+
+    @property
+    def _ground(self) -> GroundBarrier:
+        barrier = self._system.ground_barrier
+        assert barrier is not None
+        return barrier
+
+    def conservative(
+        self, positions: Tensor, given: Quantities, frame: int, fraction: float
+    ) -> Tensor:
+        """(3, N) of elasticity, gravity and goals at a time, in newtons."""
+        gravity = self._system.gravity.channel.with_samples(given["gravity"]).at(frame, fraction)
+        out = -gravity[:, None] * given["mass"]
+        for index, part in enumerate(self._elasticities):
+            out = out + part.gradient(positions, given[f"mu {index}"], given[f"lam {index}"])
+        for index, force in enumerate(self._system.forces):
+            if isinstance(force, GoalSprings):
+                targets = _targets(force, given, index).at(frame, fraction)
+                extension = gather(force.goals.points, positions) - targets
+                pull = given[f"stiffness {index}"] * extension
+                out = out + scatter(force.goals.points, pull, positions)
+        return out
+
+    def rate(
+        self, positions: Tensor, velocities: Tensor, given: Quantities, frame: int, fraction: float
+    ) -> Tensor | float:
+        """(3, N) that velocities pull against in explicit steps, in newtons."""
+        out: Tensor | float = 0.0
+        for index, part in enumerate(self._viscosities):
+            own = given[f"shear {index}"], given[f"bulk {index}"]
+            out = out + part.rate_gradient(positions, velocities, *own)
+        for index, force in enumerate(self._system.forces):
+            if isinstance(force, GoalDamping):
+                channel = _targets(force, given, index)
+                moving = channel.rate(frame, fraction) / self._system.frame_time
+                slip = gather(force.goals.points, velocities) - moving
+                pull = given[f"dashpots {index}"] * slip
+                out = out + scatter(force.goals.points, pull, positions)
+        return out
+
+    def of_step(
+        self, positions: Tensor, step: TimeStep, given: Quantities, frame: int, fraction: float
+    ) -> Tensor:
+        """(3, N) of the energies of an implicit step that ends at a time, in newtons."""
+        out = self.conservative(positions, given, frame, fraction)
+        out = out + self._volume_floor(positions, given)
+        if not step.is_static:
+            weight = given["mass"] / (step.seconds * step.impulse_time)
+            out = out + self._system.free * weight * (positions - step.predicted)
+            out = out + self._dissipation(positions, step, given, frame, fraction)
+        if "height" in given:
+            out = out + self._barrier(positions, given) + self.friction(positions, step, given)
+        return out
+
+    def _dissipation(
+        self, positions: Tensor, step: TimeStep, given: Quantities, frame: int, fraction: float
+    ) -> Tensor:
+        past = [(1.0, step.start)]
+        if step.previous_start is not None:
+            past = [(4.0 / 3.0, step.start), (-1.0 / 3.0, step.previous_start)]
+        out = torch.zeros_like(positions)
+        for index, part in enumerate(self._viscosities):
+            own = given[f"shear {index}"], given[f"bulk {index}"]
+            out = out + part.step_gradient(positions, *own, past, step.seconds)
+        for index, force in enumerate(self._system.forces):
+            if isinstance(force, GoalDamping):
+                channel = _targets(force, given, index)
+                came_from = self._target_way(channel, step, frame, fraction)
+                points = force.goals.points
+                slip = gather(points, positions - step.coasting_origin) - came_from
+                pull = given[f"dashpots {index}"] / step.seconds * slip
+                out = out + scatter(points, pull, positions)
+        return out
+
+    def _target_way(
+        self, channel: TensorChannel, step: TimeStep, frame: int, fraction: float
+    ) -> Tensor:
+        """(3, P) t − t̂, as ``GoalDamping`` has it."""
+
+        def target(seconds_before: float) -> Tensor:
+            time = max(0.0, frame + fraction - seconds_before / self._system.frame_time)
+            whole = min(frame, int(time))
+            return channel.at(whole, time - whole)
+
+        if step.previous_start is None:
+            return target(0.0) - target(step.length)
+        before = 4.0 * target(step.length) - target(2.0 * step.length)
+        return target(0.0) - before / 3.0
+
+    def _volume_floor(self, positions: Tensor, given: Quantities) -> Tensor | float:
+        """As ``VolumeFloor`` has it: V P (1 − J/J̄)² against J."""
+        out: Tensor | float = 0.0
+        for index, own in enumerate(self._elasticities):
+            part = own.part
+            if not isinstance(part.material, StableNeoHookean):
+                continue
+            if bool((part.tets.volume_ratios(positions.detach()) >= FLOOR).all()):
+                continue
+            modulus = given[f"lam {index}"] + 2.0 * given[f"mu {index}"]
+            pressures = PRESSURE_RATIO * modulus / self._fills[index]
+            f = part.tets.deformation_gradients(positions)
+            cofactor = torch.stack(
+                [torch.linalg.cross(f[(i + 1) % 3], f[(i + 2) % 3], dim=0) for i in range(3)]
+            )
+            depth = (1.0 - (f[0] * cofactor[0]).sum(0) / FLOOR).clamp(min=0.0)
+            stress = -part.parameters * pressures * depth.square() * cofactor
+            corners = part.tets.corners.long().reshape(-1)
+            out = out + pulled_back(part.tets, corners, stress, positions)
+        return out
+
+    def _barrier(self, positions: Tensor, given: Quantities) -> Tensor:
+        force = self._normal_force(positions, given)
+        lifted = torch.stack([torch.zeros_like(force), torch.zeros_like(force), -force])
+        return scatter(self._ground.points, lifted, positions)
+
+    def _normal_force(self, positions: Tensor, given: Quantities) -> Tensor:
+        """(S,) of the ground on its points, in newtons."""
+        heights = gather(self._ground.points, positions[2]) - given["height"]
+        return -given["weights"] * barrier_derivative(heights / self._ground.distances)
+
+    def friction(self, positions: Tensor, step: TimeStep, given: Quantities) -> Tensor | float:
+        """(3, N) of friction with the ground, whose normal forces are those of ``positions``."""
+        static = given["static"]
+        if not bool((static > 0.0).any()):
+            return 0.0
+        points = self._ground.points
+        way = gather(points, (positions - step.start)[:2])
+        sizes = points.of_bodies(self._system.diagonals)
+        threshold = STICK_SPEED_DIAGONALS_PER_S * step.stick_time * sizes
+        # The root of a clamped square has a derivative at zero.
+        length = way.square().sum(0).clamp(min=(_NO_WAY * threshold).square()).sqrt()
+        drop = 1.0 - given["kinetic"] / static.clamp(min=NO_FRICTION)
+        limit = static * self._normal_force(positions, given)
+        pull = limit * f1(length / threshold, drop) / length * way
+        return scatter(points, torch.cat([pull, torch.zeros_like(pull[:1])]), positions)
+
+
+def _targets(force: GoalSprings | GoalDamping, given: Quantities, index: int) -> TensorChannel:
+    return force.goals.targets.with_samples(given[f"targets {index}"])
+
+
+def gather(points: GroundPoints, values: Tensor) -> Tensor:
+    """(…, S) at points from (…, N) at vertices."""
+    if not isinstance(points, EmbeddedPoints):
+        return values[..., points.vertices]
+    corners = values[..., points.corners.reshape(-1)]
+    return (corners.view(*values.shape[:-1], 4, -1) * points.shares).sum(-2)
+
+
+def scatter(points: GroundPoints, forces: Tensor, like: Tensor) -> Tensor:
+    """(3, N) at vertices from (3, S) at points."""
+    if not isinstance(points, EmbeddedPoints):
+        return torch.zeros_like(like).index_add(1, points.vertices, forces)
+    parts = (forces[:, None] * points.shares).flatten(1)
+    return torch.zeros_like(like).index_add(1, points.corners.reshape(-1), parts)

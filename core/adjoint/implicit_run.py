@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The adjoint of implicit steps: of each, where it has converged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import InstabilityError
+from ..integrators.implicit_stepper import ImplicitStepper
+from ..minimizers.incremental_potential import IncrementalPotential
+from ..potentials import TimeStep
+from ..state import State
+from ..system import System
+from .friction_change import FrictionChange
+from .gradients import Gradients
+from .quantities import Quantities
+from .transposed_solve import TransposedSolve
+
+
+@dataclass(frozen=True)
+class _Step:
+    """
+    Args:
+        before: the state that it began at.
+        positions: (3, N) where it ended.
+        seconds: of it.
+        frame, fraction: when it ended.
+        converged: whether the search did.
+    """
+
+    before: State
+    positions: Tensor
+    seconds: float
+    frame: int
+    fraction: float
+    converged: bool
+
+
+class ImplicitRun:
+    """Records the steps of a run, and goes back through them.
+
+    A step ends at the x of G(x, s, p) = 0, the gradient of its incremental potential, with s the
+    state that it began at and p the quantities. Where L hangs on x by g = ∂L/∂x, λ with
+    (∂G/∂x)ᵀ λ = g gives ∂L/∂s = −(∂G/∂s)ᵀ λ and ∂L/∂p = −(∂G/∂p)ᵀ λ (docs/gradients.md).
+
+    Args:
+        system: that is carried on.
+        stepper: carries it on.
+        frame_time: in seconds.
+    """
+
+    def __init__(self, system: System, stepper: ImplicitStepper, frame_time: float) -> None:
+        self._system, self._stepper, self._frame_time = system, stepper, frame_time
+        self._objective = IncrementalPotential(system, with_contact=False)
+        self._gradients = Gradients(system, solved=True)
+        self._frames: list[list[_Step]] = []
+
+    def record(self, before: State, after: State) -> None:
+        """Takes the steps of the frame that the stepper has just ended."""
+        count, stepper = after.substeps, self._stepper
+        previous = before.previous if before.substeps == count else None
+        state = replace(before, substeps=count, previous=previous)
+        seconds, steps = self._frame_time / count, []
+        ends = zip(stepper.sampled_positions[1:], stepper.sample_fractions[1:], strict=True)
+        for positions, fraction in ends:
+            converged = after.solver_statistics.converged
+            steps.append(_Step(state, positions, seconds, before.frame, fraction, converged))
+            velocities = stepper.velocities(state, positions, seconds)
+            prescribed = (positions - state.positions) / seconds
+            state = replace(
+                state,
+                positions=positions,
+                velocities=torch.where(self._system.free, velocities, prescribed),
+                previous=stepper.history(state),
+            )
+        self._frames.append(steps)
+
+    def pull_back(
+        self, wanted: list[tuple[Tensor, Tensor]], given: Quantities
+    ) -> dict[str, Tensor]:
+        """The gradient by the quantities that require grad.
+
+        Args:
+            wanted: of each frame the (3, N) gradients by its positions and velocities.
+            given: leaves of autograd's tape.
+        """
+        solve = TransposedSolve(self._objective)
+        found = {name: torch.zeros_like(own) for name, own in given.items() if own.requires_grad}
+        # By the positions and velocities, and by those a step before.
+        adjoint = [torch.zeros_like(self._system.rest_positions()) for _ in range(4)]
+        for steps, (of_positions, of_velocities) in zip(
+            reversed(self._frames), reversed(wanted), strict=True
+        ):
+            adjoint[0] = adjoint[0] + of_positions
+            adjoint[1] = adjoint[1] + of_velocities
+            for step in reversed(steps):
+                if not any(bool(part.any()) for part in adjoint):
+                    continue
+                adjoint = self._step_back(step, adjoint, given, found, solve)
+            if steps[0].before.previous is None:
+                # What lies before is not read.
+                adjoint[2:] = [torch.zeros_like(part) for part in adjoint[2:]]
+        for name, own in zip(("positions", "velocities"), adjoint[:2], strict=True):
+            if name in found:
+                found[name] += own
+        return found
+
+    def _step_back(
+        self,
+        step: _Step,
+        adjoint: list[Tensor],
+        given: Quantities,
+        found: dict[str, Tensor],
+        solve: TransposedSolve,
+    ) -> list[Tensor]:
+        """The adjoint of the state that the step began at; adds to what is found."""
+        if not step.converged:
+            raise InstabilityError(
+                f"{self._system.names}: no gradient through frame {step.frame + 1}, whose steps "
+                "did not converge. Use more substeps, or a softer material."
+            )
+        system, before = self._system, step.before
+        state = [before.positions, before.velocities, *(before.previous or ())]
+        state = [part.detach().requires_grad_() for part in state]
+        with torch.enable_grad():
+            end = step.positions.detach().requires_grad_()
+            time_step, whole, velocities = self._on_tape(step, state, end, given)
+            reached = (whole * adjoint[0] + velocities * adjoint[1]).sum()
+            rhs = torch.autograd.grad(reached, end, retain_graph=True)[0] * system.free
+            multiplier = self._multiplier(step, time_step, rhs, given, solve)
+            gradient = self._gradients.of_step(whole, time_step, given, step.frame, step.fraction)
+            total = reached - (gradient * multiplier).sum()
+            names = list(found)
+            inputs = [*state, *(given[name] for name in names)]
+            parts = torch.autograd.grad(total, inputs, allow_unused=True)
+        for name, part in zip(names, parts[len(state) :], strict=True):
+            if part is not None:
+                found[name] += part
+        own = [torch.zeros_like(end) if part is None else part for part in parts[: len(state)]]
+        own = [part.detach() for part in own]
+        carried = [own[0] + adjoint[2], own[1] + adjoint[3], *own[2:]]
+        return carried + [torch.zeros_like(end) for _ in range(4 - len(carried))]
+
+    def _on_tape(
+        self, step: _Step, state: list[Tensor], end: Tensor, given: Quantities
+    ) -> tuple[TimeStep, Tensor, Tensor]:
+        """The step, where all vertices end, and their velocities then."""
+        system, stepper = self._system, self._stepper
+        own = replace(step.before, positions=state[0], velocities=state[1])
+        own = replace(own, previous=(state[2], state[3]) if len(state) > 2 else None)
+        present = system.damping
+        if given["damping"].requires_grad:
+            system.damping = given["damping"]
+        try:
+            inertia = stepper.inertia(own, step.seconds)
+        finally:
+            system.damping = present
+        inertial = torch.where(system.free, inertia.positions, state[0])
+        if system.moving_pins is not None:
+            pins = system.moving_pins
+            at = pins.path.with_samples(given["pins"]).at(step.frame, step.fraction)
+            inertial = inertial.index_copy(1, pins.vertices, at)
+        whole = torch.where(system.free, end, inertial)
+        velocities = stepper.velocities(own, whole, step.seconds)
+        prescribed = (whole - state[0]) / step.seconds
+        previous = None if own.previous is None else own.previous[0]
+        time_step = TimeStep(state[0], inertial, inertia.span, inertia.impulse_time, previous)
+        return time_step, whole, torch.where(system.free, velocities, prescribed)
+
+    def _multiplier(
+        self,
+        step: _Step,
+        on_tape: TimeStep,
+        rhs: Tensor,
+        given: Quantities,
+        solve: TransposedSolve,
+    ) -> Tensor:
+        """(3, N) λ."""
+        objective, system = self._objective, self._system
+        system.go_to(step.frame, step.fraction)
+        plain = replace(
+            on_tape,
+            start=on_tape.start.detach(),
+            predicted=on_tape.predicted.detach(),
+            impulse_time=_plain(on_tape.impulse_time),
+            previous_start=_plain(on_tape.previous_start),
+        )
+        objective.begin(
+            plain.start, plain.predicted, plain.seconds, plain.previous_start, plain.impulse_time
+        )
+        objective.update_lagged(step.positions)
+        solve.prepare(step.positions)
+        more = None
+        if "height" in given and bool((given["static"] > 0.0).any()):
+            more = FrictionChange(self._gradients, objective, step.positions, plain, given)
+        return solve.solve(rhs, more, f"frame {step.frame + 1}")
+
+
+def _plain(value: Any) -> Any:
+    return value.detach() if isinstance(value, Tensor) else value

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which numbers of a scene are tensors that require grad."""
+
+from __future__ import annotations
+
+import re
+from copy import copy
+from dataclasses import replace
+
+from torch import Tensor
+
+from ..errors import SceneError
+from ..materials.material import PARAMETERS
+from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
+from ..scene.tracked import is_tracked, plain, tracked
+
+#: What can be differentiated by, as it stands in a scene.
+_KNOWN = re.compile(
+    r"gravity|ground\.(height|friction|kinetic_friction)|bodies\[\d+\]\.(density|velocity"
+    r"|angular_velocity|initial_positions|damping|stiffness_damping|viscosity|pin_path|friction"
+    r"|kinetic_friction|material\.young|material\.poisson|goals\.targets|skin\.goals\.targets)"
+)
+
+
+def collect(scene: Scene) -> tuple[Scene, dict[str, Tensor]]:
+    """The scene with numbers alone, and the tensors by where they stand in it, such as
+    ``bodies[0].material.young``.
+
+    Raises:
+        SceneError: when one stands where nothing can be differentiated by.
+    """
+    leaves = _under("", tracked(scene))
+    if scene.ground is not None:
+        leaves |= _under("ground.", tracked(scene.ground))
+    bodies = []
+    for index, body in enumerate(scene.bodies):
+        own, found = _collect_body(body)
+        leaves |= _under(f"bodies[{index}].", found)
+        bodies.append(own)
+    for place in leaves:
+        if not _KNOWN.fullmatch(place):
+            raise SceneError(
+                f"{place} is a tensor that requires grad, but nothing can be differentiated by it; "
+                "give numbers, or its .detach()."
+            )
+    plain_scene = copy(scene)
+    plain_scene.bodies = bodies
+    return plain_scene, leaves
+
+
+def _collect_body(body: SoftBody) -> tuple[SoftBody, dict[str, Tensor]]:
+    found, own = tracked(body), copy(body)
+    moduli = {name: getattr(body.material, name) for name in PARAMETERS}
+    moduli = {name: value for name, value in moduli.items() if is_tracked(value)}
+    found |= _under("material.", moduli)
+    if moduli:
+        numbers = {name: plain(value) for name, value in moduli.items()}
+        own.material = replace(body.material, **numbers)
+    if body.goals is not None:
+        found |= _under("goals.", tracked(body.goals))
+    if body.skin is not None and body.skin.goals is not None:
+        found |= _under("skin.goals.", tracked(body.skin.goals))
+    return own, found
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {prefix + name: tensor for name, tensor in tensors.items()}

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From the numbers of a scene to what time steps read, on autograd's tape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..merged_material import fill
+from ..obstacles.obstacles import BARRIER_STIFFNESS_RATIO
+from ..potentials import Elasticity
+from ..potentials.goals import GoalSprings
+from ..scene.friction import NO_FRICTION
+from ..system import System
+
+#: What time steps read, by name: ``mass`` (N,), ``damping`` (N,) in 1/s, ``gravity`` (T, 3),
+#: ``pins`` (T, 3, P), ``positions`` and ``velocities`` (3, N) at the start. Of the i-th elasticity
+#: Lamé's ``mu i`` and ``lam i`` (M,); of the i-th viscosity ``shear i`` and ``bulk i`` (M,), in
+#: Pa s; of the i-th force ``stiffness i`` (P,) in N/m, ``dashpots i`` (P,) in N s/m and
+#: ``targets i`` (T, 3, P). Of the ground ``height``, ``weights`` (S,) in N, ``static`` and
+#: ``kinetic`` (S,).
+Quantities = dict[str, Tensor]
+
+
+class Derivation:
+    """Takes quantities of a system from the tensors of its scene, by the formulas of ``System``.
+
+    Args:
+        system: of the scene with numbers alone.
+        leaves: the tensors by their place in the scene.
+    """
+
+    def __init__(self, system: System, leaves: Mapping[str, Tensor]) -> None:
+        self._system, self._leaves = system, leaves
+        self._bodies = list(zip(system.bodies, system.meshes, strict=True))
+
+    def quantities(self) -> Quantities:
+        """All of them; those that no tensor bears on do not require grad."""
+        found = {"mass": self._mass(), "damping": self._damping()}
+        found["gravity"] = self._value("gravity", self._system.gravity.samples).view(-1, 3)
+        found |= self._pins()
+        found |= self._start(found["mass"], found.get("pins"))
+        for index, part in enumerate(self._system.elasticities):
+            found |= self._moduli(index, part)
+        found |= self._viscosities(found)
+        found |= self._goals(found["mass"])
+        return found | self._ground()
+
+    def _tensor(self, values: Any) -> Tensor:
+        return torch.as_tensor(values).to(self._system.mass)
+
+    def _value(self, place: str, otherwise: Any) -> Tensor:
+        leaf = self._leaves.get(place)
+        return self._tensor(otherwise if leaf is None else leaf)
+
+    def _own(self, index: int, member: str) -> Tensor:
+        """A member of a body or of what it has."""
+        owner: Any = self._system.bodies[index]
+        for name in member.split("."):
+            owner = getattr(owner, name)
+        return self._value(f"bodies[{index}].{member}", owner)
+
+    def _of_tets(self, indices: list[int], member: str) -> Tensor:
+        """(M,) of the tets of some bodies."""
+        counts = [len(self._system.meshes[k].tets) for k in indices]
+        return torch.cat(
+            [self._own(k, member).expand(n) for k, n in zip(indices, counts, strict=True)]
+        )
+
+    def _of_vertices(self, values: list[Tensor]) -> Tensor:
+        """(N,) of one value a body."""
+        return torch.cat(
+            [v.expand(len(m.vertices)) for v, (_, m) in zip(values, self._bodies, strict=True)]
+        )
+
+    def _lumped(self, index: int, densities: Tensor) -> Tensor:
+        mesh = self._system.meshes[index]
+        quarters = densities * self._tensor(mesh.material_volumes) / 4.0
+        corners = torch.as_tensor(mesh.tets.astype(np.int64)).ravel()
+        return quarters.new_zeros(len(mesh.vertices)).index_add(
+            0, corners, quarters.repeat_interleave(4)
+        )
+
+    def _mass(self) -> Tensor:
+        return torch.cat(
+            [self._lumped(k, self._own(k, "density")) for k in range(len(self._bodies))]
+        )
+
+    def _damping(self) -> Tensor:
+        rates = []
+        for index, (_, mesh) in enumerate(self._bodies):
+            rate, density = self._own(index, "damping"), self._own(index, "density")
+            if rate.ndim:
+                rate = self._lumped(index, density * rate) / self._lumped(index, density)
+            rates.append(rate.expand(len(mesh.vertices)))
+        return torch.cat(rates)
+
+    def _pins(self) -> Quantities:
+        pins = self._system.moving_pins
+        if pins is None:
+            return {}
+        moving = [
+            index
+            for index, (body, _) in enumerate(self._bodies)
+            if body.pinned is not None and body.pin_path is not None
+        ]
+        if not any(f"bodies[{index}].pin_path" in self._leaves for index in moving):
+            return {"pins": pins.path.samples}
+        paths = [
+            self._samples(f"bodies[{k}].pin_path", self._bodies[k][0].pin_path) for k in moving
+        ]
+        length = max(len(path) for path in paths)
+        longest = [path[[min(t, len(path) - 1) for t in range(length)]] for path in paths]
+        return {"pins": torch.cat(longest, dim=1).transpose(1, 2)}
+
+    def _samples(self, place: str, channel: Any) -> Tensor:
+        """(T, P, 3) of a channel, or of the tensor in its place."""
+        values = self._value(place, channel.samples)
+        return values if values.ndim == 3 else values[None]
+
+    def _start(self, mass: Tensor, pins: Tensor | None) -> Quantities:
+        system, positions, velocities = self._system, [], []
+        offset = 0
+        for index, ((body, mesh), where) in enumerate(
+            zip(self._bodies, system.body_slices(), strict=True)
+        ):
+            placed = body.initial_positions
+            otherwise = mesh.vertices if placed is None else placed
+            start = self._value(f"bodies[{index}].initial_positions", otherwise)
+            if body.pinned is not None and body.pin_path is not None and pins is not None:
+                pinned = torch.as_tensor(body.pinned.astype(np.int64))
+                path = pins[0, :, offset : offset + len(pinned)].T
+                start, offset = start.index_copy(0, pinned, path), offset + len(pinned)
+            own = mass[where]
+            arms = start - own @ start / own.sum()
+            spin = self._own(index, "angular_velocity").expand_as(arms)
+            velocities.append(self._own(index, "velocity") + torch.linalg.cross(spin, arms))
+            positions.append(start)
+        moving = torch.cat(velocities).T * system.free
+        return {"positions": torch.cat(positions).T, "velocities": moving}
+
+    def _members(self, part: Elasticity) -> list[int]:
+        """The bodies of an elasticity."""
+        offsets = self._system.vertex_offsets
+        return [offsets.index(first) for first, _ in part.tets.meshes]
+
+    def _moduli(self, index: int, part: Elasticity) -> Quantities:
+        members = self._members(part)
+        filled = np.concatenate([fill(self._system.meshes[k]) for k in members])
+        solid = replace(
+            part.material,
+            young=self._of_tets(members, "material.young") * self._tensor(filled),
+            poisson=self._of_tets(members, "material.poisson"),
+        )
+        return {f"mu {index}": solid.mu, f"lam {index}": solid.lam}
+
+    def _viscosities(self, found: Quantities) -> Quantities:
+        """As ``TetEnergies`` makes them, in the same order."""
+        system, out, count = self._system, {}, 0
+        for index, part in enumerate(system.elasticities):
+            members = self._members(part)
+            if not any(system.bodies[k].is_viscous for k in members):
+                continue
+            mu, lam = found[f"mu {index}"], found[f"lam {index}"]
+            rates = self._of_tets(members, "stiffness_damping")
+            filled = np.concatenate([fill(system.meshes[k]) for k in members])
+            shears = self._tensor(filled) * self._of_tets(members, "viscosity")
+            pairs = [(rates * mu + shears, rates * lam)]
+            if system.bodies[members[0]].stiffness is not None:
+                pairs = [(rates * mu, rates * lam), (shears, torch.zeros_like(shears))]
+            for shear, bulk in pairs:
+                out[f"shear {count}"], out[f"bulk {count}"] = shear, bulk
+                count += 1
+        return out
+
+    def _goals(self, mass: Tensor) -> Quantities:
+        """Of the forces of bodies, in the order of ``System.forces``."""
+        system, index = self._system, 0
+        out: Quantities = {}
+        for body, owner in enumerate(system.bodies):
+            skin = None if owner.skin is None else owner.skin.goals
+            for place, goals in (("goals", owner.goals), ("skin.goals", skin)):
+                if goals is None:
+                    continue
+                springs = system.forces[index]
+                assert isinstance(springs, GoalSprings)
+                own = self._of_goals(springs, f"bodies[{body}].{place}.targets", mass)
+                for _ in range(2 if goals.damping_ratio else 1):
+                    out |= {f"{name} {index}": value for name, value in own.items()}
+                    index += 1
+        return out
+
+    def _of_goals(self, springs: GoalSprings, place: str, mass: Tensor) -> Quantities:
+        goals, leaf = springs.goals, self._leaves.get(place)
+        targets = goals.targets.samples
+        if leaf is not None:
+            values = self._tensor(leaf)
+            targets = (values if values.ndim == 3 else values[None]).transpose(1, 2)
+        # Both are proportional to the masses of the points.
+        vertices = goals.points.corners[0]
+        ratio = mass[vertices] / self._system.mass[vertices]
+        return {
+            "stiffness": goals.stiffness * ratio,
+            "dashpots": goals.damping * ratio,
+            "targets": targets,
+        }
+
+    def _ground(self) -> Quantities:
+        system, barrier = self._system, self._system.ground_barrier
+        ground = system.scene.ground
+        if barrier is None or ground is None:
+            return {}
+        young = [self._own(k, "material.young").mean() for k in range(len(self._bodies))]
+        stiffness = BARRIER_STIFFNESS_RATIO * barrier.points.of_bodies(self._of_vertices(young))
+        own = {
+            "height": self._value("ground.height", ground.height),
+            "weights": stiffness * self._tensor(system.obstacles.areas),
+        }
+        static = [self._friction(k, sliding=False) for k in range(len(self._bodies))]
+        kinetic = [self._friction(k, sliding=True) for k in range(len(self._bodies))]
+        kinetic = [torch.minimum(k, s) for k, s in zip(kinetic, static, strict=True)]
+        own["static"] = barrier.points.of_bodies(self._of_vertices(static))
+        own["kinetic"] = barrier.points.of_bodies(self._of_vertices(kinetic))
+        return own
+
+    def _friction(self, index: int, sliding: bool) -> Tensor:
+        """Of a body on the ground: as ``FrictionTable`` has it."""
+        ground, body = self._system.scene.ground, self._system.bodies[index]
+        assert ground is not None
+        of_ground = self._coefficient("ground", ground, sliding)
+        if body.friction is None:
+            return of_ground
+        own = self._coefficient(f"bodies[{index}]", body, sliding)
+        return torch.where(
+            own == of_ground,
+            0.5 * (own + of_ground),
+            (own * of_ground).clamp(min=NO_FRICTION).sqrt(),
+        )
+
+    def _coefficient(self, owner: str, item: Any, sliding: bool) -> Tensor:
+        member = "kinetic_friction" if sliding and item.kinetic_friction is not None else "friction"
+        return self._value(f"{owner}.{member}", getattr(item, member))

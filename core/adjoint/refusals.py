@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What nothing is differentiated through: it is refused before a run, not left out of gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from torch import Tensor
+
+from ..errors import SceneError
+from ..integrators import Integrator
+from ..integrators.bdf2 import BDF2
+from ..integrators.implicit_euler import ImplicitEuler
+from ..integrators.runge_kutta import Midpoint, RungeKutta4
+from ..integrators.symplectic_euler import SymplecticEuler
+from ..potentials.goals import GoalDamping, GoalSprings
+from ..scene.scene import Scene
+from ..system import System
+
+IMPLICIT = (ImplicitEuler, BDF2)
+EXPLICIT = (SymplecticEuler, Midpoint, RungeKutta4)
+
+
+def refuse_scene(scene: Scene) -> None:
+    """
+    Raises:
+        SceneError: on what of a scene there is no derivative of.
+    """
+    for what in _of_scene(scene):
+        raise SceneError(f"There are no gradients through {what}; leave it out.")
+
+
+def _of_scene(scene: Scene) -> Iterator[str]:
+    if scene.contact is not None:
+        yield "contact between surfaces"
+    if scene.attachments:
+        yield "attachments"
+    if scene.colliders:
+        yield "colliders"
+    if scene.ground is not None and scene.ground.response != "barrier":
+        yield "a bouncy ground"
+    for body in scene.bodies:
+        if body.plasticity is not None:
+            yield f"plasticity ({body.name})"
+        if body.has_pressure:
+            yield f"pressure ({body.name})"
+
+
+def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
+    """
+    Raises:
+        SceneError: on an integrator that there is no adjoint of, or not with this scene.
+    """
+    if not isinstance(integrator, IMPLICIT + EXPLICIT):
+        choices = ", ".join(kind.__name__ for kind in IMPLICIT + EXPLICIT)
+        raise SceneError(
+            f"There are no gradients through {type(integrator).__name__}; choose one of {choices}."
+        )
+    if isinstance(integrator, EXPLICIT) and scene.ground is not None:
+        raise SceneError(
+            "There are no gradients through a ground in explicit steps; choose ImplicitEuler or "
+            "BDF2."
+        )
+
+
+def refuse_sliding(scene: Scene) -> None:
+    """
+    Raises:
+        SceneError: where an equilibrium hangs on the way to it.
+    """
+    rubs = scene.ground is not None and (
+        scene.ground.friction > 0.0 or any(body.friction for body in scene.bodies)
+    )
+    if rubs:
+        raise SceneError(
+            "There are no gradients of an equilibrium with friction, which hangs on how bodies "
+            "came there; set the friction of the ground and of bodies to 0, or simulate."
+        )
+
+
+def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
+    """
+    Raises:
+        SceneError: on forces without a derivative, a body that begins inside out, and a tensor
+            that nothing comes of.
+    """
+    for force in system.forces:
+        if not isinstance(force, (GoalSprings, GoalDamping)):
+            kind = type(force).__name__
+            raise SceneError(f"There are no gradients through a {kind}; leave it out.")
+    if bool(system.initially_inverted.any()):
+        raise SceneError(
+            "There are no gradients through the unfolding of a body; give a start shape in which "
+            "no tet is inside out."
+        )
+    for index, body in enumerate(system.bodies):
+        damped = [f"bodies[{index}].{m}" for m in ("stiffness_damping", "viscosity")]
+        given = [place for place in damped if place in leaves]
+        if given and not body.is_viscous:
+            raise SceneError(
+                f"{body.name}: there is nothing to differentiate where both dampings of the solid "
+                f"are 0; begin {given[0]} above it."
+            )
+        if f"bodies[{index}].density" in leaves and body.skin is not None and body.skin.goals:
+            raise SceneError(
+                f"{body.name}: there are no gradients by the density of a body whose skin has "
+                "goals; give these to vertices of the tets."
+            )
+    _refuse_ground(system, leaves)
+
+
+def _refuse_ground(system: System, leaves: Mapping[str, Tensor]) -> None:
+    places = [place for place in leaves if place.startswith("ground.") or "friction" in place]
+    if not places:
+        return
+    if system.ground_barrier is None:
+        raise SceneError(f"{places[0]} requires grad, but there is no ground to meet.")
+    rubs = system.obstacles.ground_friction.act
+    friction = [place for place in places if "friction" in place]
+    if friction and not rubs:
+        raise SceneError(f"{friction[0]} requires grad and is 0 now; begin above it.")

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rest shape with which bodies keep the shape that they were modelled in."""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..errors import InstabilityError
+from ..geometry.tet_mesh import TetMesh, signed_volumes
+from ..minimizers.equilibrium import FIRST_STEP_S
+from ..minimizers.incremental_potential import IncrementalPotential
+from ..potentials.inversion_bound import inversion_bound
+from ..preparation.prepared import prepare
+from ..scene.channel import Channel
+from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
+from ..scene.start_shape import start_positions, tet_mesh_of
+from ..simulator import Simulator
+from ..system import System
+from .conjugate_residuals import conjugate_residuals
+from .refusals import refuse_scene, refuse_sliding
+from .rest_shape import RestShapeChange
+from .transposed_solve import TransposedSolve
+
+#: (N, 3) of the vertices of a body, in metres.
+Positions = NDArray[np.float64]
+
+# Of the largest body's diagonal: a Newton step that is no longer ends the search, and an
+# equilibrium this near is where bodies were modelled.
+STEP_DIAGONALS, KEPT_DIAGONALS = 1e-5, 1e-3
+LINEAR_TOLERANCE = 1e-3
+MAX_ITERATIONS, MAX_GROWTH = 20, 4.0
+# The load grows from none to the whole by shares of it, of which the least ends the search.
+FIRST_SHARE, LEAST_SHARE = 0.5, 1.0 / 256.0
+
+
+@dataclass(frozen=True)
+class SagFree:
+    """
+    Args:
+        scene: with tetrahedra whose rest shape is the one found, and which start where they were
+            modelled.
+        distance: by how much any vertex is away from there at equilibrium, at most, in metres.
+    """
+
+    scene: Scene
+    distance: float
+
+
+def sag_free(scene: Scene) -> SagFree:
+    """Finds rest shapes whose equilibrium under gravity, pins, goals and a ground without friction
+    is the start shape.
+
+    Newton's method on the forces there, as a function of the rest shape, under a growing load. What
+    is pinned has its rest shape where it is.
+
+    Raises:
+        SceneError: when there is no derivative through something of the scene.
+        InstabilityError: when bodies are too soft to keep the shape.
+    """
+    prepared = prepare(scene)[0]
+    refuse_scene(prepared)
+    refuse_sliding(prepared)
+    starts = [start_positions(body) for body in prepared.bodies]
+    rests = before = starts
+    load, last, share = 0.0, 1.0, FIRST_SHARE
+    while load < 1.0:
+        share = min(share, 1.0 - load)
+        # As the last part of the load changed them, this one will.
+        pairs = zip(rests, before, strict=True)
+        guess = [own + share / last * (own - earlier) for own, earlier in pairs]
+        found = _search(prepared, starts, guess, load + share)
+        if found is None and rests is not before:
+            found = _search(prepared, starts, rests, load + share)
+        if found is None:
+            share *= 0.5
+            if share < LEAST_SHARE:
+                raise InstabilityError(_too_soft(prepared))
+            continue
+        before, rests, load, last, share = rests, found, load + share, share, 2.0 * share
+    kept = _with_rest_shapes(prepared, starts, rests)
+    return SagFree(kept, _checked_distance(kept, starts))
+
+
+def _search(
+    scene: Scene, starts: list[Positions], rests: list[Positions], load: float
+) -> list[Positions] | None:
+    """The rest positions of each body under a share of gravity; None where none are found."""
+    if any(
+        signed_volumes(rest, tet_mesh_of(body).tets).min() <= 0.0
+        for rest, body in zip(rests, scene.bodies, strict=True)
+    ):
+        return None
+    try:
+        problem, before = _Problem(scene, starts, rests, load), math.inf
+        for _ in range(MAX_ITERATIONS):
+            step = problem.newton_step()
+            if step is None:
+                return None
+            # Forces may grow at first, where a thin part turns, but steps become shorter.
+            problem, length = problem.moved(step), float(step.abs().max())
+            if length <= STEP_DIAGONALS * problem.system.size:
+                return problem.rests
+            if length > MAX_GROWTH * before:
+                return None
+            before = length
+    except InstabilityError:
+        return None
+    return None
+
+
+class _Problem:
+    """Forces at the start positions, for one rest shape."""
+
+    def __init__(
+        self, scene: Scene, starts: list[Positions], rests: list[Positions], load: float
+    ) -> None:
+        self._scene, self._starts, self.rests, self._load = scene, starts, rests, load
+        own = copy(_with_rest_shapes(scene, starts, rests))
+        own.gravity = Channel.of(scene.gravity, "Gravity", 3).mapped(lambda g: load * g)
+        self.system = System(own, torch.device("cpu"), torch.float64)
+        self._objective = IncrementalPotential(self.system, with_contact=False)
+        self._positions = torch.as_tensor(np.concatenate(starts).T.copy())
+        self._objective.begin_static_step(self._positions, 1e9 * FIRST_STEP_S, FIRST_STEP_S)
+        self._forces = self._objective.gradient(self._positions)
+
+    def newton_step(self) -> Tensor | None:
+        """(3, N) change of the rest positions that takes the forces away."""
+        objective, solve = self._objective, TransposedSolve(self._objective)
+        change = RestShapeChange(self.system, self._positions)
+        solve.prepare(self._positions)
+
+        def image(own: Tensor) -> Tensor:
+            return -objective.unknowns(change(objective.vectors(own)))
+
+        rhs = objective.unknowns(self._forces)
+        if not bool(rhs.any()):
+            return torch.zeros_like(self._positions)
+        found = conjugate_residuals(image, solve.about("it"), rhs, solve.scale(), LINEAR_TOLERANCE)
+        return None if found is None else objective.vectors(found)
+
+    def moved(self, step: Tensor) -> _Problem:
+        """The problem after a step, or as much of it as turns no tet."""
+        rest = self.system.rest_positions()
+        tets = [part.tets for part in self.system.elasticities]
+        size = min(inversion_bound(own.edges(rest), own.edges(step)) for own in tets)
+        moved = (rest + size * step).T.numpy()
+        rests = [moved[where].copy() for where in self.system.body_slices()]
+        return _Problem(self._scene, self._starts, rests, self._load)
+
+
+def _with_rest_shapes(scene: Scene, starts: list[Positions], rests: list[Positions]) -> Scene:
+    bodies = [
+        _with_rest_shape(body, start, rest)
+        for body, start, rest in zip(scene.bodies, starts, rests, strict=True)
+    ]
+    own = copy(scene)
+    own.bodies = bodies
+    return own
+
+
+def _with_rest_shape(body: SoftBody, start: Positions, rest: Positions) -> SoftBody:
+    mesh: TetMesh = tet_mesh_of(body).with_vertices(rest)
+    skin = body.skin
+    if skin is not None and skin.embedding is not None:
+        skin = replace(skin, points=skin.embedding.interpolate(rest))
+    return replace(body, mesh=mesh, initial_positions=start, skin=skin)
+
+
+def _checked_distance(scene: Scene, starts: list[Positions]) -> float:
+    simulator = Simulator(scene, device="cpu", is_prepared=True)
+    frame = simulator.settle()
+    distances = [
+        float(torch.linalg.vector_norm(own - torch.as_tensor(start), dim=1).max())
+        for own, start in zip(frame.positions, starts, strict=True)
+    ]
+    if max(distances) > KEPT_DIAGONALS * simulator.system.size:
+        raise InstabilityError(_too_soft(scene))
+    return max(distances)
+
+
+def _too_soft(scene: Scene) -> str:
+    names = ", ".join(body.name for body in scene.bodies)
+    return (
+        f"{names}: too soft to keep this shape under its weight, whatever its shape at rest. Raise "
+        "Young's modulus, or pin more."
+    )

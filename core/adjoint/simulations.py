@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Simulations that hang on autograd's tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import InstabilityError, SceneError
+from ..integrators import ImplicitEuler, Integrator
+from ..integrators.explicit_integrator import ExplicitIntegrator
+from ..integrators.implicit_stepper import ImplicitStepper
+from ..scene.scene import Scene
+from ..simulator import Frame, Simulator
+from ..system import System
+from .equilibrium import EquilibriumAdjoint
+from .explicit_run import ExplicitRun
+from .implicit_run import ImplicitRun
+from .leaves import collect
+from .quantities import Derivation, Quantities
+from .refusals import refuse_integrator, refuse_scene, refuse_sliding, refuse_system
+
+#: From the (3, N) gradients by what came out, and quantities as leaves, to those by the quantities.
+PullBack = Callable[[list[Tensor], Quantities], dict[str, Tensor]]
+
+
+def simulate(
+    scene: Scene,
+    integrator: Integrator | None = None,
+    *,
+    frames: int,
+    frame_time: float = 1.0 / 24.0,
+    substeps: int | None = None,
+    dtype: torch.dtype = torch.float64,
+    results: Sequence[str] = (),
+) -> list[Frame]:
+    """Simulates as ``Simulator`` does, on the CPU; positions and velocities of the frames hang on
+    autograd's tape, so that ``loss.backward()`` fills the ``grad`` of the scene's tensors.
+
+    Tensors that require grad may be Young's modulus and Poisson's ratio of a material; density,
+    velocity, angular velocity, initial positions, damping, stiffness damping, viscosity, pin path
+    and friction of a body; the targets of goals; gravity; height and friction of the ground.
+
+    Args:
+        scene: whose bodies have tetrahedra, or are filled with them first.
+        integrator: ``ImplicitEuler`` by default; ``BDF2``, or an explicit one with fixed steps.
+        frames: how many.
+        frame_time, substeps, dtype, results: as for ``Simulator``.
+
+    Raises:
+        SceneError: when the scene cannot be simulated, or there are no gradients through it.
+        InstabilityError: when a frame diverges; from ``backward``, when a step has not converged or
+            its end is no strict minimum.
+    """
+    scheme = integrator or ImplicitEuler()
+    plain, leaves = collect(scene)
+    if leaves:
+        refuse_scene(plain)
+        refuse_integrator(scheme, plain)
+    options: dict[str, Any] = {"frame_time": frame_time, "substeps": substeps, "dtype": dtype}
+    simulator = Simulator(plain, scheme, device="cpu", results=results, **options)
+    if not leaves:
+        return list(simulator.run(frames))
+    refuse_system(simulator.system, leaves)
+    _refuse_moved_start(simulator, leaves)
+    run = _run_of(simulator, scheme, frame_time)
+    found = []
+    before = simulator.state
+    for frame in simulator.run(frames):
+        _refuse_unfolding(simulator.system, frame)
+        run.record(before, simulator.state)
+        before = simulator.state
+        found.append((frame, before))
+    outputs = [part for _, state in found for part in (state.positions, state.velocities)]
+
+    def pull_back(wanted: list[Tensor], given: Quantities) -> dict[str, Tensor]:
+        return run.pull_back(list(zip(wanted[::2], wanted[1::2], strict=True)), given)
+
+    taped = _on_tape(simulator.system, leaves, outputs, pull_back)
+    pairs = zip(taped[::2], taped[1::2], strict=True)
+    return [
+        _framed(simulator.system, frame, *pair)
+        for (frame, _), pair in zip(found, pairs, strict=True)
+    ]
+
+
+def settle(
+    scene: Scene,
+    *,
+    dtype: torch.dtype = torch.float64,
+    results: Sequence[str] = (),
+) -> Frame:
+    """The equilibrium that ``Simulator.settle`` finds, its positions on autograd's tape.
+
+    Args:
+        scene: as for ``simulate``; friction has to be 0.
+        dtype, results: as for ``Simulator``.
+
+    Raises:
+        SceneError: when the scene cannot be simulated, or there are no gradients through it.
+        InstabilityError: when no equilibrium is found; from ``backward``, where it is no strict
+            minimum.
+    """
+    plain, leaves = collect(scene)
+    if leaves:
+        refuse_scene(plain)
+        refuse_sliding(plain)
+    simulator = Simulator(plain, device="cpu", dtype=dtype, results=results)
+    if not leaves:
+        return simulator.settle()
+    refuse_system(simulator.system, leaves)
+    frame, system = simulator.settle(), simulator.system
+    _refuse_unfolding(system, frame)
+    adjoint = EquilibriumAdjoint(system, simulator.state)
+    outputs = [simulator.state.positions]
+
+    def pull_back(wanted: list[Tensor], given: Quantities) -> dict[str, Tensor]:
+        return adjoint.pull_back(wanted[0], given)
+
+    (positions,) = _on_tape(system, leaves, outputs, pull_back)
+    return _framed(system, frame, positions, torch.zeros_like(positions))
+
+
+def _run_of(
+    simulator: Simulator, integrator: Integrator, frame_time: float
+) -> ImplicitRun | ExplicitRun:
+    stepper = simulator.stepper
+    if isinstance(stepper, ImplicitStepper):
+        return ImplicitRun(simulator.system, stepper, frame_time)
+    assert isinstance(integrator, ExplicitIntegrator)
+    return ExplicitRun(simulator.system, integrator, frame_time)
+
+
+def _refuse_moved_start(simulator: Simulator, leaves: dict[str, Tensor]) -> None:
+    """A body that begins in the ground is lifted out of it."""
+    given = Derivation(simulator.system, {}).quantities()
+    lifted = not torch.allclose(given["positions"], simulator.state.positions, rtol=0, atol=1e-12)
+    if lifted and any("initial_positions" in p or p == "ground.height" for p in leaves):
+        raise SceneError(
+            "A body begins in the ground and is lifted out of it, through which there are no "
+            "gradients; begin above the ground and the distance at which it pushes."
+        )
+
+
+def _refuse_unfolding(system: System, frame: Frame) -> None:
+    if frame.report.unfolding or frame.report.caught:
+        raise InstabilityError(
+            f"{system.names}: there are no gradients through frame {frame.index}, in which a body "
+            "that lies folded over itself is made to give way."
+        )
+
+
+def _framed(system: System, frame: Frame, positions: Tensor, velocities: Tensor) -> Frame:
+    slices = system.body_slices()
+    return replace(
+        frame,
+        positions=[positions[:, where].T for where in slices],
+        velocities=[velocities[:, where].T for where in slices],
+    )
+
+
+def _on_tape(
+    system: System, leaves: dict[str, Tensor], outputs: list[Tensor], pull_back: PullBack
+) -> tuple[Tensor, ...]:
+    """The outputs, as functions of the leaves."""
+    derive = partial(_gradients, system, tuple(leaves), pull_back)
+    apply: Callable[..., tuple[Tensor, ...]] = _Run.apply
+    return apply(derive, outputs, *leaves.values())
+
+
+def _gradients(
+    system: System,
+    places: tuple[str, ...],
+    pull_back: PullBack,
+    leaves: tuple[Tensor, ...],
+    wanted: list[Tensor],
+) -> list[Tensor]:
+    """By the leaves, from those by the outputs."""
+    with torch.enable_grad():
+        own = [leaf.detach().requires_grad_() for leaf in leaves]
+        derived = Derivation(system, dict(zip(places, own, strict=True))).quantities()
+        given = {
+            name: part.detach().requires_grad_(part.requires_grad) for name, part in derived.items()
+        }
+        found = pull_back(wanted, given)
+        names = list(found)
+        if not names:
+            return [torch.zeros_like(leaf) for leaf in leaves]
+        parts = torch.autograd.grad(
+            [derived[name] for name in names],
+            own,
+            [found[name] for name in names],
+            allow_unused=True,
+        )
+    pairs = zip(parts, leaves, strict=True)
+    return [torch.zeros_like(leaf) if part is None else part for part, leaf in pairs]
+
+
+class _Run(torch.autograd.Function):
+    """What a simulation makes of tensors: forward it is done already."""
+
+    @staticmethod
+    def forward(ctx: Any, derive: Any, outputs: list[Tensor], *leaves: Tensor) -> Any:
+        ctx.derive = derive
+        ctx.save_for_backward(*leaves)
+        return tuple(part.clone() for part in outputs)
+
+    @staticmethod
+    def backward(ctx: Any, *wanted: Tensor) -> Any:
+        threads = torch.get_num_threads()
+        # As in ``Simulator``: what is left to torch is short.
+        torch.set_num_threads(1)
+        try:
+            found = ctx.derive(ctx.saved_tensors, [part.contiguous() for part in wanted])
+        finally:
+            torch.set_num_threads(threads)
+        return None, None, *found

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tensors where a scene has numbers, whose gradients are wanted. No torch here."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any, TypeVar
+
+Kind = TypeVar("Kind", bound=type)
+
+_NAME = "_tracked"
+
+
+def tracks_tensors(kind: Kind) -> Kind:
+    """A decorator of dataclasses: where a tensor that requires grad is given, the member has its
+    values, and ``tracked`` knows the tensor. Checks and whoever reads members see numbers alone."""
+    construct: Any = kind.__init__  # type: ignore[misc]
+    signature = inspect.signature(construct)
+
+    @functools.wraps(construct)
+    def tracking(self: Any, *args: Any, **kwargs: Any) -> None:
+        given = signature.bind(self, *args, **kwargs)
+        tensors = {name: own for name, own in given.arguments.items() if is_tracked(own)}
+        given.arguments.update({name: plain(own) for name, own in tensors.items()})
+        object.__setattr__(self, _NAME, tensors)
+        construct(*given.args, **given.kwargs)
+
+    kind.__init__ = tracking  # type: ignore[misc]
+    return kind
+
+
+def tracked(item: object) -> dict[str, Any]:
+    """The tensors that members of a dataclass were given, by name."""
+    return dict(getattr(item, _NAME, {}))
+
+
+def is_tracked(value: object) -> bool:
+    """Whether it is a tensor that requires grad."""
+    return bool(getattr(value, "requires_grad", False))
+
+
+def plain(tensor: Any) -> Any:
+    """Its values, as a number or an array."""
+    values = tensor.detach().cpu()
+    return values.item() if values.ndim == 0 else values.numpy()

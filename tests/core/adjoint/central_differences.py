@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Gradients beside central differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from supple.core import Frame
+
+Values = dict[str, Any]
+#: What a simulation gives for values of its parameters, numbers or tensors.
+Outcome = Callable[[Values], list[Tensor]]
+
+
+def outcome_of(frames: list[Frame]) -> list[Tensor]:
+    return [part for frame in frames for part in (frame.positions[0], 0.1 * frame.velocities[0])]
+
+
+class Comparison:
+    """A random sum of what comes out, and its gradient by all parameters at once."""
+
+    def __init__(self, outcome: Outcome, values: Mapping[str, Any]) -> None:
+        self._outcome = outcome
+        self._values = {
+            name: torch.as_tensor(own, dtype=torch.float64) for name, own in values.items()
+        }
+        leaves = {name: own.clone().requires_grad_() for name, own in self._values.items()}
+        found = outcome(leaves)
+        random = torch.Generator().manual_seed(1)
+        self._weights = [torch.randn(o.shape, generator=random, dtype=o.dtype) for o in found]
+        self._sum(found).backward()
+        self.gradients: dict[str, Tensor] = {}
+        for name, leaf in leaves.items():
+            assert leaf.grad is not None
+            self.gradients[name] = leaf.grad
+
+    def _sum(self, found: list[Tensor]) -> Tensor:
+        pairs = zip(found, self._weights, strict=True)
+        return torch.stack([(own * weight).sum() for own, weight in pairs]).sum()
+
+    def slopes(self, *names: str, spread: float = 1e-5) -> tuple[float, float]:
+        """Along a random direction of parameters: by central differences, and by the gradient."""
+        random, along = torch.Generator().manual_seed(2), {}
+        for name in names:
+            own = self._values[name]
+            size = own.abs().mean().clamp(min=0.02)
+            along[name] = size * torch.randn(own.shape, generator=random, dtype=torch.float64)
+        sums = []
+        for sign in (1.0, -1.0):
+            moved = self._values | {
+                name: self._values[name] + sign * spread * own for name, own in along.items()
+            }
+            numbers = {key: v.numpy() if v.ndim else v.item() for key, v in moved.items()}
+            sums.append(float(self._sum(self._outcome(numbers))))
+        slope = sum(float((self.gradients[name] * own).sum()) for name, own in along.items())
+        return (sums[0] - sums[1]) / (2.0 * spread), slope

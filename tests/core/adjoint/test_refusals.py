@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from supple.core import (
+    Contact,
+    Fluid,
+    Ground,
+    Plasticity,
+    Scene,
+    SceneError,
+    SoftBody,
+    Sphere,
+    Wind,
+)
+from supple.core.adjoint import settle, simulate
+from supple.core.integrators import XPBD, Adaptive, Automatic, ImplicitEuler, SymplecticEuler
+from supple.core.materials import StableNeoHookean
+from supple.verification.meshes import block
+
+CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.2))
+
+
+def tensor(value: Any = 1e4) -> torch.Tensor:
+    return torch.tensor(value, dtype=torch.float64, requires_grad=True)
+
+
+def body(**members: Any) -> SoftBody:
+    return SoftBody(CUBE, StableNeoHookean(tensor()), **members)
+
+
+@pytest.mark.parametrize(
+    ("scene", "what"),
+    [
+        (lambda: Scene([body()], contact=Contact()), "contact between surfaces"),
+        (lambda: Scene([body()], colliders=[Sphere((0, 0, -1), 0.1)]), "colliders"),
+        (lambda: Scene([body()], ground=Ground(response="projection")), "a bouncy ground"),
+        (lambda: Scene([body(plasticity=Plasticity(10.0))]), "plasticity"),
+        (lambda: Scene([body(pressure=10.0)]), "pressure"),
+        (lambda: Scene([body()], forces=[Wind((1.0, 0.0, 0.0))]), "through a "),
+        (lambda: Scene([body()], forces=[Fluid()]), "through a "),
+    ],
+)
+def test_what_has_no_derivative_is_refused_by_name(scene: Any, what: str) -> None:
+    with pytest.raises(SceneError, match=what):
+        simulate(scene(), frames=1)
+
+
+@pytest.mark.parametrize("integrator", [XPBD(), Adaptive(), Automatic()])
+def test_other_integrators_are_refused(integrator: Any) -> None:
+    with pytest.raises(SceneError, match=f"through {type(integrator).__name__}; choose one of Imp"):
+        simulate(Scene([body()]), integrator, frames=1)
+
+
+def test_a_ground_is_for_implicit_steps() -> None:
+    with pytest.raises(SceneError, match="ground in explicit steps; choose ImplicitEuler"):
+        simulate(Scene([body()], ground=Ground()), SymplecticEuler(), frames=1)
+
+
+def test_a_tensor_where_nothing_can_be_differentiated_by_is_refused() -> None:
+    scene = Scene([SoftBody(CUBE, pressure=tensor(10.0))])
+    with pytest.raises(SceneError, match=r"bodies\[0\].pressure .* nothing can be differentiated"):
+        simulate(scene, frames=1)
+
+
+def test_a_damping_that_is_not_there_is_no_silent_zero() -> None:
+    with pytest.raises(SceneError, match=r"begin bodies\[0\].viscosity above it"):
+        simulate(Scene([SoftBody(CUBE, viscosity=tensor(0.0))]), frames=1)
+
+
+def test_friction_without_a_ground_is_no_silent_zero() -> None:
+    with pytest.raises(SceneError, match=r"bodies\[0\].friction requires grad, .* no ground"):
+        simulate(Scene([SoftBody(CUBE, friction=tensor(0.5))]), frames=1)
+
+
+def test_an_equilibrium_with_friction_is_refused() -> None:
+    with pytest.raises(SceneError, match="equilibrium with friction"):
+        settle(Scene([body()], ground=Ground()))
+
+
+def test_a_body_that_begins_in_the_ground_has_no_gradient_by_its_height() -> None:
+    scene = Scene([SoftBody(CUBE)], ground=Ground(tensor(0.2)))
+    with pytest.raises(SceneError, match="begins in the ground"):
+        simulate(scene, ImplicitEuler(), frames=1)
+
+
+def test_without_a_tensor_anything_can_be_simulated() -> None:
+    scene = Scene([SoftBody(CUBE, pressure=10.0)], ground=Ground(response="projection"))
+    assert not simulate(scene, SymplecticEuler(), frames=1)[0].positions[0].requires_grad

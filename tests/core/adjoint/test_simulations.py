@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Gradients through simulations, each parameter through each integrator."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Goals, Ground, InstabilityError, Scene, Simulator, SoftBody
+from supple.core.adjoint import settle, simulate
+from supple.core.compiled import numba
+from supple.core.integrators import (
+    BDF2,
+    ImplicitEuler,
+    Integrator,
+    Midpoint,
+    RungeKutta4,
+    SymplecticEuler,
+)
+from supple.core.materials import (
+    CorotatedLinear,
+    Linear,
+    Material,
+    NeoHookean,
+    StableNeoHookean,
+    StVenantKirchhoff,
+)
+from supple.tests.core.adjoint.central_differences import Comparison, Values, outcome_of
+from supple.verification.meshes import block
+
+MESH = block((1, 1, 2), (0.1, 0.1, 0.2), (0.0, 0.0, 0.3))
+PINNED = np.flatnonzero(MESH.vertices[:, 2] > 0.49)
+RANDOM = np.random.default_rng(0)
+TETS = len(MESH.tets)
+#: Of a bar that hangs from moving pins, stirred, with goals and all dampings.
+VALUES: Values = {
+    "young": 2e4,
+    "poisson": np.full(TETS, 0.4),
+    "density": np.linspace(900.0, 1100.0, TETS),
+    "velocity": (0.5, 0.2, -0.3),
+    "angular_velocity": (0.1, 2.0, 0.3),
+    "initial_positions": MESH.vertices + 0.004 * RANDOM.standard_normal(MESH.vertices.shape),
+    "damping": np.linspace(0.1, 1.0, TETS),
+    "stiffness_damping": 0.003,
+    "viscosity": np.full(TETS, 3.0),
+    "gravity": (0.0, 0.5, -9.81),
+    "pin_path": MESH.vertices[PINNED] + 0.02 * RANDOM.standard_normal((3, len(PINNED), 3)),
+    "targets": MESH.vertices[[0, 3]] + 0.02 * RANDOM.standard_normal((3, 2, 3)),
+}
+STEPS: dict[str, tuple[Integrator, Values]] = {
+    "implicit Euler": (ImplicitEuler(tolerance=1e-10), {"frames": 2}),
+    "BDF2": (BDF2(tolerance=1e-10), {"frames": 2, "substeps": 2}),
+    "symplectic Euler": (SymplecticEuler(), {"frames": 2, "substeps": 16}),
+    "midpoint": (Midpoint(), {"frames": 1, "substeps": 16}),
+    "Runge-Kutta": (RungeKutta4(), {"frames": 1, "substeps": 11}),
+}
+
+
+def bar(given: Values, model: type[Material] = StableNeoHookean) -> Scene:
+    own = VALUES | given
+    names = ("density", "velocity", "angular_velocity", "initial_positions", "damping")
+    body = SoftBody(
+        MESH,
+        model(own["young"], own["poisson"]),
+        pinned=PINNED,
+        goals=Goals([0, 3], own["targets"], 0.9, 3.0, 0.3),
+        **{name: own[name] for name in (*names, "stiffness_damping", "viscosity", "pin_path")},
+    )
+    return Scene([body], gravity=own["gravity"])
+
+
+@cache
+def compared(steps: str) -> Comparison:
+    integrator, options = STEPS[steps]
+    return Comparison(lambda v: outcome_of(simulate(bar(v), integrator, **options)), VALUES)
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("steps", STEPS)
+def test_gradients_are_those_of_central_differences(steps: str, name: str) -> None:
+    differences, gradient = compared(steps).slopes(name)
+    assert abs(differences) > 1e-7
+    assert gradient == pytest.approx(differences, rel=1e-5)
+
+
+@pytest.mark.parametrize("steps", ["implicit Euler", "symplectic Euler"])
+@pytest.mark.parametrize("model", [NeoHookean, CorotatedLinear, StVenantKirchhoff, Linear])
+def test_every_model_has_gradients(model: type[Material], steps: str) -> None:
+    integrator, options = STEPS[steps]
+
+    def outcome(given: Values) -> list[torch.Tensor]:
+        return outcome_of(simulate(bar(given, model), integrator, **options))
+
+    own = {name: VALUES[name] for name in ("young", "poisson", "initial_positions")}
+    comparison = Comparison(outcome, own)
+    for name in own:
+        differences, gradient = comparison.slopes(name)
+        assert gradient == pytest.approx(differences, rel=1e-5)
+
+
+CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.003))
+SLIDING: Values = {
+    "young": 2e4,
+    "density": 1000.0,
+    "velocity": (0.9, 0.1, -0.5),
+    "initial_positions": CUBE.vertices,
+    "height": 0.0,
+    "friction": 0.3,
+    "kinetic_friction": 0.2,
+}
+
+
+def thrown(given: Values) -> Scene:
+    """Onto the ground, on which it slides and tips."""
+    own = SLIDING | given
+    names = ("density", "velocity", "initial_positions", "friction", "kinetic_friction")
+    body = SoftBody(CUBE, StableNeoHookean(own["young"]), **{name: own[name] for name in names})
+    return Scene([body], ground=Ground(own["height"], friction=0.25, distance=0.002))
+
+
+@pytest.mark.parametrize("integrator", [ImplicitEuler(1e-9), BDF2(1e-9)])
+def test_gradients_go_through_the_ground_and_its_friction(integrator: Integrator) -> None:
+    def outcome(given: Values) -> list[torch.Tensor]:
+        return outcome_of(simulate(thrown(given), integrator, frames=1, substeps=8))
+
+    comparison = Comparison(outcome, SLIDING)
+    for names in (
+        ("young", "density"),
+        ("velocity",),
+        ("height",),
+        ("friction", "kinetic_friction"),
+    ):
+        differences, gradient = comparison.slopes(*names, spread=1e-6)
+        assert abs(differences) > 1e-5
+        assert gradient == pytest.approx(differences, rel=1e-4)
+
+
+def test_gradients_of_an_equilibrium() -> None:
+    names = ("young", "poisson", "density", "gravity", "pin_path", "targets")
+    own = {name: VALUES[name] for name in names}
+    comparison = Comparison(lambda v: [settle(bar(v)).positions[0]], own)
+    for name in names:
+        differences, gradient = comparison.slopes(name)
+        assert gradient == pytest.approx(differences, rel=1e-5)
+
+
+def test_an_equilibrium_does_not_hang_on_the_way_to_it() -> None:
+    velocity = torch.ones(3, requires_grad=True)
+    settle(bar({"velocity": velocity})).positions[0].sum().backward()
+    assert velocity.grad is not None and not velocity.grad.any()
+
+
+@pytest.mark.parametrize("steps", STEPS)
+def test_frames_are_those_of_the_simulator(steps: str) -> None:
+    integrator, options = STEPS[steps]
+    count = options["frames"]
+    young = torch.tensor(2e4, dtype=torch.float64, requires_grad=True)
+    taped = simulate(bar({"young": young}), integrator, **options)[-1]
+    simulator = Simulator(bar({}), integrator, substeps=options.get("substeps"), device="cpu")
+    plain = [*simulator.run(count)][-1]
+    assert torch.equal(taped.positions[0], plain.positions[0])
+    assert torch.equal(taped.velocities[0], plain.velocities[0])
+    assert taped.positions[0].requires_grad and taped.report.energies == plain.report.energies
+
+
+@pytest.mark.parametrize("steps", ["implicit Euler", "symplectic Euler"])
+def test_a_damping_of_zero_has_a_gradient(steps: str) -> None:
+    integrator, options = STEPS[steps]
+    gradients = []
+    for rate in (0.0, 1e-5):
+        damping = torch.tensor(rate, dtype=torch.float64, requires_grad=True)
+        frame = simulate(bar({"damping": damping}), integrator, **options)[-1]
+        frame.positions[0][:4].sum().backward()
+        assert damping.grad is not None
+        gradients.append(damping.grad.item())
+    assert gradients[0] == pytest.approx(gradients[1], rel=1e-4)
+
+
+def test_gravity_of_a_free_fall_has_its_closed_form() -> None:
+    gravity = torch.tensor([0.0, 0.0, -9.81], dtype=torch.float64, requires_grad=True)
+    body = SoftBody(block((1, 1, 1), (0.1, 0.1, 0.1)))
+    frames = simulate(Scene([body], gravity=gravity), SymplecticEuler(), frames=1, substeps=20)
+    frames[-1].positions[0][:, 2].mean().backward()
+    step = 1.0 / 480.0
+    assert gravity.grad is not None
+    assert gravity.grad[2].item() == pytest.approx(step**2 * 20 * 21 / 2)
+
+
+def test_tensors_of_single_precision_get_gradients_of_theirs() -> None:
+    density = torch.tensor(1000.0, requires_grad=True)
+    frame = simulate(bar({"density": density}), ImplicitEuler(), frames=1)[0]
+    frame.positions[0].sum().backward()
+    assert density.grad is not None and density.grad.dtype == torch.float32 and density.grad != 0
+
+
+def test_a_step_that_did_not_converge_gives_no_gradient(monkeypatch: Any) -> None:
+    monkeypatch.setattr("supple.core.integrators.implicit_stepper.MAX_ITERATIONS", 1)
+    young = torch.tensor(2e4, dtype=torch.float64, requires_grad=True)
+    frame = simulate(bar({"young": young}), ImplicitEuler(), frames=1, substeps=1)[0]
+    assert not frame.report.solver_statistics.converged
+    with pytest.raises(InstabilityError, match=r"frame 1.*did not converge.*substeps"):
+        frame.positions[0].sum().backward()
+
+
+@pytest.mark.parametrize("steps", ["implicit Euler", "symplectic Euler"])
+def test_without_compiled_loops_it_comes_to_the_same(
+    steps: str, without_compiled_loops: None
+) -> None:
+    integrator, options = STEPS[steps]
+    young = torch.tensor(2e4, dtype=torch.float64, requires_grad=True)
+    frames = simulate(bar({"young": young}), integrator, **options)
+    torch.stack([part.sum() for part in outcome_of(frames)]).sum().backward()
+    assert young.grad is not None
+    passes = young.grad.item()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("supple.core.compiled.numba", numba)
+        young.grad = None
+        frames = simulate(bar({"young": young}), integrator, **options)
+        torch.stack([part.sum() for part in outcome_of(frames)]).sum().backward()
+    loops: Any = young.grad
+    assert passes == pytest.approx(loops.item(), rel=1e-6)
+
+
+def test_single_precision_is_enough_for_a_rough_gradient() -> None:
+    gradients = []
+    for precision in (torch.float64, torch.float32):
+        young = torch.tensor(2e4, dtype=torch.float64, requires_grad=True)
+        body = SoftBody(CUBE, StableNeoHookean(young), velocity=(0.0, 0.0, -0.5))
+        scene = Scene([body], ground=Ground(friction=0.25, distance=0.002))
+        frames = simulate(scene, frames=1, substeps=4, dtype=precision)
+        frames[-1].positions[0].square().sum().backward()
+        assert young.grad is not None
+        gradients.append(young.grad.item())
+    assert gradients[1] == pytest.approx(gradients[0], rel=0.05)

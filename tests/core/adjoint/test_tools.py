@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Ground, InstabilityError, Scene, SceneError, Simulator, SoftBody
+from supple.core.adjoint import hit_target, match_shape, sag_free
+from supple.core.materials import StableNeoHookean
+from supple.verification.meshes import block
+
+BAR = block((3, 1, 1), (0.3, 0.1, 0.1))
+HELD = np.flatnonzero(BAR.vertices[:, 0] < 1e-9)
+CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.03))
+
+
+def bar(young: Any) -> Scene:
+    return Scene([SoftBody(BAR, StableNeoHookean(young, 0.4), pinned=HELD)])
+
+
+def test_a_beam_keeps_the_shape_that_it_was_modelled_in() -> None:
+    scene = bar(2e4)
+    sagged = Simulator(scene, device="cpu").settle().positions[0].numpy()
+    assert abs(sagged - BAR.vertices).max() > 0.05
+    kept = sag_free(scene)
+    found = Simulator(kept.scene, device="cpu").settle().positions[0].numpy()
+    np.testing.assert_allclose(found, BAR.vertices, atol=1e-5)
+    frames = [*Simulator(kept.scene, device="cpu").run(2)]
+    assert abs(frames[-1].positions[0].numpy() - BAR.vertices).max() < 1e-5
+    assert kept.distance < 1e-5
+    np.testing.assert_array_equal(kept.scene.bodies[0].mesh.vertices[HELD], BAR.vertices[HELD])
+
+
+def test_what_stands_on_the_ground_keeps_its_shape_too() -> None:
+    cube = block((2, 2, 2), (0.2, 0.2, 0.2), (0.0, 0.0, 0.0015))
+    held = np.flatnonzero(cube.vertices[:, 0] < 1e-9)
+    ground = Ground(friction=0.0, distance=0.002)
+    scene = Scene([SoftBody(cube, StableNeoHookean(2e4, 0.4), pinned=held)], ground=ground)
+    assert sag_free(scene).distance < 1e-5
+
+
+def test_nothing_keeps_the_shape_of_what_nothing_holds() -> None:
+    with pytest.raises(InstabilityError, match=r"too soft|nothing holds"):
+        sag_free(Scene([SoftBody(BAR, name="Falling")]))
+
+
+def test_friction_would_hide_how_a_body_came_there() -> None:
+    with pytest.raises(SceneError, match="friction"):
+        sag_free(Scene(bar(2e4).bodies, ground=Ground(-1.0)))
+
+
+def thrown(velocity: tuple[float, float, float], spin: tuple[float, float, float]) -> Scene:
+    body = SoftBody(CUBE, StableNeoHookean(2e4), velocity=velocity, angular_velocity=spin)
+    return Scene([body], ground=Ground(friction=0.3, distance=0.002))
+
+
+def test_a_throw_hits_its_target_after_a_bounce() -> None:
+    shown = [*Simulator(thrown((1.0, 0.3, -1.2), (0, 0, 0)), device="cpu", substeps=2).run(4)]
+    assert min(frame.report.minimum_ground_distance or 1.0 for frame in shown) < 0.002
+    weights = CUBE.lumped_mass(1000.0)
+
+    def place(positions: torch.Tensor) -> Any:
+        return weights @ positions.numpy() / weights.sum()
+
+    target = place(shown[-1].positions[0])
+    begun = thrown((0.6, 0.0, -0.8), (0.0, 0.0, 0.0))
+    throw = hit_target(begun, target, 4, substeps=2)
+    assert throw.hits and throw.runs <= 30
+    last = [*Simulator(throw.scene, device="cpu", substeps=2).run(4)][-1]
+    way = np.linalg.norm(target - place(torch.as_tensor(CUBE.vertices)))
+    assert np.linalg.norm(place(last.positions[0]) - target) < 0.01 * way
+
+
+def test_a_spin_may_be_what_brings_a_corner_there() -> None:
+    """In free space, where the mass of the cube goes straight."""
+    scene = Scene([SoftBody(CUBE, StableNeoHookean(1e6))], gravity=(0, 0, 0))
+    target = CUBE.vertices[7] + np.array([0.02, -0.03, 0.01])
+    throw = hit_target(scene, target, 2, vertices=[7], with_spin=True)
+    assert throw.hits and any(throw.angular_velocity)
+
+
+def test_what_cannot_be_reached_is_said() -> None:
+    throw = hit_target(thrown((0.0, 0.0, -1.0), (0, 0, 0)), (0.0, 0.0, -0.5), 2, max_runs=6)
+    assert not throw.hits and throw.distance > 0.4 and throw.runs <= 6
+
+
+def test_targets_are_checked() -> None:
+    scene = thrown((0, 0, -1), (0, 0, 0))
+    with pytest.raises(SceneError, match="three finite numbers"):
+        hit_target(scene, (0.0, np.nan, 0.0), 2)
+    with pytest.raises(SceneError, match="frame 1 or later"):
+        hit_target(scene, (0.0, 0.0, 1.0), 0)
+
+
+def animation(young: Any) -> list[Any]:
+    return [f.positions[0].numpy() for f in Simulator(bar(young), device="cpu").run(4)]
+
+
+def test_the_stiffness_of_an_animation_is_found() -> None:
+    match = match_shape(bar(1e4), animation(6e4))
+    np.testing.assert_allclose(match.young, [6e4], rtol=0.01)
+    assert match.distance < 1e-5 and match.losses[0] > 100 * match.distance
+
+
+def test_the_stiffness_of_two_regions_is_found() -> None:
+    regions = (BAR.vertices[BAR.tets].mean(axis=1)[:, 0] > 0.15).astype(int)
+    match = match_shape(bar(2e4), animation(np.where(regions, 9e4, 4e4)), regions=regions)
+    np.testing.assert_allclose(match.young, [4e4, 9e4], rtol=0.05)
+    np.testing.assert_array_equal(match.scene.bodies[0].material.young, match.young[regions])
+
+
+def test_shapes_are_checked() -> None:
+    with pytest.raises(SceneError, match=r"shape 0 has the shape \(2, 3\)"):
+        match_shape(bar(1e4), [np.zeros((2, 3))])
+    with pytest.raises(SceneError, match="shape 0 is not finite"):
+        match_shape(bar(1e4), [np.full(BAR.vertices.shape, np.nan)])
+
+
+def test_a_fall_does_not_tell_of_the_stiffness() -> None:
+    scene = Scene([SoftBody(BAR, StableNeoHookean(1e4))])
+    fall = [f.positions[0].numpy() + 0.1 for f in Simulator(scene, device="cpu").run(1)]
+    with pytest.raises(InstabilityError, match="do not tell of the stiffness"):
+        match_shape(scene, fall)
