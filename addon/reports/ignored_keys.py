@@ -39,8 +39,8 @@ def _of_owner(owner: bpy.types.ID, paths: tuple[str, ...], frames: range) -> Ite
     for path, side in outside.items():
         name = _setting(owner, path).name
         yield (
-            f"{owner.name}: all keys of {name} lie {side}, so it does not change. Move them, or the "
-            "frames to simulate."
+            f"{owner.name}: all keys of {name} lie {side}, so it does not change. Move them, or "
+            "the frames to simulate."
         )
 
 

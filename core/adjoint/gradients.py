@@ -75,7 +75,7 @@ class Gradients:
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalDamping):
                 channel = _targets(force, given, index)
-                moving = channel.rate(frame, fraction) / self._system.frame_time
+                moving = channel.rate(frame, fraction) / self._system.frame_times.of(frame)
                 slip = gather(force.goals.points, velocities) - moving
                 pull = given[f"dashpots {index}"] * slip
                 out = out + scatter(force.goals.points, pull, positions)
@@ -121,7 +121,7 @@ class Gradients:
         """(3, P) t − t̂, as ``GoalDamping`` has it."""
 
         def target(seconds_before: float) -> Tensor:
-            time = max(0.0, frame + fraction - seconds_before / self._system.frame_time)
+            time = max(0.0, frame + fraction - seconds_before / self._system.frame_times.of(frame))
             whole = min(frame, int(time))
             return channel.at(whole, time - whole)
 

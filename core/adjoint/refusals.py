@@ -14,6 +14,7 @@ from ..integrators.implicit_euler import ImplicitEuler
 from ..integrators.runge_kutta import Midpoint, RungeKutta4
 from ..integrators.symplectic_euler import SymplecticEuler
 from ..potentials.goals import GoalDamping, GoalSprings
+from ..scene.channel import Channel
 from ..scene.scene import Scene
 from ..system import System
 
@@ -39,11 +40,21 @@ def _of_scene(scene: Scene) -> Iterator[str]:
         yield "colliders"
     if scene.ground is not None and scene.ground.response != "barrier":
         yield "a bouncy ground"
+    if isinstance(scene.time_scale, Channel) or scene.time_scale != 1.0:
+        yield "a time scale"
     for body in scene.bodies:
         if body.plasticity is not None:
             yield f"plasticity ({body.name})"
-        if body.has_pressure:
+        if body.has_gas:
             yield f"pressure ({body.name})"
+        if body.changes_rest_shape or body.is_sag_free:
+            yield f"a rest shape that changes ({body.name})"
+        if body.release is not None:
+            yield f"what lets go ({body.name})"
+        if body.friction_paint is not None:
+            yield f"painted friction ({body.name})"
+        if body.initial_velocities is not None:
+            yield f"velocities of single vertices ({body.name})"
 
 
 def refuse_integrator(integrator: Integrator, scene: Scene) -> None:

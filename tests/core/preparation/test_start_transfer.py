@@ -184,7 +184,9 @@ def test_other_tetrahedra_of_the_same_rest_shape_take_it_over(tmp_path: Path) ->
     start = RunStart(coarse.mesh, *(2.0 * coarse.mesh.vertices + k for k in (1.0, 3.0)))
     (body,) = prepare(Scene([replace(fine, skin=None, start=start)]))[0].bodies
     np.testing.assert_allclose(start_positions(body), 2.0 * body.mesh.vertices + 1.0, atol=1e-10)
-    np.testing.assert_allclose(start_velocities(body), 2.0 * body.mesh.vertices + 3.0, atol=1e-10)
+    np.testing.assert_allclose(
+        start_velocities(body, 1.0), 2.0 * body.mesh.vertices + 3.0, atol=1e-10
+    )
 
 
 def test_jobs_keep_start_shapes_and_others_keep_their_names(tmp_path: Path) -> None:
