@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from .scene.release import Release
     from .scene.rest_shape import RestShape
     from .scene.scene import Scene
-    from .scene.soft_body import Skin, SoftBody, SurfaceMesh
+    from .scene.skin import Skin, SurfaceMesh
+    from .scene.soft_body import SoftBody
     from .scene.start import PosedStart, RunStart
     from .scene.stitches import Stitches
     from .simulator import Frame, Simulator
@@ -58,12 +59,12 @@ _HOMES = {
     "Scene": "scene.scene",
     "SceneError": "errors",
     "Simulator": "simulator",
-    "Skin": "scene.soft_body",
+    "Skin": "scene.skin",
     "SoftBody": "scene.soft_body",
     "Sphere": "scene.ground",
     "Stitches": "scene.stitches",
     "SuppleError": "errors",
-    "SurfaceMesh": "scene.soft_body",
+    "SurfaceMesh": "scene.skin",
     "TetMesh": "geometry.tet_mesh",
     "Wind": "scene.force_fields",
     "default_young": "preparation.self_weight",

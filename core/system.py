@@ -167,9 +167,8 @@ class System:
     def initial_state(self, substeps: int = 1) -> State:
         starts = np.concatenate([start_positions(body) for body in self.bodies])
         positions = self._tensor(starts.T)
-        first = self.frame_times.of(0)
-        starts = np.concatenate([start_velocities(body, first) for body in self.bodies])
-        velocities = self._tensor(starts.T)
+        rates = [start_velocities(body, self.frame_times.of(0)) for body in self.bodies]
+        velocities = self._tensor(np.concatenate(rates).T)
         velocities[:, torch.as_tensor(self.is_pinned, device=self.device)] = 0.0
         for body, mesh, where in zip(self.bodies, self.meshes, self.body_slices(), strict=True):
             self.obstacles.depenetrate(body, mesh, where, positions)

@@ -18,7 +18,8 @@ from ...core.scene.channel import Channel
 from ...core.scene.paint import Paint
 from ...core.scene.plasticity import Plasticity
 from ...core.scene.rest_shape import RestShape
-from ...core.scene.soft_body import Skin, SoftBody, SurfaceMesh
+from ...core.scene.skin import Skin, SurfaceMesh
+from ...core.scene.soft_body import SoftBody
 from ...core.scene.start import PosedStart, RunStart
 from .. import driving
 from ..units import exact_float

@@ -10,7 +10,7 @@ import bpy
 from ...core.errors import JobError
 from ...core.job import Job
 from ...core.job.run_start import run_start
-from ...core.scene.soft_body import SurfaceMesh
+from ...core.scene.skin import SurfaceMesh
 from ...core.scene.start import PosedStart
 from .. import driving, start_runs
 from .body import Shape

@@ -28,7 +28,8 @@ from ..scene.release import Release
 from ..scene.rest_shape import RestShape
 from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members
-from ..scene.soft_body import Skin, SoftBody, SurfaceMesh
+from ..scene.skin import Skin, SurfaceMesh
+from ..scene.soft_body import SoftBody
 from ..scene.start import PosedStart, RunStart
 from ..scene.stitches import Stitches
 from .files import read_arrays, read_json, write_arrays, write_json

@@ -15,7 +15,7 @@ from ..geometry.winding_number import solid_angle_fraction
 from ..obstacles.collision_points import CollisionPoints
 from ..scene.ground import Ground, Sphere
 from ..scene.scene import Scene
-from ..scene.soft_body import SurfaceMesh
+from ..scene.skin import SurfaceMesh
 from ..scene.start import PosedStart
 from ..scene.start_shape import start_positions, tet_mesh_of
 

@@ -14,7 +14,8 @@ from ..geometry.embedding import embed
 from ..geometry.harmonic import harmonic_extension
 from ..geometry.tet_mesh import TetMesh
 from ..scene.paint import SurfacePaint
-from ..scene.soft_body import SoftBody, SurfaceMesh
+from ..scene.skin import SurfaceMesh
+from ..scene.soft_body import SoftBody
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.integer[Any]]

@@ -19,7 +19,8 @@ from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import FACES, TetMesh
 from ..scene.channel import Channel
 from ..scene.goals import Goals
-from ..scene.soft_body import Skin, SoftBody
+from ..scene.skin import Skin
+from ..scene.soft_body import SoftBody
 
 FloatArray = NDArray[np.float64]
 

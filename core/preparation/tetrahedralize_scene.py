@@ -18,7 +18,8 @@ from ..meshing import tetrahedralize
 from ..meshing.report import report as report_mesh
 from ..scene.contact_settings import ContactSurface
 from ..scene.scene import Scene
-from ..scene.soft_body import Skin, SoftBody, SurfaceMesh
+from ..scene.skin import Skin, SurfaceMesh
+from ..scene.soft_body import SoftBody
 from .collider_pins import pin_to_collider
 from .contact_surface import MAX_SCENE_FACES, with_contact_surfaces
 from .paint_transfer import with_painted_settings

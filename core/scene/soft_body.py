@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
-from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
 from ..materials import Linear, Material, StableNeoHookean
 from ..materials.material import PARAMETERS
@@ -21,12 +19,13 @@ from .contact_settings import ContactSurface, TouchingChoice, check_friction
 from .drag import Drag
 from .forces import BodyForce
 from .goals import GoalDampers, Goals, Support
-from .paint import Paint, SurfacePaint
+from .paint import SurfacePaint
 from .plasticity import Plasticity
 from .pressure import Pressure, TargetVolume
 from .release import Release
 from .rest_shape import RestShape
 from .schema import IF_THERE
+from .skin import Skin, SurfaceMesh, checked_pins
 from .start import PosedStart, RunStart
 from .tracked import tracks_tensors
 
@@ -41,101 +40,6 @@ _LEAST = {
     "viscosity": ("viscosity must be 0 Pa s or more", "; honey has about 10"),
     "drag_factors": ("factors on the drag must be 0 or more", ""),
 }
-
-
-@dataclass(eq=False)
-class SurfaceMesh:
-    """A triangle surface, still to be filled with tetrahedra.
-
-    Args:
-        vertices: (V, 3) positions in metres.
-        triangles: (T, 3) vertex indices.
-        method: ``lattice``, ``ftetwild`` or ``tetgen``.
-        edge_length: of the tetrahedra, in metres; None lets the method choose.
-        paint: settings of the body that differ from vertex to vertex, each once.
-    """
-
-    vertices: NDArray[np.float64]
-    triangles: NDArray[np.int32]
-    method: str = "lattice"
-    edge_length: float | None = None
-    paint: list[Paint] = field(default_factory=list, metadata={IF_THERE: True})
-
-    def __post_init__(self) -> None:
-        self.vertices = checks.positions(self.vertices, "the surface")
-        if len(self.triangles) == 0:
-            raise SceneError("The mesh has no faces; a soft body needs a surface to fill.")
-        self.triangles = checks.triangles(self.triangles, len(self.vertices), "The surface")
-        for paint in self.paint:
-            paint.check_length(len(self.vertices))
-        painted = [paint.setting for paint in self.paint]
-        if len(set(painted)) < len(painted):
-            raise SceneError("The surface has two paints of one setting; keep one of them.")
-
-
-@dataclass(eq=False)
-class Skin:
-    """Points carried along by a body, such as the vertices of the mesh an artist sees.
-
-    Args:
-        points: (V, 3) rest positions in metres.
-        pinned: indices of points to be pinned; the tets around them are pinned with them.
-        pin_path: channel of the (P, 3) positions of the pinned points, or its (T, P, 3) samples;
-            None when they stay where they are.
-        embedding: the points in the tetrahedra of the body, once it has them: which of these are
-            pinned with a point.
-        phong: how the points are seen to move, by Phong deformation; None is by their tets alone.
-        goals: of points, where the tets carry them.
-        rest_shape: of the points; the tets around them get one that shows it.
-        detail: channel of (V, 3) in metres, one sample a frame, from where a body in its pose
-            carries the points to where they are seen then; None is nothing.
-    """
-
-    points: NDArray[np.float64]
-    pinned: NDArray[np.int32] | None = None
-    pin_path: Channel | None = None
-    embedding: Embedding | None = None
-    phong: Embedding | None = field(default=None, metadata={IF_THERE: True})
-    goals: Goals | None = field(default=None, metadata={IF_THERE: True})
-    rest_shape: RestShape | None = field(default=None, metadata={IF_THERE: True})
-    detail: Channel | None = field(default=None, metadata={IF_THERE: True})
-
-    def __post_init__(self) -> None:
-        self.points = checks.positions(self.points, "the skin")
-        count = len(self.points)
-        self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, count, "the pin path")
-        if self.goals is not None:
-            self.goals.check(count, "the skin")
-        if self.rest_shape is not None:
-            self.rest_shape.check(count, "the skin")
-        if self.detail is not None:
-            self.detail = Channel.of(self.detail, "the detail of a skin", count, 3)
-
-    def seen_at(
-        self, positions: NDArray[np.floating[Any]], ground: float | None, frame: int = 0
-    ) -> NDArray[np.float64]:
-        """(V, 3) where the points are seen, once they are embedded, in metres.
-
-        Args:
-            positions: (N, 3) of the tet vertices.
-            ground: its height. What the tets alone carry above it is not seen below.
-            frame: which it is.
-        """
-        points = self._carried_at(positions, ground)
-        return points if self.detail is None else points + self.detail.at(frame)
-
-    def _carried_at(
-        self, positions: NDArray[np.floating[Any]], ground: float | None
-    ) -> NDArray[np.float64]:
-        assert self.embedding is not None
-        if self.phong is None:
-            return self.embedding.interpolate(positions)
-        points = self.phong.interpolate(positions)
-        below = np.flatnonzero(points[:, 2] < (-np.inf if ground is None else ground))
-        if ground is not None and len(below):
-            carried = self.embedding.of(below).interpolate(positions)[:, 2]
-            points[below, 2] = np.maximum(points[below, 2], np.minimum(carried, ground))
-        return points
 
 
 @tracks_tensors
@@ -371,7 +275,7 @@ class SoftBody:
     def _check_vertices(self, mesh: TetMesh) -> None:
         count = len(mesh.vertices)
         what = f"{self.name}: the pin path"
-        self.pinned, self.pin_path = _pins(self.pinned, self.pin_path, count, what)
+        self.pinned, self.pin_path = checked_pins(self.pinned, self.pin_path, count, what)
         if self.goals is not None:
             self.goals.check(count, self.name)
         if self.rest_shape is not None:
@@ -426,12 +330,3 @@ class SoftBody:
                 f"{self.name}: the {name} has the shape {shape}, but there are {tets} tets; give "
                 "one number, or one a tet."
             )
-
-
-def _pins(
-    pinned: object, path: Channel | None, count: int, what: str
-) -> tuple[NDArray[np.int32] | None, Channel | None]:
-    if pinned is None:
-        return None, None
-    indices = checks.indices(pinned, count, "a pinned vertex")
-    return indices, None if path is None else Channel.of(path, what, len(indices), 3)

@@ -15,7 +15,7 @@ from supple.addon.capture.scene import capture
 from supple.addon.capture.surfaces import base_coordinates
 from supple.core.materials import MODELS
 from supple.core.scene.plasticity import Plasticity
-from supple.core.scene.soft_body import SurfaceMesh
+from supple.core.scene.skin import SurfaceMesh
 
 from ..conftest import set_linear
 

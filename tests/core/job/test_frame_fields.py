@@ -19,7 +19,7 @@ from supple.core.job.skin_fields import SkinField, at_vertices
 from supple.core.job.worker import work
 from supple.core.materials import StableNeoHookean
 from supple.core.results import RESULTS
-from supple.core.scene.soft_body import Skin
+from supple.core.scene.skin import Skin
 
 from ..box_job import copied, run
 from .tiny_job import contents, tiny_scene

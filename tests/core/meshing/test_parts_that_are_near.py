@@ -12,7 +12,7 @@ from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
 from supple.core.meshing.surface import signed_volume
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
-from supple.core.scene.soft_body import Skin, SurfaceMesh
+from supple.core.scene.skin import Skin, SurfaceMesh
 
 from .meshes import box, pieces, voxels, with_shells
 

@@ -7,7 +7,8 @@ import pytest
 from supple.core import Ground, SceneError, Sphere
 from supple.core.preparation.overlap import check_surfaces, check_tetrahedra
 from supple.core.scene.scene import Scene
-from supple.core.scene.soft_body import Skin, SoftBody, SurfaceMesh
+from supple.core.scene.skin import Skin, SurfaceMesh
+from supple.core.scene.soft_body import SoftBody
 
 
 def _check(mesh, *spheres: Sphere) -> None:
