@@ -3,18 +3,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from supple.core import (
+    Channel,
     Contact,
     Fluid,
     Ground,
     Plasticity,
+    Release,
+    RestShape,
     Scene,
     SceneError,
     SoftBody,
     Sphere,
+    SurfacePaint,
     Wind,
 )
 from supple.core.adjoint import settle, simulate
@@ -23,6 +28,8 @@ from supple.core.materials import StableNeoHookean
 from supple.verification.meshes import block
 
 CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.2))
+GROWN = RestShape(0.1 * CUBE.vertices[None], Channel([[0.0], [1.0]]))
+PAINT = SurfacePaint(CUBE.vertices, CUBE.surface, np.ones(len(CUBE.vertices)))
 
 
 def tensor(value: Any = 1e4) -> torch.Tensor:
@@ -41,6 +48,14 @@ def body(**members: Any) -> SoftBody:
         (lambda: Scene([body()], ground=Ground(response="projection")), "a bouncy ground"),
         (lambda: Scene([body(plasticity=Plasticity(10.0))]), "plasticity"),
         (lambda: Scene([body(pressure=10.0)]), "pressure"),
+        (lambda: Scene([body(target_volume=1.1)]), "pressure"),
+        (lambda: Scene([body(rest_shape=GROWN)]), "a rest shape that changes"),
+        (lambda: Scene([body(pose=CUBE.vertices)]), "a rest shape that changes"),
+        (lambda: Scene([body(pinned=[0], release=Release(frame=2))]), "what lets go"),
+        (lambda: Scene([body(friction_paint=PAINT)]), "painted friction"),
+        (lambda: Scene([body(initial_velocities=CUBE.vertices)]), "velocities of single"),
+        (lambda: Scene([body()], time_scale=0.5), "a time scale"),
+        (lambda: Scene([body(drag=1.0)]), "through a "),
         (lambda: Scene([body()], forces=[Wind((1.0, 0.0, 0.0))]), "through a "),
         (lambda: Scene([body()], forces=[Fluid()]), "through a "),
     ],
