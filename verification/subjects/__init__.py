@@ -21,6 +21,7 @@ from . import (
     hertz,
     impact,
     inversion,
+    literature_scenes,
     momentum,
     no_intersections,
     order,
@@ -59,4 +60,5 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "colliding_bodies": colliding_bodies.run,
     "impact": impact.run,
     "no_intersections": no_intersections.run,
+    "literature_scenes": literature_scenes.run,
 }
