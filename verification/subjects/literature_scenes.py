@@ -87,7 +87,8 @@ def run() -> Subject:
         "through a funnel of three quarters its width; two cards that lean on each other at "
         f"{math.degrees(LEAN):g}°, which stand where the friction of the floor is above "
         f"½ (tan θ − t/l) = {CRITICAL:.3f} and slide apart where it is below; that between "
-        "the cards does nothing, by symmetry. Meshes and figures are our own. Automatic steps, as a user gets them; the cards, which are stiff, by implicit Euler.",
+        "the cards does nothing, by symmetry. Meshes and figures are our own. Automatic "
+        "steps, as a user gets them; the cards, which are stiff, by implicit Euler.",
         source="Erleben, “Methodology for Assessing Mesh-Based Contact Point Methods”, ACM "
         "Transactions on Graphics 37(3), 2018, for tips and edges; Li et al., “Incremental "
         "Potential Contact”, 2020, for the others; moments about the foot of a rigid card.",
