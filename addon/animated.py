@@ -9,6 +9,8 @@ import bpy
 
 #: Of a scene: the gravity, and whether it acts.
 GRAVITY = ("gravity", "use_gravity")
+#: With what the paths of Supple's settings begin.
+SETTINGS = ".".join(("supple", ""))
 
 
 def has_animated_gravity(scene: bpy.types.Scene) -> bool:

@@ -107,7 +107,7 @@ def _unused_animation(obj: bpy.types.Object, paths: set[str]) -> Iterator[str]:
             f"{obj.name}: it starts at rest, since From Animation under Start finds no animation. "
             "Key its place before the start frame, or set a velocity there."
         )
-    if "supple.target_volume" in paths and not props.use_target_volume:
+    if "target_volume" in animated_settings(obj) and not props.use_target_volume:
         yield (
             f"{obj.name}: the animation of Target Volume is ignored, since that is not ticked "
             "under Forces. Tick it, or remove the keys."

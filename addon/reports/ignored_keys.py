@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import bpy
 
-from ..animated import GRAVITY, own_curves
+from ..animated import GRAVITY, SETTINGS, own_curves
 from ..capture.force_fields import acts
 from ..capture.objects import soft_bodies
 
@@ -19,11 +19,11 @@ def messages(context: bpy.types.Context, frames: range) -> Iterator[str]:
     if not frames:
         return
     for obj in soft_bodies(context):
-        yield from _of_owner(obj, ("supple.",), frames)
+        yield from _of_owner(obj, (SETTINGS,), frames)
     for obj in context.view_layer.objects:
         if acts(scene, obj):
             yield from _of_owner(obj, ("field.",), frames)
-    yield from _of_owner(scene, (*GRAVITY, "supple."), frames)
+    yield from _of_owner(scene, (*GRAVITY, SETTINGS), frames)
 
 
 def _of_owner(owner: bpy.types.ID, paths: tuple[str, ...], frames: range) -> Iterator[str]:

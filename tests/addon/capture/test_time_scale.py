@@ -147,7 +147,7 @@ def test_keys_that_are_all_before_or_after_the_range_are_told(scene, add_body):
     scene.frame_start, scene.frame_end = 5, 9
     (message,) = ignored.messages(bpy.context)
     assert "all keys of Time Scale lie before the start frame 5" in message
-    scene.supple.pre_roll = 1
+    scene.supple.pre_roll = 2
     assert not ignored.messages(bpy.context)
     body.supple.keyframe_insert("young", frame=12)
     body.supple.young *= 2.0

@@ -106,9 +106,9 @@ def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(a
 
 def test_the_start_is_set_unless_it_is_taken_from_the_animation(add_body):
     body = add_body()
-    assert drawn(SUPPLE_PT_start, body).labels == ["From Animation", "Velocity", "Spin"]
+    assert drawn(SUPPLE_PT_start, body).labels == ["Shape", "From Animation", "Velocity", "Spin"]
     body.supple.start_from_animation = True
-    assert drawn(SUPPLE_PT_start, body).labels == ["From Animation"]
+    assert drawn(SUPPLE_PT_start, body).labels == ["Shape", "From Animation"]
 
 
 def test_contact_that_lacks_its_package_offers_to_install_it(scene, add_body, monkeypatch):
