@@ -273,7 +273,7 @@ class Simulator:
             caught=self._unfolding.names(state, caught=True),
             inverted_tets=system.inverted_tets(state.positions),
             because=state.hindrance.words,
-            crossing=tuple(b.name for b in system.bodies if not b.self_contact),
+            crossing=tuple(b.name for b in system.bodies if not (b.self_contact or b.is_sag_free)),
             let_go=self._gone,
         )
         slices = system.body_slices()

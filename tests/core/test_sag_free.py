@@ -192,3 +192,10 @@ def test_where_a_pose_turns_tets_inside_out_it_rests_close_to_it() -> None:
     *_, moving = sim.run(14)
     assert np.abs(seen(sim, moving) - path[-1]).max() > 0.03 * LENGTH
     np.testing.assert_allclose(seen(sim, sim.settle()), path[-1], rtol=0.0, atol=1e-2 * LENGTH)
+
+
+@pytest.mark.parametrize(("sag_free", "names"), [(True, ()), (False, ("Soft body",))])
+def test_that_it_goes_through_itself_is_no_news_of_what_jiggles(sag_free: bool, names) -> None:
+    body = replace(tail(bent(0.1), sag_free), self_contact=False)
+    (frame,) = simulator(body, ImplicitEuler()).run(1)
+    assert frame.report.crossing == names
