@@ -6,30 +6,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from .elasticity import TETS_PER_THREAD, sum_at_vertices
-from .laws import Constants, first_derivatives, second_derivatives
-from .vectors import cross, dot
+from .elasticity import TETS_PER_THREAD, ElasticityKernel, sum_at_vertices
+from .laws import first_derivatives, second_derivatives
+from .vectors import cross, dot, tet_edges
 
 if TYPE_CHECKING:
-    from ..assembly.tets import Tets
+    pass
 
 
-class ElasticDerivativesKernel:
+class ElasticDerivativesKernel(ElasticityKernel):
     """Of the tets of one material that is written in I_C and J.
 
     Args:
         constants: of the tets.
     """
-
-    def __init__(self, constants: Constants, tets: Tets) -> None:
-        self._constants, self._corners = constants, tets.corners.numpy()
-        self._metric = tets.metric_by_tet
-        self._forces = np.empty((9, len(tets)), dtype=self._metric.dtype)
 
     def along(self, positions: Tensor, displacement: Tensor) -> tuple[Tensor, Tensor]:
         """The second derivative of the energy times a (3, N) displacement, (3, N) in newtons, and
@@ -51,18 +45,6 @@ class ElasticDerivativesKernel:
         )
         sum_at_vertices(self._forces, self._corners, out.numpy())
         return out, works
-
-
-@compiled()
-def _edges(points: Any, corners: Any, e: int) -> Any:
-    """From corner 0 to the others."""
-    x, y, z = points[0], points[1], points[2]
-    v0, v1, v2, v3 = corners[0, e], corners[1, e], corners[2, e], corners[3, e]
-    return (
-        (x[v1] - x[v0], y[v1] - y[v0], z[v1] - z[v0]),
-        (x[v2] - x[v0], y[v2] - y[v0], z[v2] - z[v0]),
-        (x[v3] - x[v0], y[v3] - y[v0], z[v3] - z[v0]),
-    )
 
 
 @compiled()
@@ -131,7 +113,7 @@ def _derivatives(
     """With the edges D, the displacement's W, A = V D S and C = cof D the gradient by the edges is
     p A + q C / 6, p = 2 Ψ_I and q = Ψ_J; this is how it changes with D along W, into (9, M)."""
     for e in shared_range(corners.shape[1]):
-        d, w = _edges(positions, corners, e), _edges(displacement, corners, e)
+        d, w = tet_edges(positions, corners, e), tet_edges(displacement, corners, e)
         a, b = _times_metric(metric, e, d), _times_metric(metric, e, w)
         c = (cross(d[1], d[2]), cross(d[2], d[0]), cross(d[0], d[1]))
         inverse_volume, mu, lam = metric[6, e], moduli[0, e], moduli[1, e]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
+from .vectors import cross, dot, tet_edges
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
@@ -29,36 +30,14 @@ def write_rest_shape(tets: Tets, positions: Tensor) -> None:
     tets.forget_passes(is_written=True)
 
 
-@compiled()
-def _cross(a: Any, b: Any) -> Any:
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@compiled()
-def _dot(a: Any, b: Any) -> Any:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@compiled()
-def _edge(positions: Any, first: int, last: int) -> Any:
-    return (
-        positions[0, last] - positions[0, first],
-        positions[1, last] - positions[1, first],
-        positions[2, last] - positions[2, first],
-    )
-
-
 @compiled(parallel=True)
 def _write(positions: Any, corners: Any, volumes: Any, gradients: Any, metric: Any) -> None:
     """Gradients: (M, 3, 3), metric (7, M), as ``Tets`` has them."""
     for e in shared_range(corners.shape[1]):
-        first = corners[0, e]
-        one = _edge(positions, first, corners[1, e])
-        two = _edge(positions, first, corners[2, e])
-        three = _edge(positions, first, corners[3, e])
+        one, two, three = tet_edges(positions, corners, e)
         # The area vectors of the faces across from the corners 1 to 3, twice.
-        g1, g2, g3 = _cross(two, three), _cross(three, one), _cross(one, two)
-        determinant = _dot(one, g1)
+        g1, g2, g3 = cross(two, three), cross(three, one), cross(one, two)
+        determinant = dot(one, g1)
         # Of what has no volume, those who let it come to that hold it apart.
         inverse = 1.0 / determinant if determinant != 0.0 else 0.0
         volumes[e] = determinant / 6.0
@@ -67,7 +46,7 @@ def _write(positions: Any, corners: Any, volumes: Any, gradients: Any, metric: A
             gradients[e, 2, i] = inverse * g3[i]
         # V / det²
         scale = inverse / 6.0
-        metric[0, e], metric[1, e] = scale * _dot(g1, g1), scale * _dot(g1, g2)
-        metric[2, e], metric[3, e] = scale * _dot(g1, g3), scale * _dot(g2, g2)
-        metric[4, e], metric[5, e] = scale * _dot(g2, g3), scale * _dot(g3, g3)
+        metric[0, e], metric[1, e] = scale * dot(g1, g1), scale * dot(g1, g2)
+        metric[2, e], metric[3, e] = scale * dot(g1, g3), scale * dot(g2, g2)
+        metric[4, e], metric[5, e] = scale * dot(g2, g3), scale * dot(g3, g3)
         metric[6, e] = 6.0 * inverse

@@ -5,41 +5,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from supple.core import Scene, Simulator, SoftBody
+from supple.core import Scene, SoftBody
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
 from supple.core.scene.channel import Channel
 from supple.core.scene.contact_settings import Collider, Contact
 
-from ..check import Check, Curve, Panel, Subject, at_least, at_most
+from ..check import Check, Subject
 from ..collider_meshes import bowl, sheet
+from ..contact_course import ContactCourse, panels
 from ..meshes import block, graded_ball
-from ..scene_intersections import scene_intersections
 
 SOFT = StableNeoHookean(5e4, 0.4)
 CUBES, BALLS = 3, 5
 SQUEEZE, TURNS, SHORTENING = 0.06, 3.0, 0.6
-
-
-@dataclass
-class Course:
-    """One entry a frame.
-
-    Args:
-        intersections: pairs of triangles.
-        volumes: the least volume of a tet over its volume at rest.
-        contacts: pairs of surface parts that are close.
-        converged: whether each step reached the tolerance.
-    """
-
-    intersections: list[int] = field(default_factory=list)
-    volumes: list[float] = field(default_factory=list)
-    contacts: list[int] = field(default_factory=list)
-    converged: list[bool] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -55,18 +38,7 @@ def run() -> Subject:
     found = {name: _course(case) for name, case in CASES.items()}
     checks: list[Check] = []
     for name, course in found.items():
-        checks += [
-            at_most(f"{name}: intersections, all frames", sum(course.intersections), 0.0),
-            at_least(f"{name}: least volume ratio of a tet", min(course.volumes), 1e-3),
-            # A scene in which nothing touches shows nothing.
-            at_least(
-                f"{name}: most contacts in a frame",
-                max(course.contacts),
-                4.0,
-                own=True,
-                reason="a scene in which nothing touches shows nothing",
-            ),
-        ]
+        checks += course.checks(name, 4.0)
     unsolved = {
         name: f"{course.converged.count(False)} of {len(course.converged)} frames of the {name}"
         for name, course in found.items()
@@ -82,20 +54,13 @@ def run() -> Subject:
         source="`verification/exact_intersections.py`, which decides with whole numbers what "
         "rounding leaves open.",
         checks=checks,
-        panels=_panels(found),
+        panels=panels(found),
         note=f"Without converging ended {', '.join(unsolved.values())}." if unsolved else "",
     )
 
 
-def _course(case: Case) -> Course:
-    simulator = Simulator(case.scene(), ImplicitEuler(), substeps=case.substeps, device="cpu")
-    course = Course()
-    for frame in simulator.run(case.frames):
-        course.intersections.append(scene_intersections(simulator))
-        course.volumes.append(frame.report.minimum_volume_ratio)
-        course.contacts.append(frame.report.solver_statistics.contacts)
-        course.converged.append(frame.report.solver_statistics.converged)
-    return course
+def _course(case: Case) -> ContactCourse:
+    return ContactCourse.of(case.scene(), ImplicitEuler(), case.frames, case.substeps)
 
 
 def _stack() -> Scene:
@@ -156,16 +121,3 @@ CASES = {
     # try take twice as long.
     "balls in a bowl": Case(_balls, 10, 1),
 }
-
-
-def _panels(found: dict[str, Course]) -> list[Panel]:
-    def curves(values: Callable[[Course], list[float]]) -> list[Curve]:
-        return [
-            Curve(name, 1 + np.arange(len(values(course))), values(course), name)
-            for name, course in found.items()
-        ]
-
-    return [
-        Panel("contacts", "frame", "pairs", curves(lambda course: [*map(float, course.contacts)])),
-        Panel("tets", "frame", "least volume ratio", curves(lambda course: course.volumes)),
-    ]
