@@ -17,6 +17,7 @@ from ...core.materials import MODELS, Material, StVenantKirchhoff
 from ...core.scene.channel import Channel
 from ...core.scene.paint import Paint
 from ...core.scene.plasticity import Plasticity
+from ...core.scene.release import Release
 from ...core.scene.rest_shape import RestShape
 from ...core.scene.skin import Skin, SurfaceMesh
 from ...core.scene.soft_body import SoftBody
@@ -101,29 +102,15 @@ def soft_body(
     # What jiggles goes with its animation by itself.
     thrown = StartVelocity.none() if pins.sag_free and props.start_from_animation else start
     with _naming(obj):
-        mesh = SurfaceMesh(
-            shape.vertices,
-            shape.triangles,
-            props.mesh_method,
-            float(shape.size().max()) / props.resolution,
-            paint,
-        )
-        skin = Skin(
-            shape.points,
-            pins.pinned(),
-            pins.pin_path(motion, unit, is_placed=shape.start is not None),
-            goals=pins.goals(motion, unit),
-            rest_shape=rest_shape,
-        )
         return SoftBody(
-            mesh,
+            _surface(shape, paint, props),
             _material(props, float(young.at(0))),
             exact_float(props.density),
             velocity=_vector(thrown.linear),
             damping=exact_float(props.damping),
             stiffness_damping=exact_float(props.stiffness_damping),
             viscosity=exact_float(props.viscosity),
-            skin=skin,
+            skin=_skin(shape, pins, motion, rest_shape, unit),
             friction=friction,
             kinetic_friction=kinetic,
             touching=props.contact_surface,
@@ -136,13 +123,30 @@ def soft_body(
             target_volume=keyed["target_volume"] if props.use_target_volume else None,
             volume_stiffness=exact_float(props.volume_stiffness),
             angular_velocity=_vector(thrown.angular),
-            release=captured_release(f"{obj.name}, its pins", keyed["pinned"], props.pin_force)
-            if props.pin_group
-            else None,
+            release=_release(obj, keyed["pinned"]),
             start=shape.start,
             # Its animation decides where its parts go through each other.
             self_contact=not pins.sag_free,
         )
+
+
+def _surface(shape: Shape, paint: list[Paint], props: bpy.types.PropertyGroup) -> SurfaceMesh:
+    edge_length = float(shape.size().max()) / props.resolution
+    return SurfaceMesh(shape.vertices, shape.triangles, props.mesh_method, edge_length, paint)
+
+
+def _skin(
+    shape: Shape, pins: Pins, motion: Motion, rest_shape: RestShape | None, unit: float
+) -> Skin:
+    path = pins.pin_path(motion, unit, is_placed=shape.start is not None)
+    goals = pins.goals(motion, unit)
+    return Skin(shape.points, pins.pinned(), path, goals=goals, rest_shape=rest_shape)
+
+
+def _release(obj: bpy.types.Object, pinned: Channel) -> Release | None:
+    if not obj.supple.pin_group:
+        return None
+    return captured_release(f"{obj.name}, its pins", pinned, obj.supple.pin_force)
 
 
 def _vector(values: NDArray[np.float64]) -> tuple[float, float, float]:

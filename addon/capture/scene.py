@@ -34,6 +34,7 @@ from .friction import coefficients
 from .integrators import of_bodies, supports_plasticity, supports_viscosity, use_tolerance
 from .mesh_colliders import MeshCollider
 from .motion import (
+    Matrices,
     Motion,
     MotionRecording,
     Recording,
@@ -162,6 +163,7 @@ class _Reading:
             with driving.without_refiners(objects):
                 record(context, [weight, pace, *recordings], frames)
         time_scale = _time_scale(pace.channel(), frames)
+        first_frame_time = frame_time(scene) * float(time_scale.at(0))
         motions = [motion.motion() for motion in recorded]
         return _Reading(
             objects=objects,
@@ -172,14 +174,7 @@ class _Reading:
             motions=motions,
             keyed=[{name: each.channel() for name, each in own.items()} for own in keyed],
             starts=[
-                start_velocity(
-                    obj,
-                    centre_of_volume(shape.vertices, shape.triangles),
-                    motion.matrices.at(0),
-                    earlier.get(obj.name, []),
-                    unit,
-                    frame_time(scene) * float(time_scale.at(0)),
-                )
+                _start(obj, shape, motion, earlier, unit, first_frame_time)
                 for obj, shape, motion in zip(objects, shapes, motions, strict=True)
             ],
             rest_shapes=[
@@ -239,6 +234,19 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
         return described
     except SceneError as error:
         raise CaptureError(str(error)) from error
+
+
+def _start(
+    obj: bpy.types.Object,
+    shape: Shape,
+    motion: Motion,
+    earlier: dict[str, list[Matrices]],
+    unit: float,
+    first_frame_time: float,
+) -> StartVelocity:
+    centre, start = centre_of_volume(shape.vertices, shape.triangles), motion.matrices.at(0)
+    own = earlier.get(obj.name, [])
+    return start_velocity(obj, centre, start, own, unit, first_frame_time)
 
 
 def _time_scale(channel: Channel, frames: range) -> Channel:

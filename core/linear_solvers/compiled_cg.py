@@ -86,6 +86,29 @@ def _turn(p: Any, z: Any, beta: float, start: int, end: int) -> None:
             p[i, c] = z[i, c] + beta * p[i, c]
 
 
+@compiled()
+def _precondition_group(
+    groups: Any, inverse: Any, coarse_correction: Any, r: Any, z: Any, group: int
+) -> float:
+    """z of the rows of a group, and their share of rᵀz."""
+    offsets, group_of, centroid_offsets = groups
+    total = 0.0
+    for i in range(offsets[group], offsets[group + 1]):
+        total += _precondition(inverse, coarse_correction, group_of, centroid_offsets, r, z, i)
+    return total
+
+
+@compiled()
+def _multiply_group(
+    groups: Any, matrix: Any, off_pattern: Any, p: Any, q: Any, group: int
+) -> float:
+    """q of the rows of a group, and their share of pᵀq."""
+    total = 0.0
+    for i in range(groups[0][group], groups[0][group + 1]):
+        total += _multiply_row(matrix, off_pattern, p, q, i)
+    return total
+
+
 @compiled(parallel=True)
 def _solve(
     matrix: Any,
@@ -109,8 +132,7 @@ def _solve(
             energies.
         tolerances: relative and absolute, squared.
     """
-    group_offsets, group_of, centroid_offsets = groups
-    inverse, coarse_inverse = inverses
+    group_offsets, (inverse, coarse_inverse) = groups[0], inverses
     vectors, coarse, sums, energies = work
     x, r, z, p, q = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     coarse_residual, coarse_correction = coarse[0], coarse[1]
@@ -126,19 +148,11 @@ def _solve(
         if _is_converged(energies, iteration, tolerances):
             return iteration, 0
         for group in shared_range(count):
-            _multiply_six(
-                coarse_inverse[6 * group : 6 * group + 6],
-                coarse_residual,
-                coarse_correction,
-                6 * group,
-            )
+            first = 6 * group
+            rows = coarse_inverse[first : first + 6]
+            _multiply_six(rows, coarse_residual, coarse_correction, first)
         for group in shared_range(count):
-            total = 0.0
-            for i in range(group_offsets[group], group_offsets[group + 1]):
-                total += _precondition(
-                    inverse, coarse_correction, group_of, centroid_offsets, r, z, i
-                )
-            sums[group] = total
+            sums[group] = _precondition_group(groups, inverse, coarse_correction, r, z, group)
         previous, rho = rho, _total(sums) - _correct(rank_ones, z)
         if not rho > 0.0:
             return iteration, 0 if rho == 0.0 else 2
@@ -146,10 +160,7 @@ def _solve(
         for group in shared_range(count):
             _turn(p, z, beta, group_offsets[group], group_offsets[group + 1])
         for group in shared_range(count):
-            total = 0.0
-            for i in range(group_offsets[group], group_offsets[group + 1]):
-                total += _multiply_row(matrix, off_pattern, p, q, i)
-            sums[group] = total
+            sums[group] = _multiply_group(groups, matrix, off_pattern, p, q, group)
         curvature = _total(sums) + _add_rank_ones(rank_ones, p, q)
         if not curvature > 0.0:
             return iteration, 2
