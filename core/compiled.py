@@ -4,10 +4,16 @@ loops of contact run as they are written, slowly."""
 
 from __future__ import annotations
 
+import hashlib
 import pickle
+import re
+import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from importlib.util import resolve_name
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
@@ -67,6 +73,7 @@ def compiled(parallel: bool = False, inline: bool = False) -> Callable[[Loop], L
     def decorate(function: Loop) -> Loop:
         try:
             loop: Any = numba.njit(cache=True, **options)(function)
+            _forget_what_is_old(loop._cache, function.__module__)
             _forget_what_is_unreadable(loop._cache)
         except RuntimeError:  # nowhere to keep it: compile each time
             loop = numba.njit(**options)(function)
@@ -76,18 +83,37 @@ def compiled(parallel: bool = False, inline: bool = False) -> Callable[[Loop], L
     return decorate
 
 
-def _forget_what_is_unreadable(cache: Any) -> None:
+def _forget_what_is_old(kept: Any, module: str) -> None:
+    """Lets numba compile anew where a function or a constant from another file has changed, which
+    it has compiled in; by itself it looks at the file of the loop alone."""
+    kept._cache_file._source_stamp = _stamp_of(module)
+
+
+@cache
+def _stamp_of(module: str) -> str:
+    """Of the source of a module, and of those that it imports from beside it."""
+    loaded = sys.modules[module]
+    source = Path(str(loaded.__file__)).read_bytes()
+    stamp = hashlib.sha256(source)
+    for relative in re.findall(rb"^from (\.[.\w]*) import", source, re.MULTILINE):
+        other = resolve_name(relative.decode(), loaded.__package__)
+        if other in sys.modules:
+            stamp.update(_stamp_of(other).encode())
+    return stamp.hexdigest()
+
+
+def _forget_what_is_unreadable(kept: Any) -> None:
     """Lets numba compile anew what it kept and cannot read, where it would fail each time."""
-    load = cache.load_overload
+    load = kept.load_overload
 
     def load_overload(*wanted: Any) -> Any:
         try:
             return load(*wanted)
         except _UNREADABLE:
-            cache.flush()
+            kept.flush()
             return None
 
-    cache.load_overload = load_overload
+    kept.load_overload = load_overload
 
 
 def use_threads(work: int, work_per_thread: int) -> None:

@@ -92,3 +92,52 @@ def test_what_was_kept_and_cannot_be_read_is_compiled_anew(
     assert (run(), run()) == ("42.0 0\n", "42.0 1\n")
     damage(kernel, kept)
     assert (run(), run()) == ("42.0 0\n", "42.0 1\n")
+
+
+CALLER = """
+from supple.core.compiled import compiled
+from .callee import SHARE, part
+
+@compiled()
+def whole(x):
+    return part(x) + SHARE
+
+print(whole(20.0), sum(whole.stats.cache_hits.values()))
+"""
+CALLEE = """
+from supple.core.compiled import compiled
+
+SHARE = 2.0
+
+@compiled()
+def part(x):
+    return 2.0 * x
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "answer"), [("2.0 * x", "62.0"), ("SHARE = 2.0", "43.0")], ids=["loop", "constant"]
+)
+def test_a_loop_is_compiled_anew_where_what_it_takes_from_another_file_changed(
+    tmp_path: Path, changed: str, answer: str
+) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "caller.py").write_text(CALLER)
+    (package / "callee.py").write_text(CALLEE)
+
+    def run() -> str:
+        kept = {"NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(
+            [sys.executable, "-c", "import package.caller"],
+            env={**os.environ, **kept},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    assert (run(), run()) == ("42.0 0\n", "42.0 1\n")
+    (package / "callee.py").write_text(CALLEE.replace(changed, changed.replace("2.0", "3.0")))
+    assert (run(), run()) == (f"{answer} 0\n", f"{answer} 1\n")
