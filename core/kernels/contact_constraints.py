@@ -14,19 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import compiled, shared_range
-from .closest_features import (
-    FACE_INSIDE,
-    between_edges,
-    code_of_edges,
-    from_plane,
-    place_on_edge,
-    place_on_face,
-)
+from .closest_points import closest_points
 from .collision_keys import parallel_threshold
 from .collision_weights import edge_edge_weight, face_vertex_weight
 from .detection import closing_bound, stencil
+from .local_minima import edge_share, face_share
 from .surface_barrier import mollifier_of, squared_cross
-from .vectors import advanced, dot, four_points, minus, scaled
+from .vectors import dot, four_points, scaled
 
 #: Which barrier a contact has: the one of squared distances between surfaces, or the ground's.
 SURFACES, GROUND = 0, 1
@@ -158,50 +152,28 @@ def finish(out: Any, k: int, used: int, displacements: Any, mobility: Any) -> No
     out.frictions[k, 0] = out.frictions[k, 1] = out.frictions[k, 2] = 0.0
 
 
-@compiled()
-def _edge_edge(x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    """The closest point of the edge x0 x1 less that of x2 x3, and what each vertex counts in it."""
-    code = code_of_edges(x0, x1, x2, x3)
-    difference, s, t = between_edges(x0, x1, x2, x3, code)
-    return difference, 1.0 - s, s, t - 1.0, -t
-
-
-@compiled()
-def _face_vertex(p: Any, a: Any, b: Any, c: Any) -> Any:
-    """p less the closest point of the triangle abc, and what each vertex counts in it."""
-    place = place_on_face(p, a, b, c)
-    if place == FACE_INSIDE:
-        difference, s, t = from_plane(p, a, b, c)
-        return difference, 1.0, s + t - 1.0, -s, -t
-    if place == 3:
-        t = place_on_edge(p, a, b)[1]
-        return advanced(minus(p, a), -t, minus(b, a)), 1.0, t - 1.0, -t, 0.0
-    if place == 4:
-        t = place_on_edge(p, b, c)[1]
-        return advanced(minus(p, b), -t, minus(c, b)), 1.0, 0.0, t - 1.0, -t
-    if place == 5:
-        t = place_on_edge(p, c, a)[1]
-        return advanced(minus(p, c), -t, minus(a, c)), 1.0, -t, 0.0, t - 1.0
-    if place == 0:
-        return minus(p, a), 1.0, -1.0, 0.0, 0.0
-    if place == 1:
-        return minus(p, b), 1.0, 0.0, -1.0, 0.0
-    return minus(p, c), 1.0, 0.0, 0.0, -1.0
-
-
 @compiled(inline=True)
-def _weight(stencils: Any, mesh: Any, laws: Any, pair: int, x: Any) -> Any:
-    """Of a pair at four points x, and whether it has friction."""
+def _weight(
+    stencils: Any, mesh: Any, laws: Any, points: Any, pair: int, x: Any, closest: Any
+) -> Any:
+    """Of a pair at four points x with the closest points; what it counts beside the pairs around
+    it; and whether it has friction."""
+    apart, _, of_second, _, of_last, place = closest
     edge_count = len(stencils.edge_edges)
     if pair < edge_count:
         first, second = stencils.edge_edges[pair, 0], stencils.edge_edges[pair, 1]
         square = squared_cross(x[0], x[1], x[2], x[3])[0]
         fade = mollifier_of(square, parallel_threshold(mesh, first, second))[0]
-        weight = edge_edge_weight(mesh, first, second) if laws.area_weighted else 1.0
-        return fade * weight, fade == WHOLE
+        if not laws.area_weighted:
+            return fade, 1.0, fade == WHOLE
+        share = edge_share(points, mesh, first, second, place, apart, of_second, -of_last)
+        return fade * edge_edge_weight(mesh, first, second), share, fade == WHOLE
     own = pair - edge_count
     face, vertex = stencils.face_vertices[own, 0], stencils.face_vertices[own, 1]
-    return face_vertex_weight(mesh, face, vertex) if laws.area_weighted else 1.0, True
+    if not laws.area_weighted:
+        return 1.0, 1.0, True
+    share = face_share(points, mesh, face, vertex, place, apart)
+    return face_vertex_weight(mesh, face, vertex), share, True
 
 
 @compiled(inline=True)
@@ -239,14 +211,6 @@ def _painted_share(factors: Any, vertices: Any, coefficients: Any) -> float:
     return math.sqrt(first * second)
 
 
-@compiled()
-def _closest(are_edges: bool, x: Any) -> Any:
-    """The difference of a pair's closest points at four points x, and what each counts in it."""
-    if are_edges:
-        return _edge_edge(x[0], x[1], x[2], x[3])
-    return _face_vertex(x[0], x[1], x[2], x[3])
-
-
 @compiled(parallel=True)
 def find_pairs(
     stencils: Any,
@@ -273,7 +237,7 @@ def find_pairs(
         m = four_points(moves, a, b, c, d)
         limit = dhats[object_of[a], object_of[d]] + closing_bound(m[0], m[1], m[2], m[3])
         if pair_distances[pair] < limit:
-            difference = _closest(are_edges, four_points(points, a, b, c, d))[0]
+            difference = closest_points(are_edges, four_points(points, a, b, c, d))[0]
             pair_distances[pair] = math.sqrt(dot(difference, difference))
         may_push[pair] = pair_distances[pair] < limit
 
@@ -297,10 +261,14 @@ def _write_range(
         pair = pairs[k]
         a, b, c, d, are_edges = stencil(stencils, pair)
         x = four_points(points, a, b, c, d)
-        difference, c0, c1, c2, c3 = _closest(are_edges, x)
+        closest = closest_points(are_edges, x)
+        difference, c0, c1, c2, c3, _ = closest
         distance = math.sqrt(dot(difference, difference))
-        weight, rubs = _weight(stencils, mesh, laws, pair, x)
-        weight *= STIFFENING ** blocked[pair]
+        weight, share, rubs = _weight(stencils, mesh, laws, points, pair, x, closest)
+        if blocked[pair] == 0:
+            weight *= share
+        else:
+            weight *= STIFFENING ** blocked[pair]
         objects = (mesh.object_of[a], mesh.object_of[d])
         share = _painted_share(laws.friction_factors, (a, b, c, d), (c0, c1, c2, c3))
         rubbing = share if rubs else 0.0

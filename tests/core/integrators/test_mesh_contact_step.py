@@ -38,6 +38,7 @@ from supple.core.simulator import Frame
 from supple.tests.core.touching import plate
 from supple.verification.meshes import block, irregular_block
 from supple.verification.scene_intersections import scene_intersections
+from supple.verification.wedges import tiles
 
 SOFT, STIFFER = StableNeoHookean(1e4, 0.3), StableNeoHookean(1e5, 0.3)
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -321,3 +322,16 @@ def test_a_collider_and_the_ground_hold_a_body_between_them(integrator) -> None:
     for frame in checked(Simulator(scene, integrator), 8):
         heights_of_body = frame.positions[0][:, 2]
         assert 0.0 < heights_of_body.min() < heights_of_body.max() < heights[frame.index]
+
+
+def test_inner_edges_of_a_floor_do_not_brake_what_slides_over_them() -> None:
+    cube = block((2, 2, 2), (0.1, 0.1, 0.1), (-0.15, -0.05, 1e-3))
+    body = SoftBody(cube, StableNeoHookean(5e4, 0.4), velocity=(1.0, 0.0, 0.0))
+    floor = tiles(16, 0.05)
+    simulator = Simulator(
+        Scene([body], colliders=[floor], contact=Contact(friction=0.0)), SymplecticEuler()
+    )
+    began = momenta(simulator)[0, 0]
+    *_, frame = checked(simulator, 5)
+    assert frame.report.solver_statistics.contacts > 0
+    assert momenta(simulator)[0, 0] > 0.98 * began

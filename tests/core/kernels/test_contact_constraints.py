@@ -287,12 +287,15 @@ def test_edges_fade_out_as_they_become_parallel_and_do_not_rub_then() -> None:
     np.testing.assert_array_equal(own.kinetic, np.where(ratios < 1.0, 0.0, 0.2))
 
 
-def test_what_was_in_the_way_is_ten_times_as_stiff_for_each_time() -> None:
+def test_what_was_in_the_way_counts_in_whole_and_ten_times_as_stiff_for_each_time() -> None:
     points = random_points(5)
-    own = found_at(points, laws_of())
-    for times in (0, 1, 3):
+    own, whole = found_at(points, laws_of()), found_at(points, laws_of(), blocked=1).scales / 10.0
+    assert (own.scales == 0.0).any() and (whole > 0.0).all()
+    ratios = own.scales / whole
+    assert ratios.max() <= 1.0 + 1e-12
+    for times in (2, 3):
         blocked = found_at(points, laws_of(), blocked=times)
-        np.testing.assert_allclose(blocked.scales, 10.0**times * own.scales, rtol=1e-14)
+        np.testing.assert_allclose(blocked.scales, 10.0**times * whole, rtol=1e-14)
         np.testing.assert_array_equal(blocked.distances, own.distances)
 
 
