@@ -64,7 +64,7 @@ def edge_shares(points: Points, mesh: Topology) -> list[tuple[int, float]]:
             code = code_of_edges(*ends)
             if code == CROSSING:
                 continue
-            between = difference_of_edges(*ends, code)
+            between = difference_of_edges(*ends, code=code)
             found.append((code, edge_share(points, mesh, one, other, code, *between)))
     return found
 
@@ -73,7 +73,7 @@ def test_a_tip_counts_once_wherever_it_is_beside_a_convex_body() -> None:
     random = np.random.default_rng(1)
     hull = ConvexHull(random.normal(size=(12, 3)))
     used, faces = np.unique(hull.simplices, return_inverse=True)
-    body, kinds = hull.points[used], Counter()
+    body, kinds = hull.points[used], Counter[int]()
     for _ in range(300):
         direction = random.normal(size=3)
         direction /= np.linalg.norm(direction)
@@ -179,7 +179,7 @@ def test_an_edge_that_is_crossed_beside_a_flat_end_hands_over_there(is_first, si
     first, second = (np.flatnonzero((mesh.edges == [k, k + 1]).all(axis=1))[0] for k in (0, 3))
     ends = tuples(points[[0, 1, 3, 4]])
     assert code_of_edges(*ends) == CROSSING
-    between = difference_of_edges(*ends, CROSSING)
+    between = difference_of_edges(*ends, code=CROSSING)
     expected = min(sine / RAMP_SINE, 1.0)
     assert edge_share(points, mesh, first, second, CROSSING, *between) == pytest.approx(expected)
 
