@@ -12,6 +12,7 @@ from . import command_line, operators, panels, preferences, properties
 from .cache import cache_moves
 from .capture import changes
 from .capture.objects import is_soft_body
+from .fits import loss_plot
 from .panels import ground_overlay, paint_overlay
 from .playback import fields
 from .worker import session, warm_worker
@@ -47,6 +48,7 @@ def unregister() -> None:
     session.stop()
     if bpy.app.timers.is_registered(warm_worker.prepare_unless_compiled):
         bpy.app.timers.unregister(warm_worker.prepare_unless_compiled)
+    loss_plot.unregister()
     paint_overlay.unregister()
     ground_overlay.unregister()
     atexit.unregister(unregister)

@@ -16,6 +16,7 @@ from . import modifiers, runs, start_runs
 from .bake import shape_keys
 from .cache import scene_cache
 from .capture.objects import soft_bodies
+from .fits.fit_run import Fit
 from .paths import absolute, portable
 from .playback import fields, mesh_cache, pc2, preview, smooth
 from .reports import mesh_reports
@@ -32,6 +33,18 @@ def simulate(context: bpy.types.Context, log: Log | None = None) -> str:
 def tetrahedralize(context: bpy.types.Context, log: Log | None = None) -> str:
     """Fills all soft bodies of the scene and shows their tetrahedra."""
     return _complete(runs.Tetrahedralization(context), context, log)
+
+
+def find(
+    context: bpy.types.Context, obj: bpy.types.Object, tool: str, log: Log | None = None
+) -> str:
+    """Finds something of a soft body, and sets it.
+
+    Args:
+        tool: ``keep_shape``, ``hit_target`` or ``match_shape``, which go by the settings of the
+            object.
+    """
+    return _complete(Fit(context, obj, tool), context, log)
 
 
 def _complete(run: runs.Run, context: bpy.types.Context, log: Log | None) -> str:

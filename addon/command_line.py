@@ -6,9 +6,9 @@
     blender scene.blend --command supple simulate --frames 1-60
     python -m supple simulate scene.blend --frames 1-60
 
-Both take the same commands: ``simulate``, ``bake``, ``render`` and ``doctor``. The exit status is 0
-only when what was asked for exists on disk; otherwise a line on stderr gives the reason. After
-Ctrl-C it is 130.
+Both take the same commands: ``simulate``, ``bake``, ``render``, ``find`` and ``doctor``. The exit
+status is 0 only when what was asked for exists on disk; otherwise a line on stderr gives the
+reason. After Ctrl-C it is 130.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
-import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -27,12 +26,14 @@ import bpy
 
 from ..core.errors import SuppleError
 from ..core.job import Job
-from ..core.results import RESULTS, in_order
+from ..core.results import RESULTS
 from ..core.scene.integrator_table import INTEGRATORS
 from . import actions
 from .bake import shape_keys
 from .capture.objects import soft_bodies
 from .capture.scene import frame_range, simulated_range
+from .command_words import parsed_count, parsed_frames, parsed_results
+from .fits.table import TOOLS
 from .playback import mesh_cache
 
 Action = Callable[[argparse.Namespace], None]
@@ -128,6 +129,17 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         "--output", type=Path, metavar="FOLDER", help="default: <name>_frames beside the file"
     )
     render_command.set_defaults(action=render)
+    find_command = commands.add_parser(
+        "find",
+        parents=[common],
+        help="find a rest shape, throw or stiffness of a soft body, set it, save the file",
+    )
+    find_command.add_argument("tool", choices=TOOLS)
+    find_command.add_argument("--object", metavar="NAME", help="default: the only soft body")
+    find_command.add_argument(
+        "--output", type=Path, metavar="FILE", help="default: <name>_found.blend beside the file"
+    )
+    find_command.set_defaults(action=find)
     doctor_command = commands.add_parser(
         "doctor", help="check what the solver needs on this machine"
     )
@@ -162,32 +174,6 @@ def _common_options(with_file: bool) -> argparse.ArgumentParser:
     )
     common.add_argument("--cache", type=Path, metavar="FOLDER", help="for the simulated frames")
     return common
-
-
-def parsed_frames(text: str) -> tuple[int, int]:
-    """``1-60`` as (1, 60)."""
-    match = re.fullmatch(r"(-?\d+)-(-?\d+)", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a frame range such as 1-60")
-    first, last = int(match[1]), int(match[2])
-    if last < first:
-        raise argparse.ArgumentTypeError(f"{text!r} ends before it starts")
-    return first, last
-
-
-def parsed_count(text: str) -> int:
-    """``12`` as 12."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of frames such as 24")
-    return int(text)
-
-
-def parsed_results(text: str) -> tuple[str, ...]:
-    """``speed,stretch`` as the names of results."""
-    try:
-        return in_order(text.split(","))
-    except SuppleError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 # What they do
@@ -232,6 +218,22 @@ def render(options: argparse.Namespace) -> None:
         _render_image(scene, image)
         _log(f"Rendered frame {frame} of {first}-{last}")
     _conclude(folder)
+
+
+def find(options: argparse.Namespace) -> None:
+    """Finds what a soft body needs, sets it and saves."""
+    _apply(options)
+    if options.frames:
+        _simulate_from_to(*options.frames)
+    output = _absolute(options.output or _beside("_found.blend"))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    bodies = {obj.name: obj for obj in _soft_bodies()}
+    name = options.object or (next(iter(bodies)) if len(bodies) == 1 else "")
+    if name not in bodies:
+        raise SuppleError(f"Name a soft body by --object: {', '.join(bodies)}.")
+    _log(actions.find(bpy.context, bodies[name], options.tool, _log))
+    _finished(bpy.ops.wm.save_as_mainfile(filepath=str(output), copy=True))
+    _conclude(output)
 
 
 def doctor(_: argparse.Namespace) -> None:

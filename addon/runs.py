@@ -30,18 +30,20 @@ PAUSE_SECONDS = 0.02
 # Between lines of a log that somebody reads.
 LOG_SECONDS = 1.0
 
-PREPARING = "Preparing the solver for first use …"
+PREPARING = session.PREPARING
 
 
 class Run(Protocol):
     """Work that goes on in the worker while Blender does something else.
 
     ``warnings`` are what the user should know before it begins; ``job`` is what the worker works
-    on.
+    on; ``cancelling`` says what Esc does; ``losses`` are those of a search so far, in metres.
     """
 
     warnings: list[str]
     job: Job
+    cancelling: str
+    losses: tuple[float, ...]
 
     @property
     def start_frame(self) -> int:
@@ -76,6 +78,9 @@ class Simulation:
     Raises:
         SuppleError: when it cannot be; nothing was changed.
     """
+
+    cancelling = "Esc cancels and keeps the frames so far."
+    losses: tuple[float, ...] = ()
 
     def __init__(self, context: bpy.types.Context) -> None:
         self._captured = captured = capture(context)
@@ -173,6 +178,9 @@ class Tetrahedralization:
     Raises:
         SuppleError: when it cannot be; nothing was changed.
     """
+
+    cancelling = "Esc cancels."
+    losses: tuple[float, ...] = ()
 
     def __init__(self, context: bpy.types.Context) -> None:
         self._captured = capture(context)

@@ -14,6 +14,7 @@ from .contact_scenes import CONTACT_SAMPLES
 from .sample import Sample
 from .studio import BLUEBERRY, LEMON, LIME, ORANGE, RASPBERRY, jelly, label, plain, studio
 from .tail import TAIL_SAMPLES
+from .throw import THROW_SAMPLES
 from .walker import WALKER_SAMPLES
 
 
@@ -215,4 +216,5 @@ SAMPLES: dict[str, Sample] = {
     **WALKER_SAMPLES,
     **CLAY_SAMPLES,
     **TAIL_SAMPLES,
+    **THROW_SAMPLES,
 }

@@ -18,7 +18,7 @@ from ...core.scene.channel import Channel
 from ...core.scene.paint import Paint
 from ...core.scene.plasticity import Plasticity
 from ...core.scene.release import Release
-from ...core.scene.rest_shape import RestShape
+from ...core.scene.rest_shape import RestShape, TetRestShape
 from ...core.scene.skin import Skin, SurfaceMesh
 from ...core.scene.soft_body import SoftBody
 from ...core.scene.start import PosedStart, RunStart
@@ -81,7 +81,7 @@ def soft_body(
     motion: Motion,
     keyed: dict[str, Channel],
     start: StartVelocity,
-    rest_shape: RestShape | None,
+    rest_shape: RestShape | TetRestShape | None,
     *,
     unit: float,
 ) -> SoftBody:
@@ -90,7 +90,7 @@ def soft_body(
     Args:
         keyed: what its settings that can be keyed are at each frame, by name.
         start: its velocity and spin there.
-        rest_shape: of its own vertices; None is as modelled.
+        rest_shape: of its own vertices, or of its tetrahedra; None is as modelled.
         unit: metres in a Blender unit.
 
     Raises:
@@ -125,6 +125,7 @@ def soft_body(
             angular_velocity=_vector(thrown.angular),
             release=_release(obj, keyed["pinned"]),
             start=shape.start,
+            tet_rest_shape=rest_shape if isinstance(rest_shape, TetRestShape) else None,
             # Its animation decides where its parts go through each other.
             self_contact=not pins.sag_free,
         )
@@ -136,11 +137,16 @@ def _surface(shape: Shape, paint: list[Paint], props: bpy.types.PropertyGroup) -
 
 
 def _skin(
-    shape: Shape, pins: Pins, motion: Motion, rest_shape: RestShape | None, unit: float
+    shape: Shape,
+    pins: Pins,
+    motion: Motion,
+    rest_shape: RestShape | TetRestShape | None,
+    unit: float,
 ) -> Skin:
     path = pins.pin_path(motion, unit, is_placed=shape.start is not None)
     goals = pins.goals(motion, unit)
-    return Skin(shape.points, pins.pinned(), path, goals=goals, rest_shape=rest_shape)
+    of_skin = rest_shape if isinstance(rest_shape, RestShape) else None
+    return Skin(shape.points, pins.pinned(), path, goals=goals, rest_shape=of_skin)
 
 
 def _release(obj: bpy.types.Object, pinned: Channel) -> Release | None:

@@ -20,6 +20,7 @@ from ..bake import shape_keys
 from ..modifiers import is_own
 from ..start_runs import name_of
 from ..units import metres_per_unit
+from . import kept_shape
 from .attachments import rows_of
 from .force_fields import OTHER_NAMES, SETTINGS, acts
 from .motion import may_move
@@ -33,6 +34,9 @@ Marks = dict[str, str]
 _NO_SETTINGS = {
     *("rna_type", "name", "cache_folder", "use_scene_range", "frame_start", "frame_end"),
     *("smooth", "results", "field", "paint_overlay"),
+    # Its shape counts; and what is only sought.
+    *("kept_shape", "fit_target", "fit_frame", "fit_group", "fit_spin"),
+    *("fit_shape", "fit_first", "fit_last"),
 }
 
 # Of meshes, which take milliseconds, by the session_uid of their objects.
@@ -162,6 +166,7 @@ def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
     if driving_types := [m.type for m in driving.drivers(obj) if driving.is_shown(obj, m)]:
         yield repr(driving_types)
     yield from _own_keys(obj)
+    yield from kept_shape.marks(obj)
 
 
 def _modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:

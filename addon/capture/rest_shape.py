@@ -20,7 +20,7 @@ from .motion import Matrices, Recording, Samples
 from .surfaces import Points, key_offset
 
 #: Of the setting that chooses it.
-MODELLED, SHAPE_KEYS = "modelled", "shape_keys"
+MODELLED, SHAPE_KEYS, KEPT = "modelled", "shape_keys", "kept"
 
 
 def has_shape_keys(obj: bpy.types.Object) -> bool:

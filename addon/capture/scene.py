@@ -18,7 +18,7 @@ from ...core.scene.force_fields import ForceField
 from ...core.scene.forces import Force
 from ...core.scene.ground import Ground, Sphere
 from ...core.scene.paint import Paint
-from ...core.scene.rest_shape import RestShape
+from ...core.scene.rest_shape import RestShape, TetRestShape
 from ...core.scene.scene import Scene
 from ...core.scene.soft_body import SoftBody
 from ...core.scene.stitches import Stitches
@@ -32,6 +32,7 @@ from .captured import Capture, CapturedObject, CaptureError
 from .force_fields import FieldRecording, acting_fields
 from .friction import coefficients
 from .integrators import of_bodies, supports_plasticity, supports_viscosity, use_tolerance
+from .kept_shape import kept_shape
 from .mesh_colliders import MeshCollider
 from .motion import (
     Matrices,
@@ -120,7 +121,7 @@ class _Reading:
     motions: list[Motion]
     keyed: list[dict[str, Channel]]
     starts: list[StartVelocity]
-    rest_shapes: list[RestShape | None]
+    rest_shapes: list[RestShape | TetRestShape | None]
     gravity: Channel
     time_scale: Channel
     colliders: list[Sphere | Collider]
@@ -178,8 +179,10 @@ class _Reading:
                 for obj, shape, motion in zip(objects, shapes, motions, strict=True)
             ],
             rest_shapes=[
-                None if each is None else each.described(motion.matrices.at(0), unit)
-                for each, motion in zip(resting, motions, strict=True)
+                kept_shape(obj, motion.matrices.at(0), unit)
+                if each is None
+                else each.described(motion.matrices.at(0), unit)
+                for obj, each, motion in zip(objects, resting, motions, strict=True)
             ],
             gravity=weight.channel(),
             time_scale=time_scale,

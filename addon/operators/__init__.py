@@ -6,6 +6,7 @@ from .add_attachment import SUPPLE_OT_add_attachment
 from .apply_preset import SUPPLE_OT_apply_preset
 from .bake import SUPPLE_OT_bake
 from .doctor import SUPPLE_OT_doctor
+from .find import SUPPLE_OT_find
 from .free import SUPPLE_OT_free
 from .hide_field import SUPPLE_OT_hide_field
 from .install_solver import SUPPLE_OT_install_solver
@@ -41,6 +42,7 @@ CLASSES = [
     SUPPLE_OT_subdivide,
     SUPPLE_OT_tetrahedralize,
     SUPPLE_OT_simulate,
+    SUPPLE_OT_find,
     SUPPLE_OT_select_intersections,
     SUPPLE_OT_push_apart,
     SUPPLE_OT_bake,

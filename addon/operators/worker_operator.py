@@ -21,6 +21,9 @@ TICK_SECONDS = 0.05
 class WorkerOperator(ActionOperator):
     """An operator that takes the steps of a run from a timer. Esc cancels."""
 
+    #: Whether steps show what there is so far; else all changes when the run is finished.
+    changes_meanwhile = True
+
     _run: Run
     _reported = "", 0
     _timer: bpy.types.Timer | None = None
@@ -63,7 +66,7 @@ class WorkerOperator(ActionOperator):
 
     def modal(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type == "ESC" and event.value == "PRESS":
-            return self._conclude(context, {"INFO"}, self._run.cancel())
+            return self._conclude(context, {"INFO"}, self._run.cancel(), is_done=False)
         if event.type != "TIMER":
             return {"PASS_THROUGH"}
         try:
@@ -72,7 +75,8 @@ class WorkerOperator(ActionOperator):
             message = "" if goes_on else self._run.finish(context)
         except SuppleError as error:
             self._run.cancel()
-            return self._conclude(context, {"ERROR"}, self._explain(context, str(error)))
+            text = self._explain(context, str(error))
+            return self._conclude(context, {"ERROR"}, text, is_done=False)
         if not goes_on:
             return self._conclude(context, {"INFO"}, message)
         self._report_progress(context)
@@ -104,12 +108,14 @@ class WorkerOperator(ActionOperator):
         context.workspace.status_text_set(f"{status}, Esc cancels")
         redraw_sidebars()
 
-    def _conclude(self: Any, context: bpy.types.Context, kind: set[str], message: str) -> set[str]:
+    def _conclude(
+        self: Any, context: bpy.types.Context, kind: set[str], message: str, is_done: bool = True
+    ) -> set[str]:
         self._clear(context)
         self.report(kind, message)
         warm_worker.prepare()
-        # Never CANCELLED: what was shown so far is a change that undo has to know of.
-        return {"FINISHED"}
+        # What was shown so far is a change that undo has to know of.
+        return {"FINISHED"} if is_done or self.changes_meanwhile else {"CANCELLED"}
 
     def _clear(self, context: bpy.types.Context) -> None:
         runs.current = None

@@ -6,6 +6,7 @@ from .body import SUPPLE_PT_body
 from .collider import SUPPLE_PT_collider
 from .contact import SUPPLE_PT_contact
 from .fields import SUPPLE_PT_fields
+from .find import SUPPLE_PT_find
 from .fluid import SUPPLE_PT_fluid
 from .force_fields import SUPPLE_PT_force_fields
 from .forces import SUPPLE_PT_forces
@@ -35,6 +36,7 @@ CLASSES = [
     SUPPLE_PT_jiggle,
     SUPPLE_PT_attach,
     SUPPLE_PT_start,
+    SUPPLE_PT_find,
     SUPPLE_PT_surface,
     SUPPLE_PT_forces,
     SUPPLE_PT_solver,

@@ -9,6 +9,7 @@ from ...core.job import Job
 from .. import ids, modifiers, runs
 from ..capture.contact import is_wanted
 from ..capture.objects import is_soft_body, shown_colliders, soft_bodies
+from ..fits import loss_plot
 from ..playback import mesh_cache
 from ..properties import selection
 from ..reports import ignored, intersections, step_report
@@ -70,7 +71,8 @@ def _draw_selection(layout: bpy.types.UILayout, context: bpy.types.Context) -> N
 def _draw_progress(layout: bpy.types.UILayout, context: bpy.types.Context, run: runs.Run) -> None:
     layout.progress(factor=run.progress(), text=run.describe())
     _draw_steps(layout, context, run.job, run.start_frame)
-    write(layout, context, "Esc cancels and keeps the frames so far.", icon="INFO")
+    loss_plot.draw(layout, run.losses)
+    write(layout, context, run.cancelling, icon="INFO")
 
 
 def _draw_preparation(layout: bpy.types.UILayout) -> None:

@@ -14,11 +14,12 @@ from bpy.props import (
 )
 
 from ..capture import integrators
-from ..capture.rest_shape import MODELLED, SHAPE_KEYS
+from ..capture.rest_shape import KEPT, MODELLED, SHAPE_KEYS
 from ..playback import smooth
 from .attach import HoldSettings, SuppleAttachment
 from .collider import ColliderSettings
 from .contact import BodyContactSettings
+from .fit import FitSettings
 from .gas import GasSettings
 from .jiggle import JiggleSettings
 from .material import MaterialSettings
@@ -36,6 +37,7 @@ class SuppleObject(
     BodyContactSettings,
     ColliderSettings,
     StartSettings,
+    FitSettings,
     bpy.types.PropertyGroup,
 ):
     """Settings of one soft body, or of one object that soft bodies land on."""
@@ -76,6 +78,12 @@ class SuppleObject(
                 "Shape Keys",
                 "The mesh with its shape keys, of the values they have at each frame: it grows, "
                 "shrinks or flexes towards them as a muscle does, and they no longer move its pins",
+            ),
+            (
+                KEPT,
+                "Kept",
+                "What Keep This Shape has found: with it the mesh is as modelled where it is at "
+                "rest, and does not sag",
             ),
         ],
         default=MODELLED,

@@ -19,10 +19,11 @@ from ..animated import animated_paths, animated_settings, is_animated
 from ..capture import integrators
 from ..capture.attachments import rows_of
 from ..capture.captured import CaptureError
+from ..capture.kept_shape import is_kept
 from ..capture.motion import may_move
 from ..capture.objects import is_collider, is_soft_body, soft_bodies
 from ..capture.paint import label, painted
-from ..capture.rest_shape import has_shape_keys, rest_keys
+from ..capture.rest_shape import KEPT, has_shape_keys, rest_keys
 from ..capture.scene import simulated_range
 from ..capture.start_shape import POSE, can_be_posed
 from ..capture.surfaces import group_weights
@@ -121,6 +122,11 @@ def _unused_animation(obj: bpy.types.Object, paths: set[str]) -> Iterator[str]:
 
 
 def _rest_shape(obj: bpy.types.Object) -> Iterator[str]:
+    if obj.supple.rest_shape == KEPT and not is_kept(obj):
+        yield (
+            f"{obj.name}: its Rest Shape is Kept, and none was found yet. Press Keep This Shape "
+            "under Find, or choose Modelled."
+        )
     keys = rest_keys(obj) if has_shape_keys(obj) else []
     if keys and not is_animated(obj.data.shape_keys) and all(key.value == 0.0 for key in keys):
         yield (

@@ -18,6 +18,8 @@ from ...core.job import OUTPUT, Job, warm_up
 from ...core.job.files import remove, why_not_written
 from . import solver_environment, warm_worker
 
+#: What a worker is at that compiles its loops.
+PREPARING = "Preparing the solver for first use …"
 # How long a worker may take to end before it is killed. Its files are whole at any moment.
 TERMINATION_SECONDS = 0.5
 

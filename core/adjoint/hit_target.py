@@ -18,6 +18,7 @@ from ..preparation.prepared import prepare
 from ..scene.scene import Scene
 from ..scene.start_shape import start_positions
 from .least_squares import least_squares
+from .observer import Observer
 from .simulations import simulate
 
 # Of the way that it has to go: this near is a hit, and the search goes on to a tenth of it.
@@ -52,9 +53,11 @@ def hit_target(
     *,
     body: int = 0,
     vertices: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     with_spin: bool = False,
     integrator: Integrator | None = None,
     max_runs: int = MAX_RUNS,
+    observe: Observer | None = None,
     **options: Any,
 ) -> Throw:
     """Finds the velocity at the start, and the spin if wanted, with which a body reaches a point at
@@ -68,8 +71,10 @@ def hit_target(
         frame: when it is to be there, 1 or later.
         body: index of it.
         vertices: whose mean is to be there, of its tets; None is its centre of mass.
+        weights: (N,) of all of its tet vertices in that mean, instead.
         with_spin: whether the angular velocity may change, too.
         integrator, options: as for ``simulate``.
+        observe: hears of the distance from the target after each simulation.
 
     Raises:
         SceneError: when the target is not finite, or the scene has no gradients.
@@ -80,19 +85,24 @@ def hit_target(
     if frame < 1:
         raise SceneError(f"The target must be reached at frame 1 or later, not {frame}.")
     thrown = prepared.bodies[body]
-    weights = torch.as_tensor(_weights(thrown, vertices))
+    mean = torch.as_tensor(_weights(thrown, vertices, weights))
     there = torch.as_tensor(wanted)
-    way = float((there - weights @ torch.as_tensor(start_positions(thrown))).norm())
+    way = float((there - mean @ torch.as_tensor(start_positions(thrown))).norm())
 
     def residuals(parameters: Tensor) -> Tensor:
         own = _thrown(prepared, body, parameters)
         last = simulate(own, integrator, frames=frame, **options)[-1]
-        return weights @ last.positions[body] - there
+        return mean @ last.positions[body] - there
+
+    def heard(residual: float, done: float) -> None:
+        if observe is not None:
+            observe(residual * 3.0**0.5, done)
 
     first = [*thrown.velocity, *(thrown.angular_velocity if with_spin else ())]
     # Of the mean of three residuals, a tenth of a hit.
     enough = 0.1 * HIT_RATIO * way / 3.0**0.5
-    fit = least_squares(residuals, torch.tensor(first, dtype=torch.float64), enough, max_runs)
+    start = torch.tensor(first, dtype=torch.float64)
+    fit = least_squares(residuals, start, enough, max_runs, heard)
     distance = fit.residual * 3.0**0.5
     found = _thrown(prepared, body, fit.parameters).bodies[body]
     own = copy(prepared)
@@ -112,9 +122,11 @@ def _thrown(scene: Scene, body: int, parameters: Tensor) -> Scene:
     return own
 
 
-def _weights(body: Any, vertices: ArrayLike | None) -> NDArray[np.float64]:
+def _weights(body: Any, vertices: ArrayLike | None, given: ArrayLike | None) -> NDArray[np.float64]:
     """(N,) that sum to one."""
-    if vertices is None:
+    if given is not None:
+        weights = np.asarray(given, dtype=np.float64)
+    elif vertices is None:
         weights = body.mesh.lumped_mass(body.density)
     else:
         weights = np.bincount(np.asarray(vertices), minlength=len(body.mesh.vertices)).astype(float)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InstabilityError
+from .observer import Observer
 
 # Of the residual's norm: what is gained less by a step ends the search.
 LEAST_GAIN = 1e-4
@@ -34,7 +35,11 @@ class Fit:
 
 
 def least_squares(
-    residuals: Callable[[Tensor], Tensor], start: Tensor, enough: float, max_runs: int
+    residuals: Callable[[Tensor], Tensor],
+    start: Tensor,
+    enough: float,
+    max_runs: int,
+    observe: Observer | None = None,
 ) -> Fit:
     """Levenberg–Marquardt (Marquardt, "An Algorithm for Least-Squares Estimation of Nonlinear
     Parameters", Journal of the Society for Industrial and Applied Mathematics 11, 1963) on
@@ -45,11 +50,16 @@ def least_squares(
         start: (K,) where it begins.
         enough: root of the mean squared residual that ends the search.
         max_runs: simulations at most.
+        observe: hears of the root of the mean squared residual after each.
     """
     parameters = start.detach().double()
     found, rows = _linearized(residuals, parameters)
     damping, runs, losses = FIRST_DAMPING, 1, [_mean(found)]
-    while losses[-1] > enough and runs < max_runs:
+    while True:
+        if observe is not None:
+            observe(losses[-1], runs / max_runs)
+        if losses[-1] <= enough or runs >= max_runs:
+            break
         normal = rows.T @ rows
         size = normal.diagonal().max()
         if not float(size) > 0.0:

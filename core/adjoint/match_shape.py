@@ -15,10 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
+from ..geometry.embedding import Embedding
 from ..integrators import Integrator
 from ..preparation.prepared import prepare
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
+from ..scene.start_shape import skin_embedding_of
+from .observer import Observer
 from .simulations import simulate
 
 MAX_ITERATIONS = 40
@@ -46,11 +49,13 @@ class Match:
 
 def match_shape(
     scene: Scene,
-    positions: Sequence[ArrayLike],
+    positions: Sequence[ArrayLike | None],
     *,
     body: int = 0,
     regions: ArrayLike | None = None,
+    on_skin: bool = False,
     integrator: Integrator | None = None,
+    observe: Observer | None = None,
     **options: Any,
 ) -> Match:
     """Finds Young's modulus, of a body or of each of its regions, with which it goes
@@ -61,10 +66,14 @@ def match_shape(
 
     Args:
         scene: the modulus that it has begins the search.
-        positions: of each frame, (N, 3) of the body's tet vertices in metres.
+        positions: of each frame, (N, 3) of the body's tet vertices in metres; None where a frame
+            does not count.
         body: index of it.
-        regions: (M,) from 0, the region of each tet; None is one for all.
+        regions: (M,) integers from 0, the region of each tet, or (M, R) shares of the moduli of
+            regions in that of a tet; None is one for all.
+        on_skin: whether shapes are the (V, 3) points of its skin, as its tets carry them.
         integrator, options: as for ``simulate``.
+        observe: hears of the distance from the animation after each simulation.
 
     Raises:
         SceneError: when shapes do not fit the body or are not finite, or there are no gradients.
@@ -72,28 +81,36 @@ def match_shape(
     """
     prepared = prepare(scene)[0]
     own = prepared.bodies[body]
-    targets = [torch.as_tensor(_checked(shape, own, k)) for k, shape in enumerate(positions)]
-    count = len(own.mesh.tets)  # type: ignore[union-attr]
-    of_tet = np.zeros(count, np.int64) if regions is None else np.asarray(regions, dtype=np.int64)
-    if of_tet.shape != (count,) or of_tet.min(initial=0) < 0:
-        raise SceneError(f"{own.name}: regions must be {count} numbers from 0, one a tet.")
-    first = np.broadcast_to(np.asarray(own.material.young, dtype=np.float64), count)
-    start = np.bincount(of_tet, np.log(first)) / np.bincount(of_tet)
+    seen = _carried(own) if on_skin else None
+    targets = [
+        None if shape is None else torch.as_tensor(_checked(shape, own, k, seen))
+        for k, shape in enumerate(positions)
+    ]
+    if all(target is None for target in targets):
+        raise SceneError(f"{own.name}: no frame has a shape to match.")
+    shares = _shares(regions, own)
+    first = np.broadcast_to(np.asarray(own.material.young, dtype=np.float64), len(shares))
+    start = np.log(np.linalg.lstsq(shares, first, rcond=None)[0].clip(first.min()))
     losses: list[float] = []
 
     def loss(logarithms: Tensor) -> Tensor:
-        young = logarithms.exp()[torch.as_tensor(of_tet)]
-        stiff = _with_young(prepared, body, young)
+        stiff = _with_young(prepared, body, torch.as_tensor(shares) @ logarithms.exp())
         frames = simulate(stiff, integrator, frames=len(targets), **options)
         pairs = zip(frames, targets, strict=True)
-        away = [(frame.positions[body] - target).square().sum(1).mean() for frame, target in pairs]
+        away = [
+            (_seen(frame.positions[body], seen) - target).square().sum(1).mean()
+            for frame, target in pairs
+            if target is not None
+        ]
         mean = torch.stack(away).mean()
         losses.append(float(mean.detach().sqrt()))
+        if observe is not None:
+            observe(losses[-1], min(1.0, len(losses) / MAX_ITERATIONS))
         return mean
 
     found = _minimized(loss, torch.as_tensor(start))
     young = found.exp().numpy()
-    return Match(_with_young(prepared, body, young[of_tet]), young, losses[-1], tuple(losses))
+    return Match(_with_young(prepared, body, shares @ young), young, losses[-1], tuple(losses))
 
 
 def _minimized(loss: Any, start: Tensor) -> Tensor:
@@ -128,12 +145,44 @@ def _with_young(scene: Scene, body: int, young: Any) -> Scene:
     return own
 
 
-def _checked(shape: ArrayLike, body: SoftBody, index: int) -> NDArray[np.float64]:
-    found, mesh = np.asarray(shape, dtype=np.float64), body.mesh
-    if found.shape != mesh.vertices.shape:
+def _shares(regions: ArrayLike | None, body: SoftBody) -> NDArray[np.float64]:
+    """(M, R) of regions in tets."""
+    count = len(body.mesh.tets)  # type: ignore[union-attr]
+    given = np.zeros(count, np.int64) if regions is None else np.asarray(regions)
+    if given.shape == (count,) and given.dtype.kind in "iu" and given.min(initial=0) >= 0:
+        return np.eye(int(given.max()) + 1)[given]
+    is_finite = given.ndim == 2 and given.dtype.kind == "f" and bool(np.isfinite(given).all())
+    if not is_finite or len(given) != count or given.min(initial=0.0) < 0.0:
         raise SceneError(
-            f"{body.name}: shape {index} has the shape {found.shape}, the body's vertices "
-            f"{mesh.vertices.shape}."
+            f"{body.name}: regions must be {count} integers from 0, one a tet, or shares of each."
+        )
+    shares: NDArray[np.float64] = given.astype(np.float64)
+    return shares
+
+
+def _carried(body: SoftBody) -> Embedding:
+    """The points of the skin in the tets, as they are seen."""
+    own = skin_embedding_of(body)
+    phong = body.skin.phong if body.skin is not None else None
+    return own if phong is None else phong
+
+
+def _seen(positions: Tensor, embedding: Embedding | None) -> Tensor:
+    """(V, 3) of the skin, or (N, 3) as they are."""
+    if embedding is None:
+        return positions
+    corners = positions[torch.as_tensor(embedding.indices, dtype=torch.int64)]
+    return (torch.as_tensor(embedding.weights)[:, :, None] * corners).sum(dim=1)
+
+
+def _checked(
+    shape: ArrayLike, body: SoftBody, index: int, seen: Embedding | None
+) -> NDArray[np.float64]:
+    found, mesh = np.asarray(shape, dtype=np.float64), body.mesh
+    wanted = mesh.vertices.shape if seen is None else (len(seen.indices), 3)
+    if found.shape != wanted:
+        raise SceneError(
+            f"{body.name}: shape {index} has the shape {found.shape}, the body's vertices {wanted}."
         )
     if not np.isfinite(found).all():
         raise SceneError(f"{body.name}: shape {index} is not finite everywhere.")

@@ -25,6 +25,7 @@ from ..scene.start_shape import start_positions, tet_mesh_of
 from ..simulator import Simulator
 from ..system import System
 from .conjugate_residuals import conjugate_residuals
+from .observer import Observer
 from .refusals import refuse_scene, refuse_sliding
 from .rest_shape import RestShapeChange
 from .transposed_solve import TransposedSolve
@@ -54,12 +55,16 @@ class SagFree:
     distance: float
 
 
-def sag_free(scene: Scene) -> SagFree:
+def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
     """Finds rest shapes whose equilibrium under gravity, pins, goals and a ground without friction
     is the start shape.
 
     Newton's method on the forces there, as a function of the rest shape, under a growing load. What
     is pinned has its rest shape where it is.
+
+    Args:
+        observe: hears after each of its steps how far that moved the rest shape, and of how much of
+            the load there is.
 
     Raises:
         SceneError: when there is no derivative through something of the scene.
@@ -76,9 +81,9 @@ def sag_free(scene: Scene) -> SagFree:
         # As the last part of the load changed them, this one will.
         pairs = zip(rests, before, strict=True)
         guess = [own + share / last * (own - earlier) for own, earlier in pairs]
-        found = _search(prepared, starts, guess, load + share)
+        found = _search(prepared, starts, guess, load + share, observe)
         if found is None and rests is not before:
-            found = _search(prepared, starts, rests, load + share)
+            found = _search(prepared, starts, rests, load + share, observe)
         if found is None:
             share *= 0.5
             if share < LEAST_SHARE:
@@ -90,7 +95,11 @@ def sag_free(scene: Scene) -> SagFree:
 
 
 def _search(
-    scene: Scene, starts: list[Positions], rests: list[Positions], load: float
+    scene: Scene,
+    starts: list[Positions],
+    rests: list[Positions],
+    load: float,
+    observe: Observer | None,
 ) -> list[Positions] | None:
     """The rest positions of each body under a share of gravity; None where none are found."""
     if any(
@@ -106,6 +115,8 @@ def _search(
                 return None
             # Forces may grow at first, where a thin part turns, but steps become shorter.
             problem, length = problem.moved(step), float(step.abs().max())
+            if observe is not None:
+                observe(length, load)
             if length <= STEP_DIAGONALS * problem.system.size:
                 return problem.rests
             if length > MAX_GROWTH * before:

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from ..compiled import is_compiled
 from ..errors import JobError
-from ..integrators import integrator_named
+from ..integrators import Integrator, integrator_named
 from ..partitioned_simulator import PartitionedSimulator
+from ..scene.scene import Scene
 from ..simulator import Frame
-from . import Job
+from . import Job, Settings
 from .output import say
 
 
@@ -28,7 +29,7 @@ def simulate(job: Job) -> None:
     """
     if not is_compiled():
         say("numba is not installed: slower kernels simulate, tens of times slower with contact")
-    simulator = _simulator(job)
+    simulator = simulator_of(job.tet_scene, job.settings)
     _resume(job, simulator)
     for stepper in (part.stepper for part in simulator.simulators):
         steps = "1 step" if stepper.substeps == 1 else f"{stepper.substeps} steps"
@@ -42,12 +43,11 @@ def simulate(job: Job) -> None:
             say(f"frame {frame.index} did not reach the tolerance: {statistics.termination_reason}")
 
 
-def _simulator(job: Job) -> PartitionedSimulator:
-    settings, bodies = job.settings, job.tet_scene.bodies
-    names = settings.body_integrators or len(bodies) * (settings.integrator,)
+def simulator_of(scene: Scene, settings: Settings) -> PartitionedSimulator:
+    """Of a scene of tetrahedra, by the settings of a job."""
     return PartitionedSimulator(
-        job.tet_scene,
-        [integrator_named(name, settings.step_tolerance) for name in names],
+        scene,
+        [integrator_of(scene, settings, body) for body in range(len(scene.bodies))],
         frame_time=settings.frame_time,
         substeps=settings.substeps,
         device=settings.device,
@@ -55,6 +55,12 @@ def _simulator(job: Job) -> PartitionedSimulator:
         is_prepared=True,
         results=settings.results,
     )
+
+
+def integrator_of(scene: Scene, settings: Settings, body: int) -> Integrator:
+    """That of one of its bodies."""
+    names = settings.body_integrators or len(scene.bodies) * (settings.integrator,)
+    return integrator_named(names[body], settings.step_tolerance)
 
 
 def _resume(job: Job, simulator: PartitionedSimulator) -> None:

@@ -25,7 +25,7 @@ from ..scene.ground import Ground, Sphere
 from ..scene.paint import Paint, SurfacePaint
 from ..scene.plasticity import Plasticity
 from ..scene.release import Release
-from ..scene.rest_shape import RestShape
+from ..scene.rest_shape import RestShape, TetRestShape
 from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members
 from ..scene.skin import Skin, SurfaceMesh
@@ -70,6 +70,7 @@ _TYPES: dict[str, type] = {
         SurfaceMesh,
         SurfacePaint,
         TetMesh,
+        TetRestShape,
         Wind,
         *MODELS.values(),
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DamageError, IntersectionError, JobError
 from ..preparation.prepared import prepare
 from ..version import version
-from . import OUTPUT, Job, files, lock
+from . import OUTPUT, Job, files, fits, lock
 from .output import say
 from .warm_up import prepare_everything, prepare_for, say_compiling
 
@@ -50,7 +50,8 @@ def wait_for_job() -> Path:
 
 
 def work(folder: Path, mesh_only: bool = False) -> None:
-    """Makes the tetrahedra of a job unless it has them, then all frames it still lacks.
+    """Makes the tetrahedra of a job unless it has them, then all frames it still lacks, or what is
+    to be found instead.
 
     What is damaged is said, and made again where the rest allows. A folder that has everything is
     only read.
@@ -77,6 +78,11 @@ def work(folder: Path, mesh_only: bool = False) -> None:
         if mesh_only:
             return
         loading.join()
+        if fits.is_wanted(folder):
+            from .fit import fit
+
+            fit(job)
+            return
         from .run import simulate
 
         simulate(job)

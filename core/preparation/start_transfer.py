@@ -13,6 +13,7 @@ from ..geometry.tet_mesh import TetMesh, signed_volumes
 from ..scene.soft_body import SoftBody
 from ..scene.start import RunStart
 from ..scene.start_shape import skin_embedding_of, start_positions, tet_mesh_of
+from .tet_rest_transfer import rest_mesh
 
 # J = det F, below which a tet counts as flat.
 FLAT_VOLUME_RATIO = 0.01
@@ -30,7 +31,7 @@ def with_start(body: SoftBody) -> tuple[SoftBody, str]:
         return body, ""
     mesh = tet_mesh_of(body)
     if isinstance(start, RunStart):
-        body = _as_it_was(body, mesh, start)
+        body = _as_it_was(body, rest_mesh(body), start)
     else:
         placed = posed_vertices(mesh, skin_embedding_of(body), start.points)
         body = replace(body, start=None, initial_positions=placed)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rest shape that changes over time: growth, muscles. No torch here."""
+"""Rest shapes beside that of the mesh: one that changes over time, for growth and muscles, and one
+of tetrahedra alone. No torch here."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from . import checks
 from .channel import Channel
 
 FloatArray = NDArray[np.float64]
@@ -70,3 +72,37 @@ class RestShape:
     def at_start(self, vertices: FloatArray) -> FloatArray:
         """(V, 3) rest positions at the start, in metres."""
         return self.displaced(vertices, self.amounts.at(0))
+
+
+@dataclass(frozen=True, eq=False)
+class TetRestShape:
+    """A rest shape that tetrahedra have and the surface around them has not: with it a body is in
+    equilibrium as it was modelled.
+
+    Args:
+        vertices: (N, 3) tet vertices as the surface was filled, in metres.
+        tets: (M, 4) indices of them.
+        rest: (N, 3) where they are at rest, in metres.
+
+    Raises:
+        SceneError: when these do not go together, or are not finite.
+    """
+
+    vertices: FloatArray
+    tets: NDArray[np.int32]
+    rest: FloatArray
+
+    def __post_init__(self) -> None:
+        vertices = checks.positions(self.vertices, "the tet vertices of a rest shape")
+        rest = checks.positions(self.rest, "a rest shape of tetrahedra")
+        if len(vertices) != len(rest):
+            raise SceneError(
+                f"A rest shape of {len(rest)} tet vertices cannot be that of {len(vertices)}."
+            )
+        tets = np.ascontiguousarray(self.tets, dtype=np.int32)
+        if tets.ndim != 2 or tets.shape[1] != 4 or len(tets) == 0:
+            raise SceneError(f"The tets of a rest shape must be (M, 4) numbers, not {tets.shape}.")
+        if tets.min() < 0 or tets.max() >= len(vertices):
+            raise SceneError("A rest shape has a tet of vertices that there are not.")
+        for name, value in (("vertices", vertices), ("tets", tets), ("rest", rest)):
+            object.__setattr__(self, name, value)

@@ -23,7 +23,7 @@ from .paint import SurfacePaint
 from .plasticity import Plasticity
 from .pressure import Pressure, TargetVolume
 from .release import Release
-from .rest_shape import RestShape
+from .rest_shape import RestShape, TetRestShape
 from .schema import IF_THERE
 from .skin import Skin, SurfaceMesh, checked_pins
 from .start import PosedStart, RunStart
@@ -98,6 +98,8 @@ class SoftBody:
             tets have without stress, and where nothing moves the body to, since its weight is
             borne; None is the mesh as it is, and the weight acts. Goals that are ``sag_free`` make
             it.
+        tet_rest_shape: of the tetrahedra that are to fill it, which start as they fill it; None is
+            the same.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -134,6 +136,7 @@ class SoftBody:
     initial_velocities: NDArray[np.float64] | None = field(default=None, metadata={IF_THERE: True})
     start: PosedStart | RunStart | None = field(default=None, metadata={IF_THERE: True})
     pose: Channel | None = field(default=None, metadata={IF_THERE: True})
+    tet_rest_shape: TetRestShape | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self._check_values()
@@ -250,7 +253,7 @@ class SoftBody:
             ("the linear model, which has one matrix for good", isinstance(self.material, Linear)),
             ("plasticity", self.plasticity is not None),
             ("a stiffness that changes", self.stiffness is not None),
-            ("a rest shape of its own", self.changes_rest_shape),
+            ("a rest shape of its own", self.changes_rest_shape or self.tet_rest_shape is not None),
         ):
             if value:
                 raise SceneError(

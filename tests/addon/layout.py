@@ -39,6 +39,9 @@ class Layout:
     def prop_search(self, owner: Any, name: str, *_: Any, **__: Any) -> None:
         self.prop(owner, name)
 
+    def template_icon(self, icon_value: int, scale: float) -> None:
+        self.texts.append(("", "plot"))
+
     def prop_decorator(self, owner: Any, name: str) -> None:
         """A dot that keys a setting."""
         assert owner.bl_rna.properties[name].is_animatable

@@ -17,7 +17,7 @@ from pathlib import Path
 import bpy
 import pytest
 
-from supple.addon import command_line
+from supple.addon import command_line, command_words
 from supple.addon.bake import shape_keys
 from supple.core.job import Job
 from supple.core.scene.integrator_table import INTEGRATORS
@@ -161,6 +161,32 @@ def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alo
 
 
 @pytest.mark.usefixtures("solver_here")
+@pytest.mark.usefixtures("solver_here")
+def test_find_saves_a_file_with_what_it_found_and_leaves_the_first_alone(
+    scene_file: Path, run_here: Runs, tmp_path: Path
+) -> None:
+    output, before = tmp_path / "kept.blend", scene_file.read_bytes()
+    bpy.ops.wm.open_mainfile(filepath=str(scene_file))
+    obj, scene = bpy.data.objects["Cube"], bpy.context.scene
+    obj.supple.fit_target, obj.supple.fit_frame = scene.camera, 3
+    scene.camera.location = (1.0, 0.0, 3.0)
+    aimed = tmp_path / "aimed.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(aimed))
+    words = "find", aimed, "hit_target", "--integrator", "implicit_euler", "--output", output
+    stdout, _ = run_here(*words)
+    assert stdout.splitlines()[-1] == str(output) and "Cube hits the target" in stdout
+    bpy.ops.wm.open_mainfile(filepath=str(output))
+    velocity = bpy.data.objects["Cube"].supple.start_velocity
+    # Over two frames of a 24th of a second, against gravity and a little damping.
+    assert tuple(velocity) == pytest.approx((12.0, 0.0, 12.0 + 9.81 * 3 / 48), abs=0.6)
+    assert scene_file.read_bytes() == before
+
+
+def test_find_asks_for_which_body(scene_file: Path, run_here: Runs) -> None:
+    _, stderr = run_here("find", scene_file, "keep_shape", "--object", "Ball", rc=1)
+    assert "Name a soft body by --object: Cube." in stderr
+
+
 def test_render_writes_an_image_for_each_frame(
     run_here: Runs, scene_file: Path, tmp_path: Path
 ) -> None:
@@ -222,10 +248,10 @@ def test_inside_blender_the_same_words_need_no_file(capsys: pytest.CaptureFixtur
     [("1-60", (1, 60)), ("-5-5", (-5, 5)), ("-9--7", (-9, -7)), ("4-4", (4, 4))],
 )
 def test_frame_ranges(text: str, expected: tuple[int, int]) -> None:
-    assert command_line.parsed_frames(text) == expected
+    assert command_words.parsed_frames(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "1", "1-", "60-1", "1-2-3", "1.5-2"])
 def test_what_is_no_frame_range(text: str) -> None:
     with pytest.raises(ArgumentTypeError):
-        command_line.parsed_frames(text)
+        command_words.parsed_frames(text)

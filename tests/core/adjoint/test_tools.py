@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from supple.core import Ground, InstabilityError, Scene, SceneError, Simulator, SoftBody
+from supple.core import Ground, InstabilityError, Scene, SceneError, Simulator, Skin, SoftBody
 from supple.core.adjoint import hit_target, match_shape, sag_free
+from supple.core.geometry.embedding import embed
 from supple.core.materials import StableNeoHookean
 from supple.verification.meshes import block
 
@@ -124,3 +126,51 @@ def test_a_fall_does_not_tell_of_the_stiffness() -> None:
     fall = [f.positions[0].numpy() + 0.1 for f in Simulator(scene, device="cpu").run(1)]
     with pytest.raises(InstabilityError, match="do not tell of the stiffness"):
         match_shape(scene, fall)
+
+
+def test_the_share_of_two_stiffnesses_in_each_tet_is_kept() -> None:
+    along = BAR.vertices[BAR.tets].mean(axis=1)[:, 0] / 0.3
+    shares = np.stack([along, 1.0 - along], axis=1)
+    wanted = np.array([9e4, 3e4])
+    match = match_shape(bar(shares @ [5e4, 5e4]), animation(shares @ wanted), regions=shares)
+    np.testing.assert_allclose(match.young, wanted, rtol=0.05)
+
+
+def test_what_is_seen_of_a_body_may_be_what_is_matched_at_some_frames() -> None:
+    points = np.array([[0.3, 0.05, 0.05], [0.2, 0.1, 0.02]])
+    skin = Skin(points, embedding=embed(BAR, points))
+    wanted: list[Any] = [skin.embedding.interpolate(each) for each in animation(6e4)]
+    begun = replace(bar(2e4).bodies[0], skin=skin)
+    heard: list[tuple[float, float]] = []
+    match = match_shape(
+        Scene([begun]),
+        [None, *wanted[1:]],
+        on_skin=True,
+        observe=lambda *now: heard.append(now),
+    )
+    np.testing.assert_allclose(match.young, [6e4], rtol=0.01)
+    assert tuple(loss for loss, _ in heard) == match.losses
+    with pytest.raises(SceneError, match="no frame has a shape"):
+        match_shape(Scene([begun]), [None], on_skin=True)
+
+
+def test_a_search_is_heard_of_and_ended() -> None:
+    heard: list[tuple[float, float]] = []
+    kept = sag_free(bar(2e4), observe=lambda *now: heard.append(now))
+    assert heard[-1][1] == 1.0 and heard[-1][0] < 1e-5 < heard[0][0] and kept.distance < 1e-5
+
+    def stop(distance: float, done: float) -> None:
+        assert distance > 0.0 and done == pytest.approx(1 / 30)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hit_target(thrown((0.0, 0.0, -1.0), (0, 0, 0)), (0.1, 0.0, 0.1), 2, observe=stop)
+
+
+def test_a_mean_of_vertices_may_be_weighed() -> None:
+    scene = Scene([SoftBody(CUBE, StableNeoHookean(1e6))], gravity=(0, 0, 0))
+    target = CUBE.vertices[7] + np.array([0.02, -0.03, 0.01])
+    weights = np.zeros(len(CUBE.vertices))
+    weights[7] = 2.0
+    throw = hit_target(scene, target, 2, weights=weights)
+    np.testing.assert_allclose(throw.velocity, np.array([0.02, -0.03, 0.01]) * 12.0, rtol=0.01)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Match a Shape."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ...core.errors import SuppleError
+from ...core.job.fits import FoundStiffness, MatchShape
+from ...core.scene.scene import Scene
+from ..animated import animated_settings
+from ..capture.captured import Capture
+from ..capture.motion import preserved_frame, transform, world_matrix
+from ..capture.surfaces import Points, evaluated_mesh, vertex_coordinates
+from ..units import exact_float
+from .tool import Question, Tool, length
+
+# Of how far off it was before: stiffness that leaves more does not tell why.
+_LITTLE_GAIN = 0.5
+
+
+def _ask(question: Question) -> tuple[Scene, MatchShape]:
+    obj, props = question.obj, question.obj.supple
+    if "young" in animated_settings(obj):
+        raise SuppleError(f"{obj.name}: Stiffness has keys, and one is sought; remove them.")
+    first = question.frame(props.fit_first, "the first frame of the shape")
+    last = question.frame(props.fit_last, "the last frame of the shape")
+    if last < first:
+        raise SuppleError(f"{obj.name}: the last frame of the shape comes before its first.")
+    shapes = _shapes(question, range(props.fit_first, props.fit_last + 1))
+    unpainted = None
+    if props.paint_young and exact_float(props.unpainted_young) < 1.0:
+        unpainted = exact_float(props.unpainted_young)
+    return question.captured.scene, MatchShape(question.index, first, shapes, unpainted)
+
+
+def _shapes(question: Question, frames: range) -> Points:
+    """(T, V, 3) of the object that shows them, in metres."""
+    obj, scene = question.obj, question.context.scene
+    shown = obj.supple.fit_shape
+    if shown is None or shown.name not in scene.objects:
+        raise SuppleError(
+            f"{obj.name} has no shape to match in this scene; choose a mesh object under Find."
+        )
+    if shown.supple.enabled:
+        raise SuppleError(
+            f"{shown.name} is a soft body itself, so that both would be simulated; bake it and "
+            "remove its soft body, or choose another shape."
+        )
+    unit, found = question.captured.objects[question.index].unit, []
+    with preserved_frame(scene):
+        for frame in frames:
+            scene.frame_set(frame)
+            depsgraph = question.context.evaluated_depsgraph_get()
+            with evaluated_mesh(shown, depsgraph) as mesh:
+                points = vertex_coordinates(mesh)
+            if len(points) != len(obj.data.vertices):
+                raise SuppleError(
+                    f"{shown.name} has {len(points)} vertices, and {obj.name} "
+                    f"{len(obj.data.vertices)}; take a shape of the same mesh."
+                )
+            found.append(unit * transform(world_matrix(shown, depsgraph), points))
+    return np.stack(found)
+
+
+def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: FoundStiffness) -> str:
+    props = obj.supple
+    props.young = found.young
+    text = f"{obj.name}: Stiffness {found.young:.3g} Pa"
+    if found.unpainted is not None:
+        props.unpainted_young = found.unpainted
+        text += f", {props.unpainted_young:.3g} of it where unpainted"
+    text += f". It is {length(found.distance)} from the shape, and was {length(found.before)}."
+    if found.distance > _LITTLE_GAIN * found.before:
+        text += (
+            " Stiffness alone does not bring it there: look at Poisson's ratio, density, pins and "
+            "where the shape stands."
+        )
+    return text
+
+
+TOOL = Tool(
+    label="Match a Shape",
+    description=(
+        "Finds the stiffness with which the body has the shape of another mesh at some frames. "
+        "Where it is painted, what is left where unpainted is found, too"
+    ),
+    icon="MOD_MESHDEFORM",
+    settings=("fit_shape", "fit_first", "fit_last"),
+    ask=_ask,
+    apply=_apply,
+)

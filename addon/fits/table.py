@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tools, by name."""
+
+from __future__ import annotations
+
+from . import hit_target, keep_shape, match_shape
+from .tool import Tool
+
+TOOLS: dict[str, Tool] = {
+    "keep_shape": keep_shape.TOOL,
+    "hit_target": hit_target.TOOL,
+    "match_shape": match_shape.TOOL,
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a tool is that finds something of a soft body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+
+from ...core.errors import SuppleError
+from ...core.job.fits import Wanted
+from ...core.scene.scene import Scene
+from ..capture.captured import Capture
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the worker is asked.
+
+    Args:
+        context: that it is asked in.
+        obj: the soft body.
+        captured: the scene, which may be changed for the search.
+        index: of the body in it.
+    """
+
+    context: bpy.types.Context
+    obj: bpy.types.Object
+    captured: Capture
+    index: int
+
+    def frame(self, number: int, what: str) -> int:
+        """Frames after the start of one on the timeline.
+
+        Raises:
+            SuppleError: when that is not simulated.
+        """
+        first, last = self.captured.start_frame + 1, self.captured.end_frame
+        if not first <= number <= last:
+            raise SuppleError(
+                f"{self.obj.name}: {what} is {number}, and {first} to {last} are simulated; choose "
+                "one of those, or change the frame range."
+            )
+        return number - self.captured.start_frame
+
+
+@dataclass(frozen=True)
+class Tool:
+    """
+    Args:
+        label, description, icon: of its button.
+        settings: names of what it goes by, of the object.
+        ask: from a question to the scene that is searched and what is wanted; raises SuppleError.
+        apply: sets what was found on an object, and returns the message for the user.
+    """
+
+    label: str
+    description: str
+    icon: str
+    settings: tuple[str, ...]
+    ask: Callable[[Question], tuple[Scene, Wanted]]
+    apply: Callable[[bpy.types.Object, Capture, int, Any], str]
+
+
+def length(metres: float) -> str:
+    """Such as ``1.2 mm`` or ``0.31 m``."""
+    return f"{1e3 * metres:.3g} mm" if metres < 0.1 else f"{metres:.3g} m"

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who hears how far a search is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+#: Hears after each step the loss in metres, and how much of the most work is done, 0 … 1. What it
+#: raises ends the search.
+Observer = Callable[[float, float], object]

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a job can be asked to find, instead of its frames, and what is found.
+
+Beside the scene of such a job lie ``fit.json`` and ``fit.npz``, what is wanted; ``fit.jsonl``, a
+line a simulation; and in the end ``found.json`` and ``found.npz``. No torch here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DamageError, SceneError
+from ..scene import checks
+from ..scene.checks import Vector
+from ..scene.rest_shape import TetRestShape
+from ..scene.schema import check_members, conforms
+from . import files, scene_file
+
+FloatArray = NDArray[np.float64]
+
+_WANTED, _FOUND, _LOSSES = "fit.json", "found.json", "fit.jsonl"
+
+
+@dataclass(frozen=True, eq=False)
+class KeepShape:
+    """The rest shape with which a body keeps its shape at the start.
+
+    Args:
+        body: index of it.
+    """
+
+    body: int
+
+
+@dataclass(frozen=True, eq=False)
+class HitTarget:
+    """The velocity at the start with which a body reaches a point.
+
+    Args:
+        body: index of it.
+        target: in metres.
+        frame: after the start, when it is to be there.
+        weights: (V,) of the points of its skin in the mean that is to be there; None is its centre
+            of mass.
+        with_spin: whether its angular velocity may change, too.
+    """
+
+    body: int
+    target: Vector
+    frame: int
+    weights: FloatArray | None = None
+    with_spin: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target", checks.vector(self.target, "The target"))
+        if self.frame < 1:
+            raise SceneError(f"The target must be reached after the start, not {self.frame}.")
+        if self.weights is not None and not float(self.weights.sum()) > 0.0:
+            raise SceneError("No point of the body is to reach the target; give some a weight.")
+
+
+@dataclass(frozen=True, eq=False)
+class MatchShape:
+    """Young's modulus with which a body goes through shapes.
+
+    Args:
+        body: index of it.
+        first: frame after the start of the first shape.
+        shapes: (T, V, 3) points of its skin at that frame and those after it, in metres.
+        unpainted: share of the modulus that is left where none is painted, where that is sought,
+            too.
+    """
+
+    body: int
+    first: int
+    shapes: FloatArray
+    unpainted: float | None = None
+
+    def __post_init__(self) -> None:
+        shapes = np.ascontiguousarray(self.shapes, dtype=np.float64)
+        if shapes.ndim != 3 or shapes.shape[2] != 3 or len(shapes) == 0:
+            raise SceneError(f"Shapes to match must be (T, V, 3) numbers, not {shapes.shape}.")
+        if not np.isfinite(shapes).all():
+            frame, vertex = np.argwhere(~np.isfinite(shapes))[0][:2]
+            raise SceneError(
+                f"Shape {frame} to match is not finite at vertex {vertex}; move or delete it."
+            )
+        if self.first < 1:
+            raise SceneError(f"The first shape must come after the start, not at {self.first}.")
+        object.__setattr__(self, "shapes", shapes)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptShape:
+    """
+    Args:
+        rest_shape: of the tetrahedra.
+        distance: by how much a vertex is away from the start shape at equilibrium, in metres.
+    """
+
+    rest_shape: TetRestShape
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class FoundThrow:
+    """
+    Args:
+        velocity, angular_velocity: at the start, in m/s and rad/s.
+        distance: from the target, in metres, as the scene is simulated.
+        search_distance: the same as it was sought.
+        hits: whether it comes within a hundredth of the way, or of the size of the body.
+    """
+
+    velocity: Vector
+    angular_velocity: Vector
+    distance: float
+    search_distance: float
+    hits: bool
+
+
+@dataclass(frozen=True, eq=False)
+class FoundStiffness:
+    """
+    Args:
+        young: Young's modulus, in pascal.
+        unpainted: share of it that is left where none is painted; None where that was not sought.
+        distance: the root of the mean squared distance from the shapes, in metres.
+        before: the same with the modulus that it had.
+    """
+
+    young: float
+    unpainted: float | None
+    distance: float
+    before: float
+
+
+Wanted = KeepShape | HitTarget | MatchShape
+Found = KeptShape | FoundThrow | FoundStiffness
+
+_TYPES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (KeepShape, HitTarget, MatchShape, KeptShape, FoundThrow, FoundStiffness)
+}
+
+
+def is_wanted(folder: Path) -> bool:
+    """Whether a job is to find something instead of its frames."""
+    return (folder / _WANTED).exists()
+
+
+def write_wanted(folder: Path, wanted: Wanted) -> None:
+    _write(folder / _WANTED, wanted)
+
+
+def read_wanted(folder: Path) -> Any:
+    """What ``write_wanted`` wrote.
+
+    Raises:
+        DamageError: when it is not that any more.
+        JobError: when it cannot be read.
+    """
+    return _read(folder / _WANTED)
+
+
+def write_found(folder: Path, found: Found) -> None:
+    _write(folder / _FOUND, found)
+
+
+def read_found(folder: Path) -> Any:
+    """What ``write_found`` wrote; errors as of ``read_wanted``."""
+    return _read(folder / _FOUND)
+
+
+def append_loss(folder: Path, loss: float, done: float) -> None:
+    """A line on one simulation: its loss in metres, and how much of the work is done, 0 … 1."""
+    line = files.json_line(_LOSSES, {"loss": loss, "done": done})
+    files.append_line(folder / _LOSSES, line)
+
+
+def read_losses(folder: Path) -> list[tuple[float, float]]:
+    """The whole lines so far, as ``append_loss`` had them."""
+    try:
+        text = (folder / _LOSSES).read_bytes()
+    except OSError:  # there is none yet
+        return []
+    found = []
+    for line in text.split(b"\n"):
+        try:
+            record = files.parse_json_line(_LOSSES, line)
+        except (ValueError, RecursionError):  # cut off while it is written
+            continue
+        if conforms(record.get("loss"), float) and conforms(record.get("done"), float):
+            found.append((float(record["loss"]), float(record["done"])))
+    return found
+
+
+def _write(path: Path, value: Wanted | Found) -> None:
+    arrays: scene_file.Arrays = {}
+    encoded = scene_file.encode(value, "fit", arrays)
+    # The JSON comes last: a folder that has it has all of it.
+    written = files.write_arrays(path.with_suffix(".npz"), arrays)
+    content = {"format": scene_file.FORMAT, "arrays": written, "fit": encoded}
+    files.write_json(path, content)
+
+
+def _read(path: Path) -> Wanted | Found:
+    content = files.read_json(path)
+    arrays = files.read_arrays(path.with_suffix(".npz"), content.get("arrays"))
+    try:
+        members = dict(content["fit"])
+        kind = _TYPES[members.pop("type")]
+        own = {name: scene_file.decode(value, arrays) for name, value in members.items()}
+        check_members(kind, own)
+        made: Wanted | Found = kind(**own)
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise DamageError(path, f"it does not say what to find: {error}") from error
+    return made

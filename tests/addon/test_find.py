@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the solver finds for an artist, from the settings to what is set."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from supple.addon import actions, ids, runs
+from supple.addon.capture.changes import body_marks
+from supple.addon.capture.scene import capture
+from supple.addon.fits import fit_run, loss_plot
+from supple.addon.fits.fit_run import Fit
+from supple.addon.fits.table import TOOLS
+from supple.addon.panels.find import SUPPLE_PT_find
+from supple.addon.panels.main import SUPPLE_PT_main
+from supple.addon.reports import ignored
+from supple.core.errors import SuppleError
+from supple.core.job import fits
+from supple.core.preparation.prepared import prepare
+from supple.core.scene.rest_shape import TetRestShape
+
+from .conftest import world_positions
+from .layout import drawn
+
+
+@pytest.fixture
+def cube(scene, add_body):
+    """Soft and small, in the air, by steps that have gradients."""
+    scene.supple.contact, scene.supple.integrator = "never", "implicit_euler"
+    body = add_body(location=(0, 0, 1))
+    body.supple.young, body.supple.damping = 3e4, 0.0
+    return body
+
+
+@pytest.fixture
+def held(cube):
+    """By its upper half, so that it hangs."""
+    group = cube.vertex_groups.new(name="Top")
+    group.add([v.index for v in cube.data.vertices if v.co.z > 0], 1.0, "REPLACE")
+    cube.supple.pin_group, cube.supple.young = "Top", 8e3
+    return cube
+
+
+def target(place: tuple[float, ...]) -> bpy.types.Object:
+    empty = bpy.data.objects.new("Goal", None)
+    bpy.context.scene.collection.objects.link(empty)
+    empty.location = place
+    return empty
+
+
+def left_folders() -> set[Path]:
+    import tempfile
+
+    return set(Path(tempfile.gettempdir()).glob("supple-fit-*"))
+
+
+def drop(body: bpy.types.Object) -> float:
+    """How far any vertex is from where it is modelled, a frame after the start."""
+    actions.simulate(bpy.context)
+    start = np.array([body.matrix_world @ v.co for v in body.data.vertices])
+    return float(np.abs(world_positions(body, 2) - start).max())
+
+
+def test_a_body_that_keeps_its_shape_does_not_droop(scene, held, solver_here):
+    """By the settings that a scene has by itself."""
+    scene.supple.property_unset("contact")
+    scene.supple.property_unset("integrator")
+    assert drop(held) > 2e-3
+    marks, before = body_marks(held), held.data.vertices[0].co.copy()
+    message = actions.find(bpy.context, held, "keep_shape")
+    assert message.startswith("Cube keeps its shape") and held.data.vertices[0].co == before
+    assert held.supple.rest_shape == "kept" and body_marks(held) != marks
+    assert drop(held) < 2e-5
+    held.supple.rest_shape = "modelled"
+    assert capture(bpy.context).scene.bodies[0].tet_rest_shape is None
+
+
+def test_what_was_found_goes_with_the_object_its_copy_and_its_file(scene, held, tmp_path):
+    own = capture(bpy.context)
+    mesh = prepare(own.scene)[0].bodies[0].mesh
+    rest = mesh.vertices * (1.0, 1.0, 0.9)
+    found = fits.KeptShape(TetRestShape(mesh.vertices, mesh.tets, rest), 0.0)
+    TOOLS["keep_shape"].apply(held, own, 0, found)
+    held.location.x += 2.0
+    assert held.copy().supple.kept_shape == bpy.data.meshes["Cube at rest"]
+    path = str(tmp_path / "kept.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    again = capture(bpy.context).scene.bodies[0].tet_rest_shape
+    np.testing.assert_allclose(again.rest, rest + np.array([2.0, 0, 0]), atol=1e-6)
+    np.testing.assert_array_equal(again.tets, mesh.tets)
+
+
+def test_another_filling_takes_the_rest_shape_over_and_a_turned_one_is_refused(scene, held):
+    from supple.addon.fits.table import TOOLS
+
+    own = capture(bpy.context)
+    mesh = prepare(own.scene)[0].bodies[0].mesh
+    for factor in (0.9, -0.9):
+        rest = mesh.vertices * (1.0, 1.0, factor)
+        found = fits.KeptShape(TetRestShape(mesh.vertices, mesh.tets, rest), 0.0)
+        held.supple.resolution = 2
+        TOOLS["keep_shape"].apply(held, own, 0, found)
+        held.supple.resolution = 3
+        if factor < 0.0:
+            with pytest.raises(SuppleError, match=r"inside out.*Keep This Shape again"):
+                prepare(capture(bpy.context).scene)
+            continue
+        body = prepare(capture(bpy.context).scene)[0].bodies[0]
+        assert len(body.mesh.vertices) > len(mesh.vertices)
+        wanted = body.initial_positions * (1.0, 1.0, 0.9)
+        np.testing.assert_allclose(body.mesh.vertices, wanted, atol=1e-6)
+
+
+def test_kept_without_anything_found_is_as_modelled_and_said(scene, held):
+    held.supple.rest_shape = "kept"
+    assert capture(bpy.context).scene.bodies[0].tet_rest_shape is None
+    assert any("none was found yet" in line for line in ignored.messages(bpy.context))
+
+
+def test_a_throw_hits_an_empty(scene, cube, solver_here):
+    cube.supple.fit_target, cube.supple.fit_frame = target((1.5, 0.4, 1.2)), 4
+    cube.supple.start_from_animation = True
+    before = left_folders()
+    message = actions.find(bpy.context, cube, "hit_target")
+    assert message.startswith("Cube hits the target by")
+    assert not cube.supple.start_from_animation and left_folders() == before
+    actions.simulate(bpy.context)
+    middle = world_positions(cube, 4).mean(axis=0)
+    np.testing.assert_allclose(middle, (1.5, 0.4, 1.2), atol=0.01)
+    texts = [text for _, text in drawn(SUPPLE_PT_find, cube).texts]
+    assert " ".join(texts).endswith(message)
+
+
+def test_a_group_may_be_what_hits(scene, cube, solver_here):
+    cube.vertex_groups.new(name="Corner").add([7], 1.0, "REPLACE")
+    corner = cube.matrix_world @ cube.data.vertices[7].co
+    props = cube.supple
+    props.fit_target, props.fit_frame = target((corner.x + 0.3, corner.y, corner.z)), 3
+    props.fit_group, props.fit_spin = "Corner", True
+    assert "hits the target" in actions.find(bpy.context, cube, "hit_target")
+    actions.simulate(bpy.context)
+    reached = world_positions(cube, 3)[7]
+    np.testing.assert_allclose(reached, (corner.x + 0.3, corner.y, corner.z), atol=0.01)
+
+
+def test_the_stiffness_of_a_shape_is_found(scene, held, solver_here):
+    held.supple.young = 2e4
+    actions.simulate(bpy.context)
+    shown = bpy.data.meshes.new_from_object(
+        held.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    )
+    points = world_positions(held, 4)
+    for vertex, place in zip(shown.vertices, points, strict=True):
+        vertex.co = place
+    shape = bpy.data.objects.new("Wanted", shown)
+    scene.collection.objects.link(shape)
+    props = held.supple
+    props.young, props.fit_shape, props.fit_first, props.fit_last = 8e3, shape, 4, 4
+    message = actions.find(bpy.context, held, "match_shape")
+    assert props.young == pytest.approx(2e4, rel=0.02) and "Stiffness 2e+04 Pa" in message
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({}, "has no target in this scene"),
+        ({"fit_frame": 9}, "the frame of the target is 9, and 2 to 4 are simulated"),
+        ({"fit_group": "None"}, "no vertex group 'None' to reach the target"),
+        ({"start_shape": "run"}, "choose another Shape under Start"),
+    ],
+)
+def test_bad_requests_are_refused_before_anything_starts(scene, cube, settings, reason):
+    cube.supple.fit_frame = 3
+    if settings:
+        cube.supple.fit_target = target((1.0, 0.0, 1.0))
+    for name, value in settings.items():
+        setattr(cube.supple, name, value)
+    if "start_shape" in settings:
+        cube.supple.start_shape = "rest"
+        cube.supple.start_shape = "run"
+    before = left_folders()
+    with pytest.raises(SuppleError, match=reason if "start_shape" not in settings else "run"):
+        Fit(bpy.context, cube, "hit_target")
+    assert left_folders() == before
+
+
+def test_shapes_that_do_not_fit_are_refused(scene, cube):
+    bpy.ops.mesh.primitive_plane_add()
+    cube.supple.fit_shape, cube.supple.fit_first, cube.supple.fit_last = bpy.context.object, 2, 3
+    with pytest.raises(SuppleError, match="Plane has 4 vertices, and Cube 8"):
+        Fit(bpy.context, cube, "match_shape")
+    cube.supple.fit_first, cube.supple.fit_last = 3, 2
+    with pytest.raises(SuppleError, match="comes before its first"):
+        Fit(bpy.context, cube, "match_shape")
+    cube.supple.fit_first = 2
+    cube.supple.fit_shape.data.vertices[1].co.x = float("nan")
+    cube.supple.fit_shape = None
+    with pytest.raises(SuppleError, match="no shape to match"):
+        Fit(bpy.context, cube, "match_shape")
+
+
+def test_what_the_solver_refuses_is_said_and_the_scene_stays(scene, cube, solver_here):
+    scene.supple.time_scale, before = 0.5, left_folders()
+    cube.supple.fit_target, cube.supple.fit_frame = target((1.0, 0.0, 1.0)), 3
+    with pytest.raises(SuppleError, match="no gradients through a time scale"):
+        actions.find(bpy.context, cube, "hit_target")
+    assert left_folders() == before and tuple(cube.supple.start_velocity) == (0.0, 0.0, 0.0)
+
+
+def test_a_search_that_is_cancelled_half_way_changes_nothing(scene, cube, solver, monkeypatch):
+    scene.frame_end, scene.supple.ground_height = 20, 0.0
+    cube.supple.fit_target, cube.supple.fit_frame = target((0.5, 0.0, -9.0)), 20
+    cube.supple.start_velocity = (0.5, 0.0, 0.0)
+    marks, before = body_marks(cube), left_folders()
+    run = Fit(bpy.context, cube, "hit_target")
+    monkeypatch.setattr(runs, "current", run)
+    end = time.monotonic() + 300.0
+    while not run.losses and run.step() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert run.losses and "step 1" in run.describe() and 0.0 < run.progress() < 1.0
+    texts = [text for _, text in drawn(SUPPLE_PT_main, cube).texts]
+    assert "Esc cancels, and changes nothing." in texts
+    begun = time.monotonic()
+    assert "nothing was changed" in run.cancel()
+    # Under a second, but where much else runs.
+    assert time.monotonic() - begun < 3.0
+    assert body_marks(cube) == marks and tuple(cube.supple.start_velocity) == (0.5, 0.0, 0.0)
+    assert left_folders() == before
+
+
+def test_the_loss_is_plotted_from_high_to_low():
+    picture = loss_plot.pixels((1.0, 0.1, 0.001))
+    curve = (picture[..., 2] > 0.9) & (picture[..., 0] < 0.5)
+    rows = [np.flatnonzero(curve[:, column]) for column in (20, 128, 236)]
+    assert rows[0].min() > rows[1].max() > rows[2].max()
+    assert picture.shape == (256, 256, 4) and (picture[..., 3] == 1.0).all()
+    assert np.isfinite(loss_plot.pixels((0.0, 0.0))).all()
+
+
+def test_each_tool_has_its_button(cube, monkeypatch):
+    monkeypatch.setattr(fit_run, "latest", None)
+    shown = drawn(SUPPLE_PT_find, cube)
+    assert shown.buttons == [ids.FIND] * 3
+    assert shown.settings == [
+        *("fit_target", "fit_frame", "fit_group", "fit_spin"),
+        *("fit_shape", "fit_first", "fit_last"),
+    ]
+
+
+def test_one_undo_takes_back_what_was_found(scene, cube, solver_here):
+    cube.supple.fit_target, cube.supple.fit_frame = target((1.0, 0.0, 1.0)), 3
+    bpy.context.view_layer.objects.active = cube
+    bpy.ops.ed.undo_push(message="Before")
+    bpy.ops.supple.find(tool="hit_target")
+    bpy.ops.ed.undo_push(message="Find")
+    assert cube.supple.start_velocity.x > 5.0
+    bpy.ops.ed.undo()
+    assert tuple(bpy.data.objects["Cube"].supple.start_velocity) == (0.0, 0.0, 0.0)
