@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .geometry.tet_mesh import TetMesh
     from .meshing import tetrahedralize
     from .preparation.self_weight import default_young
+    from .scene.absorber import Absorber
     from .scene.channel import Channel
     from .scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
     from .scene.fluid import Fluid
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .simulator import Frame, Simulator
 
 _HOMES = {
+    "Absorber": "scene.absorber",
     "Attachment": "scene.contact_settings",
     "Channel": "scene.channel",
     "Collider": "scene.contact_settings",
@@ -73,6 +75,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Absorber",
     "Attachment",
     "Channel",
     "Collider",

@@ -21,6 +21,7 @@ from ..modifiers import is_own
 from ..start_runs import name_of
 from ..units import metres_per_unit
 from . import kept_shape
+from .absorbers import absorbs, has_keyed_absorption, is_absorbed
 from .attachments import rows_of
 from .force_fields import OTHER_NAMES, SETTINGS, acts
 from .motion import may_move
@@ -71,7 +72,17 @@ def scene_mark(scene: bpy.types.Scene) -> str:
             numbers += [obj.name, *_settings(props), *_place(obj)]
         if acts(scene, obj):
             numbers += [obj.name, *_field(obj), *_place(obj)]
+    if any(is_absorbed(scene, obj) for obj in scene.objects):
+        numbers += _absorbers(scene)
     return _digest([repr(numbers)])
+
+
+def _absorbers(scene: bpy.types.Scene) -> Iterator[Any]:
+    for obj in sorted(filter(absorbs, scene.objects), key=lambda obj: obj.name):
+        yield obj.name
+        if not has_keyed_absorption(obj):
+            yield obj.collision.absorption
+        yield from _place(obj)
 
 
 def _gravity(scene: bpy.types.Scene) -> Iterator[Any]:

@@ -44,12 +44,12 @@ SETTINGS = (
     *("falloff_type", "z_direction", "falloff_power", "radial_falloff", "apply_to_location"),
     *("use_min_distance", "distance_min", "use_max_distance", "distance_max"),
     *("use_radial_min", "radial_min", "use_radial_max", "radial_max"),
-    *("use_gravity_falloff", "use_global_coords"),
+    *("use_gravity_falloff", "use_global_coords", "use_absorption"),
 )
 #: What of them is as it is at the first frame.
 CHOICES = (
     *("type", "shape", "falloff_type", "z_direction", "use_max_distance", "use_radial_max"),
-    *("use_gravity_falloff", "use_global_coords"),
+    *("use_gravity_falloff", "use_global_coords", "use_absorption"),
 )
 #: By which some of them are known for some kinds.
 OTHER_NAMES = {
@@ -107,6 +107,7 @@ class FieldRecording:
             "is_global": field.use_global_coords,
             "unit": unit,
             "name": obj.name,
+            "is_absorbed": field.use_absorption,
         }
 
     def described(self) -> ForceField:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Colliders of contact: any mesh as it is seen, still or moving."""
+"""Colliders of contact, and what absorbs fields: any mesh as it is seen, still or moving."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from .surfaces import Points, Triangles, evaluated_mesh, polygons, triangles, ve
 # animation. All others may follow another object, or the time.
 _STILL_MODIFIERS = {
     "BEVEL",
+    "COLLISION",
     "DECIMATE",
     "EDGE_SPLIT",
     "MULTIRES",
@@ -47,20 +48,26 @@ class MeshCollider:
         obj: the object.
         depsgraph: at the first of the frames.
         unit: metres in a Blender unit.
+        role, cure: what messages call it, and how it can be left out.
 
     Raises:
         CaptureError: when it has no faces.
     """
 
-    def __init__(self, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, unit: float) -> None:
-        self._obj, self._unit = obj, unit
+    def __init__(
+        self,
+        obj: bpy.types.Object,
+        depsgraph: bpy.types.Depsgraph,
+        unit: float,
+        role: str = "a collider",
+        cure: str = "untick Collider",
+    ) -> None:
+        self._obj, self._unit, self._role, self._cure = obj, unit, role, cure
         self._first_frame = depsgraph.scene.frame_current
         self._mirrored = bool(np.linalg.det(world_matrix(obj, depsgraph)[:3, :3]) < 0.0)
         first, faces = _EvaluatedCollider.read(obj, depsgraph), _faces(obj, depsgraph)
         if len(faces) == 0:
-            raise CaptureError(
-                f"{obj.name} has no faces to land on; give it some, or untick Collider."
-            )
+            raise CaptureError(f"{obj.name} is {role} without faces; give it some, or {cure}.")
         self._point_count, self._polygons = len(first.points), first.polygons
         self._used, self._faces = compact_indices(faces)
         self.recording = Recording(self._points, _may_change(obj))
@@ -90,9 +97,9 @@ class MeshCollider:
         count = len(evaluated.points)
         if count != self._point_count or not np.array_equal(evaluated.polygons, self._polygons):
             raise CaptureError(
-                f"{name} has other faces at frame {frame} than at frame {self._first_frame}; a "
-                "collider keeps them. Remove the modifier or the animation that changes them, or "
-                "untick Collider."
+                f"{name} has other faces at frame {frame} than at frame {self._first_frame}; "
+                f"{self._role} keeps them. Remove the modifier or the animation that changes "
+                f"them, or {self._cure}."
             )
         points = transform(world_matrix(self._obj, depsgraph), evaluated.points)
         broken = ~np.isfinite(points).all(axis=1)

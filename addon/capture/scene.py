@@ -11,6 +11,7 @@ import numpy as np
 from ...core.errors import SceneError
 from ...core.job import Settings
 from ...core.preparation.overlap import check_surfaces
+from ...core.scene.absorber import Absorber
 from ...core.scene.channel import Channel
 from ...core.scene.contact_settings import Attachment, Collider
 from ...core.scene.fluid import Fluid
@@ -26,6 +27,7 @@ from .. import driving
 from ..animated import has_animated_gravity
 from ..units import exact_float, frame_time, gravity, metres_per_unit
 from . import changes, contact
+from .absorbers import AbsorberRecording, absorbers
 from .attachments import read_attachments
 from .body import Shape, check_object, soft_body
 from .captured import Capture, CapturedObject, CaptureError
@@ -33,6 +35,7 @@ from .force_fields import FieldRecording, acting_fields
 from .friction import coefficients
 from .integrators import of_bodies, supports_plasticity, supports_viscosity, use_tolerance
 from .kept_shape import kept_shape
+from .lost_pins import check_pins
 from .mesh_colliders import MeshCollider
 from .motion import (
     Matrices,
@@ -127,6 +130,7 @@ class _Reading:
     colliders: list[Sphere | Collider]
     attachments: list[Attachment | Stitches]
     fields: list[ForceField]
+    absorbers: list[Absorber]
     unit: float
 
     @staticmethod
@@ -140,7 +144,7 @@ class _Reading:
         with preserved_frame(scene), without_supple(objects), basis_shown(objects):
             earlier = earlier_matrices(context, objects, frames[0])
             scene.frame_set(frames[0])
-            shapes = [read_shape(context, obj, unit) for obj in objects]
+            shapes = [_shape(context, *each, unit) for each in zip(objects, pins, strict=True)]
             depsgraph = context.evaluated_depsgraph_get()
             paints = [capture_paint(obj, depsgraph) for obj in objects]
             recorded = [
@@ -151,16 +155,16 @@ class _Reading:
             resting = [RestShapeRecording(obj) if has_shape_keys(obj) else None for obj in objects]
             collider_type = MeshCollider if touching else SphereCollider
             captured_colliders = [collider_type(obj, depsgraph, unit) for obj in collider_objects]
-            weight = Recording(
-                lambda now: np.array(gravity(now.scene_eval)), has_animated_gravity(scene)
-            )
+            weight = _gravity_recording(scene)
             pace = setting_recording(scene, "time_scale", scene.supple.motion_samples)
             fields = [FieldRecording(obj, unit) for obj in acting_fields(context)]
+            absorbing = [AbsorberRecording(obj, depsgraph, unit) for obj in absorbers(context)]
             recordings = [recording for motion in recorded for recording in motion.recordings]
             recordings += [each for own in keyed for each in own.values()]
             recordings += [each.recording for each in resting if each is not None]
             recordings += [each for row in attachments for each in row.keyed.values()]
             recordings += [each.recording for each in (*captured_colliders, *fields)]
+            recordings += [each for own in absorbing for each in own.recordings]
             with driving.without_refiners(objects):
                 record(context, [weight, pace, *recordings], frames)
         time_scale = _time_scale(pace.channel(), frames)
@@ -189,6 +193,7 @@ class _Reading:
             colliders=[collider.described() for collider in captured_colliders],
             attachments=[row.described() for row in attachments],
             fields=[field.described() for field in fields],
+            absorbers=[absorber.described() for absorber in absorbing],
             unit=unit,
         )
 
@@ -231,12 +236,24 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
         described = Scene(
             *(bodies, ground, read.gravity, read.colliders, touching, attachments, forces),
             time_scale=read.time_scale,
+            absorbers=read.absorbers,
         )
         # The worker does so, too; here it is reported before one is started.
         check_surfaces(described)
         return described
     except SceneError as error:
         raise CaptureError(str(error)) from error
+
+
+def _shape(context: bpy.types.Context, obj: bpy.types.Object, pins: Pins, unit: float) -> Shape:
+    """Of a body at the start, its pins checked against it."""
+    shape = read_shape(context, obj, unit)
+    check_pins(context, obj, pins, shape, unit)
+    return shape
+
+
+def _gravity_recording(scene: bpy.types.Scene) -> Recording:
+    return Recording(lambda now: np.array(gravity(now.scene_eval)), has_animated_gravity(scene))
 
 
 def _start(

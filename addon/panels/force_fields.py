@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bpy
 
+from ..capture.absorbers import absorbers
 from ..capture.force_fields import acting_fields
 from .scene import SUPPLE_PT_scene
 from .sidebar import Sidebar, draw_settings, write
@@ -21,3 +22,5 @@ class SUPPLE_PT_force_fields(Sidebar, bpy.types.Panel):
         draw_settings(layout, context.scene.supple, "effector_collection")
         names = ", ".join(field.name for field in acting_fields(context))
         write(layout, context, f"Acting: {names}" if names else "No force field acts.")
+        if absorbing := ", ".join(obj.name for obj in absorbers(context)):
+            write(layout, context, f"Absorbing: {absorbing}")

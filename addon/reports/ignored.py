@@ -17,6 +17,7 @@ import numpy as np
 from .. import driving
 from ..animated import animated_paths, animated_settings, is_animated
 from ..capture import integrators
+from ..capture.absorbers import absorbers
 from ..capture.attachments import rows_of
 from ..capture.captured import CaptureError
 from ..capture.kept_shape import is_kept
@@ -233,11 +234,11 @@ def _of_scene(scene: bpy.types.Scene) -> Iterator[str]:
 
 
 def _of_others(context: bpy.types.Context) -> Iterator[str]:
-    layer = context.view_layer.objects
+    layer, absorbing = context.view_layer.objects, absorbers(context)
     for obj in layer:
         if is_collider(obj) and not obj.visible_get():
             yield f"{obj.name} is a collider and hidden, so nothing lands on it. Show it."
-        if _is_blenders_collider(obj) and obj.visible_get():
+        if _is_blenders_collider(obj) and obj.visible_get() and obj not in absorbing:
             yield (
                 f"{obj.name}: soft bodies do not see Blender's Collision physics. Tick Collider "
                 "in the tab Supple."

@@ -8,14 +8,27 @@ from collections.abc import Iterator
 import bpy
 
 from ..animated import animated_paths
+from ..capture.absorbers import absorbers, has_absorption, is_absorbed
 from ..capture.force_fields import CHOICES, KINDS, SHAPES, acts
 from ..capture.objects import is_soft_body
+
+# Why some kinds do not act.
+_REASONS = {
+    "FLUID_FLOW": ": what a domain holds at each frame is not read",
+    "TEXTURE": ": textures are not read",
+}
 
 
 def messages(context: bpy.types.Context) -> Iterator[str]:
     """One for each field, with its cure."""
+    is_any_absorbed = any(is_absorbed(context.scene, obj) for obj in context.view_layer.objects)
     for obj in context.view_layer.objects:
         yield from _of_particles(obj)
+        if is_any_absorbed and is_soft_body(obj) and has_absorption(obj):
+            yield (
+                f"{obj.name}: a soft body absorbs no force field. Give the Field Absorption to "
+                "another object, or set it to 0."
+            )
         field = obj.field
         if field is None or field.type == "NONE":
             continue
@@ -26,12 +39,12 @@ def messages(context: bpy.types.Context) -> Iterator[str]:
         elif not obj.visible_get():
             yield f"{obj.name} has a force field and is hidden, so it does not act. Show it."
         elif acts(context.scene, obj):
-            yield from _of_acting(obj)
+            yield from _of_acting(context, obj)
         elif field.type not in KINDS:
             yield _of_unknown(obj)
 
 
-def _of_acting(obj: bpy.types.Object) -> Iterator[str]:
+def _of_acting(context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[str]:
     yield from _animations(obj)
     field = obj.field
     if field.shape not in SHAPES:
@@ -39,10 +52,10 @@ def _of_acting(obj: bpy.types.Object) -> Iterator[str]:
             f"{obj.name}: soft bodies feel its force field from its origin, whatever its shape: "
             f"{_label(field, 'shape')} is ignored. Choose Point, Line or Plane."
         )
-    if field.use_absorption:
+    if field.use_absorption and not absorbers(context):
         yield (
-            f"{obj.name}: the Absorption of its force field is ignored: nothing that stands in the "
-            "way shields soft bodies. Untick it."
+            f"{obj.name}: nothing absorbs its force field. Give what shall stand in the way "
+            "Physics › Collision with a Field Absorption above 0, or untick Absorption."
         )
     if field.noise > 0.0:
         yield (
@@ -71,9 +84,10 @@ def _of_unknown(obj: bpy.types.Object) -> str:
             f"{obj.name}: its force field {kind} has no {source}, and would not act on soft bodies "
             "with one. Choose another type, or hide it."
         )
+    reason = _REASONS.get(field.type, "")
     return (
-        f"{obj.name}: its force field {kind} does not act on soft bodies. Choose another type, or "
-        "hide it."
+        f"{obj.name}: its force field {kind} does not act on soft bodies{reason}. Choose another "
+        "type, or hide it."
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import bpy
 
 from ..animated import GRAVITY, SETTINGS, own_curves
+from ..capture.absorbers import ABSORPTION, absorbers
 from ..capture.force_fields import acts
 from ..capture.objects import soft_bodies
 
@@ -23,6 +24,8 @@ def messages(context: bpy.types.Context, frames: range) -> Iterator[str]:
     for obj in context.view_layer.objects:
         if acts(scene, obj):
             yield from _of_owner(obj, ("field.",), frames)
+    for obj in absorbers(context):
+        yield from _of_owner(obj, (ABSORPTION,), frames)
     yield from _of_owner(scene, (*GRAVITY, SETTINGS), frames)
 
 

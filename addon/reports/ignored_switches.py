@@ -43,3 +43,8 @@ def _of_switch(obj: bpy.types.Object, path: str, label: str, frames: range) -> I
             f"{obj.name}: {label} is keyed on again at frame {on[0]}, which is ignored: what has "
             f"let go at frame {off[0]} stays free. Remove the later key."
         )
+    elif off[0] == frames[0]:
+        yield (
+            f"{obj.name}: {label} is keyed off at the start frame {frames[0]} already, so it never "
+            "holds. Move the key into the simulated frames, or remove it."
+        )

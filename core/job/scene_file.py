@@ -16,6 +16,7 @@ from ..errors import DamageError, JobError, SceneError
 from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
 from ..materials import MODELS
+from ..scene.absorber import Absorber
 from ..scene.channel import Channel
 from ..scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
 from ..scene.fluid import Fluid
@@ -44,6 +45,7 @@ _NO_SCENE = (KeyError, TypeError, AttributeError, ValueError, OverflowError, Rec
 _TYPES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
+        Absorber,
         Attachment,
         Channel,
         Collider,

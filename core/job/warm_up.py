@@ -23,6 +23,7 @@ import numpy as np
 from ..geometry.embedding import embed
 from ..geometry.tet_mesh import TetMesh
 from ..materials import CorotatedLinear, StableNeoHookean
+from ..scene.absorber import Absorber
 from ..scene.channel import Channel
 from ..scene.contact_settings import Contact, ContactSurface
 from ..scene.force_fields import ForceField
@@ -264,7 +265,9 @@ def _stretches() -> None:
 def _noise() -> None:
     from ..integrators import ImplicitEuler
 
-    _simulate(Scene([_tet()], forces=[ForceField("turbulence")]), ImplicitEuler())
+    field = ForceField("turbulence", is_absorbed=True)
+    wall = Absorber(Channel.constant(np.eye(3)), np.array([[0, 1, 2]], dtype=np.int32))
+    _simulate(Scene([_tet()], forces=[field], absorbers=[wall]), ImplicitEuler())
 
 
 def _gas() -> None:

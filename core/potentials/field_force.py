@@ -56,6 +56,9 @@ class FieldForce(PrescribedPotential):
         response = self._law(self.parameters, positions)
         out.sub_(self._mass * response.acceleration(velocities))
 
+    def begin_frame(self, positions: Tensor, frame: int) -> None:
+        self._law.begin_frame(self.at(frame, 0.0), positions, frame)
+
     def begin_time_step(self, step: TimeStep) -> None:
         self._start, self._origin = step.start, step.coasting_origin
         response, self._stiffness = self._linear_at(step.start)

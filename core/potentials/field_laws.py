@@ -7,16 +7,18 @@ effector code says which of its settings go in where.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..scene.force_fields import ForceField
 from .field_noise import GradientNoise
+from .field_shadow import FieldShadow
 
 # In the unit of a field: nearer than this there is no direction.
 _NEAR = 1e-6
@@ -57,9 +59,15 @@ class Response:
         return found
 
 
-class Law(Protocol):
+class Law(ABC):
     """How something answers to its parameters at points."""
 
+    def begin_frame(  # noqa: B027 (most have nothing to take)
+        self, parameters: Tensor, positions: Tensor, frame: int
+    ) -> None:
+        """Takes from (3, N) positions when a frame begins what is constant through it."""
+
+    @abstractmethod
     def __call__(self, parameters: Tensor, positions: Tensor) -> Response:
         """
         Args:
@@ -69,26 +77,35 @@ class Law(Protocol):
         ...
 
 
-def wind(parameters: Tensor, positions: Tensor) -> Response:
+class WindLaw(Law):
     """Of ``Wind``."""
-    velocity, drag = parameters[:3], parameters[3]
-    still = torch.zeros_like(positions)
-    return Response(still + (drag * velocity)[:, None], still[0] + drag)
+
+    def __call__(self, parameters: Tensor, positions: Tensor) -> Response:
+        velocity, drag = parameters[:3], parameters[3]
+        still = torch.zeros_like(positions)
+        return Response(still + (drag * velocity)[:, None], still[0] + drag)
 
 
-class FieldLaw:
+class FieldLaw(Law):
     """Of a ``ForceField``.
 
     Args:
         like: of whose device and type positions will be.
+        shadow: what of it arrives; None is all.
     """
 
-    def __init__(self, field: ForceField, like: Tensor) -> None:
-        self._field, self._noise = field, GradientNoise(like)
+    def __init__(self, field: ForceField, like: Tensor, shadow: FieldShadow | None = None) -> None:
+        self._field, self._noise, self._shadow = field, GradientNoise(like), shadow
+
+    def begin_frame(self, parameters: Tensor, positions: Tensor, frame: int) -> None:
+        if self._shadow is not None:
+            away = _Place(self._field, parameters, positions).away
+            self._shadow.cast(positions, positions - self._field.unit * away, frame)
 
     def __call__(self, parameters: Tensor, positions: Tensor) -> Response:
         field = self._field
-        at = _Place(field, parameters, positions)
+        arriving = None if self._shadow is None else self._shadow.visibility
+        at = _Place(field, parameters, positions, arriving)
         found = (
             _turbulence(at, self._noise) if field.kind == "turbulence" else _KINDS[field.kind](at)
         )
@@ -121,10 +138,19 @@ class _Numbers(NamedTuple):
 
 
 class _Place:
-    """Where points are, as a field sees them, in its unit; and its numbers, as they are now."""
+    """Where points are, as a field sees them, in its unit; and its numbers, as they are now.
 
-    def __init__(self, field: ForceField, parameters: Tensor, positions: Tensor) -> None:
-        self.field = field
+    ``arriving`` is the (N,) share that absorbers let past; None is all.
+    """
+
+    def __init__(
+        self,
+        field: ForceField,
+        parameters: Tensor,
+        positions: Tensor,
+        arriving: Tensor | None = None,
+    ) -> None:
+        self.field, self._arriving = field, arriving
         self.numbers = _Numbers(*parameters[6:].unbind())
         self.points = positions / field.unit
         axis = parameters[3:6, None]
@@ -177,7 +203,7 @@ class _Place:
         if falloff.side != "both":
             is_wrong = self.height < 0.0 if falloff.side == "positive" else self.height > 0.0
             found = torch.where(is_wrong, 0.0, found)
-        return found
+        return found if self._arriving is None else found * self._arriving
 
     @property
     def pull(self) -> Tensor:

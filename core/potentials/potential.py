@@ -75,6 +75,9 @@ class Potential(ABC):
         """About what its terms add up to before they cancel, in joules: rounding goes with this."""
         return 0.0
 
+    def begin_frame(self, positions: Tensor, frame: int) -> None:  # noqa: B027
+        """Takes from (3, N) positions when a frame begins what is constant through it."""
+
     def begin_time_step(self, step: TimeStep) -> None:  # noqa: B027 (most have nothing to take)
         """Takes from the start of an implicit step what is constant through it."""
 

@@ -13,6 +13,7 @@ from ..errors import SceneError
 from . import channel, checks
 from .channel import Channel
 from .checks import Vector
+from .schema import IF_THERE
 
 if TYPE_CHECKING:
     from ..potentials import Potential
@@ -111,6 +112,7 @@ class ForceField:
         weight: what counts of all it does.
         unit: how many metres are 1 in ``strength``, ``size`` and the falloff.
         name: what messages call it.
+        is_absorbed: whether the absorbers of the scene shade bodies from it.
 
     Raises:
         SceneError: when a setting is out of its range.
@@ -130,6 +132,7 @@ class ForceField:
     weight: Number = 1.0
     unit: float = 1.0
     name: str = "Force field"
+    is_absorbed: bool = field(default=False, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         _check_choice(self.kind, FieldKind, f"{self.name}: the kind")
@@ -153,8 +156,11 @@ class ForceField:
         """What it does to the bodies of a system."""
         from ..potentials.field_force import FieldForce
         from ..potentials.field_laws import FieldLaw
+        from ..potentials.field_shadow import FieldShadow
 
-        return FieldForce.of_system(FieldLaw(self, system.mass), self.parameters, system)
+        absorbers = [each for each in system.scene.absorbers if each.name != self.name]
+        shadow = FieldShadow(absorbers, system.mass) if self.is_absorbed and absorbers else None
+        return FieldForce.of_system(FieldLaw(self, system.mass, shadow), self.parameters, system)
 
     @property
     def parameters(self) -> Channel:
@@ -191,9 +197,9 @@ class Wind:
     def potential(self, system: System) -> Potential:
         """What it does to the bodies of a system."""
         from ..potentials.field_force import FieldForce
-        from ..potentials.field_laws import wind
+        from ..potentials.field_laws import WindLaw
 
-        return FieldForce.of_system(wind, self.parameters, system)
+        return FieldForce.of_system(WindLaw(), self.parameters, system)
 
     @property
     def parameters(self) -> Channel:

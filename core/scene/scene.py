@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import SceneError
 from . import channel
+from .absorber import Absorber
 from .channel import Channel
 from .checks import Vector
 from .contact_settings import Attachment, Collider, Contact
@@ -37,6 +38,7 @@ class Scene:
         time_scale: simulated seconds in a second of frames, above 0; below 1 is slow motion. Where
             it changes a channel, or its (T,) samples. What is prescribed frame by frame stays
             where it is, and is so much faster, or slower, as the bodies see it.
+        absorbers: what shades bodies from those of the force fields that are absorbed.
     """
 
     bodies: list[SoftBody]
@@ -47,6 +49,7 @@ class Scene:
     attachments: list[Attachment] = field(default_factory=list)
     forces: list[Force] = field(default_factory=list, metadata={IF_THERE: True})
     time_scale: Channel | float = field(default=1.0, metadata={IF_THERE: True})
+    absorbers: list[Absorber] = field(default_factory=list, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         if not self.bodies:

@@ -149,3 +149,60 @@ def test_a_simulation_that_cannot_begin_is_an_error_of_the_operator(scene, add_b
     add_body().supple.density = -1.0
     with pytest.raises(RuntimeError, match="the density must be above 0"):
         bpy.ops.supple.simulate()
+
+
+def dense_cube(add_body) -> bpy.types.Object:
+    """16 squares a side, whose top has goals."""
+    obj = add_body(location=(0.0, 0.0, 2.0))
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.subdivide(number_cuts=3)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for name, weight, end in (("Top", 0.6, 0.49), ("Low", 1.0, -0.49)):
+        group = obj.vertex_groups.new(name=name)
+        group.add([v.index for v in obj.data.vertices if v.co.z * end > 0.24], weight, "REPLACE")
+    obj.supple.pin_group = "Top"
+    return obj
+
+
+def test_a_goal_on_a_vertex_that_a_modifier_removes(add_body) -> None:
+    obj = dense_cube(add_body)
+    obj.modifiers.new("Faceted", "TRIANGULATE")
+    mask = obj.modifiers.new("Half", "MASK")
+    mask.vertex_group = "Low"
+    obj.modifiers.new("Faceted Again", "TRIANGULATE")
+    first = next(v.index for v in obj.data.vertices if v.co.z > 0.49)
+    assert refusal() == (
+        f"Cube: vertex {first} (and 24 more) has a weight in the group 'Top' to pin, and the "
+        "modifier Half leaves no solid where it is. Take it out of the group, or change or apply "
+        "the modifier."
+    )
+    assert all(modifier.show_viewport for modifier in obj.modifiers)
+    mask.invert_vertex_group = True
+    capture(bpy.context)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("SUBSURF", {"levels": 3}),
+        ("DECIMATE", {"ratio": 0.5}),
+        ("BEVEL", {}),
+        ("ARRAY", {}),
+        ("SOLIDIFY", {"thickness": 1.0, "offset": 0.0}),
+    ],
+)
+def test_what_changes_vertices_and_keeps_the_solid_is_fine_with_goals(
+    add_body, kind, settings
+) -> None:
+    modifier = dense_cube(add_body).modifiers.new("Changing", kind)
+    for name, value in settings.items():
+        setattr(modifier, name, value)
+    capture(bpy.context)
+
+
+def test_the_corners_of_a_subdivided_cube_can_be_pinned(add_body) -> None:
+    obj = add_body(location=(0.0, 0.0, 2.0))
+    obj.vertex_groups.new(name="Corners").add([0, 1], 1.0, "REPLACE")
+    obj.supple.pin_group = "Corners"
+    obj.modifiers.new("Smooth", "SUBSURF").levels = 4
+    capture(bpy.context)

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from supple.addon.capture import changes
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
-from supple.core import Channel, ForceField
+from supple.core import Absorber, Channel, ForceField
 from supple.core.potentials.field_laws import FieldLaw
+from supple.core.potentials.field_shadow import FieldShadow
 
 # Of particles, in seconds, whatever the frame rate.
 FRAME = 0.04
@@ -230,3 +231,116 @@ def test_what_is_set_of_a_field_makes_the_scene_another(scene, add_body) -> None
     moving = changes.scene_mark(scene)
     fan.field.strength = 3.0
     assert changes.scene_mark(scene) == moving
+
+
+# What stands in the way
+
+
+def add_wall(absorption: float, **settings: Any) -> bpy.types.Object:
+    """A square of 2 m in the horizontal plane through the origin, unless told otherwise."""
+    bpy.ops.mesh.primitive_plane_add(size=2.0, **settings)
+    bpy.ops.object.modifier_add(type="COLLISION")
+    bpy.context.object.collision.absorption = absorption
+    return bpy.context.object
+
+
+def shadows(field: ForceField, absorbers: list[Absorber], speeds: Points) -> Points:
+    """(N, 3) accelerations at the points."""
+    at, moving = (torch.as_tensor(values.T.copy()) for values in (POINTS, speeds))
+    parameters = torch.as_tensor(field.parameters.samples[0])
+    law = FieldLaw(field, at, FieldShadow(absorbers, at[0]))
+    law.begin_frame(parameters, at, 0)
+    return law(parameters, at).acceleration(moving).T.numpy()
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("FORCE", {"strength": 3.0, "falloff_power": 1.0}),
+        ("FORCE", {"shape": "LINE", "strength": 3.0}),
+        ("FORCE", {"shape": "PLANE", "strength": 3.0}),
+        ("WIND", {"strength": 3.0, "flow": 1.0}),
+        ("VORTEX", {"shape": "POINT", "strength": 2.0}),
+        ("VORTEX", {"shape": "PLANE", "strength": 2.0}),
+        ("MAGNET", {"strength": 2.0}),
+        ("HARMONIC", {"strength": 3.0, "harmonic_damping": 0.4}),
+        ("CHARGE", {"strength": 2.0}),
+        ("LENNARDJ", {"strength": 2.0}),
+        ("TURBULENCE", {"strength": 2.0, "size": 0.7}),
+        ("DRAG", {"linear_drag": 0.5, "quadratic_drag": 0.7}),
+    ],
+)
+def test_what_absorbs_shades_bodies_as_it_does_particles(add_body, kind, settings) -> None:
+    """Two walls along axes: Blender looks at the boxes of triangles alone."""
+    add_body()
+    particles = add_particles()
+    add_field(kind, use_absorption=True, **settings)
+    walls = [
+        add_wall(0.4, location=(0.2, 0.1, -0.15)),
+        add_wall(0.7, location=(0.0, -0.6, 0.5), rotation=(np.pi / 2.0, 0.0, 0.0)),
+    ]
+    for obj in walls:
+        # It has the boxes wider by this.
+        obj.collision.thickness_outer = 0.001
+    speeds, expected = blender_s(particles)
+    scene = capture(bpy.context).scene
+    (field,) = scene.forces
+    assert isinstance(field, ForceField) and len(scene.absorbers) == 2
+    found, free = shadows(field, scene.absorbers, speeds), shadows(field, [], speeds)
+    np.testing.assert_allclose(found, expected, atol=1e-4 * float(np.abs(expected).max()))
+    if kind != "LENNARDJ":
+        shaded = np.abs(found - free).max(axis=1) > 1e-3
+        assert shaded.any() and not shaded.all()
+
+
+def test_walls_are_followed_frame_by_frame_and_so_is_what_they_absorb(scene, add_body) -> None:
+    add_body()
+    add_field("FORCE", use_absorption=True)
+    wall = add_wall(0.2)
+    for frame, absorption, height in ((1, 0.2, 0.0), (4, 0.8, 3.0)):
+        wall.collision.absorption, wall.location.z = absorption, height
+        wall.keyframe_insert("collision.absorption", frame=frame)
+        wall.keyframe_insert("location", frame=frame)
+    scene.unit_settings.scale_length = 0.1
+    (absorber,) = capture(bpy.context).scene.absorbers
+    assert isinstance(absorber.absorption, Channel)
+    np.testing.assert_allclose(absorber.absorption.samples[[0, 3]], [0.2, 0.8], rtol=1e-7)
+    np.testing.assert_allclose(absorber.vertices.samples[[0, 3], :, 2], [[0.0] * 4, [0.3] * 4])
+    assert absorber.name == wall.name
+
+
+def test_a_scene_holds_no_absorbers_that_no_field_asks_for(add_body) -> None:
+    add_body()
+    fan = add_field("FORCE")
+    wall = add_wall(0.5)
+    assert capture(bpy.context).scene.absorbers == []
+    fan.field.use_absorption = True
+    assert [each.name for each in capture(bpy.context).scene.absorbers] == [wall.name]
+    wall.hide_set(True)
+    assert capture(bpy.context).scene.absorbers == []
+
+
+def test_an_absorber_without_faces_is_refused(add_body) -> None:
+    add_body()
+    add_field("FORCE", use_absorption=True)
+    wall = add_wall(0.5)
+    wall.data.clear_geometry()
+    with pytest.raises(CaptureError, match=r"an absorber without faces; .*, or set its Field Abs"):
+        capture(bpy.context)
+
+
+def test_what_absorbs_is_part_of_a_scene_s_mark(scene, add_body) -> None:
+    add_body()
+    fan = add_field("FORCE")
+    wall = add_wall(0.5)
+    marks = [changes.scene_mark(scene)]
+    wall.collision.absorption = 0.6
+    assert changes.scene_mark(scene) == marks[0]
+    fan.field.use_absorption = True
+    marks.append(changes.scene_mark(scene))
+    wall.collision.absorption = 0.7
+    marks.append(changes.scene_mark(scene))
+    wall.location.x += 1.0
+    bpy.context.view_layer.update()
+    marks.append(changes.scene_mark(scene))
+    assert len(set(marks)) == len(marks)

@@ -265,7 +265,9 @@ def test_faces_that_change(add_plate):
 
 def test_a_mesh_without_faces(add_plate):
     add_plate().data = bpy.data.meshes.new("Empty")
-    assert refusal().startswith("Plate has no faces to land on; give it some, or untick Collider.")
+    assert refusal().startswith(
+        "Plate is a collider without faces; give it some, or untick Collider."
+    )
 
 
 def test_a_vertex_at_nan(add_plate):

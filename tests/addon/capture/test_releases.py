@@ -101,6 +101,7 @@ def test_a_negative_force_is_refused(cube):
         ({1: True, 4: False}, ""),
         ({1: True, 4: False, 6: True}, "Pinned is keyed on again at frame 6, which is ignored"),
         ({1: True, 40: False}, "Pinned is keyed off at frame 40, which is not among the simulated"),
+        ({-9: True, -5: False}, "Pinned is keyed off at the start frame 1 already, so it never"),
     ],
 )
 def test_keys_that_change_nothing_are_told(cube, keys, told):

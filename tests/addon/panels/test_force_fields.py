@@ -29,3 +29,16 @@ def test_the_panel_names_the_fields_that_act(scene, add_body):
     settings[2:2] = ["target_volume", "volume_stiffness"]
     assert drawn(SUPPLE_PT_forces, body).settings == settings
     assert drawn(SUPPLE_PT_force_fields, body).texts == [("NONE", "Acting: Wind")]
+
+
+def test_the_panel_names_what_absorbs_them(scene, add_body):
+    body = add_body()
+    bpy.ops.object.effector_add(type="WIND")
+    bpy.context.object.field.use_absorption = True
+    bpy.ops.mesh.primitive_plane_add()
+    bpy.ops.object.modifier_add(type="COLLISION")
+    wall = bpy.context.object
+    assert drawn(SUPPLE_PT_force_fields, body).texts == [("NONE", "Acting: Wind")]
+    wall.collision.absorption = 0.5
+    texts = drawn(SUPPLE_PT_force_fields, body).texts
+    assert texts == [("NONE", "Acting: Wind"), ("NONE", f"Absorbing: {wall.name}")]

@@ -224,7 +224,10 @@ def test_a_source_makes_no_field_act(add_body):
     body = add_body()
     bpy.ops.object.empty_add()
     field_of(bpy.context.object, "FLUID_FLOW").source_object = body
-    assert "Fluid Flow does not act on soft bodies" in only()
+    expected = (
+        "Fluid Flow does not act on soft bodies: what a domain holds at each frame is not read."
+    )
+    assert expected in only()
 
 
 @pytest.mark.parametrize(
@@ -232,7 +235,7 @@ def test_a_source_makes_no_field_act(add_body):
     [
         ("shape", "SURFACE", "from its origin, whatever its shape: Surface is ignored"),
         ("shape", "POINTS", "whatever its shape: Every Point is ignored"),
-        ("use_absorption", True, "the Absorption of its force field is ignored"),
+        ("use_absorption", True, "nothing absorbs its force field"),
         ("noise", 1.0, "the Noise of its force field comes in gusts"),
     ],
 )
@@ -339,3 +342,32 @@ def test_only_what_the_solver_takes_frame_by_frame_can_be_keyed_or_driven(scene,
     assert messages() == []
     with pytest.raises(TypeError, match="not animatable"):
         scene.supple.keyframe_insert("ground_height")
+
+
+def absorber(obj: bpy.types.Object, absorption: float = 0.5) -> None:
+    with bpy.context.temp_override(object=obj, active_object=obj):
+        bpy.ops.object.modifier_add(type="COLLISION")
+    obj.collision.absorption = absorption
+
+
+def test_an_absorbed_field_is_said_to_meet_nothing_until_there_is_something_to_absorb(add_body):
+    body = add_body()
+    bpy.ops.object.empty_add()
+    fan = bpy.context.object
+    field_of(fan).use_absorption = True
+    nothing = f"{fan.name}: nothing absorbs its force field. Give what shall stand in the way"
+    assert only().startswith(nothing)
+    bpy.ops.mesh.primitive_plane_add()
+    wall = bpy.context.object
+    absorber(wall)
+    assert messages() == []
+    wall.collision.absorption = 0.0
+    assert {line.partition(": ")[0] for line in messages()} == {fan.name, wall.name}
+    wall.collision.absorption = 0.1
+    wall.hide_set(True)
+    assert only().startswith(nothing)
+    wall.hide_set(False)
+    absorber(body)
+    assert only().startswith(f"{body.name}: a soft body absorbs no force field.")
+    fan.field.use_absorption = False
+    assert [line.partition(": ")[0] for line in messages()] == [wall.name]

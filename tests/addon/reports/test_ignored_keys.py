@@ -70,3 +70,15 @@ def test_fields_and_gravity_are_reported_too(scene, add_body):
     wind, weight = ignored.messages(bpy.context)
     assert "all keys of Strength lie after the end frame 4" in wind
     assert weight.startswith("Scene: all keys of Gravity lie before the start frame 1")
+
+
+def test_what_absorbs_fields_is_reported_too(add_body):
+    add_body()
+    bpy.ops.object.effector_add(type="WIND")
+    bpy.context.object.field.use_absorption = True
+    bpy.ops.mesh.primitive_plane_add()
+    bpy.ops.object.modifier_add(type="COLLISION")
+    wall = bpy.context.object
+    key(wall, "collision.absorption", (10, 0.2), (20, 0.7))
+    (message,) = ignored.messages(bpy.context)
+    assert message.startswith(f"{wall.name}: all keys of Absorption lie after the end frame 4")
