@@ -54,8 +54,11 @@ def _complete(run: runs.Run, context: bpy.types.Context, log: Log | None) -> str
     return runs.complete(run, context, log)
 
 
-def bake(context: bpy.types.Context) -> str:
-    """Turns the simulated frames of all soft bodies into shape keys."""
+def bake(context: bpy.types.Context, step: int = 1) -> str:
+    """Turns the simulated frames of all soft bodies into shape keys, one every ``step`` frames and
+    one at the last."""
+    if step < 1:
+        raise SuppleError(f"A bake has a key every so many frames, at least 1, not {step}.")
     objects = soft_bodies(context)
     if not objects:
         raise SuppleError("The scene has no soft body to bake.")
@@ -67,7 +70,7 @@ def bake(context: bpy.types.Context) -> str:
     notes: list[str] = []
     try:
         for obj, positions, start in frames:
-            notes += shape_keys.bake(obj, positions, start)
+            notes += shape_keys.bake(obj, positions, start, step)
             done.append(obj)
     except SuppleError:
         for obj in done:
@@ -77,7 +80,10 @@ def bake(context: bpy.types.Context) -> str:
         fields.remember(obj)
         mesh_cache.detach(obj)
     names = ", ".join(obj.name for obj in objects)
-    return " ".join([f"Baked {len(frames[0][1])} frames to shape keys: {names}.", *notes])
+    count = len(frames[0][1])
+    keys = len(shape_keys.kept_frames(count, step))
+    sparse = f", {keys} of them, one every {step} frames and one at the last" if step > 1 else ""
+    return " ".join([f"Baked {count} frames to shape keys{sparse}: {names}.", *notes])
 
 
 def why_no_bake(context: bpy.types.Context) -> str:

@@ -32,7 +32,7 @@ from . import actions
 from .bake import shape_keys
 from .capture.objects import soft_bodies
 from .capture.scene import frame_range, simulated_range
-from .command_words import parsed_count, parsed_frames, parsed_results
+from .command_words import parsed_count, parsed_frames, parsed_results, parsed_step
 from .fits.table import TOOLS
 from .playback import mesh_cache
 
@@ -119,6 +119,13 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     bake_command.add_argument(
         "--output", type=Path, metavar="FILE", help="default: <name>_baked.blend beside the file"
     )
+    bake_command.add_argument(
+        "--step",
+        type=parsed_step,
+        default=1,
+        metavar="N",
+        help="a key every N frames, and at the last; default: every frame",
+    )
     bake_command.set_defaults(action=bake)
     render_command = commands.add_parser(
         "render",
@@ -195,7 +202,7 @@ def bake(options: argparse.Namespace) -> None:
     output = _absolute(options.output or _beside("_baked.blend"))
     output.parent.mkdir(parents=True, exist_ok=True)
     _simulated()
-    _log(actions.bake(bpy.context))
+    _log(actions.bake(bpy.context, options.step))
     _finished(bpy.ops.wm.save_as_mainfile(filepath=str(output), copy=True))
     _conclude(output)
 

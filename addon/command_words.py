@@ -28,6 +28,13 @@ def parsed_count(text: str) -> int:
     return int(text)
 
 
+def parsed_step(text: str) -> int:
+    """``2`` as 2."""
+    if not (step := parsed_count(text)):
+        raise argparse.ArgumentTypeError("a key comes every so many frames, at least 1")
+    return step
+
+
 def parsed_results(text: str) -> tuple[str, ...]:
     """``speed,stretch`` as the names of results."""
     try:

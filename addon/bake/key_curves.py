@@ -18,25 +18,25 @@ _EVAL_TIME = "eval_time"
 _LINEAR = 1
 
 
-def write_eval_time(keys: bpy.types.Key, times: Sequence[float], start: int) -> None:
-    """Absolute keys: one curve that passes through each key, which were added at ``times``."""
-    frames = np.arange(start, start + len(times))
+def write_eval_time(keys: bpy.types.Key, times: Sequence[float], frames: Sequence[int]) -> None:
+    """Absolute keys: one curve that passes through each key, which were added at ``times``, at its
+    scene frame."""
     _write_curve(_channels(keys), _EVAL_TIME, np.column_stack([frames, times]))
     keys.eval_time = times[0]
 
 
-def write_values(keys: bpy.types.Key, blocks: Sequence[bpy.types.ShapeKey], start: int) -> None:
-    """Relative keys: each rises to 1 at its frame and falls back by the next.
+def write_values(
+    keys: bpy.types.Key, blocks: Sequence[bpy.types.ShapeKey], frames: Sequence[int]
+) -> None:
+    """Relative keys: each rises to 1 at its scene frame and falls back by that of the next.
 
     The first is 1 before its frame and the last after it, so the mesh keeps their shapes there.
     """
     channels = _channels(keys)
-    last = len(blocks) - 1
     for index, block in enumerate(blocks):
-        frame = start + index
-        points = [(frame - 1, 0.0), (frame, 1.0), (frame + 1, 0.0)]
-        wanted = points[1 if index == 0 else 0 : 2 if index == last else 3]
-        _write_curve(channels, _value_path(block.name), np.array(wanted))
+        around = slice(max(index - 1, 0), index + 2)
+        points = [(frame, float(frame == frames[index])) for frame in frames[around]]
+        _write_curve(channels, _value_path(block.name), np.array(points))
     blocks[0].value = 1.0
 
 

@@ -9,7 +9,7 @@ drives the body would deform the frames once more, and is switched off.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,7 +34,7 @@ PREFIX = "Supple"
 _KEY_SPACING = 20.0
 
 
-def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int) -> list[str]:
+def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int, step: int = 1) -> list[str]:
     """Bakes ``frames`` to the mesh of ``obj``, in place of an earlier bake.
 
     The frames are final positions, and come out as they are. The user's own keys stay, with their
@@ -46,6 +46,8 @@ def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int) -> list[
         obj: a mesh object.
         frames: (F, V, 3) positions in the object's own space, one a scene frame.
         start_frame: the scene frame of the first.
+        step: every so many frames there is a key, and at the last; the mesh goes straight from one
+            to the next.
 
     Returns:
         What the user should know of it, in sentences.
@@ -58,17 +60,23 @@ def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int) -> list[
     earlier = _read(obj)
     try:
         free(obj)
-        driving_names = _prepare(obj, start_frame)
-        _write(obj, _without_mix(obj, frames), start_frame)
+        kept = kept_frames(len(frames), step)
+        driving_names = _prepare(obj, [start_frame + index for index in kept])
+        _write(obj, _without_mix(obj, [frames[index] for index in kept]))
     except BaseException:
         free(obj)
         if earlier is not None:
-            positions, start = earlier
-            _prepare(obj, start)
-            _write(obj, positions, start)
+            positions, key_frames = earlier
+            _prepare(obj, key_frames)
+            _write(obj, positions)
         take_back(obj, shared)
         raise
     return _notes(obj, shared, driving_names)
+
+
+def kept_frames(count: int, step: int) -> list[int]:
+    """Which of so many frames get a key: every ``step``, and the last."""
+    return [*range(0, count - 1, step), count - 1]
 
 
 def free(obj: bpy.types.Object) -> bool:
@@ -140,7 +148,7 @@ def make_relative(obj: bpy.types.Object) -> None:
     blocks = [block for block in keys.key_blocks if is_supple_key(block)]
     key_curves.remove(keys, [block.name for block in blocks])
     keys.use_relative = True
-    key_curves.write_values(keys, blocks, keys[RECORD]["start"])
+    key_curves.write_values(keys, blocks, _key_frames(obj))
     obj.data.update_tag()
 
 
@@ -211,7 +219,7 @@ def _check_editable(obj: bpy.types.Object) -> None:
         raise SuppleError(f"{obj.name} is being edited; go back to Object Mode first.")
 
 
-def _without_mix(obj: bpy.types.Object, frames: NDArray[Any]) -> Iterable[NDArray[Any]]:
+def _without_mix(obj: bpy.types.Object, frames: Sequence[NDArray[Any]]) -> Iterable[NDArray[Any]]:
     """What the Supple keys must hold for the mesh to come out at ``frames``."""
     keys = obj.data.shape_keys
     if not keys.use_relative or len(keys.key_blocks) == 1:
@@ -243,9 +251,9 @@ def _notes(
 # Writing and reading the keys
 
 
-def _prepare(obj: bpy.types.Object, start: int) -> list[str]:
+def _prepare(obj: bpy.types.Object, key_frames: list[int]) -> list[str]:
     """Makes the user's keys, and what drives the body, stand still, and writes down all that
-    ``free`` brings back.
+    ``free`` brings back, and the scene frames of the keys to come.
 
     Returns:
         The names of what drives the body.
@@ -260,7 +268,7 @@ def _prepare(obj: bpy.types.Object, start: int) -> list[str]:
     absolute = len(keys.key_blocks) == 1 and keys.animation_data is None
     keys[RECORD] = {
         "prefix": _unused_prefix(keys),
-        "start": start,
+        "frames": key_frames,
         "made_basis": made_basis,
         "relative": keys.use_relative,
         "eval_time": keys.eval_time,
@@ -275,22 +283,32 @@ def _prepare(obj: bpy.types.Object, start: int) -> list[str]:
     return driving.switch_off(obj)
 
 
-def _write(obj: bpy.types.Object, positions: Iterable[NDArray[Any]], start: int) -> None:
-    keys = obj.data.shape_keys
+def _write(obj: bpy.types.Object, positions: Iterable[NDArray[Any]]) -> None:
+    keys, frames = obj.data.shape_keys, _key_frames(obj)
     prefix: str = keys[RECORD]["prefix"]
     blocks: list[bpy.types.ShapeKey] = []
     times: list[float] = []
-    for frame, shape in enumerate(positions, start):
+    for frame, shape in zip(frames, positions, strict=True):
         times.append(_KEY_SPACING * (1 + len(blocks)))
         if not keys.use_relative:
             keys.eval_time = times[-1]
         blocks.append(_add_block(obj, f"{prefix} {frame:04d}", shape))
     if keys.use_relative:
-        key_curves.write_values(keys, blocks, start)
+        key_curves.write_values(keys, blocks, frames)
     else:
-        key_curves.write_eval_time(keys, times, start)
+        key_curves.write_eval_time(keys, times, frames)
     obj.active_shape_key_index = keys[RECORD]["active"]
     obj.data.update_tag()
+
+
+def _key_frames(obj: bpy.types.Object) -> list[int]:
+    """The scene frames of a bake's keys."""
+    before = record(obj)
+    if "frames" in before:
+        return list(before["frames"])
+    # A file of an earlier build has a key at each frame, and the first.
+    count = sum(is_supple_key(block) for block in obj.data.shape_keys.key_blocks)
+    return list(range(before["start"], before["start"] + count))
 
 
 def _add_block(obj: bpy.types.Object, name: str, positions: NDArray[Any]) -> bpy.types.ShapeKey:
@@ -302,13 +320,13 @@ def _add_block(obj: bpy.types.Object, name: str, positions: NDArray[Any]) -> bpy
     return block
 
 
-def _read(obj: bpy.types.Object) -> tuple[list[Positions], int] | None:
-    """The keys of the bake as they are stored, and their first frame."""
+def _read(obj: bpy.types.Object) -> tuple[list[Positions], list[int]] | None:
+    """The keys of the bake as they are stored, and their scene frames."""
     if not has_bake(obj):
         return None
     keys = obj.data.shape_keys
     shapes = [_positions(block) for block in keys.key_blocks if is_supple_key(block)]
-    return shapes, keys[RECORD]["start"]
+    return shapes, _key_frames(obj)
 
 
 def _positions(block: bpy.types.ShapeKey) -> Positions:

@@ -34,7 +34,7 @@ class Pins:
     Args:
         vertices: (P,) indices of those that have a weight.
         weights: (P,) in 0 … 1.
-        frequency, damping_ratio, sag_free: of the goals, as ``Goals`` has them.
+        frequency, damping_ratio, sag_free, falloff_depth: of the goals, as ``Goals`` has them.
     """
 
     vertices: NDArray[np.int32]
@@ -42,6 +42,7 @@ class Pins:
     frequency: float = Goals.frequency
     damping_ratio: float = Goals.damping_ratio
     sag_free: bool = False
+    falloff_depth: float | None = None
 
     @staticmethod
     def read(obj: bpy.types.Object) -> Pins:
@@ -108,6 +109,7 @@ class Pins:
             self.frequency,
             self.damping_ratio,
             self.sag_free,
+            self.falloff_depth,
         )
 
 
@@ -131,4 +133,5 @@ def _of_jiggle(obj: bpy.types.Object) -> Pins:
         speed / math.sqrt(HELD_WEIGHT),
         -math.log(_LEFT_RATIO) / (2.0 * math.pi * speed * duration),
         sag_free=True,
+        falloff_depth=exact_float(props.jiggle_depth) or None,
     )

@@ -215,7 +215,7 @@ def _supported(body: SoftBody, integrator: str) -> SoftBody:
     # Neither do its tets get other rest shapes.
     skin = body.skin
     if skin is not None and skin.goals is not None:
-        skin = replace(skin, goals=replace(skin.goals, sag_free=False))
+        skin = replace(skin, goals=replace(skin.goals, sag_free=False, falloff_depth=None))
     return replace(body, plasticity=None, skin=skin)
 
 

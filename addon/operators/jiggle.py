@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 import bpy
-from bpy.props import StringProperty
+from bpy.props import EnumProperty, StringProperty
 
 from .. import ids
 from ..properties import jiggling
-from ..properties.jiggle import amount_property, duration_property, speed_property
+from ..properties.jiggle import amount_property, depth_property, duration_property, speed_property
 from ..worker import warm_worker
 from .action_operator import ActionOperator
 
 
 class SUPPLE_OT_jiggle(ActionOperator, bpy.types.Operator):
     """Let the selected meshes wobble on top of their animation, without sagging. What wobbles is a
-    vertex group, the one that is painted or one that is made from the distance to bones"""
+    vertex group, the one that is painted or one that is made from the distance to bones; where
+    there are none, what is near the surface"""
 
     bl_idname = ids.JIGGLE
     bl_label = "Jiggle"
@@ -32,6 +33,24 @@ class SUPPLE_OT_jiggle(ActionOperator, bpy.types.Operator):
         ),
     )
 
+    falloff: EnumProperty(
+        name="Falloff",
+        description="What is held, and what wobbles",
+        items=[
+            (jiggling.AUTOMATIC, "Automatic", "From the bones where it has any, else the surface"),
+            (jiggling.BONES, "From Bones", "What is near the bones is held, what is far wobbles"),
+            (
+                jiggling.SURFACE,
+                "From Surface",
+                "The core is held, the surface wobbles, and what is thin wobbles as a whole",
+            ),
+            (jiggling.NONE, "None", "All of it wobbles as one"),
+        ],
+        default=jiggling.AUTOMATIC,
+        options={"SKIP_SAVE"},
+    )
+    depth: depth_property(0.5)
+
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
         return "" if jiggling.candidates(context) else jiggling.why_none(context)
@@ -43,9 +62,14 @@ class SUPPLE_OT_jiggle(ActionOperator, bpy.types.Operator):
             layout.prop(self, name)
         if obj is not None and obj.type == "MESH":
             layout.prop_search(self, "group", obj, "vertex_groups")
+        layout.prop(self, "falloff")
+        if self.falloff in (jiggling.AUTOMATIC, jiggling.SURFACE):
+            layout.prop(self, "depth")
 
     def act(self, context: bpy.types.Context) -> str:
-        wanted = jiggling.Jiggle(self.speed, self.duration, self.amount, self.group)
+        wanted = jiggling.Jiggle(
+            *(self.speed, self.duration, self.amount, self.group, self.falloff, self.depth)
+        )
         message = jiggling.let_jiggle(context, jiggling.candidates(context), wanted)
         if not bpy.app.background:
             warm_worker.prepare()

@@ -22,6 +22,7 @@ class SUPPLE_PT_jiggle(SoftBodySidebar, bpy.types.Panel):
         layout.prop_search(obj.supple, "jiggle_group", obj, "vertex_groups", text="Group")
         if not obj.supple.jiggle_group:
             return
-        draw_settings(layout, obj.supple, "jiggle_speed", "jiggle_duration", "jiggle_amount")
+        names = ("jiggle_speed", "jiggle_duration", "jiggle_amount", "jiggle_depth")
+        draw_settings(layout, obj.supple, *names)
         if text := driving.order(obj):
             write(layout, context, f"{text}.", icon="MODIFIER")

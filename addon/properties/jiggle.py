@@ -50,6 +50,22 @@ def amount_property() -> object:
     )
 
 
+def depth_property(default: float) -> object:
+    return FloatProperty(
+        name="Held From Depth",
+        description=(
+            "From this depth below the surface on, in parts of the greatest in the body, the "
+            "inside follows the animation exactly; up to there it wobbles less and less. What is "
+            "thin wobbles as a whole. 0 holds no core"
+        ),
+        default=default,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        options=NOT_KEYED,
+    )
+
+
 class JiggleSettings:
     """Belongs to the settings of every soft body."""
 
@@ -65,3 +81,4 @@ class JiggleSettings:
     jiggle_speed: speed_property()
     jiggle_duration: duration_property()
     jiggle_amount: amount_property()
+    jiggle_depth: depth_property(0.0)

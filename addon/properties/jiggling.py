@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
@@ -22,7 +22,10 @@ from ..capture.vertex_groups import find_group
 from ..deforming import CARRYING
 from ..units import exact_float, metres_per_unit
 from . import selection
+from .inner_depth import inner_depth
 
+#: Where weights fall off from: bones where there are any, else the surface; either; neither.
+AUTOMATIC, BONES, SURFACE, NONE = "automatic", "bones", "surface", "none"
 #: The group that is made where there is none.
 GROUP = "Jiggle"
 # Of the distance from the bones that all but a twentieth keep: what is nearer is held, and what is
@@ -36,12 +39,15 @@ _ELASTIC_SPEED_RATIO = 0.5
 
 @dataclass(frozen=True)
 class Jiggle:
-    """How it is to be; as ``JiggleSettings`` have it, and the name of a group or none."""
+    """How it is to be; as ``JiggleSettings`` have it, the name of a group or none, and what it
+    falls off from: the surface to a ``depth``, above 0."""
 
     speed: float
     duration: float
     amount: float
     group: str = ""
+    falloff: str = AUTOMATIC
+    depth: float = 0.5
 
 
 def candidates(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -67,13 +73,14 @@ def let_jiggle(
     """
     for obj in objects:
         _check(obj)
-    groups = [_chosen_group(obj, wanted.group) for obj in objects]
+    plans = [_plan(context, obj, wanted) for obj in objects]
     messages = []
-    for obj, group in zip(objects, groups, strict=True):
+    for obj, plan in zip(objects, plans, strict=True):
+        group = plan.group
         if group is None:
-            group, how = _make_group(obj)
-            messages.append(f"{obj.name}: the vertex group {group.name!r} is new, {how}.")
-        _set(context.scene, obj, group, wanted)
+            group = _make_group(obj, plan.weights)
+            messages.append(f"{obj.name}: the vertex group {group.name!r} is new, {plan.how}.")
+        _set(context, obj, group, wanted, plan.depth)
         driving.put_in_place(obj)
     new = [obj for obj in objects if not is_soft_body(obj)]
     if new:
@@ -111,6 +118,54 @@ def _check(obj: bpy.types.Object) -> None:
         )
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What is to wobble of an object.
+
+    Args:
+        depth: of the core, as ``jiggle_depth``.
+        group: that the object has; None for one to be made.
+        weights: (V,) of that.
+        how: it is made, in words.
+    """
+
+    depth: float
+    group: bpy.types.VertexGroup | None = None
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    how: str = ""
+
+
+def _plan(context: bpy.types.Context, obj: bpy.types.Object, wanted: Jiggle) -> _Plan:
+    """
+    Raises:
+        SuppleError: without the bones or the group that are wanted, or weights in that.
+    """
+    falloff, group = wanted.falloff, _chosen_group(obj, wanted.group)
+    if group is not None:
+        kept = obj.supple.jiggle_depth if falloff == AUTOMATIC else 0.0
+        return _Plan(wanted.depth if falloff == SURFACE else kept, group)
+    segments = _bones(obj) if falloff in (AUTOMATIC, BONES) else np.empty((0, 2, 3))
+    if len(segments) > 0:
+        weights = _falloff(_distances(_points(obj), segments))
+        how = "with weights that grow with the distance from the bones"
+        return _Plan(0.0, None, weights, how)
+    if falloff == BONES:
+        raise SuppleError(
+            f"{obj.name}: no bones deform it, so nothing falls off from them. Choose From Surface, "
+            "or give it an armature whose bones have Deform ticked."
+        )
+    weights, how = np.ones(len(obj.data.vertices)), "with all weights 1"
+    if falloff == NONE or (falloff == AUTOMATIC and not _has_core(context, obj)):
+        return _Plan(0.0, None, weights, how)
+    return _Plan(wanted.depth, None, weights, f"{how}, and a core is held")
+
+
+def _has_core(context: bpy.types.Context, obj: bpy.types.Object) -> bool:
+    """Whether tetrahedra surely have a vertex inside."""
+    deepest, edge_length = inner_depth(context, obj)
+    return deepest > edge_length
+
+
 def _chosen_group(obj: bpy.types.Object, name: str) -> bpy.types.VertexGroup | None:
     """The one of that name, being painted, or named Jiggle; None without any."""
     if not name and obj.mode == "WEIGHT_PAINT" and obj.vertex_groups.active is not None:
@@ -126,19 +181,13 @@ def _chosen_group(obj: bpy.types.Object, name: str) -> bpy.types.VertexGroup | N
     return group
 
 
-def _make_group(obj: bpy.types.Object) -> tuple[bpy.types.VertexGroup, str]:
-    """A group with weights by the distance from bones, all 1 without any; and which, in words."""
-    weights, how = np.ones(len(obj.data.vertices)), "with all weights 1"
-    segments = _bones(obj)
-    if len(segments) > 0:
-        how = "with weights that grow with the distance from the bones"
-        weights = _falloff(_distances(_points(obj), segments))
+def _make_group(obj: bpy.types.Object, weights: NDArray[np.float64]) -> bpy.types.VertexGroup:
     group = obj.vertex_groups.new(name=GROUP)
     # One call for each weight that there is.
     for weight in np.unique(rounded := weights.round(2)):
         if weight > 0.0:
             group.add(np.flatnonzero(rounded == weight).tolist(), float(weight), "REPLACE")
-    return group, how
+    return group
 
 
 def _bones(obj: bpy.types.Object) -> Points:
@@ -183,16 +232,23 @@ def _falloff(distances: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _set(
-    scene: bpy.types.Scene, obj: bpy.types.Object, group: bpy.types.VertexGroup, wanted: Jiggle
+    context: bpy.types.Context,
+    obj: bpy.types.Object,
+    group: bpy.types.VertexGroup,
+    wanted: Jiggle,
+    depth: float,
 ) -> None:
     props = obj.supple
     props.jiggle_group, props.jiggle_amount = group.name, wanted.amount
     props.jiggle_speed, props.jiggle_duration = wanted.speed, wanted.duration
+    props.jiggle_depth = depth
     if is_soft_body(obj) or props.is_property_set("young"):
         return
     # A layer as thick as that, held on one side, swings sideways with √(G/ρ) / 4 L, G the shear
     # modulus: so fast by itself that goals have the say.
-    reach = metres_per_unit(scene) * _reach(_points(obj), group_weights(obj, group))
+    reach = metres_per_unit(context.scene) * _reach(_points(obj), group_weights(obj, group))
+    if depth > 0.0 and (deepest := inner_depth(context, obj)[0]) > 0.0:
+        reach = min(reach, depth * deepest)
     speed = 4.0 * reach * _ELASTIC_SPEED_RATIO * wanted.speed
     shear = exact_float(props.density) * speed * speed
     props.young = float(f"{2.0 * (1.0 + exact_float(props.poisson)) * shear:.2g}")

@@ -27,7 +27,7 @@ def suit(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> Non
     """Gives new soft bodies the settings that suit them, but for those that somebody has set."""
     for obj in objects:
         try:
-            shape = _shape(context, obj)
+            shape = shape_of(context, obj)
             if not obj.supple.is_property_set("young"):
                 _set_young(context.scene, obj, shape)
             if not obj.supple.is_property_set("viscosity"):
@@ -44,7 +44,7 @@ def suit_young(context: bpy.types.Context, obj: bpy.types.Object) -> None:
     Raises:
         SuppleError: when its shape cannot be read.
     """
-    _set_young(context.scene, obj, _shape(context, obj))
+    _set_young(context.scene, obj, shape_of(context, obj))
 
 
 def suit_resolution(context: bpy.types.Context, obj: bpy.types.Object) -> None:
@@ -53,7 +53,17 @@ def suit_resolution(context: bpy.types.Context, obj: bpy.types.Object) -> None:
     Raises:
         SuppleError: when its shape cannot be read.
     """
-    _set_resolution(obj, _shape(context, obj))
+    _set_resolution(obj, shape_of(context, obj))
+
+
+def shape_of(context: bpy.types.Context, obj: bpy.types.Object) -> Shape:
+    """An object as it is filled, in metres.
+
+    Raises:
+        SuppleError: when its shape cannot be read.
+    """
+    with without_supple([obj]):
+        return Shape.read(context, obj, metres_per_unit(context.scene))
 
 
 def sag_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> tuple[str, bool]:
@@ -78,11 +88,6 @@ def slump_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> str:
     if pressure <= exact_float(props.yield_stress):
         return ""
     return f"Slumps under its own weight: a column of its height needs {pressure:.0f} Pa."
-
-
-def _shape(context: bpy.types.Context, obj: bpy.types.Object) -> Shape:
-    with without_supple([obj]):
-        return Shape.read(context, obj, metres_per_unit(context.scene))
 
 
 def _set_young(scene: bpy.types.Scene, obj: bpy.types.Object, shape: Shape) -> None:

@@ -31,7 +31,7 @@ from ..capture.surfaces import group_weights
 from ..deforming import CARRYING, keeps_vertices
 from ..modifiers import find_modifier
 from ..start_runs import RUN
-from . import ignored_fields, ignored_keys, ignored_switches
+from . import ignored_fields, ignored_keys, ignored_switches, missing_caches
 
 _PLACE = ("location", "rotation_", "scale", "delta_")
 # Vertices of a mesh, and seconds in all, that a panel may take to count weights.
@@ -49,6 +49,7 @@ def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
     frames = _frames(context.scene)
     found = [line for obj in bodies for line in _of_body(obj, end)]
     found += [line for obj in bodies for line in ignored_switches.messages(obj, frames)]
+    found += missing_caches.messages(context)
     found += _of_materials(context.scene, bodies)
     found += [*_of_scene(context.scene), *_of_others(context)]
     return [*found, *ignored_fields.messages(context), *ignored_keys.messages(context, frames)]
@@ -148,8 +149,8 @@ def _of_materials(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Ite
             )
         if props.jiggle_group and not integrators.supports_plasticity(taken):
             yield (
-                f"{obj.name}: {integrators.label(taken)} lets what jiggles sag and keeps the shape "
-                "of the start. Choose another integrator."
+                f"{obj.name}: {integrators.label(taken)} lets what jiggles sag, keeps the shape of "
+                "the start, and holds no core. Choose another integrator."
             )
         if props.use_plasticity and not integrators.supports_plasticity(taken):
             yield (

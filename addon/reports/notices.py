@@ -57,10 +57,13 @@ def notices(context: bpy.types.Context) -> list[Notice]:
 def before_a_run(context: bpy.types.Context) -> list[str]:
     """What will work, but not as one may expect."""
     return [
-        text
-        for obj in soft_bodies(context)
-        for text in (*_scenes(context.scene, obj), *_mesh(obj), _coarseness(obj))
-        if text
+        *_frame_step(context.scene),
+        *(
+            text
+            for obj in soft_bodies(context)
+            for text in (*_scenes(context.scene, obj), *_mesh(obj), _coarseness(obj))
+            if text
+        ),
     ]
 
 
@@ -124,6 +127,14 @@ def _of_order(obj: bpy.types.Object) -> Iterator[Notice]:
             ids.ORDER_MODIFIERS,
             obj.name,
             is_problem=False,
+        )
+
+
+def _frame_step(scene: bpy.types.Scene) -> Iterator[str]:
+    if scene.frame_step > 1:
+        yield (
+            f"The Step {scene.frame_step} under Output › Frame Range skips frames where they are "
+            "played and rendered; every frame is simulated. Bake has a Frame Step of its own."
         )
 
 

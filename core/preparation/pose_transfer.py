@@ -21,6 +21,7 @@ from ..scene.channel import Channel
 from ..scene.goals import Goals
 from ..scene.skin import Skin
 from ..scene.soft_body import SoftBody
+from .depth_falloff import with_held_core
 
 FloatArray = NDArray[np.float64]
 
@@ -36,6 +37,7 @@ def with_pose(body: SoftBody) -> SoftBody:
     if body.pose is not None or not body.is_sag_free or not isinstance(mesh, TetMesh):
         return body
     pose = _pose(mesh, [*_of_vertices(body), *_of_skin(body)])
+    body = with_held_core(body, pose)
     if body.pinned is not None:
         pinned = body.pinned
         body = replace(body, pin_path=pose.mapped(lambda samples: samples[:, pinned]))

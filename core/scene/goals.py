@@ -40,6 +40,10 @@ class Goals:
         sag_free: whether the body is at rest where goals and pins have it: its tets take their rest
             shape from there at any time, and its weight is borne. Only what speeds up and slows
             down then brings it off.
+        falloff_depth: of the goals of a skin that are ``sag_free``: the depth below the surface, in
+            units of the greatest in the body, from which on the inside is held where the animation
+            has it, above 0 and up to 1. From the surface to there springs stiffen smoothly. None
+            leaves the inside to what the surface does.
     """
 
     vertices: NDArray[np.int32]
@@ -48,6 +52,7 @@ class Goals:
     frequency: float = 4.0
     damping_ratio: float = 0.2
     sag_free: bool = field(default=False, metadata={IF_THERE: True})
+    falloff_depth: float | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.vertices = np.asarray(self.vertices, dtype=np.int32).ravel()
@@ -61,6 +66,8 @@ class Goals:
         self.weights = weights
         checks.above_zero(self.frequency, "The frequency of goals")
         checks.at_least_zero(self.damping_ratio, "The damping ratio of goals")
+        if self.falloff_depth is not None:
+            self._check_falloff(self.falloff_depth)
 
     def check(self, count: int, name: str) -> None:
         """
@@ -68,6 +75,18 @@ class Goals:
             SceneError: when one is of a point beyond ``count``, or a point has two.
         """
         checks.indices(self.vertices, count, f"{name}: a vertex with a goal")
+
+    def _check_falloff(self, depth: float) -> None:
+        if not 0.0 < depth <= 1.0:
+            raise SceneError(
+                "The depth to which goals fall off is a share of the greatest depth of the body, "
+                f"above 0 and up to 1, not {depth:g}."
+            )
+        if not self.sag_free:
+            raise SceneError(
+                "Goals fall off with the depth only where they are sag-free: the others say "
+                "nothing of where the inside is to be."
+            )
 
     def potential(self, system: System, body: int) -> Potential:
         """The springs."""

@@ -281,6 +281,11 @@ class SoftBody:
         self.pinned, self.pin_path = checked_pins(self.pinned, self.pin_path, count, what)
         if self.goals is not None:
             self.goals.check(count, self.name)
+            if self.goals.falloff_depth is not None:
+                raise SceneError(
+                    f"{self.name}: goals of tet vertices have weights of their own for the depth; "
+                    "give the falloff to those of a skin."
+                )
         if self.rest_shape is not None:
             self.rest_shape.check(count, self.name)
         if self.pinned is not None and len(self.pinned) == count:

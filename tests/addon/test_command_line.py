@@ -138,6 +138,16 @@ def test_what_is_ignored_is_printed_and_no_line_twice(run_here: Runs, tmp_path: 
     assert messages[-1].startswith("Supple: Simulated frames 11 to 40.")
 
 
+@pytest.mark.parametrize("step", ["0", "-2", "half"])
+def test_a_step_of_a_bake_is_a_number_of_frames(step: str, capfd) -> None:
+    described = command_line.parser("supple", with_file=False)
+    assert described.parse_args(["bake", "--step", "3"]).step == 3
+    assert described.parse_args(["bake"]).step == 1
+    with pytest.raises(SystemExit):
+        described.parse_args(["bake", f"--step={step}"])
+    assert "argument --step" in capfd.readouterr().err
+
+
 @pytest.mark.usefixtures("solver_here")
 def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alone(
     run_here: Runs, scene_file: Path, tmp_path: Path
@@ -145,7 +155,9 @@ def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alo
     before = scene_file.read_bytes()
     cache, output = tmp_path / "cache", tmp_path / "new folder" / "baked.blend"
     arguments = ("--frames", "1-2", "--integrator", "symplectic_euler", "--substeps", "50")
-    out, _ = run_here("bake", scene_file, *arguments, "--cache", cache, "--output", output)
+    where = ("--cache", cache, "--step", "2", "--output", output)
+    out, _ = run_here("bake", scene_file, *arguments, *where)
+    assert "2 frames to shape keys, 2 of them, one every 2 frames and one at the last" in out
     assert (
         "Supple: Simulated frames 1 to 2. Symplectic Euler, 50 steps a frame." in out.splitlines()
     )

@@ -37,6 +37,47 @@ def test_between_frames_vertices_move_straight(obj: bpy.types.Object, frames: Po
 
 
 @pytest.mark.parametrize("own_keys", [False, True])
+@pytest.mark.parametrize(("step", "kept"), [(2, [0, 2, 4, 6, 8, 10, 11]), (4, [0, 4, 8, 11])])
+def test_with_a_step_there_are_fewer_keys_and_straight_lines_between(
+    obj: bpy.types.Object, frames: Positions, step: int, kept: list[int], own_keys: bool
+) -> None:
+    if own_keys:
+        add_own_keys(obj)
+    shape_keys.bake(obj, frames, START, step)
+    baked = [block for block in obj.data.shape_keys.key_blocks if shape_keys.is_supple_key(block)]
+    assert len(baked) == len(kept)
+    for time in np.arange(0.0, 11.5, 0.5):
+        expected = [np.interp(time, kept, line) for line in frames[kept].reshape(len(kept), -1).T]
+        found = seen(obj, START + int(time), time % 1.0).ravel()
+        np.testing.assert_allclose(found, expected, atol=2.0 * TOLERANCE)
+
+
+def test_a_bake_with_a_step_can_be_replaced_made_relative_and_freed(
+    obj: bpy.types.Object, frames: Positions
+) -> None:
+    before = state(obj)
+    shape_keys.bake(obj, frames, START, 4)
+    shape_keys.make_relative(obj)
+    expected = 0.25 * frames[4] + 0.75 * frames[8]
+    np.testing.assert_allclose(seen(obj, START + 7), expected, atol=TOLERANCE)
+    shape_keys.bake(obj, frames, START)
+    assert_plays(obj, frames)
+    shape_keys.free(obj)
+    assert state(obj) == before
+
+
+def test_a_bake_of_an_earlier_build_can_be_made_relative(
+    obj: bpy.types.Object, frames: Positions
+) -> None:
+    shape_keys.bake(obj, frames, START)
+    record = obj.data.shape_keys[shape_keys.RECORD]
+    del record["frames"]
+    record["start"] = START
+    shape_keys.make_relative(obj)
+    assert_plays(obj, frames)
+
+
+@pytest.mark.parametrize("own_keys", [False, True])
 def test_outside_its_frames_it_holds_the_first_and_the_last(
     obj: bpy.types.Object, frames: Positions, own_keys: bool
 ) -> None:

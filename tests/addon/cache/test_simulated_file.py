@@ -101,6 +101,21 @@ def test_baked_keys_show_what_was_simulated(file):
         np.testing.assert_allclose(evaluated_positions(obj, frame), positions, atol=1e-6)
 
 
+def test_a_bake_with_a_step_is_said(file):
+    obj = bodies()[0]
+    before = [evaluated_positions(obj, frame) for frame in (1, 4)]
+    assert bpy.ops.supple.bake(step=2) == {"FINISHED"}
+    after = [evaluated_positions(obj, frame) for frame in (1, 4)]
+    np.testing.assert_allclose(after, before, atol=1e-6)
+    assert len(obj.data.shape_keys.key_blocks) == 1 + 3
+    actions.simulate(bpy.context)
+    message = actions.bake(bpy.context, 2)
+    assert "4 frames to shape keys, 3 of them, one every 2 frames and one at the last" in message
+    actions.simulate(bpy.context)
+    with pytest.raises(SuppleError, match="at least 1, not 0"):
+        actions.bake(bpy.context, 0)
+
+
 def test_after_a_bake_the_same_frames_can_be_simulated_again(file, folder, monkeypatch):
     monkeypatch.setattr(session, "start", lambda *_: pytest.fail("there was nothing to do"))
     actions.bake(bpy.context)

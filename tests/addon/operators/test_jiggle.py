@@ -8,6 +8,7 @@ import math
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from supple.addon import actions, driving, modifiers
 from supple.addon.capture.pins import HELD_WEIGHT
@@ -15,7 +16,10 @@ from supple.addon.capture.scene import capture
 from supple.addon.capture.surfaces import group_weights
 from supple.addon.panels.jiggle import SUPPLE_PT_jiggle
 from supple.addon.panels.main import SUPPLE_PT_main
+from supple.addon.playback import mesh_cache
 from supple.addon.reports import ignored
+from supple.core.job import Job
+from supple.core.preparation.depth_falloff import depths
 
 from ..layout import drawn
 from ..rigs import key
@@ -83,13 +87,14 @@ def world(obj: bpy.types.Object, frame: int) -> np.ndarray:
 
 def test_a_keyed_prop_wobbles_as_a_whole(scene, tail):
     key(tail, "location", ((0, 0, 0), (1, 0, 0), (1, 0, 0)))
-    assert bpy.ops.supple.jiggle(speed=2.5, duration=0.8) == {"FINISHED"}
+    assert bpy.ops.supple.jiggle(speed=2.5, duration=0.8, falloff="none") == {"FINISHED"}
     assert (group_weights(tail, tail.vertex_groups["Jiggle"]) == 1.0).all()
     body = capture(bpy.context).scene.bodies[0]
     assert not body.self_contact
     goals = body.skin.goals
     assert body.skin.pinned is None
     assert goals.sag_free
+    assert goals.falloff_depth is None
     assert len(goals.vertices) == len(tail.data.vertices)
     # What wobbles most has the speed, and is down to a twentieth after the duration.
     np.testing.assert_allclose(goals.frequency * np.sqrt(goals.weights), 2.5)
@@ -99,6 +104,65 @@ def test_a_keyed_prop_wobbles_as_a_whole(scene, tail):
     speed = 4.0 * 0.5 * LENGTH * 0.5 * 2.5
     expected = 2.0 * (1.0 + tail.supple.poisson) * 1000.0 * speed**2
     assert tail.supple.young == pytest.approx(expected, rel=0.06)
+
+
+def test_without_bones_a_core_is_held(tail):
+    key(tail, "location", ((0, 0, 0), (1, 0, 0), (1, 0, 0)))
+    assert bpy.ops.supple.jiggle(speed=2.5, depth=0.6) == {"FINISHED"}
+    assert (group_weights(tail, tail.vertex_groups["Jiggle"]) == 1.0).all()
+    goals = capture(bpy.context).scene.bodies[0].skin.goals
+    assert goals.falloff_depth == pytest.approx(0.6)
+    # The layer that wobbles reaches from the surface to that part of the axis's depth.
+    reach = 0.6 * RADIUS * math.cos(math.pi / 8)
+    speed = 4.0 * reach * 0.5 * 2.5
+    expected = 2.0 * (1.0 + tail.supple.poisson) * 1000.0 * speed**2
+    assert tail.supple.young == pytest.approx(expected, rel=0.1)
+    # Once more, that stays; where it is not wanted, it goes.
+    assert bpy.ops.supple.jiggle() == {"FINISHED"}
+    assert tail.supple.jiggle_depth == pytest.approx(0.6)
+    assert bpy.ops.supple.jiggle(falloff="none") == {"FINISHED"}
+    assert tail.supple.jiggle_depth == 0.0
+
+
+def test_what_is_thinner_than_its_tetrahedra_wobbles_as_a_whole(tail):
+    key(tail, "location", ((0, 0, 0), (1, 0, 0), (1, 0, 0)))
+    tail.data.transform(Matrix.Diagonal((1.0, 1.0, 0.05, 1.0)))
+    assert bpy.ops.supple.jiggle() == {"FINISHED"}
+    assert tail.supple.jiggle_depth == 0.0
+
+
+def test_the_falloff_can_be_chosen_beside_bones(tail):
+    rig_of(tail)
+    assert bpy.ops.supple.jiggle(falloff="surface", depth=0.4) == {"FINISHED"}
+    assert (group_weights(tail, tail.vertex_groups["Jiggle"]) == 1.0).all()
+    assert tail.supple.jiggle_depth == pytest.approx(0.4)
+    # Weights that are there stay.
+    assert bpy.ops.supple.jiggle(falloff="bones") == {"FINISHED"}
+    assert (group_weights(tail, tail.vertex_groups["Jiggle"]) == 1.0).all()
+    assert tail.supple.jiggle_depth == 0.0
+
+
+def test_a_falloff_from_bones_wants_some(tail):
+    key(tail, "location", ((0, 0, 0), (1, 0, 0), (1, 0, 0)))
+    refused("no bones deform it", falloff="bones")
+    assert not tail.vertex_groups
+
+
+def test_a_prop_keeps_its_core_on_the_animation(scene, tail, solver, solver_here):
+    key(tail, "location", ((0, 0, 0), (0.3, 0, 0), (0.3, 0, 0)))
+    scene.supple.integrator, scene.supple.contact = "implicit_euler", "never"
+    bpy.ops.supple.jiggle()
+    tail.supple.resolution = 12
+    actions.simulate(bpy.context)
+    job = Job(mesh_cache.shown_folder(scene))
+    body = job.tet_scene.bodies[0]
+    inside = depths(body.mesh)
+    core = np.flatnonzero(inside > 0.5 * inside.max())
+    assert len(core) > 5
+    moved = job.read_frame(2) - body.mesh.vertices
+    np.testing.assert_allclose(moved[core] - moved[core][0], 0.0, atol=1e-6)
+    assert np.linalg.norm(moved - moved[core][0], axis=1).max() > 0.02
+    assert set(core) <= set(body.pinned.tolist())
 
 
 def test_the_distance_from_bones_says_where(tail):
@@ -243,4 +307,4 @@ def test_the_tab_has_the_button_and_the_settings(scene, tail):
     key(tail, "location", ((0, 0, 0), (1, 0, 0), (1, 0, 0)))
     bpy.ops.supple.jiggle()
     settings = drawn(SUPPLE_PT_jiggle, tail).settings
-    assert {"jiggle_speed", "jiggle_duration", "jiggle_amount"} <= set(settings)
+    assert {"jiggle_speed", "jiggle_duration", "jiggle_amount", "jiggle_depth"} <= set(settings)

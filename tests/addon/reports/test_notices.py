@@ -14,6 +14,7 @@ from supple.addon.bake import shape_keys
 from supple.addon.modifiers import find_modifier
 from supple.addon.panels.notices import draw_notices
 from supple.addon.playback import mesh_cache
+from supple.addon.reports import notices
 from supple.core.errors import SuppleError
 
 from ..conftest import evaluated_positions
@@ -27,6 +28,15 @@ def test_nothing_is_reported_of_a_body_that_plays_as_it_is(add_body, play):
     play(3)
     bpy.context.scene.frame_set(3)
     assert shown_notices() == []
+
+
+def test_a_step_of_the_frame_range_is_said_before_a_run(scene, add_body):
+    add_body()
+    scene.frame_step = 3
+    (line,) = (text for text in notices.before_a_run(bpy.context) if "Step" in text)
+    assert line.startswith("The Step 3 under Output › Frame Range skips frames")
+    scene.frame_step = 1
+    assert not any("Step" in text for text in notices.before_a_run(bpy.context))
 
 
 def test_a_bake_and_a_free_change_nothing_that_was_simulated(scene, add_body, play):
