@@ -38,9 +38,12 @@ class EquilibriumAdjoint:
         # Of inertia next to nothing is left.
         objective.begin_static_step(positions, 1e9 * FIRST_STEP_S, FIRST_STEP_S)
         solve = TransposedSolve(objective)
-        solve.prepare(positions)
-        multiplier = solve.solve(wanted * system.free, what="the equilibrium")
         step = TimeStep(positions, positions, 1.0, 1.0, is_static=True)
+        contact = self._gradients.contact
+        if contact is not None:
+            contact.begin(positions, step, given, state.frame, 0.0, 0.0)
+        solve.prepare(positions, contact)
+        multiplier = solve.solve(wanted * system.free, what="the equilibrium")
         names = [name for name, own in given.items() if own.requires_grad]
         with torch.enable_grad():
             whole = self._pinned_on_tape(positions, given)

@@ -12,6 +12,7 @@ from ..kernels.barrier import barrier_derivative
 from ..materials import StableNeoHookean
 from ..merged_material import fill
 from ..potentials import GroundBarrier, TimeStep
+from ..potentials.attachments import joints_of
 from ..potentials.goals import GoalDamping, GoalSprings
 from ..potentials.ground_friction import STICK_SPEED_DIAGONALS_PER_S
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints
@@ -19,6 +20,7 @@ from ..potentials.volume_floor import FLOOR, PRESSURE_RATIO
 from ..scene.friction import NO_FRICTION, f1
 from ..system import System
 from .quantities import Quantities
+from .tape_contact import TapeContact
 from .tape_tets import TapeElasticity, TapeViscosity, pulled_back
 
 # Below this share of the stick threshold a way along the ground has no direction.
@@ -37,6 +39,16 @@ class Gradients:
         parts = system.solved_elasticities if solved else system.elasticities
         self._elasticities = [TapeElasticity(part) for part in parts]
         self._viscosities = [TapeViscosity(part) for part in system.viscosities]
+        #: Between surfaces; None where they do not touch.
+        self.contact: TapeContact | None = None
+        if solved and system.scene.contact is not None:
+            self.contact = TapeContact(system)
+        self._joints: tuple[Tensor, Tensor] | None = None
+        if solved and system.scene.attaches_bodies:
+            joints = joints_of(system.scene, system.vertex_offsets)
+            vertices = np.column_stack([joints.vertices, joints.corners]).astype(np.int64)
+            weights = np.column_stack([np.ones(len(vertices)), -joints.weights])
+            self._joints = torch.as_tensor(vertices), torch.as_tensor(weights).to(system.mass)
         self._fills = [
             torch.as_tensor(np.concatenate([fill(mesh) for _, mesh in part.tets.meshes]))
             for part in parts
@@ -84,7 +96,8 @@ class Gradients:
     def of_step(
         self, positions: Tensor, step: TimeStep, given: Quantities, frame: int, fraction: float
     ) -> Tensor:
-        """(3, N) of the energies of an implicit step that ends at a time, in newtons."""
+        """(3, N) of the energies of an implicit step that ends at a time, in newtons; contact has
+        begun it."""
         out = self.conservative(positions, given, frame, fraction)
         out = out + self._volume_floor(positions, given)
         if not step.is_static:
@@ -93,6 +106,10 @@ class Gradients:
             out = out + self._dissipation(positions, step, given, frame, fraction)
         if "height" in given:
             out = out + self._barrier(positions, given) + self.friction(positions, step, given)
+        if self._joints is not None:
+            out = out + _held(*self._joints, positions, given["joints"])
+        if self.contact is not None:
+            out = out + self.contact.gradient(positions, step, given)
         return out
 
     def _dissipation(
@@ -161,6 +178,11 @@ class Gradients:
         heights = gather(self._ground.points, positions[2]) - given["height"]
         return -given["weights"] * barrier_derivative(heights / self._ground.distances)
 
+    def rubs(self, given: Quantities) -> bool:
+        """Whether friction has a part in the step that contact has begun."""
+        on_ground = "height" in given and bool((given["static"] > 0.0).any())
+        return on_ground or (self.contact is not None and self.contact.rubs)
+
     def friction(self, positions: Tensor, step: TimeStep, given: Quantities) -> Tensor | float:
         """(3, N) of friction with the ground, whose normal forces are those of ``positions``."""
         static = given["static"]
@@ -176,6 +198,13 @@ class Gradients:
         limit = static * self._normal_force(positions, given)
         pull = limit * f1(length / threshold, drop) / length * way
         return scatter(points, torch.cat([pull, torch.zeros_like(pull[:1])]), positions)
+
+
+def _held(vertices: Tensor, shares: Tensor, positions: Tensor, stiffness: Tensor) -> Tensor:
+    """(3, N) of attachments: k (x_a − Σ_j w_j x_j) on every one of the (A, 5) vertices."""
+    own = (positions[:, vertices] * shares).sum(-1) * stiffness
+    parts = (own[:, :, None] * shares).flatten(1)
+    return torch.zeros_like(positions).index_add(1, vertices.reshape(-1), parts)
 
 
 def _targets(force: GoalSprings | GoalDamping, given: Quantities, index: int) -> TensorChannel:

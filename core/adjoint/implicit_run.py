@@ -29,7 +29,7 @@ class _Step:
         positions: (3, N) where it ended.
         seconds: of it.
         frame, fraction: when it ended.
-        converged: whether the search did.
+        converged: whether the search did, with all that is prescribed where it should be.
     """
 
     before: State
@@ -63,11 +63,12 @@ class ImplicitRun:
         """Takes the steps of the frame that the stepper has just ended."""
         count, stepper = after.substeps, self._stepper
         previous = before.previous if before.substeps == count else None
+        statistics = after.solver_statistics
         state = replace(before, substeps=count, previous=previous)
         seconds, steps = self._frame_time / count, []
         ends = zip(stepper.sampled_positions[1:], stepper.sample_fractions[1:], strict=True)
         for positions, fraction in ends:
-            converged = after.solver_statistics.converged
+            converged = statistics.converged and not statistics.blocked
             steps.append(_Step(state, positions, seconds, before.frame, fraction, converged))
             velocities = stepper.velocities(state, positions, seconds)
             prescribed = (positions - state.positions) / seconds
@@ -121,7 +122,8 @@ class ImplicitRun:
         if not step.converged:
             raise InstabilityError(
                 f"{self._system.names}: no gradient through frame {step.frame + 1}, whose steps "
-                "did not converge. Use more substeps, or a softer material."
+                "did not converge, or in which what is prescribed was in the way of something. "
+                "Use more substeps, or a softer material."
             )
         system, before = self._system, step.before
         state = [before.positions, before.velocities, *(before.previous or ())]
@@ -193,9 +195,13 @@ class ImplicitRun:
             plain.start, plain.predicted, plain.seconds, plain.previous_start, plain.impulse_time
         )
         objective.update_lagged(step.positions)
-        solve.prepare(step.positions)
+        contact = self._gradients.contact
+        if contact is not None:
+            when = step.frame, step.fraction, step.fraction - 1.0 / step.before.substeps
+            contact.begin(step.positions, plain, given, *when)
+        solve.prepare(step.positions, contact)
         more = None
-        if "height" in given and bool((given["static"] > 0.0).any()):
+        if self._gradients.rubs(given):
             more = FrictionChange(self._gradients, objective, step.positions, plain, given)
         return solve.solve(rhs, more, f"frame {step.frame + 1}")
 

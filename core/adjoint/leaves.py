@@ -20,6 +20,8 @@ _KNOWN = re.compile(
     r"gravity|ground\.(height|friction|kinetic_friction)|bodies\[\d+\]\.(density|velocity"
     r"|angular_velocity|initial_positions|damping|stiffness_damping|viscosity|pin_path|friction"
     r"|kinetic_friction|material\.young|material\.poisson|goals\.targets|skin\.goals\.targets)"
+    r"|contact\.(stiffness|distance|friction|kinetic_friction)"
+    r"|colliders\[\d+\]\.(friction|kinetic_friction)"
 )
 
 
@@ -33,6 +35,10 @@ def collect(scene: Scene) -> tuple[Scene, dict[str, Tensor]]:
     leaves = _under("", tracked(scene))
     if scene.ground is not None:
         leaves |= _under("ground.", tracked(scene.ground))
+    if scene.contact is not None:
+        leaves |= _under("contact.", tracked(scene.contact))
+    for index, collider in enumerate(scene.colliders):
+        leaves |= _under(f"colliders[{index}].", tracked(collider))
     bodies = []
     for index, body in enumerate(scene.bodies):
         own, found = _collect_body(body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,18 @@ from torch import Tensor
 from ..merged_material import fill
 from ..obstacles.obstacles import BARRIER_STIFFNESS_RATIO
 from ..potentials import Elasticity
+from ..potentials.attachments import STIFFNESS_FACTOR, joints_of
 from ..potentials.goals import GoalSprings
-from ..scene.friction import NO_FRICTION
 from ..system import System
+from .contact_tables import barrier_tables, friction_tables
 
 #: What time steps read, by name: ``mass`` (N,), ``damping`` (N,) in 1/s, ``gravity`` (T, 3),
 #: ``pins`` (T, 3, P), ``positions`` and ``velocities`` (3, N) at the start. Of the i-th elasticity
 #: Lamé's ``mu i`` and ``lam i`` (M,); of the i-th viscosity ``shear i`` and ``bulk i`` (M,), in
 #: Pa s; of the i-th force ``stiffness i`` (P,) in N/m, ``dashpots i`` (P,) in N s/m and
 #: ``targets i`` (T, 3, P). Of the ground ``height``, ``weights`` (S,) in N, ``static`` and
-#: ``kinetic`` (S,).
+#: ``kinetic`` (S,). Of contact ``contact stiffness``, ``contact distance``, ``contact static`` and
+#: ``contact kinetic``, (O, O) of every two objects. Of attachments ``joints`` (A,) in N/m.
 Quantities = dict[str, Tensor]
 
 
@@ -49,7 +52,7 @@ class Derivation:
             found |= self._moduli(index, part)
         found |= self._viscosities(found)
         found |= self._goals(found["mass"])
-        return found | self._ground()
+        return found | self._ground() | self._contact() | self._joints()
 
     def _tensor(self, values: Any) -> Tensor:
         return torch.as_tensor(values).to(self._system.mass)
@@ -215,33 +218,47 @@ class Derivation:
         ground = system.scene.ground
         if barrier is None or ground is None:
             return {}
-        young = [self._own(k, "material.young").mean() for k in range(len(self._bodies))]
-        stiffness = BARRIER_STIFFNESS_RATIO * barrier.points.of_bodies(self._of_vertices(young))
+        young = self._of_vertices(self._mean_young)
+        stiffness = BARRIER_STIFFNESS_RATIO * barrier.points.of_bodies(young)
         own = {
             "height": self._value("ground.height", ground.height),
             "weights": stiffness * self._tensor(system.obstacles.areas),
         }
-        static = [self._friction(k, sliding=False) for k in range(len(self._bodies))]
-        kinetic = [self._friction(k, sliding=True) for k in range(len(self._bodies))]
-        kinetic = [torch.minimum(k, s) for k, s in zip(kinetic, static, strict=True)]
-        own["static"] = barrier.points.of_bodies(self._of_vertices(static))
-        own["kinetic"] = barrier.points.of_bodies(self._of_vertices(kinetic))
+        for name, table in zip(("static", "kinetic"), self._frictions, strict=True):
+            coefficients = [table[k, -1] for k in range(len(self._bodies))]
+            own[name] = barrier.points.of_bodies(self._of_vertices(coefficients))
         return own
 
-    def _friction(self, index: int, sliding: bool) -> Tensor:
-        """Of a body on the ground: as ``FrictionTable`` has it."""
-        ground, body = self._system.scene.ground, self._system.bodies[index]
-        assert ground is not None
-        of_ground = self._coefficient("ground", ground, sliding)
-        if body.friction is None:
-            return of_ground
-        own = self._coefficient(f"bodies[{index}]", body, sliding)
-        return torch.where(
-            own == of_ground,
-            0.5 * (own + of_ground),
-            (own * of_ground).clamp(min=NO_FRICTION).sqrt(),
-        )
+    def _contact(self) -> Quantities:
+        if self._system.scene.contact is None:
+            return {}
+        count = len(self._bodies) + len(self._system.scene.meshes)
+        static, kinetic = (table[:count, :count] for table in self._frictions)
+        own = barrier_tables(self._system, torch.stack(self._mean_young), self._value)
+        return own | {"contact static": static, "contact kinetic": kinetic}
 
-    def _coefficient(self, owner: str, item: Any, sliding: bool) -> Tensor:
-        member = "kinetic_friction" if sliding and item.kinetic_friction is not None else "friction"
-        return self._value(f"{owner}.{member}", getattr(item, member))
+    def _joints(self) -> Quantities:
+        """As ``Attachments.of_scene`` finds the stiffness."""
+        system = self._system
+        if not system.scene.attaches_bodies:
+            return {}
+        joints, around = joints_of(system.scene, system.vertex_offsets), []
+        for index, (_, mesh) in enumerate(self._bodies):
+            young, corners = self._own(index, "material.young"), self._tensor(mesh.tets.ravel())
+            edges = self._tensor(mesh.mean_edges)
+            sums = edges.new_zeros(len(mesh.vertices))
+            whole = sums.index_add(0, corners.long(), (young * edges).repeat_interleave(4))
+            around.append(whole / torch.bincount(corners.long()))
+        own = torch.cat(around)
+        others = own[torch.as_tensor(joints.corners)].mean(1)
+        stiffness = torch.maximum(own[torch.as_tensor(joints.vertices)], others)
+        return {"joints": STIFFNESS_FACTOR * stiffness}
+
+    @property
+    def _mean_young(self) -> list[Tensor]:
+        """Of each body."""
+        return [self._own(k, "material.young").mean() for k in range(len(self._bodies))]
+
+    @cached_property
+    def _frictions(self) -> tuple[Tensor, Tensor]:
+        return friction_tables(self._system, self._value)

@@ -15,6 +15,7 @@ from ..integrators.runge_kutta import Midpoint, RungeKutta4
 from ..integrators.symplectic_euler import SymplecticEuler
 from ..potentials.goals import GoalDamping, GoalSprings
 from ..scene.channel import Channel
+from ..scene.friction import FrictionTable
 from ..scene.scene import Scene
 from ..system import System
 
@@ -32,12 +33,15 @@ def refuse_scene(scene: Scene) -> None:
 
 
 def _of_scene(scene: Scene) -> Iterator[str]:
-    if scene.contact is not None:
-        yield "contact between surfaces"
-    if scene.attachments:
-        yield "attachments"
-    if scene.colliders:
-        yield "colliders"
+    contact = scene.contact
+    if contact is not None and contact.formulation == "original" and contact.stiffness is None:
+        yield "contact whose stiffness adapts; give it one, or leave that out"
+    if contact is not None and contact.friction_updates is not None:
+        yield "friction whose normal forces stay as they were"
+    if any(attachment.release is not None for attachment in scene.attachments):
+        yield "attachments that let go"
+    if scene.spheres:
+        yield "spheres to land on"
     if scene.ground is not None and scene.ground.response != "barrier":
         yield "a bouncy ground"
     if isinstance(scene.time_scale, Channel) or scene.time_scale != 1.0:
@@ -72,6 +76,24 @@ def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
             "There are no gradients through a ground in explicit steps; choose ImplicitEuler or "
             "BDF2."
         )
+    touches = "contact between surfaces" if scene.contact is not None else "attachments"
+    if isinstance(integrator, EXPLICIT) and (scene.contact is not None or scene.attachments):
+        raise SceneError(
+            f"There are no gradients through {touches} in explicit steps; choose ImplicitEuler or "
+            "BDF2."
+        )
+
+
+def refuse_contact(scene: Scene) -> None:
+    """
+    Raises:
+        SceneError: where surfaces push each other, which their rest shapes bear on.
+    """
+    if scene.contact is not None:
+        raise SceneError(
+            "There are no derivatives of contact by the rest shape; leave contact and mesh "
+            "colliders out."
+        )
 
 
 def refuse_sliding(scene: Scene) -> None:
@@ -79,13 +101,13 @@ def refuse_sliding(scene: Scene) -> None:
     Raises:
         SceneError: where an equilibrium hangs on the way to it.
     """
-    rubs = scene.ground is not None and (
-        scene.ground.friction > 0.0 or any(body.friction for body in scene.bodies)
-    )
-    if rubs:
+    table = FrictionTable(scene)
+    rubs = scene.ground is not None and table.on_ground.act
+    if rubs or (scene.contact is not None and table.of_meshes.act):
         raise SceneError(
             "There are no gradients of an equilibrium with friction, which hangs on how bodies "
-            "came there; set the friction of the ground and of bodies to 0, or simulate."
+            "came there; set the friction of the ground, of contact and of bodies to 0, or "
+            "simulate."
         )
 
 
@@ -104,6 +126,7 @@ def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
             "There are no gradients through the unfolding of a body; give a start shape in which "
             "no tet is inside out."
         )
+    _refuse_attached(system.scene, leaves)
     for index, body in enumerate(system.bodies):
         damped = [f"bodies[{index}].{m}" for m in ("stiffness_damping", "viscosity")]
         given = [place for place in damped if place in leaves]
@@ -117,16 +140,32 @@ def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
                 f"{body.name}: there are no gradients by the density of a body whose skin has "
                 "goals; give these to vertices of the tets."
             )
-    _refuse_ground(system, leaves)
+    _refuse_friction(system, leaves)
 
 
-def _refuse_ground(system: System, leaves: Mapping[str, Tensor]) -> None:
+def _refuse_attached(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
+    """Where attachments hold is found from where bodies begin; those to colliders are pins."""
+    for attachment in scene.attachments:
+        held = {attachment.body} | ({attachment.other} if attachment.to == "body" else set())
+        for index in sorted(held):
+            for member in ("initial_positions", "pin_path"):
+                if f"bodies[{index}].{member}" in leaves:
+                    raise SceneError(
+                        f"{scene.bodies[index].name}: there are no gradients by the {member} of a "
+                        "body with attachments."
+                    )
+
+
+def _refuse_friction(system: System, leaves: Mapping[str, Tensor]) -> None:
     places = [place for place in leaves if place.startswith("ground.") or "friction" in place]
     if not places:
         return
-    if system.ground_barrier is None:
+    has_ground, has_contact = system.ground_barrier is not None, system.scene.contact is not None
+    if not has_ground and not has_contact:
         raise SceneError(f"{places[0]} requires grad, but there is no ground to meet.")
-    rubs = system.obstacles.ground_friction.act
+    rubs = (has_ground and system.obstacles.ground_friction.act) or (
+        has_contact and FrictionTable(system.scene).of_meshes.act
+    )
     friction = [place for place in places if "friction" in place]
     if friction and not rubs:
         raise SceneError(f"{friction[0]} requires grad and is 0 now; begin above it.")

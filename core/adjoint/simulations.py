@@ -44,7 +44,8 @@ def simulate(
 
     Tensors that require grad may be Young's modulus and Poisson's ratio of a material; density,
     velocity, angular velocity, initial positions, damping, stiffness damping, viscosity, pin path
-    and friction of a body; the targets of goals; gravity; height and friction of the ground.
+    and friction of a body; the targets of goals; gravity; height and friction of the ground;
+    stiffness, distance and friction of contact; friction of mesh colliders.
 
     Args:
         scene: whose bodies have tetrahedra, or are filled with them first.
@@ -137,13 +138,14 @@ def _run_of(
 
 
 def _refuse_moved_start(simulator: Simulator, leaves: dict[str, Tensor]) -> None:
-    """A body that begins in the ground is lifted out of it."""
-    given = Derivation(simulator.system, {}).quantities()
+    """A body that begins in the ground is lifted out of it, and of another surface."""
+    given = Derivation(simulator.system, leaves).quantities()
     lifted = not torch.allclose(given["positions"], simulator.state.positions, rtol=0, atol=1e-12)
     if lifted and any("initial_positions" in p or p == "ground.height" for p in leaves):
         raise SceneError(
-            "A body begins in the ground and is lifted out of it, through which there are no "
-            "gradients; begin above the ground and the distance at which it pushes."
+            "A body begins in the ground or in another surface and is moved out of it, through "
+            "which there are no gradients; begin above the ground and the distance at which it "
+            "pushes, and apart from others."
         )
 
 

@@ -13,6 +13,7 @@ from ..errors import InstabilityError
 from ..linear_solvers.linear_solver import LinearSolver
 from ..minimizers.incremental_potential import IncrementalPotential
 from .conjugate_residuals import MAX_DIRECTIONS, conjugate_residuals
+from .tape_contact import TapeContact
 
 # Of the error's energy norm in units of the solution's.
 TOLERANCE = 1e-7
@@ -37,11 +38,14 @@ class TransposedSolve:
             objective.system.dtype,
         )
 
-    def prepare(self, positions: Tensor) -> None:
-        """Takes the exact H at (3, N) ``positions`` of the step that began last."""
+    def prepare(self, positions: Tensor, contact: TapeContact | None = None) -> None:
+        """Takes the exact H at (3, N) ``positions`` of the step that began last, and of
+        ``contact`` beside the objective."""
         objective = self._objective
         self._solver.begin()
         self._matrix = objective.hessian(positions, projected=False)
+        if contact is not None:
+            contact.add_hessian(self._matrix)
         self._solver.prepare(self._matrix, objective.unknowns(positions))
 
     def solve(
@@ -103,7 +107,8 @@ class TransposedSolve:
         if solution.end != "converged":
             raise InstabilityError(
                 f"{self._objective.system.names}: no gradient, since {what} is no strict minimum "
-                "of the energy: something slides freely, or is about to buckle. Pin it, use more "
-                "substeps, or add damping."
+                "of the energy: something slides freely, is about to buckle, or surfaces touch and "
+                "the step has ended too early. Pin it, use more substeps, add damping, or give the "
+                "integrator a smaller tolerance."
             )
         return solution.x

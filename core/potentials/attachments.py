@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +18,6 @@ from ..assembly.off_pattern_blocks import OffPatternBlocks
 from ..errors import SceneError
 from ..geometry.embedding import Embedding, embed
 from ..preparation.attached_vertices import held_vertices
-from ..scene.contact_settings import Attachment
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions, tet_mesh_of
@@ -26,6 +26,27 @@ from .potential import Potential
 # How much stiffer a joint is than the tets around it: it gives by less than a hundredth of what
 # the bodies do, and the condition of the system grows a few times.
 STIFFNESS_FACTOR = 25.0
+
+
+class Joints(NamedTuple):
+    """Vertices that keep their places among others, numbered among all of the scene.
+
+    Args:
+        vertices: (A,) that are held.
+        corners, weights: (A, 4) of the tets in which their places are.
+    """
+
+    vertices: NDArray[np.int64]
+    corners: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    def offsets(self, count: int) -> sparse.csr_array:
+        """(A, N) matrix from the positions of all vertices to x_a − Σ_j w_j x_j."""
+        columns = np.column_stack([self.vertices, self.corners])
+        values = np.column_stack([np.ones(len(self.vertices)), -self.weights])
+        rows = np.repeat(np.arange(len(self.vertices)), 5)
+        shape = (len(self.vertices), count)
+        return sparse.csr_array((values.ravel(), (rows, columns.ravel())), shape=shape)
 
 
 class Attachments(Potential):
@@ -69,11 +90,13 @@ class Attachments(Potential):
         Raises:
             SceneError: when a body has no such point, or starts in a shape without volume.
         """
-        attachments = [a for a in scene.attachments if a.to == "body" and a.holds]
-        if not attachments:
+        if not scene.attaches_bodies:
             return None
-        rows, stiffness = zip(*(_rows(scene, a, vertex_offsets) for a in attachments), strict=True)
-        return cls(sparse.csr_array(sparse.vstack(rows)), np.concatenate(stiffness), template)
+        joints = joints_of(scene, vertex_offsets)
+        around = np.concatenate([stiffness_around(body) for body in scene.bodies])
+        own, others = around[joints.vertices], around[joints.corners].mean(axis=1)
+        stiffness = STIFFNESS_FACTOR * np.maximum(own, others)
+        return cls(joints.offsets(vertex_offsets[-1]), stiffness, template)
 
     def energy(self, positions: Tensor) -> Tensor:
         offsets = (self._offsets @ positions.T).T
@@ -105,29 +128,27 @@ class Attachments(Potential):
         return sparse.csr_array(sparse.kron(stiffness, sparse.eye_array(3)))
 
 
-def _rows(
-    scene: Scene, attachment: Attachment, vertex_offsets: Sequence[int]
-) -> tuple[sparse.csr_array, NDArray[np.float64]]:
-    """The offsets (A, N) of one attachment, and their stiffness (A,) in N/m."""
-    body, other = scene.bodies[attachment.body], scene.bodies[attachment.other]
-    vertices = held_vertices(body, attachment)
-    anchors = _anchors(other, start_positions(body)[vertices])
-    count = len(vertices)
-    columns = np.column_stack(
-        [
-            vertices + vertex_offsets[attachment.body],
-            anchors.indices + vertex_offsets[attachment.other],
-        ]
-    )
-    values = np.column_stack([np.ones(count), -anchors.weights])
-    rows = np.repeat(np.arange(count), 5)
-    matrix = sparse.csr_array(
-        (values.ravel(), (rows, columns.ravel())), shape=(count, vertex_offsets[-1])
-    )
-    stiffness = np.maximum(
-        stiffness_around(body)[vertices], stiffness_around(other)[anchors.indices].mean(axis=1)
-    )
-    return matrix, STIFFNESS_FACTOR * stiffness
+def joints_of(scene: Scene, vertex_offsets: Sequence[int]) -> Joints:
+    """Those of a scene that hold.
+
+    Args:
+        scene, vertex_offsets: as ``Attachments.of_scene`` takes them, with an attachment to a body.
+    """
+    parts = []
+    for attachment in scene.attachments:
+        if not attachment.joins_bodies:
+            continue
+        body, other = scene.bodies[attachment.body], scene.bodies[attachment.other]
+        vertices = held_vertices(body, attachment)
+        anchors = _anchors(other, start_positions(body)[vertices])
+        parts.append(
+            (
+                vertices + vertex_offsets[attachment.body],
+                anchors.indices + vertex_offsets[attachment.other],
+                anchors.weights,
+            )
+        )
+    return Joints(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _anchors(body: SoftBody, points: NDArray[np.float64]) -> Embedding:

@@ -15,6 +15,7 @@ from . import checks
 from .channel import Channel
 from .release import Release
 from .schema import IF_THERE
+from .tracked import tracks_tensors
 
 Formulation = Literal["original", "convergent"]
 TouchingChoice = Literal["automatic", "mesh", "tetrahedra"]
@@ -39,6 +40,7 @@ class PairFriction:
         check_friction(f"{self.first} on {self.second}", self.friction, self.kinetic_friction)
 
 
+@tracks_tensors
 @dataclass(eq=False)
 class Contact:
     """Bodies touch each other, themselves and colliders, and never go through.
@@ -93,6 +95,7 @@ class Contact:
             )
 
 
+@tracks_tensors
 @dataclass(eq=False)
 class Collider:
     """A mesh that bodies land on, fixed or with a prescribed motion.
@@ -202,6 +205,11 @@ class Attachment:
     def holds(self) -> bool:
         """Whether anything still is attached."""
         return self.vertices is None or len(self.vertices) > 0
+
+    @property
+    def joins_bodies(self) -> bool:
+        """Whether it holds a body to another one, not to a collider."""
+        return self.to == "body" and self.holds
 
 
 def check_friction(name: str, friction: float | None, kinetic: float | None) -> None:

@@ -63,6 +63,7 @@ class FrictionTable:
 
     Attributes:
         of_all: (O, O) each, symmetric.
+        is_named: (O, O) whether the contact names a pair.
 
     Raises:
         SceneError: when the contact names a pair of which one is not there.
@@ -78,6 +79,7 @@ class FrictionTable:
         static = combined([item.friction for item in objects], contact.friction)
         kinetic = combined([_sliding(item) for item in objects], _sliding(contact))
         self.of_all = Coefficients(static, np.minimum(kinetic, static))
+        self.is_named = np.zeros(static.shape, dtype=bool)
         self._bodies, self._meshes = len(scene.bodies), len(scene.meshes)
         for pair in contact.pairs:
             self._set(pair, np.array(names))
@@ -102,7 +104,8 @@ class FrictionTable:
 
     def _set(self, pair: PairFriction, names: NDArray[np.str_]) -> None:
         first, second = (_indices(names, name) for name in (pair.first, pair.second))
-        for table, value in zip(self.of_all, (pair.friction, _sliding(pair)), strict=True):
+        tables = (*self.of_all, self.is_named)
+        for table, value in zip(tables, (pair.friction, _sliding(pair), True), strict=True):
             table[np.ix_(first, second)] = value
             table[np.ix_(second, first)] = value
 

@@ -91,6 +91,11 @@ class Scene:
         return self.contact is not None or bool(self.attachments) or bool(self.stitches)
 
     @property
+    def attaches_bodies(self) -> bool:
+        """Whether any attachment holds a body to another one."""
+        return any(attachment.joins_bodies for attachment in self.attachments)
+
+    @property
     def stitches(self) -> list[Stitches]:
         """Those among its forces."""
         return [force for force in self.forces if isinstance(force, Stitches)]

@@ -3,14 +3,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from .topology import Indices, Values
+
+
+class PairHessians(Protocol):
+    """Second derivatives by the vertices of pairs."""
+
+    @property
+    def vertices(self) -> Indices:
+        """(K, 4) that each pair lies between; any may be there twice."""
+
+    def __len__(self) -> int: ...
+
+    def matrices(self) -> Values:
+        """(K, 12, 12) of each pair, in N/m; rows are 3 × vertex + component."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +51,7 @@ class HessianFactors:
         return np.asarray(roots.swapaxes(1, 2) @ roots)
 
 
-def assembled(parts: list[HessianFactors], count: int) -> Any:
+def assembled(parts: Sequence[PairHessians], count: int) -> Any:
     """(3V, 3V) their sum over ``count`` vertices, in blocks, each of which is there once and
     ascending; rows are 3 × vertex + component."""
     vertices = np.concatenate([part.vertices for part in parts])

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from supple.core import (
+    Attachment,
     Channel,
     Contact,
     Fluid,
@@ -40,11 +41,17 @@ def body(**members: Any) -> SoftBody:
     return SoftBody(CUBE, StableNeoHookean(tensor()), **members)
 
 
+def attached(**members: Any) -> Scene:
+    return Scene([body(), body()], attachments=[Attachment(0, [0], 1, **members)])
+
+
 @pytest.mark.parametrize(
     ("scene", "what"),
     [
-        (lambda: Scene([body()], contact=Contact()), "contact between surfaces"),
-        (lambda: Scene([body()], colliders=[Sphere((0, 0, -1), 0.1)]), "colliders"),
+        (lambda: Scene([body()], contact=Contact(formulation="original")), "stiffness adapts"),
+        (lambda: Scene([body()], contact=Contact(friction_updates=1)), "normal forces stay"),
+        (lambda: Scene([body()], colliders=[Sphere((0, 0, -1), 0.1)]), "spheres to land on"),
+        (lambda: attached(release=Release(frame=2)), "attachments that let go"),
         (lambda: Scene([body()], ground=Ground(response="projection")), "a bouncy ground"),
         (lambda: Scene([body(plasticity=Plasticity(10.0))]), "plasticity"),
         (lambda: Scene([body(pressure=10.0)]), "pressure"),
@@ -71,9 +78,17 @@ def test_other_integrators_are_refused(integrator: Any) -> None:
         simulate(Scene([body()]), integrator, frames=1)
 
 
-def test_a_ground_is_for_implicit_steps() -> None:
-    with pytest.raises(SceneError, match="ground in explicit steps; choose ImplicitEuler"):
-        simulate(Scene([body()], ground=Ground()), SymplecticEuler(), frames=1)
+@pytest.mark.parametrize(
+    ("scene", "what"),
+    [
+        (lambda: Scene([body()], ground=Ground()), "a ground"),
+        (lambda: Scene([body()], contact=Contact()), "contact between surfaces"),
+        (attached, "attachments"),
+    ],
+)
+def test_what_touches_is_for_implicit_steps(scene: Any, what: str) -> None:
+    with pytest.raises(SceneError, match=f"{what} in explicit steps; choose ImplicitEuler"):
+        simulate(scene(), SymplecticEuler(), frames=1)
 
 
 def test_a_tensor_where_nothing_can_be_differentiated_by_is_refused() -> None:
@@ -95,6 +110,8 @@ def test_friction_without_a_ground_is_no_silent_zero() -> None:
 def test_an_equilibrium_with_friction_is_refused() -> None:
     with pytest.raises(SceneError, match="equilibrium with friction"):
         settle(Scene([body()], ground=Ground()))
+    with pytest.raises(SceneError, match="equilibrium with friction"):
+        settle(Scene([body()], contact=Contact(friction=0.1)))
 
 
 def test_a_body_that_begins_in_the_ground_has_no_gradient_by_its_height() -> None:

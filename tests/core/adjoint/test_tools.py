@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Ground, InstabilityError, Scene, SceneError, Simulator, Skin, SoftBody
+from supple.core import (
+    Contact,
+    Ground,
+    InstabilityError,
+    Scene,
+    SceneError,
+    Simulator,
+    Skin,
+    SoftBody,
+)
 from supple.core.adjoint import hit_target, match_shape, sag_free
 from supple.core.geometry.embedding import embed
 from supple.core.materials import StableNeoHookean
@@ -52,6 +61,11 @@ def test_nothing_keeps_the_shape_of_what_nothing_holds() -> None:
 def test_friction_would_hide_how_a_body_came_there() -> None:
     with pytest.raises(SceneError, match="friction"):
         sag_free(Scene(bar(2e4).bodies, ground=Ground(-1.0)))
+
+
+def test_surfaces_would_push_another_rest_shape_differently() -> None:
+    with pytest.raises(SceneError, match="contact by the rest shape"):
+        sag_free(Scene(bar(2e4).bodies, contact=Contact(friction=0.0)))
 
 
 def thrown(velocity: tuple[float, float, float], spin: tuple[float, float, float]) -> Scene:

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact between surfaces as functions on autograd's tape: its barrier and its friction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..assembly.block_matrix import BlockMatrix
+from ..assembly.off_pattern_blocks import OffPatternBlocks
+from ..potentials import TimeStep
+from ..potentials.contact.detection import Detection
+from ..potentials.contact.distance import of_pairs
+from ..potentials.contact.hessian_factors import assembled
+from ..potentials.contact.mesh_contact import STICK_SPEED_RATIO
+from ..potentials.contact.normal_collisions import NormalCollisions
+from ..potentials.contact.rest_distance import surface_distances
+from ..potentials.contact.surface import CollisionSurface
+from ..potentials.contact.topology import Indices, Points, Values
+from ..scene.friction import NO_FRICTION, f1, f1_slope
+from ..system import System
+from .closest_points import ClosestPoints
+from .contact_barrier import barrier_gradients, barrier_hessians
+from .quantities import Quantities
+
+# Below this share of the stick threshold a way along a surface has no direction.
+_NO_WAY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class _PairHessians:
+    """(K, 12, 12) second derivatives by the (K, 4) vertices of pairs, in N/m."""
+
+    vertices: Indices
+    values: Tensor
+
+    def __len__(self) -> int:
+        return len(self.vertices)
+
+    def matrices(self) -> Values:
+        found: Values = self.values.numpy()
+        return found
+
+
+class TapeContact:
+    """The gradient of contact where an implicit step or an equilibrium has been found.
+
+    Which parts of surfaces are close to each other is found there; their forces are functions of
+    the positions, and normal forces of friction those that belong to them.
+
+    Args:
+        system: with contact, whose stiffness does not adapt.
+    """
+
+    def __init__(self, system: System) -> None:
+        scene, contact = system.scene, system.scene.contact
+        assert contact is not None
+        self._is_area_weighted = contact.formulation == "convergent"
+        self._surface = CollisionSurface(scene, system.meshes)
+        self._distances = surface_distances(scene, self._surface)
+        self._detection = Detection(self._surface, self._distances)
+        carried = self._surface.displacement_map.tocoo()
+        self._rows, self._columns = (
+            torch.as_tensor(part.astype(np.int64)) for part in (carried.row, carried.col)
+        )
+        self._shares = torch.as_tensor(carried.data)[:, None]
+        sizes = of_pairs([mesh.diagonal for mesh in system.meshes], len(scene.meshes))
+        self._sizes = torch.as_tensor(sizes)
+
+    def begin(
+        self,
+        positions: Tensor,
+        step: TimeStep,
+        given: Quantities,
+        frame: int,
+        fraction: float,
+        start_fraction: float,
+    ) -> None:
+        """Finds what is close at the (3, N) positions where a step ended.
+
+        Args:
+            step: with nothing on the tape.
+            frame, fraction: when it ended.
+            start_fraction: of the same frame, when it began.
+        """
+        surface = self._surface
+        self._colliders = surface.colliders_at(frame, fraction)
+        self._start_colliders = surface.colliders_at(frame, start_fraction)
+        points = surface.points(positions.cpu().numpy(), self._colliders)
+        self._detection.build_swept_candidates(points, points)
+        found = NormalCollisions.of(
+            self._detection.candidates,
+            points,
+            surface.topology,
+            self._distances,
+            self._is_area_weighted,
+        )
+        self._pairs = ClosestPoints(found)
+        plain = {name: own.detach() for name, own in given.items()}
+        self._corners = self._gathered(positions.detach(), self._colliders)
+        distances, scales = self._of_pairs("distance", plain), self._scales(plain)
+        self._of_barrier = barrier_hessians(self._pairs, self._corners, distances, scales)
+        self._of_friction: tuple[Tensor, Tensor] | None = None
+        if len(found) and bool((plain["contact static"] > 0.0).any()):
+            self._of_friction = self._lagged_friction(step, plain)
+
+    @property
+    def rubs(self) -> bool:
+        """Whether surfaces that are close do, since ``begin``."""
+        return self._of_friction is not None
+
+    def add_hessian(self, matrix: BlockMatrix) -> None:
+        """Adds the second derivative at the end of the step, the exact one of the barrier, and of
+        friction the one with normal forces that stay."""
+        values = self._of_barrier
+        if self._of_friction is not None:
+            shares, stiffness = self._of_friction
+            more = torch.einsum("ka,kb,kij->kaibj", shares, shares, stiffness)
+            values = values + more.reshape(-1, 12, 12)
+        if not len(values):
+            return
+        pairs = _PairHessians(self._pairs.collisions.vertices, values)
+        whole = self._surface.pull_back_matrix(assembled([pairs], len(self._surface.object_of)))
+        pattern = matrix.pattern
+        matrix.add_off_pattern(
+            OffPatternBlocks.of(whole, pattern.vertex_to_unknown, pattern.size, matrix.dtype)
+        )
+
+    def lagged_friction_product(self, displacement: Tensor) -> Tensor:
+        """(3, N) what friction adds to that second derivative, times (3, N) displacements."""
+        assert self._of_friction is not None
+        shares, stiffness = self._of_friction
+        moved = self._gathered(displacement, np.zeros_like(self._colliders))
+        pull = torch.einsum("kij,kaj,ka->ki", stiffness, moved, shares)
+        return self._scattered(shares[:, :, None] * pull[:, None], displacement)
+
+    def gradient(self, positions: Tensor, step: TimeStep, given: Quantities) -> Tensor:
+        """(3, N) of barrier and friction, in newtons."""
+        if not len(self._pairs):
+            return torch.zeros_like(positions)
+        corners = self._gathered(positions, self._colliders)
+        if not corners.requires_grad:
+            corners.requires_grad_()
+        forces = barrier_gradients(
+            self._pairs, corners, self._of_pairs("distance", given), self._scales(given)
+        )
+        out = self._scattered(forces, positions)
+        if self._of_friction is not None:
+            out = out + self.friction(positions, step, given)
+        return out
+
+    def friction(self, positions: Tensor, step: TimeStep, given: Quantities) -> Tensor:
+        """(3, N) of friction, whose normal forces are those of ``positions``."""
+        corners = self._gathered(positions, self._colliders)
+        start = self._gathered(step.start, self._start_colliders)
+        difference, shares = self._pairs.at(corners)
+        way = self._tangential(corners - start, difference, shares)
+        thresholds = self._thresholds(step)
+        # The root of a clamped square has a derivative at zero.
+        length = way.square().sum(1).clamp(min=(_NO_WAY * thresholds).square()).sqrt()
+        limit, drop = self._limits(corners, difference, given)
+        pull = (limit * f1(length / thresholds, drop) / length)[:, None] * way
+        return self._scattered(shares[:, :, None] * pull[:, None], positions)
+
+    def _gathered(self, positions: Tensor, colliders: Points) -> Tensor:
+        """(K, 4, 3) of the vertices of pairs, by (3, N) of tetrahedra."""
+        own = positions.T.double()
+        bodies = own.new_zeros(self._surface.body_count, 3).index_add(
+            0, self._rows, self._shares * own[self._columns]
+        )
+        points = torch.cat([bodies, torch.as_tensor(colliders)])
+        return points[self._pairs.vertices]
+
+    def _scattered(self, forces: Tensor, like: Tensor) -> Tensor:
+        """(3, N) on the vertices of tetrahedra, by (K, 4, 3) on those of pairs."""
+        points = forces.new_zeros(len(self._surface.object_of), 3).index_add(
+            0, self._pairs.vertices.reshape(-1), forces.reshape(-1, 3)
+        )
+        carried = self._shares * points[self._rows]
+        out = forces.new_zeros(like.shape[1], 3).index_add(0, self._columns, carried)
+        return out.T.to(like)
+
+    def _of_pairs(self, name: str, given: Quantities) -> Tensor:
+        """(K,) of a table of every two objects."""
+        return given[f"contact {name}"][self._pairs.objects].double()
+
+    def _scales(self, given: Quantities) -> Tensor:
+        """(K,) weights of the barrier of q = d²/d̂², in joules."""
+        distances = self._of_pairs("distance", given)
+        powers = distances if self._is_area_weighted else distances**4
+        return self._pairs.weights * self._of_pairs("stiffness", given) * powers
+
+    def _tangential(self, displacement: Tensor, difference: Tensor, shares: Tensor) -> Tensor:
+        """(K, 3) the way of one closest point along the other surface."""
+        whole = (shares[:, :, None] * displacement).sum(1)
+        along = (whole * difference).sum(1) / difference.square().sum(1)
+        return whole - along[:, None] * difference
+
+    def _thresholds(self, step: TimeStep) -> Tensor:
+        sizes = self._sizes[self._pairs.objects]
+        return STICK_SPEED_RATIO * step.stick_time * sizes
+
+    def _limits(
+        self, corners: Tensor, difference: Tensor, given: Quantities
+    ) -> tuple[Tensor, Tensor]:
+        """(K,) μ N in newtons, and by what share it drops once a pair slides, as
+        ``ContactFriction`` has them."""
+        squares = self._of_pairs("distance", given).square()
+        square = difference.square().sum(1)
+        ratios = (square / squares).clamp(max=1.0)
+        shifted = ratios - 1.0
+        slopes = -shifted * (2.0 * ratios.log() + shifted / ratios)
+        forces = -self._scales(given) * slopes * 2.0 * square.sqrt() / squares
+        forces = torch.where(self._pairs.are_crossing(corners), forces, 0.0)
+        present, groups = forces.clamp(min=0.0), self._pairs.groups
+        sums = forces.new_zeros(int(groups.max()) + 1)
+        whole = sums.index_add(0, groups, forces)
+        # Pairs of negative weight cancel others beside them.
+        kept = whole / sums.index_add(0, groups, present).clamp(min=NO_FRICTION)
+        normal = present * kept.clamp(0.0, 1.0)[groups]
+        static = self._of_pairs("static", given)
+        drop = 1.0 - self._of_pairs("kinetic", given) / static.clamp(min=NO_FRICTION)
+        return static * normal, drop
+
+    def _lagged_friction(self, step: TimeStep, given: Quantities) -> tuple[Tensor, Tensor]:
+        """(K, 4) shares of vertices in the way of a pair, and the (K, 3, 3) second derivative of
+        friction by it, positive semi-definite, with normal forces and planes that stay."""
+        corners = self._corners
+        start = self._gathered(step.start, self._start_colliders)
+        difference, shares = self._pairs.at(corners)
+        way, thresholds = (
+            self._tangential(corners - start, difference, shares),
+            self._thresholds(step),
+        )
+        length = torch.maximum(torch.linalg.vector_norm(way, dim=1), _NO_WAY * thresholds)
+        limit, drop = self._limits(corners, difference, given)
+        across = limit * f1(length / thresholds, drop) / length
+        along = limit * f1_slope(length / thresholds, drop).clamp(min=0.0) / thresholds
+        unit, normal = way / length[:, None], difference / difference.norm(dim=1)[:, None]
+        plane = torch.eye(3, dtype=way.dtype) - normal[:, :, None] * normal[:, None]
+        change = (along - across)[:, None, None] * unit[:, :, None] * unit[:, None]
+        return shares, across[:, None, None] * plane + change

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core.adjoint.closest_points import ClosestPoints
+from supple.core.adjoint.contact_barrier import barrier_hessians
+from supple.tests.core.potentials.contact.close_parts import REACH, STIFFNESS
+from supple.tests.core.potentials.contact.test_distance_hessian import (
+    ALL_KINDS,
+    exact_hessian,
+    one,
+)
+
+
+@pytest.mark.parametrize("area_weighted", [False, True], ids=["original", "by area"])
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_second_derivatives_are_those_of_ipctk(kind: str, area_weighted: bool) -> None:
+    found = one(kind, area_weighted, 0.01)
+    pairs = ClosestPoints(found.collisions)
+    distances = torch.full((len(pairs),), REACH, dtype=torch.float64)
+    scales = pairs.weights * STIFFNESS * (distances if area_weighted else distances**4)
+    corners = torch.as_tensor(found.points[found.collisions.vertices])
+    (own,) = barrier_hessians(pairs, corners, distances, scales).numpy()
+    whole = np.zeros((3 * len(found.points),) * 2)
+    places = (3 * found.collisions.vertices[0][:, None] + np.arange(3)).ravel()
+    # Where there are fewer than four vertices, the last is there more than once.
+    np.add.at(whole, np.ix_(places, places), own)
+    exact = exact_hessian(found, kind.removesuffix(" that are almost parallel"), area_weighted)
+    np.testing.assert_allclose(whole, exact, atol=1e-7 * abs(exact).max())
