@@ -11,14 +11,13 @@ from torch import Tensor
 
 from ..integrators.explicit_integrator import ExplicitIntegrator
 from ..integrators.explicit_step import ExplicitStep
+from ..integrators.explicit_stepper import ExplicitStepper
 from ..state import State
 from ..system import System
-from .explicit_schemes import ExplicitScheme, stages_of
-from .gradients import Gradients
+from .ground_adjoint import GroundAdjoint
 from .quantities import Quantities
-
-# States that the tape of a step holds, about, for each force that it takes.
-_STATES_PER_FORCE = 2
+from .runge_kutta_adjoint import RungeKuttaAdjoint
+from .step_adjoint import Course, StepAdjoint, SymplecticAdjoint, stages_of
 
 
 @dataclass(frozen=True)
@@ -27,34 +26,48 @@ class _Frame:
     Args:
         before: the state that it began at.
         steps: how many it took.
+        checkpoints: positions and velocities after every so many of them.
     """
 
     before: State
     steps: int
+    checkpoints: list[tuple[Tensor, Tensor]]
 
 
 class ExplicitRun:
     """Records the frames of a run, and goes back through them.
 
-    While it goes back through a frame of n steps, some √n of them are checkpoints, and from one to
-    the next steps are taken again on autograd's tape (Griewank, "Achieving logarithmic growth of
-    temporal and spatial complexity in reverse automatic differentiation", Optimization Methods and
-    Software 1, 1992, has the schemes of more levels).
+    The run leaves some √n of its n steps as checkpoints. From one to the next steps are taken again
+    and leave velocities and accelerations, from which each is taken back (Griewank, "Achieving
+    logarithmic growth of temporal and spatial complexity in reverse automatic differentiation",
+    Optimization Methods and Software 1, 1992, has the schemes of more levels).
 
     Args:
         system: that is carried on.
+        stepper: carries it on.
         integrator: whose steps they are.
         frame_time: in seconds.
+        frames: how many there will be.
     """
 
-    def __init__(self, system: System, integrator: ExplicitIntegrator, frame_time: float) -> None:
+    def __init__(
+        self,
+        system: System,
+        stepper: ExplicitStepper,
+        integrator: ExplicitIntegrator,
+        frame_time: float,
+        frames: int,
+    ) -> None:
         self._system, self._integrator, self._frame_time = system, integrator, frame_time
-        self._gradients = Gradients(system, solved=False)
-        self._frames: list[_Frame] = []
+        self._stepper, self._frames = stepper, list[_Frame]()
+        # Of a step half a state is kept for each of its forces: least together with checkpoints.
+        halves = len(stages_of(integrator)[0])
+        self._length = max(1, round(math.sqrt(2.0 * frames * stepper.substeps / halves)))
+        stepper.checkpoint_steps = self._length
 
     def record(self, before: State, after: State) -> None:
         """Takes the frame that the stepper has just ended."""
-        self._frames.append(_Frame(before, after.substeps))
+        self._frames.append(_Frame(before, after.substeps, self._stepper.checkpoints))
 
     def pull_back(
         self, wanted: list[tuple[Tensor, Tensor]], given: Quantities
@@ -66,56 +79,70 @@ class ExplicitRun:
             given: leaves of autograd's tape.
         """
         found = {name: torch.zeros_like(own) for name, own in given.items() if own.requires_grad}
-        adjoint = [torch.zeros_like(self._system.rest_positions()) for _ in range(2)]
+        gradients = [torch.zeros_like(self._system.rest_positions()) for _ in range(2)]
+        back, step = None, None
         for frame, own in zip(reversed(self._frames), reversed(wanted), strict=True):
-            adjoint = [carried + more for carried, more in zip(adjoint, own, strict=True)]
-            if any(bool(part.any()) for part in adjoint):
-                adjoint = self._frame_back(frame, adjoint, given, found)
-        for name, carried in zip(("positions", "velocities"), adjoint, strict=True):
+            gradients = [carried + more for carried, more in zip(gradients, own, strict=True)]
+            if not any(bool(part.any()) for part in gradients):
+                continue
+            seconds = self._frame_time / frame.steps
+            if back is None or step is None or step.step != seconds:
+                if back is not None:
+                    back.finish()
+                step = self._integrator.make_step(self._system, seconds)
+                back = self._adjoint(seconds, given, found)
+            gradients = self._frame_back(frame, gradients, step, back)
+        if back is not None:
+            back.finish()
+        for name, carried in zip(("positions", "velocities"), gradients, strict=True):
             if name in found:
                 found[name] += carried
         return found
 
-    def _frame_back(
-        self, frame: _Frame, adjoint: list[Tensor], given: Quantities, found: dict[str, Tensor]
-    ) -> list[Tensor]:
-        """The adjoint of the state that the frame began at; adds to what is found."""
-        seconds, count = self._frame_time / frame.steps, frame.steps
-        forces = len(stages_of(self._integrator)[0])
-        length = max(1, round(math.sqrt(count / (_STATES_PER_FORCE * forces))))
-        checkpoints = self._checkpoints(frame, seconds, length)
-        names = list(found)
-        for start in reversed(range(0, count, length)):
-            state = [part.requires_grad_() for part in checkpoints.pop()]
-            with torch.enable_grad():
-                scheme = ExplicitScheme(
-                    self._system, self._gradients, self._integrator, seconds, given
-                )
-                end = state
-                for number in range(start, min(start + length, count)):
-                    times = number / count, (number + 1) / count
-                    end = [*scheme.advance(end[0], end[1], frame.before.frame, *times)]
-                inputs = [*state, *(given[name] for name in names)]
-                parts = torch.autograd.grad(end, inputs, adjoint, allow_unused=True)
-            for name, part in zip(names, parts[2:], strict=True):
-                if part is not None:
-                    found[name] += part
-            adjoint = [
-                torch.zeros_like(at) if part is None else part
-                for part, at in zip(parts[:2], state, strict=True)
-            ]
-        return adjoint
+    def _adjoint(self, seconds: float, given: Quantities, found: dict[str, Tensor]) -> StepAdjoint:
+        is_single = len(stages_of(self._integrator)[0]) == 1
+        kind = SymplecticAdjoint if is_single else RungeKuttaAdjoint
+        return kind(self._system, self._integrator, seconds, given, found)
 
-    def _checkpoints(self, frame: _Frame, seconds: float, length: int) -> list[list[Tensor]]:
-        """Positions and velocities before every ``length``-th step."""
-        step: ExplicitStep = self._integrator.make_step(self._system, seconds)
-        step.begin(frame.before.positions, frame.before.velocities)
-        kept, last = [], (frame.steps - 1) // length * length
-        for number in range(last + 1):
-            if number % length == 0:
-                kept.append([step.positions.clone(), step.velocities.clone()])
-            if number < last:
-                times = number / frame.steps, (number + 1) / frame.steps
-                step.prescribe(frame.before.frame, *times)
+    def _frame_back(
+        self, frame: _Frame, gradients: list[Tensor], step: ExplicitStep, back: StepAdjoint
+    ) -> list[Tensor]:
+        """The gradients by the state that the frame began at."""
+        before, count = frame.before, frame.steps
+        starts = [(before.positions, before.velocities), *frame.checkpoints]
+        for index in reversed(range(len(starts))):
+            numbers = range(count)[index * self._length :][: self._length]
+            step.begin(*starts[index])
+            record = _Record(back.ground, len(stages_of(self._integrator)[0]) - 1)
+            step.record = record
+            for number in numbers:
+                record.courses.append(Course(step.velocities.clone()))
+                step.prescribe(before.frame, number / count, (number + 1) / count)
                 step.advance()
-        return kept
+            back.begin((step.positions, step.velocities), (gradients[0], gradients[1]))
+            for number in reversed(numbers):
+                times = number / count, (number + 1) / count
+                back.back(record.courses.pop(), before.frame, *times)
+            gradients = [back.by_positions, back.by_velocities]
+        return gradients
+
+
+class _Record:
+    """Takes down the courses of steps.
+
+    Args:
+        ground: that they meet; None where there is none.
+        stages: of how many accelerations are kept.
+    """
+
+    def __init__(self, ground: GroundAdjoint | None, stages: int) -> None:
+        self._ground, self._stages = ground, stages
+        self.courses: list[Course] = []
+
+    def accelerates(self, acceleration: Tensor) -> None:
+        if len(self.courses[-1].accelerations) < self._stages:
+            self.courses[-1].accelerations.append(acceleration.clone())
+
+    def meets(self, positions: Tensor, velocities: Tensor) -> None:
+        if self._ground is not None:
+            self.courses[-1].meetings.append(self._ground.meeting(positions, velocities))

@@ -37,8 +37,10 @@ class Gradients:
     def __init__(self, system: System, solved: bool) -> None:
         self._system = system
         parts = system.solved_elasticities if solved else system.elasticities
-        self._elasticities = [TapeElasticity(part) for part in parts]
-        self._viscosities = [TapeViscosity(part) for part in system.viscosities]
+        self.elasticities = [TapeElasticity(part) for part in parts]
+        #: Indices of elasticities that others add.
+        self.left_out: set[int] = set()
+        self.viscosities = [TapeViscosity(part) for part in system.viscosities]
         #: Between surfaces; None where they do not touch.
         self.contact: TapeContact | None = None
         if solved and system.scene.contact is not None:
@@ -66,8 +68,9 @@ class Gradients:
         """(3, N) of elasticity, gravity and goals at a time, in newtons."""
         gravity = self._system.gravity.channel.with_samples(given["gravity"]).at(frame, fraction)
         out = -gravity[:, None] * given["mass"]
-        for index, part in enumerate(self._elasticities):
-            out = out + part.gradient(positions, given[f"mu {index}"], given[f"lam {index}"])
+        for index, part in enumerate(self.elasticities):
+            if index not in self.left_out:
+                out = out + part.gradient(positions, given[f"mu {index}"], given[f"lam {index}"])
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalSprings):
                 targets = _targets(force, given, index).at(frame, fraction)
@@ -81,7 +84,7 @@ class Gradients:
     ) -> Tensor | float:
         """(3, N) that velocities pull against in explicit steps, in newtons."""
         out: Tensor | float = 0.0
-        for index, part in enumerate(self._viscosities):
+        for index, part in enumerate(self.viscosities):
             own = given[f"shear {index}"], given[f"bulk {index}"]
             out = out + part.rate_gradient(positions, velocities, *own)
         for index, force in enumerate(self._system.forces):
@@ -119,7 +122,7 @@ class Gradients:
         if step.previous_start is not None:
             past = [(4.0 / 3.0, step.start), (-1.0 / 3.0, step.previous_start)]
         out = torch.zeros_like(positions)
-        for index, part in enumerate(self._viscosities):
+        for index, part in enumerate(self.viscosities):
             own = given[f"shear {index}"], given[f"bulk {index}"]
             out = out + part.step_gradient(positions, *own, past, step.seconds)
         for index, force in enumerate(self._system.forces):
@@ -150,7 +153,7 @@ class Gradients:
     def _volume_floor(self, positions: Tensor, given: Quantities) -> Tensor | float:
         """As ``VolumeFloor`` has it: V P (1 − J/J̄)² against J."""
         out: Tensor | float = 0.0
-        for index, own in enumerate(self._elasticities):
+        for index, own in enumerate(self.elasticities):
             part = own.part
             if not isinstance(part.material, StableNeoHookean):
                 continue

@@ -71,10 +71,11 @@ def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
         raise SceneError(
             f"There are no gradients through {type(integrator).__name__}; choose one of {choices}."
         )
-    if isinstance(integrator, EXPLICIT) and scene.ground is not None:
+    is_seen = any(body.seen_surface is not None for body in scene.bodies)
+    if isinstance(integrator, EXPLICIT) and scene.ground is not None and is_seen:
         raise SceneError(
-            "There are no gradients through a ground in explicit steps; choose ImplicitEuler or "
-            "BDF2."
+            "There are no gradients through a ground that meets the points of a surface in "
+            "explicit steps; choose ImplicitEuler or BDF2, or leave seen_surface out."
         )
     touches = "contact between surfaces" if scene.contact is not None else "attachments"
     if isinstance(integrator, EXPLICIT) and (scene.contact is not None or scene.attachments):

@@ -14,6 +14,7 @@ from torch import Tensor
 from ..errors import InstabilityError, SceneError
 from ..integrators import ImplicitEuler, Integrator
 from ..integrators.explicit_integrator import ExplicitIntegrator
+from ..integrators.explicit_stepper import ExplicitStepper
 from ..integrators.implicit_stepper import ImplicitStepper
 from ..scene.scene import Scene
 from ..simulator import Frame, Simulator
@@ -69,7 +70,7 @@ def simulate(
         return list(simulator.run(frames))
     refuse_system(simulator.system, leaves)
     _refuse_moved_start(simulator, leaves)
-    run = _run_of(simulator, scheme, frame_time)
+    run = _run_of(simulator, scheme, frame_time, frames)
     found = []
     before = simulator.state
     for frame in simulator.run(frames):
@@ -128,13 +129,13 @@ def settle(
 
 
 def _run_of(
-    simulator: Simulator, integrator: Integrator, frame_time: float
+    simulator: Simulator, integrator: Integrator, frame_time: float, frames: int
 ) -> ImplicitRun | ExplicitRun:
     stepper = simulator.stepper
     if isinstance(stepper, ImplicitStepper):
         return ImplicitRun(simulator.system, stepper, frame_time)
-    assert isinstance(integrator, ExplicitIntegrator)
-    return ExplicitRun(simulator.system, integrator, frame_time)
+    assert isinstance(integrator, ExplicitIntegrator) and isinstance(stepper, ExplicitStepper)
+    return ExplicitRun(simulator.system, stepper, integrator, frame_time, frames)
 
 
 def _refuse_moved_start(simulator: Simulator, leaves: dict[str, Tensor]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -14,6 +15,22 @@ from ..system import System
 from .captured_step import CapturedStep
 from .damping import impulse_times, velocity_retention
 from .mesh_contact_step import MeshContactStep
+
+
+class StepRecord(Protocol):
+    """Takes down how a step goes; what it is given stays in place, and is to be copied."""
+
+    def accelerates(self, acceleration: Tensor) -> None:
+        """
+        Args:
+            acceleration: (3, N) of a stage, contact left out, in m/s².
+        """
+
+    def meets(self, positions: Tensor, velocities: Tensor) -> None:
+        """
+        Args:
+            positions, velocities: (3, N) that obstacles are about to correct.
+        """
 
 
 class ExplicitStep(ABC):
@@ -52,6 +69,8 @@ class ExplicitStep(ABC):
         self._prescribed = [_StepParameters(part, len(nodes)) for part in system.prescribed]
         #: (3, N) of obstacles in the last step, over mass, in m/s; None while nobody asks.
         self.contact_impulse: Tensor | None = None
+        #: None while nobody asks; schemes of one stage tell it of no acceleration.
+        self.record: StepRecord | None = None
         #: Of surfaces, and the ground with them, where they are to meet.
         self.contact: MeshContactStep | None = None
         pins = system.moving_pins
@@ -148,6 +167,8 @@ class ExplicitStep(ABC):
             times = self._impulse_times
             self.work += self.contact.apply(self._began[0], positions, velocities, self.step, times)
             return
+        if self.record is not None:
+            self.record.meets(positions, velocities)
         self._system.collide_with_obstacles(positions, velocities, self.step, self._impulse_times)
 
     @abstractmethod

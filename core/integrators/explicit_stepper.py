@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from torch import Tensor
+
 from ..errors import InstabilityError, SceneError
 from ..scene.pressure import burst_warning
 from ..state import Energies, State
@@ -53,6 +55,10 @@ class ExplicitStepper(TimeStepper):
     ) -> None:
         super().__init__(substeps, adapts)
         self._records_positions = records_positions
+        #: After every so many steps of the last frame, (3, N) positions and velocities before its
+        #: end; none where it is 0.
+        self.checkpoint_steps = 0
+        self.checkpoints: list[tuple[Tensor, Tensor]] = []
         #: Of surfaces, where they are to meet.
         self.contact = contact
         self.label = scheme.label
@@ -106,8 +112,11 @@ class ExplicitStepper(TimeStepper):
         if self.contact is not None:
             self.contact.begin(start)
         self.sampled_positions, self.sample_fractions = [start.positions], [0.0]
+        self.checkpoints = []
         count, kept = start.substeps, MAX_SAMPLES if self._records_positions else 0
         for number in range(count):
+            if self.checkpoint_steps and number and number % self.checkpoint_steps == 0:
+                self.checkpoints.append((substep.positions.clone(), substep.velocities.clone()))
             fractions = number / count, (number + 1) / count
             if self.contact is None:
                 substep.prescribe(start.frame, *fractions)

@@ -169,3 +169,5 @@ class _RungeKuttaStep(ExplicitStep):
         gradient.zero_()
         self._system.add_forces(positions, velocities, gradient, driving)
         torch.mul(self._negative_inverse_mass, gradient, out=self._acceleration)
+        if self.record is not None:
+            self.record.accelerates(self._acceleration)

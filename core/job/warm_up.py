@@ -239,8 +239,8 @@ def _gradients() -> None:
     from ..integrators import SymplecticEuler
 
     young = torch.tensor(1e5, dtype=torch.float64, requires_grad=True)
-    soft = replace(_tet(), material=StableNeoHookean(young))
-    frames = simulate(Scene([soft]), SymplecticEuler(), frames=1)
+    soft = replace(_tet(), material=StableNeoHookean(young), viscosity=1.0)
+    frames = simulate(Scene([soft], Ground()), SymplecticEuler(), frames=1)
     torch.autograd.backward(frames[-1].positions[0].sum())
 
 

@@ -11,6 +11,7 @@ from supple.core import (
     Attachment,
     Channel,
     Contact,
+    ContactSurface,
     Fluid,
     Ground,
     Plasticity,
@@ -24,6 +25,7 @@ from supple.core import (
     Wind,
 )
 from supple.core.adjoint import settle, simulate
+from supple.core.geometry.embedding import embed
 from supple.core.integrators import XPBD, Adaptive, Automatic, ImplicitEuler, SymplecticEuler
 from supple.core.materials import StableNeoHookean
 from supple.verification.meshes import block
@@ -81,7 +83,6 @@ def test_other_integrators_are_refused(integrator: Any) -> None:
 @pytest.mark.parametrize(
     ("scene", "what"),
     [
-        (lambda: Scene([body()], ground=Ground()), "a ground"),
         (lambda: Scene([body()], contact=Contact()), "contact between surfaces"),
         (attached, "attachments"),
     ],
@@ -89,6 +90,13 @@ def test_other_integrators_are_refused(integrator: Any) -> None:
 def test_what_touches_is_for_implicit_steps(scene: Any, what: str) -> None:
     with pytest.raises(SceneError, match=f"{what} in explicit steps; choose ImplicitEuler"):
         simulate(scene(), SymplecticEuler(), frames=1)
+
+
+def test_a_ground_under_the_points_of_a_surface_is_for_implicit_steps() -> None:
+    seen = ContactSurface(CUBE.vertices, CUBE.surface, embed(CUBE, CUBE.vertices))
+    scene = Scene([body(seen_surface=seen)], ground=Ground())
+    with pytest.raises(SceneError, match="explicit steps; choose ImplicitEuler"):
+        simulate(scene, SymplecticEuler(), frames=1)
 
 
 def test_a_tensor_where_nothing_can_be_differentiated_by_is_refused() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 from functools import cache
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Goals, Ground, InstabilityError, Scene, Simulator, SoftBody
+from supple.core import Channel, Goals, Ground, InstabilityError, Scene, Simulator, SoftBody
 from supple.core.adjoint import settle, simulate
+from supple.core.adjoint.step_adjoint import StepAdjoint
 from supple.core.compiled import numba
 from supple.core.integrators import (
     BDF2,
@@ -68,6 +70,7 @@ def bar(given: Values, model: type[Material] = StableNeoHookean) -> Scene:
         model(own["young"], own["poisson"]),
         pinned=PINNED,
         goals=Goals([0, 3], own["targets"], 0.9, 3.0, 0.3),
+        stiffness=own.get("stiffness"),
         **{name: own[name] for name in (*names, "stiffness_damping", "viscosity", "pin_path")},
     )
     return Scene([body], gravity=own["gravity"])
@@ -102,10 +105,23 @@ def test_every_model_has_gradients(model: type[Material], steps: str) -> None:
         assert gradient == pytest.approx(differences, rel=1e-5)
 
 
+def test_gradients_of_explicit_steps_know_a_keyed_stiffness() -> None:
+    integrator, options = STEPS["symplectic Euler"]
+    keyed = {"stiffness": Channel([1.0, 2.0, 0.5])}
+    own = {name: VALUES[name] for name in ("young", "stiffness_damping", "viscosity")}
+    comparison = Comparison(
+        lambda v: outcome_of(simulate(bar(v | keyed), integrator, **options)), own
+    )
+    for name in own:
+        differences, gradient = comparison.slopes(name)
+        assert gradient == pytest.approx(differences, rel=1e-5)
+
+
 CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.003))
 SLIDING: Values = {
     "young": 2e4,
     "density": 1000.0,
+    "damping": 0.5,
     "velocity": (0.9, 0.1, -0.5),
     "initial_positions": CUBE.vertices,
     "height": 0.0,
@@ -117,26 +133,66 @@ SLIDING: Values = {
 def thrown(given: Values) -> Scene:
     """Onto the ground, on which it slides and tips."""
     own = SLIDING | given
-    names = ("density", "velocity", "initial_positions", "friction", "kinetic_friction")
+    names = ("density", "damping", "velocity", "initial_positions", "friction", "kinetic_friction")
     body = SoftBody(CUBE, StableNeoHookean(own["young"]), **{name: own[name] for name in names})
     return Scene([body], ground=Ground(own["height"], friction=0.25, distance=0.002))
 
 
-@pytest.mark.parametrize("integrator", [ImplicitEuler(1e-9), BDF2(1e-9)])
-def test_gradients_go_through_the_ground_and_its_friction(integrator: Integrator) -> None:
+@pytest.mark.parametrize(
+    ("integrator", "substeps"),
+    [
+        (ImplicitEuler(1e-9), 8),
+        (BDF2(1e-9), 8),
+        (SymplecticEuler(), 16),
+        (Midpoint(), 24),
+        (RungeKutta4(), 16),
+    ],
+)
+def test_gradients_go_through_the_ground_and_its_friction(
+    integrator: Integrator, substeps: int
+) -> None:
     def outcome(given: Values) -> list[torch.Tensor]:
-        return outcome_of(simulate(thrown(given), integrator, frames=1, substeps=8))
+        return outcome_of(simulate(thrown(given), integrator, frames=1, substeps=substeps))
 
     comparison = Comparison(outcome, SLIDING)
     for names in (
         ("young", "density"),
+        ("damping",),
         ("velocity",),
+        ("initial_positions",),
         ("height",),
         ("friction", "kinetic_friction"),
     ):
         differences, gradient = comparison.slopes(*names, spread=1e-6)
         assert abs(differences) > 1e-5
         assert gradient == pytest.approx(differences, rel=1e-4)
+
+
+@pytest.mark.parametrize("integrator", [SymplecticEuler(), Midpoint(), RungeKutta4()])
+def test_explicit_steps_keep_a_state_for_each_root_of_their_number(
+    integrator: Integrator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three for 1 000, beside those of one step."""
+    kept: list[int] = []
+    back = StepAdjoint.back
+
+    def count(*arguments: Any) -> None:
+        arrays = {
+            part.data_ptr(): part.numel()
+            for part in gc.get_objects()
+            if type(part) is torch.Tensor and part.shape == CUBE.vertices.T.shape
+        }
+        kept.append(sum(arrays.values()))
+        monkeypatch.setattr(StepAdjoint, "back", back)
+        back(*arguments)
+
+    for steps in (1, 1000):
+        young = torch.tensor(2e4, dtype=torch.float64, requires_grad=True)
+        scene = Scene([SoftBody(CUBE, StableNeoHookean(young))])
+        frame = simulate(scene, integrator, frames=1, frame_time=1e-3 * steps, substeps=steps)[0]
+        monkeypatch.setattr(StepAdjoint, "back", count)
+        frame.positions[0].sum().backward()
+    assert kept[1] - kept[0] <= 3.0 * 1000**0.5 * 2 * CUBE.vertices.size
 
 
 def test_gradients_of_an_equilibrium() -> None:
@@ -225,13 +281,15 @@ def test_without_compiled_loops_it_comes_to_the_same(
     assert passes == pytest.approx(loops.item(), rel=1e-6)
 
 
-def test_single_precision_is_enough_for_a_rough_gradient() -> None:
+@pytest.mark.parametrize("scheme", [(ImplicitEuler(), 4), (SymplecticEuler(), 16)])
+def test_single_precision_is_enough_for_a_rough_gradient(scheme: tuple[Integrator, int]) -> None:
     gradients = []
     for precision in (torch.float64, torch.float32):
         young = torch.tensor(2e4, dtype=torch.float64, requires_grad=True)
         body = SoftBody(CUBE, StableNeoHookean(young), velocity=(0.0, 0.0, -0.5))
         scene = Scene([body], ground=Ground(friction=0.25, distance=0.002))
-        frames = simulate(scene, frames=1, substeps=4, dtype=precision)
+        integrator, substeps = scheme
+        frames = simulate(scene, integrator, frames=1, substeps=substeps, dtype=precision)
         frames[-1].positions[0].square().sum().backward()
         assert young.grad is not None
         gradients.append(young.grad.item())

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runge–Kutta steps, taken back."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .ground_adjoint import Response
+from .step_adjoint import Course, StepAdjoint
+
+
+class RungeKuttaAdjoint(StepAdjoint):
+    """Of stages i at times n h with weights w,
+
+        v_i = r_i v + σ_i (a_0 + R) + n h ρ (a_{i−1} − a_0),   x_i = x + n h v_{i−1},
+        x' = x + h Σ w v_i − h σ R,   v' = r v + σ a_0 + h Σ w τ (a_i − a_0),
+
+    r and σ of the time n h, ρ of that since the stage before, τ of that to the end. R is what the
+    ground is predicted to add to accelerations: where it changes the speed v″ at the end of a step
+    of symplectic Euler to v‴, R = (v‴ − v″)/σ.
+    """
+
+    def _move_back(self, course: Course, frame: int, since: float, until: float) -> None:
+        step, whole, began = self._step, self.span(1.0), course.velocities
+        accelerations = self._accelerations(course)
+        first = accelerations[0]
+        predicted = course.meetings[0] if course.meetings else None
+        response = None if predicted is None else self._response(predicted)
+        reaction = None if response is None else self._reaction(response)
+        pushed = first if reaction is None else first + reaction
+        stages = self._stages(began, accelerations, pushed)
+        for weight, stage in zip(self._weights, stages, strict=True):
+            self.positions.sub_(stage, alpha=weight * step)
+        if reaction is not None:
+            self.positions.addcmul_(whole.impulse, reaction, value=step)
+        by_place, by_speed = self.by_positions.clone(), self.by_velocities.clone()
+        self.by_velocities.mul_(whole.retention)
+        by_first = whole.impulse * by_speed
+        if self._needs_accelerations:
+            whole.add(by_speed, began, first)
+        by_pushed = self._stages_back(
+            began,
+            accelerations,
+            pushed,
+            stages,
+            (by_place, by_speed, by_first),
+            (frame, since, until),
+        )
+        by_first += by_pushed
+        if response is not None and reaction is not None:
+            by_reaction = by_pushed.addcmul_(whole.impulse, by_place, value=-step)
+            whole.by_impulse.sub_((by_place * reaction).sum(0), alpha=step)
+            self._reaction_back(response, by_reaction, course, by_first)
+        out = self.by_positions, self.by_velocities
+        self._accelerate_back(self.positions, began, first, by_first, (frame, since), out)
+
+    def _stages_back(
+        self,
+        began: Tensor,
+        accelerations: list[Tensor],
+        pushed: Tensor,
+        stages: list[Tensor],
+        gradients: tuple[Tensor, Tensor, Tensor],
+        time: tuple[int, float, float],
+    ) -> Tensor:
+        """Through the stages, to the gradient by a_0 + R.
+
+        Args:
+            gradients: by x', by v', and by a_0, which grows.
+            time: the frame, and when in it the step begins and ends.
+        """
+        step, (by_place, by_speed, by_first) = self._step, gradients
+        by_pushed, by_stage = torch.zeros_like(by_first), torch.zeros_like(by_first)
+        by_surplus = torch.zeros_like(by_first)
+        frame, since, until = time
+        for i in reversed(range(1, len(stages))):
+            node, weight, first = self._nodes[i], self._weights[i], accelerations[0]
+            own, rest = self.span(node), self.span(1.0 - node)
+            before = self.span(node - self._nodes[i - 1])
+            by_surplus.addcmul_(rest.retention, by_speed, value=weight * step)
+            by_first -= by_surplus
+            by_stage.add_(by_place, alpha=weight * step)
+            at = torch.add(self.positions, stages[i - 1], alpha=node * step)
+            by_at, when = torch.zeros_like(at), (frame, since + node * (until - since))
+            acceleration = accelerations[i] if self._needs_accelerations else None
+            self._accelerate_back(at, stages[i], acceleration, by_surplus, when, (by_at, by_stage))
+            self.by_positions += by_at
+            self.by_velocities.addcmul_(own.retention, by_stage)
+            by_pushed.addcmul_(own.impulse, by_stage)
+            if acceleration is not None:
+                own.add(by_stage, began, pushed)
+                rest.add_retention(weight * step * by_speed, acceleration - first)
+                before.add_retention(node * step * by_stage, accelerations[i - 1] - first)
+            by_surplus = by_stage.mul_(node * step) * before.retention
+            by_stage = by_at.mul_(node * step)
+        self.by_velocities.add_(by_stage).add_(by_place, alpha=self._weights[0] * step)
+        return by_pushed
+
+    def _stages(self, began: Tensor, accelerations: list[Tensor], pushed: Tensor) -> list[Tensor]:
+        """(3, N) velocities of each."""
+        stages = [began]
+        for i in range(1, len(self._nodes)):
+            node = self._nodes[i]
+            own, before = self.span(node), self.span(node - self._nodes[i - 1])
+            stage = (own.retention * began).addcmul_(own.impulse, pushed)
+            if i > 1:
+                surplus = accelerations[i - 1] - accelerations[0]
+                stage.addcmul_(before.retention, surplus, value=node * self._step)
+            stages.append(stage)
+        return stages
+
+    def _accelerations(self, course: Course) -> list[Tensor]:
+        """Of each stage; of the last, which the end of the step tells, where it is asked for."""
+        found = course.accelerations
+        if not self._needs_accelerations:
+            return found
+        whole, first = self.span(1.0), found[0]
+        left = self.velocities - whole.retention * course.velocities - whole.impulse * first
+        parts = list(zip(self._nodes, self._weights, strict=True))
+        for (node, weight), own in zip(parts[1:-1], found[1:], strict=True):
+            left.addcmul_(self.span(1.0 - node).retention, own - first, value=-weight * self._step)
+        node, weight = parts[-1]
+        return [*found, first + left / (weight * self._step * self.span(1.0 - node).retention)]
+
+    def _reaction(self, response: Response) -> Tensor:
+        """(3, N) R in m/s²."""
+        meeting, found = response.meeting, torch.zeros_like(self.positions)
+        impulse = self.span(1.0).impulse[meeting.vertices]
+        found[:, meeting.vertices] = (response.velocities - meeting.velocities) / impulse
+        return found
+
+    def _reaction_back(
+        self, response: Response, wanted: Tensor, course: Course, by_first: Tensor
+    ) -> None:
+        """From the (3, N) gradient by R to those by x, v and a_0 of the prediction."""
+        whole, meeting = self.span(1.0), response.meeting
+        at, first = meeting.vertices, course.accelerations[0]
+        impulse, retention = whole.impulse[at], whole.retention[at]
+        by_change = wanted[:, at] / impulse
+        change = response.velocities - meeting.velocities
+        by_place, by_speed, by_times = response.back(torch.zeros_like(by_change), by_change)
+        by_times = by_times - (by_change * change).sum(0) / impulse
+        by_speed = by_speed - by_change + self._step * by_place
+        self.by_positions.index_add_(1, at, by_place)
+        self.by_velocities.index_add_(1, at, retention * by_speed)
+        by_first.index_add_(1, at, impulse * by_speed)
+        by_times = by_times + (by_speed * first[:, at]).sum(0)
+        whole.by_impulse.index_add_(0, at, by_times)
+        by_retention = (by_speed * course.velocities[:, at]).sum(0)
+        whole.by_retention.index_add_(0, at, by_retention)

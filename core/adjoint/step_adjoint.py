@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Explicit steps, taken back one after the other."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from ..integrators.damping import decay, impulse_time
+from ..integrators.explicit_integrator import ExplicitIntegrator
+from ..integrators.runge_kutta import Midpoint, RungeKutta4
+from ..system import System
+from .force_adjoint import ForceAdjoint
+from .ground_adjoint import GroundAdjoint, Meeting, Response
+from .quantities import Quantities
+
+
+@dataclass
+class Course:
+    """What is kept of a step while it is taken; what is not, its end tells.
+
+    Args:
+        velocities: (3, N) that it began with.
+        accelerations: (3, N) of its stages but the last, in m/s².
+        meetings: with the ground, where it has one: predicted, where there are several stages, and
+            at the end.
+    """
+
+    velocities: Tensor
+    accelerations: list[Tensor] = field(default_factory=list)
+    meetings: list[Meeting | None] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a step, over which velocities become r v + σ a.
+
+    Args:
+        retention, impulse: (N,) r, and σ in seconds.
+        by_retention, by_impulse: (N,) gradients by both, which grow.
+    """
+
+    retention: Tensor
+    impulse: Tensor
+    by_retention: Tensor
+    by_impulse: Tensor
+
+    def add(self, wanted: Tensor, velocities: Tensor, accelerations: Tensor) -> None:
+        """Of (3, N) gradients by r v + σ a, those by r and σ."""
+        self.by_retention.add_((wanted * velocities).sum(0))
+        self.by_impulse.add_((wanted * accelerations).sum(0))
+
+    def add_retention(self, wanted: Tensor, values: Tensor) -> None:
+        """Of (3, N) gradients by r times values, that by r."""
+        self.by_retention.add_((wanted * values).sum(0))
+
+
+def stages_of(integrator: ExplicitIntegrator) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Of each stage its time in the step, and what it counts for at the end; symplectic Euler has
+    one."""
+    if isinstance(integrator, (Midpoint, RungeKutta4)):
+        return integrator.NODES, integrator.WEIGHTS
+    return (0.0,), (1.0,)
+
+
+class StepAdjoint(ABC):
+    """Goes back through steps of equal length: from where they ended to where they began, and from
+    the gradients by the one to those by the other.
+
+    Args:
+        system: that was carried on.
+        integrator: whose steps they are.
+        seconds: of a step.
+        given: quantities.
+        found: the gradients by those that require grad, which grow.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        integrator: ExplicitIntegrator,
+        seconds: float,
+        given: Quantities,
+        found: dict[str, Tensor],
+    ) -> None:
+        self._system, self._step, self._given, self._found = system, seconds, given, found
+        self._nodes, self._weights = stages_of(integrator)
+        self._forces = ForceAdjoint(system, given, found)
+        self.ground = None if system.ground_barrier is None else GroundAdjoint(system, given, found)
+        self._negative_inverse_mass = -system.inverse_mass
+        #: By the share of a step.
+        self._spans: dict[float, Span] = {}
+        self._is_damping_wanted = "damping" in found
+        self._needs_accelerations = self._is_damping_wanted or "mass" in found
+        #: (3, N) at the end of the step that is next, and gradients by them.
+        self.positions = self.velocities = torch.empty(0)
+        self.by_positions = self.by_velocities = torch.empty(0)
+
+    def span(self, share: float) -> Span:
+        """Of a share of a step."""
+        if share not in self._spans:
+            retention, impulse = self._span_values(share, self._given["damping"].detach())
+            sums = torch.zeros_like(retention), torch.zeros_like(impulse)
+            self._spans[share] = Span(retention, impulse, *sums)
+        return self._spans[share]
+
+    def _span_values(self, share: float, rate: Tensor) -> tuple[Tensor, Tensor]:
+        seconds = share * self._step
+        retention = torch.where(self._system.free, decay(rate, seconds), 1.0)
+        return retention, impulse_time(rate, seconds) + torch.zeros_like(retention)
+
+    def begin(self, state: tuple[Tensor, Tensor], gradients: tuple[Tensor, Tensor]) -> None:
+        """Goes to (3, N) positions and velocities where a step ended, with gradients by them."""
+        self.positions, self.velocities = (part.clone() for part in state)
+        self.by_positions, self.by_velocities = gradients
+
+    def back(self, course: Course, frame: int, since: float, until: float) -> None:
+        """Through the step that went from ``since`` to ``until`` of a frame."""
+        pins, ended = self._system.moving_pins, self.velocities
+        began = course.velocities
+        if course.meetings and course.meetings[-1] is not None:
+            self._leave_ground(course.meetings[-1])
+        if pins is not None:
+            began[:, pins.vertices] = ended[:, pins.vertices]
+            by_target = self.by_positions[:, pins.vertices]
+            self.by_positions[:, pins.vertices] = 0.0
+        self._move_back(course, frame, since, until)
+        self.velocities = began
+        if pins is None:
+            return
+        by_target += self.by_velocities[:, pins.vertices] / self._step
+        self.by_positions[:, pins.vertices] -= self.by_velocities[:, pins.vertices] / self._step
+        self.by_velocities[:, pins.vertices] = 0.0
+        if "pins" in self._found:
+            path = self._given["pins"]
+            with torch.enable_grad():
+                target = pins.path.with_samples(path).at(frame, until)
+                self._found["pins"] += torch.autograd.grad(target, path, by_target)[0]
+
+    def finish(self) -> None:
+        """Adds to the gradients found what has been summed up on the way."""
+        self._forces.finish()
+        if not self._is_damping_wanted:
+            return
+        rate = self._given["damping"]
+        for share, own in self._spans.items():
+            with torch.enable_grad():
+                values = self._span_values(share, rate)
+                sums = own.by_retention, own.by_impulse
+                self._found["damping"] += torch.autograd.grad(values, rate, sums)[0]
+
+    def _leave_ground(self, meeting: Meeting) -> None:
+        """To where the step ended before it met the ground."""
+        own, at = self._response(meeting), meeting.vertices
+        wanted = self.by_positions[:, at], self.by_velocities[:, at]
+        by_positions, by_velocities, by_times = own.back(*wanted)
+        self.by_positions[:, at], self.by_velocities[:, at] = by_positions, by_velocities
+        self.positions[:, at], self.velocities[:, at] = meeting.positions, meeting.velocities
+        self.span(1.0).by_impulse.index_add_(0, at, by_times)
+
+    def _response(self, meeting: Meeting) -> Response:
+        assert self.ground is not None
+        return Response(self.ground, meeting, self._step, self.span(1.0).impulse)
+
+    @abstractmethod
+    def _move_back(self, course: Course, frame: int, since: float, until: float) -> None:
+        """To the positions where the step began, with its velocities given, and to the gradients
+        by both, contact and pins left out."""
+
+    def _accelerate_back(
+        self,
+        positions: Tensor,
+        velocities: Tensor,
+        acceleration: Tensor | None,
+        wanted: Tensor,
+        time: tuple[int, float],
+        out: tuple[Tensor, Tensor],
+    ) -> None:
+        """From the (3, N) gradient by an acceleration to those by what it comes of.
+
+        Args:
+            acceleration: in m/s²; None where the gradient by masses is not asked for.
+            out: (3, N) gradients by positions and by velocities, which grow.
+        """
+        own = self._negative_inverse_mass
+        self._forces.back(positions, velocities, own * wanted, time, out)
+        if "mass" in self._found and acceleration is not None:
+            self._found["mass"] += own * (acceleration * wanted).sum(0)
+
+
+class SymplecticAdjoint(StepAdjoint):
+    """Of x' = x + h v', v' = r v + σ a(x, v)."""
+
+    def _move_back(self, course: Course, frame: int, since: float, until: float) -> None:
+        whole, began = self.span(1.0), course.velocities
+        by_end = self.by_velocities.add_(self.by_positions, alpha=self._step)
+        acceleration = None
+        if self._needs_accelerations:
+            acceleration = (self.velocities - whole.retention * began) / whole.impulse
+            whole.add(by_end, began, acceleration)
+        self.positions.sub_(self.velocities, alpha=self._step)
+        wanted = whole.impulse * by_end
+        by_end *= whole.retention
+        out = self.by_positions, by_end
+        self._accelerate_back(self.positions, began, acceleration, wanted, (frame, since), out)
