@@ -31,7 +31,7 @@ class _Viscous:
 
 class ForceAdjoint:
     """Of all forces but contact; elasticity in I_C and J and viscosities by their compiled loops,
-    all else by autograd.
+    all else by autograd, such as a keyed stiffness that gradients are by.
 
     Args:
         system: whose forces they are.
@@ -45,16 +45,17 @@ class ForceAdjoint:
         self._compiled = [
             (index, part)
             for index, part in enumerate(gradients.elasticities)
-            if part.derivatives is not None
+            if part.derivatives is not None and not given[f"factor {index}"].requires_grad
         ]
         gradients.left_out = {index for index, _ in self._compiled}
         #: (2, M) by μ and λ, of each of these.
         self._works = [
             part.part.tets.volumes.new_zeros(2, len(part.part.tets)) for _, part in self._compiled
         ]
-        self._viscous = _viscous_parts(gradients, given) if is_compiled() else []
-        if is_compiled():
-            gradients.viscosities = []
+        keyed = [f"viscous factor {index}" for index in range(len(gradients.viscosities))]
+        self._viscous: list[_Viscous] = []
+        if is_compiled() and not any(given[name].requires_grad for name in keyed):
+            self._viscous, gradients.viscosities = _viscous_parts(gradients, given), []
         others = len(gradients.elasticities) - len(self._compiled)
         is_taped = others or system.forces or gradients.viscosities
         weight = given["mass"].requires_grad or given["gravity"].requires_grad

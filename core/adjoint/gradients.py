@@ -21,6 +21,7 @@ from ..scene.friction import NO_FRICTION, f1
 from ..system import System
 from .quantities import Quantities
 from .tape_contact import TapeContact
+from .tape_forces import TapeForces
 from .tape_tets import TapeElasticity, TapeViscosity, pulled_back
 
 # Below this share of the stick threshold a way along the ground has no direction.
@@ -41,6 +42,7 @@ class Gradients:
         #: Indices of elasticities that others add.
         self.left_out: set[int] = set()
         self.viscosities = [TapeViscosity(part) for part in system.viscosities]
+        self._forces = TapeForces(system)
         #: Between surfaces; None where they do not touch.
         self.contact: TapeContact | None = None
         if solved and system.scene.contact is not None:
@@ -70,14 +72,15 @@ class Gradients:
         out = -gravity[:, None] * given["mass"]
         for index, part in enumerate(self.elasticities):
             if index not in self.left_out:
-                out = out + part.gradient(positions, given[f"mu {index}"], given[f"lam {index}"])
+                own = part.gradient(positions, given[f"mu {index}"], given[f"lam {index}"])
+                out = out + self._factor(index, given, frame, fraction) * own
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalSprings):
                 targets = _targets(force, given, index).at(frame, fraction)
                 extension = gather(force.goals.points, positions) - targets
                 pull = given[f"stiffness {index}"] * extension
                 out = out + scatter(force.goals.points, pull, positions)
-        return out
+        return out + self._forces.conservative(positions, given, frame, fraction)
 
     def rate(
         self, positions: Tensor, velocities: Tensor, given: Quantities, frame: int, fraction: float
@@ -86,7 +89,9 @@ class Gradients:
         out: Tensor | float = 0.0
         for index, part in enumerate(self.viscosities):
             own = given[f"shear {index}"], given[f"bulk {index}"]
-            out = out + part.rate_gradient(positions, velocities, *own)
+            channel = part.part.channel.with_samples(given[f"viscous factor {index}"])
+            pull = part.rate_gradient(positions, velocities, *own)
+            out = out + channel.at(frame, fraction) * pull
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalDamping):
                 channel = _targets(force, given, index)
@@ -94,7 +99,7 @@ class Gradients:
                 slip = gather(force.goals.points, velocities) - moving
                 pull = given[f"dashpots {index}"] * slip
                 out = out + scatter(force.goals.points, pull, positions)
-        return out
+        return out + self._forces.rate(positions, velocities, given, frame, fraction)
 
     def of_step(
         self, positions: Tensor, step: TimeStep, given: Quantities, frame: int, fraction: float
@@ -102,11 +107,12 @@ class Gradients:
         """(3, N) of the energies of an implicit step that ends at a time, in newtons; contact has
         begun it."""
         out = self.conservative(positions, given, frame, fraction)
-        out = out + self._volume_floor(positions, given)
+        out = out + self._volume_floor(positions, given, frame, fraction)
         if not step.is_static:
             weight = given["mass"] / (step.seconds * step.impulse_time)
             out = out + self._system.free * weight * (positions - step.predicted)
             out = out + self._dissipation(positions, step, given, frame, fraction)
+        out = out + self._forces.of_step(positions, step, given, frame, fraction)
         if "height" in given:
             out = out + self._barrier(positions, given) + self.friction(positions, step, given)
         if self._joints is not None:
@@ -124,7 +130,9 @@ class Gradients:
         out = torch.zeros_like(positions)
         for index, part in enumerate(self.viscosities):
             own = given[f"shear {index}"], given[f"bulk {index}"]
-            out = out + part.step_gradient(positions, *own, past, step.seconds)
+            channel = part.part.channel.with_samples(given[f"viscous factor {index}"])
+            pull = part.step_gradient(positions, *own, past, step.seconds)
+            out = out + channel.at(frame, fraction) * pull
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalDamping):
                 channel = _targets(force, given, index)
@@ -150,7 +158,14 @@ class Gradients:
         before = 4.0 * target(step.length) - target(2.0 * step.length)
         return target(0.0) - before / 3.0
 
-    def _volume_floor(self, positions: Tensor, given: Quantities) -> Tensor | float:
+    def _factor(self, index: int, given: Quantities, frame: int, fraction: float) -> Tensor:
+        """On the stiffness of an elasticity, at a time."""
+        channel = self.elasticities[index].part.channel.with_samples(given[f"factor {index}"])
+        return channel.at(frame, fraction)
+
+    def _volume_floor(
+        self, positions: Tensor, given: Quantities, frame: int, fraction: float
+    ) -> Tensor | float:
         """As ``VolumeFloor`` has it: V P (1 − J/J̄)² against J."""
         out: Tensor | float = 0.0
         for index, own in enumerate(self.elasticities):
@@ -166,7 +181,8 @@ class Gradients:
                 [torch.linalg.cross(f[(i + 1) % 3], f[(i + 2) % 3], dim=0) for i in range(3)]
             )
             depth = (1.0 - (f[0] * cofactor[0]).sum(0) / FLOOR).clamp(min=0.0)
-            stress = -part.parameters * pressures * depth.square() * cofactor
+            factor = self._factor(index, given, frame, fraction)
+            stress = -factor * pressures * depth.square() * cofactor
             corners = part.tets.corners.long().reshape(-1)
             out = out + pulled_back(part.tets, corners, stress, positions)
         return out

@@ -19,7 +19,9 @@ from ..scene.tracked import is_tracked, plain, tracked
 _KNOWN = re.compile(
     r"gravity|ground\.(height|friction|kinetic_friction)|bodies\[\d+\]\.(density|velocity"
     r"|angular_velocity|initial_positions|damping|stiffness_damping|viscosity|pin_path|friction"
-    r"|kinetic_friction|material\.young|material\.poisson|goals\.targets|skin\.goals\.targets)"
+    r"|kinetic_friction|accelerations|material\.young|material\.poisson|stiffness|pressure"
+    r"|target_volume|drag|(skin\.)?goals\.(targets|frequency|weights))"
+    r"|forces\[\d+\]\.(velocity|drag|strength|flow|damping|size|weight|origin|axis)"
     r"|contact\.(stiffness|distance|friction|kinetic_friction)"
     r"|colliders\[\d+\]\.(friction|kinetic_friction)"
 )
@@ -39,6 +41,8 @@ def collect(scene: Scene) -> tuple[Scene, dict[str, Tensor]]:
         leaves |= _under("contact.", tracked(scene.contact))
     for index, collider in enumerate(scene.colliders):
         leaves |= _under(f"colliders[{index}].", tracked(collider))
+    for index, force in enumerate(scene.forces):
+        leaves |= _under(f"forces[{index}].", tracked(force))
     bodies = []
     for index, body in enumerate(scene.bodies):
         own, found = _collect_body(body)

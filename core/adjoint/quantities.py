@@ -16,17 +16,19 @@ from ..merged_material import fill
 from ..obstacles.obstacles import BARRIER_STIFFNESS_RATIO
 from ..potentials import Elasticity
 from ..potentials.attachments import STIFFNESS_FACTOR, joints_of
-from ..potentials.goals import GoalSprings
 from ..system import System
 from .contact_tables import barrier_tables, friction_tables
+from .force_quantities import ForceQuantities
 
 #: What time steps read, by name: ``mass`` (N,), ``damping`` (N,) in 1/s, ``gravity`` (T, 3),
 #: ``pins`` (T, 3, P), ``positions`` and ``velocities`` (3, N) at the start. Of the i-th elasticity
-#: Lamé's ``mu i`` and ``lam i`` (M,); of the i-th viscosity ``shear i`` and ``bulk i`` (M,), in
-#: Pa s; of the i-th force ``stiffness i`` (P,) in N/m, ``dashpots i`` (P,) in N s/m and
-#: ``targets i`` (T, 3, P). Of the ground ``height``, ``weights`` (S,) in N, ``static`` and
-#: ``kinetic`` (S,). Of contact ``contact stiffness``, ``contact distance``, ``contact static`` and
-#: ``contact kinetic``, (O, O) of every two objects. Of attachments ``joints`` (A,) in N/m.
+#: Lamé's ``mu i`` and ``lam i`` (M,) and ``factor i`` (T,) on them; of the i-th viscosity
+#: ``shear i`` and ``bulk i`` (M,), in Pa s, and ``viscous factor i`` (T,); of the i-th force
+#: ``stiffness i`` (P,) in N/m, ``dashpots i`` (P,) in N s/m and ``targets i`` (T, 3, P) of goals,
+#: of others ``parameters i`` (T, …) as its channel has them, and ``masses i`` (N,) where it acts by
+#: mass. Of the ground ``height``, ``weights`` (S,) in N, ``static`` and ``kinetic`` (S,). Of
+#: contact ``contact stiffness``, ``contact distance``, ``contact static`` and ``contact kinetic``,
+#: (O, O) of every two objects. Of attachments ``joints`` (A,) in N/m.
 Quantities = dict[str, Tensor]
 
 
@@ -50,8 +52,10 @@ class Derivation:
         found |= self._start(found["mass"], found.get("pins"))
         for index, part in enumerate(self._system.elasticities):
             found |= self._moduli(index, part)
+            found[f"factor {index}"] = self._factor(part)
         found |= self._viscosities(found)
-        found |= self._goals(found["mass"])
+        forces = ForceQuantities(self._system, self._value, self._lumped, found["mass"])
+        found |= forces.all()
         return found | self._ground() | self._contact() | self._joints()
 
     def _tensor(self, values: Any) -> Tensor:
@@ -162,6 +166,13 @@ class Derivation:
         )
         return {f"mu {index}": solid.mu, f"lam {index}": solid.lam}
 
+    def _factor(self, part: Elasticity) -> Tensor:
+        """(T,) on the stiffness."""
+        index = self._members(part)[0]
+        if self._system.bodies[index].stiffness is None:
+            return part.channel.samples
+        return self._value(f"bodies[{index}].stiffness", part.channel.samples).reshape(-1)
+
     def _viscosities(self, found: Quantities) -> Quantities:
         """As ``TetEnergies`` makes them, in the same order."""
         system, out, count = self._system, {}, 0
@@ -173,45 +184,18 @@ class Derivation:
             rates = self._of_tets(members, "stiffness_damping")
             filled = np.concatenate([fill(system.meshes[k]) for k in members])
             shears = self._tensor(filled) * self._of_tets(members, "viscosity")
-            pairs = [(rates * mu + shears, rates * lam)]
+            one = torch.ones(1, dtype=mu.dtype)
+            parts = [(rates * mu + shears, rates * lam, one)]
             if system.bodies[members[0]].stiffness is not None:
-                pairs = [(rates * mu, rates * lam), (shears, torch.zeros_like(shears))]
-            for shear, bulk in pairs:
+                parts = [
+                    (rates * mu, rates * lam, found[f"factor {index}"]),
+                    (shears, torch.zeros_like(shears), one),
+                ]
+            for shear, bulk, factor in parts:
                 out[f"shear {count}"], out[f"bulk {count}"] = shear, bulk
+                out[f"viscous factor {count}"] = factor
                 count += 1
         return out
-
-    def _goals(self, mass: Tensor) -> Quantities:
-        """Of the forces of bodies, in the order of ``System.forces``."""
-        system, index = self._system, 0
-        out: Quantities = {}
-        for body, owner in enumerate(system.bodies):
-            skin = None if owner.skin is None else owner.skin.goals
-            for place, goals in (("goals", owner.goals), ("skin.goals", skin)):
-                if goals is None:
-                    continue
-                springs = system.forces[index]
-                assert isinstance(springs, GoalSprings)
-                own = self._of_goals(springs, f"bodies[{body}].{place}.targets", mass)
-                for _ in range(2 if goals.damping_ratio else 1):
-                    out |= {f"{name} {index}": value for name, value in own.items()}
-                    index += 1
-        return out
-
-    def _of_goals(self, springs: GoalSprings, place: str, mass: Tensor) -> Quantities:
-        goals, leaf = springs.goals, self._leaves.get(place)
-        targets = goals.targets.samples
-        if leaf is not None:
-            values = self._tensor(leaf)
-            targets = (values if values.ndim == 3 else values[None]).transpose(1, 2)
-        # Both are proportional to the masses of the points.
-        vertices = goals.points.corners[0]
-        ratio = mass[vertices] / self._system.mass[vertices]
-        return {
-            "stiffness": goals.stiffness * ratio,
-            "dashpots": goals.damping * ratio,
-            "targets": targets,
-        }
 
     def _ground(self) -> Quantities:
         system, barrier = self._system, self._system.ground_barrier

@@ -15,9 +15,11 @@ from ..integrators.runge_kutta import Midpoint, RungeKutta4
 from ..integrators.symplectic_euler import SymplecticEuler
 from ..potentials.goals import GoalDamping, GoalSprings
 from ..scene.channel import Channel
+from ..scene.force_fields import ForceField
 from ..scene.friction import FrictionTable
 from ..scene.scene import Scene
 from ..system import System
+from .tape_forces import KNOWN_FORCES
 
 IMPLICIT = (ImplicitEuler, BDF2)
 EXPLICIT = (SymplecticEuler, Midpoint, RungeKutta4)
@@ -42,15 +44,18 @@ def _of_scene(scene: Scene) -> Iterator[str]:
         yield "attachments that let go"
     if scene.spheres:
         yield "spheres to land on"
+    if scene.absorbers and any(getattr(force, "is_absorbed", False) for force in scene.forces):
+        yield "what absorbs force fields"
     if scene.ground is not None and scene.ground.response != "barrier":
         yield "a bouncy ground"
     if isinstance(scene.time_scale, Channel) or scene.time_scale != 1.0:
         yield "a time scale"
+    for force in scene.forces:
+        if isinstance(force, ForceField) and force.kind == "turbulence":
+            yield f"turbulence ({force.name})"
     for body in scene.bodies:
         if body.plasticity is not None:
             yield f"plasticity ({body.name})"
-        if body.has_gas:
-            yield f"pressure ({body.name})"
         if body.changes_rest_shape or body.is_sag_free:
             yield f"a rest shape that changes ({body.name})"
         if body.release is not None:
@@ -102,6 +107,12 @@ def refuse_sliding(scene: Scene) -> None:
     Raises:
         SceneError: where an equilibrium hangs on the way to it.
     """
+    fields = [force.name for force in scene.forces if isinstance(force, ForceField)]
+    if fields:
+        raise SceneError(
+            f"There are no gradients of an equilibrium in force fields ({', '.join(fields)}), "
+            "whose second derivatives steps bound; simulate, or leave them out."
+        )
     table = FrictionTable(scene)
     rubs = scene.ground is not None and table.on_ground.act
     if rubs or (scene.contact is not None and table.of_meshes.act):
@@ -119,7 +130,7 @@ def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
             that nothing comes of.
     """
     for force in system.forces:
-        if not isinstance(force, (GoalSprings, GoalDamping)):
+        if not isinstance(force, (GoalSprings, GoalDamping, *KNOWN_FORCES)):
             kind = type(force).__name__
             raise SceneError(f"There are no gradients through a {kind}; leave it out.")
     if bool(system.initially_inverted.any()):

@@ -49,10 +49,13 @@ class SagFree:
         scene: with tetrahedra whose rest shape is the one found, and which start where they were
             modelled.
         distance: by how much any vertex is away from there at equilibrium, at most, in metres.
+        is_stable: whether a body that is pushed comes back there; what is very soft may buckle in
+            the end.
     """
 
     scene: Scene
     distance: float
+    is_stable: bool
 
 
 def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
@@ -92,7 +95,7 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
             continue
         before, rests, load, last, share = rests, found, load + share, share, 2.0 * share
     kept = _with_rest_shapes(prepared, starts, rests)
-    return SagFree(kept, _checked_distance(kept, starts))
+    return SagFree(kept, *_checked(kept, starts))
 
 
 def _search(
@@ -147,7 +150,8 @@ class _Problem:
         """(3, N) change of the rest positions that takes the forces away."""
         objective, solve = self._objective, TransposedSolve(self._objective)
         change = RestShapeChange(self.system, self._positions)
-        solve.prepare(self._positions)
+        # On the way to an equilibrium the start shape need be none.
+        solve.prepare(self._positions, projected=True)
 
         def image(own: Tensor) -> Tensor:
             return -objective.unknowns(change(objective.vectors(own)))
@@ -186,7 +190,8 @@ def _with_rest_shape(body: SoftBody, start: Positions, rest: Positions) -> SoftB
     return replace(body, mesh=mesh, initial_positions=start, skin=skin)
 
 
-def _checked_distance(scene: Scene, starts: list[Positions]) -> float:
+def _checked(scene: Scene, starts: list[Positions]) -> tuple[float, bool]:
+    """How far from the start the equilibrium is, and whether it is a minimum."""
     simulator = Simulator(scene, device="cpu", is_prepared=True)
     frame = simulator.settle()
     distances = [
@@ -195,7 +200,21 @@ def _checked_distance(scene: Scene, starts: list[Positions]) -> float:
     ]
     if max(distances) > KEPT_DIAGONALS * simulator.system.size:
         raise InstabilityError(_too_soft(scene))
-    return max(distances)
+    return max(distances), _is_stable(simulator.system, simulator.state.positions)
+
+
+def _is_stable(system: System, positions: Tensor) -> bool:
+    """Whether an equilibrium at (3, N) positions is a minimum, not about to buckle."""
+    objective = IncrementalPotential(system, with_contact=False)
+    objective.begin_static_step(positions, 1e9 * FIRST_STEP_S, FIRST_STEP_S)
+    solve, random = TransposedSolve(objective), torch.Generator().manual_seed(0)
+    solve.prepare(positions)
+    push = torch.randn(positions.shape, generator=random, dtype=positions.dtype)
+    try:
+        solve.solve(push * system.free)
+    except InstabilityError:
+        return False
+    return True
 
 
 def _too_soft(scene: Scene) -> str:

@@ -45,8 +45,10 @@ def simulate(
 
     Tensors that require grad may be Young's modulus and Poisson's ratio of a material; density,
     velocity, angular velocity, initial positions, damping, stiffness damping, viscosity, pin path
-    and friction of a body; the targets of goals; gravity; height and friction of the ground;
-    stiffness, distance and friction of contact; friction of mesh colliders.
+    and friction of a body, its accelerations, pressure, target volume, drag and stiffness over
+    time; targets, frequency and weights of goals; gravity; numbers of wind and force fields; height
+    and friction of the ground; stiffness, distance and friction of contact; friction of mesh
+    colliders.
 
     Args:
         scene: whose bodies have tetrahedra, or are filled with them first.

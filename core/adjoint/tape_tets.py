@@ -45,9 +45,7 @@ class TapeElasticity:
             f = part.tets.deformation_gradients(positions)
             stress = material.first_piola(f.permute(2, 0, 1)).permute(1, 2, 0)
             own = pulled_back(part.tets, self._corners, stress, positions)
-        if part.is_constant and float(part.parameters) == 1.0:
-            return own
-        return part.parameters.clone() * own
+        return own
 
 
 class _ElasticGradient(torch.autograd.Function):
@@ -115,8 +113,7 @@ class TapeViscosity:
         trace = rate[0, 0] + rate[1, 1] + rate[2, 2]
         identity = torch.eye(3, dtype=f.dtype)[:, :, None]
         stress = 2.0 * shear * rate + bulk * trace * identity
-        scale = self.part.parameters.clone()
-        return scale * pulled_back(self._tets, self._corners, matmul3(f, stress), positions)
+        return pulled_back(self._tets, self._corners, matmul3(f, stress), positions)
 
 
 def _green(f: Tensor) -> Tensor:

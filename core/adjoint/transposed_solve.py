@@ -38,12 +38,15 @@ class TransposedSolve:
             objective.system.dtype,
         )
 
-    def prepare(self, positions: Tensor, contact: TapeContact | None = None) -> None:
+    def prepare(
+        self, positions: Tensor, contact: TapeContact | None = None, projected: bool = False
+    ) -> None:
         """Takes the exact H at (3, N) ``positions`` of the step that began last, and of
-        ``contact`` beside the objective."""
+        ``contact`` beside the objective; or ``projected`` the bounded one, which is always
+        positive."""
         objective = self._objective
         self._solver.begin()
-        self._matrix = objective.hessian(positions, projected=False)
+        self._matrix = objective.hessian(positions, projected=projected)
         if contact is not None:
             contact.add_hessian(self._matrix)
         self._solver.prepare(self._matrix, objective.unknowns(positions))
@@ -100,7 +103,14 @@ class TransposedSolve:
             more = matrix.off_pattern
             values = more.values.reshape(-1, 3, 3)
             whole = whole + sparse.bsr_array((values, more.columns, more.offsets), shape)
-        return lambda own: torch.as_tensor(whole @ own.numpy().ravel()).view(-1, 3)
+
+        def image(own: Tensor) -> Tensor:
+            out = torch.as_tensor(whole @ own.numpy().ravel()).view(-1, 3)
+            for direction, factor in matrix.rank_ones:
+                out = out + factor * (direction * own).sum() * direction
+            return out
+
+        return image
 
     def _solved(self, rhs: Tensor, tolerance: float, what: str) -> Tensor:
         solution = self._solver.solve(rhs, tolerance, 0.0)

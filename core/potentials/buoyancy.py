@@ -26,7 +26,8 @@ class Buoyancy(PrescribedPotential):
 
     def __init__(self, tets: SubmergedTets, channel: TensorChannel) -> None:
         super().__init__(channel)
-        self._tets = tets
+        #: Of the bodies.
+        self.tets = tets
 
     @classmethod
     def of(cls, tets: SubmergedTets, density: float, gravity: Gravity) -> Buoyancy:
@@ -39,10 +40,10 @@ class Buoyancy(PrescribedPotential):
         return self._channel.samples.max()
 
     def energy(self, positions: Tensor) -> Tensor:
-        return self.parameters * self._tets.depth_integral(positions)
+        return self.parameters * self.tets.depth_integral(positions)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        out[2] -= self.parameters * self._tets.submerged_volumes(positions)
+        out[2] -= self.parameters * self.tets.submerged_volumes(positions)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        self._tets.add_second_derivative(positions, self.parameters, matrix)
+        self.tets.add_second_derivative(positions, self.parameters, matrix)

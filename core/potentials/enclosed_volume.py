@@ -68,6 +68,13 @@ class EnclosedVolume:
         forces = segment_sums(areas.T[self._around], self._offsets)
         out[:, self._vertices] += factor * forces.T
 
+    def gradient(self, positions: Tensor) -> Tensor:
+        """(3, N) gradient of V, in m², out of place, for autograd's tape."""
+        a, b, c = (positions[:, corner] for corner in self._corners)
+        areas = self._sixths * torch.linalg.cross(b - a, c - a, dim=0)
+        corners = self._corners.reshape(-1)
+        return torch.zeros_like(positions).index_add(1, corners, areas.repeat(1, 3))
+
     def add_hessian(self, factor: Tensor, positions: Tensor, matrix: BlockMatrix) -> None:
         """Adds a factor times the second derivative of V, in m, which is indefinite."""
         blocks = positions.new_zeros(len(self._triangles), len(CORNER_PAIRS), 9)

@@ -38,7 +38,9 @@ class FieldForce(PrescribedPotential):
 
     def __init__(self, law: Law, parameters: TensorChannel, mass: Tensor) -> None:
         super().__init__(parameters)
-        self._law, self._mass = law, mass
+        #: What it does at a point.
+        self.law = law
+        self._mass = mass
         self._start = self._origin = self._push = mass.new_zeros(3, len(mass))
         self._stiffness: Tensor | None = None
         self._rate = torch.zeros_like(mass)
@@ -53,11 +55,11 @@ class FieldForce(PrescribedPotential):
         return FieldForce(law, TensorChannel(torch.as_tensor(parameters.samples).to(mass)), mass)
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
-        response = self._law(self.parameters, positions)
+        response = self.law(self.parameters, positions)
         out.sub_(self._mass * response.acceleration(velocities))
 
     def begin_frame(self, positions: Tensor, frame: int) -> None:
-        self._law.begin_frame(self.at(frame, 0.0), positions, frame)
+        self.law.begin_frame(self.at(frame, 0.0), positions, frame)
 
     def begin_time_step(self, step: TimeStep) -> None:
         self._start, self._origin = step.start, step.coasting_origin
@@ -71,8 +73,8 @@ class FieldForce(PrescribedPotential):
         self._rate = rates.clamp(min=0.0) / step.seconds
         self._push = self._push - rates.clamp(max=0.0) * velocities
         if response.spin is not None:
-            turned = _turned(velocities, -step.seconds * response.spin)
-            self._push = self._push + (turned - velocities) / step.seconds
+            ahead = turned(velocities, -step.seconds * response.spin)
+            self._push = self._push + (ahead - velocities) / step.seconds
 
     def energy(self, positions: Tensor) -> Tensor:
         away, way = positions - self._start, positions - self._origin
@@ -101,7 +103,7 @@ class FieldForce(PrescribedPotential):
         """What the law does at (3, N) positions, and (3, 3, N) A in 1/s², if there is any."""
         with torch.enable_grad():
             points = positions.detach().clone().requires_grad_()
-            response = self._law(self.parameters, points)
+            response = self.law(self.parameters, points)
             if not response.push.requires_grad:
                 return response.detached(), None
             rows = [
@@ -117,7 +119,7 @@ class FieldForce(PrescribedPotential):
         return response.detached(), stiffness.permute(1, 2, 0)
 
 
-def _turned(vectors: Tensor, turns: Tensor) -> Tensor:
+def turned(vectors: Tensor, turns: Tensor) -> Tensor:
     """(3, N) vectors, turned about (3, N) axes by as many radians as those are long.
 
     Source: Rodrigues' rotation formula.

@@ -40,7 +40,10 @@ class FluidDrag(Potential):
     is_dissipative = True
 
     def __init__(self, tets: SubmergedTets, linear: Tensor, quadratic: Tensor) -> None:
-        self._tets, self._linear, self._quadratic = tets, linear, quadratic
+        #: Of the bodies.
+        self.tets = tets
+        #: (N,) a and b.
+        self.linear, self.quadratic = linear, quadratic
         self._seconds, self._origin = 1.0, linear.new_zeros(3, len(linear))
         self._wet = torch.zeros_like(linear)
 
@@ -56,7 +59,7 @@ class FluidDrag(Potential):
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         speed = torch.linalg.vector_norm(velocities, dim=0)
         wet = self._submerged(positions)
-        out += wet * (self._linear + self._quadratic * speed) * velocities
+        out += wet * (self.linear + self.quadratic * speed) * velocities
 
     def begin_time_step(self, step: TimeStep) -> None:
         self._seconds, self._origin = step.seconds, step.coasting_origin
@@ -67,19 +70,19 @@ class FluidDrag(Potential):
 
     def energy(self, positions: Tensor) -> Tensor:
         speed = torch.linalg.vector_norm(self._velocities(positions), dim=0)
-        density = (0.5 * self._linear + self._quadratic * speed / 3.0) * speed.square()
+        density = (0.5 * self.linear + self.quadratic * speed / 3.0) * speed.square()
         return self._seconds * (self._wet * density).sum()
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         velocities = self._velocities(positions)
         speed = torch.linalg.vector_norm(velocities, dim=0)
-        out += self._wet * (self._linear + self._quadratic * speed) * velocities
+        out += self._wet * (self.linear + self.quadratic * speed) * velocities
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         vertices = matrix.pattern.vertices
         velocities = self._velocities(positions)[:, vertices]
         wet, linear, quadratic = (
-            values[vertices] for values in (self._wet, self._linear, self._quadratic)
+            values[vertices] for values in (self._wet, self.linear, self.quadratic)
         )
         speed = torch.linalg.vector_norm(velocities, dim=0)
         directions = velocities / speed.clamp(min=torch.finfo(speed.dtype).tiny)
@@ -91,4 +94,4 @@ class FluidDrag(Potential):
         return (positions - self._origin) / self._seconds
 
     def _submerged(self, positions: Tensor) -> Tensor:
-        return self._tets.submerged_volumes(positions) / self._tets.vertex_volumes
+        return self.tets.submerged_volumes(positions) / self.tets.vertex_volumes

@@ -183,6 +183,11 @@ class GoalDamping(PrescribedPotential):
         return self._goals.targets.at(whole, time - whole)
 
 
+def carried_masses(system: System, body: int, goals: Goals) -> FloatArray:
+    """(P,) of the points of goals, in kg."""
+    return _carriers(system, body, goals)[2]
+
+
 def _carriers(
     system: System, body: int, goals: Goals
 ) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:

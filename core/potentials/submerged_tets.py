@@ -50,6 +50,12 @@ class SubmergedTets:
         """(N,) what of the volume of each vertex is below, in m³."""
         return self._sums(self._volumes * submerged_shares(self._depths(positions)))
 
+    def submerged_change(self, positions: Tensor, way: Tensor) -> Tensor:
+        """(N,) by how much each of those changes along (N,) z, in m³."""
+        products = self._volumes * cut_products(self._depths(positions))
+        along = way[self._corners].view(4, -1)
+        return -self._sums((products * along).sum(1))
+
     def add_second_derivative(self, positions: Tensor, factor: Tensor, matrix: BlockMatrix) -> None:
         """Adds that of the depth integral, times a factor; positive semi-definite."""
         products = self._volumes * factor * cut_products(self._depths(positions))

@@ -14,6 +14,7 @@ from . import channel, checks
 from .channel import Channel
 from .checks import Vector
 from .schema import IF_THERE
+from .tracked import tracks_tensors
 
 if TYPE_CHECKING:
     from ..potentials import Potential
@@ -87,6 +88,7 @@ class Falloff:
                 setattr(self, name, channel.number(value, what, least=0.0))
 
 
+@tracks_tensors
 @dataclass(eq=False)
 class ForceField:
     """An acceleration that goes by place and velocity, the same for all that has mass.
@@ -171,6 +173,7 @@ class ForceField:
         return _row([self.origin, self.axis, *own, *endless])
 
 
+@tracks_tensors
 @dataclass(eq=False)
 class Wind:
     """Air that takes along what has mass: the acceleration ``drag`` (w − v) at the velocity v.

@@ -13,6 +13,7 @@ from ..geometry.tet_mesh import TetMesh
 from ..materials import Linear, Material, StableNeoHookean
 from ..materials.material import PARAMETERS
 from . import channel, checks
+from .accelerations import Accelerations
 from .channel import Channel
 from .checks import Vector
 from .contact_settings import ContactSurface, TouchingChoice, check_friction
@@ -100,6 +101,8 @@ class SoftBody:
             it.
         tet_rest_shape: of the tetrahedra that are to fill it, which start as they fill it; None is
             the same.
+        accelerations: channel of (N, 3) of the tet vertices in m/s², or its (T, N, 3) samples, that
+            forces beside all others make; None is none. ``adjoint.follow_keys`` finds such.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -137,6 +140,7 @@ class SoftBody:
     start: PosedStart | RunStart | None = field(default=None, metadata={IF_THERE: True})
     pose: Channel | None = field(default=None, metadata={IF_THERE: True})
     tet_rest_shape: TetRestShape | None = field(default=None, metadata={IF_THERE: True})
+    accelerations: Channel | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self._check_values()
@@ -170,7 +174,7 @@ class SoftBody:
             return
         self._check_lengths(None)
         of_tets = self.pinned, self.initial_positions, self.initial_velocities, self.goals
-        if any(given is not None for given in (*of_tets, self.rest_shape)):
+        if any(given is not None for given in (*of_tets, self.rest_shape, self.accelerations)):
             raise SceneError(
                 f"{self.name}: a surface has no tet vertices yet to pin, place, reshape or draw to "
                 "goals; take points of its skin, or tetrahedralize first."
@@ -193,6 +197,8 @@ class SoftBody:
         if self.target_volume is not None:
             factors = Channel.of(self.target_volume, "The target volume")
             found.append(TargetVolume(factors, self.volume_stiffness))
+        if self.accelerations is not None:
+            found.append(Accelerations(self.accelerations))
         return found
 
     @property
@@ -293,6 +299,9 @@ class SoftBody:
                 f"{self.name}: every vertex is pinned, so nothing can move; "
                 "pin fewer, or use a finer resolution."
             )
+        if self.accelerations is not None:
+            what = f"{self.name}: the accelerations"
+            self.accelerations = Channel.of(self.accelerations, what, count, 3)
         self.initial_positions = self._of_vertices(self.initial_positions, "start shape", count)
         self.initial_velocities = self._of_vertices(
             self.initial_velocities, "field of velocities at the start", count

@@ -12,7 +12,6 @@ from supple.core import (
     Channel,
     Contact,
     ContactSurface,
-    Fluid,
     Ground,
     Plasticity,
     Release,
@@ -22,12 +21,12 @@ from supple.core import (
     SoftBody,
     Sphere,
     SurfacePaint,
-    Wind,
 )
 from supple.core.adjoint import settle, simulate
 from supple.core.geometry.embedding import embed
 from supple.core.integrators import XPBD, Adaptive, Automatic, ImplicitEuler, SymplecticEuler
 from supple.core.materials import StableNeoHookean
+from supple.tests.core.tether import Tether
 from supple.verification.meshes import block
 
 CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.2))
@@ -56,17 +55,13 @@ def attached(**members: Any) -> Scene:
         (lambda: attached(release=Release(frame=2)), "attachments that let go"),
         (lambda: Scene([body()], ground=Ground(response="projection")), "a bouncy ground"),
         (lambda: Scene([body(plasticity=Plasticity(10.0))]), "plasticity"),
-        (lambda: Scene([body(pressure=10.0)]), "pressure"),
-        (lambda: Scene([body(target_volume=1.1)]), "pressure"),
         (lambda: Scene([body(rest_shape=GROWN)]), "a rest shape that changes"),
         (lambda: Scene([body(pose=CUBE.vertices)]), "a rest shape that changes"),
         (lambda: Scene([body(pinned=[0], release=Release(frame=2))]), "what lets go"),
         (lambda: Scene([body(friction_paint=PAINT)]), "painted friction"),
         (lambda: Scene([body(initial_velocities=CUBE.vertices)]), "velocities of single"),
         (lambda: Scene([body()], time_scale=0.5), "a time scale"),
-        (lambda: Scene([body(drag=1.0)]), "through a "),
-        (lambda: Scene([body()], forces=[Wind((1.0, 0.0, 0.0))]), "through a "),
-        (lambda: Scene([body()], forces=[Fluid()]), "through a "),
+        (lambda: Scene([body()], forces=[Tether(vertex=3, stiffness=2e3)]), "through a "),
     ],
 )
 def test_what_has_no_derivative_is_refused_by_name(scene: Any, what: str) -> None:
@@ -100,8 +95,10 @@ def test_a_ground_under_the_points_of_a_surface_is_for_implicit_steps() -> None:
 
 
 def test_a_tensor_where_nothing_can_be_differentiated_by_is_refused() -> None:
-    scene = Scene([SoftBody(CUBE, pressure=tensor(10.0))])
-    with pytest.raises(SceneError, match=r"bodies\[0\].pressure .* nothing can be differentiated"):
+    scene = Scene([SoftBody(CUBE, volume_stiffness=tensor(10.0))])
+    with pytest.raises(
+        SceneError, match=r"bodies\[0\].volume_stiffness .* nothing can be differentiated"
+    ):
         simulate(scene, frames=1)
 
 

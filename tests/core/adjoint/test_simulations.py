@@ -52,6 +52,7 @@ VALUES: Values = {
     "gravity": (0.0, 0.5, -9.81),
     "pin_path": MESH.vertices[PINNED] + 0.02 * RANDOM.standard_normal((3, len(PINNED), 3)),
     "targets": MESH.vertices[[0, 3]] + 0.02 * RANDOM.standard_normal((3, 2, 3)),
+    "accelerations": 2.0 * RANDOM.standard_normal((2, len(MESH.vertices), 3)),
 }
 STEPS: dict[str, tuple[Integrator, Values]] = {
     "implicit Euler": (ImplicitEuler(tolerance=1e-10), {"frames": 2}),
@@ -65,13 +66,14 @@ STEPS: dict[str, tuple[Integrator, Values]] = {
 def bar(given: Values, model: type[Material] = StableNeoHookean) -> Scene:
     own = VALUES | given
     names = ("density", "velocity", "angular_velocity", "initial_positions", "damping")
+    more = ("stiffness_damping", "viscosity", "pin_path", "accelerations")
     body = SoftBody(
         MESH,
         model(own["young"], own["poisson"]),
         pinned=PINNED,
         goals=Goals([0, 3], own["targets"], 0.9, 3.0, 0.3),
         stiffness=own.get("stiffness"),
-        **{name: own[name] for name in (*names, "stiffness_damping", "viscosity", "pin_path")},
+        **{name: own[name] for name in (*names, *more)},
     )
     return Scene([body], gravity=own["gravity"])
 
@@ -196,7 +198,7 @@ def test_explicit_steps_keep_a_state_for_each_root_of_their_number(
 
 
 def test_gradients_of_an_equilibrium() -> None:
-    names = ("young", "poisson", "density", "gravity", "pin_path", "targets")
+    names = ("young", "poisson", "density", "gravity", "pin_path", "targets", "accelerations")
     own = {name: VALUES[name] for name in names}
     comparison = Comparison(lambda v: [settle(bar(v)).positions[0]], own)
     for name in names:

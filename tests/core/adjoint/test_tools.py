@@ -41,8 +41,16 @@ def test_a_beam_keeps_the_shape_that_it_was_modelled_in() -> None:
     np.testing.assert_allclose(found, BAR.vertices, atol=1e-5)
     frames = [*Simulator(kept.scene, device="cpu").run(2)]
     assert abs(frames[-1].positions[0].numpy() - BAR.vertices).max() < 1e-5
-    assert kept.distance < 1e-5
+    assert kept.distance < 1e-5 and kept.is_stable
     np.testing.assert_array_equal(kept.scene.bodies[0].mesh.vertices[HELD], BAR.vertices[HELD])
+
+
+def test_what_would_buckle_in_the_shape_that_it_keeps_is_said() -> None:
+    """On the way there the start shape has a Hessian that is not positive."""
+    shelf = block((4, 1, 1), (0.4, 0.1, 0.1))
+    held = np.flatnonzero(shelf.vertices[:, 0] < 1e-9)
+    kept = sag_free(Scene([SoftBody(shelf, StableNeoHookean(1.2e4, 0.4), pinned=held)]))
+    assert kept.distance < 1e-5 and not kept.is_stable
 
 
 def test_what_stands_on_the_ground_keeps_its_shape_too() -> None:

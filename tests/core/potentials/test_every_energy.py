@@ -109,6 +109,7 @@ def everything() -> Scene:
                 pressure=3e4,
                 target_volume=1.5,
                 drag=[3.0, 4.0],
+                accelerations=np.linspace(-1.0, 2.0, 24).reshape(8, 3),
             ),
         ],
         ground=Ground(distance=REACH),

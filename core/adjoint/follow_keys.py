@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The smallest forces, or the smallest motion of pins, with which a body passes through keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from ..errors import SceneError
+from ..integrators import ImplicitEuler, Integrator
+from ..preparation.prepared import prepare
+from ..scene.channel import Channel
+from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
+from ..scene.start_shape import tet_mesh_of
+from .least_control import LeastControlSearch
+from .simulations import simulate
+
+# Of the body's diagonal: this near it passes through a key; by so much controls are tried.
+NEAR_DIAGONALS, TRIAL_DIAGONALS = 1e-2, 1e-2
+MAX_RUNS = 200
+# The tolerance of implicit steps, whose differences are taken.
+SOLVED_M_PER_S = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """Where vertices of a body are to be.
+
+    Args:
+        frame: when, 1 or later.
+        positions: (P, 3) in metres.
+        vertices: (P,) of its tets; None are all.
+    """
+
+    frame: int
+    positions: ArrayLike
+    vertices: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class Following:
+    """
+    Args:
+        scene: with the accelerations, or the pin path, that were found.
+        accelerations: (T, n, 3) of the vertices of the body, or of its pins, after each frame, in
+            m/s².
+        effort: the root of their mean square, over masses, or pins, and frames.
+        distance: from a key, of the vertex that is farthest off, in metres.
+        follows: whether that is within the tolerance.
+        runs: simulations that it took.
+    """
+
+    scene: Scene
+    accelerations: NDArray[np.float64]
+    effort: float
+    distance: float
+    follows: bool
+    runs: int
+
+
+def follow_keys(
+    scene: Scene,
+    keys: Sequence[Key],
+    *,
+    body: int = 0,
+    by: Literal["forces", "pins"] = "forces",
+    tolerance: float | None = None,
+    integrator: Integrator | None = None,
+    max_runs: int = MAX_RUNS,
+    **options: Any,
+) -> Following:
+    """Finds the smallest accelerations that bring a body through keys.
+
+    They change linearly from frame to frame, and are of all its vertices by forces beside all
+    others, ``SoftBody.accelerations``, or of its pins, which leave their path by as much: d and its
+    change are zero at the start and grow by h² a and h a a frame of h seconds. The smallest have
+    the least Σ m |a|², or Σ |a|² of pins, over the frames.
+
+    Where keys cannot be reached, they are the best that were found, and ``follows`` is false.
+
+    Args:
+        scene: to begin from.
+        body: index of it.
+        tolerance: in metres; None is a hundredth of the body's diagonal.
+        integrator: as for ``simulate``; None is implicit Euler to 1e-6 m/s.
+        options: as for ``simulate``.
+        max_runs: simulations at most.
+
+    Raises:
+        SceneError: when keys do not fit the body or are not finite, it has no pins to move, or the
+            scene has no gradients.
+        InstabilityError: when a simulation fails.
+    """
+    prepared = prepare(scene)[0]
+    own = prepared.bodies[body]
+    points = tet_mesh_of(own).vertices
+    diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
+    near = NEAR_DIAGONALS * diagonal if tolerance is None else tolerance
+    wanted = [_checked(key, own, len(points)) for key in keys]
+    if not wanted:
+        raise SceneError(f"{own.name}: there are no keys to follow; give one.")
+    scheme = ImplicitEuler(SOLVED_M_PER_S) if integrator is None else integrator
+    frames = max(key.frame for key in keys)
+    kind = _Forces if by == "forces" else _Pins
+    control = kind(prepared, body, frames, options.get("frame_time", 1.0 / 24.0))
+    problem = _Problem(control, wanted, body, frames, {"integrator": scheme} | options)
+
+    def excess(residual: Tensor) -> float:
+        return problem.farthest(residual) / near
+
+    trial = TRIAL_DIAGONALS * diagonal * float(problem.weights.norm())
+    search = LeastControlSearch(problem, excess, trial, max_runs)
+    found = search.found(torch.zeros(frames + 1, 3, control.count, dtype=torch.float64))
+    distance = problem.farthest(found.residual)
+    accelerations = (found.control / control.weights).transpose(1, 2)
+    effort = float(found.control.square().sum() / frames) ** 0.5
+    return Following(
+        control.applied(accelerations.numpy()),
+        accelerations.numpy(),
+        effort,
+        distance,
+        distance <= near,
+        found.runs,
+    )
+
+
+class _Control:
+    """Accelerations (T, n, 3) of n vertices after each frame.
+
+    Args:
+        frame_time: in seconds.
+    """
+
+    def __init__(self, scene: Scene, body: int, frames: int, frame_time: float) -> None:
+        self._scene, self._index, self._frame_time = scene, body, frame_time
+        #: That is controlled.
+        self.body = scene.bodies[body]
+        self._frames = frames
+        #: (n,) roots of what squares count for; they sum to one.
+        self.weights = self._weights()
+
+    @property
+    def count(self) -> int:
+        return len(self.weights)
+
+    def applied(self, accelerations: Any) -> Scene:
+        """The scene with them, an array or a tensor."""
+        own = copy(self._scene)
+        own.bodies = list(own.bodies)
+        own.bodies[self._index] = self._changed(accelerations)
+        return own
+
+    def _at_frames(self, channel: Channel) -> NDArray[np.float64]:
+        """Its samples at the frames up to the last key."""
+        return np.stack([channel.at(frame) for frame in range(self._frames + 1)])
+
+    def _weights(self) -> Tensor:
+        raise NotImplementedError
+
+    def _changed(self, accelerations: Any) -> SoftBody:
+        raise NotImplementedError
+
+
+class _Forces(_Control):
+    """On all vertices."""
+
+    def _weights(self) -> Tensor:
+        mass = torch.as_tensor(tet_mesh_of(self.body).lumped_mass(self.body.density))
+        return (mass / mass.sum()).sqrt()
+
+    def _changed(self, accelerations: Any) -> SoftBody:
+        before = self.body.accelerations
+        own = (
+            accelerations
+            if before is None
+            else accelerations + _like(self._at_frames(before), accelerations)
+        )
+        return replace(self.body, accelerations=_ended(own))
+
+
+class _Pins(_Control):
+    """Of pins, which leave their path by as much."""
+
+    def _weights(self) -> Tensor:
+        if self.body.pinned is None:
+            raise SceneError(f"{self.body.name}: there are no pins to move; pin some vertices.")
+        count = len(self.body.pinned)
+        return torch.full((count,), count**-0.5, dtype=torch.float64)
+
+    def _changed(self, accelerations: Any) -> SoftBody:
+        body, times = self.body, np.arange(self._frames + 1)
+        path = body.pin_path or Channel.constant(tet_mesh_of(body).vertices[body.pinned])
+        since = np.maximum(times[:, None] - times + 1.0, 0.0)
+        # Pins begin on their path.
+        since[:, 0] = 0.0
+        sums = _like(self._frame_time**2 * since, accelerations)
+        moved = (sums @ accelerations.reshape(len(times), -1)).reshape(accelerations.shape)
+        return replace(body, pin_path=moved + _like(self._at_frames(path), accelerations))
+
+
+class _Problem:
+    """How far keyed vertices are from their keys."""
+
+    def __init__(
+        self,
+        control: _Control,
+        keys: list[tuple[int, NDArray[np.int64], Tensor]],
+        body: int,
+        frames: int,
+        options: dict[str, Any],
+    ) -> None:
+        self._control, self._keys, self._index = control, keys, body
+        self._frames, self._options = frames, options
+        mesh = tet_mesh_of(control.body)
+        masses = torch.as_tensor(mesh.lumped_mass(control.body.density))
+        #: (R,) of one keyed vertex after the other, the roots of their masses over the mean: so
+        #: that residuals ask for as much of light ones as of heavy ones.
+        self.weights = torch.cat([(masses[own] / masses.mean()).sqrt() for _, own, _ in keys])
+
+    def farthest(self, residual: Tensor) -> float:
+        """Of a vertex from its key, in metres."""
+        return float((residual.view(-1, 3).norm(dim=1) / self.weights).max())
+
+    def residual(self, control: Tensor) -> Tensor:
+        return self._away(self._control.applied(self._accelerations(control).numpy()))
+
+    def linearized(self, control: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        own = control.clone().requires_grad_()
+        found = self._away(self._control.applied(self._accelerations(own)))
+
+        def pull(weights: Tensor) -> Tensor:
+            return torch.autograd.grad(found, own, weights, retain_graph=True)[0]
+
+        return found.detach(), pull
+
+    def _accelerations(self, control: Tensor) -> Tensor:
+        return (control / self._control.weights).transpose(1, 2)
+
+    def _away(self, scene: Scene) -> Tensor:
+        """Of the vertices of one key after the other, x, y, z of each, in metres."""
+        found = simulate(scene, frames=self._frames, **self._options)
+        parts = [
+            found[frame - 1].positions[self._index][vertices] - wanted
+            for frame, vertices, wanted in self._keys
+        ]
+        return (self.weights[:, None] * torch.cat(parts)).ravel()
+
+
+def _like(values: NDArray[np.float64], other: Any) -> Any:
+    return torch.as_tensor(values) if isinstance(other, Tensor) else values
+
+
+def _ended(samples: Any) -> Any:
+    """With none after the last: a channel keeps its last sample."""
+    if isinstance(samples, Tensor):
+        return torch.cat([samples, torch.zeros_like(samples[:1])])
+    return np.concatenate([samples, np.zeros_like(samples[:1])])
+
+
+def _checked(key: Key, body: SoftBody, count: int) -> tuple[int, NDArray[np.int64], Tensor]:
+    own = np.arange(count) if key.vertices is None else np.asarray(key.vertices, dtype=np.int64)
+    wanted = np.asarray(key.positions, dtype=np.float64)
+    what = f"{body.name}: the key at frame {key.frame}"
+    if key.frame < 1:
+        raise SceneError(f"{what} must be at frame 1 or later; the start is given.")
+    if len(own) == 0 or own.min() < 0 or own.max() >= count:
+        raise SceneError(f"{what} must name vertices from 0 to {count - 1}.")
+    if wanted.shape != (len(own), 3):
+        raise SceneError(f"{what} must have ({len(own)}, 3) positions, not {wanted.shape}.")
+    if not np.isfinite(wanted).all():
+        raise SceneError(f"{what} is not finite everywhere.")
+    return key.frame, own, torch.as_tensor(wanted)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The smallest control that brings a simulation where it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from ..errors import InstabilityError
+
+# The first weight of residuals over what one of them answers to, and by how much it grows.
+FIRST_WEIGHT, WEIGHT_GROWTH, MAX_GROWTH = 10.0, 10.0, 1e3
+# Of what was answered at first: residuals that a control answers to so little cannot be helped.
+LEAST_ANSWER = 1e-10
+# Of all that conjugate gradients have gained: one that gains less, times its number, is the last.
+LINEAR_GAIN, MAX_DIRECTIONS = 0.1, 40
+# Of the gain that the linear problem promises: a step that comes this near to it, or promises so
+# little of the cost, is at the minimum.
+KEPT_PROMISE, LEAST_PROMISE = 0.2, 0.01
+# Of the residual, what a greater weight must gain, and so many that do not end the search.
+LEAST_GAIN, MAX_STALLED = 0.05, 3
+# A step of which no more serves is none.
+LEAST_SHARE = 1.0 / 16.0
+TINY = 1e-150
+
+
+class Controlled(Protocol):
+    """A simulation under a control."""
+
+    def residual(self, control: Tensor) -> Tensor:
+        """What is left to go, a (R,) vector."""
+        ...
+
+    def linearized(self, control: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """The same, and its derivative J as w ↦ Jᵀ w, which has the shape of the control."""
+        ...
+
+
+@dataclass(frozen=True)
+class LeastControl:
+    """
+    Args:
+        control: found.
+        residual: (R,) there.
+        runs: simulations that it took.
+    """
+
+    control: Tensor
+    residual: Tensor
+    runs: int
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A control, what it leaves, and the derivative of that there, transposed."""
+
+    control: Tensor
+    residual: Tensor
+    pull: Callable[[Tensor], Tensor]
+
+    def cost(self, weight: float) -> float:
+        """|u|² + w |r|²."""
+        return float(self.control.square().sum() + weight * self.residual.square().sum())
+
+
+class LeastControlSearch:
+    """Finds the least |u| with r(u) about zero: the least |u|² + w |r(u)|², w growing until r is
+    near enough, so that what hardly answers is not forced.
+
+    Gauss–Newton steps by conjugate gradients on (1 + w Jᵀ J) v = −u − w Jᵀ r, in which Jᵀ is a
+    backward pass and J the difference of two simulations. (Nocedal and Wright, "Numerical
+    Optimization", 2006, sections 7.1 and 17.1, has the method and the growing weight.)
+
+    Args:
+        problem: is simulated.
+        excess: of a residual, in units of one that is small enough.
+        trial: the norm of a change of residuals that tells their derivative.
+        max_runs: simulations at most.
+    """
+
+    def __init__(
+        self,
+        problem: Controlled,
+        excess: Callable[[Tensor], float],
+        trial: float,
+        max_runs: int,
+    ) -> None:
+        self._problem, self._excess = problem, excess
+        self._trial, self._max_runs, self._runs = trial, max_runs, 0
+        # |J| at least.
+        self._largest = 0.0
+
+    def found(self, start: Tensor) -> LeastControl:
+        """The best from a control without any effort, ``start``."""
+        point, stalled = self._at(start), 0
+        answer = self._largest = _answer(point)
+        weight, least = FIRST_WEIGHT / max(answer, TINY) ** 2, LEAST_ANSWER * answer
+        is_least = True
+        while self._runs < self._max_runs and stalled < MAX_STALLED and _answer(point) > least:
+            excess = self._excess(point.residual)
+            if is_least and excess <= 1.0:
+                break
+            is_heavier = is_least and bool(point.control.any())
+            if is_heavier:
+                weight *= min(max(WEIGHT_GROWTH, 2.0 * excess), MAX_GROWTH)
+            way, promised = self._newton_step(point, weight)
+            better = self._searched(point, way, weight)
+            if better is None:
+                break
+            gain = point.cost(weight) - better.cost(weight)
+            is_least = abs(
+                gain - promised
+            ) <= KEPT_PROMISE * promised or promised <= LEAST_PROMISE * better.cost(weight)
+            came = 1.0 - float(better.residual.norm()) / float(point.residual.norm())
+            stalled = 0 if came > LEAST_GAIN else stalled + is_heavier
+            point = better
+        return LeastControl(point.control, point.residual, self._runs)
+
+    def _at(self, control: Tensor) -> _Point:
+        self._runs += 1
+        return _Point(control, *self._problem.linearized(control))
+
+    def _newton_step(self, point: _Point, weight: float) -> tuple[Tensor, float]:
+        """v, and by how much the linear problem says that it lowers the cost."""
+        step = torch.zeros_like(point.control)
+        left = -point.control - weight * point.pull(point.residual)
+        way, square, gained = left, float(left.square().sum()), 0.0
+        for count in range(1, MAX_DIRECTIONS + 1):
+            if self._runs >= self._max_runs or square == 0.0:
+                break
+            image = way + weight * point.pull(self._pushed(point, way))
+            length = square / float((way * image).sum())
+            step, left = step + length * way, left - length * image
+            gained += length * square
+            if count * length * square <= LINEAR_GAIN * gained and count > 1:
+                break
+            before, square = square, float(left.square().sum())
+            way = left + square / before * way
+        return step, gained
+
+    def _pushed(self, point: _Point, way: Tensor) -> Tensor:
+        """J times a way of the control."""
+        self._runs += 1
+        length = float(way.norm())
+        size = self._trial / max(self._largest * length, TINY)
+        changed = self._problem.residual(point.control + size * way)
+        found = (changed - point.residual) / size
+        self._largest = max(self._largest, float(found.norm()) / max(length, TINY))
+        return found
+
+    def _searched(self, point: _Point, way: Tensor, weight: float) -> _Point | None:
+        """Where as much of a step as lowers the cost leads."""
+        share = 1.0
+        while share >= LEAST_SHARE and self._runs < self._max_runs:
+            try:
+                found = self._at(point.control + share * way)
+            except InstabilityError:
+                found = None
+            if found is not None and found.cost(weight) < point.cost(weight):
+                return found
+            share *= 0.5
+        return None
+
+
+def _answer(point: _Point) -> float:
+    """|Jᵀ r| / |r|."""
+    size = float(point.residual.norm())
+    return float(point.pull(point.residual).norm()) / size if size > 0.0 else 0.0

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Forces beside elasticity, gravity and goals as functions on autograd's tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..potentials import FieldForce, PrescribedPotential, Pressure, TargetVolume, TimeStep
+from ..potentials.buoyancy import Buoyancy
+from ..potentials.drag import DragForce
+from ..potentials.field_force import turned
+from ..potentials.field_laws import Response
+from ..potentials.fluid_drag import FluidDrag
+from ..potentials.submerged_tets import SubmergedTets
+from ..potentials.vertex_accelerations import VertexAccelerations
+from ..system import System
+from .quantities import Quantities
+
+#: Whose functions are here.
+KNOWN_FORCES = (
+    *(VertexAccelerations, Pressure, TargetVolume, DragForce, FieldForce),
+    *(Buoyancy, FluidDrag),
+)
+
+
+class TapeForces:
+    """
+    Args:
+        system: whose forces they are.
+    """
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+
+    def conservative(
+        self, positions: Tensor, given: Quantities, frame: int, fraction: float
+    ) -> Tensor | float:
+        """(3, N) in newtons, of those that go by positions alone, at a time."""
+        out: Tensor | float = 0.0
+        for _, force, parameters in self._at(given, frame, fraction):
+            if isinstance(force, VertexAccelerations):
+                own = torch.zeros_like(positions)
+                own[:, force.where] = parameters
+                out = out - given["mass"] * own
+            elif isinstance(force, Pressure):
+                out = out - parameters * force.volume.gradient(positions)
+            elif isinstance(force, TargetVolume):
+                excess = force.volume.of(positions) - parameters * force.volume.at_rest
+                out = out + force.curvature * excess * force.volume.gradient(positions)
+            elif isinstance(force, Buoyancy):
+                lifted = -parameters * _submerged(positions, force.tets)
+                still = torch.zeros_like(lifted)
+                out = out + torch.stack([still, still, lifted])
+        return out
+
+    def rate(
+        self, positions: Tensor, velocities: Tensor, given: Quantities, frame: int, fraction: float
+    ) -> Tensor | float:
+        """(3, N) that velocities pull against in explicit steps, in newtons."""
+        out: Tensor | float = 0.0
+        for index, force, parameters in self._at(given, frame, fraction):
+            if isinstance(force, DragForce):
+                out = out + parameters * given[f"masses {index}"] * velocities
+            elif isinstance(force, FieldForce):
+                response = force.law(parameters, positions)
+                out = out - given[f"masses {index}"] * response.acceleration(velocities)
+        return out + self._in_fluids(positions, velocities, given)
+
+    def of_step(
+        self, positions: Tensor, step: TimeStep, given: Quantities, frame: int, fraction: float
+    ) -> Tensor | float:
+        """(3, N) in newtons, of those that go by velocities, in an implicit step."""
+        out: Tensor | float = 0.0
+        way = positions - step.coasting_origin
+        for index, force, parameters in self._at(given, frame, fraction):
+            if isinstance(force, DragForce) and not step.is_static:
+                out = out + parameters * given[f"masses {index}"] / step.seconds * way
+            elif isinstance(force, FieldForce):
+                own = _of_field(force, parameters, positions, step)
+                out = out + given[f"masses {index}"] * own
+        return (
+            out if step.is_static else out + self._in_fluids(step.start, way / step.seconds, given)
+        )
+
+    def _in_fluids(self, wet_at: Tensor, velocities: Tensor, given: Quantities) -> Tensor | float:
+        """(3, N) that fluids take from velocities, submerged as at ``wet_at``."""
+        out: Tensor | float = 0.0
+        for force in self._system.forces:
+            if isinstance(force, FluidDrag):
+                wet = _submerged(wet_at, force.tets) / force.tets.vertex_volumes
+                linear = force.linear * (given["mass"] / self._system.mass)
+                # The root of a clamped square has a derivative at zero.
+                tiny = torch.finfo(velocities.dtype).tiny
+                speed = velocities.square().sum(0).clamp(min=tiny).sqrt()
+                out = out + wet * (linear + force.quadratic * speed) * velocities
+        return out
+
+    def _at(
+        self, given: Quantities, frame: int, fraction: float
+    ) -> Iterator[tuple[int, PrescribedPotential, Tensor]]:
+        """Those that are here, and their parameters then."""
+        for index, force in enumerate(self._system.forces):
+            if isinstance(force, KNOWN_FORCES) and isinstance(force, PrescribedPotential):
+                channel = force.channel.with_samples(given[f"parameters {index}"])
+                yield index, force, channel.at(frame, fraction)
+
+
+def _of_field(force: FieldForce, parameters: Tensor, positions: Tensor, step: TimeStep) -> Tensor:
+    """(3, N) over masses, in m/s², as ``FieldForce`` has it: linear about the start."""
+    # What is no function of the start has a slope of zero there.
+    start = step.start if step.start.requires_grad else step.start.detach().requires_grad_()
+    response = force.law(parameters, start)
+    pulled = -response.push
+    stiffness = _stiffness(response, start)
+    if stiffness is not None:
+        pulled = pulled + (stiffness * (positions - start)).sum(1)
+    if step.is_static:
+        return pulled
+    velocities = (step.predicted - step.coasting_origin) / step.seconds
+    rates = response.rates(velocities)
+    pulled = pulled + rates.clamp(max=0.0) * velocities
+    if response.spin is not None:
+        ahead = turned(velocities, -step.seconds * response.spin)
+        pulled = pulled - (ahead - velocities) / step.seconds
+    return pulled + rates.clamp(min=0.0) / step.seconds * (positions - step.coasting_origin)
+
+
+def _stiffness(response: Response, start: Tensor) -> Tensor | None:
+    """(3, 3, N) what of −∂a/∂x pulls back, in 1/s²; None is none."""
+    if not response.push.requires_grad:
+        return None
+    rows = [
+        torch.autograd.grad(part.sum(), start, create_graph=True, allow_unused=True)[0]
+        for part in response.push
+    ]
+    if any(row is None for row in rows):
+        return None
+    slopes = torch.stack(rows).nan_to_num(0.0, 0.0, 0.0).permute(2, 0, 1)
+    if not bool(slopes.any()):
+        return None
+    apply: Callable[[Tensor], Tensor] = _PositivePart.apply
+    return apply(-0.5 * (slopes + slopes.mT)).permute(1, 2, 0)
+
+
+def _submerged(positions: Tensor, tets: SubmergedTets) -> Tensor:
+    """(N,) in m³, as ``SubmergedTets`` has it."""
+    apply: Callable[[Tensor, SubmergedTets], Tensor] = _Submerged.apply
+    return apply(positions, tets)
+
+
+class _Submerged(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, positions: Tensor, tets: SubmergedTets) -> Tensor:
+        ctx.save_for_backward(positions)
+        ctx.tets = tets
+        return tets.submerged_volumes(positions)
+
+    @staticmethod
+    def backward(ctx: Any, wanted: Tensor) -> tuple[Tensor, None]:
+        (positions,) = ctx.saved_tensors
+        # The volumes are derivatives of one number, so that theirs are symmetric.
+        along = ctx.tets.submerged_change(positions, wanted)
+        return torch.stack([torch.zeros_like(along), torch.zeros_like(along), along]), None
+
+
+class _PositivePart(torch.autograd.Function):
+    """Of symmetric (…, 3, 3), what their positive eigenvalues make.
+
+    Source of the derivative: Daleckii and Krein, "Integration and differentiation of functions of
+    Hermitian operators", AMS Translations 47, 1965: in the basis of eigenvectors, by divided
+    differences, which need no differences of eigenvalues that are alike.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, matrices: Tensor) -> Tensor:
+        values, vectors = torch.linalg.eigh(matrices)
+        ctx.save_for_backward(values, vectors)
+        return (vectors * values.clamp(min=0.0)[..., None, :]) @ vectors.mT
+
+    @staticmethod
+    def backward(ctx: Any, wanted: Tensor) -> Tensor:
+        values, vectors = ctx.saved_tensors
+        rises = values[..., :, None] - values[..., None, :]
+        kept = values.clamp(min=0.0)
+        shares = (kept[..., :, None] - kept[..., None, :]) / torch.where(rises == 0.0, 1.0, rises)
+        alike = (values > 0.0)[..., None].to(values).expand_as(rises)
+        shares = torch.where(rises == 0.0, alike, shares)
+        turned_there = vectors.mT @ (0.5 * (wanted + wanted.mT)) @ vectors
+        return vectors @ (shares * turned_there) @ vectors.mT

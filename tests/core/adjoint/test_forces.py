@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Gradients through what acts beside elasticity and gravity, and by its numbers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import (
+    Channel,
+    Falloff,
+    Fluid,
+    ForceField,
+    Goals,
+    Ground,
+    Scene,
+    SceneError,
+    SoftBody,
+    Wind,
+)
+from supple.core.adjoint import settle, simulate
+from supple.core.integrators import BDF2, ImplicitEuler, Integrator, Midpoint, SymplecticEuler
+from supple.core.materials import StableNeoHookean
+from supple.tests.core.adjoint.central_differences import Comparison, Values, outcome_of
+from supple.verification.meshes import block
+
+MESH = block((1, 1, 2), (0.1, 0.1, 0.2), (0.0, 0.0, 0.3))
+PINNED = np.flatnonzero(MESH.vertices[:, 2] > 0.49)
+VALUES: Values = {
+    "young": 2e4,
+    "density": 1000.0,
+    "velocity": (0.5, 0.2, -0.3),
+    "initial_positions": MESH.vertices
+    + 0.004 * np.random.default_rng(0).standard_normal(MESH.vertices.shape),
+    "pressure": (300.0, 900.0),
+    "target_volume": (1.0, 1.2, 1.1),
+    "drag": (2.0, 3.0),
+    "stiffness": (1.0, 1.4),
+    "frequency": 3.0,
+    "weights": (0.9, 0.4),
+    "wind": ((3.0, 1.0, 0.5), (1.0, 2.0, 0.0)),
+    "wind drag": 1.5,
+    "strength": (4.0, 6.0),
+    "origin": (0.3, -0.2, 0.35),
+}
+STEPS: dict[str, tuple[Integrator, Values]] = {
+    "implicit Euler": (ImplicitEuler(tolerance=1e-10), {"frames": 2}),
+    "BDF2": (BDF2(tolerance=1e-10), {"frames": 2, "substeps": 2}),
+    "symplectic Euler": (SymplecticEuler(), {"frames": 2, "substeps": 16}),
+    "midpoint": (Midpoint(), {"frames": 1, "substeps": 16}),
+}
+
+
+def driven(given: Values) -> Scene:
+    own = VALUES | given
+    names = ("density", "velocity", "initial_positions", "pressure", "target_volume", "drag")
+    body = SoftBody(
+        MESH,
+        StableNeoHookean(own["young"], 0.4),
+        pinned=PINNED,
+        goals=Goals([0, 3], MESH.vertices[[0, 3]] + 0.02, own["weights"], own["frequency"], 0.3),
+        stiffness_damping=0.003,
+        viscosity=2.0,
+        volume_stiffness=5e3,
+        field_weight=0.8,
+        **{name: own[name] for name in (*names, "stiffness")},
+    )
+    fields = [
+        ForceField("force", own["strength"], own["origin"], falloff=Falloff(power=1.5), flow=0.4),
+        ForceField("vortex", 3.0, (0.3, 0.1, 0.2), (0.1, 0.2, 1.0), "plane"),
+        ForceField("magnetic", 2.0, (0.2, 0.1, 0.0)),
+        ForceField("drag", 0.3, damping=0.4),
+    ]
+    return Scene([body], forces=[Wind(own["wind"], own["wind drag"]), *fields])
+
+
+@cache
+def compared(steps: str) -> Comparison:
+    integrator, options = STEPS[steps]
+    return Comparison(lambda v: outcome_of(simulate(driven(v), integrator, **options)), VALUES)
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("steps", STEPS)
+def test_gradients_are_those_of_central_differences(steps: str, name: str) -> None:
+    differences, gradient = compared(steps).slopes(name)
+    assert abs(differences) > 1e-8
+    assert gradient == pytest.approx(differences, rel=1e-5)
+
+
+def test_gradients_of_an_equilibrium_with_gas_and_wind() -> None:
+    names = ("young", "pressure", "target_volume", "stiffness", "frequency", "weights", "wind")
+
+    def outcome(given: Values) -> list[torch.Tensor]:
+        scene = driven(given)
+        scene.forces = scene.forces[:1]
+        return [settle(scene).positions[0]]
+
+    comparison = Comparison(outcome, {name: VALUES[name] for name in names})
+    for name in names:
+        differences, gradient = comparison.slopes(name)
+        assert gradient == pytest.approx(differences, rel=1e-5)
+
+
+FLOATING: Values = {
+    "young": 2e4,
+    "density": 700.0,
+    "velocity": (0.5, 0.2, -0.8),
+    "gravity": (0.0, 0.0, -9.81),
+    "initial_positions": VALUES["initial_positions"],
+}
+
+
+@cache
+def floated(steps: str) -> Comparison:
+    def outcome(given: Values) -> list[torch.Tensor]:
+        names = ("density", "velocity", "initial_positions")
+        body = SoftBody(
+            MESH, StableNeoHookean(given["young"]), **{name: given[name] for name in names}
+        )
+        fluid = Fluid(level=0.41, drag=2.0, damping=1.0)
+        scene = Scene([body], gravity=given["gravity"], forces=[Wind((1.0, 0.0, 0.0)), fluid])
+        integrator, options = STEPS[steps]
+        return outcome_of(simulate(scene, integrator, **options))
+
+    return Comparison(outcome, FLOATING)
+
+
+@pytest.mark.parametrize("name", FLOATING)
+@pytest.mark.parametrize("steps", STEPS)
+def test_gradients_go_through_a_fluid(steps: str, name: str) -> None:
+    differences, gradient = floated(steps).slopes(name)
+    assert gradient == pytest.approx(differences, rel=1e-5)
+
+
+def test_gas_that_keeps_its_volume_lands_with_friction() -> None:
+    """Friction makes the derivative unsymmetric, and gas makes it dense."""
+    cube = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.003))
+
+    def outcome(given: Values) -> list[torch.Tensor]:
+        body = SoftBody(
+            *(cube, StableNeoHookean(2e4)),
+            velocity=(0.9, 0.1, -0.5),
+            target_volume=given["target_volume"],
+            volume_stiffness=5e4,
+        )
+        scene = Scene([body], ground=Ground(friction=0.25, distance=0.002))
+        return outcome_of(simulate(scene, ImplicitEuler(1e-9), frames=1, substeps=6))
+
+    differences, gradient = Comparison(outcome, {"target_volume": 1.1}).slopes("target_volume")
+    assert gradient == pytest.approx(differences, rel=1e-4)
+
+
+def test_an_equilibrium_in_a_force_field_is_refused() -> None:
+    young: Any = torch.tensor(2e4, requires_grad=True)
+    with pytest.raises(SceneError, match="equilibrium in force fields"):
+        settle(driven({"young": young}))
+
+
+def test_turbulence_is_refused() -> None:
+    young: Any = torch.tensor(2e4, requires_grad=True)
+    scene = driven({"young": young})
+    scene.forces.append(ForceField("turbulence", 3.0, size=0.5))
+    with pytest.raises(SceneError, match="turbulence"):
+        simulate(scene, frames=1)
+
+
+def test_a_channel_of_numbers_may_stand_beside_a_tensor() -> None:
+    drag: Any = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    body = SoftBody(MESH, StableNeoHookean(2e4))
+    scene = Scene([body], forces=[Wind(Channel([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]), drag)])
+    simulate(scene, frames=1)[-1].velocities[0][:, 0].mean().backward()
+    # After a step at the wind of its end: h d w / (1 + h d), by d.
+    h = 1.0 / 24.0
+    assert drag.grad is not None
+    assert drag.grad.item() == pytest.approx(h * 2.0 / (1.0 + h) ** 2)
