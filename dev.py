@@ -43,6 +43,9 @@ TOGETHER = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
 # Loops are compiled once for all that is tested and checked. OpenMP's threads wait for each other
 # in busy loops, which slows the processes beside theirs.
 SOLVER = {"NUMBA_CACHE_DIR": str(ROOT / "build" / "kernels"), "GOMP_SPINCOUNT": "1000"}
+# Processes fill the cores already. Each of them, and each worker that a test starts, reads bytecode
+# instead of compiling hundreds of files once more.
+SHARED = {**SOLVER, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
 
 
 class DevError(RuntimeError):
@@ -138,8 +141,8 @@ def command_test(args: Sequence[str]) -> int:
         find_blender.prepare()
         command_build(())
         return _in_venv("-m", "pytest", *rest, *([] if chosen else ["tests/blender"]))
-    together = [] if chosen else TOGETHER
-    return _in_venv("-m", "pytest", *together, *rest, environment=SOLVER)
+    together, environment = ((), SOLVER) if chosen else (TOGETHER, SHARED)
+    return _in_venv("-m", "pytest", *together, *rest, environment=environment)
 
 
 def command_lint(args: Sequence[str]) -> int:

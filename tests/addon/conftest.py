@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import bpy
 import numpy as np
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 import supple
 from supple.addon.capture.scene import capture
 from supple.addon.playback.mesh_cache import Playback
+from supple.addon.reports import doctor
 from supple.addon.worker import solver_environment
 from supple.core.__main__ import main
 from supple.core.job import Job
@@ -31,8 +34,13 @@ Play = Callable[..., tuple[Job, Playback]]
 STEP = np.array([0.1, 0.2, 0.3])
 
 
+@pytest.fixture(scope="session", autouse=True)
+def factory_settings() -> None:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+
+
 @pytest.fixture(scope="module", autouse=True)
-def addon() -> Iterator[None]:
+def addon(factory_settings: None) -> Iterator[None]:
     supple.register()
     yield
     supple.unregister()
@@ -46,10 +54,15 @@ def kernels() -> Iterator[None]:
         yield
 
 
+def empty_file() -> None:
+    """Opens one. To put back all of Blender's settings, which no test changes, takes longer."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+
+
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bpy.types.Scene:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user cache"))
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = 1, 4
     scene.supple.cache_folder = str(tmp_path / "cache")
@@ -120,6 +133,25 @@ def put_torch(folder: Path, suffix: str = EXTENSION_SUFFIXES[0]) -> None:
     (folder / "torch" / f"_C{suffix}").touch()
 
 
+_answers: dict[tuple[str, ...], subprocess.CompletedProcess[str]] = {}
+
+
+@pytest.fixture
+def asked_once(solver: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The doctor asks each Python once what it can import: to import it all takes seconds."""
+
+    def run(
+        command: list[str], *, env: dict[str, str], **options: Any
+    ) -> subprocess.CompletedProcess[str]:
+        question = (env.get("PYTHONPATH", ""), *command)
+        if question not in _answers:
+            _answers[question] = subprocess.run(command, env=env, **options)
+        return _answers[question]
+
+    patched = SimpleNamespace(**vars(subprocess) | {"run": run})
+    monkeypatch.setattr(doctor, "subprocess", patched)
+
+
 @pytest.fixture
 def solver() -> None:
     """Tests that use it start a worker."""
@@ -128,9 +160,17 @@ def solver() -> None:
 
 
 @pytest.fixture
-def solver_here(solver: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def solver_here(solver: None) -> Iterator[None]:
+    with working_here():
+        yield
+
+
+@contextlib.contextmanager
+def working_here() -> Iterator[None]:
     """Lets workers work in this process, which has loaded the solver: to load it takes seconds."""
-    monkeypatch.setattr(solver_environment, "start_worker", _work_here)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solver_environment, "start_worker", _work_here)
+        yield
 
 
 def _work_here(

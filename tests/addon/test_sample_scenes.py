@@ -19,11 +19,13 @@ from supple.sample_scenes import build, demo
 from supple.sample_scenes.contact_scenes import CONTACT_SAMPLES
 from supple.sample_scenes.scenes import SAMPLES
 
+from .conftest import empty_file
+
 
 @pytest.fixture(autouse=True)
 def empty_file_afterwards() -> Iterator[None]:
     yield
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -8,9 +8,10 @@ import torch
 
 from supple.core import TetMesh
 from supple.core.job import Job
+from supple.tests.core import apart
 from supple.verification.meshes import block
 
-from .box_job import box_job, run_apart
+from .box_job import box_job
 
 MakeBlock = Callable[..., TetMesh]
 
@@ -67,8 +68,7 @@ def deformation_gradients(request: pytest.FixtureRequest) -> torch.Tensor:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Job:
     """A job of a hundred frames, simulated by another process without interruption."""
     job = box_job(tmp_path_factory.mktemp("whole"), 100)
-    done = run_apart(job.folder)
-    assert done.returncode == 0, done.stderr
+    assert apart.worked(job.folder) == 0
     return job
 
 

@@ -25,7 +25,7 @@ SCENES: dict[str, dict[str, Any]] = {
     "a step of 1 s": {"frame_time": 1.0, "frames": 20},
     "a drop of 100 m": {"drop": 100.0, "frames": 150},
     "a body of 1 mm": {"size": 1e-3, "drop": 1e-3},
-    "a body of 100 m": {"size": 100.0, "drop": 10.0, "young": 1e8, "frames": 250},
+    "a body of 100 m": {"size": 100.0, "drop": 10.0, "young": 1e8, "frames": 90},
     "a density of 1e-3": {"density": 1e-3, "frames": 60},
     "a density of 1e5": {"density": 1e5, "young": 1e8, "frames": 90},
     "rubber that keeps its volume": {"young": 1e8, "poisson": 0.499},

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import bpy
 import numpy as np
 import pytest
 
+from ..conftest import empty_file
 from .played import Positions
 
 
 @pytest.fixture(autouse=True)
-def scene() -> Iterator[bpy.types.Scene]:
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    yield bpy.context.scene
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+def scene() -> bpy.types.Scene:
+    empty_file()
+    return bpy.context.scene
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from supple.addon.bake import shape_keys
 from supple.core.errors import SuppleError
 
+from ..conftest import empty_file
 from .played import START, TOLERANCE, Positions, add_own_keys, assert_plays, move_keys, seen
 
 
@@ -56,7 +57,7 @@ def test_a_linked_object_is_refused_with_the_cure_and_an_override_baked(
     library = tmp_path / "library.blend"
     name = obj.name
     bpy.ops.wm.save_as_mainfile(filepath=str(library))
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
         wanted.objects = [name]
     linked = bpy.data.objects[name]

@@ -21,7 +21,7 @@ from supple.addon.worker import session
 from supple.core.job import Job
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
-from ..conftest import evaluated_positions, write_frames
+from ..conftest import empty_file, evaluated_positions, write_frames
 from ..shown_notices import only, shown_notices
 
 FRAME = Path("frames") / "000002.npy"
@@ -155,7 +155,7 @@ def test_a_copy_has_frames_and_the_open_file_keeps_its_own(cube, tmp_path, saved
     assert_moves(cube)
     if saved_before:
         assert mesh_cache.shown_folder(bpy.context.scene) == folder
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     cube = opened(tmp_path / "copies" / "copy.blend")
     assert path_of(cube).startswith("//supple_cache/copy-Scene-")
     assert_moves(cube)
@@ -301,6 +301,7 @@ def test_each_scene_of_a_file_takes_its_own_frames_along(cube, tmp_path):
     bpy.context.scene.name = "Second"
     bpy.ops.mesh.primitive_cube_add(location=(5, 0, 9))
     bpy.context.object.supple.enabled = True
+    bpy.context.object.supple.resolution = 2
     second = simulate().name[-12:]
     save(tmp_path / "drop.blend")
     names = {folder.name for folder in (tmp_path / "supple_cache").iterdir()}

@@ -27,7 +27,7 @@ from supple.core.errors import SuppleError
 from supple.core.job import Job, lock
 from supple.core.job.files import read_json, write_json
 
-from ..conftest import evaluated_positions, world_positions
+from ..conftest import empty_file, evaluated_positions, working_here, world_positions
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if solver_environment.find() is None:
         pytest.skip("no Python with torch here")
     folder = tmp_path_factory.mktemp("original")
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     scene = bpy.context.scene
     scene.frame_end, scene.supple.substeps, scene.supple.use_ground = 4, 50, False
     for name, x in (("A", 0.0), ("B", 3.0)):
@@ -45,7 +45,8 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         bpy.context.object.supple.resolution = 2
         bpy.context.object.supple.damping = 0.0
     bpy.ops.wm.save_as_mainfile(filepath=str(folder / "drop.blend"))
-    assert bpy.ops.supple.simulate() == {"FINISHED"}
+    with working_here():
+        assert bpy.ops.supple.simulate() == {"FINISHED"}
     bpy.ops.wm.save_mainfile()
     return folder
 

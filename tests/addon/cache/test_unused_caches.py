@@ -147,7 +147,7 @@ def test_what_is_no_job_folder_is_never_touched(cube, tmp_path):
     assert users() == {}
 
 
-def test_the_doctor_lists_them_without_calling_them_a_problem(cube, tmp_path):
+def test_the_doctor_lists_them_without_calling_them_a_problem(cube, tmp_path, asked_once):
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "first.blend"))
     first = simulate(900.0)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "second.blend"))

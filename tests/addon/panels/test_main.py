@@ -23,6 +23,7 @@ from supple.core.errors import SuppleError
 from supple.core.job import Job
 from supple.core.preparation.intersection_report import IntersectionReport
 
+from ..conftest import working_here
 from ..layout import drawn
 
 pytestmark = pytest.mark.usefixtures("solver")
@@ -82,7 +83,8 @@ def test_frames_that_did_not_converge_are_a_warning(scene, add_body, solver_here
 def test_while_it_runs_the_steps_of_this_run_are_shown(scene, add_body, monkeypatch):
     add_body()
     scene.supple.integrator = "symplectic_euler"
-    actions.simulate(bpy.context)
+    with working_here():
+        actions.simulate(bpy.context)
     scene.supple.integrator, scene.frame_end = "implicit_euler", 250
     run = runs.Simulation(bpy.context)
     monkeypatch.setattr(runs, "current", run)

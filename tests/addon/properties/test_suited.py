@@ -188,9 +188,8 @@ def test_suzanne_sags_by_about_a_tenth(scene):
     """She tips over, so that her height is compared with that of one a hundred times as stiff."""
     bpy.ops.mesh.primitive_monkey_add(size=2.0, location=(0, 0, 2))
     monkey = bpy.context.object
-    monkey.modifiers.new("Subdivision", "SUBSURF").levels = 1
     bpy.ops.supple.add()
-    monkey.supple.resolution = 8
+    monkey.supple.resolution = 5
     heights = []
     for factor in (1.0, 100.0):
         monkey.supple.young *= factor

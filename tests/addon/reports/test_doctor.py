@@ -14,7 +14,7 @@ from supple.addon.worker import solver_environment, solver_packages
 from supple.addon.worker.solver_environment import Environment
 from supple.addon.worker.solver_packages import Package
 
-pytestmark = pytest.mark.usefixtures("scene", "solver")
+pytestmark = pytest.mark.usefixtures("scene", "asked_once")
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from supple.addon.capture.scene import capture
 from supple.addon.modifiers import find_modifier
 from supple.addon.reports import notices
 
-from ..conftest import evaluated_positions, world_positions
+from ..conftest import empty_file, evaluated_positions, world_positions
 from ..shown_notices import only, press, shown_notices
 
 # What two share
@@ -87,7 +87,7 @@ def reopened_with_link(tmp_path: Path, collection: bool = False) -> bpy.types.Ob
     bpy.context.scene.collection.children.link(props)
     props.objects.link(cube)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
         wanted.objects, wanted.collections = ["Cube"], ["Props"] if collection else []
     scene = bpy.context.scene

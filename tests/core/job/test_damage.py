@@ -7,8 +7,6 @@ import contextlib
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ import pytest
 from supple.core.errors import JobError
 from supple.core.job import Job
 from supple.core.job.files import checksum, read_json, write_json
+from supple.tests.core import apart
 
 from ..box_job import run_apart
 from .damages import FILES, all_damages, forged_solids
@@ -230,22 +229,6 @@ def test_a_damaged_report_on_intersections_is_named(
         Job(tmp_path).intersections()
 
 
-KILLED_AT = (
-    "import os, sys; from pathlib import Path\n"
-    "folder, left = sys.argv[1], int(sys.argv[2])\n"
-    "def count(event, arguments):\n"
-    "    global left\n"
-    "    writes = event in ('os.rename', 'os.remove') or (\n"
-    "        event == 'open' and isinstance(arguments[2], int) and arguments[2] & os.O_WRONLY)\n"
-    "    if writes and str(arguments[0]).startswith(folder):\n"
-    "        left -= 1\n"
-    "        if left < 0: os._exit(9)\n"
-    "from supple.core.job.worker import work\n"
-    "sys.addaudithook(count)\n"
-    "work(Path(folder))\n"
-)
-
-
 @pytest.mark.parametrize("changes", [1, 6, 11, 16])
 def test_killed_before_any_change_to_a_file_it_goes_on_with_the_same_bits(
     changes: int, begun: Path, finished: Finished, tmp_path: Path
@@ -255,8 +238,9 @@ def test_killed_before_any_change_to_a_file_it_goes_on_with_the_same_bits(
     shutil.copytree(begun, folder)
     (folder / "checkpoint_1.npz").write_bytes(b"")
     (folder / "frames" / "000001.npy").unlink()
-    command = [sys.executable, "-c", KILLED_AT, str(folder), str(changes)]
-    assert subprocess.run(command, check=False, capture_output=True).returncode == 9
+    process = apart.started(apart.work_and_die_before_change, folder, changes)
+    process.join()
+    assert process.exitcode == apart.DIED
     status, _, error = simulated(folder)
     assert (status, error) == (0, "")
     assert _frames(contents(folder)) == _frames(finished.files)

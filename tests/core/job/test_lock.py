@@ -4,35 +4,28 @@ from __future__ import annotations
 import os
 import platform
 import re
-import subprocess
-import sys
+import time
+from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
 from supple.core.errors import JobInUseError
 from supple.core.job import lock
-
-HOLDER = (
-    "import sys; from pathlib import Path; from supple.core.job import lock\n"
-    "with lock.hold(Path(sys.argv[1])): print('holding', flush=True); sys.stdin.read()"
-)
+from supple.tests.core import apart
 
 
 @pytest.fixture
-def holder(tmp_path: Path):
+def holder(tmp_path: Path) -> Iterator[BaseProcess]:
     """Another process that holds the folder."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(tmp_path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "holding\n"
+    process = apart.started(apart.hold, tmp_path)
+    while not (tmp_path / apart.HELD).exists():
+        assert process.is_alive()
+        time.sleep(0.001)
     yield process
     process.kill()
-    process.communicate()
+    process.join()
 
 
 def test_the_folder_the_other_process_and_the_cure_are_named(holder, tmp_path: Path) -> None:
@@ -45,7 +38,7 @@ def test_the_folder_the_other_process_and_the_cure_are_named(holder, tmp_path: P
 
 def test_what_is_killed_leaves_the_folder_free(holder, tmp_path: Path) -> None:
     holder.kill()
-    holder.wait()
+    holder.join()
     lock.check_free(tmp_path)
     with lock.hold(tmp_path):
         pass

@@ -22,8 +22,10 @@ from supple.core.integrators import implicit_stepper
 from supple.core.job import Job, Settings
 from supple.core.job.worker import work
 from supple.core.scene.contact_settings import Contact
+from supple.tests.core import apart
 
 from ..box_job import COMMAND, box, box_job, run
+from .tiny_job import tiny_job
 
 RECORD = {
     "frame", "time", "seconds", "substeps", "kinetic_energy", "elastic_energy",
@@ -83,7 +85,7 @@ work(Path(sys.argv[1]))
 
 
 def test_without_numba_it_says_so_and_simulates(tmp_path: Path) -> None:
-    job = box_job(tmp_path, 1, "implicit_euler")
+    job = tiny_job(tmp_path, 1)
     command = [sys.executable, "-c", WITHOUT_NUMBA, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -137,13 +139,13 @@ def test_mesh_only_stops_before_the_first_frame(tmp_path: Path) -> None:
 
 def test_two_workers_do_not_simulate_in_one_folder(tmp_path: Path) -> None:
     job = box_job(tmp_path, 100000)
-    first = subprocess.Popen([*COMMAND, str(tmp_path)], stdout=subprocess.DEVNULL)
+    first = apart.started(apart.work_quietly, tmp_path)
     while not job.has_frame(2):
-        assert first.poll() is None
+        assert first.is_alive()
         time.sleep(0.01)
     second = run(tmp_path)
     first.kill()
-    first.wait()
+    first.join()
     assert second.returncode == 1
     assert second.stderr.startswith(f"error: {tmp_path} is in use: process {first.pid} simulates")
     assert second.stderr.count("\n") == 1

@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,25 +13,22 @@ import torch
 
 from supple.core import Scene, Simulator, SoftBody
 from supple.core.integrators.choice import NAMES
-from supple.core.job import Job, Settings
+from supple.core.job import Job, Settings, settings, worker
+from supple.core.job import folder as job_folder
 from supple.core.job.worker import work
 from supple.core.materials import StableNeoHookean
 from supple.core.scene.contact_settings import Collider, Contact
 from supple.core.version import version
+from supple.tests.core import apart
 
-from ..box_job import COMMAND, box, box_job, copied, run
+from ..box_job import box, box_job, copied, run
 
 
 def test_a_job_killed_at_random_and_resumed_has_the_same_bytes(whole: Job, tmp_path: Path) -> None:
     job = box_job(tmp_path, 100)
     last = random.Random().randrange(1, 95)
     for target in (last // 2, last):
-        worker = subprocess.Popen([*COMMAND, str(tmp_path)], stdout=subprocess.DEVNULL)
-        while not job.has_frame(target):
-            assert worker.poll() in (None, 0)
-            time.sleep(0.001)
-        worker.kill()
-        worker.wait()
+        apart.killed_at(job, target)
     done = run(tmp_path)
     assert done.returncode == 0, done.stderr
     for index in range(101):
@@ -67,18 +61,16 @@ def test_a_finished_job_run_again_changes_nothing(whole: Job) -> None:
     assert after == before
 
 
-def _of_another_version(folder: Path) -> subprocess.CompletedProcess[str]:
-    program = (
-        "import sys; import supple.core.version as module; module.version = lambda: '0.0.9';"
-        "from supple.core.__main__ import main; sys.exit(main(sys.argv[1:]))"
-    )
-    command = [sys.executable, "-c", program, str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def _worked_by_another_version(folder: Path, mesh_only: bool = False) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (job_folder, settings, worker):
+            patch.setattr(module, "version", lambda: "0.0.9")
+        work(folder, mesh_only)
 
 
 def test_frames_of_another_version_are_kept_and_not_gone_on_from(tmp_path: Path) -> None:
     job = box_job(tmp_path, 2)
-    assert _of_another_version(tmp_path).returncode == 0
+    _worked_by_another_version(tmp_path)
     assert job.version == "0.0.9"
     finished = run(tmp_path)
     assert finished.returncode == 0
@@ -92,12 +84,7 @@ def test_frames_of_another_version_are_kept_and_not_gone_on_from(tmp_path: Path)
 
 def test_tetrahedra_of_another_version_are_made_again(tmp_path: Path) -> None:
     box_job(tmp_path, 2)
-    program = (
-        "import sys; from pathlib import Path; import supple.core.version as module;"
-        "module.version = lambda: '0.0.9';"
-        "from supple.core.job.worker import work; work(Path(sys.argv[1]), mesh_only=True)"
-    )
-    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
+    _worked_by_another_version(tmp_path, mesh_only=True)
     assert Job(tmp_path).version == "0.0.9"
     assert run(tmp_path).returncode == 0
     assert Job(tmp_path).version == version()
@@ -129,12 +116,7 @@ def test_a_job_with_contact_killed_and_resumed_has_the_same_bytes(tmp_path: Path
     whole, job = _touching(tmp_path / "whole"), _touching(tmp_path / "killed")
     done = run(whole.folder)
     assert done.returncode == 0, done.stderr
-    worker = subprocess.Popen([*COMMAND, str(job.folder)], stdout=subprocess.DEVNULL)
-    while not job.has_frame(4):
-        assert worker.poll() in (None, 0)
-        time.sleep(0.001)
-    worker.kill()
-    worker.wait()
+    apart.killed_at(job, 4)
     assert run(job.folder).returncode == 0
     for index in range(13):
         assert job.frame_path(index).read_bytes() == whole.frame_path(index).read_bytes(), index

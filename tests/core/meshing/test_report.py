@@ -51,7 +51,7 @@ def test_the_surface_volume_minds_neither_orientation_nor_place(make_block, cube
 
 
 def test_an_open_surface_has_no_volume(plane) -> None:
-    found = report(tetrahedralize(*plane), *plane)
+    found = report(tetrahedralize(*plane, edge_length=0.3), *plane)
     assert found.surface_volume is None
     assert "open surface" in str(found)
 
