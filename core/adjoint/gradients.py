@@ -16,7 +16,8 @@ from ..potentials.attachments import joints_of
 from ..potentials.goals import GoalDamping, GoalSprings
 from ..potentials.ground_friction import STICK_SPEED_DIAGONALS_PER_S
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints
-from ..potentials.volume_floor import FLOOR, PRESSURE_RATIO
+from ..potentials.height_floor import FLOOR, PRESSURE_RATIO
+from ..potentials.height_ratio import height_derivatives_of, height_ratios
 from ..scene.friction import NO_FRICTION, f1
 from ..system import System
 from .quantities import Quantities
@@ -107,7 +108,7 @@ class Gradients:
         """(3, N) of the energies of an implicit step that ends at a time, in newtons; contact has
         begun it."""
         out = self.conservative(positions, given, frame, fraction)
-        out = out + self._volume_floor(positions, given, frame, fraction)
+        out = out + self._height_floor(positions, given, frame, fraction)
         if not step.is_static:
             weight = given["mass"] / (step.seconds * step.impulse_time)
             out = out + self._system.free * weight * (positions - step.predicted)
@@ -163,26 +164,23 @@ class Gradients:
         channel = self.elasticities[index].part.channel.with_samples(given[f"factor {index}"])
         return channel.at(frame, fraction)
 
-    def _volume_floor(
+    def _height_floor(
         self, positions: Tensor, given: Quantities, frame: int, fraction: float
     ) -> Tensor | float:
-        """As ``VolumeFloor`` has it: V P (1 − J/J̄)² against J."""
+        """As ``HeightFloor`` has it: V P (1 − η/η̄)² against η."""
         out: Tensor | float = 0.0
         for index, own in enumerate(self.elasticities):
             part = own.part
             if not isinstance(part.material, StableNeoHookean):
                 continue
-            if bool((part.tets.volume_ratios(positions.detach()) >= FLOOR).all()):
+            if bool((height_ratios(part.tets, positions.detach()) >= FLOOR).all()):
                 continue
             modulus = given[f"lam {index}"] + 2.0 * given[f"mu {index}"]
             pressures = PRESSURE_RATIO * modulus / self._fills[index]
-            f = part.tets.deformation_gradients(positions)
-            cofactor = torch.stack(
-                [torch.linalg.cross(f[(i + 1) % 3], f[(i + 2) % 3], dim=0) for i in range(3)]
-            )
-            depth = (1.0 - (f[0] * cofactor[0]).sum(0) / FLOOR).clamp(min=0.0)
+            ratios, slopes = height_derivatives_of(part.tets.deformation_gradients(positions))
+            depth = (1.0 - ratios / FLOOR).clamp(min=0.0)
             factor = self._factor(index, given, frame, fraction)
-            stress = -factor * pressures * depth.square() * cofactor
+            stress = -factor * pressures * depth.square() * slopes
             corners = part.tets.corners.long().reshape(-1)
             out = out + pulled_back(part.tets, corners, stress, positions)
         return out

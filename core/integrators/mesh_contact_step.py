@@ -34,7 +34,7 @@ from ..potentials.contact.persistent_candidates import PersistentCandidates
 from ..potentials.contact.rest_distance import surface_distances
 from ..potentials.contact.stiffness import physical_stiffness
 from ..potentials.contact.surface import CollisionSurface
-from ..potentials.volume_floor import FLOOR, VolumeFloor
+from ..potentials.height_floor import FLOOR, HeightFloor
 from ..scene.friction import FrictionTable
 from ..state import SolverStatistics, State
 from ..system import System
@@ -97,7 +97,7 @@ class MeshContactStep:
         )
         self._points_of = surface_points(surface, system.vertex_count)
         self._ground = ground_points(system)
-        self._tets = VolumeFloor(system.elasticities, system.initially_inverted).parts
+        self._tets = HeightFloor(system.elasticities, system.initially_inverted).parts
         self._constraints = no_constraints(256, self._points_of.nodes.shape[1])
         self._flat = no_flat_tets(64)
         colliders = len(surface.object_of) - surface.body_count
@@ -293,13 +293,12 @@ class MeshContactStep:
             self._constraints = no_constraints(2 * count, self._points_of.nodes.shape[1])
 
     def _find_flat(self, at: Points, predicted: Points) -> int:
-        """Makes the volumes of flat tets linear; how many there are."""
+        """Makes the heights of flat tets linear; how many there are."""
         while True:
             out: FlatTets = self._flat
             count = 0
-            for corners, volumes, pressures in self._tets:
-                tets = (corners, volumes, pressures, FLOOR)
-                count = find_flat(*tets, at, predicted, self._mobility, out, count)
+            for tets in self._tets:
+                count = find_flat(tets, FLOOR, at, predicted, self._mobility, out, count)
             if count <= len(out.forces):
                 return count
             self._flat = no_flat_tets(2 * count)

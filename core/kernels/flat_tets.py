@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pressure on flat tets at the end of an explicit step, tet by tet as contacts are relaxed.
 
-It is that of ``potentials/volume_floor``: P (1 − J/J̄)² below J̄. With J made linear in the positions
-of the four corners and with inertia alone, that of one tet is the root of a square.
+It is that of ``potentials/height_floor``: P (1 − η/η̄)² below η̄. With the height ratio η made
+linear in the positions of the four corners and with inertia alone, that of one tet is the root of a
+square.
 """
 
 from __future__ import annotations
@@ -11,7 +12,24 @@ import math
 from typing import Any, NamedTuple
 
 from ..compiled import compiled
-from .vectors import cross, dot, minus, scaled, vector_at
+from .tet_heights import height_gradient, height_ratio, stretched
+from .vectors import dot, minus, plus, scaled, vector_at
+
+
+class PressedTets(NamedTuple):
+    """M tets of an elasticity.
+
+    Args:
+        corners: (4, M) nodes.
+        gradients: (M, 3, 3) of the shape functions of corners 1 to 3, in 1/m.
+        volumes: (M,) in m³.
+        pressures: (M,) P in Pa; what has none is left alone.
+    """
+
+    corners: Any
+    gradients: Any
+    volumes: Any
+    pressures: Any
 
 
 class FlatTets(NamedTuple):
@@ -19,11 +37,11 @@ class FlatTets(NamedTuple):
 
     Args:
         corners: (A, 4) nodes.
-        gradients: (A, 4, 3) of J in their positions, in 1/m.
-        ratios: (A,) J where it was made linear.
+        gradients: (A, 4, 3) of η in their positions, in 1/m.
+        ratios: (A,) η where it was made linear.
         energies: (A,) V P in joules.
-        compliances: (A,) by how much J grows a joule, in 1/J.
-        forces: (A,) −dE/dJ in joules.
+        compliances: (A,) by how much η grows a joule, in 1/J.
+        forces: (A,) −dE/dη in joules.
     """
 
     corners: Any
@@ -46,61 +64,59 @@ def _edges(nodes: Any, corners: Any, e: int) -> Any:
 
 @compiled()
 def find_flat(
-    corners: Any,
-    volumes: Any,
-    pressures: Any,
-    floor: float,
-    at: Any,
-    wanted: Any,
-    mobility: Any,
-    out: Any,
-    count: int,
+    tets: Any, floor: float, at: Any, wanted: Any, mobility: Any, out: Any, count: int
 ) -> int:
     """Adds the tets that are below the floor, or would come there, to ``count`` others; how many
     there are then. Those for which there is no place are counted alone.
 
     Args:
-        corners: (4, M) nodes.
-        volumes, pressures: (M,) in m³ and Pa; what has no pressure is left alone.
-        floor: J̄.
+        tets: ``PressedTets``.
+        floor: η̄.
         at, wanted: (N, 3) where nodes are, and would go, in metres.
         mobility: (N,) in metres a newton over the step.
     """
-    for e in range(len(volumes)):
-        if pressures[e] == 0.0:
+    for e in range(len(tets.volumes)):
+        if tets.pressures[e] == 0.0:
             continue
-        u, v, w = _edges(wanted, corners, e)
-        ahead = dot(u, cross(v, w))
-        limit = 6.0 * floor * volumes[e]
-        u, v, w = _edges(at, corners, e)
-        now = dot(u, cross(v, w))
-        if ahead >= limit and now >= limit:
+        gradients = tets.gradients[e]
+        x, y, z = stretched(_edges(wanted, tets.corners, e), gradients)
+        ahead = height_ratio(x, y, z)
+        x, y, z = stretched(_edges(at, tets.corners, e), gradients)
+        now = height_ratio(x, y, z)
+        if ahead >= floor and now >= floor:
             continue
         if count < len(out.forces):
-            size = 1.0 / (6.0 * volumes[e])
-            one, two, three = cross(v, w), cross(w, u), cross(u, v)
+            out.ratios[count], out.forces[count] = now, 0.0
+            out.energies[count] = tets.volumes[e] * tets.pressures[e]
+            _write_gradients(height_gradient(x, y, z), gradients, out.gradients[count])
             compliance = 0.0
-            for axis in range(3):
-                total = 0.0
-                for corner, slope in ((1, one[axis]), (2, two[axis]), (3, three[axis])):
-                    out.gradients[count, corner, axis] = size * slope
-                    total += size * slope
-                out.gradients[count, 0, axis] = -total
             for corner in range(4):
-                node = corners[corner, e]
+                node = tets.corners[corner, e]
                 out.corners[count, corner] = node
                 slope = vector_at(out.gradients[count], corner)
                 compliance += mobility[node] * dot(slope, slope)
-            out.ratios[count], out.energies[count] = size * now, volumes[e] * pressures[e]
-            out.compliances[count], out.forces[count] = compliance, 0.0
+            out.compliances[count] = compliance
         count += 1
     return count
 
 
 @compiled()
+def _write_gradients(rows: Any, gradients: Any, out: Any) -> None:
+    """(4, 3) in the positions of corners, of what has a derivative with such rows in F."""
+    x, y, z = rows
+    total = (0.0, 0.0, 0.0)
+    for corner in range(3):
+        g = vector_at(gradients, corner)
+        slope = (dot(x, g), dot(y, g), dot(z, g))
+        out[corner + 1, 0], out[corner + 1, 1], out[corner + 1, 2] = slope
+        total = plus(total, slope)
+    out[0, 0], out[0, 1], out[0, 2] = scaled(-1.0, total)
+
+
+@compiled()
 def pressed_depth(start: float, stiffness: float, floor: float) -> float:
-    """1 − J/J̄ of a tet that has J = ``start`` without a pressure, below J̄: the root of
-    J̄ (1 − r) = start + stiffness r²."""
+    """1 − η/η̄ of a tet that has η = ``start`` without a pressure, below η̄: the root of
+    η̄ (1 − r) = start + stiffness r²."""
     root = math.sqrt(floor * floor + 4.0 * stiffness * (floor - start))
     return 2.0 * (floor - start) / (floor + root)
 

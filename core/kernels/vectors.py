@@ -21,6 +21,12 @@ def minus(a: Any, b: Any) -> Any:
 
 
 @compiled()
+def plus(a: Any, b: Any) -> Any:
+    """a + b."""
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@compiled()
 def advanced(a: Any, time: float, b: Any) -> Any:
     """a + time × b."""
     return (a[0] + time * b[0], a[1] + time * b[1], a[2] + time * b[2])

@@ -18,7 +18,7 @@ from ..linear_solvers.rigid_modes import bisect, group_size
 from ..potentials import GroundFriction, Inertia, Potential, TimeStep
 from ..potentials.attachments import Attachments
 from ..potentials.contact.mesh_contact import MeshContact
-from ..potentials.volume_floor import VolumeFloor
+from ..potentials.height_floor import HeightFloor
 from ..system import System
 from .rigid_drift import RigidDrift
 from .search_path import SearchPaths
@@ -51,7 +51,7 @@ class IncrementalPotential:
             system.gravity,
             *system.forces,
             *system.viscosities,
-            VolumeFloor(system.solved_elasticities, system.initially_inverted),
+            HeightFloor(system.solved_elasticities, system.initially_inverted),
             attachments,
             self.contact,
             *of_ground,

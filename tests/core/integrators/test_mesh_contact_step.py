@@ -33,6 +33,8 @@ from supple.core.integrators.mesh_contact_step import BlockedStepError
 from supple.core.kernels.contact_constraints import GROUND
 from supple.core.kernels.surface_barrier import surface_force
 from supple.core.materials import StableNeoHookean
+from supple.core.potentials.height_floor import FLOOR
+from supple.core.potentials.height_ratio import HeightRatios
 from supple.core.scene.contact_settings import ContactSurface
 from supple.core.simulator import Frame
 from supple.tests.core.touching import plate
@@ -216,21 +218,29 @@ def test_seen_surfaces_touch_in_place_of_tetrahedra() -> None:
     assert first[0] > first[1]
 
 
-def test_flat_tets_are_not_turned_inside_out_where_bodies_are_squeezed() -> None:
+def least_height_ratio(simulator: Simulator, frame: Frame) -> float:
+    meshes = zip(simulator.system.meshes, frame.positions, strict=True)
+    gradients = [at.numpy()[mesh.tets].swapaxes(1, 2) @ mesh.shape_gradients for mesh, at in meshes]
+    return min(float(HeightRatios(f).values.min()) for f in gradients)
+
+
+def test_tets_are_not_pressed_flat_where_bodies_are_squeezed() -> None:
     scene = meeting(friction=0.0)
     bodies = [
         replace(body, velocity=tuple(2.5 * v for v in body.velocity)) for body in scene.bodies
     ]
-    least = []
+    least, flattest = [], []
     for without in (False, True):
         simulator = Simulator(replace(scene, bodies=bodies), SymplecticEuler())
         if without:
             contact = stepper_of(simulator).contact
             assert contact is not None
             contact._tets = []
-        ratios = [frame.report.minimum_volume_ratio for frame in checked(simulator, 4)]
-        least.append(min(ratios))
+        frames = list(checked(simulator, 4))
+        least.append(min(frame.report.minimum_volume_ratio for frame in frames))
+        flattest.append(min(least_height_ratio(simulator, frame) for frame in frames))
     assert least[0] > 0.1 > 0.0 > least[1]
+    assert flattest[0] > 0.5 * FLOOR > 0.0 > flattest[1]
 
 
 @pytest.mark.parametrize("frames", [1, 3, 5])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keeps tets from being turned inside out by implicit steps, where their model would let them."""
+"""Keeps tets from being pressed flat and turned inside out, where their model would let them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.off_pattern_blocks import OffPatternBlocks
+from ..kernels.flat_tets import PressedTets
 from ..materials import StableNeoHookean
 from .elasticity import Elasticity
+from .height_ratio import HeightRatios, height_ratios
 from .potential import Potential
 
-#: The J below which it pushes.
-FLOOR = 0.25
-#: What it pushes with at J = 0, in units of λ + 2μ.
+#: The height ratio below which it pushes: of what is a quarter as high, and did not spread.
+FLOOR = 0.4
+#: What it pushes with at no height, in units of λ + 2μ.
 PRESSURE_RATIO = 20.0
 
 Values = NDArray[np.float64]
@@ -32,42 +34,55 @@ class _Flat:
 
     Args:
         corners: (A, 4) vertices.
-        energies: (A,) V P J̄ of each, in joules.
-        edges: (A, 3, 3) from corner 0 to the others, in metres: edge, component.
-        volumes: (A,) V in m³.
-        depths: (A,) 1 − J/J̄, above 0.
+        energies: (A,) V P η̄ of each, in joules.
+        shape_gradients: (A, 4, 3) of the corners, in 1/m.
+        heights: of them.
     """
 
     corners: NDArray[np.int32]
     energies: Values
-    edges: Values
-    volumes: Values
-    depths: Values
+    shape_gradients: Values
+    heights: HeightRatios
+
+    @property
+    def depths(self) -> Values:
+        """(A,) 1 − η/η̄, above 0."""
+        return 1.0 - self.heights.values / FLOOR
 
     @property
     def first_derivatives(self) -> Values:
-        """(A,) derivatives of the energy in J, in joules."""
+        """(A,) derivatives of the energy in η, in joules."""
         return -self.energies * self.depths**2 / FLOOR
 
     @property
     def second_derivatives(self) -> Values:
-        """(A,) second derivatives of the energy in J, in joules."""
+        """(A,) second derivatives of the energy in η, in joules."""
         return 2.0 * self.energies * self.depths / FLOOR**2
 
     @property
-    def volume_gradients(self) -> Values:
-        """(A, 3, 3) of J in the edges, in 1/m."""
-        one, two, three = self.edges.swapaxes(0, 1)
-        crossed = [np.cross(two, three), np.cross(three, one), np.cross(one, two)]
-        return np.asarray(np.stack(crossed, axis=1) / (6.0 * self.volumes[:, None, None]))
+    def forces(self) -> Values:
+        """(A, 4, 3) derivatives of the energy in the corners, in newtons."""
+        stresses = self.first_derivatives[:, None, None] * self.heights.gradients
+        return np.asarray(self.shape_gradients @ stresses.swapaxes(1, 2))
+
+    def hessians(self, projected: bool) -> Values:
+        """(A, 12, 12) second derivatives in the corners, corner by corner, in N/m."""
+        slopes = self.heights.gradients.reshape(-1, 9)
+        values = self.second_derivatives[:, None, None] * slopes[:, :, None] * slopes[:, None]
+        if not projected:
+            values += self.first_derivatives[:, None, None] * self.heights.hessians
+        count, to_corners = len(values), self.shape_gradients
+        by_components = values.reshape(count, 3, 3, 3, 3)
+        blocks = np.einsum("eaj,eijkl,ebl->eaibk", to_corners, by_components, to_corners)
+        return np.asarray(blocks.reshape(count, 12, 12))
 
 
-class VolumeFloor(Potential):
-    """Σ V P J̄ (1 − J/J̄)³ / 3 over the tets below J̄: a pressure that grows from none there to P at
-    J = 0, and on.
+class HeightFloor(Potential):
+    """Σ V P η̄ (1 − η/η̄)³ / 3 over the tets whose height ratio η is below η̄: a pressure that grows
+    from none there to P at η = 0, and on.
 
     It is finite, so that no step has to end before a tet is flat, but P is 20 (λ + 2μ) of the solid
-    in the tet, more than what presses on it. It leaves alone what a model does above J̄, bodies that
+    in the tet, more than what presses on it. It leaves alone what a model does above η̄, bodies that
     are being unfolded, and all models but the stable Neo-Hookean: others have a barrier of their
     own, or lose volume where they are pulled.
 
@@ -86,14 +101,14 @@ class VolumeFloor(Potential):
         ]
 
     @property
-    def parts(self) -> list[tuple[Values, Values, Values]]:
-        """Of the elasticities it is for: (4, M) corners, (M,) volumes in m³ and pressures in Pa,
-        which are zero where it leaves tets alone."""
+    def parts(self) -> list[PressedTets]:
+        """Of the elasticities it is for, on a CPU; they follow rest shapes that change."""
         return [
-            (
-                part.tets.corners.cpu().numpy(),
-                part.tets.volumes.cpu().double().numpy(),
-                np.where(kept.cpu().numpy(), pressures, 0.0),
+            PressedTets(
+                part.tets.corners.numpy(),
+                part.tets.gradients_by_tet,
+                part.tets.volumes.double().numpy(),
+                np.where(kept.numpy(), pressures, 0.0),
             )
             for part, pressures, kept in self._parts
             if not part.is_limited
@@ -105,10 +120,9 @@ class VolumeFloor(Potential):
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         for flat in self._flat(positions):
-            forces = flat.first_derivatives[:, None, None] * flat.volume_gradients
-            forces = np.concatenate([-forces.sum(axis=1, keepdims=True), forces], axis=1)
             corners = torch.as_tensor(flat.corners.ravel(), device=out.device)
-            out.index_add_(1, corners, torch.as_tensor(forces.reshape(-1, 3).T.copy()).to(out))
+            forces = torch.as_tensor(flat.forces.reshape(-1, 3).T.copy())
+            out.index_add_(1, corners, forces.to(out))
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         """Projected, it leaves out what turns the pressure: the rest is positive semi-definite."""
@@ -128,17 +142,18 @@ class VolumeFloor(Potential):
             if part.is_limited:
                 continue
             tets = part.tets
-            ratios = tets.volume_ratios(positions)
-            which = torch.nonzero(kept & (ratios < FLOOR)).ravel()
+            below = height_ratios(tets, positions) < FLOOR
+            which = torch.nonzero(kept & below).ravel()
             if len(which) == 0:
                 continue
             corners = tets.corners[:, which].T.cpu().numpy()
             points = positions.T.cpu().double().numpy()[corners]
+            gradients = tets.shape_gradients[:, :, which].permute(2, 0, 1).cpu().double().numpy()
             volumes = tets.volumes[which].cpu().double().numpy()
             stiffness = float(part.stiffness)
             energies = stiffness * volumes * pressures[which.cpu().numpy()] * FLOOR
-            depths = 1.0 - ratios[which].cpu().double().numpy() / FLOOR
-            yield _Flat(corners, energies, points[:, 1:] - points[:, :1], volumes, depths)
+            heights = HeightRatios(points.swapaxes(1, 2) @ gradients)
+            yield _Flat(corners, energies, gradients, heights)
 
 
 def _moduli(part: Elasticity) -> Values:
@@ -154,29 +169,7 @@ def _moduli(part: Elasticity) -> Values:
 
 def _entries(flat: _Flat, projected: bool) -> tuple[Values, Values, Values]:
     """Rows, columns and values, of which those of one place are to be added up."""
-    count, along = len(flat.depths), flat.volume_gradients.reshape(-1, 9)
-    of_edges = flat.second_derivatives[:, None, None] * along[:, :, None] * along[:, None]
-    if not projected:
-        geometric = (flat.first_derivatives / (6.0 * flat.volumes))[:, None, None]
-        for a in range(3):
-            # The product of the next two edges changes with each of them.
-            b, c = (a + 1) % 3, (a + 2) % 3
-            of_edges[:, 3 * a : 3 * a + 3, 3 * b : 3 * b + 3] -= geometric * _cross(
-                flat.edges[:, c]
-            )
-            of_edges[:, 3 * a : 3 * a + 3, 3 * c : 3 * c + 3] += geometric * _cross(
-                flat.edges[:, b]
-            )
-    to_edges = np.kron(np.concatenate([-np.ones((3, 1)), np.eye(3)], axis=1), np.eye(3))
-    blocks = to_edges.T @ of_edges @ to_edges
-    numbers = (3 * flat.corners[:, :, None].astype(np.int64) + np.arange(3)).reshape(count, 12)
+    blocks = flat.hessians(projected)
+    numbers = (3 * flat.corners[:, :, None].astype(np.int64) + np.arange(3)).reshape(-1, 12)
     rows, columns = np.repeat(numbers, 12, axis=1), np.tile(numbers, 12)
     return rows.ravel(), columns.ravel(), blocks.ravel()
-
-
-def _cross(vectors: Values) -> Values:
-    """(A, 3, 3) matrices of the cross product with (A, 3) vectors."""
-    x, y, z = vectors.T
-    zero = np.zeros_like(x)
-    rows = [[zero, -z, y], [z, zero, -x], [-y, x, zero]]
-    return np.stack([np.stack(row, axis=1) for row in rows], axis=1)
