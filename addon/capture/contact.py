@@ -69,17 +69,17 @@ def check_integrators(scene: bpy.types.Scene, objects: Objects) -> None:
         )
 
 
-def check_spheres(scene: bpy.types.Scene, objects: Objects, collider: bpy.types.Object) -> None:
+def check_spheres(scene: bpy.types.Scene, objects: Objects, colliders: Objects) -> None:
     """Refuses implicit steps with the spheres that stand for colliders where nothing touches.
 
     Raises:
         CaptureError: with the cure.
     """
     for name in integrators.of_bodies(objects, scene):
-        if integrators.is_implicit(name):
+        if colliders and integrators.is_implicit(name):
             raise CaptureError(
-                f"{collider.name} is a collider, which {integrators.label(name)} meets by contact "
-                "alone; set Contact to Where Things Meet, or untick Collider."
+                f"{colliders[0].name} is a collider, which {integrators.label(name)} meets by "
+                "contact alone; set Contact to Where Things Meet, or untick Collider."
             )
 
 

@@ -137,8 +137,8 @@ class _Reading:
     def of(context: bpy.types.Context, objects: list[bpy.types.Object], frames: range) -> _Reading:
         scene, collider_objects = context.scene, shown_colliders(context)
         unit, touching = metres_per_unit(scene), contact.is_possible(scene, objects)
-        if collider_objects and not touching:
-            contact.check_spheres(scene, objects, collider_objects[0])
+        if not touching:
+            contact.check_spheres(scene, objects, collider_objects)
         attachments = read_attachments(objects, collider_objects, touching)
         pins = [Pins.read(obj) for obj in objects]
         with preserved_frame(scene), without_supple(objects), basis_shown(objects):
@@ -153,23 +153,21 @@ class _Reading:
             ]
             keyed = [keyed_settings(obj) for obj in objects]
             resting = [RestShapeRecording(obj) if has_shape_keys(obj) else None for obj in objects]
-            collider_type = MeshCollider if touching else SphereCollider
-            captured_colliders = [collider_type(obj, depsgraph, unit) for obj in collider_objects]
-            weight = _gravity_recording(scene)
-            pace = setting_recording(scene, "time_scale", scene.supple.motion_samples)
+            kind = MeshCollider if touching else SphereCollider
+            colliders = [kind(obj, depsgraph, unit) for obj in collider_objects]
+            weight, pace = _gravity_recording(scene), _pace_recording(scene)
             fields = [FieldRecording(obj, unit) for obj in acting_fields(context)]
             absorbing = [AbsorberRecording(obj, depsgraph, unit) for obj in absorbers(context)]
-            recordings = [recording for motion in recorded for recording in motion.recordings]
-            recordings += [each for own in keyed for each in own.values()]
-            recordings += [each.recording for each in resting if each is not None]
-            recordings += [each for row in attachments for each in row.keyed.values()]
-            recordings += [each.recording for each in (*captured_colliders, *fields)]
+            recordings = [weight, pace, *(each for own in recorded for each in own.recordings)]
             recordings += [each for own in absorbing for each in own.recordings]
+            recordings += [each for own in keyed for each in own.values()]
+            recordings += [each for row in attachments for each in row.keyed.values()]
+            recordings += [k.recording for k in (*colliders, *fields, *filter(None, resting))]
             with driving.without_refiners(objects):
-                record(context, [weight, pace, *recordings], frames)
+                record(context, recordings, frames)
         time_scale = _time_scale(pace.channel(), frames)
         first_frame_time = frame_time(scene) * float(time_scale.at(0))
-        motions = [motion.motion() for motion in recorded]
+        motions = [own.motion() for own in recorded]
         return _Reading(
             objects=objects,
             pins=pins,
@@ -190,7 +188,7 @@ class _Reading:
             ],
             gravity=weight.channel(),
             time_scale=time_scale,
-            colliders=[collider.described() for collider in captured_colliders],
+            colliders=[collider.described() for collider in colliders],
             attachments=[row.described() for row in attachments],
             fields=[field.described() for field in fields],
             absorbers=[absorber.described() for absorber in absorbing],
@@ -250,6 +248,10 @@ def _shape(context: bpy.types.Context, obj: bpy.types.Object, pins: Pins, unit: 
     shape = read_shape(context, obj, unit)
     check_pins(context, obj, pins, shape, unit)
     return shape
+
+
+def _pace_recording(scene: bpy.types.Scene) -> Recording:
+    return setting_recording(scene, "time_scale", scene.supple.motion_samples)
 
 
 def _gravity_recording(scene: bpy.types.Scene) -> Recording:

@@ -29,6 +29,9 @@ MAX_RUNS = 200
 # The tolerance of implicit steps, whose differences are taken.
 SOLVED_M_PER_S = 1e-6
 
+#: The frame, the vertices and their positions of a key.
+_Place = tuple[int, NDArray[np.int64], Tensor]
+
 
 @dataclass(frozen=True, eq=False)
 class Key:
@@ -100,18 +103,15 @@ def follow_keys(
         InstabilityError: when a simulation fails.
     """
     prepared = prepare(scene)[0]
-    own = prepared.bodies[body]
-    points = tet_mesh_of(own).vertices
+    points = tet_mesh_of(own := prepared.bodies[body]).vertices
     diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
     near = NEAR_DIAGONALS * diagonal if tolerance is None else tolerance
-    wanted = [_checked(key, own, len(points)) for key in keys]
-    if not wanted:
-        raise SceneError(f"{own.name}: there are no keys to follow; give one.")
-    scheme = ImplicitEuler(SOLVED_M_PER_S) if integrator is None else integrator
+    wanted = _all_checked(keys, own, len(points))
     frames = max(key.frame for key in keys)
+    options["integrator"] = integrator or ImplicitEuler(SOLVED_M_PER_S)
     kind = _Forces if by == "forces" else _Pins
     control = kind(prepared, body, frames, options.get("frame_time", 1.0 / 24.0))
-    problem = _Problem(control, wanted, body, frames, {"integrator": scheme} | options)
+    problem = _Problem(control, wanted, body, frames, options)
 
     def excess(residual: Tensor) -> float:
         return problem.farthest(residual) / near
@@ -120,12 +120,11 @@ def follow_keys(
     search = LeastControlSearch(problem, excess, trial, max_runs)
     found = search.found(torch.zeros(frames + 1, 3, control.count, dtype=torch.float64))
     distance = problem.farthest(found.residual)
-    accelerations = (found.control / control.weights).transpose(1, 2)
-    effort = float(found.control.square().sum() / frames) ** 0.5
+    accelerations = (found.control / control.weights).transpose(1, 2).numpy()
     return Following(
-        control.applied(accelerations.numpy()),
-        accelerations.numpy(),
-        effort,
+        control.applied(accelerations),
+        accelerations,
+        float(found.control.square().sum() / frames) ** 0.5,
         distance,
         distance <= near,
         found.runs,
@@ -212,7 +211,7 @@ class _Problem:
     def __init__(
         self,
         control: _Control,
-        keys: list[tuple[int, NDArray[np.int64], Tensor]],
+        keys: list[_Place],
         body: int,
         frames: int,
         options: dict[str, Any],
@@ -265,7 +264,13 @@ def _ended(samples: Any) -> Any:
     return np.concatenate([samples, np.zeros_like(samples[:1])])
 
 
-def _checked(key: Key, body: SoftBody, count: int) -> tuple[int, NDArray[np.int64], Tensor]:
+def _all_checked(keys: Sequence[Key], body: SoftBody, count: int) -> list[_Place]:
+    if not keys:
+        raise SceneError(f"{body.name}: there are no keys to follow; give one.")
+    return [_checked(key, body, count) for key in keys]
+
+
+def _checked(key: Key, body: SoftBody, count: int) -> _Place:
     own = np.arange(count) if key.vertices is None else np.asarray(key.vertices, dtype=np.int64)
     wanted = np.asarray(key.positions, dtype=np.float64)
     what = f"{body.name}: the key at frame {key.frame}"

@@ -79,14 +79,9 @@ def hit_target(
     Raises:
         SceneError: when the target is not finite, or the scene has no gradients.
     """
-    prepared, wanted = prepare(scene)[0], np.asarray(target, dtype=np.float64)
-    if wanted.shape != (3,) or not np.isfinite(wanted).all():
-        raise SceneError(f"The target must be three finite numbers, not {target!r}.")
-    if frame < 1:
-        raise SceneError(f"The target must be reached at frame 1 or later, not {frame}.")
+    prepared, there = prepare(scene)[0], torch.as_tensor(_checked(target, frame))
     thrown = prepared.bodies[body]
     mean = torch.as_tensor(_weights(thrown, vertices, weights))
-    there = torch.as_tensor(wanted)
     way = float((there - mean @ torch.as_tensor(start_positions(thrown))).norm())
 
     def residuals(parameters: Tensor) -> Tensor:
@@ -110,6 +105,15 @@ def hit_target(
     return Throw(
         own, found.velocity, found.angular_velocity, distance, distance <= HIT_RATIO * way, fit.runs
     )
+
+
+def _checked(target: ArrayLike, frame: int) -> NDArray[np.float64]:
+    wanted = np.asarray(target, dtype=np.float64)
+    if wanted.shape != (3,) or not np.isfinite(wanted).all():
+        raise SceneError(f"The target must be three finite numbers, not {target!r}.")
+    if frame < 1:
+        raise SceneError(f"The target must be reached at frame 1 or later, not {frame}.")
+    return wanted
 
 
 def _thrown(scene: Scene, body: int, parameters: Tensor) -> Scene:

@@ -82,12 +82,7 @@ def match_shape(
     prepared = prepare(scene)[0]
     own = prepared.bodies[body]
     seen = _carried(own) if on_skin else None
-    targets = [
-        None if shape is None else torch.as_tensor(_checked(shape, own, k, seen))
-        for k, shape in enumerate(positions)
-    ]
-    if all(target is None for target in targets):
-        raise SceneError(f"{own.name}: no frame has a shape to match.")
+    targets = _targets(positions, own, seen)
     shares = _shares(regions, own)
     first = np.broadcast_to(np.asarray(own.material.young, dtype=np.float64), len(shares))
     start = np.log(np.linalg.lstsq(shares, first, rcond=None)[0].clip(first.min()))
@@ -165,6 +160,18 @@ def _carried(body: SoftBody) -> Embedding:
     own = skin_embedding_of(body)
     phong = body.skin.phong if body.skin is not None else None
     return own if phong is None else phong
+
+
+def _targets(
+    positions: Sequence[ArrayLike | None], body: SoftBody, seen: Embedding | None
+) -> list[Tensor | None]:
+    found = [
+        None if shape is None else torch.as_tensor(_checked(shape, body, k, seen))
+        for k, shape in enumerate(positions)
+    ]
+    if all(target is None for target in found):
+        raise SceneError(f"{body.name}: no frame has a shape to match.")
+    return found
 
 
 def _seen(positions: Tensor, embedding: Embedding | None) -> Tensor:

@@ -66,15 +66,14 @@ def simulate(
     if leaves:
         refuse_scene(plain)
         refuse_integrator(scheme, plain)
-    options: dict[str, Any] = {"frame_time": frame_time, "substeps": substeps, "dtype": dtype}
-    simulator = Simulator(plain, scheme, device="cpu", results=results, **options)
+    own: dict[str, Any] = {"frame_time": frame_time, "substeps": substeps, "dtype": dtype}
+    simulator = Simulator(plain, scheme, device="cpu", results=results, **own)
     if not leaves:
         return list(simulator.run(frames))
     refuse_system(simulator.system, leaves)
     _refuse_moved_start(simulator, leaves)
     run = _run_of(simulator, scheme, frame_time, frames)
-    found = []
-    before = simulator.state
+    found, before = [], simulator.state
     for frame in simulator.run(frames):
         _refuse_unfolding(simulator.system, frame)
         run.record(before, simulator.state)

@@ -83,6 +83,18 @@ def _row(r: Any, s1: Any, s2: Any, s3: Any) -> Any:
     return vector(dot(r, s1), dot(r, s2), dot(r, s3))
 
 
+@compiled()
+def _rows(
+    r11: Any, r12: Any, r13: Any, r22: Any, r23: Any, r33: Any, s1: Any, s2: Any, s3: Any
+) -> Any:
+    """The rows of the product of two symmetric matrices, of the second by its rows."""
+    return (
+        _row(vector(r11, r12, r13), s1, s2, s3),
+        _row(vector(r12, r22, r23), s1, s2, s3),
+        _row(vector(r13, r23, r33), s1, s2, s3),
+    )
+
+
 @compiled(parallel=True)
 def _derivatives(
     positions: Any,
@@ -99,7 +111,7 @@ def _derivatives(
 
     With the edges D, the displacement's W, R = DᵀḊ + ḊᵀD, Q = DᵀW + WᵀD and T(R) = (a S R S +
     b/2 tr(R S) S)/V, the forces D T(R) of ``green_strain`` do the work Q : T(R)/2, which changes
-    with D by W T(R) + Ḋ T(Q).
+    with D by W T(R) + Ḋ T(Q). Rows are those of f = R S, g = Q S, m = W S, n = Ḋ S.
     """
     x, y, z = positions[0], positions[1], positions[2]
     a, b, c = velocities[0], velocities[1], velocities[2]
@@ -119,10 +131,8 @@ def _derivatives(
         s3 = vector(s13, s23, constants[5, e])
         r11, r12, r13, r22, r23, r33 = _symmetric(d1, d2, d3, r1, r2, r3)
         q11, q12, q13, q22, q23, q33 = _symmetric(d1, d2, d3, w1, w2, w3)
-        # R S and Q S
-        f1, g1 = _row(vector(r11, r12, r13), s1, s2, s3), _row(vector(q11, q12, q13), s1, s2, s3)
-        f2, g2 = _row(vector(r12, r22, r23), s1, s2, s3), _row(vector(q12, q22, q23), s1, s2, s3)
-        f3, g3 = _row(vector(r13, r23, r33), s1, s2, s3), _row(vector(q13, q23, q33), s1, s2, s3)
+        f1, f2, f3 = _rows(r11, r12, r13, r22, r23, r33, s1, s2, s3)
+        g1, g2, g3 = _rows(q11, q12, q13, q22, q23, q33, s1, s2, s3)
         half = 0.5 * constants[6, e]
         r_trace, q_trace = f1[0] + f2[1] + f3[2], g1[0] + g2[1] + g3[2]
         turned = dot(vector(f1[0], f2[0], f3[0]), g1) + dot(vector(f1[1], f2[1], f3[1]), g2)
@@ -130,32 +140,19 @@ def _derivatives(
         works[0, e] += half * turned
         works[1, e] += 0.5 * half * r_trace * q_trace
         shears, bulks = 2.0 * half * shear[e], half * bulk[e]
-        # W S and Ḋ S
-        m1, n1 = (
-            combined(s1[0], w1, s1[1], w2, s1[2], w3),
-            combined(s1[0], r1, s1[1], r2, s1[2], r3),
-        )
-        m2, n2 = (
-            combined(s2[0], w1, s2[1], w2, s2[2], w3),
-            combined(s2[0], r1, s2[1], r2, s2[2], r3),
-        )
-        m3, n3 = (
-            combined(s3[0], w1, s3[1], w2, s3[2], w3),
-            combined(s3[0], r1, s3[1], r2, s3[2], r3),
-        )
+        m1 = combined(s1[0], w1, s1[1], w2, s1[2], w3)
+        n1 = combined(s1[0], r1, s1[1], r2, s1[2], r3)
+        m2 = combined(s2[0], w1, s2[1], w2, s2[2], w3)
+        n2 = combined(s2[0], r1, s2[1], r2, s2[2], r3)
+        m3 = combined(s3[0], w1, s3[1], w2, s3[2], w3)
+        n3 = combined(s3[0], r1, s3[1], r2, s3[2], r3)
         i, j = bulks * r_trace, bulks * q_trace
-        o1, p1 = (
-            combined(f1[0], m1, f2[0], m2, f3[0], m3),
-            combined(g1[0], n1, g2[0], n2, g3[0], n3),
-        )
-        o2, p2 = (
-            combined(f1[1], m1, f2[1], m2, f3[1], m3),
-            combined(g1[1], n1, g2[1], n2, g3[1], n3),
-        )
-        o3, p3 = (
-            combined(f1[2], m1, f2[2], m2, f3[2], m3),
-            combined(g1[2], n1, g2[2], n2, g3[2], n3),
-        )
+        o1 = combined(f1[0], m1, f2[0], m2, f3[0], m3)
+        p1 = combined(g1[0], n1, g2[0], n2, g3[0], n3)
+        o2 = combined(f1[1], m1, f2[1], m2, f3[1], m3)
+        p2 = combined(g1[1], n1, g2[1], n2, g3[1], n3)
+        o3 = combined(f1[2], m1, f2[2], m2, f3[2], m3)
+        p3 = combined(g1[2], n1, g2[2], n2, g3[2], n3)
         out[0, e], out[3, e], out[6, e] = _sum(shears, o1, p1, i, m1, j, n1)
         out[1, e], out[4, e], out[7, e] = _sum(shears, o2, p2, i, m2, j, n2)
         out[2, e], out[5, e], out[8, e] = _sum(shears, o3, p3, i, m3, j, n3)

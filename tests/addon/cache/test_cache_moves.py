@@ -69,8 +69,7 @@ def assert_moves(obj: bpy.types.Object) -> None:
 @pytest.mark.parametrize("remap", [True, False])
 def test_the_first_save_takes_the_frames_along(cube, tmp_path, remap):
     before = simulate()
-    earlier = cube.supple.density
-    cube.supple.density = 900.0
+    earlier, cube.supple.density = cube.supple.density, 900.0
     shown = simulate()
     assert before.parent == shown.parent == users_cache()
     save(tmp_path / "project" / "drop.blend", relative_remap=remap)
