@@ -136,12 +136,13 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         "--output", type=Path, metavar="FOLDER", help="default: <name>_frames beside the file"
     )
     render_command.set_defaults(action=render)
+    tool = argparse.ArgumentParser(add_help=False)
+    tool.add_argument("tool", choices=TOOLS)
     find_command = commands.add_parser(
         "find",
-        parents=[common],
+        parents=[tool, common],
         help="find a rest shape, throw or stiffness of a soft body, set it, save the file",
     )
-    find_command.add_argument("tool", choices=TOOLS)
     find_command.add_argument("--object", metavar="NAME", help="default: the only soft body")
     find_command.add_argument(
         "--output", type=Path, metavar="FILE", help="default: <name>_found.blend beside the file"

@@ -186,7 +186,7 @@ def test_find_saves_a_file_with_what_it_found_and_leaves_the_first_alone(
     scene.camera.location = (1.0, 0.0, 3.0)
     aimed = tmp_path / "aimed.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(aimed))
-    words = "find", aimed, "hit_target", "--integrator", "implicit_euler", "--output", output
+    words = "find", "hit_target", aimed, "--integrator", "implicit_euler", "--output", output
     stdout, _ = run_here(*words)
     assert stdout.splitlines()[-1] == str(output) and "Cube hits the target" in stdout
     bpy.ops.wm.open_mainfile(filepath=str(output))
@@ -197,7 +197,7 @@ def test_find_saves_a_file_with_what_it_found_and_leaves_the_first_alone(
 
 
 def test_find_asks_for_which_body(scene_file: Path, run_here: Runs) -> None:
-    _, stderr = run_here("find", scene_file, "keep_shape", "--object", "Ball", rc=1)
+    _, stderr = run_here("find", "keep_shape", scene_file, "--object", "Ball", rc=1)
     assert "Name a soft body by --object: Cube." in stderr
 
 
