@@ -18,35 +18,22 @@ from scipy.spatial.transform import Rotation
 from supple.core import Contact, Ground, Scene, Simulator, SoftBody, TetMesh
 from supple.core.integrators import Automatic, ImplicitEuler, Integrator
 from supple.core.materials import StableNeoHookean
-from supple.verification.collider_meshes import bowl
 from supple.verification.meshes import block
 from supple.verification.scene_intersections import scene_intersections
 
 from .monkey import tetrahedra
+from .pile import DAMPING, FRAMES, FRICTION, POISSON, YOUNG, placed, scene
 
-MONKEYS, EDGE_LENGTH, SIZE, LAYER = 10, 0.28, 0.3, 0.62
-YOUNG, POISSON, DAMPING, FRICTION = 1e5, 0.45, 0.5, 0.3
+EDGE_LENGTH = 0.28
 CELLS, SIDE, TURN = (11, 11, 10), 0.3, 0.3
-FRAMES, HEIGHT, WARM_UP = 36, 0.9, 7
+HEIGHT, WARM_UP = 0.9, 7
 
 
 def run() -> list[dict[str, Any]]:
-    scenes = {"ten monkeys in a bowl": _pile(), "two blocks": _blocks()}
+    monkeys = placed(tetrahedra(EDGE_LENGTH))
+    scenes = {"ten monkeys in a bowl": scene(monkeys), "two blocks": _blocks()}
     integrators = (ImplicitEuler(), Automatic())
     return [_measure(name, scene, each) for name, scene in scenes.items() for each in integrators]
-
-
-def _pile() -> Scene:
-    mesh = tetrahedra(EDGE_LENGTH)
-    bodies = []
-    for index in range(MONKEYS):
-        layer, place = divmod(index, 3)
-        around = 2.0 * np.pi * place / 3.0 + layer
-        centre = (0.38 * np.cos(around), 0.38 * np.sin(around), 0.62 + LAYER * layer)
-        turn = Rotation.random(random_state=index).as_matrix()
-        vertices = SIZE * mesh.vertices @ turn.T + np.array(centre)
-        bodies.append(_body(mesh.with_vertices(vertices), f"Monkey {index}"))
-    return Scene(bodies, colliders=[bowl(1.2, 0.9, 14, 48)], contact=Contact(friction=FRICTION))
 
 
 def _blocks() -> Scene:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import quotes, side_by_side
+from . import pile_section, quotes, side_by_side
 from .store import ROOT, quoted
 from .styles import STYLES
 from .tables import table, when
@@ -92,6 +92,7 @@ def text(figures: dict[str, Any]) -> str:
     parts = (_implicit, _substep, _integrators, _contact, _capture)
     return (
         "".join(part(figures) for part in parts)
+        + pile_section.section(figures)
         + side_by_side.section(figures, [case.name for case in CASES])
         + _growth(figures)
     )

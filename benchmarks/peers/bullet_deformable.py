@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pybullet
 
+from supple.core import TetMesh
+
 from ..drop import FRAME_RATE, GRAVITY, Drop, Positions
 
 MARGIN = 1e-3
@@ -36,7 +38,7 @@ class BulletDeformable:
         mu, first_lame_parameter = self._drop.stable_neo_hookean
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "body.vtk"
-            _write_vtk(path, self._drop)
+            write_vtk(path, self._drop.mesh)
             self._body = pybullet.loadSoftBody(
                 str(path),
                 mass=float(self._drop.masses.sum()),
@@ -58,8 +60,7 @@ class BulletDeformable:
         return np.array(vertices).reshape(count, 3)
 
 
-def _write_vtk(path: Path, drop: Drop) -> None:
-    mesh = drop.mesh
+def write_vtk(path: Path, mesh: TetMesh) -> None:
     with path.open("w") as file:
         print("# vtk DataFile Version 2.0\nbody\nASCII\nDATASET UNSTRUCTURED_GRID", file=file)
         print(f"POINTS {len(mesh.vertices)} double", file=file)

@@ -36,8 +36,8 @@ class MujocoFlex:
         self._model = mujoco.MjModel.from_xml_string(
             MODEL.format(
                 gravity=GRAVITY,
-                points=_words(drop.mesh.vertices),
-                tets=_words(drop.mesh.tets),
+                points=words(drop.mesh.vertices),
+                tets=words(drop.mesh.tets),
                 young=drop.young,
                 poisson=drop.poisson,
             )
@@ -64,5 +64,5 @@ class MujocoFlex:
         return self._data.flexvert_xpos.copy()
 
 
-def _words(array: np.ndarray) -> str:
+def words(array: np.ndarray) -> str:
     return " ".join(f"{value:.17g}" for value in array.ravel())
