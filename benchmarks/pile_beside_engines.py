@@ -64,19 +64,23 @@ def _run(name: str, path: Path) -> tuple[dict[str, Any], Positions, str]:
     """What it printed, its positions (frames, B, N, 3), and why there are no more."""
     module = f"{__package__}.peers.pile_run"
     command = [sys.executable, "-m", module, name, str(path), str(LIMIT)]
-    none = np.empty((0, 0, 0, 3))
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    note = ""
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=LIMIT + BESIDE
-        )
+        printed, errors = running.communicate(timeout=LIMIT + BESIDE)
     except subprocess.TimeoutExpired:
-        return {}, none, f"stopped after {LIMIT + BESIDE:g} s"
-    records = [line for line in done.stdout.splitlines() if line.startswith('{"seconds"')]
-    if done.returncode or not records:
-        lines = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
-        return {}, none, lines[-1]
-    record = json.loads(records[-1])
-    return record, np.load(path.with_suffix(f".{name}.npy")), record["note"]
+        running.kill()
+        printed, errors = running.communicate()
+        note = f"stopped after {LIMIT + BESIDE:g} s, in a frame that had not ended"
+    lines = printed.decode(errors="replace").splitlines()
+    records = [line for line in lines if line.startswith('{"seconds"')]
+    record = json.loads(records[-1]) if records else {"note": ""}
+    kept = path.with_suffix(f".{name}.npy")
+    positions = np.load(kept) if kept.exists() else np.empty((0, 0, 0, 3))
+    if running.returncode and not note:
+        said = errors.decode(errors="replace").strip().splitlines()
+        note = said[-1] if said else f"ended with {running.returncode}"
+    return record, positions, note or record["note"]
 
 
 def _look(pile: Pile, frames: Positions) -> dict[str, Any]:

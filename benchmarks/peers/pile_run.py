@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """``python -m benchmarks.peers.pile_run ENGINE PILE SECONDS``: one engine's pile, in this process.
 
-Keeps the positions, (frames, B, N, 3), beside the pile's file, and prints a line of JSON with the
-seconds of each frame. No frame begins after SECONDS.
+After each frame keeps the positions, (frames, B, N, 3), beside the pile's file, and prints a line
+of JSON with the seconds of all so far: what is stopped in a frame has those before. No frame begins
+after SECONDS.
 """
 
 from __future__ import annotations
@@ -72,7 +73,6 @@ def main() -> None:
     engine, path, limit = ENGINES[sys.argv[1]], Path(sys.argv[2]), float(sys.argv[3])
     seconds: list[float] = []
     positions: list[Positions] = []
-    note = ""
     peer = engine.hold(Pile.load(path))
     began = time.perf_counter()
     try:
@@ -83,9 +83,13 @@ def main() -> None:
             if not np.isfinite(after).all() or np.abs(after).max() > FARTHEST:
                 raise PeerInstabilityError(f"flew apart in frame {len(seconds)}")
             positions.append(after)
+            np.save(path.with_suffix(f".{sys.argv[1]}.npy"), np.array(positions))
+            _say(seconds, "")
     except PeerInstabilityError as error:
-        note = str(error)
-    np.save(path.with_suffix(f".{sys.argv[1]}.npy"), np.array(positions))
+        _say(seconds, str(error))
+
+
+def _say(seconds: list[float], note: str) -> None:
     # Engines print too, and do not always end their lines.
     print("\n" + json.dumps({"seconds": seconds, "note": note}), flush=True)
 
