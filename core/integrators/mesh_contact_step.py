@@ -49,6 +49,7 @@ MAX_LINEARIZATIONS = 8
 # How often the moves of what is in the way are shortened, before all moves are alike.
 MAX_SHORTENINGS = 8
 PAIRS_PER_THREAD, POINTS_PER_THREAD, CONTACTS_PER_THREAD = 2_000, 4_000, 200
+TETS_PER_THREAD = 1_500
 # What a step, one contact in one pass, a candidate pair, and finding one cost, in seconds on two
 # cores: only their ratios to each other and to a budget count.
 STEP_S, CONTACT_S, PAIR_S, SEARCH_S = 3e-4, 1e-7, 4e-8, 3e-7
@@ -298,6 +299,7 @@ class MeshContactStep:
             out: FlatTets = self._flat
             count = 0
             for tets in self._tets:
+                use_threads(len(tets.volumes), TETS_PER_THREAD)
                 count = find_flat(tets, FLOOR, at, predicted, self._mobility, out, count)
             if count <= len(out.forces):
                 return count

@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..compiled import compiled
-from .tet_heights import height_gradient, height_ratio, stretched
+import numpy as np
+
+from ..compiled import compiled, shared_range
+from .tet_heights import height_gradient, height_ratio, is_lower, stretched
 from .vectors import dot, minus, plus, scaled, vector_at
 
 
@@ -62,6 +64,19 @@ def _edges(nodes: Any, corners: Any, e: int) -> Any:
     )
 
 
+@compiled(parallel=True)
+def _find_low(tets: Any, floor: float, at: Any, wanted: Any, out: Any) -> None:
+    """(M,) whether a tet is below the floor, or would come there."""
+    for e in shared_range(len(out)):
+        gradients = tets.gradients[e]
+        x, y, z = stretched(_edges(wanted, tets.corners, e), gradients)
+        low = is_lower(x, y, z, floor)
+        if not low:
+            x, y, z = stretched(_edges(at, tets.corners, e), gradients)
+            low = is_lower(x, y, z, floor)
+        out[e] = low and tets.pressures[e] != 0.0
+
+
 @compiled()
 def find_flat(
     tets: Any, floor: float, at: Any, wanted: Any, mobility: Any, out: Any, count: int
@@ -75,18 +90,15 @@ def find_flat(
         at, wanted: (N, 3) where nodes are, and would go, in metres.
         mobility: (N,) in metres a newton over the step.
     """
-    for e in range(len(tets.volumes)):
-        if tets.pressures[e] == 0.0:
-            continue
-        gradients = tets.gradients[e]
-        x, y, z = stretched(_edges(wanted, tets.corners, e), gradients)
-        ahead = height_ratio(x, y, z)
-        x, y, z = stretched(_edges(at, tets.corners, e), gradients)
-        now = height_ratio(x, y, z)
-        if ahead >= floor and now >= floor:
+    flat = np.empty(len(tets.volumes), dtype=np.bool_)
+    _find_low(tets, floor, at, wanted, flat)
+    for e in range(len(flat)):
+        if not flat[e]:
             continue
         if count < len(out.forces):
-            out.ratios[count], out.forces[count] = now, 0.0
+            gradients = tets.gradients[e]
+            x, y, z = stretched(_edges(at, tets.corners, e), gradients)
+            out.ratios[count], out.forces[count] = height_ratio(x, y, z), 0.0
             out.energies[count] = tets.volumes[e] * tets.pressures[e]
             _write_gradients(height_gradient(x, y, z), gradients, out.gradients[count])
             compliance = 0.0

@@ -66,6 +66,15 @@ def height_ratio(x: Any, y: Any, z: Any) -> float:
 
 
 @compiled()
+def is_lower(x: Any, y: Any, z: Any, ratio: float) -> bool:
+    """Whether the height ratio is less than a positive one: without its root, which takes long."""
+    a, b, c = cross(y, z), cross(z, x), cross(x, y)
+    height = ROOT_3 * dot(x, a)
+    square = dot(a, a) + dot(b, b) + dot(c, c) + LEAST_SQUARE
+    return height < 0.0 or height * height < ratio * ratio * square
+
+
+@compiled()
 def height_gradient(x: Any, y: Any, z: Any) -> Any:
     """The rows of its derivative in F."""
     a, b, c = cross(y, z), cross(z, x), cross(x, y)
