@@ -209,7 +209,7 @@ class MeshContactStep:
         points, still = self._points(at), np.zeros_like(at)
         # Of no duration: candidates that are there hold as far as they reach.
         self._cover(points, points, 0.0)
-        self._count = self._find(at, points, still, np.zeros_like(points), still)
+        self._count = self._find(at, points, still, points, still)
 
     def _solve(self, start: Points, predicted: Points, step: float) -> Points:
         """(N, 3) where nodes end that would go from one place to another."""
@@ -218,9 +218,9 @@ class MeshContactStep:
         self._spend(STEP_S)
         for _ in range(MAX_LINEARIZATIONS):
             moves = predicted - at
-            moves_of_points = self._points(moves)
-            self._cover(points, points + moves_of_points, step)
-            self._count = self._find(at, points, moves, moves_of_points, at - start)
+            ends = points + self._points(moves)
+            self._cover(points, ends, step)
+            self._count = self._find(at, points, moves, ends, at - start)
             self._relax(self._find_flat(at, predicted), moves)
             at, points, is_free = self._go(at, points, moves, step)
             if is_free:
@@ -265,7 +265,7 @@ class MeshContactStep:
         at: Points,
         points: Points,
         moves: Points,
-        moves_of_points: Points,
+        ends: Points,
         displacements: Points,
     ) -> int:
         """Makes contacts linear; how many there are."""
@@ -274,7 +274,7 @@ class MeshContactStep:
         may_push = np.empty(len(self._distances), dtype=np.bool_)
         use_threads(len(may_push), PAIRS_PER_THREAD)
         find_pairs(
-            *(stencils, mesh.object_of, self._laws.distances, points, moves_of_points),
+            *(stencils, mesh.object_of, self._laws.distances, points, ends - points),
             *(self._distances, may_push),
         )
         pairs = np.flatnonzero(may_push)
@@ -285,7 +285,7 @@ class MeshContactStep:
                 use_threads(count, CONTACTS_PER_THREAD)
                 nodes = (self._points_of, displacements, self._mobility)
                 of_pairs = (pairs, stencils, self._blocked)
-                write_pairs(*of_pairs, mesh, self._laws, points, *nodes, out)
+                write_pairs(*of_pairs, mesh, self._laws, points, ends, *nodes, out)
             if self._ground is not None:
                 own = (at, moves, displacements, self._mobility)
                 count = find_ground(*self._ground, *own, out, count)

@@ -15,11 +15,8 @@ import numpy as np
 
 from ..compiled import compiled, shared_range
 from .closest_points import closest_points
-from .collision_keys import parallel_threshold
-from .collision_weights import edge_edge_weight, face_vertex_weight
 from .detection import closing_bound, stencil
-from .local_minima import edge_share, face_share
-from .surface_barrier import mollifier_of, squared_cross
+from .pair_weights import pair_weight, within_step
 from .vectors import dot, four_points, scaled
 
 #: Which barrier a contact has: the one of squared distances between surfaces, or the ground's.
@@ -29,8 +26,6 @@ SURFACES, GROUND = 0, 1
 STIFFENING = 10.0
 # In which threads share the writing of contacts.
 CHUNKS = 16
-# Edges that fade out by more have no friction: their closest points could be anywhere.
-WHOLE = 1.0
 
 
 class Constraints(NamedTuple):
@@ -153,30 +148,6 @@ def finish(out: Any, k: int, used: int, displacements: Any, mobility: Any) -> No
 
 
 @compiled(inline=True)
-def _weight(
-    stencils: Any, mesh: Any, laws: Any, points: Any, pair: int, x: Any, closest: Any
-) -> Any:
-    """Of a pair at four points x with the closest points; what it counts beside the pairs around
-    it; and whether it has friction."""
-    apart, _, of_second, _, of_last, place = closest
-    edge_count = len(stencils.edge_edges)
-    if pair < edge_count:
-        first, second = stencils.edge_edges[pair, 0], stencils.edge_edges[pair, 1]
-        square = squared_cross(x[0], x[1], x[2], x[3])[0]
-        fade = mollifier_of(square, parallel_threshold(mesh, first, second))[0]
-        if not laws.area_weighted:
-            return fade, 1.0, fade == WHOLE
-        share = edge_share(points, mesh, first, second, place, apart, of_second, -of_last)
-        return fade * edge_edge_weight(mesh, first, second), share, fade == WHOLE
-    own = pair - edge_count
-    face, vertex = stencils.face_vertices[own, 0], stencils.face_vertices[own, 1]
-    if not laws.area_weighted:
-        return 1.0, 1.0, True
-    share = face_share(points, mesh, face, vertex, place, apart)
-    return face_vertex_weight(mesh, face, vertex), share, True
-
-
-@compiled(inline=True)
 def _write_pair(
     laws: Any,
     objects: Any,
@@ -252,6 +223,7 @@ def _write_range(
     mesh: Any,
     laws: Any,
     points: Any,
+    ends: Any,
     interpolation: Any,
     displacements: Any,
     mobility: Any,
@@ -262,9 +234,11 @@ def _write_range(
         a, b, c, d, are_edges = stencil(stencils, pair)
         x = four_points(points, a, b, c, d)
         closest = closest_points(are_edges, x)
+        weight, share, rubs = pair_weight(stencils, mesh, laws, points, pair, x, closest)
+        if share == 0.0:
+            closest, share = within_step(stencils, mesh, laws, ends, pair, x, closest)
         difference, c0, c1, c2, c3, _ = closest
         distance = math.sqrt(dot(difference, difference))
-        weight, share, rubs = _weight(stencils, mesh, laws, points, pair, x, closest)
         if blocked[pair] == 0:
             weight *= share
         else:
@@ -288,6 +262,7 @@ def write_pairs(
     mesh: Any,
     laws: Any,
     points: Any,
+    ends: Any,
     interpolation: Any,
     displacements: Any,
     mobility: Any,
@@ -302,6 +277,7 @@ def write_pairs(
         mesh: topology of the surfaces.
         laws: of their objects.
         points: (V, 3) of the surfaces.
+        ends: (V, 3) where they would go.
         interpolation: of the points.
         displacements: (N, 3) of the nodes since the step began.
         mobility: (N,) in metres a newton over the step.
@@ -309,5 +285,5 @@ def write_pairs(
     """
     for chunk in shared_range(CHUNKS):
         first, last = chunk * len(pairs) // CHUNKS, (chunk + 1) * len(pairs) // CHUNKS
-        of_points = (points, interpolation, displacements, mobility)
+        of_points = (points, ends, interpolation, displacements, mobility)
         _write_range(pairs, first, last, stencils, blocked, mesh, laws, *of_points, out)

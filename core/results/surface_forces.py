@@ -105,7 +105,7 @@ class SurfaceForces:
         own = (itself, still, np.zeros(len(points)))
         # Nothing is in the way of what has arrived.
         of_pairs = (near, stencils, np.zeros(len(candidates), dtype=np.int64))
-        write_pairs(*of_pairs, surface.topology, laws, points, *own, found)
+        write_pairs(*of_pairs, surface.topology, laws, points, points, *own, found)
         return found
 
 

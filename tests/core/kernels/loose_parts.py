@@ -88,6 +88,6 @@ def found_at(points: np.ndarray, laws: PairLaws, **own: Any) -> Constraints:
     pairs = np.flatnonzero(may_push)
     blocked = np.full(len(apart), own.get("blocked", 0))
     of_nodes = (interpolation, displacements, mobility)
-    write_pairs(pairs, stencils, blocked, mesh, laws, points, *of_nodes, out)
+    write_pairs(pairs, stencils, blocked, mesh, laws, points, points + moves, *of_nodes, out)
     assert all((part[len(pairs) :] == 77).all() for part in out)
     return Constraints(*(part[: len(pairs)] for part in out))

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a pair counts in an explicit step, and at which closest points it is made linear."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..compiled import compiled
+from .closest_points import closest_points
+from .collision_keys import parallel_threshold
+from .collision_weights import edge_edge_weight, face_vertex_weight
+from .detection import stencil
+from .local_minima import edge_share, face_share
+from .surface_barrier import mollifier_of, squared_cross
+from .vectors import dot, four_points, plus, scaled
+
+# Of d̂: farther pairs have time. Where soft bodies lie, steps without contact would sink by as much
+# as their barriers hold them up, which tells nothing of what comes.
+NEAR = 0.25
+# By this factor a distance shrinks within a step, at least, before its end tells.
+CLOSING = 2.0
+# The plane that parts a pair at the end of a step serves where it does so at the start, by at least
+# this ratio of the distance then.
+LEAST_GAP_RATIO = 0.1
+# Edges that fade out by more have no friction: their closest points could be anywhere.
+WHOLE = 1.0
+
+
+@compiled(inline=True)
+def pair_weight(
+    stencils: Any, mesh: Any, laws: Any, points: Any, pair: int, x: Any, closest: Any
+) -> Any:
+    """Of a pair at four points x with the closest points; what it counts beside the pairs around
+    it; and whether it has friction."""
+    apart, _, of_second, _, of_last, place = closest
+    edge_count = len(stencils.edge_edges)
+    if pair < edge_count:
+        first, second = stencils.edge_edges[pair, 0], stencils.edge_edges[pair, 1]
+        square = squared_cross(x[0], x[1], x[2], x[3])[0]
+        fade = mollifier_of(square, parallel_threshold(mesh, first, second))[0]
+        if not laws.area_weighted:
+            return fade, 1.0, fade == WHOLE
+        share = edge_share(points, mesh, first, second, place, apart, of_second, -of_last)
+        return fade * edge_edge_weight(mesh, first, second), share, fade == WHOLE
+    own = pair - edge_count
+    face, vertex = stencils.face_vertices[own, 0], stencils.face_vertices[own, 1]
+    if not laws.area_weighted:
+        return 1.0, 1.0, True
+    share = face_share(points, mesh, face, vertex, place, apart)
+    return face_vertex_weight(mesh, face, vertex), share, True
+
+
+@compiled(inline=True)
+def within_step(
+    stencils: Any, mesh: Any, laws: Any, ends: Any, pair: int, x: Any, closest: Any
+) -> Any:
+    """Where a pair at four points x is made linear that counts nothing with the closest points of
+    the start of a step, and its share: those of the end, where it counts in whole with them and
+    closes, as two edges do that come to cross within the step, all but touching."""
+    a, b, c, d, are_edges = stencil(stencils, pair)
+    square = dot(closest[0], closest[0])
+    if square > (NEAR * laws.distances[mesh.object_of[a], mesh.object_of[d]]) ** 2:
+        return closest, 0.0
+    last = four_points(ends, a, b, c, d)
+    then = closest_points(are_edges, last)
+    size = math.sqrt(dot(then[0], then[0]))
+    if size == 0.0:
+        return closest, 0.0
+    apart = plus(
+        plus(scaled(then[1], x[0]), scaled(then[2], x[1])),
+        plus(scaled(then[3], x[2]), scaled(then[4], x[3])),
+    )
+    gap = dot(apart, then[0]) / size
+    if 0.0 < gap < CLOSING * size:
+        return closest, 0.0
+    if pair_weight(stencils, mesh, laws, ends, pair, last, then)[1] < 1.0:
+        return closest, 0.0
+    if gap * gap < LEAST_GAP_RATIO**2 * square:
+        return closest, 1.0
+    return (scaled(gap / size, then[0]), *then[1:]), 1.0
