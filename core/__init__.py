@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .scene.soft_body import SoftBody
     from .scene.start import PosedStart, RunStart
     from .scene.stitches import Stitches
+    from .scene.velocity_grid import VelocityGrid
     from .simulator import Frame, Simulator
 
 _HOMES = {
@@ -68,6 +69,7 @@ _HOMES = {
     "SuppleError": "errors",
     "SurfaceMesh": "scene.skin",
     "TetMesh": "geometry.tet_mesh",
+    "VelocityGrid": "scene.velocity_grid",
     "Wind": "scene.force_fields",
     "default_young": "preparation.self_weight",
     "embed": "geometry.embedding",
@@ -108,6 +110,7 @@ __all__ = [
     "SurfaceMesh",
     "SurfacePaint",
     "TetMesh",
+    "VelocityGrid",
     "Wind",
     "default_young",
     "embed",

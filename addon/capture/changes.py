@@ -23,7 +23,7 @@ from ..units import metres_per_unit
 from . import kept_shape
 from .absorbers import absorbs, has_keyed_absorption, is_absorbed
 from .attachments import rows_of
-from .force_fields import OTHER_NAMES, SETTINGS, acts
+from .force_fields import FLOW_CHOICE, OTHER_NAMES, SETTINGS, acts
 from .motion import may_move
 from .paint import attribute_values, can_paint, painted
 from .surfaces import coordinates, group_weights, polygons, vertex_coordinates
@@ -100,6 +100,9 @@ def _field(obj: bpy.types.Object) -> Iterator[Any]:
     for name in SETTINGS:
         if moving.isdisjoint((f"field.{name}", f"field.{OTHER_NAMES.get(name)}")):
             yield getattr(obj.field, name)
+    if obj.field.type == "FLUID_FLOW":
+        domain = obj.field.source_object
+        yield from (domain.name, getattr(obj.field, FLOW_CHOICE), *_place(domain))
 
 
 def changed(obj: bpy.types.Object) -> list[str]:

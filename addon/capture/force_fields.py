@@ -21,6 +21,7 @@ from ...core.scene.force_fields import (
 )
 from ..units import exact_float
 from .captured import CaptureError
+from .fluid_domains import DomainRecording, why_unread
 from .motion import Recording, may_move, world_matrix
 from .objects import is_soft_body
 
@@ -35,6 +36,7 @@ KINDS: dict[str, FieldKind] = {
     "LENNARDJ": "lennard_jones",
     "TURBULENCE": "turbulence",
     "DRAG": "drag",
+    "FLUID_FLOW": "fluid_flow",
 }
 #: Others act as points do.
 SHAPES: dict[str, FieldShape] = {"POINT": "point", "LINE": "line", "PLANE": "plane"}
@@ -51,6 +53,8 @@ CHOICES = (
     *("type", "shape", "falloff_type", "z_direction", "use_max_distance", "use_radial_max"),
     *("use_gravity_falloff", "use_global_coords", "use_absorption"),
 )
+#: What of fluid flows is, besides.
+FLOW_CHOICE = "use_smoke_density"
 #: By which some of them are known for some kinds.
 OTHER_NAMES = {
     "strength": "linear_drag",
@@ -71,9 +75,11 @@ def acting_fields(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 def acts(scene: bpy.types.Scene, obj: bpy.types.Object) -> bool:
     """Whether an object has a force field of a kind that soft bodies feel, and is shown. That of a
-    soft body does not act."""
+    soft body does not act, nor does what flows where it cannot be read."""
     collection = scene.supple.effector_collection
     if obj.field is None or obj.field.type not in KINDS or is_soft_body(obj):
+        return False
+    if obj.field.type == "FLUID_FLOW" and why_unread(obj.field):
         return False
     is_chosen = collection is None or collection.all_objects.get(obj.name) == obj
     return is_chosen and bool(obj.visible_get())
@@ -92,8 +98,14 @@ class FieldRecording:
             return np.array([*_place(obj, depsgraph, unit), *_numbers(obj, depsgraph)])
 
         self.recording = Recording(numbers, may_move(obj) or obj.field.noise > 0.0)
+        #: All that is recorded.
+        self.recordings = [self.recording]
         # Choices are those of the first frame.
         field = obj.field
+        self._domain: DomainRecording | None = None
+        if field.type == "FLUID_FLOW":
+            self._domain = DomainRecording(field.source_object, unit, field.use_smoke_density)
+            self.recordings.append(self._domain)
         ends = {"max_distance": field.use_max_distance, "max_radius": field.use_radial_max}
         self._endless = [name for name, is_used in ends.items() if not is_used]
         self._falloff: dict[str, Any] = {
@@ -114,7 +126,7 @@ class FieldRecording:
         """What the solver gets, once all frames were recorded.
 
         Raises:
-            CaptureError: when it has no direction.
+            CaptureError: when it has no direction, or nothing flows in its domain.
         """
         samples = self.recording.channel().samples
         columns = [_changing(column) for column in samples.T[_PLACE_NUMBERS:]]
@@ -126,6 +138,9 @@ class FieldRecording:
             "origin": _changing(samples[:, :3]),
             "axis": _changing(samples[:, 3:_PLACE_NUMBERS]),
         }
+        if self._domain is not None:
+            place["grid"], flows = self._domain.described()
+            own["weight"] = _changing(own["weight"].samples * flows)
         try:
             falloff = Falloff(**self._falloff, **numbers)
             return ForceField(**self._choices, **place, **own, falloff=falloff)

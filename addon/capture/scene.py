@@ -160,9 +160,10 @@ class _Reading:
             absorbing = [AbsorberRecording(obj, depsgraph, unit) for obj in absorbers(context)]
             recordings = [weight, pace, *(each for own in recorded for each in own.recordings)]
             recordings += [each for own in absorbing for each in own.recordings]
+            recordings += [each for own in fields for each in own.recordings]
             recordings += [each for own in keyed for each in own.values()]
             recordings += [each for row in attachments for each in row.keyed.values()]
-            recordings += [k.recording for k in (*colliders, *fields, *filter(None, resting))]
+            recordings += [each.recording for each in (*colliders, *filter(None, resting))]
             with driving.without_refiners(objects):
                 record(context, recordings, frames)
         time_scale = _time_scale(pace.channel(), frames)

@@ -52,7 +52,8 @@ def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
     found += missing_caches.messages(context)
     found += _of_materials(context.scene, bodies)
     found += [*_of_scene(context.scene), *_of_others(context)]
-    return [*found, *ignored_fields.messages(context), *ignored_keys.messages(context, frames)]
+    found += ignored_fields.messages(context, frames)
+    return [*found, *ignored_keys.messages(context, frames)]
 
 
 def _frames(scene: bpy.types.Scene) -> range:

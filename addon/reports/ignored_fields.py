@@ -9,18 +9,17 @@ import bpy
 
 from ..animated import animated_paths
 from ..capture.absorbers import absorbers, has_absorption, is_absorbed
-from ..capture.force_fields import CHOICES, KINDS, SHAPES, acts
+from ..capture.fluid_domains import baked_frames, why_unread
+from ..capture.force_fields import CHOICES, FLOW_CHOICE, KINDS, SHAPES, acts
 from ..capture.objects import is_soft_body
 
-# Why some kinds do not act.
-_REASONS = {
-    "FLUID_FLOW": ": what a domain holds at each frame is not read",
-    "TEXTURE": ": textures are not read",
-}
 
+def messages(context: bpy.types.Context, frames: range) -> Iterator[str]:
+    """One for each field, with its cure.
 
-def messages(context: bpy.types.Context) -> Iterator[str]:
-    """One for each field, with its cure."""
+    Args:
+        frames: that are simulated.
+    """
     is_any_absorbed = any(is_absorbed(context.scene, obj) for obj in context.view_layer.objects)
     for obj in context.view_layer.objects:
         yield from _of_particles(obj)
@@ -40,8 +39,11 @@ def messages(context: bpy.types.Context) -> Iterator[str]:
             yield f"{obj.name} has a force field and is hidden, so it does not act. Show it."
         elif acts(context.scene, obj):
             yield from _of_acting(context, obj)
+            yield from _of_flow(obj, frames)
         elif field.type not in KINDS:
             yield _of_unknown(obj)
+        elif field.type == "FLUID_FLOW" and (reason := why_unread(field)):
+            yield f"{obj.name}: its force field Fluid Flow {reason}"
 
 
 def _of_acting(context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[str]:
@@ -64,9 +66,22 @@ def _of_acting(context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[st
         )
 
 
+def _of_flow(obj: bpy.types.Object, frames: range) -> Iterator[str]:
+    if obj.field.type != "FLUID_FLOW" or not frames:
+        return
+    domain = obj.field.source_object
+    baked = baked_frames(domain)
+    if frames[0] < baked.start or frames[-1] >= baked.stop:
+        yield (
+            f"{obj.name}: its force field Fluid Flow acts from frame {baked.start} to "
+            f"{baked.stop - 1} alone, for which the fluid in {domain.name} is baked. Bake it for "
+            f"the frames {frames[0]} to {frames[-1]}."
+        )
+
+
 def _animations(obj: bpy.types.Object) -> Iterator[str]:
     moving = animated_paths(obj)
-    for name in CHOICES:
+    for name in (*CHOICES, FLOW_CHOICE):
         if f"field.{name}" in moving:
             label = obj.field.bl_rna.properties[name].name
             yield (
@@ -77,14 +92,12 @@ def _animations(obj: bpy.types.Object) -> Iterator[str]:
 
 def _of_unknown(obj: bpy.types.Object) -> str:
     field, kind = obj.field, _label(obj.field, "type")
-    lacks = {"FLUID_FLOW": field.source_object, "TEXTURE": field.texture}
-    if field.type in lacks and lacks[field.type] is None:
-        source = "Domain Object" if field.type == "FLUID_FLOW" else "Texture"
+    if field.type == "TEXTURE" and field.texture is None:
         return (
-            f"{obj.name}: its force field {kind} has no {source}, and would not act on soft bodies "
+            f"{obj.name}: its force field {kind} has no Texture, and would not act on soft bodies "
             "with one. Choose another type, or hide it."
         )
-    reason = _REASONS.get(field.type, "")
+    reason = ": textures are not read" if field.type == "TEXTURE" else ""
     return (
         f"{obj.name}: its force field {kind} does not act on soft bodies{reason}. Choose another "
         "type, or hide it."

@@ -33,6 +33,7 @@ from ..scene.skin import Skin, SurfaceMesh
 from ..scene.soft_body import SoftBody
 from ..scene.start import PosedStart, RunStart
 from ..scene.stitches import Stitches
+from ..scene.velocity_grid import VelocityGrid
 from .files import read_arrays, read_json, write_arrays, write_json
 
 Arrays = dict[str, NDArray[Any]]
@@ -73,6 +74,7 @@ _TYPES: dict[str, type] = {
         SurfacePaint,
         TetMesh,
         TetRestShape,
+        VelocityGrid,
         Wind,
         *MODELS.values(),
     )

@@ -33,6 +33,7 @@ from ..scene.plasticity import Plasticity
 from ..scene.rest_shape import RestShape
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
+from ..scene.velocity_grid import VelocityGrid
 from .output import say
 
 if TYPE_CHECKING:
@@ -268,6 +269,9 @@ def _noise() -> None:
     field = ForceField("turbulence", is_absorbed=True)
     wall = Absorber(Channel.constant(np.eye(3)), np.array([[0, 1, 2]], dtype=np.int32))
     _simulate(Scene([_tet()], forces=[field], absorbers=[wall]), ImplicitEuler())
+    still = VelocityGrid(np.zeros((1, 1, 1, 3), dtype=np.float32), Channel.constant(np.eye(3, 4)))
+    flow = ForceField("fluid_flow", grid=still)
+    _simulate(Scene([_tet()], forces=[flow]), ImplicitEuler())
 
 
 def _gas() -> None:

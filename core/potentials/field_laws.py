@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ..scene.force_fields import ForceField
+from .field_flow import FieldFlow
 from .field_noise import GradientNoise
 from .field_shadow import FieldShadow
 
@@ -96,6 +97,7 @@ class FieldLaw(Law):
 
     def __init__(self, field: ForceField, like: Tensor, shadow: FieldShadow | None = None) -> None:
         self._field, self._noise, self._shadow = field, GradientNoise(like), shadow
+        self._flow = None if field.grid is None else FieldFlow(field.grid, like)
 
     def begin_frame(self, parameters: Tensor, positions: Tensor, frame: int) -> None:
         if self._shadow is not None:
@@ -106,11 +108,14 @@ class FieldLaw(Law):
         field = self._field
         arriving = None if self._shadow is None else self._shadow.visibility
         at = _Place(field, parameters, positions, arriving)
-        found = (
-            _turbulence(at, self._noise) if field.kind == "turbulence" else _KINDS[field.kind](at)
-        )
+        if self._flow is not None:
+            found = _fluid_flow(at, *self._flow.at(parameters[_OWN_PARAMETERS:], positions))
+        elif field.kind == "turbulence":
+            found = _turbulence(at, self._noise)
+        else:
+            found = _KINDS[field.kind](at)
         rate = found.rate
-        if field.kind not in {"harmonic", "drag"}:
+        if field.kind not in {"harmonic", "drag", "fluid_flow"}:
             rate = rate + at.numbers.flow * at.falloff
         weight = at.numbers.weight
         return Response(
@@ -137,6 +142,10 @@ class _Numbers(NamedTuple):
     max_radius: Tensor
 
 
+# Of every kind; behind them come those of a grid.
+_OWN_PARAMETERS = 6 + len(_Numbers._fields)
+
+
 class _Place:
     """Where points are, as a field sees them, in its unit; and its numbers, as they are now.
 
@@ -151,7 +160,7 @@ class _Place:
         arriving: Tensor | None = None,
     ) -> None:
         self.field, self._arriving = field, arriving
-        self.numbers = _Numbers(*parameters[6:].unbind())
+        self.numbers = _Numbers(*parameters[6:_OWN_PARAMETERS].unbind())
         self.points = positions / field.unit
         axis = parameters[3:6, None]
         #: (3, 1), of length 1.
@@ -290,6 +299,11 @@ def _turbulence(at: _Place, noise: GradientNoise) -> Response:
     points = at.points if at.field.is_global else at.from_origin + at.axis
     size = at.numbers.size
     return Response(at.pull * noise.vectors(points / torch.where(size > 0.0, size, 1.0)), at.still)
+
+
+def _fluid_flow(at: _Place, velocities: Tensor, counted: Tensor) -> Response:
+    taken = at.pull * counted
+    return Response(taken * velocities / at.field.unit, at.numbers.flow * taken)
 
 
 def _drag(at: _Place) -> Response:

@@ -15,6 +15,7 @@ from .channel import Channel
 from .checks import Vector
 from .schema import IF_THERE
 from .tracked import tracks_tensors
+from .velocity_grid import VelocityGrid
 
 if TYPE_CHECKING:
     from ..potentials import Potential
@@ -31,6 +32,7 @@ FieldKind = Literal[
     "lennard_jones",
     "turbulence",
     "drag",
+    "fluid_flow",
 ]
 FieldShape = Literal["point", "line", "plane"]
 FalloffShape = Literal["sphere", "tube", "cone"]
@@ -103,7 +105,7 @@ class ForceField:
         axis: any length but zero; Blender's fields have their local Z there.
         shape: of the source: the origin, the line along the axis or the plane across it.
         flow: rate in 1/s at which velocities are taken away, where the falloff is 1, but by
-            harmonic fields and drag.
+            harmonic fields and drag; of a fluid flow times S, so that 1 leads to what flows.
         damping: of harmonic fields, 1 is critical; of drag the part that is linear in the speed,
             in 1/s.
         size: of turbulence the scale, of harmonic fields the length at rest, of Lennard-Jones ones
@@ -115,6 +117,7 @@ class ForceField:
         unit: how many metres are 1 in ``strength``, ``size`` and the falloff.
         name: what messages call it.
         is_absorbed: whether the absorbers of the scene shade bodies from it.
+        grid: what flows, of the kind ``fluid_flow`` alone.
 
     Raises:
         SceneError: when a setting is out of its range.
@@ -135,6 +138,7 @@ class ForceField:
     unit: float = 1.0
     name: str = "Force field"
     is_absorbed: bool = field(default=False, metadata={IF_THERE: True})
+    grid: VelocityGrid | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         _check_choice(self.kind, FieldKind, f"{self.name}: the kind")
@@ -153,6 +157,10 @@ class ForceField:
                 f"{self.name}: Lennard-Jones needs a size above 0, at which it neither attracts "
                 "nor repels."
             )
+        if (self.kind == "fluid_flow") != (self.grid is not None):
+            raise SceneError(
+                f"{self.name}: a grid of velocities belongs to a fluid flow, and to no other kind."
+            )
 
     def potential(self, system: System) -> Potential:
         """What it does to the bodies of a system."""
@@ -166,11 +174,16 @@ class ForceField:
 
     @property
     def parameters(self) -> Channel:
-        """(17,) of the origin, the axis, and the numbers in their order."""
+        """(17,) of the origin, the axis, and the numbers in their order; of a fluid flow then the
+        matrix, the speed and the time of its grid in frames."""
         own = [getattr(self, name) for name in OWN_NUMBERS]
         falloff = [getattr(self.falloff, name) for name in FALLOFF_NUMBERS]
         endless = [_ENDLESS if value is None else value for value in falloff]
-        return _row([self.origin, self.axis, *own, *endless])
+        grid, moving = self.grid, []
+        if grid is not None:
+            frames = np.arange(len(grid.velocities), dtype=float)
+            moving = [grid.matrix, grid.speed, Channel(frames)]
+        return _row([self.origin, self.axis, *own, *endless, *moving])
 
 
 @tracks_tensors

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import bpy
 import pytest
+
+from supple.addon.capture import fluid_domains
 
 from .ignored_lines import messages, only
 
@@ -33,7 +37,7 @@ def test_a_force_field_that_acts_is_not_named_until_it_is_hidden(add_body, kind)
         ("GUIDE", "its force field Curve Guide does not act on soft bodies"),
         ("BOID", "its force field Boid does not act on soft bodies"),
         ("TEXTURE", "its force field Texture has no Texture, and would not act"),
-        ("FLUID_FLOW", "its force field Fluid Flow has no Domain Object, and would not act"),
+        ("FLUID_FLOW", "its force field Fluid Flow has no Domain Object. Choose one, or hide it."),
     ],
 )
 def test_a_force_field_of_a_kind_that_does_not_act_is_named(add_body, kind, message):
@@ -44,14 +48,68 @@ def test_a_force_field_of_a_kind_that_does_not_act_is_named(add_body, kind, mess
     assert only().startswith(f"{field.name}: {message}")
 
 
-def test_a_source_makes_no_field_act(add_body):
-    body = add_body()
+def test_what_flows_must_be_in_a_domain_that_is_shown_and_baked(add_body):
+    """Only a real Blender bakes one: ``tests/blender/scenarios/fluid_flow.py``."""
+    add_body()
     bpy.ops.object.empty_add()
-    field_of(bpy.context.object, "FLUID_FLOW").source_object = body
-    expected = (
-        "Fluid Flow does not act on soft bodies: what a domain holds at each frame is not read."
+    own = field_of(bpy.context.object, "FLUID_FLOW")
+    # In no scene: this process has no fluids, and a domain that is evaluated ends it.
+    box = bpy.data.objects.new("Box", bpy.data.meshes.new("Box"))
+    own.source_object = box
+    assert "has Box for its Domain Object, which is no fluid domain in the viewport" in only()
+    modifier = box.modifiers.new("Fluid", "FLUID")
+    assert "which is no fluid domain in the viewport" in only()
+    modifier.fluid_type = "DOMAIN"
+    unbaked = "its force field Fluid Flow needs the fluid in Box to be baked first"
+    assert unbaked in only()
+    modifier.show_viewport = False
+    assert "which is no fluid domain in the viewport" in only()
+
+
+class _Baked:
+    """The settings of a domain as they are once it is baked, which no script may say."""
+
+    def __init__(self, modifier: bpy.types.FluidModifier) -> None:
+        self._domain = modifier.domain_settings
+
+    has_cache_baked_data = True
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._domain, name)
+
+
+@pytest.mark.parametrize(
+    ("settings", "with_smoke", "message"),
+    [
+        ({"use_adaptive_domain": True}, False, "Untick Adaptive Domain and bake it again"),
+        ({"use_noise": True}, True, "the smoke in Box, which has Noise. Untick Smoke Density"),
+        ({"domain_type": "LIQUID"}, True, "which is a liquid. Untick Smoke Density"),
+        ({"use_noise": True}, False, "where there are no fluids. Simulate in Blender itself."),
+        ({"domain_type": "LIQUID"}, False, "where there are no fluids"),
+        ({}, True, "where there are no fluids"),
+    ],
+)
+def test_what_blender_does_not_tell_of_a_baked_domain_is_named(
+    settings, with_smoke, message, tmp_path
+):
+    box = bpy.data.objects.new("Box", bpy.data.meshes.new("Box"))
+    modifier = box.modifiers.new("Fluid", "FLUID")
+    modifier.fluid_type = "DOMAIN"
+    for name, value in settings.items():
+        setattr(modifier.domain_settings, name, value)
+    shown = SimpleNamespace(
+        **{"type": "FLUID", "fluid_type": "DOMAIN", "show_viewport": True},
+        domain_settings=_Baked(modifier),
     )
-    assert expected in only()
+    modifier.domain_settings.cache_directory = str(tmp_path)
+    source = SimpleNamespace(name="Box", modifiers=[shown], library=None)
+    field = SimpleNamespace(source_object=source, use_smoke_density=with_smoke)
+    gone = f"baked again: its files are not in {tmp_path}. Do so, or hide the field."
+    assert gone in fluid_domains.why_unread(field)
+    (tmp_path / "data").mkdir()
+    assert gone in fluid_domains.why_unread(field)
+    (tmp_path / "data" / "fluid_data_0001.vdb").touch()
+    assert message in fluid_domains.why_unread(field)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from supple.core import (
     Scene,
     SceneError,
     SoftBody,
+    VelocityGrid,
     Wind,
 )
 from supple.core.adjoint import settle, simulate
@@ -46,7 +47,16 @@ VALUES: Values = {
     "wind drag": 1.5,
     "strength": (4.0, 6.0),
     "origin": (0.3, -0.2, 0.35),
+    "flow strength": 1.5,
+    "flow": 0.7,
 }
+#: The body is within one of its cells' centres: in between velocities have a kink.
+STREAM = VelocityGrid(
+    np.random.default_rng(5).normal(size=(3, 2, 2, 2, 3)),
+    np.concatenate([np.eye(3), [[-1.0], [-1.0], [-0.6]]], axis=1),
+    speed=2.0,
+    density=np.random.default_rng(6).uniform(0.5, 1.0, size=(3, 2, 2, 2)),
+)
 STEPS: dict[str, tuple[Integrator, Values]] = {
     "implicit Euler": (ImplicitEuler(tolerance=1e-10), {"frames": 2}),
     "BDF2": (BDF2(tolerance=1e-10), {"frames": 2, "substeps": 2}),
@@ -74,6 +84,7 @@ def driven(given: Values) -> Scene:
         ForceField("vortex", 3.0, (0.3, 0.1, 0.2), (0.1, 0.2, 1.0), "plane"),
         ForceField("magnetic", 2.0, (0.2, 0.1, 0.0)),
         ForceField("drag", 0.3, damping=0.4),
+        ForceField("fluid_flow", own["flow strength"], flow=own["flow"], grid=STREAM),
     ]
     return Scene([body], forces=[Wind(own["wind"], own["wind drag"]), *fields])
 

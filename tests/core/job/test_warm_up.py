@@ -52,7 +52,8 @@ for _ in Simulator(Scene(bodies, Ground(), contact=Contact()), ImplicitEuler()).
 for _ in Simulator(Scene(bodies, contact=Contact()), Automatic()).run(12):
     pass
 for integrator in (SymplecticEuler(), ImplicitEuler(), BDF2(), RungeKutta4(), XPBD()):
-    eddies = [ForceField("turbulence")]
+    stream = VelocityGrid(np.ones((2, 1, 1, 1, 3)), np.eye(3, 4))
+    eddies = [ForceField("turbulence"), ForceField("fluid_flow", grid=stream)]
     for _ in Simulator(Scene(bodies[:1], Ground(), forces=eddies), integrator).run(2):
         pass
 print("used later:", *sorted(used() - before), sep="\\n", flush=True)
