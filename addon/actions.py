@@ -41,8 +41,8 @@ def find(
     """Finds something of a soft body, and sets it.
 
     Args:
-        tool: ``keep_shape``, ``hit_target`` or ``match_shape``, which go by the settings of the
-            object.
+        tool: ``keep_shape``, ``hit_target``, ``match_shape`` or ``follow_keys``, which go by the
+            settings of the object.
     """
     return _complete(Fit(context, obj, tool), context, log)
 

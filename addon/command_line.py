@@ -141,7 +141,7 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     find_command = commands.add_parser(
         "find",
         parents=[tool, common],
-        help="find a rest shape, throw or stiffness of a soft body, set it, save the file",
+        help="find a rest shape, throw, stiffness or forces of a soft body, set it, save the file",
     )
     find_command.add_argument("--object", metavar="NAME", help="default: the only soft body")
     find_command.add_argument(

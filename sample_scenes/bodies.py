@@ -129,6 +129,22 @@ def box(
     return body
 
 
+def ring(name: str, place: Place, material: bpy.types.Material) -> bpy.types.Object:
+    """One that stands across the x axis, to fly through."""
+    bpy.ops.mesh.primitive_torus_add(
+        location=place,
+        rotation=(0.0, math.radians(90.0), 0.0),
+        major_radius=0.5,
+        minor_radius=0.04,
+        major_segments=64,
+    )
+    made = bpy.context.object
+    made.name = name
+    made.data.shade_smooth()
+    made.data.materials.append(material)
+    return made
+
+
 def ball(name: str, material: bpy.types.Material, place: Place, size: Place) -> bpy.types.Object:
     """An ellipsoid with the extents ``size``."""
     bpy.ops.mesh.primitive_uv_sphere_add(radius=0.5, segments=48, ring_count=24)

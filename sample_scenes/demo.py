@@ -48,12 +48,17 @@ def show(name: str, folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     baked, cache = folder / f"{name}_baked.blend", folder / "cache"
-    words = ["bake", str(SCENES / f"{name}.blend"), "--output", str(baked), "--cache", str(cache)]
+    scene, sample = SCENES / f"{name}.blend", SAMPLES[name]
+    if sample.find:
+        found = folder / f"{name}_found.blend"
+        if status := run_with_file(["find", sample.find, str(scene), "--output", str(found)]):
+            return status
+        scene = found
+    words = ["bake", str(scene), "--output", str(baked), "--cache", str(cache)]
     if status := run_with_file(words):
         return status
     sheet = folder / f"{name}.png"
     bpy.ops.wm.open_mainfile(filepath=str(baked), load_ui=False)
-    sample = SAMPLES[name]
     pictures = render_moments(sample.moments, folder / name)
     write_image(sheet, contact_sheet(pictures, sample.columns))
     print(f"\nBaked scene:   {baked}\nContact sheet: {sheet}\n{time.monotonic() - began:.0f} s")

@@ -18,9 +18,12 @@ class Sample:
         frames: the last one, and so their number.
         moments: frames of its contact sheet, in reading order.
         columns: pictures a row.
+        find: the tool that the demo lets the solver find something with first; empty for none. Of
+            the only soft body.
     """
 
     build: Callable[[bpy.types.Scene], None]
     frames: int
     moments: tuple[int, ...]
     columns: int = 4
+    find: str = ""

@@ -12,6 +12,7 @@ from .bodies import ball, bear, box, make_soft, monkey, pin, tetrahedron
 from .clay import CLAY_SAMPLES
 from .contact_scenes import CONTACT_SAMPLES
 from .sample import Sample
+from .slalom import SLALOM_SAMPLES
 from .studio import BLUEBERRY, LEMON, LIME, ORANGE, RASPBERRY, jelly, label, plain, studio
 from .tail import TAIL_SAMPLES
 from .throw import THROW_SAMPLES
@@ -217,4 +218,5 @@ SAMPLES: dict[str, Sample] = {
     **CLAY_SAMPLES,
     **TAIL_SAMPLES,
     **THROW_SAMPLES,
+    **SLALOM_SAMPLES,
 }

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import math
-
 import bpy
 
-from .bodies import ball, make_soft
+from .bodies import ball, make_soft, ring
 from .sample import Sample
 from .studio import ORANGE, jelly, plain, studio
 
@@ -24,16 +22,7 @@ def thrown_through_a_ring(scene: bpy.types.Scene) -> None:
     target = bpy.data.objects.new("Target", None)
     target.location, target.empty_display_size = _RING, 0.2
     scene.collection.objects.link(target)
-    bpy.ops.mesh.primitive_torus_add(
-        location=_RING,
-        rotation=(0.0, math.radians(90.0), 0.0),
-        major_radius=0.5,
-        minor_radius=0.04,
-        major_segments=64,
-    )
-    bpy.context.object.name = "Ring"
-    bpy.context.object.data.shade_smooth()
-    bpy.context.object.data.materials.append(plain("Stone", (0.55, 0.53, 0.5)))
+    ring("Ring", _RING, plain("Stone", (0.55, 0.53, 0.5)))
     soft = body.supple
     soft.fit_target, soft.fit_frame, soft.start_velocity = target, _RING_FRAME, _THROW
     # Steps that have gradients and lose little in a bounce.

@@ -20,7 +20,7 @@ from ..bake import shape_keys
 from ..modifiers import is_own
 from ..start_runs import name_of
 from ..units import metres_per_unit
-from . import kept_shape
+from . import kept_control, kept_shape
 from .absorbers import absorbs, has_keyed_absorption, is_absorbed
 from .attachments import rows_of
 from .force_fields import FLOW_CHOICE, OTHER_NAMES, SETTINGS, acts
@@ -35,8 +35,9 @@ Marks = dict[str, str]
 _NO_SETTINGS = {
     *("rna_type", "name", "cache_folder", "use_scene_range", "frame_start", "frame_end"),
     *("smooth", "results", "field", "paint_overlay"),
-    # Its shape counts; and what is only sought.
-    *("kept_shape", "fit_target", "fit_frame", "fit_group", "fit_spin"),
+    # What they hold counts; and what is only sought.
+    *("kept_shape", "kept_control", "fit_keyed_group", "fit_by"),
+    *("fit_target", "fit_frame", "fit_group", "fit_spin"),
     *("fit_shape", "fit_first", "fit_last"),
 }
 
@@ -181,6 +182,7 @@ def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
         yield repr(driving_types)
     yield from _own_keys(obj)
     yield from kept_shape.marks(obj)
+    yield from kept_control.marks(obj)
 
 
 def _modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:

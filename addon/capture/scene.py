@@ -34,6 +34,7 @@ from .captured import Capture, CapturedObject, CaptureError
 from .force_fields import FieldRecording, acting_fields
 from .friction import coefficients
 from .integrators import of_bodies, supports_plasticity, supports_viscosity, use_tolerance
+from .kept_control import kept_control
 from .kept_shape import kept_shape
 from .lost_pins import check_pins
 from .mesh_colliders import MeshCollider
@@ -199,7 +200,13 @@ class _Reading:
     def bodies(self, scene: bpy.types.Scene) -> list[SoftBody]:
         lists = self.objects, self.shapes, self.paints, self.pins, self.motions, self.keyed
         each = zip(*lists, self.starts, self.rest_shapes, strict=True)
-        bodies = [soft_body(*of_one, unit=self.unit) for of_one in each]
+        bodies = [
+            replace(
+                soft_body(*of_one, unit=self.unit),
+                tet_control=kept_control(obj, motion.matrices.at(0), self.unit),
+            )
+            for obj, motion, of_one in zip(self.objects, self.motions, each, strict=True)
+        ]
         # ``reports/ignored`` reports what is left out here.
         taken = of_bodies(self.objects, scene)
         return [_supported(body, name) for body, name in zip(bodies, taken, strict=True)]

@@ -66,7 +66,8 @@ class Fit:
         scene, wanted = self._tool.ask(Question(context, obj, captured, self._index))
         if scene.contact is not None:
             solver_environment.check_contact()
-        self.warnings = ignored.messages(context)
+        followed = obj if self._tool.follows else None
+        self.warnings = ignored.messages(context, followed=followed)
         self.losses: tuple[float, ...] = ()
         self._done = 0.0
         self.job = Job(Path(tempfile.mkdtemp(prefix="supple-fit-")))

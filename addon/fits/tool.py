@@ -54,6 +54,8 @@ class Tool:
         settings: names of what it goes by, of the object.
         ask: from a question to the scene that is searched and what is wanted; raises SuppleError.
         apply: sets what was found on an object, and returns the message for the user.
+        follows: whether it goes by the animation of the object.
+        kept: what of it acts on an object until it is removed, in words; empty where nothing does.
     """
 
     label: str
@@ -62,6 +64,8 @@ class Tool:
     settings: tuple[str, ...]
     ask: Callable[[Question], tuple[Scene, Wanted]]
     apply: Callable[[bpy.types.Object, Capture, int, Any], str]
+    follows: bool = False
+    kept: Callable[[bpy.types.Object], str] = lambda _: ""
 
 
 def length(metres: float) -> str:

@@ -18,6 +18,7 @@ from .push_apart import SUPPLE_OT_push_apart
 from .remove import SUPPLE_OT_remove
 from .remove_attachment import SUPPLE_OT_remove_attachment
 from .remove_caches import SUPPLE_OT_remove_caches
+from .remove_control import SUPPLE_OT_remove_control
 from .select_intersections import SUPPLE_OT_select_intersections
 from .show_field import SUPPLE_OT_show_field
 from .show_paint import SUPPLE_OT_show_paint
@@ -43,6 +44,7 @@ CLASSES = [
     SUPPLE_OT_tetrahedralize,
     SUPPLE_OT_simulate,
     SUPPLE_OT_find,
+    SUPPLE_OT_remove_control,
     SUPPLE_OT_select_intersections,
     SUPPLE_OT_push_apart,
     SUPPLE_OT_bake,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keep This Shape, Hit the Target, Match a Shape."""
+"""Keep This Shape, Hit the Target, Match a Shape, Follow My Keys."""
 
 from __future__ import annotations
 

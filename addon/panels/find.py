@@ -30,6 +30,10 @@ class SUPPLE_PT_find(SoftBodySidebar, bpy.types.Panel):
                 else:
                     draw_settings(box, obj.supple, setting)
             box.operator(ids.FIND, text=tool.label, icon=tool.icon).tool = name
+            if kept := tool.kept(obj):
+                row = box.row()
+                row.label(text=kept, icon="CHECKMARK")
+                row.operator(ids.REMOVE_CONTROL, icon="X")
         found = fit_run.latest
         if runs.current is None and found is not None and found.uid == obj.session_uid:
             loss_plot.draw(layout, found.losses)

@@ -2,7 +2,7 @@
 """What an artist wants a soft body to do, for the solver to find how."""
 
 import bpy
-from bpy.props import BoolProperty, IntProperty, PointerProperty, StringProperty
+from bpy.props import BoolProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
 from .options import HIDDEN, NOT_KEYED
 
@@ -15,6 +15,7 @@ class FitSettings:
     """Belongs to the settings of every soft body."""
 
     kept_shape: PointerProperty(type=bpy.types.Mesh, options=HIDDEN)
+    kept_control: PointerProperty(type=bpy.types.Mesh, options=HIDDEN)
     fit_target: PointerProperty(
         name="Target",
         description="Object, such as an empty, at whose place the body is to be",
@@ -55,5 +56,23 @@ class FitSettings:
         name="To Frame",
         description="Last frame at which the body is to have that shape",
         default=24,
+        options=NOT_KEYED,
+    )
+    fit_by: EnumProperty(
+        name="By",
+        description="What brings the body to its keys",
+        items=[
+            ("forces", "Forces", "The smallest forces on all of it. Pins go as they are keyed"),
+            (
+                "pins",
+                "Pin Motion",
+                "Pins leave their own motion by as little as can be, and swing the rest there",
+            ),
+        ],
+        options=NOT_KEYED,
+    )
+    fit_keyed_group: StringProperty(
+        name="Only Group",
+        description="Vertex group that is to be where the keys have it; empty for all of the body",
         options=NOT_KEYED,
     )

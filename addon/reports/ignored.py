@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import driving
 from ..animated import animated_paths, animated_settings, is_animated
-from ..capture import integrators
+from ..capture import integrators, kept_control
 from ..capture.absorbers import absorbers
 from ..capture.attachments import rows_of
 from ..capture.captured import CaptureError
@@ -40,14 +40,20 @@ _FEW_VERTICES, _REDRAW_SECONDS = 20_000, 0.02
 _COUNTING_TIME_RATIO = 0.02
 
 
-def messages(context: bpy.types.Context, is_redraw: bool = False) -> list[str]:
-    """One for each thing in the scene that a simulation ignores; none without a soft body."""
+def messages(
+    context: bpy.types.Context, is_redraw: bool = False, followed: bpy.types.Object | None = None
+) -> list[str]:
+    """One for each thing in the scene that a simulation ignores; none without a soft body.
+
+    Args:
+        followed: whose animation is to be followed, so that it does count.
+    """
     bodies = soft_bodies(context)
     if not bodies:
         return []
     end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
     frames = _frames(context.scene)
-    found = [line for obj in bodies for line in _of_body(obj, end)]
+    found = [line for obj in bodies for line in _of_body(obj, end, obj == followed)]
     found += [line for obj in bodies for line in ignored_switches.messages(obj, frames)]
     found += missing_caches.messages(context)
     found += _of_materials(context.scene, bodies)
@@ -64,14 +70,14 @@ def _frames(scene: bpy.types.Scene) -> range:
         return range(0)
 
 
-def _of_body(obj: bpy.types.Object, end: float) -> Iterator[str]:
+def _of_body(obj: bpy.types.Object, end: float, is_followed: bool) -> Iterator[str]:
     yield from _deformations(obj)
     yield from _weights(obj, end)
     yield from _paint(obj.supple)
     paths = animated_paths(obj)
     yield from _settings(obj, paths)
     yield from _start(obj)
-    yield from _unused_animation(obj, paths)
+    yield from _unused_animation(obj, paths, is_followed)
     yield from _rest_shape(obj)
     held = obj.supple.pin_group or obj.supple.jiggle_group
     if not held and (names := driving.followers(obj)):
@@ -104,7 +110,7 @@ def _start(obj: bpy.types.Object) -> Iterator[str]:
         )
 
 
-def _unused_animation(obj: bpy.types.Object, paths: set[str]) -> Iterator[str]:
+def _unused_animation(obj: bpy.types.Object, paths: set[str], is_followed: bool) -> Iterator[str]:
     props = obj.supple
     if props.start_from_animation and props.start_shape != RUN and not may_move(obj):
         yield (
@@ -116,11 +122,18 @@ def _unused_animation(obj: bpy.types.Object, paths: set[str]) -> Iterator[str]:
             f"{obj.name}: the animation of Target Volume is ignored, since that is not ticked "
             "under Forces. Tick it, or remove the keys."
         )
-    is_used = props.pin_group or props.jiggle_group or props.start_from_animation
+    by = kept_control.kept_by(obj)
+    if by == "pins" and not props.pin_group:
+        yield (
+            f"{obj.name}: the motion of its pins that Follow My Keys found is ignored, since it "
+            "has none any more. Choose a Pin Group, or press Let Go of Keys under Find."
+        )
+    is_led = props.pin_group or props.jiggle_group or by
+    is_used = is_led or props.start_from_animation or is_followed
     if not is_used and any(path.startswith(_PLACE) for path in paths):
         yield (
             f"{obj.name}: its animation moves its pins, and it has none. Choose a Pin Group, tick "
-            "From Animation under Start, or remove the keys."
+            "From Animation under Start, press Follow My Keys under Find, or remove the keys."
         )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,8 +19,10 @@ from ..preparation.prepared import prepare
 from ..scene.channel import Channel
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
-from ..scene.start_shape import tet_mesh_of
+from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.tet_control import ControlKind
 from .least_control import LeastControlSearch
+from .observer import Observer
 from .simulations import simulate
 
 # Of the body's diagonal: this near it passes through a key; by so much controls are tried.
@@ -74,10 +76,11 @@ def follow_keys(
     keys: Sequence[Key],
     *,
     body: int = 0,
-    by: Literal["forces", "pins"] = "forces",
+    by: ControlKind = "forces",
     tolerance: float | None = None,
     integrator: Integrator | None = None,
     max_runs: int = MAX_RUNS,
+    observe: Observer | None = None,
     **options: Any,
 ) -> Following:
     """Finds the smallest accelerations that bring a body through keys.
@@ -96,6 +99,7 @@ def follow_keys(
         integrator: as for ``simulate``; None is implicit Euler to 1e-6 m/s.
         options: as for ``simulate``.
         max_runs: simulations at most.
+        observe: hears of the distance from the keys after each simulation.
 
     Raises:
         SceneError: when keys do not fit the body or are not finite, it has no pins to move, or the
@@ -116,8 +120,12 @@ def follow_keys(
     def excess(residual: Tensor) -> float:
         return problem.farthest(residual) / near
 
+    def heard(residual: Tensor, done: float) -> None:
+        if observe is not None:
+            observe(problem.farthest(residual), done)
+
     trial = TRIAL_DIAGONALS * diagonal * float(problem.weights.norm())
-    search = LeastControlSearch(problem, excess, trial, max_runs)
+    search = LeastControlSearch(problem, excess, trial, max_runs, heard)
     found = search.found(torch.zeros(frames + 1, 3, control.count, dtype=torch.float64))
     distance = problem.farthest(found.residual)
     accelerations = (found.control / control.weights).transpose(1, 2).numpy()
@@ -196,7 +204,7 @@ class _Pins(_Control):
 
     def _changed(self, accelerations: Any) -> SoftBody:
         body, times = self.body, np.arange(self._frames + 1)
-        path = body.pin_path or Channel.constant(tet_mesh_of(body).vertices[body.pinned])
+        path = body.pin_path or Channel.constant(start_positions(body)[body.pinned])
         since = np.maximum(times[:, None] - times + 1.0, 0.0)
         # Pins begin on their path.
         since[:, 0] = 0.0

@@ -56,11 +56,18 @@ class LeastControl:
 
 @dataclass(frozen=True)
 class _Point:
-    """A control, what it leaves, and the derivative of that there, transposed."""
+    """A control, what it leaves, r, the derivative of that there, transposed, and Jᵀ r."""
 
     control: Tensor
     residual: Tensor
     pull: Callable[[Tensor], Tensor]
+    slope: Tensor
+
+    @property
+    def answer(self) -> float:
+        """|Jᵀ r| / |r|."""
+        size = float(self.residual.norm())
+        return float(self.slope.norm()) / size if size > 0.0 else 0.0
 
     def cost(self, weight: float) -> float:
         """|u|² + w |r|²."""
@@ -80,6 +87,8 @@ class LeastControlSearch:
         excess: of a residual, in units of one that is small enough.
         trial: the norm of a change of residuals that tells their derivative.
         max_runs: simulations at most.
+        heard: of the residual of each point that was tried, or that others are tried about, and of
+            how much of the most work is done, 0 … 1.
     """
 
     def __init__(
@@ -88,8 +97,9 @@ class LeastControlSearch:
         excess: Callable[[Tensor], float],
         trial: float,
         max_runs: int,
+        heard: Callable[[Tensor, float], object],
     ) -> None:
-        self._problem, self._excess = problem, excess
+        self._problem, self._excess, self._heard = problem, excess, heard
         self._trial, self._max_runs, self._runs = trial, max_runs, 0
         # |J| at least.
         self._largest = 0.0
@@ -97,10 +107,10 @@ class LeastControlSearch:
     def found(self, start: Tensor) -> LeastControl:
         """The best from a control without any effort, ``start``."""
         point, stalled = self._at(start), 0
-        answer = self._largest = _answer(point)
+        answer = self._largest = point.answer
         weight, least = FIRST_WEIGHT / max(answer, TINY) ** 2, LEAST_ANSWER * answer
         is_least = True
-        while self._runs < self._max_runs and stalled < MAX_STALLED and _answer(point) > least:
+        while self._runs < self._max_runs and stalled < MAX_STALLED and point.answer > least:
             excess = self._excess(point.residual)
             if is_least and excess <= 1.0:
                 break
@@ -122,12 +132,14 @@ class LeastControlSearch:
 
     def _at(self, control: Tensor) -> _Point:
         self._runs += 1
-        return _Point(control, *self._problem.linearized(control))
+        residual, pull = self._problem.linearized(control)
+        self._heard(residual, self._runs / self._max_runs)
+        return _Point(control, residual, pull, pull(residual))
 
     def _newton_step(self, point: _Point, weight: float) -> tuple[Tensor, float]:
         """v, and by how much the linear problem says that it lowers the cost."""
         step = torch.zeros_like(point.control)
-        left = -point.control - weight * point.pull(point.residual)
+        left = -point.control - weight * point.slope
         way, square, gained = left, float(left.square().sum()), 0.0
         for count in range(1, MAX_DIRECTIONS + 1):
             if self._runs >= self._max_runs or square == 0.0:
@@ -148,6 +160,7 @@ class LeastControlSearch:
         length = float(way.norm())
         size = self._trial / max(self._largest * length, TINY)
         changed = self._problem.residual(point.control + size * way)
+        self._heard(point.residual, self._runs / self._max_runs)
         found = (changed - point.residual) / size
         self._largest = max(self._largest, float(found.norm()) / max(length, TINY))
         return found
@@ -158,15 +171,9 @@ class LeastControlSearch:
         while share >= LEAST_SHARE and self._runs < self._max_runs:
             try:
                 found = self._at(point.control + share * way)
-            except InstabilityError:
+            except InstabilityError:  # the run failed, or there is no derivative through it
                 found = None
             if found is not None and found.cost(weight) < point.cost(weight):
                 return found
             share *= 0.5
         return None
-
-
-def _answer(point: _Point) -> float:
-    """|Jᵀ r| / |r|."""
-    size = float(point.residual.norm())
-    return float(point.pull(point.residual).norm()) / size if size > 0.0 else 0.0

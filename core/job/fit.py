@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Finds what a job is asked for instead of its frames.
 
-A search goes through the scene as far as there are gradients: a body alone does not touch itself
-meanwhile, and steps that have no adjoint are those of BDF2. What is found is then simulated as the
-scene says, and a throw corrected by what it misses by.
+What is found is simulated as the scene says, and a throw corrected by what it misses by.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,26 +16,31 @@ from numpy.typing import NDArray
 from ..adjoint import hit_target, match_shape, sag_free
 from ..adjoint.hit_target import HIT_RATIO
 from ..adjoint.observer import Observer
-from ..adjoint.refusals import refuse_integrator
 from ..errors import SceneError
-from ..geometry.embedding import Embedding
-from ..integrators import BDF2
 from ..scene.channel import Channel
 from ..scene.rest_shape import TetRestShape
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
-from ..scene.start_shape import skin_embedding_of, start_positions, tet_mesh_of
+from ..scene.start_shape import start_positions, tet_mesh_of
 from . import Job, fits
-from .fits import Found, FoundStiffness, FoundThrow, HitTarget, KeepShape, KeptShape, MatchShape
+from .fits import (
+    FollowKeys,
+    Found,
+    FoundStiffness,
+    FoundThrow,
+    HitTarget,
+    KeepShape,
+    KeptShape,
+    MatchShape,
+)
+from .follow import follow
 from .output import say
-from .run import integrator_of, simulator_of
+from .search import Search, positions, skin_of, with_body
 
 FloatArray = NDArray[np.float64]
 
 # How often a throw is corrected by what it misses by as the scene is simulated.
 MAX_CORRECTIONS = 4
-# Of implicit steps in place of others: with so many a bounce loses little.
-SUBSTEPS = 2
 
 
 def fit(job: Job) -> None:
@@ -58,28 +61,6 @@ def fit(job: Job) -> None:
         say(f"search {runs}, {loss:.4g} m")
 
     fits.write_found(job.folder, _TOOLS[type(wanted)](job, wanted, observe))
-
-
-@dataclass(frozen=True)
-class _Search:
-    """Args: the scene that is searched in, and how it is simulated."""
-
-    scene: Scene
-    options: dict[str, Any]
-
-    @staticmethod
-    def of(job: Job, body: int) -> _Search:
-        scene, settings = job.tet_scene, job.settings
-        if len(scene.bodies) == 1 and not scene.colliders:
-            scene = replace(scene, contact=None)
-        options: dict[str, Any] = {"frame_time": settings.frame_time}
-        integrator = integrator_of(scene, settings, body)
-        try:
-            refuse_integrator(integrator, scene)
-            options |= {"integrator": integrator, "substeps": settings.substeps}
-        except SceneError:
-            options |= {"integrator": BDF2(), "substeps": SUBSTEPS}
-        return _Search(scene, options)
 
 
 def _keep(job: Job, wanted: KeepShape, observe: Observer) -> KeptShape:
@@ -122,10 +103,10 @@ def _hit(job: Job, wanted: HitTarget, observe: Observer) -> FoundThrow:
     mean, target = _mean(body, wanted.weights), np.asarray(wanted.target)
     way = target - mean @ start_positions(body)
     near = HIT_RATIO * max(float(np.linalg.norm(way)), tet_mesh_of(body).diagonal)
-    search, aim, best = _Search.of(job, wanted.body), target, None
+    search, aim, best = Search.of(job, wanted.body), target, None
     scene = search.scene
     if not any(body.velocity):
-        scene = _with_body(scene, wanted.body, velocity=_straight_throw(job, way, wanted.frame))
+        scene = with_body(scene, wanted.body, velocity=_straight_throw(job, way, wanted.frame))
     for _ in range(1 + MAX_CORRECTIONS):
         throw = hit_target(
             scene,
@@ -138,7 +119,7 @@ def _hit(job: Job, wanted: HitTarget, observe: Observer) -> FoundThrow:
             **search.options,
         )
         started = {"velocity": throw.velocity, "angular_velocity": throw.angular_velocity}
-        simulated = _positions(job, wanted.body, wanted.frame, **started)[-1]
+        simulated = positions(job, wanted.body, wanted.frame, **started)[-1]
         missed = mean @ simulated - target
         distance = float(np.linalg.norm(missed))
         if best is None or distance < best.distance:
@@ -160,7 +141,7 @@ def _straight_throw(job: Job, way: FloatArray, frame: int) -> tuple[float, ...]:
 
 
 def _match(job: Job, wanted: MatchShape, observe: Observer) -> FoundStiffness:
-    search, body = _Search.of(job, wanted.body), job.tet_scene.bodies[wanted.body]
+    search, body = Search.of(job, wanted.body), job.tet_scene.bodies[wanted.body]
     base = float(job.scene.bodies[wanted.body].material.young)
     factors = np.broadcast_to(body.material.young / base, len(tet_mesh_of(body).tets))
     shares = factors[:, None]
@@ -179,8 +160,8 @@ def _match(job: Job, wanted: MatchShape, observe: Observer) -> FoundStiffness:
     young, *rest = match.young.tolist()
     material = match.scene.bodies[wanted.body].material
     last = wanted.first + len(wanted.shapes) - 1
-    frames = _positions(job, wanted.body, last, material=material)[wanted.first - 1 :]
-    seen = _skin(body)
+    frames = positions(job, wanted.body, last, material=material)[wanted.first - 1 :]
+    seen = skin_of(body)
     away = np.stack([seen.interpolate(each) for each in frames]) - wanted.shapes
     distance = float(np.sqrt(np.square(away).sum(axis=2).mean()))
     return FoundStiffness(young, rest[0] / young if rest else None, distance, match.losses[0])
@@ -190,25 +171,14 @@ _TOOLS: dict[type, Callable[[Job, Any, Observer], Found]] = {
     KeepShape: _keep,
     HitTarget: _hit,
     MatchShape: _match,
+    FollowKeys: follow,
 }
-
-
-def _positions(job: Job, body: int, frames: int, **changes: Any) -> list[FloatArray]:
-    """(N, 3) of each frame after the start, as the scene is simulated with a body changed."""
-    simulator = simulator_of(_with_body(job.tet_scene, body, **changes), job.settings)
-    return [frame.positions[body].double().cpu().numpy() for frame in simulator.run(frames)]
 
 
 def _gravity(scene: Scene) -> tuple[float, float, float]:
     """At the start, in m/s²."""
     x, y, z = Channel.of(scene.gravity, "Gravity", 3).at(0).tolist()
     return x, y, z
-
-
-def _with_body(scene: Scene, body: int, **changes: Any) -> Scene:
-    bodies = list(scene.bodies)
-    bodies[body] = replace(bodies[body], **changes)
-    return replace(scene, bodies=bodies)
 
 
 def _mean(body: SoftBody, weights: FloatArray | None) -> FloatArray:
@@ -218,14 +188,8 @@ def _mean(body: SoftBody, weights: FloatArray | None) -> FloatArray:
     if weights is None:
         mass = mesh.lumped_mass(body.density)
         return mass / mass.sum()
-    seen = _skin(body)
+    seen = skin_of(body)
     each = weights[:, None] * seen.weights
     mean = np.zeros(len(mesh.vertices))
     np.add.at(mean, seen.indices, each)
     return mean / mean.sum()
-
-
-def _skin(body: SoftBody) -> Embedding:
-    """Its points in the tets, as they are seen."""
-    own = skin_embedding_of(body)
-    return own if body.skin is None or body.skin.phong is None else body.skin.phong

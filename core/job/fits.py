@@ -19,6 +19,7 @@ from ..scene import checks
 from ..scene.checks import Vector
 from ..scene.rest_shape import TetRestShape
 from ..scene.schema import check_members, conforms
+from ..scene.tet_control import ControlKind, TetControl
 from . import files, scene_file
 
 FloatArray = NDArray[np.float64]
@@ -96,6 +97,46 @@ class MatchShape:
 
 
 @dataclass(frozen=True, eq=False)
+class FollowKeys:
+    """The smallest forces, or the smallest motion of pins, with which a body passes through keys.
+
+    Args:
+        body: index of it.
+        frames: (K,) ascending, after the start, of the keys.
+        shapes: (K, V, 3) points of its skin there, in metres.
+        points: (P,) indices of those that count; None are all.
+        by: what brings it there.
+    """
+
+    body: int
+    frames: NDArray[np.int32]
+    shapes: FloatArray
+    points: NDArray[np.int32] | None = None
+    by: ControlKind = "forces"
+
+    def __post_init__(self) -> None:
+        frames = np.asarray(self.frames, dtype=np.int32)
+        shapes = np.ascontiguousarray(self.shapes, dtype=np.float64)
+        if frames.ndim != 1 or len(frames) == 0 or frames.min() < 1 or (np.diff(frames) < 1).any():
+            raise SceneError("Keys must come one after the other, all after the start; give one.")
+        if shapes.ndim != 3 or shapes.shape[2] != 3 or len(shapes) != len(frames):
+            raise SceneError(f"{len(frames)} keys need as many shapes, not {shapes.shape}.")
+        if not np.isfinite(shapes).all():
+            key, vertex = np.argwhere(~np.isfinite(shapes))[0][:2]
+            raise SceneError(
+                f"The key {frames[key]} frames after the start is not finite at vertex {vertex}; "
+                "move or delete it."
+            )
+        if self.points is not None:
+            points = checks.indices(self.points, shapes.shape[1], "A point of the keys")
+            if len(points) == 0:
+                raise SceneError("No point of the body is to follow its keys; name some.")
+            object.__setattr__(self, "points", points)
+        object.__setattr__(self, "frames", frames)
+        object.__setattr__(self, "shapes", shapes)
+
+
+@dataclass(frozen=True, eq=False)
 class KeptShape:
     """
     Args:
@@ -140,12 +181,35 @@ class FoundStiffness:
     before: float
 
 
-Wanted = KeepShape | HitTarget | MatchShape
-Found = KeptShape | FoundThrow | FoundStiffness
+@dataclass(frozen=True, eq=False)
+class FoundControl:
+    """
+    Args:
+        control: that brings the body through its keys.
+        effort: the root of the mean square of its accelerations, in m/s².
+        distance: of the tet vertex that is farthest from a key, in metres, as it is simulated.
+        frame: of that key, after the start.
+        search_distance: the same as it was sought.
+        follows: whether that is within a hundredth of the size of the body.
+    """
+
+    control: TetControl
+    effort: float
+    distance: float
+    frame: int
+    search_distance: float
+    follows: bool
+
+
+Wanted = KeepShape | HitTarget | MatchShape | FollowKeys
+Found = KeptShape | FoundThrow | FoundStiffness | FoundControl
 
 _TYPES: dict[str, type] = {
     kind.__name__: kind
-    for kind in (KeepShape, HitTarget, MatchShape, KeptShape, FoundThrow, FoundStiffness)
+    for kind in (
+        *(KeepShape, HitTarget, MatchShape, FollowKeys),
+        *(KeptShape, FoundThrow, FoundStiffness, FoundControl),
+    )
 }
 
 

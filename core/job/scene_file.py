@@ -33,6 +33,7 @@ from ..scene.skin import Skin, SurfaceMesh
 from ..scene.soft_body import SoftBody
 from ..scene.start import PosedStart, RunStart
 from ..scene.stitches import Stitches
+from ..scene.tet_control import TetControl
 from ..scene.velocity_grid import VelocityGrid
 from .files import read_arrays, read_json, write_arrays, write_json
 
@@ -72,6 +73,7 @@ _TYPES: dict[str, type] = {
         Stitches,
         SurfaceMesh,
         SurfacePaint,
+        TetControl,
         TetMesh,
         TetRestShape,
         VelocityGrid,

@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import SceneError
-from ..geometry.embedding import embed
+from ..geometry.embedding import Embedding, embed
 from ..geometry.tet_mesh import TetMesh, signed_volumes
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import tet_mesh_of
@@ -38,14 +39,8 @@ def rest_mesh(body: SoftBody) -> TetMesh:
     if given is None:
         return filled
     rest = given.rest
-    is_same = np.array_equal(given.tets, filled.tets) and np.allclose(
-        given.vertices, filled.vertices, rtol=0.0, atol=SAME_EDGES * filled.edge_length
-    )
-    if not is_same:
-        # Tets of another filling may overlap, as if they were not full.
-        other = TetMesh(given.vertices, given.tets, np.ones(len(given.tets)))
-        moved = embed(other, filled.vertices).interpolate(rest - given.vertices)
-        rest = filled.vertices + moved
+    if (places := places_in(given.vertices, given.tets, filled)) is not None:
+        rest = filled.vertices + places.interpolate(rest - given.vertices)
     turned = int((signed_volumes(rest, filled.tets) <= 0.0).sum())
     if turned:
         raise SceneError(
@@ -54,3 +49,15 @@ def rest_mesh(body: SoftBody) -> TetMesh:
             "Modelled as Rest Shape."
         )
     return filled.with_vertices(rest)
+
+
+def places_in(
+    vertices: NDArray[np.float64], tets: NDArray[np.int32], filled: TetMesh
+) -> Embedding | None:
+    """The vertices of a mesh in (M, 4) tets of (N, 3) vertices; None where these are its own."""
+    is_same = np.array_equal(tets, filled.tets) and np.allclose(
+        vertices, filled.vertices, rtol=0.0, atol=SAME_EDGES * filled.edge_length
+    )
+    # Tets of another filling may overlap, as if they were not full.
+    other = None if is_same else TetMesh(vertices, tets, np.ones(len(tets)))
+    return None if other is None else embed(other, filled.vertices)

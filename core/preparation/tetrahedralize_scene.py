@@ -28,6 +28,7 @@ from .pose_transfer import with_detail, with_pose
 from .rest_shape_transfer import check_rest_shape, transferred
 from .start_transfer import with_start
 from .surface_normals import outward_normals
+from .tet_control_transfer import with_tet_control
 from .tet_rest_transfer import with_tet_rest_shape
 from .uncrossed_surface import boundary_surface, without_crossings
 
@@ -73,7 +74,8 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         for before, body, own in zip(scene.bodies, tet_scene.bodies, normals, strict=True)
     ]
     # Last: the skin is seen as it was modelled where the tets are as they were filled.
-    return replace(tet_scene, bodies=[with_tet_rest_shape(body) for body in smooth]), reports
+    rested = [with_tet_control(with_tet_rest_shape(body)) for body in smooth]
+    return replace(tet_scene, bodies=rested), reports
 
 
 def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any]]:

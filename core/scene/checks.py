@@ -34,6 +34,16 @@ def triangles(values: object, vertex_count: int, what: str) -> NDArray[np.int32]
     return array
 
 
+def tets(values: object, vertex_count: int, what: str) -> NDArray[np.int32]:
+    """(M, 4) indices of vertices, at least one tet."""
+    array = np.ascontiguousarray(values, dtype=np.int32)
+    if array.ndim != 2 or array.shape[1] != 4 or len(array) == 0:
+        raise SceneError(f"The tets of {what} must be (M, 4) numbers, not {array.shape}.")
+    if array.min() < 0 or array.max() >= vertex_count:
+        raise SceneError(f"The tets of {what} name vertices that there are not.")
+    return array
+
+
 def indices(values: object, count: int, what: str) -> NDArray[np.int32]:
     """Different indices of what there are ``count`` of."""
     array = np.asarray(values, dtype=np.int32).ravel()

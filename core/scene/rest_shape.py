@@ -99,10 +99,6 @@ class TetRestShape:
             raise SceneError(
                 f"A rest shape of {len(rest)} tet vertices cannot be that of {len(vertices)}."
             )
-        tets = np.ascontiguousarray(self.tets, dtype=np.int32)
-        if tets.ndim != 2 or tets.shape[1] != 4 or len(tets) == 0:
-            raise SceneError(f"The tets of a rest shape must be (M, 4) numbers, not {tets.shape}.")
-        if tets.min() < 0 or tets.max() >= len(vertices):
-            raise SceneError("A rest shape has a tet of vertices that there are not.")
+        tets = checks.tets(self.tets, len(vertices), "a rest shape")
         for name, value in (("vertices", vertices), ("tets", tets), ("rest", rest)):
             object.__setattr__(self, name, value)

@@ -28,6 +28,7 @@ from .rest_shape import RestShape, TetRestShape
 from .schema import IF_THERE
 from .skin import Skin, SurfaceMesh, checked_pins
 from .start import PosedStart, RunStart
+from .tet_control import TetControl
 from .tracked import tracks_tensors
 
 #: A number for a uniform body, or (M,) one value a tet.
@@ -99,10 +100,9 @@ class SoftBody:
             tets have without stress, and where nothing moves the body to, since its weight is
             borne; None is the mesh as it is, and the weight acts. Goals that are ``sag_free`` make
             it.
-        tet_rest_shape: of the tetrahedra that are to fill it, which start as they fill it; None is
-            the same.
-        accelerations: channel of (N, 3) of the tet vertices in m/s², or its (T, N, 3) samples, that
-            forces beside all others make; None is none. ``adjoint.follow_keys`` finds such.
+        tet_rest_shape: of the tetrahedra that are to fill it, which start so; None is the same.
+        accelerations: channel of (N, 3) m/s² of tet vertices, or (T, N, 3), by forces besides.
+        tet_control: that of the tetrahedra that are to fill it, or a motion of their pins.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -141,6 +141,7 @@ class SoftBody:
     pose: Channel | None = field(default=None, metadata={IF_THERE: True})
     tet_rest_shape: TetRestShape | None = field(default=None, metadata={IF_THERE: True})
     accelerations: Channel | None = field(default=None, metadata={IF_THERE: True})
+    tet_control: TetControl | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self._check_values()

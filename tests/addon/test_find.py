@@ -246,10 +246,11 @@ def test_the_loss_is_plotted_from_high_to_low():
 def test_each_tool_has_its_button(cube, monkeypatch):
     monkeypatch.setattr(fit_run, "latest", None)
     shown = drawn(SUPPLE_PT_find, cube)
-    assert shown.buttons == [ids.FIND] * 3
+    assert shown.buttons == [ids.FIND] * 4
     assert shown.settings == [
         *("fit_target", "fit_frame", "fit_group", "fit_spin"),
         *("fit_shape", "fit_first", "fit_last"),
+        *("fit_by", "fit_keyed_group"),
     ]
 
 

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finds by what a body passes through keys.
+
+What is found in a search is simulated as the scene says, and corrected by what it misses its keys
+by then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..adjoint import Following, Key, follow_keys
+from ..adjoint.follow_keys import NEAR_DIAGONALS, SOLVED_M_PER_S
+from ..adjoint.observer import Observer
+from ..errors import SceneError
+from ..geometry.posed_tets import posed_vertices
+from ..integrators import BDF2, ImplicitEuler
+from ..preparation.pin_transfer import pinned_tet_vertices
+from ..preparation.tet_control_transfer import with_tet_control
+from ..scene.channel import Channel
+from ..scene.soft_body import SoftBody
+from ..scene.start_shape import skin_embedding_of, start_positions, tet_mesh_of
+from ..scene.tet_control import ControlKind, TetControl
+from . import Job
+from .fits import FollowKeys, FoundControl
+from .search import Search, positions
+
+FloatArray = NDArray[np.float64]
+
+# How often a control is corrected by what it misses its keys by as the scene is simulated.
+MAX_CORRECTIONS = 3
+
+
+def follow(job: Job, wanted: FollowKeys, observe: Observer) -> FoundControl:
+    """
+    Raises:
+        SuppleError: when nothing that has keys is free to follow them, or there are no gradients
+            through the scene.
+    """
+    body, search = job.tet_scene.bodies[wanted.body], Search.of(job, wanted.body)
+    vertices, places = _places(job, wanted, body)
+    near, last = NEAR_DIAGONALS * tet_mesh_of(body).diagonal, int(wanted.frames[-1])
+    scene, aims, best = search.scene, places, None
+    total: FloatArray | float = 0.0
+    for _ in range(1 + MAX_CORRECTIONS):
+        following = follow_keys(
+            scene,
+            [Key(int(k), aim, vertices) for k, aim in zip(wanted.frames, aims, strict=True)],
+            body=wanted.body,
+            by=wanted.by,
+            observe=observe,
+            **_exact(search.options),
+        )
+        total = total + following.accelerations
+        control = _control(body, following, wanted, total)
+        driven = with_tet_control(replace(body, tet_control=control))
+        changes = {"accelerations": driven.accelerations, "pin_path": driven.pin_path}
+        frames = positions(job, wanted.body, last, **changes)
+        missed = np.stack([frames[k - 1][vertices] for k in wanted.frames]) - places
+        distances = np.linalg.norm(missed, axis=2).max(axis=1)
+        worst, distance = int(distances.argmax()), float(distances.max())
+        if best is None or distance < best.distance:
+            found = float(following.distance), distance <= near
+            effort, frame = _effort(body, total, wanted.by, last), int(wanted.frames[worst])
+            best = FoundControl(control, effort, distance, frame, *found)
+        if best.follows or not following.follows:
+            break
+        aims, scene = aims - missed, following.scene
+    assert best is not None
+    return best
+
+
+def _exact(options: dict[str, Any]) -> dict[str, Any]:
+    """With implicit steps solved as well as their differences need it."""
+    scheme = options["integrator"]
+    if isinstance(scheme, (ImplicitEuler, BDF2)):
+        scheme = replace(scheme, tolerance=SOLVED_M_PER_S)
+    return options | {"integrator": scheme}
+
+
+def _places(job: Job, wanted: FollowKeys, body: SoftBody) -> tuple[NDArray[np.int32], FloatArray]:
+    """(Q,) the tet vertices that are to follow, and (K, Q, 3) where they are to be, in metres."""
+    mesh, embedding = tet_mesh_of(body), skin_embedding_of(body)
+    if wanted.shapes.shape[1] != len(embedding.indices):
+        raise SceneError(
+            f"{body.name}: its keys have {wanted.shapes.shape[1]} points, and its skin "
+            f"{len(embedding.indices)}."
+        )
+    if job.scene.bodies[wanted.body].tet_rest_shape is not None:
+        # Not at rest but at the start its tets carry the skin where it was modelled.
+        mesh = mesh.with_vertices(start_positions(body))
+    points = np.arange(len(embedding.indices), dtype=np.int32)
+    own = pinned_tet_vertices(embedding, points if wanted.points is None else wanted.points)
+    if wanted.points is None:
+        own = np.arange(len(mesh.vertices), dtype=np.int32)
+    if wanted.by == "forces" and body.pinned is not None:
+        # They are where their pins have them.
+        own = np.setdiff1d(own, body.pinned)
+    if len(own) == 0:
+        raise SceneError(
+            f"{body.name}: all that is to follow its keys is pinned, so that no force moves it; "
+            "let pins follow them, pin less, or choose other vertices."
+        )
+    shapes = [posed_vertices(mesh, embedding, shape)[own] for shape in wanted.shapes]
+    return own, np.stack(shapes)
+
+
+def _control(
+    body: SoftBody, following: Following, wanted: FollowKeys, accelerations: FloatArray
+) -> TetControl:
+    mesh, frames = tet_mesh_of(body), range(int(wanted.frames[-1]) + 1)
+    if wanted.by == "forces":
+        # None after the last key.
+        samples = np.concatenate([accelerations, np.zeros_like(accelerations[:1])])
+    else:
+        samples = _pin_offsets(body, following.scene.bodies[wanted.body], frames)
+    return TetControl(mesh.vertices, mesh.tets, wanted.by, Channel(samples))
+
+
+def _pin_offsets(body: SoftBody, driven: SoftBody, frames: range) -> FloatArray:
+    """(T, N, 3) by how much pins are off their path, and all others as the pin beside them, since
+    another filling has its pins elsewhere."""
+    from scipy.spatial import KDTree
+
+    assert body.pinned is not None and driven.pin_path is not None
+    vertices = tet_mesh_of(body).vertices
+    path = body.pin_path or Channel.constant(start_positions(body)[body.pinned])
+    offsets = np.stack([driven.pin_path.at(k) - path.at(k) for k in frames])
+    nearest = KDTree(vertices[body.pinned]).query(vertices)[1]
+    return offsets[:, nearest]
+
+
+def _effort(body: SoftBody, accelerations: FloatArray, by: ControlKind, frames: int) -> float:
+    """The root of the mean of |a|² over masses, or pins, and frames, in m/s²."""
+    mass = tet_mesh_of(body).lumped_mass(body.density)
+    weights = mass if by == "forces" else np.ones(accelerations.shape[1])
+    mean = np.square(accelerations).sum(axis=2) @ (weights / weights.sum())
+    return float(mean.sum() / frames) ** 0.5
