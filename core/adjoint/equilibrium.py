@@ -6,14 +6,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..errors import InstabilityError
 from ..minimizers.equilibrium import FIRST_STEP_S
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..potentials import TimeStep
 from ..state import State
 from ..system import System
+from .field_change import field_change
 from .gradients import Gradients
 from .quantities import Quantities
 from .transposed_solve import TransposedSolve
+
+_RUBS = (
+    "{}: there is no gradient of an equilibrium with friction where something touches. Friction "
+    "holds bodies in many places, and in which they are hangs on how they came there, not on "
+    "forces alone. Set the friction of the ground, of contact and of bodies to 0, or simulate."
+)
 
 
 class EquilibriumAdjoint:
@@ -43,7 +51,10 @@ class EquilibriumAdjoint:
         if contact is not None:
             contact.begin(positions, step, given, state.frame, 0.0, 0.0)
         solve.prepare(positions, contact)
-        multiplier = solve.solve(wanted * system.free, what="the equilibrium")
+        if self._gradients.rubs(positions, given):
+            raise InstabilityError(_RUBS.format(system.names))
+        more = field_change(system, positions, step, given, state.frame)
+        multiplier = solve.solve(wanted * system.free, more, "the equilibrium")
         names = [name for name, own in given.items() if own.requires_grad]
         with torch.enable_grad():
             whole = self._pinned_on_tape(positions, given)

@@ -15,6 +15,7 @@ from ..integrators.explicit_stepper import ExplicitStepper
 from ..state import State
 from ..system import System
 from .ground_adjoint import GroundAdjoint
+from .plastic_adjoint import PlasticAdjoint
 from .quantities import Quantities
 from .runge_kutta_adjoint import RungeKuttaAdjoint
 from .step_adjoint import Course, StepAdjoint, SymplecticAdjoint, stages_of
@@ -26,12 +27,12 @@ class _Frame:
     Args:
         before: the state that it began at.
         steps: how many it took.
-        checkpoints: positions and velocities after every so many of them.
+        checkpoints: positions, velocities and plastic strains after every so many of them.
     """
 
     before: State
     steps: int
-    checkpoints: list[tuple[Tensor, Tensor]]
+    checkpoints: list[tuple[Tensor, Tensor, Tensor | None]]
 
 
 class ExplicitRun:
@@ -46,7 +47,6 @@ class ExplicitRun:
         system: that is carried on.
         stepper: carries it on.
         integrator: whose steps they are.
-        frame_time: in seconds.
         frames: how many there will be.
     """
 
@@ -55,10 +55,9 @@ class ExplicitRun:
         system: System,
         stepper: ExplicitStepper,
         integrator: ExplicitIntegrator,
-        frame_time: float,
         frames: int,
     ) -> None:
-        self._system, self._integrator, self._frame_time = system, integrator, frame_time
+        self._system, self._integrator = system, integrator
         self._stepper, self._frames = stepper, list[_Frame]()
         # Of a step half a state is kept for each of its forces: least together with checkpoints.
         halves = len(stages_of(integrator)[0])
@@ -80,18 +79,18 @@ class ExplicitRun:
         """
         found = {name: torch.zeros_like(own) for name, own in given.items() if own.requires_grad}
         gradients = [torch.zeros_like(self._system.rest_positions()) for _ in range(2)]
-        back, step = None, None
+        back, step, flow = None, None, PlasticAdjoint(self._system, given, found)
         for frame, own in zip(reversed(self._frames), reversed(wanted), strict=True):
             gradients = [carried + more for carried, more in zip(gradients, own, strict=True)]
-            if not any(bool(part.any()) for part in gradients):
+            if not any(bool(part.any()) for part in (*gradients, flow.by_plastic)):
                 continue
-            seconds = self._frame_time / frame.steps
+            seconds = self._system.frame_times.of(frame.before.frame) / frame.steps
             if back is None or step is None or step.step != seconds:
                 if back is not None:
                     back.finish()
                 step = self._integrator.make_step(self._system, seconds)
-                back = self._adjoint(seconds, given, found)
-            gradients = self._frame_back(frame, gradients, step, back)
+                back = self._adjoint(seconds, flow.given, flow.found)
+            gradients = self._frame_back(frame, gradients, step, back, flow)
         if back is not None:
             back.finish()
         for name, carried in zip(("positions", "velocities"), gradients, strict=True):
@@ -105,24 +104,39 @@ class ExplicitRun:
         return kind(self._system, self._integrator, seconds, given, found)
 
     def _frame_back(
-        self, frame: _Frame, gradients: list[Tensor], step: ExplicitStep, back: StepAdjoint
+        self,
+        frame: _Frame,
+        gradients: list[Tensor],
+        step: ExplicitStep,
+        back: StepAdjoint,
+        flow: PlasticAdjoint,
     ) -> list[Tensor]:
         """The gradients by the state that the frame began at."""
         before, count = frame.before, frame.steps
-        starts = [(before.positions, before.velocities), *frame.checkpoints]
+        starts = [(before.positions, before.velocities, before.plastic), *frame.checkpoints]
+        tets = self._system.plastic_flow
         for index in reversed(range(len(starts))):
             numbers = range(count)[index * self._length :][: self._length]
-            step.begin(*starts[index])
+            positions, velocities, plastic = starts[index]
+            step.begin(positions, velocities)
+            tets.use(plastic)
+            strains: list[Tensor | None] = []
             record = _Record(back.ground, len(stages_of(self._integrator)[0]) - 1)
             step.record = record
             for number in numbers:
                 record.courses.append(Course(step.velocities.clone()))
                 step.prescribe(before.frame, number / count, (number + 1) / count)
+                strains.append(tets.plastic)
                 step.advance()
+                tets.flow(step.positions, step.step)
             back.begin((step.positions, step.velocities), (gradients[0], gradients[1]))
             for number in reversed(numbers):
-                times = number / count, (number + 1) / count
+                times, strain = (number / count, (number + 1) / count), strains.pop()
+                if flow:
+                    back.by_positions += flow.enter(back.positions, strain, step.step)
                 back.back(record.courses.pop(), before.frame, *times)
+                if flow:
+                    flow.leave()
             gradients = [back.by_positions, back.by_velocities]
         return gradients
 

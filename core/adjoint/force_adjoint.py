@@ -45,7 +45,9 @@ class ForceAdjoint:
         self._compiled = [
             (index, part)
             for index, part in enumerate(gradients.elasticities)
-            if part.derivatives is not None and not given[f"factor {index}"].requires_grad
+            if part.derivatives is not None
+            and not given[f"factor {index}"].requires_grad
+            and not any(f"{name} {index}" in given for name in ("volumes", "amounts"))
         ]
         gradients.left_out = {index for index, _ in self._compiled}
         #: (2, M) by μ and λ, of each of these.
@@ -54,7 +56,8 @@ class ForceAdjoint:
         ]
         keyed = [f"viscous factor {index}" for index in range(len(gradients.viscosities))]
         self._viscous: list[_Viscous] = []
-        if is_compiled() and not any(given[name].requires_grad for name in keyed):
+        reshaped = any(name.startswith(("volumes", "amounts")) for name in given)
+        if is_compiled() and not reshaped and not any(given[name].requires_grad for name in keyed):
             self._viscous, gradients.viscosities = _viscous_parts(gradients, given), []
         others = len(gradients.elasticities) - len(self._compiled)
         is_taped = others or system.forces or gradients.viscosities

@@ -14,6 +14,7 @@ from torch import Tensor
 from ..potentials import PrescribedPotential
 from ..potentials.fluid_drag import FluidDrag
 from ..potentials.goals import GoalDamping, GoalSprings, carried_masses
+from ..potentials.target_volume import TargetVolume as GasOfVolume
 from ..scene.accelerations import Accelerations
 from ..scene.drag import Drag
 from ..scene.fluid import Fluid
@@ -39,10 +40,14 @@ class ForceQuantities:
     Args:
         value, lumped: of the scene.
         mass: (N,) in kg.
+        rest: (3, N) rest positions in metres.
     """
 
-    def __init__(self, system: System, value: Value, lumped: Lumped, mass: Tensor) -> None:
-        self._system, self._value, self._lumped, self._mass = system, value, lumped, mass
+    def __init__(
+        self, system: System, value: Value, lumped: Lumped, mass: Tensor, rest: Tensor
+    ) -> None:
+        self._system, self._value, self._lumped = system, value, lumped
+        self._mass, self._rest = mass, rest
 
     def all(self) -> dict[str, Tensor]:
         """Of the i-th force, each with i behind its name."""
@@ -77,6 +82,8 @@ class ForceQuantities:
             return {"parameters": found.transpose(1, 2)}
         if type(source) in _NUMBERS:
             found = self._value(f"{place}.{_NUMBERS[type(source)]}", samples).reshape(-1)
+            if isinstance(force, GasOfVolume):
+                return {"parameters": found, "at rest": force.volume.of(self._rest)}
             masses = self._of_drag(owner, source) if isinstance(source, Drag) else {}
             return {"parameters": found} | masses
         if isinstance(source, (Wind, ForceField)):

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ..assembly.tensor_channel import TensorChannel
+from ..assembly.tets import Tets
 from ..kernels.barrier import barrier_derivative
 from ..materials import StableNeoHookean
 from ..merged_material import fill
@@ -21,9 +22,10 @@ from ..potentials.height_ratio import height_derivatives_of, height_ratios
 from ..scene.friction import NO_FRICTION, f1
 from ..system import System
 from .quantities import Quantities
+from .rest_quantities import at_time
 from .tape_contact import TapeContact
 from .tape_forces import TapeForces
-from .tape_tets import TapeElasticity, TapeViscosity, pulled_back
+from .tape_tets import TapeElasticity, TapeViscosity, pulled_back, with_rest
 
 # Below this share of the stick threshold a way along the ground has no direction.
 _NO_WAY = 1e-9
@@ -73,7 +75,10 @@ class Gradients:
         out = -gravity[:, None] * given["mass"]
         for index, part in enumerate(self.elasticities):
             if index not in self.left_out:
-                own = part.gradient(positions, given[f"mu {index}"], given[f"lam {index}"])
+                moduli = given[f"mu {index}"], given[f"lam {index}"]
+                own = part.gradient(
+                    positions, *moduli, self._tets(part.part.tets, given, frame, fraction)
+                )
                 out = out + self._factor(index, given, frame, fraction) * own
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalSprings):
@@ -91,7 +96,8 @@ class Gradients:
         for index, part in enumerate(self.viscosities):
             own = given[f"shear {index}"], given[f"bulk {index}"]
             channel = part.part.channel.with_samples(given[f"viscous factor {index}"])
-            pull = part.rate_gradient(positions, velocities, *own)
+            tets = self._tets(part.part.tets, given, frame, fraction)
+            pull = part.rate_gradient(positions, velocities, *own, tets)
             out = out + channel.at(frame, fraction) * pull
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalDamping):
@@ -132,7 +138,8 @@ class Gradients:
         for index, part in enumerate(self.viscosities):
             own = given[f"shear {index}"], given[f"bulk {index}"]
             channel = part.part.channel.with_samples(given[f"viscous factor {index}"])
-            pull = part.step_gradient(positions, *own, past, step.seconds)
+            tets = self._tets(part.part.tets, given, frame, fraction)
+            pull = part.step_gradient(positions, *own, past, step.seconds, tets)
             out = out + channel.at(frame, fraction) * pull
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalDamping):
@@ -159,6 +166,16 @@ class Gradients:
         before = 4.0 * target(step.length) - target(2.0 * step.length)
         return target(0.0) - before / 3.0
 
+    def _tets(self, tets: Tets, given: Quantities, frame: int, fraction: float) -> Tets:
+        """Of an elasticity or a viscosity, at a time, with what of rest shapes is on the tape."""
+        index = next(k for k, own in enumerate(self.elasticities) if own.part.tets is tets)
+        if f"amounts {index}" in given:
+            part = self.elasticities[index].part
+            return with_rest(tets, *at_time(index, part, given, frame, fraction))
+        if f"volumes {index}" not in given:
+            return tets
+        return with_rest(tets, given[f"volumes {index}"], given[f"shape gradients {index}"])
+
     def _factor(self, index: int, given: Quantities, frame: int, fraction: float) -> Tensor:
         """On the stiffness of an elasticity, at a time."""
         channel = self.elasticities[index].part.channel.with_samples(given[f"factor {index}"])
@@ -177,12 +194,13 @@ class Gradients:
                 continue
             modulus = given[f"lam {index}"] + 2.0 * given[f"mu {index}"]
             pressures = PRESSURE_RATIO * modulus / self._fills[index]
-            ratios, slopes = height_derivatives_of(part.tets.deformation_gradients(positions))
+            tets = self._tets(part.tets, given, frame, fraction)
+            ratios, slopes = height_derivatives_of(tets.deformation_gradients(positions))
             depth = (1.0 - ratios / FLOOR).clamp(min=0.0)
             factor = self._factor(index, given, frame, fraction)
             stress = -factor * pressures * depth.square() * slopes
-            corners = part.tets.corners.long().reshape(-1)
-            out = out + pulled_back(part.tets, corners, stress, positions)
+            corners = tets.corners.long().reshape(-1)
+            out = out + pulled_back(tets, corners, stress, positions)
         return out
 
     def _barrier(self, positions: Tensor, given: Quantities) -> Tensor:
@@ -195,10 +213,14 @@ class Gradients:
         heights = gather(self._ground.points, positions[2]) - given["height"]
         return -given["weights"] * barrier_derivative(heights / self._ground.distances)
 
-    def rubs(self, given: Quantities) -> bool:
-        """Whether friction has a part in the step that contact has begun."""
-        on_ground = "height" in given and bool((given["static"] > 0.0).any())
-        return on_ground or (self.contact is not None and self.contact.rubs)
+    def rubs(self, positions: Tensor, given: Quantities) -> bool:
+        """Whether friction has a part in the step to positions that contact has begun."""
+        if self.contact is not None and self.contact.rubs:
+            return True
+        if "height" not in given:
+            return False
+        with torch.no_grad():
+            return bool((given["static"] * self._normal_force(positions, given) > 0.0).any())
 
     def friction(self, positions: Tensor, step: TimeStep, given: Quantities) -> Tensor | float:
         """(3, N) of friction with the ground, whose normal forces are those of ``positions``."""
@@ -207,7 +229,7 @@ class Gradients:
             return 0.0
         points = self._ground.points
         way = gather(points, (positions - step.start)[:2])
-        sizes = points.of_bodies(self._system.diagonals)
+        sizes = points.of_bodies(given["diagonals"])
         threshold = STICK_SPEED_DIAGONALS_PER_S * step.stick_time * sizes
         # The root of a clamped square has a derivative at zero.
         length = way.square().sum(0).clamp(min=(_NO_WAY * threshold).square()).sqrt()

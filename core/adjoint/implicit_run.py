@@ -18,6 +18,7 @@ from ..system import System
 from .friction_change import FrictionChange
 from .gradients import Gradients
 from .quantities import Quantities
+from .tape_plasticity import TapePlasticity
 from .transposed_solve import TransposedSolve
 
 
@@ -50,26 +51,30 @@ class ImplicitRun:
     Args:
         system: that is carried on.
         stepper: carries it on.
-        frame_time: in seconds.
     """
 
-    def __init__(self, system: System, stepper: ImplicitStepper, frame_time: float) -> None:
-        self._system, self._stepper, self._frame_time = system, stepper, frame_time
+    def __init__(self, system: System, stepper: ImplicitStepper) -> None:
+        self._system, self._stepper = system, stepper
         self._objective = IncrementalPotential(system, with_contact=False)
         self._gradients = Gradients(system, solved=True)
+        self._plasticity = TapePlasticity(system)
         self._frames: list[list[_Step]] = []
 
     def record(self, before: State, after: State) -> None:
         """Takes the steps of the frame that the stepper has just ended."""
-        count, stepper = after.substeps, self._stepper
-        previous = before.previous if before.substeps == count else None
+        count, stepper, times = after.substeps, self._stepper, self._system.frame_times
+        is_alike = before.substeps == count and not times.changes_at(before.frame)
+        previous = before.previous if is_alike else None
         statistics = after.solver_statistics
         state = replace(before, substeps=count, previous=previous)
-        seconds, steps = self._frame_time / count, []
+        seconds, steps = times.of(before.frame) / count, []
         ends = zip(stepper.sampled_positions[1:], stepper.sample_fractions[1:], strict=True)
+        flow = self._system.plastic_flow
+        flow.use(before.plastic)
         for positions, fraction in ends:
             converged = statistics.converged and not statistics.blocked
             steps.append(_Step(state, positions, seconds, before.frame, fraction, converged))
+            flow.flow(positions, seconds)
             velocities = stepper.velocities(state, positions, seconds)
             prescribed = (positions - state.positions) / seconds
             state = replace(
@@ -77,6 +82,7 @@ class ImplicitRun:
                 positions=positions,
                 velocities=torch.where(self._system.free, velocities, prescribed),
                 previous=stepper.history(state),
+                plastic=flow.plastic,
             )
         self._frames.append(steps)
 
@@ -91,8 +97,9 @@ class ImplicitRun:
         """
         solve = TransposedSolve(self._objective)
         found = {name: torch.zeros_like(own) for name, own in given.items() if own.requires_grad}
-        # By the positions and velocities, and by those a step before.
+        # By the positions and velocities, by those a step before, and by the plastic strain.
         adjoint = [torch.zeros_like(self._system.rest_positions()) for _ in range(4)]
+        adjoint.append(torch.zeros_like(self._plasticity.strain(None)))
         for steps, (of_positions, of_velocities) in zip(
             reversed(self._frames), reversed(wanted), strict=True
         ):
@@ -104,7 +111,7 @@ class ImplicitRun:
                 adjoint = self._step_back(step, adjoint, given, found, solve)
             if steps[0].before.previous is None:
                 # What lies before is not read.
-                adjoint[2:] = [torch.zeros_like(part) for part in adjoint[2:]]
+                adjoint[2:4] = [torch.zeros_like(part) for part in adjoint[2:4]]
         for name, own in zip(("positions", "velocities"), adjoint[:2], strict=True):
             if name in found:
                 found[name] += own
@@ -126,26 +133,33 @@ class ImplicitRun:
                 "Use more substeps, or a softer material."
             )
         system, before = self._system, step.before
-        state = [before.positions, before.velocities, *(before.previous or ())]
+        plastic, flow = self._plasticity.strain(before.plastic), self._plasticity
+        state = [before.positions, before.velocities, plastic, *(before.previous or ())]
         state = [part.detach().requires_grad_() for part in state]
+        plastic = state.pop(2)
         with torch.enable_grad():
             end = step.positions.detach().requires_grad_()
             time_step, whole, velocities = self._on_tape(step, state, end, given)
             reached = (whole * adjoint[0] + velocities * adjoint[1]).sum()
+            flowed = flow.flow(whole, plastic, step.seconds, given)
+            reached = reached + (flowed * adjoint[4]).sum()
             rhs = torch.autograd.grad(reached, end, retain_graph=True)[0] * system.free
             multiplier = self._multiplier(step, time_step, rhs, given, solve)
-            gradient = self._gradients.of_step(whole, time_step, given, step.frame, step.fraction)
+            shaped, when = given | flow.shapes(plastic, given), (step.frame, step.fraction)
+            gradient = self._gradients.of_step(whole, time_step, shaped, *when)
+            gradient = gradient + flow.step_gradient(whole, plastic, step.seconds, given)
             total = reached - (gradient * multiplier).sum()
             names = list(found)
-            inputs = [*state, *(given[name] for name in names)]
+            inputs = [*state, *(given[name] for name in names), plastic]
             parts = torch.autograd.grad(total, inputs, allow_unused=True)
-        for name, part in zip(names, parts[len(state) :], strict=True):
+        for name, part in zip(names, parts[len(state) : -1], strict=True):
             if part is not None:
                 found[name] += part
         own = [torch.zeros_like(end) if part is None else part for part in parts[: len(state)]]
         own = [part.detach() for part in own]
         carried = [own[0] + adjoint[2], own[1] + adjoint[3], *own[2:]]
-        return carried + [torch.zeros_like(end) for _ in range(4 - len(carried))]
+        carried += [torch.zeros_like(end) for _ in range(4 - len(carried))]
+        return [*carried, torch.zeros_like(plastic) if parts[-1] is None else parts[-1].detach()]
 
     def _on_tape(
         self, step: _Step, state: list[Tensor], end: Tensor, given: Quantities
@@ -184,6 +198,7 @@ class ImplicitRun:
         """(3, N) λ."""
         objective, system = self._objective, self._system
         system.go_to(step.frame, step.fraction)
+        system.plastic_flow.use(step.before.plastic)
         plain = replace(
             on_tape,
             start=on_tape.start.detach(),
@@ -201,7 +216,7 @@ class ImplicitRun:
             contact.begin(step.positions, plain, given, *when)
         solve.prepare(step.positions, contact)
         more = None
-        if self._gradients.rubs(given):
+        if self._gradients.rubs(step.positions, given):
             more = FrictionChange(self._gradients, objective, step.positions, plain, given)
         return solve.solve(rhs, more, f"frame {step.frame + 1}")
 

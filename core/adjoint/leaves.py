@@ -13,13 +13,13 @@ from ..errors import SceneError
 from ..materials.material import PARAMETERS
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
-from ..scene.tracked import is_tracked, plain, tracked
+from ..tracked import is_tracked, plain, tracked
 
 #: What can be differentiated by, as it stands in a scene.
 _KNOWN = re.compile(
     r"gravity|ground\.(height|friction|kinetic_friction)|bodies\[\d+\]\.(density|velocity"
-    r"|angular_velocity|initial_positions|damping|stiffness_damping|viscosity|pin_path|friction"
-    r"|kinetic_friction|accelerations|material\.young|material\.poisson|stiffness|pressure"
+    r"|angular_velocity|initial_positions|initial_velocities|damping|stiffness_damping|viscosity|pin_path|friction"
+    r"|kinetic_friction|accelerations|mesh\.vertices|plasticity\.\w+|rest_shape\.\w+|material\.young|material\.poisson|stiffness|pressure"
     r"|target_volume|drag|(skin\.)?goals\.(targets|frequency|weights))"
     r"|forces\[\d+\]\.(velocity|drag|strength|flow|damping|size|weight|origin|axis)"
     r"|contact\.(stiffness|distance|friction|kinetic_friction)"
@@ -67,10 +67,13 @@ def _collect_body(body: SoftBody) -> tuple[SoftBody, dict[str, Tensor]]:
     if moduli:
         numbers = {name: plain(value) for name, value in moduli.items()}
         own.material = replace(body.material, **numbers)
-    if body.goals is not None:
-        found |= _under("goals.", tracked(body.goals))
-    if body.skin is not None and body.skin.goals is not None:
+    found |= _under("mesh.", tracked(body.mesh))
+    found |= _under("plasticity.", tracked(body.plasticity))
+    found |= _under("rest_shape.", tracked(body.rest_shape))
+    found |= _under("goals.", tracked(body.goals))
+    if body.skin is not None:
         found |= _under("skin.goals.", tracked(body.skin.goals))
+        found |= _under("skin.rest_shape.", tracked(body.skin.rest_shape))
     return own, found
 
 

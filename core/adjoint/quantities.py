@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -16,20 +17,30 @@ from ..merged_material import fill
 from ..obstacles.obstacles import BARRIER_STIFFNESS_RATIO
 from ..potentials import Elasticity
 from ..potentials.attachments import STIFFNESS_FACTOR, joints_of
+from ..potentials.ground_points import GroundPoints
 from ..system import System
 from .contact_tables import barrier_tables, friction_tables
 from .force_quantities import ForceQuantities
+from .rest_quantities import RestQuantities
 
 #: What time steps read, by name: ``mass`` (N,), ``damping`` (N,) in 1/s, ``gravity`` (T, 3),
 #: ``pins`` (T, 3, P), ``positions`` and ``velocities`` (3, N) at the start. Of the i-th elasticity
-#: Lamé's ``mu i`` and ``lam i`` (M,) and ``factor i`` (T,) on them; of the i-th viscosity
+#: Lamé's ``mu i`` and ``lam i`` (M,) and ``factor i`` (T,) on them, and of rest shapes that require
+#: grad ``volumes i`` (M,) and ``shape gradients i`` (3, 3, M), and where tets flow ``flow i``
+#: (5, M), as ``TetFlow`` takes it, and where rest shapes change ``amounts i`` (T, K),
+#: ``displacements i`` (K, n, 3) and ``modelled i`` (n, 3); of the i-th viscosity
 #: ``shear i`` and ``bulk i`` (M,), in Pa s, and ``viscous factor i`` (T,); of the i-th force
 #: ``stiffness i`` (P,) in N/m, ``dashpots i`` (P,) in N s/m and ``targets i`` (T, 3, P) of goals,
 #: of others ``parameters i`` (T, …) as its channel has them, and ``masses i`` (N,) where it acts by
-#: mass. Of the ground ``height``, ``weights`` (S,) in N, ``static`` and ``kinetic`` (S,). Of
-#: contact ``contact stiffness``, ``contact distance``, ``contact static`` and ``contact kinetic``,
-#: (O, O) of every two objects. Of attachments ``joints`` (A,) in N/m.
+#: mass, and ``at rest i`` of a target volume, in m³. Of the ground ``height``, ``weights`` (S,) in
+#: N, ``static`` and ``kinetic`` (S,), and ``diagonals`` (N,) of bodies. Of contact ``contact
+#: stiffness``, ``contact distance``, ``contact static`` and ``contact kinetic``, (O, O) of every
+#: two objects. Of attachments ``joints`` (A,) in N/m.
 Quantities = dict[str, Tensor]
+
+# Of a plasticity, in the order of ``TetFlow``; and of a body without.
+_PLASTIC = ("yield_stress", "hardening", "creep_time", "limit")
+_ELASTIC: tuple[Any, ...] = (math.inf, 0.0, 0.0, math.inf)
 
 
 class Derivation:
@@ -43,6 +54,7 @@ class Derivation:
     def __init__(self, system: System, leaves: Mapping[str, Tensor]) -> None:
         self._system, self._leaves = system, leaves
         self._bodies = list(zip(system.bodies, system.meshes, strict=True))
+        self._rest = RestQuantities(system, self._value)
 
     def quantities(self) -> Quantities:
         """All of them; those that no tensor bears on do not require grad."""
@@ -53,13 +65,17 @@ class Derivation:
         for index, part in enumerate(self._system.elasticities):
             found |= self._moduli(index, part)
             found[f"factor {index}"] = self._factor(part)
+            found |= self._rest.of_elasticity(index, self._members(part))
+            found |= self._rest.over_time(index, part, self._members(part)[0])
+            found |= self._flow(index, part, found[f"mu {index}"])
         found |= self._viscosities(found)
-        forces = ForceQuantities(self._system, self._value, self._lumped, found["mass"])
+        own = self._lumped, found["mass"], self._rest.positions
+        forces = ForceQuantities(self._system, self._value, *own)
         found |= forces.all()
         return found | self._ground() | self._contact() | self._joints()
 
     def _tensor(self, values: Any) -> Tensor:
-        return torch.as_tensor(values).to(self._system.mass)
+        return torch.as_tensor(values, dtype=self._system.dtype)
 
     def _value(self, place: str, otherwise: Any) -> Tensor:
         leaf = self._leaves.get(place)
@@ -87,7 +103,7 @@ class Derivation:
 
     def _lumped(self, index: int, densities: Tensor) -> Tensor:
         mesh = self._system.meshes[index]
-        quarters = densities * self._tensor(mesh.material_volumes) / 4.0
+        quarters = densities * self._rest.material_volumes(index) / 4.0
         corners = torch.as_tensor(mesh.tets.astype(np.int64)).ravel()
         return quarters.new_zeros(len(mesh.vertices)).index_add(
             0, corners, quarters.repeat_interleave(4)
@@ -133,12 +149,12 @@ class Derivation:
     def _start(self, mass: Tensor, pins: Tensor | None) -> Quantities:
         system, positions, velocities = self._system, [], []
         offset = 0
-        for index, ((body, mesh), where) in enumerate(
-            zip(self._bodies, system.body_slices(), strict=True)
+        for index, (body, where) in enumerate(
+            zip(system.bodies, system.body_slices(), strict=True)
         ):
-            placed = body.initial_positions
-            otherwise = mesh.vertices if placed is None else placed
-            start = self._value(f"bodies[{index}].initial_positions", otherwise)
+            start = self._rest.at_start(index)
+            if body.initial_positions is not None:
+                start = self._own(index, "initial_positions")
             if body.pinned is not None and body.pin_path is not None and pins is not None:
                 pinned = torch.as_tensor(body.pinned.astype(np.int64))
                 path = pins[0, :, offset : offset + len(pinned)].T
@@ -146,10 +162,13 @@ class Derivation:
             own = mass[where]
             arms = start - own @ start / own.sum()
             spin = self._own(index, "angular_velocity").expand_as(arms)
-            velocities.append(self._own(index, "velocity") + torch.linalg.cross(spin, arms))
+            moving = self._own(index, "velocity") + torch.linalg.cross(spin, arms)
+            if body.initial_velocities is not None:
+                moving = moving + self._own(index, "initial_velocities")
+            velocities.append(moving)
             positions.append(start)
-        moving = torch.cat(velocities).T * system.free
-        return {"positions": torch.cat(positions).T, "velocities": moving}
+        whole = torch.cat(velocities).T * system.free
+        return {"positions": torch.cat(positions).T, "velocities": whole}
 
     def _members(self, part: Elasticity) -> list[int]:
         """The bodies of an elasticity."""
@@ -166,12 +185,27 @@ class Derivation:
         )
         return {f"mu {index}": solid.mu, f"lam {index}": solid.lam}
 
+    def _flow(self, index: int, part: Elasticity, mu: Tensor) -> Quantities:
+        """As ``TetFlow`` takes them."""
+        members, rows = self._members(part), []
+        if all(self._system.bodies[k].plasticity is None for k in members):
+            return {}
+        for k in members:
+            filled, numbers = self._tensor(fill(self._system.meshes[k])), list(_ELASTIC)
+            if self._system.bodies[k].plasticity is not None:
+                numbers = [self._own(k, f"plasticity.{name}") for name in _PLASTIC]
+            own = [self._tensor(number).expand(len(filled)) for number in numbers]
+            rows.append(torch.stack([own[0] * filled, own[1] * filled, *own[2:]]))
+        return {f"flow {index}": torch.cat([mu[None], torch.cat(rows, dim=1)])}
+
     def _factor(self, part: Elasticity) -> Tensor:
         """(T,) on the stiffness."""
-        index = self._members(part)[0]
+        index, samples = self._members(part)[0], part.channel.samples
+        if part.rest_shape is not None:
+            samples = samples[:, 0]
         if self._system.bodies[index].stiffness is None:
-            return part.channel.samples
-        return self._value(f"bodies[{index}].stiffness", part.channel.samples).reshape(-1)
+            return samples
+        return self._value(f"bodies[{index}].stiffness", samples).reshape(-1)
 
     def _viscosities(self, found: Quantities) -> Quantities:
         """As ``TetEnergies`` makes them, in the same order."""
@@ -206,12 +240,23 @@ class Derivation:
         stiffness = BARRIER_STIFFNESS_RATIO * barrier.points.of_bodies(young)
         own = {
             "height": self._value("ground.height", ground.height),
-            "weights": stiffness * self._tensor(system.obstacles.areas),
+            "weights": stiffness * self._areas(barrier.points),
+            "diagonals": self._of_vertices(
+                [self._rest.diagonal(k) for k in range(len(self._bodies))]
+            ),
         }
         for name, table in zip(("static", "kinetic"), self._frictions, strict=True):
             coefficients = [table[k, -1] for k in range(len(self._bodies))]
-            own[name] = barrier.points.of_bodies(self._of_vertices(coefficients))
+            rows = barrier.points.of_bodies(self._of_vertices(coefficients))
+            own[name] = rows * system.obstacles.friction_shares
         return own
+
+    def _areas(self, points: GroundPoints) -> Tensor:
+        """(S,) around the ground's points; surfaces that are seen keep theirs."""
+        own = points.of_bodies(torch.cat([self._rest.areas(k) for k in range(len(self._bodies))]))
+        seen = [torch.tensor(body.seen_surface is not None) for body in self._system.bodies]
+        known = self._tensor(self._system.obstacles.areas)
+        return torch.where(points.of_bodies(self._of_vertices(seen)), known, own)
 
     def _contact(self) -> Quantities:
         if self._system.scene.contact is None:

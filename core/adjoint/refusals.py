@@ -13,8 +13,9 @@ from ..integrators.bdf2 import BDF2
 from ..integrators.implicit_euler import ImplicitEuler
 from ..integrators.runge_kutta import Midpoint, RungeKutta4
 from ..integrators.symplectic_euler import SymplecticEuler
+from ..materials import Linear
 from ..potentials.goals import GoalDamping, GoalSprings
-from ..scene.channel import Channel
+from ..scene.fluid import Fluid
 from ..scene.force_fields import ForceField
 from ..scene.friction import FrictionTable
 from ..scene.scene import Scene
@@ -48,22 +49,22 @@ def _of_scene(scene: Scene) -> Iterator[str]:
         yield "what absorbs force fields"
     if scene.ground is not None and scene.ground.response != "barrier":
         yield "a bouncy ground"
-    if isinstance(scene.time_scale, Channel) or scene.time_scale != 1.0:
-        yield "a time scale"
     for force in scene.forces:
         if isinstance(force, ForceField) and force.kind == "turbulence":
             yield f"turbulence ({force.name})"
     for body in scene.bodies:
-        if body.plasticity is not None:
-            yield f"plasticity ({body.name})"
-        if body.changes_rest_shape or body.is_sag_free:
-            yield f"a rest shape that changes ({body.name})"
+        if body.plasticity is not None and body.stiffness is not None:
+            yield f"plasticity whose stiffness changes ({body.name})"
+        if body.is_sag_free:
+            yield f"a rest shape that follows a pose ({body.name})"
+        if body.changes_rest_shape and body.stiffness is not None:
+            yield f"a rest shape and a stiffness that both change ({body.name})"
+        if body.changes_rest_shape and isinstance(body.material, Linear):
+            yield f"a rest shape that changes, of the linear model ({body.name})"
         if body.release is not None:
             yield f"what lets go ({body.name})"
-        if body.friction_paint is not None:
-            yield f"painted friction ({body.name})"
-        if body.initial_velocities is not None:
-            yield f"velocities of single vertices ({body.name})"
+        if body.friction_paint is not None and contact is not None:
+            yield f"painted friction between surfaces ({body.name})"
 
 
 def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
@@ -90,11 +91,30 @@ def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
         )
 
 
-def refuse_contact(scene: Scene) -> None:
+def refuse_flow(scene: Scene) -> None:
     """
     Raises:
-        SceneError: where surfaces push each other, which their rest shapes bear on.
+        SceneError: where what bodies come to rest in hangs on how they have flowed on the way.
     """
+    names = [body.name for body in scene.bodies if body.plasticity is not None]
+    if names:
+        raise SceneError(
+            f"There are no gradients of an equilibrium of what is plastic ({', '.join(names)}): "
+            "how it has flowed hangs on the way there. Simulate, or leave the plasticity out."
+        )
+
+
+def refuse_for_rest_shape(scene: Scene) -> None:
+    """
+    Raises:
+        SceneError: where surfaces push each other, which their rest shapes bear on, or a rest shape
+            changes by itself.
+    """
+    for body in scene.bodies:
+        if body.changes_rest_shape:
+            raise SceneError(
+                f"{body.name}: its rest shape changes, and is not sought; leave that out."
+            )
     if scene.contact is not None:
         raise SceneError(
             "There are no derivatives of contact by the rest shape; leave contact and mesh "
@@ -105,21 +125,21 @@ def refuse_contact(scene: Scene) -> None:
 def refuse_sliding(scene: Scene) -> None:
     """
     Raises:
-        SceneError: where an equilibrium hangs on the way to it.
+        SceneError: on what no rest shape is sought with: fields, which go by masses that it has a
+            part in, and friction, with which an equilibrium hangs on the way to it.
     """
     fields = [force.name for force in scene.forces if isinstance(force, ForceField)]
     if fields:
         raise SceneError(
-            f"There are no gradients of an equilibrium in force fields ({', '.join(fields)}), "
-            "whose second derivatives steps bound; simulate, or leave them out."
+            f"There are no derivatives of force fields ({', '.join(fields)}) by the rest shape; "
+            "leave them out."
         )
     table = FrictionTable(scene)
     rubs = scene.ground is not None and table.on_ground.act
     if rubs or (scene.contact is not None and table.of_meshes.act):
         raise SceneError(
-            "There are no gradients of an equilibrium with friction, which hangs on how bodies "
-            "came there; set the friction of the ground, of contact and of bodies to 0, or "
-            "simulate."
+            "There is no one equilibrium with friction: it hangs on how bodies came there. Set the "
+            "friction of the ground, of contact and of bodies to 0."
         )
 
 
@@ -139,6 +159,7 @@ def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
             "no tet is inside out."
         )
     _refuse_attached(system.scene, leaves)
+    _refuse_reshaped(system.scene, leaves)
     for index, body in enumerate(system.bodies):
         damped = [f"bodies[{index}].{m}" for m in ("stiffness_damping", "viscosity")]
         given = [place for place in damped if place in leaves]
@@ -155,12 +176,40 @@ def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
     _refuse_friction(system, leaves)
 
 
+def _refuse_reshaped(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
+    """What hangs on the rest shape in ways of its own."""
+    found = [place for place in leaves if place.endswith("mesh.vertices")]
+    if not found:
+        return
+    ground, skins = scene.ground, [body.skin for body in scene.bodies]
+    painted = any(body.friction_paint is not None for body in scene.bodies)
+    if scene.contact is not None:
+        what = "contact and mesh colliders"
+    elif scene.attachments:
+        what = "attachments"
+    elif any(isinstance(force, Fluid) for force in scene.forces):
+        what = "fluids"
+    elif any(skin is not None and skin.goals is not None for skin in skins):
+        what = "goals of a skin; give these to vertices of the tets"
+    elif ground is not None and painted:
+        what = "painted friction"
+    elif ground is not None and not ground.distance:
+        what = "a ground whose distance goes by the size of bodies; give it one"
+    else:
+        return
+    raise SceneError(f"There are no gradients by a rest shape ({found[0]}) with {what}.")
+
+
+# Of a body, which it begins at.
+_PLACES = ("initial_positions", "pin_path", "rest_shape.amounts", "rest_shape.displacements")
+
+
 def _refuse_attached(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
     """Where attachments hold is found from where bodies begin; those to colliders are pins."""
     for attachment in scene.attachments:
         held = {attachment.body} | ({attachment.other} if attachment.to == "body" else set())
         for index in sorted(held):
-            for member in ("initial_positions", "pin_path"):
+            for member in _PLACES:
                 if f"bodies[{index}].{member}" in leaves:
                     raise SceneError(
                         f"{scene.bodies[index].name}: there are no gradients by the {member} of a "

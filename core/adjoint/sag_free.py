@@ -26,7 +26,7 @@ from ..simulator import Simulator
 from ..system import System
 from .conjugate_residuals import conjugate_residuals
 from .observer import Observer
-from .refusals import refuse_contact, refuse_scene, refuse_sliding
+from .refusals import refuse_flow, refuse_for_rest_shape, refuse_scene, refuse_sliding
 from .rest_shape import RestShapeChange
 from .transposed_solve import TransposedSolve
 
@@ -76,7 +76,8 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
     prepared = prepare(scene)[0]
     refuse_scene(prepared)
     refuse_sliding(prepared)
-    refuse_contact(prepared)
+    refuse_flow(prepared)
+    refuse_for_rest_shape(prepared)
     starts = [start_positions(body) for body in prepared.bodies]
     rests = before = starts
     load, last, share = 0.0, 1.0, FIRST_SHARE

@@ -24,7 +24,7 @@ from .explicit_run import ExplicitRun
 from .implicit_run import ImplicitRun
 from .leaves import collect
 from .quantities import Derivation, Quantities
-from .refusals import refuse_integrator, refuse_scene, refuse_sliding, refuse_system
+from .refusals import refuse_flow, refuse_integrator, refuse_scene, refuse_system
 
 #: From the (3, N) gradients by what came out, and quantities as leaves, to those by the quantities.
 PullBack = Callable[[list[Tensor], Quantities], dict[str, Tensor]]
@@ -43,12 +43,14 @@ def simulate(
     """Simulates as ``Simulator`` does, on the CPU; positions and velocities of the frames hang on
     autograd's tape, so that ``loss.backward()`` fills the ``grad`` of the scene's tensors.
 
-    Tensors that require grad may be Young's modulus and Poisson's ratio of a material; density,
-    velocity, angular velocity, initial positions, damping, stiffness damping, viscosity, pin path
-    and friction of a body, its accelerations, pressure, target volume, drag and stiffness over
-    time; targets, frequency and weights of goals; gravity; numbers of wind and force fields; height
-    and friction of the ground; stiffness, distance and friction of contact; friction of mesh
-    colliders.
+    Tensors that require grad may be Young's modulus and Poisson's ratio of a material; vertices of
+    a ``TetMesh``, its rest shape, which masses follow and, without another, the start shape; yield
+    stress, hardening, creep time and limit of plasticity; displacements and amounts of a
+    ``RestShape``; density, velocity, angular velocity, initial positions and velocities, damping,
+    stiffness damping, viscosity, pin path and friction of a body, its accelerations, pressure,
+    target volume, drag and stiffness over time; targets, frequency and weights of goals; gravity;
+    numbers of wind and force fields; height and friction of the ground; stiffness, distance and
+    friction of contact; friction of mesh colliders.
 
     Args:
         scene: whose bodies have tetrahedra, or are filled with them first.
@@ -72,7 +74,7 @@ def simulate(
         return list(simulator.run(frames))
     refuse_system(simulator.system, leaves)
     _refuse_moved_start(simulator, leaves)
-    run = _run_of(simulator, scheme, frame_time, frames)
+    run = _run_of(simulator, scheme, frames)
     found, before = [], simulator.state
     for frame in simulator.run(frames):
         _refuse_unfolding(simulator.system, frame)
@@ -101,18 +103,18 @@ def settle(
     """The equilibrium that ``Simulator.settle`` finds, its positions on autograd's tape.
 
     Args:
-        scene: as for ``simulate``; friction has to be 0.
+        scene: as for ``simulate``.
         dtype, results: as for ``Simulator``.
 
     Raises:
         SceneError: when the scene cannot be simulated, or there are no gradients through it.
         InstabilityError: when no equilibrium is found; from ``backward``, where it is no strict
-            minimum.
+            minimum, or friction acts.
     """
     plain, leaves = collect(scene)
     if leaves:
         refuse_scene(plain)
-        refuse_sliding(plain)
+        refuse_flow(plain)
     simulator = Simulator(plain, device="cpu", dtype=dtype, results=results)
     if not leaves:
         return simulator.settle()
@@ -129,21 +131,20 @@ def settle(
     return _framed(system, frame, positions, torch.zeros_like(positions))
 
 
-def _run_of(
-    simulator: Simulator, integrator: Integrator, frame_time: float, frames: int
-) -> ImplicitRun | ExplicitRun:
+def _run_of(simulator: Simulator, integrator: Integrator, frames: int) -> ImplicitRun | ExplicitRun:
     stepper = simulator.stepper
     if isinstance(stepper, ImplicitStepper):
-        return ImplicitRun(simulator.system, stepper, frame_time)
+        return ImplicitRun(simulator.system, stepper)
     assert isinstance(integrator, ExplicitIntegrator) and isinstance(stepper, ExplicitStepper)
-    return ExplicitRun(simulator.system, stepper, integrator, frame_time, frames)
+    return ExplicitRun(simulator.system, stepper, integrator, frames)
 
 
 def _refuse_moved_start(simulator: Simulator, leaves: dict[str, Tensor]) -> None:
     """A body that begins in the ground is lifted out of it, and of another surface."""
     given = Derivation(simulator.system, leaves).quantities()
     lifted = not torch.allclose(given["positions"], simulator.state.positions, rtol=0, atol=1e-12)
-    if lifted and any("initial_positions" in p or p == "ground.height" for p in leaves):
+    moving = ("initial_positions", "mesh.vertices", "ground.height")
+    if lifted and any(place.endswith(moving) or "rest_shape" in place for place in leaves):
         raise SceneError(
             "A body begins in the ground or in another surface and is moved out of it, through "
             "which there are no gradients; begin above the ground and the distance at which it "

@@ -19,6 +19,7 @@ from ..potentials.submerged_tets import SubmergedTets
 from ..potentials.vertex_accelerations import VertexAccelerations
 from ..system import System
 from .quantities import Quantities
+from .symmetric_functions import positive_part
 
 #: Whose functions are here.
 KNOWN_FORCES = (
@@ -41,7 +42,7 @@ class TapeForces:
     ) -> Tensor | float:
         """(3, N) in newtons, of those that go by positions alone, at a time."""
         out: Tensor | float = 0.0
-        for _, force, parameters in self._at(given, frame, fraction):
+        for index, force, parameters in self._at(given, frame, fraction):
             if isinstance(force, VertexAccelerations):
                 own = torch.zeros_like(positions)
                 own[:, force.where] = parameters
@@ -49,8 +50,10 @@ class TapeForces:
             elif isinstance(force, Pressure):
                 out = out - parameters * force.volume.gradient(positions)
             elif isinstance(force, TargetVolume):
-                excess = force.volume.of(positions) - parameters * force.volume.at_rest
-                out = out + force.curvature * excess * force.volume.gradient(positions)
+                at_rest = given[f"at rest {index}"]
+                excess = force.volume.of(positions) - parameters * at_rest
+                curvature = force.curvature * force.volume.at_rest / at_rest
+                out = out + curvature * excess * force.volume.gradient(positions)
             elif isinstance(force, Buoyancy):
                 lifted = -parameters * _submerged(positions, force.tets)
                 still = torch.zeros_like(lifted)
@@ -142,8 +145,7 @@ def _stiffness(response: Response, start: Tensor) -> Tensor | None:
     slopes = torch.stack(rows).nan_to_num(0.0, 0.0, 0.0).permute(2, 0, 1)
     if not bool(slopes.any()):
         return None
-    apply: Callable[[Tensor], Tensor] = _PositivePart.apply
-    return apply(-0.5 * (slopes + slopes.mT)).permute(1, 2, 0)
+    return positive_part(-0.5 * (slopes + slopes.mT)).permute(1, 2, 0)
 
 
 def _submerged(positions: Tensor, tets: SubmergedTets) -> Tensor:
@@ -165,29 +167,3 @@ class _Submerged(torch.autograd.Function):
         # The volumes are derivatives of one number, so that theirs are symmetric.
         along = ctx.tets.submerged_change(positions, wanted)
         return torch.stack([torch.zeros_like(along), torch.zeros_like(along), along]), None
-
-
-class _PositivePart(torch.autograd.Function):
-    """Of symmetric (…, 3, 3), what their positive eigenvalues make.
-
-    Source of the derivative: Daleckii and Krein, "Integration and differentiation of functions of
-    Hermitian operators", AMS Translations 47, 1965: in the basis of eigenvectors, by divided
-    differences, which need no differences of eigenvalues that are alike.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, matrices: Tensor) -> Tensor:
-        values, vectors = torch.linalg.eigh(matrices)
-        ctx.save_for_backward(values, vectors)
-        return (vectors * values.clamp(min=0.0)[..., None, :]) @ vectors.mT
-
-    @staticmethod
-    def backward(ctx: Any, wanted: Tensor) -> Tensor:
-        values, vectors = ctx.saved_tensors
-        rises = values[..., :, None] - values[..., None, :]
-        kept = values.clamp(min=0.0)
-        shares = (kept[..., :, None] - kept[..., None, :]) / torch.where(rises == 0.0, 1.0, rises)
-        alike = (values > 0.0)[..., None].to(values).expand_as(rises)
-        shares = torch.where(rises == 0.0, alike, shares)
-        turned_there = vectors.mT @ (0.5 * (wanted + wanted.mT)) @ vectors
-        return vectors @ (shares * turned_there) @ vectors.mT

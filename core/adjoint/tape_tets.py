@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..assembly.tets import Tets
 from ..kernels.elastic_derivatives import ElasticDerivativesKernel
 from ..kernels.elasticity import ElasticityKernel
 from ..kernels.laws import Constants
+from ..materials import Material
 from ..materials.eigensystem import matmul3
 from ..potentials import Elasticity, Viscosity
 
@@ -33,18 +35,18 @@ class TapeElasticity:
             constants = Constants(part.material, part.tets.volumes)
             self.derivatives = ElasticDerivativesKernel(constants, part.tets)
 
-    def gradient(self, positions: Tensor, mu: Tensor, lam: Tensor) -> Tensor:
-        """(3, N) in newtons, with Lamé's (M,) moduli."""
+    def gradient(self, positions: Tensor, mu: Tensor, lam: Tensor, tets: Tets) -> Tensor:
+        """(3, N) in newtons, with Lamé's (M,) moduli, of tets that are its own or the same
+        ``with_rest``."""
         part = self.part
-        if self.derivatives is not None:
+        if self.derivatives is not None and tets is part.tets:
             apply: Callable[..., Tensor] = _ElasticGradient.apply
             own = apply(positions, mu, lam, self)
         else:
-            young = mu * (3.0 * lam + 2.0 * mu) / (lam + mu)
-            material = replace(part.material, young=young, poisson=0.5 * lam / (lam + mu))
-            f = part.tets.deformation_gradients(positions)
+            material = material_of(part.material, mu, lam)
+            f = tets.deformation_gradients(positions)
             stress = material.first_piola(f.permute(2, 0, 1)).permute(1, 2, 0)
-            own = pulled_back(part.tets, self._corners, stress, positions)
+            own = pulled_back(tets, self._corners, stress, positions)
         return own
 
 
@@ -75,8 +77,7 @@ class TapeViscosity:
     """The forces of a viscosity, as functions on autograd's tape."""
 
     def __init__(self, part: Viscosity) -> None:
-        self.part, self._tets = part, part.tets
-        self._corners = self._tets.corners.long().reshape(-1)
+        self.part, self._corners = part, part.tets.corners.long().reshape(-1)
 
     def step_gradient(
         self,
@@ -85,35 +86,54 @@ class TapeViscosity:
         bulk: Tensor,
         past: list[tuple[float, Tensor]],
         span: float,
+        tets: Tets,
     ) -> Tensor:
         """(3, N) of the energy of an implicit step of ``span`` seconds.
 
         Args:
             past: weights and (3, N) positions whose strains add up to that of the start.
+            tets: its own, or the same ``with_rest``.
         """
-        f = self._tets.deformation_gradients(positions)
-        before = sum((weight * self._strain(at) for weight, at in past), torch.zeros_like(f))
-        return self._gradient(positions, f, (_green(f) - before) / span, shear, bulk)
+        f = tets.deformation_gradients(positions)
+        strains = (weight * _green(tets.deformation_gradients(at)) for weight, at in past)
+        rate = (_green(f) - sum(strains, torch.zeros_like(f))) / span
+        return self._gradient(positions, f, rate, shear, bulk, tets)
 
     def rate_gradient(
-        self, positions: Tensor, velocities: Tensor, shear: Tensor, bulk: Tensor
+        self, positions: Tensor, velocities: Tensor, shear: Tensor, bulk: Tensor, tets: Tets
     ) -> Tensor:
         """(3, N) that velocities pull against."""
-        f = self._tets.deformation_gradients(positions)
-        change = matmul3(f.transpose(0, 1), self._tets.deformation_gradients(velocities))
+        f = tets.deformation_gradients(positions)
+        change = matmul3(f.transpose(0, 1), tets.deformation_gradients(velocities))
         rate = 0.5 * (change + change.transpose(0, 1))
-        return self._gradient(positions, f, rate, shear, bulk)
-
-    def _strain(self, positions: Tensor) -> Tensor:
-        return _green(self._tets.deformation_gradients(positions))
+        return self._gradient(positions, f, rate, shear, bulk, tets)
 
     def _gradient(
-        self, positions: Tensor, f: Tensor, rate: Tensor, shear: Tensor, bulk: Tensor
+        self, positions: Tensor, f: Tensor, rate: Tensor, shear: Tensor, bulk: Tensor, tets: Tets
     ) -> Tensor:
         trace = rate[0, 0] + rate[1, 1] + rate[2, 2]
         identity = torch.eye(3, dtype=f.dtype)[:, :, None]
         stress = 2.0 * shear * rate + bulk * trace * identity
-        return pulled_back(self._tets, self._corners, matmul3(f, stress), positions)
+        return pulled_back(tets, self._corners, matmul3(f, stress), positions)
+
+
+def material_of(material: Material, mu: Tensor, lam: Tensor) -> Material:
+    """The same model with Lamé's moduli."""
+    young = mu * (3.0 * lam + 2.0 * mu) / (lam + mu)
+    return replace(material, young=young, poisson=0.5 * lam / (lam + mu))
+
+
+def with_rest(tets: Tets, volumes: Tensor, gradients: Tensor) -> Tets:
+    """The same tets, of which passes on autograd's tape read other rest shapes.
+
+    Args:
+        volumes: (M,) in m³.
+        gradients: (3, 3, M) of the shape functions of corners 1 to 3, in 1/m.
+    """
+    own = copy(tets)
+    own.volumes = volumes
+    own.shape_gradients = torch.cat([-gradients.sum(0, keepdim=True), gradients])
+    return own
 
 
 def _green(f: Tensor) -> Tensor:

@@ -80,8 +80,9 @@ class TransposedSolve:
         if found is not None:
             return self._objective.vectors(found)
         raise InstabilityError(
-            f"{self._objective.system.names}: no gradient, since the derivative of friction was "
-            f"not solved for {what} within {MAX_DIRECTIONS} directions. Use more substeps."
+            f"{self._objective.system.names}: no gradient, since the derivative of friction or of "
+            f"force fields was not solved for {what} within {MAX_DIRECTIONS} directions. Use more "
+            "substeps, or weaker fields."
         )
 
     def scale(self) -> Tensor:

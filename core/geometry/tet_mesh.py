@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
+from ..tracked import tracks_tensors
 
 if TYPE_CHECKING:
     from ..meshing.ownership import SurfaceTets
@@ -21,11 +22,12 @@ DEGENERATE_VOLUME = 1e-10
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 
 
+@tracks_tensors
 class TetMesh:
     """Linear tetrahedra in their rest shape.
 
     Args:
-        vertices: (N, 3) rest positions in metres.
+        vertices: (N, 3) rest positions in metres; ``supple.core.adjoint`` has gradients by them.
         tets: (M, 4) vertex indices; tets of negative volume are reoriented.
         fill: (M,) fraction of each tet that is material, where not all is; its mass and stiffness
             are that much of a full one's. Tets that are partly filled may overlap.

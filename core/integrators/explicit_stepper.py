@@ -58,7 +58,7 @@ class ExplicitStepper(TimeStepper):
         #: After every so many steps of the last frame, (3, N) positions and velocities before its
         #: end; none where it is 0.
         self.checkpoint_steps = 0
-        self.checkpoints: list[tuple[Tensor, Tensor]] = []
+        self.checkpoints: list[tuple[Tensor, Tensor, Tensor | None]] = []
         #: Of surfaces, where they are to meet.
         self.contact = contact
         self.label = scheme.label
@@ -116,7 +116,8 @@ class ExplicitStepper(TimeStepper):
         count, kept = start.substeps, MAX_SAMPLES if self._records_positions else 0
         for number in range(count):
             if self.checkpoint_steps and number and number % self.checkpoint_steps == 0:
-                self.checkpoints.append((substep.positions.clone(), substep.velocities.clone()))
+                state = substep.positions.clone(), substep.velocities.clone()
+                self.checkpoints.append((*state, flow.plastic))
             fractions = number / count, (number + 1) / count
             if self.contact is None:
                 substep.prescribe(start.frame, *fractions)

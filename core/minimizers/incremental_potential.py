@@ -15,7 +15,7 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix, BlockPattern, Content
 from ..errors import SceneError
 from ..linear_solvers.rigid_modes import bisect, group_size
-from ..potentials import GroundFriction, Inertia, Potential, TimeStep
+from ..potentials import FieldForce, GroundFriction, Inertia, Potential, TimeStep
 from ..potentials.attachments import Attachments
 from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.height_floor import HeightFloor
@@ -188,8 +188,12 @@ class IncrementalPotential:
             )
 
     def residual_acceleration(self, positions: Tensor) -> float:
-        """The largest force on a vertex that moves, over its mass, in m/s², inertia left out."""
+        """The largest force on a vertex that moves at the end of a static step, over its mass, in
+        m/s², inertia left out, and fields as they are there."""
         force = self.gradient(positions) - self.inertia.gradient(positions)
+        for part in self.system.forces:
+            if isinstance(part, FieldForce):
+                force -= part.rest_force_error(positions)
         return float(torch.linalg.vector_norm(force * self.system.inverse_mass, dim=0).max())
 
     def acceleration_rounding(self) -> float:

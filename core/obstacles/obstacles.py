@@ -79,6 +79,8 @@ class Obstacles:
         self.areas = np.concatenate([part.areas for part in own])
         table = FrictionTable(scene)
         painted = PaintedFriction(scene.bodies, meshes, own, self.points, inverse_mass)
+        #: (S,) what paint leaves of it there.
+        self.friction_shares = painted.of_points
         for index, sphere in enumerate(scene.spheres):
             rubbing = painted.of(table.on_sphere(index))
             self.steps.append(self._projection(self._balls[index], sphere, rubbing))

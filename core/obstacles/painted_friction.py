@@ -56,6 +56,11 @@ class PaintedFriction:
             self._of_vertices = self._tensor(_shares(paints, vertices))
             self._of_points = self._tensor(_shares(paints, places))
 
+    @property
+    def of_points(self) -> Tensor | float:
+        """(S,) what is left at points."""
+        return self._of_points if self._is_painted else 1.0
+
     def of(self, friction: Coefficients) -> Rubbing:
         """From (B,) coefficients of the bodies."""
         rows = [self._tensor(np.repeat(part, self._counts)) for part in friction]

@@ -93,6 +93,12 @@ class FieldForce(PrescribedPotential):
             blocks = (self._mass * self._stiffness).flatten(0, 1).T
             matrix.add_diagonal_blocks(vertices, blocks[vertices])
 
+    def rest_force_error(self, positions: Tensor) -> Tensor:
+        """(3, N) by how much the gradient of a static step, which takes the law as it is linear at
+        its start, is too large at positions, in newtons."""
+        linear = self._pulled_back(positions - self._start) - self._push
+        return self._mass * (linear + self.law(self.parameters, positions).push)
+
     def _pulled_back(self, away: Tensor) -> Tensor:
         """(3, N) A (x − x₀) in m/s²."""
         if self._stiffness is None:

@@ -82,6 +82,11 @@ class PlasticFlow:
         return len(self._parts) > 0
 
     @property
+    def parts(self) -> list[TetFlow]:
+        """Of each elasticity whose tets flow, in the order of plastic strains."""
+        return self._parts
+
+    @property
     def count(self) -> int:
         """P, of the tets that plastic strains are of."""
         return sum(len(part.tets) for part in self._parts)

@@ -72,7 +72,7 @@ class YieldingElasticity(Elasticity):
     def begin_time_step(self, step: TimeStep) -> None:
         self._seconds = step.length
         limit = self._flow.constants[4]
-        self._room = (limit - plastic_size(self._flow.plastic)[0]).clamp(min=0.0)
+        self._room = (limit - plastic_size(self._flow.plastic)).clamp(min=0.0)
         self._yielding.forget()
 
     def energy(self, positions: Tensor) -> Tensor:

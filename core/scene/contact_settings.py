@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..geometry.embedding import Embedding
+from ..tracked import tracks_tensors
 from . import checks
 from .channel import Channel
 from .release import Release
 from .schema import IF_THERE
-from .tracked import tracks_tensors
 
 Formulation = Literal["original", "convergent"]
 TouchingChoice = Literal["automatic", "mesh", "tetrahedra"]

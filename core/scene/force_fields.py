@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from ..tracked import tracks_tensors
 from . import channel, checks
 from .channel import Channel
 from .checks import Vector
 from .schema import IF_THERE
-from .tracked import tracks_tensors
 from .velocity_grid import VelocityGrid
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from ..tracked import tracks_tensors
 from . import checks
 from .channel import Channel
 from .schema import IF_THERE
-from .tracked import tracks_tensors
 
 if TYPE_CHECKING:
     from ..potentials import Potential

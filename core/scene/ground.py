@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..errors import SceneError
+from ..tracked import tracks_tensors
 from . import checks
 from .checks import Vector
 from .contact_settings import check_friction
 from .schema import IF_THERE
-from .tracked import tracks_tensors
 
 
 @tracks_tensors

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from ..tracked import tracks_tensors
 from . import checks
 
 #: As a strain: a body pulled to 4.5 times its length, or pressed to a fifth of it, and a little
@@ -16,6 +17,7 @@ from . import checks
 DEFAULT_LIMIT = 1.5
 
 
+@tracks_tensors
 @dataclass(frozen=True)
 class Plasticity:
     """Von Mises plasticity of finite strain, which keeps the volume.

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from ..tracked import tracks_tensors
 from . import checks
 from .channel import Channel
 
 FloatArray = NDArray[np.float64]
 
 
+@tracks_tensors
 @dataclass(frozen=True, eq=False)
 class RestShape:
     """The rest shape of a mesh, and so much of each of some displacements at each frame.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import SceneError
+from ..tracked import tracks_tensors
 from . import channel
 from .absorber import Absorber
 from .channel import Channel
@@ -18,7 +19,6 @@ from .ground import Ground, Sphere
 from .schema import IF_THERE
 from .soft_body import SoftBody
 from .stitches import Stitches
-from .tracked import tracks_tensors
 
 
 @tracks_tensors

@@ -12,6 +12,7 @@ from ..errors import SceneError
 from ..geometry.tet_mesh import TetMesh
 from ..materials import Linear, Material, StableNeoHookean
 from ..materials.material import PARAMETERS
+from ..tracked import tracks_tensors
 from . import channel, checks
 from .accelerations import Accelerations
 from .channel import Channel
@@ -29,7 +30,6 @@ from .schema import IF_THERE
 from .skin import Skin, SurfaceMesh, checked_pins
 from .start import PosedStart, RunStart
 from .tet_control import TetControl
-from .tracked import tracks_tensors
 
 #: A number for a uniform body, or (M,) one value a tet.
 PerTet = float | NDArray[np.float64]

@@ -206,9 +206,9 @@ def test_shapes_that_do_not_fit_are_refused(scene, cube):
 
 
 def test_what_the_solver_refuses_is_said_and_the_scene_stays(scene, cube, solver_here):
-    scene.supple.time_scale, before = 0.5, left_folders()
+    scene.supple.ground_response, before = "projection", left_folders()
     cube.supple.fit_target, cube.supple.fit_frame = target((1.0, 0.0, 1.0)), 3
-    with pytest.raises(SuppleError, match="no gradients through a time scale"):
+    with pytest.raises(SuppleError, match="no gradients through a bouncy ground"):
         actions.find(bpy.context, cube, "hit_target")
     assert left_folders() == before and tuple(cube.supple.start_velocity) == (0.0, 0.0, 0.0)
 

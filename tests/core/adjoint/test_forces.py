@@ -166,10 +166,16 @@ def test_gas_that_keeps_its_volume_lands_with_friction() -> None:
     assert gradient == pytest.approx(differences, rel=1e-4)
 
 
-def test_an_equilibrium_in_a_force_field_is_refused() -> None:
-    young: Any = torch.tensor(2e4, requires_grad=True)
-    with pytest.raises(SceneError, match="equilibrium in force fields"):
-        settle(driven({"young": young}))
+def test_an_equilibrium_in_force_fields_has_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fields that turn and that push apart, whose derivative is not symmetric."""
+    monkeypatch.setattr("supple.core.minimizers.equilibrium.TOLERANCE_M_PER_S2", 1e-11)
+    names = ("young", "density", "pressure", "strength", "origin", "wind")
+    comparison = Comparison(
+        lambda v: [settle(driven(v)).positions[0]], {name: VALUES[name] for name in names}
+    )
+    for name in names:
+        differences, gradient = comparison.slopes(name)
+        assert gradient == pytest.approx(differences, rel=1e-5)
 
 
 def test_turbulence_is_refused() -> None:

@@ -13,6 +13,7 @@ from supple.core import (
     Contact,
     ContactSurface,
     Ground,
+    InstabilityError,
     Plasticity,
     Release,
     RestShape,
@@ -25,7 +26,7 @@ from supple.core import (
 from supple.core.adjoint import settle, simulate
 from supple.core.geometry.embedding import embed
 from supple.core.integrators import XPBD, Adaptive, Automatic, ImplicitEuler, SymplecticEuler
-from supple.core.materials import StableNeoHookean
+from supple.core.materials import Linear, StableNeoHookean
 from supple.tests.core.tether import Tether
 from supple.verification.meshes import block
 
@@ -54,13 +55,21 @@ def attached(**members: Any) -> Scene:
         (lambda: Scene([body()], colliders=[Sphere((0, 0, -1), 0.1)]), "spheres to land on"),
         (lambda: attached(release=Release(frame=2)), "attachments that let go"),
         (lambda: Scene([body()], ground=Ground(response="projection")), "a bouncy ground"),
-        (lambda: Scene([body(plasticity=Plasticity(10.0))]), "plasticity"),
-        (lambda: Scene([body(rest_shape=GROWN)]), "a rest shape that changes"),
-        (lambda: Scene([body(pose=CUBE.vertices)]), "a rest shape that changes"),
+        (
+            lambda: Scene([body(plasticity=Plasticity(10.0), stiffness=Channel([1.0, 2.0]))]),
+            "plasticity whose",
+        ),
+        (
+            lambda: Scene([body(rest_shape=GROWN, stiffness=Channel([1.0, 2.0]))]),
+            "a rest shape and a stiffness that both change",
+        ),
+        (
+            lambda: Scene([SoftBody(CUBE, Linear(tensor()), rest_shape=GROWN)]),
+            "a rest shape that changes, of the linear",
+        ),
+        (lambda: Scene([body(pose=CUBE.vertices)]), "a rest shape that follows a pose"),
         (lambda: Scene([body(pinned=[0], release=Release(frame=2))]), "what lets go"),
-        (lambda: Scene([body(friction_paint=PAINT)]), "painted friction"),
-        (lambda: Scene([body(initial_velocities=CUBE.vertices)]), "velocities of single"),
-        (lambda: Scene([body()], time_scale=0.5), "a time scale"),
+        (lambda: Scene([body(friction_paint=PAINT)], contact=Contact()), "painted friction betw"),
         (lambda: Scene([body()], forces=[Tether(vertex=3, stiffness=2e3)]), "through a "),
     ],
 )
@@ -112,11 +121,23 @@ def test_friction_without_a_ground_is_no_silent_zero() -> None:
         simulate(Scene([SoftBody(CUBE, friction=tensor(0.5))]), frames=1)
 
 
-def test_an_equilibrium_with_friction_is_refused() -> None:
-    with pytest.raises(SceneError, match="equilibrium with friction"):
-        settle(Scene([body()], ground=Ground()))
-    with pytest.raises(SceneError, match="equilibrium with friction"):
-        settle(Scene([body()], contact=Contact(friction=0.1)))
+def test_an_equilibrium_that_friction_holds_is_refused() -> None:
+    under = SoftBody(block((1, 1, 1), (0.4, 0.4, 0.1), (-0.15, -0.15, 0.0)), pinned=range(4))
+    for scene in (
+        Scene([body()], ground=Ground(friction=0.3)),
+        Scene([body(), under], contact=Contact(friction=0.3)),
+    ):
+        frame = settle(scene)
+        with pytest.raises(InstabilityError, match="with friction where something touches"):
+            frame.positions[0].sum().backward()
+
+
+def test_friction_of_what_nothing_touches_is_no_hindrance() -> None:
+    members = {"ground": Ground(-0.5, friction=0.3), "contact": Contact(friction=0.3)}
+    young = tensor()
+    held = SoftBody(CUBE, StableNeoHookean(young), pinned=CUBE.surface[0])
+    settle(Scene([held], **members)).positions[0].square().sum().backward()
+    assert young.grad is not None and young.grad != 0.0
 
 
 def test_a_body_that_begins_in_the_ground_has_no_gradient_by_its_height() -> None:

@@ -7,6 +7,8 @@ import torch
 
 from supple.core import (
     Contact,
+    Falloff,
+    ForceField,
     Ground,
     InstabilityError,
     Scene,
@@ -153,3 +155,18 @@ def test_a_slender_beam_of_uneven_tets_settles(material) -> None:
     clamped = np.flatnonzero(mesh.vertices[:, 0] < 0.02)
     frame = Simulator(Scene([SoftBody(mesh, material, pinned=clamped)])).settle()
     assert frame.report.solver_statistics.iterations < 60
+
+
+def test_fields_pull_as_they_do_where_a_body_rests(make_block) -> None:
+    """Not as the last step took them, which is linear about its start."""
+    mesh = make_block((1, 1, 2), (0.1, 0.1, 0.2), (0.0, 0.0, 0.3))
+    pinned = np.flatnonzero(mesh.vertices[:, 2] > 0.49)
+    body = SoftBody(mesh, StableNeoHookean(2e4, 0.4), pinned=pinned)
+    vortex = ForceField("vortex", 3.0, (0.3, 0.1, 0.2), (0.1, 0.2, 1.0), "plane")
+    push = ForceField("force", 4.0, (0.3, -0.2, 0.35), falloff=Falloff(power=1.5))
+    simulator = Simulator(Scene([body], forces=[vortex, push]))
+    simulator.settle()
+    system, positions = simulator.system, simulator.state.positions
+    force = torch.zeros_like(positions)
+    system.add_forces(positions, torch.zeros_like(positions), force)
+    assert float((force * system.inverse_mass).norm(dim=0).max()) < 1e-6

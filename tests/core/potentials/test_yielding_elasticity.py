@@ -11,7 +11,7 @@ from supple.core import Plasticity, Scene, SoftBody
 from supple.core.assembly.block_matrix import BlockMatrix, BlockPattern
 from supple.core.materials import MODELS, StVenantKirchhoff
 from supple.core.potentials import TimeStep
-from supple.core.potentials.yielding_elasticity import YieldingElasticity
+from supple.core.potentials.yielding_elasticity import YieldingElasticity, _principal_stresses
 from supple.core.system import System
 from supple.tests.core.dense import dense
 from supple.verification.meshes import block
@@ -97,3 +97,21 @@ def test_below_the_yield_stress_it_has_the_bits_of_the_elastic_energy() -> None:
     near = rest + 1e-3 * (x - rest)
     assert part._yielding(near) is None
     assert float(part.energy(near)) == part.fused.energy(near)
+
+
+def test_a_tet_at_its_limit_is_elastic_and_others_flow() -> None:
+    """Whatever the first of them has come to."""
+    limit = 0.02
+    part, x = in_a_step(KINDS[0], limit=limit)
+    plastic = part._flow.plastic.clone()
+    size = limit * torch.tensor([1.0, 1.0, 0.0, 1.0, 0.0, 1.0])[: plastic.shape[1]].double()
+    plastic[:9] = torch.eye(3, dtype=torch.float64).ravel()[:, None]
+    # F_p of a bar that has been pulled by so much for good, which keeps its volume.
+    plastic[0], plastic[4], plastic[8] = (-size).exp(), (0.5 * size).exp(), (0.5 * size).exp()
+    part._flow.use(plastic)
+    part.begin_time_step(TimeStep(x, x, STEP, STEP))
+    found = part._yielding(x)
+    assert found is not None
+    growth = found.law.gradient - _principal_stresses(found.material, found.sigma)
+    flows = growth.abs().amax(0) > 1.0
+    assert torch.equal(flows, size[found.which] == 0.0) and 0 < int(flows.sum()) < len(flows)

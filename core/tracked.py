@@ -13,7 +13,7 @@ _NAME = "_tracked"
 
 
 def tracks_tensors(kind: Kind) -> Kind:
-    """A decorator of dataclasses: where a tensor that requires grad is given, the member has its
+    """A decorator of classes: where a tensor that requires grad is given, the member has its
     values, and ``tracked`` knows the tensor. Checks and whoever reads members see numbers alone."""
     construct: Any = kind.__init__  # type: ignore[misc]
     signature = inspect.signature(construct)
@@ -31,7 +31,7 @@ def tracks_tensors(kind: Kind) -> Kind:
 
 
 def tracked(item: object) -> dict[str, Any]:
-    """The tensors that members of a dataclass were given, by name."""
+    """The tensors that members were given, by name."""
     return dict(getattr(item, _NAME, {}))
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from supple.core import Ground, SceneError, SoftBody
-from supple.core.scene.tracked import tracked
+from supple.core.tracked import tracked
 from supple.verification.meshes import block
 
 

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plastic flow on autograd's tape: the return map, and the stresses of implicit steps in which tets
+flow.
+
+Formulas and sources: ``core/potentials/plastic_flow.py`` and ``yielding_elasticity.py``. What is
+there by principal stretches is here by L = ½ ln FᵀF, of which all is a function in the same axes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..assembly.tets import Tets
+from ..kernels.plastic_flow import MIN_SQUARED_STRETCH
+from ..materials import Material
+from ..materials.eigensystem import matmul3
+from ..potentials import Elasticity
+from ..potentials.tet_flow import TetFlow
+from ..system import System
+from .quantities import Quantities
+from .symmetric_functions import exponential, logarithm
+from .tape_tets import material_of, pulled_back, with_rest
+
+# Of the length of a step: a shorter creep time is none.
+_LEAST_CREEP_RATIO = 1e-3
+# Of a bar: what is less has no direction.
+_LEAST_STRAIN = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class _Flowing:
+    """The A tets that flow from where they are.
+
+    Args:
+        which: (A,) their indices.
+        deviator: (A, 3, 3) of L; ``size`` (A,) its norm, ``mean`` (A,) a third of the trace of L.
+        mu, threshold: (A,) shear modulus, and yield stress with what it has hardened by, in pascal.
+        hardening: (A,) in pascal, ``relaxed`` (A,) 1 − e^(−h/τ), ``limit`` (A,).
+    """
+
+    which: Tensor
+    deviator: Tensor
+    size: Tensor
+    mean: Tensor
+    mu: Tensor
+    threshold: Tensor
+    hardening: Tensor
+    relaxed: Tensor
+    limit: Tensor
+
+    @property
+    def excess(self) -> Tensor:
+        """(A,) of the stress q beyond the threshold, in pascal."""
+        return math.sqrt(6.0) * self.mu * self.size - self.threshold
+
+    @property
+    def flexibility(self) -> Tensor:
+        """(A,) κ in 1/Pa."""
+        return self.relaxed / (3.0 * self.mu + self.hardening)
+
+
+class TapePlasticity:
+    """Of the bodies of a system that have plasticity; a plastic strain is (10, P), as
+    ``PlasticFlow`` has it.
+
+    Args:
+        system: whose tets flow.
+    """
+
+    def __init__(self, system: System) -> None:
+        self._flow = system.plastic_flow
+        self._parts: list[tuple[int, TetFlow, Elasticity]] = []
+        self._rest: list[Tensor] = []
+        for flow in self._flow.parts:
+            index = next(k for k, e in enumerate(system.elasticities) if e.tets is flow.tets)
+            self._parts.append((index, flow, system.solved_elasticities[index]))
+            gradients = np.concatenate([mesh.shape_gradients for _, mesh in flow.tets.meshes])
+            self._rest.append(torch.as_tensor(gradients[:, 1:].transpose(1, 2, 0)).to(system.mass))
+        self._like = system.mass
+
+    def strain(self, plastic: Tensor | None) -> Tensor:
+        """A plastic strain as numbers, where it is None, too."""
+        if plastic is not None:
+            return plastic
+        whole = self._like.new_zeros(10, self._flow.count)
+        whole[:9:4] = 1.0
+        return whole
+
+    def shapes(self, plastic: Tensor, given: Quantities) -> Quantities:
+        """Volumes and shape gradients of tets that have flowed, as ``Quantities`` names them."""
+        out: Quantities = {}
+        for (index, flow, _), own, rest in zip(
+            self._parts, self._split(plastic), self._rest, strict=True
+        ):
+            modelled = given.get(f"shape gradients {index}", rest)
+            out[f"shape gradients {index}"] = matmul3(modelled, own[:9].view(3, 3, -1))
+            out[f"volumes {index}"] = given.get(f"volumes {index}", flow.tets.volumes)
+        return out
+
+    def flow(self, positions: Tensor, plastic: Tensor, seconds: float, given: Quantities) -> Tensor:
+        """(10, P) after some seconds at (3, N) positions."""
+        if not self._parts:
+            return plastic
+        out, shapes = [], self.shapes(plastic, given)
+        for place, own in zip(self._parts, self._split(plastic), strict=True):
+            found = self._flowing(place, positions, own, seconds, given, shapes)
+            out.append(own if found is None else _flowed(own, found))
+        return torch.cat(out, dim=1)
+
+    def step_gradient(
+        self, positions: Tensor, plastic: Tensor, seconds: float, given: Quantities
+    ) -> Tensor:
+        """(3, N) by how much the gradient of an implicit step to positions differs from that of
+        elastic tets, in newtons."""
+        out, shapes = torch.zeros_like(positions), self.shapes(plastic, given)
+        for place, own in zip(self._parts, self._split(plastic), strict=True):
+            index, flow, elastic = place
+            found = self._flowing(place, positions, own, seconds, given, shapes)
+            if found is None:
+                continue
+            tets = _tets(index, flow, shapes)
+            f = tets.deformation_gradients(positions)[:, :, found.which].permute(2, 0, 1)
+            moduli = (given[f"{name} {index}"][found.which] for name in ("mu", "lam"))
+            material = material_of(elastic.material, *moduli)
+            room = (found.limit - _size(_inverse(own, found.which))).clamp(min=0.0)
+            stress = torch.linalg.inv(f).mT @ _kirchhoff(material, found, room)
+            change = (stress - material.first_piola(f)).permute(1, 2, 0)
+            whole = change.new_zeros(3, 3, len(flow.tets)).index_copy(2, found.which, change)
+            out = out + pulled_back(tets, tets.corners.long().reshape(-1), whole, positions)
+        return out
+
+    def _split(self, plastic: Tensor) -> tuple[Tensor, ...]:
+        return torch.split(plastic, [len(flow.tets) for _, flow, _ in self._parts], dim=1)
+
+    def _flowing(
+        self,
+        place: tuple[int, TetFlow, Elasticity],
+        positions: Tensor,
+        plastic: Tensor,
+        seconds: float,
+        given: Quantities,
+        shapes: Quantities,
+    ) -> _Flowing | None:
+        """Those of an elasticity; None where none flows."""
+        index, flow, _ = place
+        constants = given[f"flow {index}"]
+        f = _tets(index, flow, shapes).deformation_gradients(positions)
+        threshold = constants[1] + constants[2] * plastic[9]
+        with torch.no_grad():
+            which = _beyond(f, constants[0], threshold)
+        if len(which) == 0:
+            return None
+        own = f[:, :, which].permute(2, 0, 1)
+        strain = 0.5 * logarithm(own.mT @ own)
+        mean = strain.diagonal(dim1=1, dim2=2).sum(1) / 3.0
+        deviator = strain - mean[:, None, None] * torch.eye(3, dtype=strain.dtype)
+        mu, _, hardening, creep, limit = constants[:, which]
+        # At a creep time of zero the root of the exponent has no derivative.
+        relaxed = -torch.expm1(-seconds / creep.clamp(min=_LEAST_CREEP_RATIO * seconds))
+        size = deviator.square().sum((1, 2)).sqrt()
+        numbers = mu, threshold[which], hardening, relaxed, limit
+        return _Flowing(which, deviator, size, mean, *numbers)
+
+
+def _tets(index: int, flow: TetFlow, shapes: Quantities) -> Tets:
+    return with_rest(flow.tets, shapes[f"volumes {index}"], shapes[f"shape gradients {index}"])
+
+
+def _beyond(f: Tensor, mu: Tensor, threshold: Tensor) -> Tensor:
+    """(A,) of (3, 3, M) gradients those that are solid and stressed beyond a threshold."""
+    gradients = f.permute(2, 0, 1)
+    squares = torch.linalg.eigvalsh(gradients.mT @ gradients)
+    solid = (squares[:, 0] >= MIN_SQUARED_STRETCH) & (torch.linalg.det(gradients) > 0.0)
+    strain = 0.5 * squares.clamp(min=MIN_SQUARED_STRETCH).log()
+    size = (strain - strain.mean(1, keepdim=True)).norm(dim=1)
+    return torch.nonzero(solid & (math.sqrt(6.0) * mu * size > threshold)).ravel()
+
+
+def _flowed(plastic: Tensor, found: _Flowing) -> Tensor:
+    """(10, M) plastic strains after the tets found have flowed; their determinant stays one."""
+    old, growth = _inverse(plastic, found.which), found.flexibility * found.excess
+    shrink = math.sqrt(1.5) * growth / found.size
+    new = old @ exponential(-shrink[:, None, None] * found.deviator)
+    size = _size(new)
+    is_over = size > found.limit
+    share = torch.where(is_over, found.limit / size, 1.0)
+    logarithms = logarithm(new @ new.mT)
+    back = exponential(0.5 * (share - 1.0)[:, None, None] * logarithms) @ new
+    new = torch.where(is_over[:, None, None], back, new)
+    left = torch.minimum(growth, (found.limit - _size(old)).clamp(min=0.0))
+    growth = torch.where(is_over, left, growth)
+    rows = torch.cat([new.flatten(1).T, (plastic[9, found.which] + growth)[None]])
+    return plastic.index_copy(1, found.which, rows)
+
+
+def _inverse(plastic: Tensor, which: Tensor) -> Tensor:
+    """(A, 3, 3) F_p⁻¹ of some tets."""
+    return plastic[:9, which].T.reshape(-1, 3, 3)
+
+
+def _size(inverse: Tensor) -> Tensor:
+    """(A,) √⅔ |ln U_p|, the strain of a bar."""
+    # The root of a clamped square has a derivative at zero.
+    squares = logarithm(inverse @ inverse.mT).square().sum((1, 2)) / 6.0
+    return squares.clamp(min=_LEAST_STRAIN**2).sqrt()
+
+
+def _kirchhoff(material: Material, found: _Flowing, room: Tensor) -> Tensor:
+    """(A, 3, 3) ∂W/∂L in pascal, of the energy W of a step in which tets flow, turned back.
+
+    Args:
+        room: (A,) the most that the plastic strain may grow.
+    """
+    flexibility, mu, r = found.flexibility, found.mu, found.size
+    growth, slope = flexibility * found.excess, math.sqrt(6.0) * mu
+    is_free = growth < room
+    growth = torch.minimum(growth, room)
+    hardening = 1.0 / flexibility - 3.0 * mu
+    rise = torch.where(is_free, flexibility * slope, 0.0)
+    ratio = 1.0 - math.sqrt(1.5) * growth / r
+    bend = (torch.where(is_free, 1.0 - 3.0 * mu * flexibility, 1.0) - ratio) / r
+    identity = torch.eye(3, dtype=r.dtype)
+    kept = _scaled(ratio, found.deviator) + _scaled(found.mean, identity)
+    stretch = exponential(kept)
+    stress = stretch @ material.first_piola(stretch)
+    mean = stress.diagonal(dim1=1, dim2=2).sum(1) / 3.0
+    shear = stress - _scaled(mean, identity)
+    power = (shear * found.deviator).sum((1, 2))
+    resistance = (found.threshold + hardening * growth) * rise
+    along = _scaled((bend * power + resistance) / r, found.deviator)
+    return _scaled(mean, identity) + _scaled(ratio, shear) + along
+
+
+def _scaled(factors: Tensor, matrices: Tensor) -> Tensor:
+    return factors[:, None, None] * matrices

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Gradients through plastic flow, and by its numbers."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Plasticity, Scene, SceneError, Simulator, SoftBody
+from supple.core.adjoint import settle, simulate
+from supple.core.integrators import BDF2, ImplicitEuler, Integrator, Midpoint, SymplecticEuler
+from supple.core.materials import CorotatedLinear, Material, StableNeoHookean
+from supple.tests.core.adjoint.central_differences import Comparison, Values, outcome_of
+from supple.verification.meshes import block
+
+MESH = block((1, 1, 2), (0.1, 0.1, 0.2), (0.0, 0.0, 0.3))
+PINNED = np.flatnonzero((MESH.vertices[:, 2] > 0.49) | (MESH.vertices[:, 2] < 0.31))
+#: What the lower end is pulled and sheared by.
+PULL = np.where(MESH.vertices[PINNED, 2:] < 0.4, [[0.01, 0.006, -0.02]], 0.0)
+VALUES: Values = {
+    "young": 2e5,
+    "poisson": 0.35,
+    "density": 1000.0,
+    "yield_stress": np.linspace(4e3, 6e3, len(MESH.tets)),
+    "hardening": 2e4,
+    "creep_time": 0.02,
+    "velocity": (0.5, 0.2, -0.3),
+    "pin_path": MESH.vertices[PINNED] + np.linspace(0.0, 1.0, 4)[:, None, None] * PULL,
+    "initial_positions": MESH.vertices
+    + 0.002 * np.random.default_rng(0).standard_normal(MESH.vertices.shape),
+}
+FLOWING = ("yield_stress", "hardening", "creep_time")
+STEPS: dict[str, tuple[Integrator, Values]] = {
+    "implicit Euler": (ImplicitEuler(tolerance=1e-11), {"frames": 3}),
+    "BDF2": (BDF2(tolerance=1e-11), {"frames": 2, "substeps": 2}),
+    "symplectic Euler": (SymplecticEuler(), {"frames": 2, "substeps": 60}),
+    "midpoint": (Midpoint(), {"frames": 2, "substeps": 60}),
+}
+
+
+def pulled(given: Values, model: type[Material] = StableNeoHookean, limit: float = 1.5) -> Scene:
+    own = VALUES | given
+    names = ("density", "velocity", "pin_path", "initial_positions")
+    body = SoftBody(
+        MESH,
+        model(own["young"], own["poisson"]),
+        pinned=PINNED,
+        plasticity=Plasticity(limit=limit, **{name: own[name] for name in FLOWING}),
+        stiffness_damping=0.002,
+        **{name: own[name] for name in names},
+    )
+    return Scene([body])
+
+
+@cache
+def compared(steps: str) -> Comparison:
+    integrator, options = STEPS[steps]
+    return Comparison(lambda v: outcome_of(simulate(pulled(v), integrator, **options)), VALUES)
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("steps", STEPS)
+def test_gradients_are_those_of_central_differences(steps: str, name: str) -> None:
+    differences, gradient = compared(steps).slopes(name, spread=1e-6)
+    assert abs(differences) > 1e-7
+    assert gradient == pytest.approx(differences, rel=1e-5)
+
+
+@pytest.mark.parametrize("steps", STEPS)
+def test_most_tets_have_flowed(steps: str) -> None:
+    integrator, options = STEPS[steps]
+    simulator = Simulator(
+        pulled({}), integrator, substeps=options.get("substeps"), results=("plastic_strain",)
+    )
+    strain = [*simulator.run(options["frames"])][-1].fields["plastic_strain"][0]
+    assert float((strain > 1e-3).float().mean()) > 0.5
+
+
+@pytest.mark.parametrize("case", ["another model", "at the limit", "at once"])
+def test_gradients_know_every_branch_of_the_return_map(case: str) -> None:
+    integrator, options = STEPS["implicit Euler"]
+    at_once = {"creep_time": 0.0} if case == "at once" else {}
+    model = CorotatedLinear if case == "another model" else StableNeoHookean
+    limit = 0.02 if case == "at the limit" else 1.5
+    own = {name: VALUES[name] for name in ("young", "yield_stress", "hardening", "pin_path")}
+
+    def outcome(given: Values) -> list[torch.Tensor]:
+        return outcome_of(simulate(pulled(given | at_once, model, limit), integrator, **options))
+
+    comparison = Comparison(outcome, own)
+    for name in own:
+        differences, gradient = comparison.slopes(name, spread=1e-6)
+        assert abs(differences) > 1e-7
+        assert gradient == pytest.approx(differences, rel=1e-5)
+
+
+def test_what_does_not_yield_has_the_gradients_of_what_cannot() -> None:
+    integrator, options = STEPS["implicit Euler"]
+    gradients = []
+    for plasticity in (None, Plasticity(1e9)):
+        young = torch.tensor(2e5, dtype=torch.float64, requires_grad=True)
+        scene = pulled({"young": young})
+        scene.bodies[0].plasticity = plasticity
+        simulate(scene, integrator, **options)[-1].positions[0].square().sum().backward()
+        assert young.grad is not None
+        gradients.append(young.grad.item())
+    assert gradients[1] == pytest.approx(gradients[0], rel=1e-9)
+
+
+def test_an_equilibrium_after_flow_is_refused() -> None:
+    young = torch.tensor(2e5, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(SceneError, match=r"equilibrium of what is plastic.*on the way"):
+        settle(pulled({"young": young}))

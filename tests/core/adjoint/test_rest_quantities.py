@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Gradients by the rest shape of tetrahedra, on which masses, strains and the start hang."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import (
+    Attachment,
+    Contact,
+    Fluid,
+    Goals,
+    Ground,
+    RestShape,
+    Scene,
+    SceneError,
+    SoftBody,
+)
+from supple.core.adjoint import settle, simulate
+from supple.core.geometry.tet_mesh import TetMesh
+from supple.core.integrators import (
+    BDF2,
+    ImplicitEuler,
+    Integrator,
+    Midpoint,
+    RungeKutta4,
+    SymplecticEuler,
+)
+from supple.core.materials import CorotatedLinear, Linear, Material, StableNeoHookean
+from supple.tests.core.adjoint.central_differences import Comparison, Values, outcome_of
+from supple.verification.meshes import block
+
+BLOCK = block((1, 1, 2), (0.1, 0.1, 0.2), (0.0, 0.0, 0.3))
+RANDOM = np.random.default_rng(0)
+VERTICES = BLOCK.vertices + 0.004 * RANDOM.standard_normal(BLOCK.vertices.shape)
+PINNED = np.flatnonzero(BLOCK.vertices[:, 2] > 0.49)
+TETS = len(BLOCK.tets)
+IMPLICIT_EULER = ImplicitEuler(tolerance=1e-10)
+STEPS: dict[str, tuple[Integrator, Values]] = {
+    "implicit Euler": (IMPLICIT_EULER, {"frames": 2}),
+    "BDF2": (BDF2(tolerance=1e-10), {"frames": 2, "substeps": 2}),
+    "symplectic Euler": (SymplecticEuler(), {"frames": 2, "substeps": 16}),
+    "midpoint": (Midpoint(), {"frames": 1, "substeps": 16}),
+    "Runge-Kutta": (RungeKutta4(), {"frames": 1, "substeps": 11}),
+}
+
+
+def hanging(vertices: Any, model: type[Material] = StableNeoHookean, **members: Any) -> Scene:
+    """A bar that is partly filled, with all that masses go into."""
+    mesh = TetMesh(vertices, BLOCK.tets, np.linspace(0.5, 1.0, TETS))
+    body = SoftBody(
+        mesh,
+        model(2e4, 0.4),
+        density=np.linspace(900.0, 1100.0, TETS),
+        pinned=PINNED,
+        angular_velocity=(0.1, 2.0, 0.3),
+        damping=np.linspace(0.1, 1.0, TETS),
+        stiffness_damping=0.003,
+        viscosity=2.0,
+        goals=Goals([0, 3], BLOCK.vertices[[0, 3]] + 0.02, 0.9, 3.0, 0.3),
+        target_volume=1.2,
+        volume_stiffness=5e3,
+        drag=2.0,
+        **members,
+    )
+    return Scene([body])
+
+
+def check(comparison: Comparison, least: float = 1e-5) -> None:
+    differences, gradient = comparison.slopes("vertices")
+    assert abs(differences) > least
+    assert gradient == pytest.approx(differences, rel=1e-5)
+
+
+@pytest.mark.parametrize("steps", STEPS)
+def test_gradients_are_those_of_central_differences(steps: str) -> None:
+    integrator, options = STEPS[steps]
+
+    def outcome(given: Values) -> list[torch.Tensor]:
+        return outcome_of(simulate(hanging(given["vertices"]), integrator, **options))
+
+    check(Comparison(outcome, {"vertices": VERTICES}))
+
+
+@pytest.mark.parametrize("steps", ["implicit Euler", "symplectic Euler"])
+@pytest.mark.parametrize("model", [CorotatedLinear, Linear])
+def test_other_models_have_gradients(model: type[Material], steps: str) -> None:
+    """From a start shape that is none of them."""
+    integrator, options = STEPS[steps]
+    start = {"initial_positions": BLOCK.vertices, "pin_path": BLOCK.vertices[None, PINNED]}
+
+    def outcome(given: Values) -> list[torch.Tensor]:
+        return outcome_of(
+            simulate(hanging(given["vertices"], model, **start), integrator, **options)
+        )
+
+    check(Comparison(outcome, {"vertices": VERTICES}))
+
+
+def test_an_equilibrium_has_gradients() -> None:
+    check(
+        Comparison(lambda v: [settle(hanging(v["vertices"])).positions[0]], {"vertices": VERTICES})
+    )
+
+
+CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.003))
+
+
+@pytest.mark.parametrize(
+    ("integrator", "substeps"), [(ImplicitEuler(1e-9), 8), (SymplecticEuler(), 16)]
+)
+def test_gradients_go_through_the_ground(integrator: Integrator, substeps: int) -> None:
+    ground = Ground(friction=0.25, distance=0.002)
+
+    def outcome(given: Values) -> list[torch.Tensor]:
+        mesh = TetMesh(given["vertices"], CUBE.tets)
+        body = SoftBody(mesh, StableNeoHookean(2e4), velocity=(0.9, 0.1, -0.5))
+        frames = simulate(Scene([body], ground=ground), integrator, frames=1, substeps=substeps)
+        return outcome_of(frames)
+
+    moved = CUBE.vertices + 2e-3 * np.random.default_rng(3).random(CUBE.vertices.shape)
+    comparison = Comparison(outcome, {"vertices": moved})
+    differences, gradient = comparison.slopes("vertices", spread=1e-6)
+    assert gradient == pytest.approx(differences, rel=1e-4)
+
+
+@cache
+def _other() -> SoftBody:
+    return SoftBody(block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 2.0)))
+
+
+@pytest.mark.parametrize(
+    ("members", "what"),
+    [
+        ({"contact": Contact()}, "contact and mesh"),
+        ({"attachments": [Attachment(0, [0], 1)]}, "attachments"),
+        ({"forces": [Fluid(0.0)]}, "fluids"),
+        ({"ground": Ground()}, "give it one"),
+    ],
+)
+def test_what_hangs_on_a_rest_shape_by_itself_is_refused(members: Any, what: str) -> None:
+    vertices = torch.tensor(VERTICES, requires_grad=True)
+    scene = hanging(vertices)
+    with pytest.raises(
+        SceneError, match=rf"rest shape \(bodies\[0\].mesh.vertices\) with .*{what}"
+    ):
+        simulate(Scene([*scene.bodies, _other()], **members), frames=1)
+
+
+GROWTH: Values = {
+    "young": 2e4,
+    "amounts": [[0.1, 0.5], [0.8, 0.2], [0.4, 1.0]],
+    "displacements": 0.01 * RANDOM.standard_normal((2, *VERTICES.shape)),
+    "vertices": VERTICES,
+}
+
+
+def growing(given: Values, **members: Any) -> Scene:
+    """A bar whose rest shape is two displacements of changing amounts."""
+    body = SoftBody(
+        TetMesh(given["vertices"], BLOCK.tets),
+        StableNeoHookean(given["young"], 0.4),
+        pinned=PINNED,
+        rest_shape=RestShape(given["displacements"], given["amounts"]),
+        stiffness_damping=0.003,
+        **members,
+    )
+    return Scene([body])
+
+
+@pytest.mark.parametrize("steps", [*STEPS, "equilibrium"])
+def test_a_rest_shape_over_time_has_gradients(steps: str) -> None:
+    def outcome(given: Values) -> list[torch.Tensor]:
+        if steps == "equilibrium":
+            return [settle(growing(given)).positions[0]]
+        integrator, options = STEPS[steps]
+        return outcome_of(simulate(growing(given), integrator, **options))
+
+    comparison = Comparison(outcome, GROWTH)
+    for name in GROWTH:
+        differences, gradient = comparison.slopes(name)
+        assert abs(differences) > 1e-6
+        assert gradient == pytest.approx(differences, rel=1e-5)
