@@ -4,17 +4,22 @@ loops of contact run as they are written, slowly."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import pickle
 import re
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any, TypeVar, cast
+
+from .system_lock import acquire
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
@@ -38,6 +43,10 @@ _UNREADABLE = (
     ValueError,
     pickle.UnpicklingError,
 )
+
+# Longer than any loop takes; who waits in vain compiles it as well.
+_LONGEST_WAIT_SECONDS = 120.0
+_LOOK_EVERY_SECONDS = 0.01
 
 _last = threading.local()
 
@@ -75,6 +84,7 @@ def compiled(parallel: bool = False, inline: bool = False) -> Callable[[Loop], L
             loop: Any = numba.njit(cache=True, **options)(function)
             _forget_what_is_old(loop._cache, function.__module__)
             _forget_what_is_unreadable(loop._cache)
+            _compile_once(loop)
         except RuntimeError:  # nowhere to keep it: compile each time
             loop = numba.njit(**options)(function)
         loops.append(loop)
@@ -114,6 +124,37 @@ def _forget_what_is_unreadable(kept: Any) -> None:
             return None
 
     kept.load_overload = load_overload
+
+
+def _compile_once(loop: Any) -> None:
+    """Lets one of several processes compile, and the others take it from the disk then."""
+    compile_it = loop.compile
+    # One thread of a process waits for others, so that none waits for its own process.
+    only_thread = import_module("numba.core.compiler_lock").global_compiler_lock
+
+    def compile_once(signature: Any) -> Any:
+        with only_thread, _only_process(loop._cache):
+            return compile_it(signature)
+
+    loop.compile = compile_once
+
+
+@contextlib.contextmanager
+def _only_process(kept: Any) -> Iterator[None]:
+    """Keeps other processes from compiling a loop, where a file can be locked."""
+    try:
+        kept._impl.locator.ensure_cache_path()
+        descriptor = os.open(f"{kept._cache_file._index_path}.lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        yield
+        return
+    try:
+        end = time.monotonic() + _LONGEST_WAIT_SECONDS
+        while not acquire(descriptor) and time.monotonic() < end:
+            time.sleep(_LOOK_EVERY_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def use_threads(work: int, work_per_thread: int) -> None:

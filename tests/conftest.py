@@ -3,12 +3,31 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Generator
+
 import pytest
 
 QUICK_SECONDS = 40.0
 SECONDS = "supple/seconds"
 
 _seconds: dict[str, float] = {}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What lives until the end is not gone through each time that garbage is collected."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    # What is never collected never ends: Blender's threads would be waited for without end.
+    gc.unfreeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

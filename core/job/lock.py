@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One worker at a time in a job folder. Those who read it are never kept waiting.
 
-The lock is the system's own: it goes with the process that holds it, however that ends. Its file
-stays, and only says who held it last.
+The lock is the system's own. Its file stays, and only says who held it last.
 """
 
 from __future__ import annotations
@@ -11,41 +10,15 @@ import contextlib
 import json
 import os
 import platform
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import JobError, JobInUseError
+from ..system_lock import acquire
 from .files import why_not_written
 
 LOCK = "lock"
-# Windows keeps others from reading the byte that is locked: one that is never written.
-_LOCKED_BYTE = 1 << 20
 _LONGEST_HOLDER_BYTES = 1000
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _acquire(descriptor: int) -> bool:
-        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _acquire(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            # Some network drives know no locks: a run there is worth more than the check.
-            return True
-        return True
 
 
 @contextlib.contextmanager
@@ -62,7 +35,7 @@ def hold(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise JobError(why_not_written(path, error)) from error
     try:
-        if not _acquire(descriptor):
+        if not acquire(descriptor):
             raise JobInUseError(_in_use(folder, descriptor))
         # On a full disk it is locked all the same, by a process that has no name.
         with contextlib.suppress(OSError):
@@ -83,7 +56,7 @@ def check_free(folder: Path) -> None:
     except OSError:  # nobody has been at work there, or nobody can
         return
     try:
-        if not _acquire(descriptor):
+        if not acquire(descriptor):
             raise JobInUseError(_in_use(folder, descriptor))
     finally:
         os.close(descriptor)

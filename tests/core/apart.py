@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from importlib import import_module
 from multiprocessing import context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -55,6 +56,26 @@ def killed_at(job: Job, frame: int) -> BaseProcess:
 def work_quietly(folder: Path) -> None:
     with Path(os.devnull).open("w") as nothing, redirect_stdout(nothing):
         work(folder)
+
+
+def printed_by(module: str, folder: Path, kept: Path) -> str:
+    """What a module prints that lies in a folder, its compiled loops kept in another."""
+    output = folder / "printed.txt"
+    process = started(run_module, module, folder, kept, output)
+    process.join()
+    assert process.exitcode == 0
+    return output.read_text()
+
+
+def run_module(module: str, folder: Path, kept: Path, output: Path) -> None:
+    """What it prints goes into a file."""
+    os.environ["NUMBA_CACHE_DIR"] = str(kept)
+    import_module("numba.core.config").reload_config()
+    # Bytecode is told from what replaces its source by seconds and size.
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(folder))
+    with output.open("w") as file, redirect_stdout(file):
+        import_module(module)
 
 
 def hold(folder: Path) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from supple.tests.core import apart
+
 # A turned and stretched tet many times over: each is rounded alike, or not.
 SCRIPT = """
 import numpy as np
@@ -80,14 +82,7 @@ def test_what_was_kept_and_cannot_be_read_is_compiled_anew(
     kernel.write_text(KERNEL)
 
     def run() -> str:
-        return subprocess.run(
-            [sys.executable, "-c", "import kernel"],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(kept), "PYTHONDONTWRITEBYTECODE": "1"},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        return apart.printed_by("kernel", tmp_path, kept)
 
     assert (run(), run()) == ("42.0 0\n", "42.0 1\n")
     damage(kernel, kept)
@@ -128,16 +123,33 @@ def test_a_loop_is_compiled_anew_where_what_it_takes_from_another_file_changed(
     (package / "callee.py").write_text(CALLEE)
 
     def run() -> str:
-        kept = {"NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONDONTWRITEBYTECODE": "1"}
-        return subprocess.run(
-            [sys.executable, "-c", "import package.caller"],
-            env={**os.environ, **kept},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        return apart.printed_by("package.caller", tmp_path, tmp_path / "kept")
 
     assert (run(), run()) == ("42.0 0\n", "42.0 1\n")
     (package / "callee.py").write_text(CALLEE.replace(changed, changed.replace("2.0", "3.0")))
     assert (run(), run()) == (f"{answer} 0\n", f"{answer} 1\n")
+
+
+SLOW = """
+from supple.core.compiled import compiled
+
+@compiled(parallel=True)
+def total(x):
+    return (x * x + 2.0 * x).sum()
+
+import numpy
+total(numpy.ones(3))
+print(sum(total.stats.cache_hits.values()))
+"""
+
+
+def test_of_two_processes_one_compiles_and_the_other_waits_for_it(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    outputs = [tmp_path / "one.txt", tmp_path / "other.txt"]
+    both = [
+        apart.started(apart.run_module, "slow", tmp_path, tmp_path / "kept", output)
+        for output in outputs
+    ]
+    for process in both:
+        process.join()
+    assert sorted(output.read_text() for output in outputs) == ["0\n", "1\n"]
