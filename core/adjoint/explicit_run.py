@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from ..errors import InstabilityError
 from ..integrators.explicit_integrator import ExplicitIntegrator
 from ..integrators.explicit_step import ExplicitStep
 from ..integrators.explicit_stepper import ExplicitStepper
 from ..state import State
 from ..system import System
+from .contact_meeting import SurfaceRecord
 from .ground_adjoint import GroundAdjoint
 from .plastic_adjoint import PlasticAdjoint
 from .quantities import Quantities
@@ -62,10 +65,26 @@ class ExplicitRun:
         # Of a step half a state is kept for each of its forces: least together with checkpoints.
         halves = len(stages_of(integrator)[0])
         self._length = max(1, round(math.sqrt(2.0 * frames * stepper.substeps / halves)))
+        self._surfaces: SurfaceRecord | None = None
+        if stepper.contact is not None:
+            self._surfaces = SurfaceRecord(system, stepper.contact)
+            # Which contacts come first hangs on the steps before, back to where a frame begins.
+            self._length = sys.maxsize
         stepper.checkpoint_steps = self._length
 
     def record(self, before: State, after: State) -> None:
-        """Takes the frame that the stepper has just ended."""
+        """Takes the frame that the stepper has just ended.
+
+        Raises:
+            InstabilityError: where surfaces were in each other's way.
+        """
+        statistics = after.solver_statistics
+        if self._surfaces is not None and statistics is not None and statistics.limited_steps:
+            raise InstabilityError(
+                f"{self._system.names}: there are no gradients through frame {after.frame}, where "
+                "surfaces come together so fast that they stop each other within a step; choose "
+                "more substeps, or ImplicitEuler or BDF2."
+            )
         self._frames.append(_Frame(before, after.substeps, self._stepper.checkpoints))
 
     def pull_back(
@@ -89,6 +108,7 @@ class ExplicitRun:
                 if back is not None:
                     back.finish()
                 step = self._integrator.make_step(self._system, seconds)
+                step.contact = self._stepper.contact
                 back = self._adjoint(seconds, flow.given, flow.found)
             gradients = self._frame_back(frame, gradients, step, back, flow)
         if back is not None:
@@ -101,7 +121,8 @@ class ExplicitRun:
     def _adjoint(self, seconds: float, given: Quantities, found: dict[str, Tensor]) -> StepAdjoint:
         is_single = len(stages_of(self._integrator)[0]) == 1
         kind = SymplecticAdjoint if is_single else RungeKuttaAdjoint
-        return kind(self._system, self._integrator, seconds, given, found)
+        contact = self._stepper.contact
+        return kind(self._system, self._integrator, seconds, given, found, contact)
 
     def _frame_back(
         self,
@@ -121,13 +142,18 @@ class ExplicitRun:
             step.begin(positions, velocities)
             tets.use(plastic)
             strains: list[Tensor | None] = []
-            record = _Record(back.ground, len(stages_of(self._integrator)[0]) - 1)
+            surfaces = self._surfaces
+            record = _Record(back.ground, surfaces, len(stages_of(self._integrator)[0]) - 1)
             step.record = record
+            if step.contact is not None:
+                step.contact.begin(before)
+                step.contact.record = surfaces
             for number in numbers:
                 record.courses.append(Course(step.velocities.clone()))
                 step.prescribe(before.frame, number / count, (number + 1) / count)
                 strains.append(tets.plastic)
                 step.advance()
+                record.ends()
                 tets.flow(step.positions, step.step)
             back.begin((step.positions, step.velocities), (gradients[0], gradients[1]))
             for number in reversed(numbers):
@@ -145,12 +171,16 @@ class _Record:
     """Takes down the courses of steps.
 
     Args:
-        ground: that they meet; None where there is none.
+        ground: that they meet; None where there is none, or surfaces meet with it.
+        surfaces: takes down how these do; None where none do.
         stages: of how many accelerations are kept.
     """
 
-    def __init__(self, ground: GroundAdjoint | None, stages: int) -> None:
-        self._ground, self._stages = ground, stages
+    def __init__(
+        self, ground: GroundAdjoint | None, surfaces: SurfaceRecord | None, stages: int
+    ) -> None:
+        self._ground, self._surfaces, self._stages = ground, surfaces, stages
+        self._met: tuple[Tensor, Tensor] | None = None
         self.courses: list[Course] = []
 
     def accelerates(self, acceleration: Tensor) -> None:
@@ -160,3 +190,9 @@ class _Record:
     def meets(self, positions: Tensor, velocities: Tensor) -> None:
         if self._ground is not None:
             self.courses[-1].meetings.append(self._ground.meeting(positions, velocities))
+        if self._surfaces is not None:
+            self._met = positions.clone(), velocities.clone()
+
+    def ends(self) -> None:
+        if self._surfaces is not None and self._met is not None:
+            self.courses[-1].surfaces = self._surfaces.taken(*self._met)

@@ -19,16 +19,14 @@ from ..potentials.ground_friction import STICK_SPEED_DIAGONALS_PER_S
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints
 from ..potentials.height_floor import FLOOR, PRESSURE_RATIO
 from ..potentials.height_ratio import height_derivatives_of, height_ratios
-from ..scene.friction import NO_FRICTION, f1
+from ..scene.friction import NO_FRICTION
 from ..system import System
 from .quantities import Quantities
 from .rest_quantities import at_time
+from .slide import slide_lengths, slide_stiffness
 from .tape_contact import TapeContact
 from .tape_forces import TapeForces
 from .tape_tets import TapeElasticity, TapeViscosity, pulled_back, with_rest
-
-# Below this share of the stick threshold a way along the ground has no direction.
-_NO_WAY = 1e-9
 
 
 class Gradients:
@@ -53,9 +51,8 @@ class Gradients:
         self._joints: tuple[Tensor, Tensor] | None = None
         if solved and system.scene.attaches_bodies:
             joints = joints_of(system.scene, system.vertex_offsets)
-            vertices = np.column_stack([joints.vertices, joints.corners]).astype(np.int64)
-            weights = np.column_stack([np.ones(len(vertices)), -joints.weights])
-            self._joints = torch.as_tensor(vertices), torch.as_tensor(weights).to(system.mass)
+            vertices, shares = (torch.as_tensor(part) for part in joints.shares())
+            self._joints = vertices, shares.to(system.mass)
         self._fills = [
             torch.as_tensor(np.concatenate([fill(mesh) for _, mesh in part.tets.meshes]))
             for part in parts
@@ -231,11 +228,10 @@ class Gradients:
         way = gather(points, (positions - step.start)[:2])
         sizes = points.of_bodies(given["diagonals"])
         threshold = STICK_SPEED_DIAGONALS_PER_S * step.stick_time * sizes
-        # The root of a clamped square has a derivative at zero.
-        length = way.square().sum(0).clamp(min=(_NO_WAY * threshold).square()).sqrt()
+        lengths = slide_lengths(way.square().sum(0), threshold)
         drop = 1.0 - given["kinetic"] / static.clamp(min=NO_FRICTION)
         limit = static * self._normal_force(positions, given)
-        pull = limit * f1(length / threshold, drop) / length * way
+        pull = slide_stiffness(lengths, threshold, limit, drop) * way
         return scatter(points, torch.cat([pull, torch.zeros_like(pull[:1])]), positions)
 
 

@@ -78,15 +78,16 @@ def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
             f"There are no gradients through {type(integrator).__name__}; choose one of {choices}."
         )
     is_seen = any(body.seen_surface is not None for body in scene.bodies)
-    if isinstance(integrator, EXPLICIT) and scene.ground is not None and is_seen:
+    is_under_points = scene.ground is not None and scene.contact is None and is_seen
+    if isinstance(integrator, EXPLICIT) and is_under_points:
         raise SceneError(
             "There are no gradients through a ground that meets the points of a surface in "
-            "explicit steps; choose ImplicitEuler or BDF2, or leave seen_surface out."
+            "explicit steps; choose ImplicitEuler or BDF2, let the scene have contact, with which "
+            "there are, or leave seen_surface out."
         )
-    touches = "contact between surfaces" if scene.contact is not None else "attachments"
-    if isinstance(integrator, EXPLICIT) and (scene.contact is not None or scene.attachments):
+    if isinstance(integrator, EXPLICIT) and scene.attachments:
         raise SceneError(
-            f"There are no gradients through {touches} in explicit steps; choose ImplicitEuler or "
+            "There are no gradients through attachments in explicit steps; choose ImplicitEuler or "
             "BDF2."
         )
 

@@ -11,8 +11,11 @@ from torch import Tensor
 
 from ..integrators.damping import decay, impulse_time
 from ..integrators.explicit_integrator import ExplicitIntegrator
+from ..integrators.mesh_contact_step import MeshContactStep
 from ..integrators.runge_kutta import Midpoint, RungeKutta4
 from ..system import System
+from .contact_adjoint import ContactAdjoint
+from .contact_meeting import SurfaceMeeting
 from .force_adjoint import ForceAdjoint
 from .ground_adjoint import GroundAdjoint, Meeting, Response
 from .quantities import Quantities
@@ -27,11 +30,13 @@ class Course:
         accelerations: (3, N) of its stages but the last, in m/s².
         meetings: with the ground, where it has one: predicted, where there are several stages, and
             at the end.
+        surfaces: that met at the end, the ground with them; None where none did.
     """
 
     velocities: Tensor
     accelerations: list[Tensor] = field(default_factory=list)
     meetings: list[Meeting | None] = field(default_factory=list)
+    surfaces: SurfaceMeeting | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class StepAdjoint(ABC):
         seconds: of a step.
         given: quantities.
         found: the gradients by those that require grad, which grow.
+        contact: of surfaces, where they meet.
     """
 
     def __init__(
@@ -85,11 +91,18 @@ class StepAdjoint(ABC):
         seconds: float,
         given: Quantities,
         found: dict[str, Tensor],
+        contact: MeshContactStep | None = None,
     ) -> None:
         self._system, self._step, self._given, self._found = system, seconds, given, found
         self._nodes, self._weights = stages_of(integrator)
         self._forces = ForceAdjoint(system, given, found)
-        self.ground = None if system.ground_barrier is None else GroundAdjoint(system, given, found)
+        #: Of what steps meet, one of the two at most.
+        self.ground: GroundAdjoint | None = None
+        self.contact: ContactAdjoint | None = None
+        if contact is not None:
+            self.contact = ContactAdjoint(contact, given, found)
+        elif system.ground_barrier is not None:
+            self.ground = GroundAdjoint(system, given, found)
         self._negative_inverse_mass = -system.inverse_mass
         #: By the share of a step.
         self._spans: dict[float, Span] = {}
@@ -119,15 +132,18 @@ class StepAdjoint(ABC):
 
     def back(self, course: Course, frame: int, since: float, until: float) -> None:
         """Through the step that went from ``since`` to ``until`` of a frame."""
-        pins, ended = self._system.moving_pins, self.velocities
-        began = course.velocities
+        pins, began = self._system.moving_pins, course.velocities
         if course.meetings and course.meetings[-1] is not None:
             self._leave_ground(course.meetings[-1])
+        by_start = None if course.surfaces is None else self._leave_surfaces(course.surfaces)
+        ended = self.velocities
         if pins is not None:
             began[:, pins.vertices] = ended[:, pins.vertices]
             by_target = self.by_positions[:, pins.vertices]
             self.by_positions[:, pins.vertices] = 0.0
         self._move_back(course, frame, since, until)
+        if by_start is not None:
+            self.by_positions += by_start
         self.velocities = began
         if pins is None:
             return
@@ -160,6 +176,21 @@ class StepAdjoint(ABC):
         self.by_positions[:, at], self.by_velocities[:, at] = by_positions, by_velocities
         self.positions[:, at], self.velocities[:, at] = meeting.positions, meeting.velocities
         self.span(1.0).by_impulse.index_add_(0, at, by_times)
+
+    def _leave_surfaces(self, meeting: SurfaceMeeting) -> Tensor:
+        """To where the step ended before surfaces met; the (3, N) gradient by where it began."""
+        assert self.contact is not None
+        by_change = self.by_velocities / self._step
+        found, by_start, by_mobility = self.contact.back(meeting, self.by_positions + by_change)
+        self.by_positions = found - by_change
+        self.positions, self.velocities = meeting.positions, meeting.velocities
+        # The mobility is step × impulse time / mass.
+        by_mobility *= self._step
+        self.span(1.0).by_impulse.sub_(by_mobility * self._negative_inverse_mass)
+        if "mass" in self._found:
+            share = self.span(1.0).impulse * self._negative_inverse_mass.square()
+            self._found["mass"] -= by_mobility * share
+        return by_start
 
     def _response(self, meeting: Meeting) -> Response:
         assert self.ground is not None

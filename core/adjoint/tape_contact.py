@@ -20,14 +20,12 @@ from ..potentials.contact.normal_collisions import NormalCollisions
 from ..potentials.contact.rest_distance import surface_distances
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.contact.topology import Indices, Points, Values
-from ..scene.friction import NO_FRICTION, f1, f1_slope
+from ..scene.friction import NO_FRICTION, f1_slope
 from ..system import System
 from .closest_points import ClosestPoints
 from .contact_barrier import barrier_gradients, barrier_hessians
 from .quantities import Quantities
-
-# Below this share of the stick threshold a way along a surface has no direction.
-_NO_WAY = 1e-9
+from .slide import slide_lengths, slide_stiffness
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,10 +157,9 @@ class TapeContact:
         difference, shares = self._pairs.at(corners)
         way = self._tangential(corners - start, difference, shares)
         thresholds = self._thresholds(step)
-        # The root of a clamped square has a derivative at zero.
-        length = way.square().sum(1).clamp(min=(_NO_WAY * thresholds).square()).sqrt()
+        lengths = slide_lengths(way.square().sum(1), thresholds)
         limit, drop = self._limits(corners, difference, given)
-        pull = (limit * f1(length / thresholds, drop) / length)[:, None] * way
+        pull = slide_stiffness(lengths, thresholds, limit, drop)[:, None] * way
         return self._scattered(shares[:, :, None] * pull[:, None], positions)
 
     def _gathered(self, positions: Tensor, colliders: Points) -> Tensor:
@@ -235,9 +232,9 @@ class TapeContact:
             self._tangential(corners - start, difference, shares),
             self._thresholds(step),
         )
-        length = torch.maximum(torch.linalg.vector_norm(way, dim=1), _NO_WAY * thresholds)
+        length = slide_lengths(way.square().sum(1), thresholds)
         limit, drop = self._limits(corners, difference, given)
-        across = limit * f1(length / thresholds, drop) / length
+        across = slide_stiffness(length, thresholds, limit, drop)
         along = limit * f1_slope(length / thresholds, drop).clamp(min=0.0) / thresholds
         unit, normal = way / length[:, None], difference / difference.norm(dim=1)[:, None]
         plane = torch.eye(3, dtype=way.dtype) - normal[:, :, None] * normal[:, None]

@@ -12,11 +12,11 @@ from ..errors import InstabilityError, SceneError
 from ..potentials.contact.clearance import Clearance, Trajectory
 from ..state import Hindrance, SolverStatistics, State
 from ..system import System
+from .contact_failures import CostlyFrameError
 from .explicit_stepper import ExplicitStepper
 from .implicit_euler import ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
 from .integrator import Integrator, TimeStepper
-from .mesh_contact_step import CostlyFrameError
 from .symplectic_euler import SymplecticEuler
 from .why_no_contact import why_no_contact
 

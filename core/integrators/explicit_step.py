@@ -163,12 +163,12 @@ class ExplicitStep(ABC):
                 self.raised += fraction * prescribed.energy_change(self.positions)
 
     def _collide_with_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
+        if self.record is not None:
+            self.record.meets(positions, velocities)
         if self.contact is not None:
             times = self._impulse_times
             self.work += self.contact.apply(self._began[0], positions, velocities, self.step, times)
             return
-        if self.record is not None:
-            self.record.meets(positions, velocities)
         self._system.collide_with_obstacles(positions, velocities, self.step, self._impulse_times)
 
     @abstractmethod

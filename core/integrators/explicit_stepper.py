@@ -13,11 +13,12 @@ from ..errors import InstabilityError, SceneError
 from ..scene.pressure import burst_warning
 from ..state import Energies, State
 from ..system import System
+from .contact_failures import BlockedStepError
 from .energy_rounding import EnergyRounding
 from .explicit_step import ExplicitStep
 from .fixed_step_integrator import FixedStepIntegrator
 from .integrator import TimeStepper
-from .mesh_contact_step import BlockedStepError, MeshContactStep
+from .mesh_contact_step import MeshContactStep
 
 # What diverges is taken again with twice the substeps, at most this often in a run.
 MAX_RETRIES = 6

@@ -38,7 +38,9 @@ from ..potentials.height_floor import FLOOR, HeightFloor
 from ..scene.friction import FrictionTable
 from ..state import SolverStatistics, State
 from ..system import System
+from .contact_failures import BlockedStepError, CostlyFrameError
 from .contact_nodes import ground_points, no_constraints, no_flat_tets, surface_points
+from .contact_record import ContactRecord, Contacts
 
 Points = NDArray[np.float64]
 
@@ -55,22 +57,13 @@ TETS_PER_THREAD = 1_500
 STEP_S, CONTACT_S, PAIR_S, SEARCH_S = 3e-4, 1e-7, 4e-8, 3e-7
 
 
-class BlockedStepError(InstabilityError):
-    """Something cannot make way within a step."""
-
-
-class CostlyFrameError(InstabilityError):
-    """A frame costs more than its budget."""
-
-
 class MeshContactStep:
     """Minimises ½ |x − x̃|² / hσM⁻¹ and the barriers of surfaces and ground, with Coulomb friction:
     contact acts implicitly, all else explicitly.
 
     Contacts are made linear where vertices are, and relaxed (``kernels/contact_relaxation``). A
     vertex goes no farther than continuous collision detection allows; where one was in the way,
-    contacts are made linear anew. Nothing goes through anything: what does not reach the end of the
-    step then, fails.
+    contacts are made linear anew. Nothing goes through anything: a step without an end then fails.
 
     Args:
         system: with contact, of which ``why_no_contact`` says nothing.
@@ -80,7 +73,7 @@ class MeshContactStep:
         contact = system.scene.contact
         assert contact is not None
         self._system = system
-        self._surface = surface = CollisionSurface(system.scene, system.meshes)
+        self.surface = surface = CollisionSurface(system.scene, system.meshes)
         distances = surface_distances(system.scene, surface)
         detection = Detection(surface, distances)
         self._candidates = PersistentCandidates(surface, detection.broad_phase, detection.radii)
@@ -88,7 +81,7 @@ class MeshContactStep:
         stiffness = physical_stiffness(system.scene) if area_weighted else contact.stiffness
         stiffness = np.broadcast_to(np.asarray(stiffness, dtype=float), distances.shape).copy()
         static, kinetic = FrictionTable(system.scene).of_meshes
-        self._laws = PairLaws(
+        self.laws = PairLaws(
             distances,
             stiffness,
             np.ascontiguousarray(static),
@@ -109,17 +102,19 @@ class MeshContactStep:
         #: What a frame may cost, in seconds of one core as they are estimated, not measured: the
         #: same scene ends at the same place.
         self.budget_s = math.inf
+        #: None while nobody asks.
+        self.record: ContactRecord | None = None
 
     @property
     def body_faces(self) -> int:
         """How many triangles of bodies touch."""
-        surface = self._surface
+        surface = self.surface
         return int((surface.object_of[surface.triangles[:, 0]] < len(self._system.bodies)).sum())
 
     def begin(self, state: State) -> None:
         """Begins a frame, which depends on none before it but by its state."""
         #: (C, 3) where the vertices of colliders are, in metres.
-        self.colliders = self._surface.colliders_at(state.frame, 0.0)
+        self.colliders = self.surface.colliders_at(state.frame, 0.0)
         if state.colliders is not None:
             self.colliders = state.colliders
         still = np.zeros_like(self.colliders)
@@ -131,7 +126,7 @@ class MeshContactStep:
 
     def prescribe(self, frame: int, until: float) -> None:
         """Says that colliders are ``until`` of the way to the next frame after the next step."""
-        self._targets = self._surface.colliders_at(frame, until)
+        self._targets = self.surface.colliders_at(frame, until)
 
     def apply(
         self,
@@ -163,7 +158,7 @@ class MeshContactStep:
         self._mobility[:count] = step * (impulse_times * system.inverse_mass).numpy()
         rounding = torch.finfo(positions.dtype).eps * np.abs(predicted).max()
         np.maximum(
-            MIN_DISTANCE_RATIO * self._laws.distances,
+            MIN_DISTANCE_RATIO * self.laws.distances,
             MIN_DISTANCE_ROUNDINGS * rounding,
             out=self._min_distances,
         )
@@ -221,7 +216,12 @@ class MeshContactStep:
             ends = points + self._points(moves)
             self._cover(points, ends, step)
             self._count = self._find(at, points, moves, ends, at - start)
-            self._relax(self._find_flat(at, predicted), moves)
+            flat_tets = self._find_flat(at, predicted)
+            if self.record is not None:
+                of_nodes = start, at, points, ends, moves, self._mobility
+                of_pairs = self._constraints, self._count, self._pairs, self._candidates.stencils
+                self.record.relaxes(Contacts(*of_nodes, *of_pairs), flat_tets)
+            self._relax(flat_tets, moves)
             at, points, is_free = self._go(at, points, moves, step)
             if is_free:
                 self._candidates.advance(began, points, step)
@@ -269,15 +269,15 @@ class MeshContactStep:
         displacements: Points,
     ) -> int:
         """Makes contacts linear; how many there are."""
-        stencils, mesh = self._candidates.stencils, self._surface.topology
+        stencils, mesh = self._candidates.stencils, self.surface.topology
         self._spend(PAIR_S * len(self._distances))
         may_push = np.empty(len(self._distances), dtype=np.bool_)
         use_threads(len(may_push), PAIRS_PER_THREAD)
         find_pairs(
-            *(stencils, mesh.object_of, self._laws.distances, points, ends - points),
+            *(stencils, mesh.object_of, self.laws.distances, points, ends - points),
             *(self._distances, may_push),
         )
-        pairs = np.flatnonzero(may_push)
+        pairs = self._pairs = np.flatnonzero(may_push)
         while True:
             out: Constraints = self._constraints
             count = len(pairs)
@@ -285,7 +285,7 @@ class MeshContactStep:
                 use_threads(count, CONTACTS_PER_THREAD)
                 nodes = (self._points_of, displacements, self._mobility)
                 of_pairs = (pairs, stencils, self._blocked)
-                write_pairs(*of_pairs, mesh, self._laws, points, ends, *nodes, out)
+                write_pairs(*of_pairs, mesh, self.laws, points, ends, *nodes, out)
             if self._ground is not None:
                 own = (at, moves, displacements, self._mobility)
                 count = find_ground(*self._ground, *own, out, count)
@@ -332,7 +332,7 @@ class MeshContactStep:
             use_threads(len(of_pairs), PAIRS_PER_THREAD)
             pair_step_sizes(
                 *(stencils, points, after, self._distances),
-                *(self._surface.object_of, self._min_distances, of_pairs, distances),
+                *(self.surface.object_of, self._min_distances, of_pairs, distances),
             )
             of_nodes = np.ones(len(at))
             if shorten(stencils, of_pairs, self._points_of, of_nodes) == 0:

@@ -40,10 +40,14 @@ class Joints(NamedTuple):
     corners: NDArray[np.int64]
     weights: NDArray[np.float64]
 
+    def shares(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(A, 5) vertices, and what each counts in x_a − Σ_j w_j x_j."""
+        vertices = np.column_stack([self.vertices, self.corners]).astype(np.int64)
+        return vertices, np.column_stack([np.ones(len(vertices)), -self.weights])
+
     def offsets(self, count: int) -> sparse.csr_array:
         """(A, N) matrix from the positions of all vertices to x_a − Σ_j w_j x_j."""
-        columns = np.column_stack([self.vertices, self.corners])
-        values = np.column_stack([np.ones(len(self.vertices)), -self.weights])
+        columns, values = self.shares()
         rows = np.repeat(np.arange(len(self.vertices)), 5)
         shape = (len(self.vertices), count)
         return sparse.csr_array((values.ravel(), (rows, columns.ravel())), shape=shape)

@@ -6,14 +6,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from supple.core import Frame
+from supple.core.integrators import (
+    BDF2,
+    ImplicitEuler,
+    Integrator,
+    Midpoint,
+    RungeKutta4,
+    SymplecticEuler,
+)
+from supple.verification.meshes import block
 
 Values = dict[str, Any]
 #: What a simulation gives for values of its parameters, numbers or tensors.
 Outcome = Callable[[Values], list[Tensor]]
+
+#: A bar, and its top.
+MESH = block((1, 1, 2), (0.1, 0.1, 0.2), (0.0, 0.0, 0.3))
+PINNED = np.flatnonzero(MESH.vertices[:, 2] > 0.49)
+STEPS: dict[str, tuple[Integrator, Values]] = {
+    "implicit Euler": (ImplicitEuler(tolerance=1e-10), {"frames": 2}),
+    "BDF2": (BDF2(tolerance=1e-10), {"frames": 2, "substeps": 2}),
+    "symplectic Euler": (SymplecticEuler(), {"frames": 2, "substeps": 16}),
+    "midpoint": (Midpoint(), {"frames": 1, "substeps": 16}),
+    "Runge-Kutta": (RungeKutta4(), {"frames": 1, "substeps": 11}),
+}
 
 
 def outcome_of(frames: list[Frame]) -> list[Tensor]:

@@ -24,13 +24,18 @@ from supple.core import (
     Wind,
 )
 from supple.core.adjoint import settle, simulate
-from supple.core.integrators import BDF2, ImplicitEuler, Integrator, Midpoint, SymplecticEuler
+from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
-from supple.tests.core.adjoint.central_differences import Comparison, Values, outcome_of
+from supple.tests.core.adjoint.central_differences import (
+    MESH,
+    PINNED,
+    STEPS,
+    Comparison,
+    Values,
+    outcome_of,
+)
 from supple.verification.meshes import block
 
-MESH = block((1, 1, 2), (0.1, 0.1, 0.2), (0.0, 0.0, 0.3))
-PINNED = np.flatnonzero(MESH.vertices[:, 2] > 0.49)
 VALUES: Values = {
     "young": 2e4,
     "density": 1000.0,
@@ -57,12 +62,6 @@ STREAM = VelocityGrid(
     speed=2.0,
     density=np.random.default_rng(6).uniform(0.5, 1.0, size=(3, 2, 2, 2)),
 )
-STEPS: dict[str, tuple[Integrator, Values]] = {
-    "implicit Euler": (ImplicitEuler(tolerance=1e-10), {"frames": 2}),
-    "BDF2": (BDF2(tolerance=1e-10), {"frames": 2, "substeps": 2}),
-    "symplectic Euler": (SymplecticEuler(), {"frames": 2, "substeps": 16}),
-    "midpoint": (Midpoint(), {"frames": 1, "substeps": 16}),
-}
 
 
 def driven(given: Values) -> Scene:

@@ -31,11 +31,16 @@ from supple.core.materials import (
     StableNeoHookean,
     StVenantKirchhoff,
 )
-from supple.tests.core.adjoint.central_differences import Comparison, Values, outcome_of
+from supple.tests.core.adjoint.central_differences import (
+    MESH,
+    PINNED,
+    STEPS,
+    Comparison,
+    Values,
+    outcome_of,
+)
 from supple.verification.meshes import block
 
-MESH = block((1, 1, 2), (0.1, 0.1, 0.2), (0.0, 0.0, 0.3))
-PINNED = np.flatnonzero(MESH.vertices[:, 2] > 0.49)
 RANDOM = np.random.default_rng(0)
 TETS = len(MESH.tets)
 #: Of a bar that hangs from moving pins, stirred, with goals and all dampings.
@@ -53,13 +58,6 @@ VALUES: Values = {
     "pin_path": MESH.vertices[PINNED] + 0.02 * RANDOM.standard_normal((3, len(PINNED), 3)),
     "targets": MESH.vertices[[0, 3]] + 0.02 * RANDOM.standard_normal((3, 2, 3)),
     "accelerations": 2.0 * RANDOM.standard_normal((2, len(MESH.vertices), 3)),
-}
-STEPS: dict[str, tuple[Integrator, Values]] = {
-    "implicit Euler": (ImplicitEuler(tolerance=1e-10), {"frames": 2}),
-    "BDF2": (BDF2(tolerance=1e-10), {"frames": 2, "substeps": 2}),
-    "symplectic Euler": (SymplecticEuler(), {"frames": 2, "substeps": 16}),
-    "midpoint": (Midpoint(), {"frames": 1, "substeps": 16}),
-    "Runge-Kutta": (RungeKutta4(), {"frames": 1, "substeps": 11}),
 }
 
 

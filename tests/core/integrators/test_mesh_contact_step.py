@@ -28,8 +28,8 @@ from supple.core.integrators import (
     SymplecticEuler,
     mesh_contact_step,
 )
+from supple.core.integrators.contact_failures import BlockedStepError
 from supple.core.integrators.explicit_stepper import ExplicitStepper
-from supple.core.integrators.mesh_contact_step import BlockedStepError
 from supple.core.kernels.contact_constraints import GROUND
 from supple.core.kernels.surface_barrier import surface_force
 from supple.core.materials import StableNeoHookean

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Why explicit steps do not reach their end where surfaces meet."""
+
+from __future__ import annotations
+
+from ..errors import InstabilityError
+
+
+class BlockedStepError(InstabilityError):
+    """Something cannot make way within a step."""
+
+
+class CostlyFrameError(InstabilityError):
+    """A frame costs more than its budget."""
