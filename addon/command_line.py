@@ -189,23 +189,17 @@ def _common_options(with_file: bool) -> argparse.ArgumentParser:
 
 def simulate(options: argparse.Namespace) -> None:
     """Simulates the scene and prints where the job folder is."""
-    _apply(options)
-    if options.frames:
-        _simulate_from_to(*options.frames)
+    _set_up(options)
     _conclude(_simulated())
 
 
 def bake(options: argparse.Namespace) -> None:
     """Simulates, bakes and saves."""
-    _apply(options)
-    if options.frames:
-        _simulate_from_to(*options.frames)
-    output = _absolute(options.output or _beside("_baked.blend"))
-    output.parent.mkdir(parents=True, exist_ok=True)
+    _set_up(options)
+    output = _output(options, "_baked.blend")
     _simulated()
     _log(actions.bake(bpy.context, options.step))
-    _finished(bpy.ops.wm.save_as_mainfile(filepath=str(output), copy=True))
-    _conclude(output)
+    _conclude(_saved(output))
 
 
 def render(options: argparse.Namespace) -> None:
@@ -218,8 +212,8 @@ def render(options: argparse.Namespace) -> None:
         # One more frame than the start is the least that can be simulated.
         _simulate_from_to(start, max(last, start + 1))
         _simulated()
-    folder = _absolute(options.output or _beside("_frames"))
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = _output(options, "_frames")
+    folder.mkdir(exist_ok=True)
     images = [folder / f"{frame:04d}.png" for frame in range(first, last + 1)]
     for frame, image in enumerate(images, first):
         scene.frame_set(frame)
@@ -230,18 +224,14 @@ def render(options: argparse.Namespace) -> None:
 
 def find(options: argparse.Namespace) -> None:
     """Finds what a soft body needs, sets it and saves."""
-    _apply(options)
-    if options.frames:
-        _simulate_from_to(*options.frames)
-    output = _absolute(options.output or _beside("_found.blend"))
-    output.parent.mkdir(parents=True, exist_ok=True)
+    _set_up(options)
+    output = _output(options, "_found.blend")
     bodies = {obj.name: obj for obj in _soft_bodies()}
     name = options.object or (next(iter(bodies)) if len(bodies) == 1 else "")
     if name not in bodies:
         raise SuppleError(f"Name a soft body by --object: {', '.join(bodies)}.")
     _log(actions.find(bpy.context, bodies[name], options.tool, _log))
-    _finished(bpy.ops.wm.save_as_mainfile(filepath=str(output), copy=True))
-    _conclude(output)
+    _conclude(_saved(output))
 
 
 def doctor(_: argparse.Namespace) -> None:
@@ -253,6 +243,13 @@ def doctor(_: argparse.Namespace) -> None:
     problems = [finding for finding in findings if finding.cure]
     if problems:
         raise SuppleError(f"{problems[0].what}: {problems[0].cure}")
+
+
+def _set_up(options: argparse.Namespace) -> None:
+    """Sets what the options say, the frames to simulate among it."""
+    _apply(options)
+    if options.frames:
+        _simulate_from_to(*options.frames)
 
 
 def _apply(options: argparse.Namespace) -> None:
@@ -294,6 +291,22 @@ def _conclude(result: Path) -> None:
     print(result, flush=True)
 
 
+def _output(options: argparse.Namespace, ending: str) -> Path:
+    """What is to be written, in a folder that is there; by default beside the open file."""
+    file = Path(bpy.data.filepath)
+    if options.output is None and not bpy.data.is_saved:
+        raise SuppleError("No .blend file is open; name one before --command, or an --output.")
+    output = _absolute(options.output or file.with_name(file.stem + ending))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    return output
+
+
+def _saved(output: Path) -> Path:
+    """Where a copy of the open file has been saved."""
+    _finished(bpy.ops.wm.save_as_mainfile(filepath=str(output), copy=True))
+    return output
+
+
 def _log(message: str) -> None:
     print(f"Supple: {message}", flush=True)
 
@@ -330,13 +343,6 @@ def _open(file: Path) -> None:
 def _finished(result: set[str]) -> None:
     if "FINISHED" not in result:
         raise SuppleError("Blender did not finish; its own messages are above.")
-
-
-def _beside(ending: str) -> Path:
-    if not bpy.data.is_saved:
-        raise SuppleError("No .blend file is open; name one before --command, or an --output.")
-    file = Path(bpy.data.filepath)
-    return file.with_name(file.stem + ending)
 
 
 def _absolute(path: Path) -> Path:

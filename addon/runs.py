@@ -234,14 +234,16 @@ def complete(
     Raises:
         SuppleError: when the run fails; the frames so far are kept and shown.
     """
-    logged_at, last = 0.0, ""
+    logged_at, said = 0.0, set[str]()
     intersections.forget()
     try:
         while run.step():
             status = run.describe()
-            if log is not None and status != last and time.monotonic() - logged_at >= LOG_SECONDS:
+            is_new = status not in said and time.monotonic() - logged_at >= LOG_SECONDS
+            if log is not None and is_new:
                 log(status)
-                logged_at, last = time.monotonic(), status
+                logged_at = time.monotonic()
+                said.add(status)
             time.sleep(PAUSE_SECONDS)
     except SuppleError as error:
         run.cancel()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import bpy
 
+from ..addon import actions
 from .scenes import SAMPLES
 
 FOLDER = Path(__file__).resolve().parent
@@ -20,10 +21,12 @@ def build_all(folder: Path = FOLDER) -> list[Path]:
     return [build(name, folder) for name in SAMPLES]
 
 
-def build(name: str, folder: Path = FOLDER) -> Path:
-    """Writes one of ``SAMPLES`` into ``folder``."""
+def build(name: str, folder: Path = FOLDER, with_kept: bool = True) -> Path:
+    """Writes one of ``SAMPLES`` into ``folder``; to find a shape that is kept takes a while."""
     sample, path = SAMPLES[name], folder / f"{name}.blend"
     sample.build(_empty_scene(sample.frames))
+    if with_kept and sample.kept:
+        actions.find(bpy.context, bpy.data.objects[sample.kept], "keep_shape")
     bpy.context.preferences.filepaths.save_version = 0
     bpy.ops.object.select_all(action="DESELECT")
     bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=True, relative_remap=False)

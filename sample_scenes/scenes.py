@@ -11,6 +11,8 @@ import bpy
 from .bodies import ball, bear, box, make_soft, monkey, pin, tetrahedron
 from .clay import CLAY_SAMPLES
 from .contact_scenes import CONTACT_SAMPLES
+from .kept import KEPT_SAMPLES
+from .matched import MATCHED_SAMPLES
 from .sample import Sample
 from .slalom import SLALOM_SAMPLES
 from .studio import BLUEBERRY, LEMON, LIME, ORANGE, RASPBERRY, jelly, label, plain, studio
@@ -219,4 +221,6 @@ SAMPLES: dict[str, Sample] = {
     **TAIL_SAMPLES,
     **THROW_SAMPLES,
     **SLALOM_SAMPLES,
+    **KEPT_SAMPLES,
+    **MATCHED_SAMPLES,
 }

@@ -49,6 +49,11 @@ def _place(question: Question) -> Points:
     with preserved_frame(scene):
         scene.frame_set(props.fit_frame)
         matrix = world_matrix(target, question.context.evaluated_depsgraph_get())
+    if not np.isfinite(matrix).all():
+        raise SuppleError(
+            f"{target.name} is not at finite coordinates at frame {props.fit_frame}; look at its "
+            "keys and drivers."
+        )
     place: Points = question.captured.objects[question.index].unit * matrix[:3, 3]
     return place
 

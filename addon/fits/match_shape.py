@@ -60,6 +60,12 @@ def _shapes(question: Question, frames: range) -> Points:
                     f"{shown.name} has {len(points)} vertices, and {obj.name} "
                     f"{len(obj.data.vertices)}; take a shape of the same mesh."
                 )
+            if not np.isfinite(points).all():
+                vertex = int(np.argwhere(~np.isfinite(points))[0, 0])
+                raise SuppleError(
+                    f"{shown.name}: vertex {vertex} is not at finite coordinates at frame {frame}; "
+                    "move or delete it."
+                )
             found.append(unit * transform(world_matrix(shown, depsgraph), points))
     return np.stack(found)
 

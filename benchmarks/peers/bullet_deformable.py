@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pybullet
@@ -35,21 +36,14 @@ class BulletDeformable:
         box = pybullet.createCollisionShape(pybullet.GEOM_BOX, halfExtents=GROUND_HALF_EXTENTS)
         ground = pybullet.createMultiBody(0.0, box, basePosition=[0.0, 0.0, -1.0])
         pybullet.changeDynamics(ground, -1, lateralFriction=0.0, restitution=0.0)
-        mu, first_lame_parameter = self._drop.stable_neo_hookean
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "body.vtk"
-            write_vtk(path, self._drop.mesh)
-            self._body = pybullet.loadSoftBody(
-                str(path),
-                mass=float(self._drop.masses.sum()),
-                useNeoHookean=1,
-                NeoHookeanMu=mu,
-                NeoHookeanLambda=first_lame_parameter,
-                NeoHookeanDamping=0.0,
-                useSelfCollision=0,
-                frictionCoeff=0.0,
-                collisionMargin=MARGIN,
-            )
+        drop = self._drop
+        self._body = load(
+            drop.mesh,
+            float(drop.masses.sum()),
+            drop.stable_neo_hookean,
+            useSelfCollision=0,
+            frictionCoeff=0.0,
+        )
 
     def frame(self) -> Positions:
         for _ in range(self._steps):
@@ -60,7 +54,32 @@ class BulletDeformable:
         return np.array(vertices).reshape(count, 3)
 
 
-def write_vtk(path: Path, mesh: TetMesh) -> None:
+def load(mesh: TetMesh, mass: float, moduli: tuple[float, float], **contact: Any) -> int:
+    """A body of PyBullet's Neo-Hookean material without damping; returns its number.
+
+    Args:
+        mass: of all of it, in kg.
+        moduli: μ and λ of Smith, de Goes and Kim's energy, in Pa.
+        contact: what ``loadSoftBody`` says of it.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "body.vtk"
+        _write_vtk(path, mesh)
+        return int(
+            pybullet.loadSoftBody(
+                str(path),
+                mass=mass,
+                useNeoHookean=1,
+                NeoHookeanMu=moduli[0],
+                NeoHookeanLambda=moduli[1],
+                NeoHookeanDamping=0.0,
+                collisionMargin=MARGIN,
+                **contact,
+            )
+        )
+
+
+def _write_vtk(path: Path, mesh: TetMesh) -> None:
     with path.open("w") as file:
         print("# vtk DataFile Version 2.0\nbody\nASCII\nDATASET UNSTRUCTURED_GRID", file=file)
         print(f"POINTS {len(mesh.vertices)} double", file=file)

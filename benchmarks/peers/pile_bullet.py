@@ -10,9 +10,7 @@ import numpy as np
 import pybullet
 
 from ..pile import DENSITY, FRAME_RATE, FRICTION, GRAVITY, Pile, Positions
-from .bullet_deformable import write_vtk
-
-MARGIN = 1e-3
+from .bullet_deformable import load
 
 
 class BulletPile:
@@ -22,28 +20,20 @@ class BulletPile:
         pybullet.resetSimulation(pybullet.RESET_USE_DEFORMABLE_WORLD)
         pybullet.setGravity(0.0, 0.0, -GRAVITY)
         pybullet.setTimeStep(1.0 / (FRAME_RATE * steps))
-        mu, first_lame_parameter = self._pile.stable_neo_hookean
         with tempfile.TemporaryDirectory() as folder:
             self._add_bowl(Path(folder) / "bowl.obj")
-            path = Path(folder) / "body.vtk"
-            self._bodies = []
-            for mesh in self._pile.meshes:
-                write_vtk(path, mesh)
-                self._bodies.append(
-                    pybullet.loadSoftBody(
-                        str(path),
-                        mass=float(mesh.lumped_mass(DENSITY).sum()),
-                        useNeoHookean=1,
-                        NeoHookeanMu=mu,
-                        NeoHookeanLambda=first_lame_parameter,
-                        NeoHookeanDamping=0.0,
-                        useSelfCollision=1,
-                        useFaceContact=1,
-                        frictionCoeff=FRICTION,
-                        collisionMargin=MARGIN,
-                        repulsionStiffness=self._pile.contact_stiffness,
-                    )
-                )
+        self._bodies = [
+            load(
+                mesh,
+                float(mesh.lumped_mass(DENSITY).sum()),
+                self._pile.stable_neo_hookean,
+                useSelfCollision=1,
+                useFaceContact=1,
+                frictionCoeff=FRICTION,
+                repulsionStiffness=self._pile.contact_stiffness,
+            )
+            for mesh in self._pile.meshes
+        ]
 
     def _add_bowl(self, path: Path) -> None:
         bowl = self._pile.bowl

@@ -16,6 +16,7 @@ from ..errors import SceneError
 from ..integrators import Integrator
 from ..preparation.prepared import prepare
 from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions
 from .least_squares import least_squares
 from .observer import Observer
@@ -36,6 +37,8 @@ class Throw:
         distance: from the target at the frame, in metres.
         hits: whether that is within a hundredth of the way.
         runs: simulations that it took.
+        jacobian: (3, K) of the place at the frame by the velocity, and the spin where it was
+            wanted.
     """
 
     scene: Scene
@@ -44,6 +47,7 @@ class Throw:
     distance: float
     hits: bool
     runs: int
+    jacobian: NDArray[np.float64]
 
 
 def hit_target(
@@ -78,6 +82,7 @@ def hit_target(
 
     Raises:
         SceneError: when the target is not finite, or the scene has no gradients.
+        InstabilityError: when it does not depend on the throw where the body is.
     """
     prepared, there = prepare(scene)[0], torch.as_tensor(_checked(target, frame))
     thrown = prepared.bodies[body]
@@ -97,13 +102,19 @@ def hit_target(
     # Of the mean of three residuals, a tenth of a hit.
     enough = 0.1 * HIT_RATIO * way / 3.0**0.5
     start = torch.tensor(first, dtype=torch.float64)
-    fit = least_squares(residuals, start, enough, max_runs, heard)
+    fit = least_squares(residuals, start, enough, max_runs, heard, _pinned(thrown, frame))
     distance = fit.residual * 3.0**0.5
     found = _thrown(prepared, body, fit.parameters).bodies[body]
     own = copy(prepared)
     own.bodies = [found if k == body else other for k, other in enumerate(prepared.bodies)]
     return Throw(
-        own, found.velocity, found.angular_velocity, distance, distance <= HIT_RATIO * way, fit.runs
+        own,
+        found.velocity,
+        found.angular_velocity,
+        distance,
+        distance <= HIT_RATIO * way,
+        fit.runs,
+        fit.jacobian.numpy(),
     )
 
 
@@ -114,6 +125,13 @@ def _checked(target: ArrayLike, frame: int) -> NDArray[np.float64]:
     if frame < 1:
         raise SceneError(f"The target must be reached at frame 1 or later, not {frame}.")
     return wanted
+
+
+def _pinned(body: SoftBody, frame: int) -> str:
+    return (
+        f"{body.name}: where it is at frame {frame} does not depend on how it is thrown. Let go "
+        "what is pinned, or let vertices reach the target that are not."
+    )
 
 
 def _thrown(scene: Scene, body: int, parameters: Tensor) -> Scene:

@@ -24,12 +24,14 @@ class Fit:
     Args:
         parameters: (K,) found.
         residual: the root of the mean squared residual there.
+        jacobian: (R, K) of the residuals there.
         runs: forward simulations that it took.
         losses: the residual after each step that counted.
     """
 
     parameters: Tensor
     residual: float
+    jacobian: Tensor
     runs: int
     losses: tuple[float, ...]
 
@@ -40,6 +42,7 @@ def least_squares(
     enough: float,
     max_runs: int,
     observe: Observer | None = None,
+    if_flat: str = "What is wanted does not depend on what may change.",
 ) -> Fit:
     """Levenberg–Marquardt (Marquardt, "An Algorithm for Least-Squares Estimation of Nonlinear
     Parameters", Journal of the Society for Industrial and Applied Mathematics 11, 1963) on
@@ -51,6 +54,7 @@ def least_squares(
         enough: root of the mean squared residual that ends the search.
         max_runs: simulations at most.
         observe: hears of the root of the mean squared residual after each.
+        if_flat: what the error says where residuals depend on no parameter.
     """
     parameters = start.detach().double()
     found, rows = _linearized(residuals, parameters)
@@ -63,7 +67,7 @@ def least_squares(
         normal = rows.T @ rows
         size = normal.diagonal().max()
         if not float(size) > 0.0:
-            raise InstabilityError("What is wanted does not depend on what may change.")
+            raise InstabilityError(if_flat)
         step = torch.linalg.solve(
             normal + damping * size * torch.eye(len(parameters), dtype=normal.dtype),
             -rows.T @ found,
@@ -85,7 +89,7 @@ def least_squares(
         damping /= DAMPING_FACTOR
         if gain < LEAST_GAIN:
             break
-    return Fit(parameters, losses[-1], runs, tuple(losses))
+    return Fit(parameters, losses[-1], rows, runs, tuple(losses))
 
 
 def _linearized(residuals: Callable[[Tensor], Tensor], parameters: Tensor) -> tuple[Tensor, Tensor]:

@@ -14,6 +14,7 @@ from ..integrators.implicit_euler import ImplicitEuler
 from ..integrators.runge_kutta import Midpoint, RungeKutta4
 from ..integrators.symplectic_euler import SymplecticEuler
 from ..materials import Linear
+from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.goals import GoalDamping, GoalSprings
 from ..scene.fluid import Fluid
 from ..scene.force_fields import ForceField
@@ -108,19 +109,30 @@ def refuse_flow(scene: Scene) -> None:
 def refuse_for_rest_shape(scene: Scene) -> None:
     """
     Raises:
-        SceneError: where surfaces push each other, which their rest shapes bear on, or a rest shape
-            changes by itself.
+        SceneError: where a rest shape changes by itself.
     """
     for body in scene.bodies:
         if body.changes_rest_shape:
             raise SceneError(
                 f"{body.name}: its rest shape changes, and is not sought; leave that out."
             )
-    if scene.contact is not None:
-        raise SceneError(
-            "There are no derivatives of contact by the rest shape; leave contact and mesh "
-            "colliders out."
-        )
+
+
+def refuse_touching(scene: Scene, contact: MeshContact | None, positions: Tensor) -> None:
+    """
+    Raises:
+        SceneError: where surfaces touch at (3, N) positions. They push as hard as they are near,
+            and no rest shape brings them to where they push as hard as they have to.
+    """
+    if contact is None or not (touching := contact.objects_in_contact(positions)):
+        return
+    objects = [*scene.bodies, *scene.colliders]
+    names = ", ".join(objects[index].name for index in sorted(touching))
+    raise SceneError(
+        f"{names}: surfaces touch as they are modelled. They push as hard as they are near, "
+        "whatever shapes are at rest, so that none keeps this one. Attach the body to what it "
+        "lies on, pin it there, or move it away by more than the contact distance."
+    )
 
 
 def refuse_sliding(scene: Scene) -> None:

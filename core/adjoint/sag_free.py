@@ -26,7 +26,13 @@ from ..simulator import Simulator
 from ..system import System
 from .conjugate_residuals import conjugate_residuals
 from .observer import Observer
-from .refusals import refuse_flow, refuse_for_rest_shape, refuse_scene, refuse_sliding
+from .refusals import (
+    refuse_flow,
+    refuse_for_rest_shape,
+    refuse_scene,
+    refuse_sliding,
+    refuse_touching,
+)
 from .rest_shape import RestShapeChange
 from .transposed_solve import TransposedSolve
 
@@ -60,7 +66,7 @@ class SagFree:
 
 def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
     """Finds rest shapes whose equilibrium under gravity, pins, goals and a ground without friction
-    is the start shape.
+    is the start shape. Colliders and bodies may be near, as long as nothing touches there.
 
     Newton's method on the forces there, as a function of the rest shape, under a growing load. What
     is pinned has its rest shape where it is.
@@ -70,7 +76,7 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
             the load there is.
 
     Raises:
-        SceneError: when there is no derivative through something of the scene.
+        SceneError: when there is no derivative through something of the scene, or surfaces touch.
         InstabilityError: when bodies are too soft to keep the shape.
     """
     prepared = prepare(scene)[0]
@@ -79,6 +85,7 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
     refuse_flow(prepared)
     refuse_for_rest_shape(prepared)
     starts = [start_positions(body) for body in prepared.bodies]
+    _refuse_touching(prepared, starts)
     rests = before = starts
     load, last, share = 0.0, 1.0, FIRST_SHARE
     while load < 1.0:
@@ -97,6 +104,14 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
         before, rests, load, last, share = rests, found, load + share, share, 2.0 * share
     kept = _with_rest_shapes(prepared, starts, rests)
     return SagFree(kept, *_checked(kept, starts))
+
+
+def _refuse_touching(scene: Scene, starts: list[Positions]) -> None:
+    if scene.contact is None:
+        return
+    system = System(scene, torch.device("cpu"), torch.float64)
+    positions = torch.as_tensor(np.concatenate(starts).T.copy())
+    refuse_touching(scene, IncrementalPotential(system).contact, positions)
 
 
 def _search(

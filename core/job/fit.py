@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..adjoint import hit_target, match_shape, sag_free
-from ..adjoint.hit_target import HIT_RATIO
+from ..adjoint.hit_target import HIT_RATIO, MAX_RUNS, Throw
 from ..adjoint.observer import Observer
 from ..errors import SceneError
 from ..scene.channel import Channel
@@ -36,11 +36,9 @@ from .fits import (
 from .follow import follow
 from .output import say
 from .search import Search, positions, skin_of, with_body
+from .secant_steps import secant_steps
 
 FloatArray = NDArray[np.float64]
-
-# How often a throw is corrected by what it misses by as the scene is simulated.
-MAX_CORRECTIONS = 4
 
 
 def fit(job: Job) -> None:
@@ -78,7 +76,7 @@ def _keep(job: Job, wanted: KeepShape, observe: Observer) -> KeptShape:
         ground=scene.ground and replace(scene.ground, friction=0.0, kinetic_friction=None),
         gravity=_gravity(scene),
         contact=scene.contact if scene.colliders else None,
-        attachments=[],
+        attachments=[replace(own, body=0) for own in scene.attachments if own.body == wanted.body],
         time_scale=1.0,
     )
     kept = sag_free(alone, observe=observe)
@@ -103,34 +101,47 @@ def _hit(job: Job, wanted: HitTarget, observe: Observer) -> FoundThrow:
     mean, target = _mean(body, wanted.weights), np.asarray(wanted.target)
     way = target - mean @ start_positions(body)
     near = HIT_RATIO * max(float(np.linalg.norm(way)), tet_mesh_of(body).diagonal)
-    search, aim, best = Search.of(job, wanted.body), target, None
+    search = Search.of(job, wanted.body)
     scene = search.scene
     if not any(body.velocity):
         scene = with_body(scene, wanted.body, velocity=_straight_throw(job, way, wanted.frame))
-    for _ in range(1 + MAX_CORRECTIONS):
-        throw = hit_target(
-            scene,
-            aim,
-            wanted.frame,
-            body=wanted.body,
-            weights=mean,
-            with_spin=wanted.with_spin,
-            observe=observe,
-            **search.options,
-        )
-        started = {"velocity": throw.velocity, "angular_velocity": throw.angular_velocity}
+    throw = hit_target(
+        scene,
+        target,
+        wanted.frame,
+        body=wanted.body,
+        weights=mean,
+        with_spin=wanted.with_spin,
+        observe=observe,
+        **search.options,
+    )
+    runs = throw.runs
+
+    def missed(parameters: FloatArray) -> FloatArray:
+        nonlocal runs
+        runs += 1
+        started = _throw(parameters, throw)
         simulated = positions(job, wanted.body, wanted.frame, **started)[-1]
-        missed = mean @ simulated - target
-        distance = float(np.linalg.norm(missed))
-        if best is None or distance < best.distance:
-            found = throw.scene.bodies[wanted.body]
-            own = found.velocity, found.angular_velocity
-            best = FoundThrow(*own, distance, throw.distance, distance <= near)
-        if best.hits or throw.distance > near:
-            break
-        aim, scene = aim - missed, throw.scene
-    assert best is not None
-    return best
+        away: FloatArray = mean @ simulated - target
+        observe(float(np.linalg.norm(away)), runs / MAX_RUNS)
+        return away
+
+    first = np.array([*throw.velocity, *(throw.angular_velocity if wanted.with_spin else ())])
+    # Where the search has missed, correcting it leads nowhere.
+    left = max(1, MAX_RUNS - runs) if throw.distance <= near else 1
+    parameters, away = secant_steps(missed, first, throw.jacobian, near, left)
+    distance = float(np.linalg.norm(away))
+    return FoundThrow(
+        **_throw(parameters, throw),
+        distance=distance,
+        search_distance=throw.distance,
+        hits=distance <= near,
+    )
+
+
+def _throw(parameters: FloatArray, throw: Throw) -> dict[str, Any]:
+    spin = tuple(parameters[3:].tolist()) or throw.angular_velocity
+    return {"velocity": tuple(parameters[:3].tolist()), "angular_velocity": spin}
 
 
 def _straight_throw(job: Job, way: FloatArray, frame: int) -> tuple[float, ...]:

@@ -137,6 +137,42 @@ def test_a_throw_hits_an_empty(scene, cube, solver_here):
     assert " ".join(texts).endswith(message)
 
 
+def test_a_throw_hits_after_a_bounce(scene, cube, solver_here):
+    scene.supple.integrator, scene.supple.substeps, scene.frame_end = "bdf2", 2, 12
+    scene.supple.ground_height = 0.0
+    place = (0.28, 0.04, 0.78)
+    cube.supple.young, cube.supple.start_velocity = 2e5, (1.5, 0.0, -4.0)
+    cube.supple.fit_target, cube.supple.fit_frame = target(place), 12
+    run = Fit(bpy.context, cube, "hit_target")
+    assert "hits the target" in runs.complete(run, bpy.context)
+    assert len(run.losses) <= 30
+    actions.simulate(bpy.context)
+    lowest = min(world_positions(cube, frame)[:, 2].min() for frame in range(1, 13))
+    assert lowest < 0.03
+    away = world_positions(cube, 12).mean(axis=0) - place
+    # Of the size of the cube, which is farther than it goes.
+    assert np.linalg.norm(away) < 0.012 * 3.0**0.5
+
+
+def test_what_is_not_hit_is_said_with_how_near_it_came_and_what_would_help(scene, cube):
+    own, apply = capture(bpy.context), TOOLS["hit_target"].apply
+    found = fits.FoundThrow((1.0, 0.0, 2.0), (0.0, 0.0, 0.0), 0.31, 0.3, hits=False)
+    assert apply(cube, own, 0, found).startswith(
+        "Cube misses the target by 0.31 m at the best. Choose another frame"
+    )
+    assert tuple(cube.supple.start_velocity) == (1.0, 0.0, 2.0)
+    found = fits.FoundThrow((1.0, 0.0, 2.0), (0.0, 0.0, 0.0), 0.31, 1e-3, hits=False)
+    assert "comes within 1 mm: choose BDF2" in apply(cube, own, 0, found)
+
+
+def test_a_throw_of_what_is_pinned_is_refused(scene, held, solver_here):
+    held.supple.fit_target, held.supple.fit_frame = target((1.0, 0.0, 1.0)), 3
+    held.supple.fit_group, before = "Top", body_marks(held)
+    with pytest.raises(SuppleError, match=r"Cube: where it is at frame 3 does not .*Let go"):
+        actions.find(bpy.context, held, "hit_target")
+    assert body_marks(held) == before and tuple(held.supple.start_velocity) == (0.0, 0.0, 0.0)
+
+
 def test_a_group_may_be_what_hits(scene, cube, solver_here):
     cube.vertex_groups.new(name="Corner").add([7], 1.0, "REPLACE")
     corner = cube.matrix_world @ cube.data.vertices[7].co
@@ -199,10 +235,20 @@ def test_shapes_that_do_not_fit_are_refused(scene, cube):
     with pytest.raises(SuppleError, match="comes before its first"):
         Fit(bpy.context, cube, "match_shape")
     cube.supple.fit_first = 2
-    cube.supple.fit_shape.data.vertices[1].co.x = float("nan")
+    bpy.ops.mesh.primitive_cube_add(size=1.0)
+    cube.supple.fit_shape = bpy.context.object
+    bpy.context.object.data.vertices[5].co.x = float("nan")
+    with pytest.raises(SuppleError, match=r"Cube.001: vertex 5 is not at finite .* frame 2"):
+        Fit(bpy.context, cube, "match_shape")
     cube.supple.fit_shape = None
     with pytest.raises(SuppleError, match="no shape to match"):
         Fit(bpy.context, cube, "match_shape")
+
+
+def test_a_target_that_is_nowhere_is_refused(scene, cube):
+    cube.supple.fit_target, cube.supple.fit_frame = target((float("nan"), 0.0, 1.0)), 3
+    with pytest.raises(SuppleError, match="Goal is not at finite coordinates at frame 3"):
+        Fit(bpy.context, cube, "hit_target")
 
 
 def test_what_the_solver_refuses_is_said_and_the_scene_stays(scene, cube, solver_here):
@@ -217,7 +263,7 @@ def test_a_search_that_is_cancelled_half_way_changes_nothing(scene, cube, solver
     scene.frame_end, scene.supple.ground_height = 20, 0.0
     cube.supple.fit_target, cube.supple.fit_frame = target((0.5, 0.0, -9.0)), 20
     cube.supple.start_velocity = (0.5, 0.0, 0.0)
-    marks, before = body_marks(cube), left_folders()
+    marks = body_marks(cube)
     run = Fit(bpy.context, cube, "hit_target")
     monkeypatch.setattr(runs, "current", run)
     end = time.monotonic() + 300.0
@@ -231,7 +277,7 @@ def test_a_search_that_is_cancelled_half_way_changes_nothing(scene, cube, solver
     # Under a second, but where much else runs.
     assert time.monotonic() - begun < 3.0
     assert body_marks(cube) == marks and tuple(cube.supple.start_velocity) == (0.5, 0.0, 0.0)
-    assert left_folders() == before
+    assert not run.job.folder.exists()
 
 
 def test_the_loss_is_plotted_from_high_to_low():

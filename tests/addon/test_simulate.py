@@ -102,6 +102,24 @@ def test_a_log_says_each_thing_once(scene, add_body, monkeypatch, solver_here):
     assert all(line.endswith(" of 12") for line in frames)
 
 
+def test_what_is_said_before_and_after_the_solver_is_prepared_is_said_once(monkeypatch):
+    monkeypatch.setattr(runs, "LOG_SECONDS", 0.0)
+    states, messages = ["begins", "Preparing", "begins", "step 1", "begins"], list[str]()
+
+    class Passing:
+        def step(self) -> bool:
+            return bool(states)
+
+        def describe(self) -> str:
+            return states.pop(0)
+
+        def finish(self, context: bpy.types.Context) -> str:
+            return "Done."
+
+    assert runs.complete(Passing(), bpy.context, messages.append) == "Done."
+    assert messages == ["begins", "Preparing", "step 1"]
+
+
 def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body):
     obj = add_body()
     scene.frame_end = 30

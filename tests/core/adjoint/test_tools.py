@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from supple.core import (
+    Collider,
     Contact,
     Ground,
     InstabilityError,
@@ -71,9 +72,24 @@ def test_friction_would_hide_how_a_body_came_there() -> None:
         sag_free(Scene(bar(2e4).bodies, ground=Ground(-1.0)))
 
 
-def test_surfaces_would_push_another_rest_shape_differently() -> None:
-    with pytest.raises(SceneError, match="contact by the rest shape"):
-        sag_free(Scene(bar(2e4).bodies, contact=Contact(friction=0.0)))
+def over_a_table(height: float) -> Scene:
+    """A bar that is held at one end."""
+    corners = np.array([[-1.0, -1.0, height], [1.0, -1.0, height], [0.0, 1.0, height]])
+    table = Collider(corners, [[0, 1, 2]], friction=0.0, name="Table")
+    body = replace(bar(2e4).bodies[0], friction=0.0, name="Bar")
+    return Scene([body], colliders=[table], contact=Contact(friction=0.0, distance=0.005))
+
+
+def test_a_body_that_a_collider_is_near_keeps_its_shape() -> None:
+    scene = over_a_table(float(BAR.vertices[:, 2].min()) - 0.006)
+    # What would sag would lie on it.
+    assert sag_free(scene).distance < 1e-5
+
+
+def test_what_touches_is_refused_since_no_rest_shape_says_how_hard_it_is_pushed() -> None:
+    scene = over_a_table(float(BAR.vertices[:, 2].min()) - 0.003)
+    with pytest.raises(SceneError, match=r"Bar, Table: surfaces touch .*Attach the body"):
+        sag_free(scene)
 
 
 def thrown(velocity: tuple[float, float, float], spin: tuple[float, float, float]) -> Scene:
