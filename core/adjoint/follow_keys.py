@@ -21,7 +21,7 @@ from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions, tet_mesh_of
 from ..scene.tet_control import ControlKind
-from .least_control import LeastControlSearch
+from .least_control import LeastControl, LeastControlSearch
 from .observer import Observer
 from .simulations import simulate
 
@@ -88,7 +88,9 @@ def follow_keys(
     They change linearly from frame to frame, and are of all its vertices by forces beside all
     others, ``SoftBody.accelerations``, or of its pins, which leave their path by as much: d and its
     change are zero at the start and grow by h² a and h a a frame of h seconds. The smallest have
-    the least Σ m |a|², or Σ |a|² of pins, over the frames.
+    the least Σ m |a|², or Σ |a|² of pins, over the frames. The search begins with those that would
+    serve without ground, colliders and contact, since what has landed answers to other forces than
+    what flies; of several minima it finds one near those.
 
     Where keys cannot be reached, they are the best that were found, and ``follows`` is false.
 
@@ -114,19 +116,18 @@ def follow_keys(
     frames = max(key.frame for key in keys)
     options["integrator"] = integrator or ImplicitEuler(SOLVED_M_PER_S)
     kind = _Forces if by == "forces" else _Pins
-    control = kind(prepared, body, frames, options.get("frame_time", 1.0 / 24.0))
-    problem = _Problem(control, wanted, body, frames, options)
 
-    def excess(residual: Tensor) -> float:
-        return problem.farthest(residual) / near
+    def problem_of(scene: Scene) -> _Problem:
+        control = kind(scene, body, frames, options.get("frame_time", 1.0 / 24.0))
+        return _Problem(control, wanted, body, frames, options)
 
-    def heard(residual: Tensor, done: float) -> None:
-        if observe is not None:
-            observe(problem.farthest(residual), done)
-
-    trial = TRIAL_DIAGONALS * diagonal * float(problem.weights.norm())
-    search = LeastControlSearch(problem, excess, trial, max_runs, heard)
-    found = search.found(torch.zeros(frames + 1, 3, control.count, dtype=torch.float64))
+    problem, search = problem_of(prepared), _Search(near, diagonal, max_runs, observe)
+    control = problem.control
+    start = torch.zeros(frames + 1, 3, control.count, dtype=torch.float64)
+    free = _without_obstacles(prepared)
+    if free is not None and search.misses(problem, start):
+        start = search.found(problem_of(free), start).control
+    found = search.found(problem, start)
     distance = problem.farthest(found.residual)
     accelerations = (found.control / control.weights).transpose(1, 2).numpy()
     return Following(
@@ -135,8 +136,55 @@ def follow_keys(
         float(found.control.square().sum() / frames) ** 0.5,
         distance,
         distance <= near,
-        found.runs,
+        search.runs,
     )
+
+
+class _Search:
+    """For controls of one scene after the other, with one number of simulations.
+
+    Args:
+        near: to keys, in metres, that is near enough.
+        diagonal: of the body, in metres.
+        max_runs: simulations at most.
+        observe: as for ``follow_keys``.
+    """
+
+    def __init__(
+        self, near: float, diagonal: float, max_runs: int, observe: Observer | None
+    ) -> None:
+        self._near, self._trial = near, TRIAL_DIAGONALS * diagonal
+        self._max_runs, self._observe = max_runs, observe
+        #: Simulations until now.
+        self.runs = 0
+
+    def misses(self, problem: _Problem, control: Tensor) -> bool:
+        """Whether a control leaves a key too far away."""
+        self.runs += 1
+        return problem.farthest(problem.residual(control)) > self._near
+
+    def found(self, problem: _Problem, start: Tensor) -> LeastControl:
+        """The best from a control."""
+        before, left = self.runs, self._max_runs - self.runs
+
+        def heard(residual: Tensor, done: float) -> None:
+            if self._observe is not None:
+                self._observe(problem.farthest(residual), (before + done * left) / self._max_runs)
+
+        def excess(residual: Tensor) -> float:
+            return problem.farthest(residual) / self._near
+
+        trial = self._trial * float(problem.weights.norm())
+        found = LeastControlSearch(problem, excess, trial, left, heard).found(start)
+        self.runs += found.runs
+        return found
+
+
+def _without_obstacles(scene: Scene) -> Scene | None:
+    """None where there are none, or bodies may be attached to them."""
+    if scene.attachments or (scene.ground is None and scene.contact is None and not scene.spheres):
+        return None
+    return replace(scene, ground=None, colliders=[], contact=None)
 
 
 class _Control:
@@ -224,7 +272,7 @@ class _Problem:
         frames: int,
         options: dict[str, Any],
     ) -> None:
-        self._control, self._keys, self._index = control, keys, body
+        self.control, self._keys, self._index = control, keys, body
         self._frames, self._options = frames, options
         mesh = tet_mesh_of(control.body)
         masses = torch.as_tensor(mesh.lumped_mass(control.body.density))
@@ -237,11 +285,11 @@ class _Problem:
         return float((residual.view(-1, 3).norm(dim=1) / self.weights).max())
 
     def residual(self, control: Tensor) -> Tensor:
-        return self._away(self._control.applied(self._accelerations(control).numpy()))
+        return self._away(self.control.applied(self._accelerations(control).numpy()))
 
     def linearized(self, control: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         own = control.clone().requires_grad_()
-        found = self._away(self._control.applied(self._accelerations(own)))
+        found = self._away(self.control.applied(self._accelerations(own)))
 
         def pull(weights: Tensor) -> Tensor:
             return torch.autograd.grad(found, own, weights, retain_graph=True)[0]
@@ -249,7 +297,7 @@ class _Problem:
         return found.detach(), pull
 
     def _accelerations(self, control: Tensor) -> Tensor:
-        return (control / self._control.weights).transpose(1, 2)
+        return (control / self.control.weights).transpose(1, 2)
 
     def _away(self, scene: Scene) -> Tensor:
         """Of the vertices of one key after the other, x, y, z of each, in metres."""

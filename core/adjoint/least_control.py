@@ -105,11 +105,15 @@ class LeastControlSearch:
         self._largest = 0.0
 
     def found(self, start: Tensor) -> LeastControl:
-        """The best from a control without any effort, ``start``."""
+        """The best from a control ``start``."""
         point, stalled = self._at(start), 0
         answer = self._largest = point.answer
         weight, least = FIRST_WEIGHT / max(answer, TINY) ** 2, LEAST_ANSWER * answer
-        is_least = True
+        if start.any():
+            # All its effort counts as much as a residual that is just small enough.
+            small = float(point.residual.norm()) / max(self._excess(point.residual), TINY)
+            weight = max(weight, float(start.square().sum()) / max(small, TINY) ** 2)
+        is_least = not start.any()
         while self._runs < self._max_runs and stalled < MAX_STALLED and point.answer > least:
             excess = self._excess(point.residual)
             if is_least and excess <= 1.0:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from supple.core import Scene, SceneError, Simulator, SoftBody
+from supple.core import Contact, Ground, Scene, SceneError, Simulator, SoftBody
 from supple.core.adjoint import Key, follow_keys
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
@@ -82,6 +82,26 @@ def test_a_corner_is_brought_through_keys(by: Any) -> None:
     for key in keys:
         off = frames[key.frame - 1].positions[0].numpy()[corner] - key.positions
         assert np.linalg.norm(off) < 1.01e-2 * np.linalg.norm([0.3, 0.1, 0.1])
+
+
+def test_keys_above_a_ground_that_it_would_fall_on_need_the_force_of_free_flight() -> None:
+    """Without any force it has landed when the keys come, and sticks where it is."""
+    low = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.05))
+    keys = [Key(k, low.vertices + [0.03 * k, 0.0, 0.01 * k]) for k in (4, 8)]
+    body = SoftBody(low, StableNeoHookean(2e4))
+    free = follow_keys(Scene([body]), keys, tolerance=1e-4, **EXACT)
+    scene = Scene([body], ground=Ground(), contact=Contact())
+    found = follow_keys(scene, keys, tolerance=1e-4, **EXACT)
+    assert free.follows and found.follows
+    assert found.effort == pytest.approx(free.effort, rel=1e-2)
+    assert found.runs < 2 * free.runs + 20
+
+
+def test_what_the_ground_holds_already_needs_no_force() -> None:
+    low = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.005))
+    scene = Scene([SoftBody(low, StableNeoHookean(2e4))], ground=Ground())
+    found = follow_keys(scene, [Key(4, shown(scene, 4)[3])], **EXACT)
+    assert found.follows and found.effort == 0.0 and found.runs == 2
 
 
 def test_keys_that_no_force_reaches_are_said() -> None:
