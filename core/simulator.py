@@ -205,7 +205,7 @@ class Simulator:
         self.state = replace(
             state, released=released, substeps=substeps, clearance=0.0, previous=None
         )
-        _begin_frame(self.system, self.state)
+        begin_frame(self.system, self.state)
 
     def run(self, frames: int) -> Iterator[Frame]:
         """Simulates ``frames`` more frames, yielding each as it is done.
@@ -216,7 +216,7 @@ class Simulator:
         for _ in range(frames):
             began = time.perf_counter()
             with self._threads():
-                _begin_frame(self.system, self.state)
+                begin_frame(self.system, self.state)
                 self._let_go()
                 self._unfolding.prepare(self.state)
                 self._is_settled = False
@@ -235,7 +235,7 @@ class Simulator:
         began = time.perf_counter()
         # Another system: what is unfolded is softened on the way.
         system = System(self.system.scene, self._device, self._dtype, self.frame_time)
-        _begin_frame(system, self.state)
+        begin_frame(system, self.state)
         with self._threads():
             self.state = Unfolding(system).unfolded_equilibrium(
                 partial(solve_static, system), self.state
@@ -290,7 +290,7 @@ class Simulator:
         )
 
 
-def _begin_frame(system: System, state: State) -> None:
+def begin_frame(system: System, state: State) -> None:
     """Has forces take from a state what is constant through the frame that begins in it."""
     for part in system.forces:
         part.begin_frame(state.positions, state.frame)

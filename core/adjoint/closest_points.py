@@ -98,3 +98,16 @@ class ClosestPoints(PairPoints):
         squares = torch.linalg.cross(b - a, d - c).square().sum(1)
         thresholds = torch.where(self._is_mollified, self._thresholds, 1.0)
         return torch.where(self._is_mollified, squares / thresholds, 1.0).clamp(max=1.0)
+
+
+def painted_shares(shares: Tensor, factors: Tensor) -> Tensor:
+    """(K,) √(f₁ f₂) of what is painted at the closest points of pairs.
+
+    Args:
+        shares: (K, 4) of the vertices in the difference of the closest points.
+        factors: (K, 4) on the friction at the vertices.
+    """
+    parts = shares * factors
+    square = -parts.clamp(min=0.0).sum(1) * parts.clamp(max=0.0).sum(1)
+    # The root of zero has no derivative.
+    return square.clamp(min=torch.finfo(square.dtype).tiny).sqrt()

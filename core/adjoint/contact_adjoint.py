@@ -12,6 +12,7 @@ from ..kernels.contact_islands import find_islands
 from ..kernels.pair_features import WHOLE_AHEAD
 from ..kernels.pair_weights_adjoint import weights_back
 from ..kernels.relaxation_adjoint import ByConstraints, by_constraints, relax_again, relax_back
+from .closest_points import painted_shares
 from .contact_meeting import Indices, Relaxation, SurfaceMeeting, Values
 from .quantities import Quantities
 
@@ -84,18 +85,20 @@ class ContactAdjoint:
         by_compliance = found.compliances[:, None]
         np.add.at(found.mobility, places, c * c * by_compliance)
         by_c = found.coefficients + 2.0 * c * own.mobility[places] * by_compliance
+        rubbing = np.ones(count)
         if count:
-            self._pairs_back(own, found, by_c[:count], (by_at, by_ends))
+            rubbing = self._pairs_back(own, found, by_c[:count], (by_at, by_ends))
         if own.feet is not None:
             lifted = found.distances[count:, None] * own.feet.weights
             np.add.at(by_at[:, 2], own.feet.nodes, lifted)
-        self._laws_back(own, found)
+        self._laws_back(own, found, rubbing)
         return by_at, by_ends
 
     def _pairs_back(
         self, own: Relaxation, found: ByConstraints, by_c: Values, out: tuple[Values, Values]
-    ) -> None:
-        """Through closest points, from the gradients by pairs to those by nodes, which grow."""
+    ) -> Values:
+        """Through closest points, from the gradients by pairs to those by nodes, which grow; (P,)
+        what paint leaves of friction."""
         carriers, count = own.corners, len(by_c)
         rows = np.arange(count)[:, None, None]
         by_shares = (carriers.weights * by_c[rows, carriers.slots]).sum(2)
@@ -110,12 +113,22 @@ class ContactAdjoint:
             normals = difference / torch.linalg.vector_norm(difference, dim=1)[:, None]
             # Where vertices are, along the normals of there or of where they would go.
             gaps = ((shares[:, :, None] * at).sum(1) * normals).sum(1)
-            outputs = shares, gaps.sign()[:, None] * normals, gaps.abs()
-            wanted = by_shares, found.normals[:count], found.distances[:count]
+            outputs = [shares, gaps.sign()[:, None] * normals, gaps.abs()]
+            wanted = [by_shares, found.normals[:count], found.distances[:count]]
+            if own.factors is not None:
+                outputs.append(painted_shares(shares, torch.as_tensor(own.factors)))
+                wanted.append(self._by_rubbing(own, found))
             gradients = [torch.as_tensor(part) for part in wanted]
             found_parts = torch.autograd.grad(outputs, (at, ends), gradients)
         for part, by_corners in zip(out, found_parts, strict=True):
             np.add.at(part, nodes, weights * by_corners.numpy()[:, :, None])
+        return np.ones(count) if own.factors is None else outputs[-1].detach().numpy()
+
+    def _by_rubbing(self, own: Relaxation, found: ByConstraints) -> Values:
+        """(P,) gradients by what paint leaves of the coefficients of pairs."""
+        objects, count = tuple(own.objects), own.objects.shape[1]
+        by_both: Values = found.static[:count] * self._laws.static[objects]
+        return by_both + found.kinetic[:count] * self._laws.kinetic[objects]
 
     def _weights_back(self, own: Relaxation, found: ByConstraints) -> Values:
         """(N, 3) gradients by the positions of vertices, from those by what pairs count."""
@@ -128,8 +141,8 @@ class ContactAdjoint:
         pulled: Values = surface.displacement_map.T @ by_points[: surface.body_count]
         return pulled
 
-    def _laws_back(self, own: Relaxation, found: ByConstraints) -> None:
-        """To the numbers of contact and of the ground."""
+    def _laws_back(self, own: Relaxation, found: ByConstraints, rubbing: Values) -> None:
+        """To the numbers of contact and of the ground, where paint leaves (P,) of friction."""
         constraints, count, objects = own.constraints, own.objects.shape[1], tuple(own.objects)
         scaled = found.scales * constraints.scales
         pairs, feet = slice(count), slice(count, None)
@@ -137,8 +150,8 @@ class ContactAdjoint:
         self._add("contact stiffness", objects, scaled[pairs] / stiffness)
         by_dhat = found.dhats + self._power * scaled / constraints.dhats
         self._add("contact distance", objects, by_dhat[pairs])
-        self._add("contact static", objects, found.static[pairs])
-        self._add("contact kinetic", objects, found.kinetic[pairs])
+        self._add("contact static", objects, rubbing * found.static[pairs])
+        self._add("contact kinetic", objects, rubbing * found.kinetic[pairs])
         if own.feet is None:
             return
         weights = self._given["weights"].numpy()[own.rows]

@@ -64,6 +64,7 @@ class Relaxation:
         points: (V, 3) where the points of the surface are.
         held: (P,) whether pairs count in whole, as ``pair_features`` has it.
         objects: (2, P) of the pairs.
+        factors: (P, 4) on friction at their points; None where nothing is painted.
         corners: the carriers of their (P, 4) points.
         rows: (G,) points of the others, on the ground.
         feet: their carriers.
@@ -81,6 +82,7 @@ class Relaxation:
     points: Values
     held: Indices
     objects: Indices
+    factors: Values | None
     corners: Carriers
     rows: Indices
     feet: Carriers | None
@@ -141,7 +143,7 @@ class SurfaceRecord:
         own_pairs = contacts.pairs, contacts.stencils
         of_all = *own_pairs, self._surface.topology, self._laws, contacts.points, contacts.ends
         pair_features(*of_all, vertices, features, held)
-        rows = self._on_ground(contacts)
+        rows, painted = self._on_ground(contacts), self._surface.friction_factors
         assert count + len(rows) == len(own)
         feet = None
         if self._ground is not None:
@@ -156,6 +158,7 @@ class SurfaceRecord:
             PairPoints(torch.as_tensor(features)),
             *(*own_pairs, contacts.points, held),
             self._surface.object_of[vertices[:, [0, 3]].T],
+            painted[vertices] if len(painted) else None,
             Carriers.of(self._points, vertices, nodes, own[:count]),
             rows,
             feet,

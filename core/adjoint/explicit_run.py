@@ -14,11 +14,13 @@ from ..errors import InstabilityError
 from ..integrators.explicit_integrator import ExplicitIntegrator
 from ..integrators.explicit_step import ExplicitStep
 from ..integrators.explicit_stepper import ExplicitStepper
+from ..simulator import begin_frame
 from ..state import State
 from ..system import System
 from .contact_meeting import SurfaceRecord
 from .ground_adjoint import GroundAdjoint
 from .plastic_adjoint import PlasticAdjoint
+from .point_ground_adjoint import PointGroundAdjoint, embedded_step
 from .quantities import Quantities
 from .runge_kutta_adjoint import RungeKuttaAdjoint
 from .step_adjoint import Course, StepAdjoint, SymplecticAdjoint, stages_of
@@ -68,7 +70,9 @@ class ExplicitRun:
         self._surfaces: SurfaceRecord | None = None
         if stepper.contact is not None:
             self._surfaces = SurfaceRecord(system, stepper.contact)
-            # Which contacts come first hangs on the steps before, back to where a frame begins.
+        if stepper.contact is not None or embedded_step(system) is not None:
+            # Which contacts come first, and what points are pushed by, hangs on the steps before,
+            # back to where a frame begins.
             self._length = sys.maxsize
         stepper.checkpoint_steps = self._length
 
@@ -136,6 +140,7 @@ class ExplicitRun:
         before, count = frame.before, frame.steps
         starts = [(before.positions, before.velocities, before.plastic), *frame.checkpoints]
         tets = self._system.plastic_flow
+        begin_frame(self._system, before)
         for index in reversed(range(len(starts))):
             numbers = range(count)[index * self._length :][: self._length]
             positions, velocities, plastic = starts[index]
@@ -177,7 +182,10 @@ class _Record:
     """
 
     def __init__(
-        self, ground: GroundAdjoint | None, surfaces: SurfaceRecord | None, stages: int
+        self,
+        ground: GroundAdjoint | PointGroundAdjoint | None,
+        surfaces: SurfaceRecord | None,
+        stages: int,
     ) -> None:
         self._ground, self._surfaces, self._stages = ground, surfaces, stages
         self._met: tuple[Tensor, Tensor] | None = None

@@ -56,6 +56,13 @@ class GroundAdjoint:
         vertices = self.barrier.vertices[rows]
         return Meeting(rows, vertices, positions[:, vertices], velocities[:, vertices])
 
+    def response(self, meeting: Meeting, step: float, impulse_times: Tensor) -> Response:
+        """What the ground does then, over (N,) impulse times in seconds."""
+        return Response(self, meeting, step, impulse_times)
+
+    def begin(self) -> None:
+        """Goes to the end of a frame: no step hangs on the ground's forces in the one before."""
+
 
 class Response:
     """What the ground does to vertices that meet it.

@@ -13,6 +13,7 @@ from ..errors import InstabilityError
 from ..integrators.implicit_stepper import ImplicitStepper
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..potentials import TimeStep
+from ..simulator import begin_frame
 from ..state import State
 from ..system import System
 from .friction_change import FrictionChange
@@ -105,6 +106,7 @@ class ImplicitRun:
         ):
             adjoint[0] = adjoint[0] + of_positions
             adjoint[1] = adjoint[1] + of_velocities
+            begin_frame(self._system, steps[0].before)
             for step in reversed(steps):
                 if not any(bool(part.any()) for part in adjoint):
                     continue

@@ -43,6 +43,8 @@ def collect(scene: Scene) -> tuple[Scene, dict[str, Tensor]]:
         leaves |= _under(f"colliders[{index}].", tracked(collider))
     for index, force in enumerate(scene.forces):
         leaves |= _under(f"forces[{index}].", tracked(force))
+    for index, absorber in enumerate(scene.absorbers):
+        leaves |= _under(f"absorbers[{index}].", tracked(absorber))
     bodies = []
     for index, body in enumerate(scene.bodies):
         own, found = _collect_body(body)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from torch import Tensor
 
+from ..compiled import is_compiled
 from ..errors import SceneError
 from ..integrators import Integrator
 from ..integrators.bdf2 import BDF2
@@ -46,13 +47,8 @@ def _of_scene(scene: Scene) -> Iterator[str]:
         yield "attachments that let go"
     if scene.spheres:
         yield "spheres to land on"
-    if scene.absorbers and any(getattr(force, "is_absorbed", False) for force in scene.forces):
-        yield "what absorbs force fields"
     if scene.ground is not None and scene.ground.response != "barrier":
         yield "a bouncy ground"
-    for force in scene.forces:
-        if isinstance(force, ForceField) and force.kind == "turbulence":
-            yield f"turbulence ({force.name})"
     for body in scene.bodies:
         if body.plasticity is not None and body.stiffness is not None:
             yield f"plasticity whose stiffness changes ({body.name})"
@@ -64,8 +60,6 @@ def _of_scene(scene: Scene) -> Iterator[str]:
             yield f"a rest shape that changes, of the linear model ({body.name})"
         if body.release is not None:
             yield f"what lets go ({body.name})"
-        if body.friction_paint is not None and contact is not None:
-            yield f"painted friction between surfaces ({body.name})"
 
 
 def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
@@ -79,12 +73,11 @@ def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
             f"There are no gradients through {type(integrator).__name__}; choose one of {choices}."
         )
     is_seen = any(body.seen_surface is not None for body in scene.bodies)
-    is_under_points = scene.ground is not None and scene.contact is None and is_seen
-    if isinstance(integrator, EXPLICIT) and is_under_points:
+    is_under_points = scene.ground is not None and is_seen
+    if isinstance(integrator, EXPLICIT) and is_under_points and not is_compiled():
         raise SceneError(
             "There are no gradients through a ground that meets the points of a surface in "
-            "explicit steps; choose ImplicitEuler or BDF2, let the scene have contact, with which "
-            "there are, or leave seen_surface out."
+            "explicit steps without numba; choose ImplicitEuler or BDF2, or leave seen_surface out."
         )
     if isinstance(integrator, EXPLICIT) and scene.attachments:
         raise SceneError(

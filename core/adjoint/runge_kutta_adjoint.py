@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from .ground_adjoint import Response
+from .point_ground_adjoint import PointResponse
 from .step_adjoint import Course, StepAdjoint
 
 
@@ -123,7 +124,7 @@ class RungeKuttaAdjoint(StepAdjoint):
         node, weight = parts[-1]
         return [*found, first + left / (weight * self._step * self.span(1.0 - node).retention)]
 
-    def _reaction(self, response: Response) -> Tensor:
+    def _reaction(self, response: Response | PointResponse) -> Tensor:
         """(3, N) R in m/s²."""
         meeting, found = response.meeting, torch.zeros_like(self.positions)
         impulse = self.span(1.0).impulse[meeting.vertices]
@@ -131,7 +132,7 @@ class RungeKuttaAdjoint(StepAdjoint):
         return found
 
     def _reaction_back(
-        self, response: Response, wanted: Tensor, course: Course, by_first: Tensor
+        self, response: Response | PointResponse, wanted: Tensor, course: Course, by_first: Tensor
     ) -> None:
         """From the (3, N) gradient by R to those by x, v and a_0 of the prediction."""
         whole, meeting = self.span(1.0), response.meeting

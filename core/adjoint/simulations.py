@@ -17,7 +17,7 @@ from ..integrators.explicit_integrator import ExplicitIntegrator
 from ..integrators.explicit_stepper import ExplicitStepper
 from ..integrators.implicit_stepper import ImplicitStepper
 from ..scene.scene import Scene
-from ..simulator import Frame, Simulator
+from ..simulator import Frame, Simulator, begin_frame
 from ..system import System
 from .equilibrium import EquilibriumAdjoint
 from .explicit_run import ExplicitRun
@@ -119,7 +119,9 @@ def settle(
     if not leaves:
         return simulator.settle()
     refuse_system(simulator.system, leaves)
-    frame, system = simulator.settle(), simulator.system
+    system = simulator.system
+    begin_frame(system, simulator.state)
+    frame = simulator.settle()
     _refuse_unfolding(system, frame)
     adjoint = EquilibriumAdjoint(system, simulator.state)
     outputs = [simulator.state.positions]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,6 +19,7 @@ from .contact_adjoint import ContactAdjoint
 from .contact_meeting import SurfaceMeeting
 from .force_adjoint import ForceAdjoint
 from .ground_adjoint import GroundAdjoint, Meeting, Response
+from .point_ground_adjoint import PointGroundAdjoint, PointMeeting, PointResponse, embedded_step
 from .quantities import Quantities
 
 
@@ -35,7 +37,7 @@ class Course:
 
     velocities: Tensor
     accelerations: list[Tensor] = field(default_factory=list)
-    meetings: list[Meeting | None] = field(default_factory=list)
+    meetings: list[Meeting | PointMeeting | None] = field(default_factory=list)
     surfaces: SurfaceMeeting | None = None
 
 
@@ -97,12 +99,16 @@ class StepAdjoint(ABC):
         self._nodes, self._weights = stages_of(integrator)
         self._forces = ForceAdjoint(system, given, found)
         #: Of what steps meet, one of the two at most.
-        self.ground: GroundAdjoint | None = None
+        self.ground: GroundAdjoint | PointGroundAdjoint | None = None
         self.contact: ContactAdjoint | None = None
         if contact is not None:
             self.contact = ContactAdjoint(contact, given, found)
         elif system.ground_barrier is not None:
-            self.ground = GroundAdjoint(system, given, found)
+            on_points = embedded_step(system)
+            if on_points is None:
+                self.ground = GroundAdjoint(system, given, found)
+            else:
+                self.ground = PointGroundAdjoint(on_points, system, given, found)
         self._negative_inverse_mass = -system.inverse_mass
         #: By the share of a step.
         self._spans: dict[float, Span] = {}
@@ -129,6 +135,8 @@ class StepAdjoint(ABC):
         """Goes to (3, N) positions and velocities where a step ended, with gradients by them."""
         self.positions, self.velocities = (part.clone() for part in state)
         self.by_positions, self.by_velocities = gradients
+        if self.ground is not None:
+            self.ground.begin()
 
     def back(self, course: Course, frame: int, since: float, until: float) -> None:
         """Through the step that went from ``since`` to ``until`` of a frame."""
@@ -168,7 +176,7 @@ class StepAdjoint(ABC):
                 sums = own.by_retention, own.by_impulse
                 self._found["damping"] += torch.autograd.grad(values, rate, sums)[0]
 
-    def _leave_ground(self, meeting: Meeting) -> None:
+    def _leave_ground(self, meeting: Meeting | PointMeeting) -> None:
         """To where the step ended before it met the ground."""
         own, at = self._response(meeting), meeting.vertices
         wanted = self.by_positions[:, at], self.by_velocities[:, at]
@@ -192,9 +200,9 @@ class StepAdjoint(ABC):
             self._found["mass"] -= by_mobility * share
         return by_start
 
-    def _response(self, meeting: Meeting) -> Response:
+    def _response(self, meeting: Any) -> Response | PointResponse:
         assert self.ground is not None
-        return Response(self.ground, meeting, self._step, self.span(1.0).impulse)
+        return self.ground.response(meeting, self._step, self.span(1.0).impulse)
 
     @abstractmethod
     def _move_back(self, course: Course, frame: int, since: float, until: float) -> None:

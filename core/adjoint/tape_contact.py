@@ -22,7 +22,7 @@ from ..potentials.contact.surface import CollisionSurface
 from ..potentials.contact.topology import Indices, Points, Values
 from ..scene.friction import NO_FRICTION, f1_slope
 from ..system import System
-from .closest_points import ClosestPoints
+from .closest_points import ClosestPoints, painted_shares
 from .contact_barrier import barrier_gradients, barrier_hessians
 from .quantities import Quantities
 from .slide import slide_lengths, slide_stiffness
@@ -158,7 +158,7 @@ class TapeContact:
         way = self._tangential(corners - start, difference, shares)
         thresholds = self._thresholds(step)
         lengths = slide_lengths(way.square().sum(1), thresholds)
-        limit, drop = self._limits(corners, difference, given)
+        limit, drop = self._limits(corners, difference, shares, given)
         pull = slide_stiffness(lengths, thresholds, limit, drop)[:, None] * way
         return self._scattered(shares[:, :, None] * pull[:, None], positions)
 
@@ -201,7 +201,7 @@ class TapeContact:
         return STICK_SPEED_RATIO * step.stick_time * sizes
 
     def _limits(
-        self, corners: Tensor, difference: Tensor, given: Quantities
+        self, corners: Tensor, difference: Tensor, shares: Tensor, given: Quantities
     ) -> tuple[Tensor, Tensor]:
         """(K,) μ N in newtons, and by what share it drops once a pair slides, as
         ``ContactFriction`` has them."""
@@ -218,6 +218,8 @@ class TapeContact:
         # Pairs of negative weight cancel others beside them.
         kept = whole / sums.index_add(0, groups, present).clamp(min=NO_FRICTION)
         normal = present * kept.clamp(0.0, 1.0)[groups]
+        if len(factors := self._surface.friction_factors):
+            normal = normal * painted_shares(shares, torch.as_tensor(factors)[self._pairs.vertices])
         static = self._of_pairs("static", given)
         drop = 1.0 - self._of_pairs("kinetic", given) / static.clamp(min=NO_FRICTION)
         return static * normal, drop
@@ -233,7 +235,7 @@ class TapeContact:
             self._thresholds(step),
         )
         length = slide_lengths(way.square().sum(1), thresholds)
-        limit, drop = self._limits(corners, difference, given)
+        limit, drop = self._limits(corners, difference, shares, given)
         across = slide_stiffness(length, thresholds, limit, drop)
         along = limit * f1_slope(length / thresholds, drop).clamp(min=0.0) / thresholds
         unit, normal = way / length[:, None], difference / difference.norm(dim=1)[:, None]

@@ -3,12 +3,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled
 from ..kernels import embedded_obstacle_barrier as loops
-from ..kernels.obstacle_points import EmbeddedGround, PointForces, PointGroups
+from ..kernels.obstacle_points import (
+    EmbeddedGround,
+    PointForces,
+    PointGroups,
+    find_points_near_ground,
+)
 from ..potentials import GroundBarrier
 from ..potentials.ground_points import EmbeddedPoints
 from ..scene.friction import Coefficients
@@ -36,21 +45,39 @@ class EmbeddedBarrierStep:
         self._barrier, self._points = barrier, barrier.points
         self._inverse_mass, self._friction, self._rubs = inverse_mass, friction, friction.act
         self._compliance = torch.zeros_like(inverse_mass)
-        self._arrays = None if inverse_mass.is_cuda else PointArrays(self._points)
+        #: The points on a CPU, and their forces so far.
+        self.arrays = None if inverse_mass.is_cuda else PointArrays(self._points)
 
     def begin(self) -> None:
         """Forgets the steps before: what is resumed from a frame goes on as what was not."""
-        if self._arrays is not None:
-            self._arrays.forget()
+        if self.arrays is not None:
+            self.arrays.forget()
+
+    def near(self, positions: Tensor) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """The (K,) points that may be in contact at the end of a step, (3, N) positions, and the
+        (K,) normal forces and (K, 2) friction that it begins with; on a CPU."""
+        own, barrier = self.arrays, self._barrier
+        assert own is not None
+        rows = find_points_near_ground(
+            positions[2].numpy(),
+            EmbeddedGround(
+                *(own.corners, own.shares, barrier.weights.numpy(), barrier.distances.numpy()),
+                *(barrier.height, smallest_ratio(positions.dtype)),
+            ),
+            PointGroups(own.groups, own.outside),
+            PointForces(own.forces.copy(), own.friction_forces.copy(), own.was_near.copy()),
+            np.empty_like(own.near),
+        )
+        return rows, own.forces[rows], own.friction_forces[rows]
 
     def apply(
         self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
     ) -> None:
         """See ``ObstacleStep.apply``."""
-        if self._arrays is None or not is_compiled():
+        if self.arrays is None or not is_compiled():
             self._apply_passes(positions, velocities, step, impulse_times)
             return
-        own, barrier, friction = self._arrays, self._barrier, self._friction
+        own, barrier, friction = self.arrays, self._barrier, self._friction
         times, inverse_mass = impulse_times.numpy(), self._inverse_mass.numpy()
         weights, distances = barrier.weights.numpy(), barrier.distances.numpy()
         min_ratio = smallest_ratio(positions.dtype)

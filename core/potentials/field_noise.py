@@ -39,7 +39,7 @@ class GradientNoise:
             points: (3, N), 1 the longest wavelength.
         """
         if is_compiled() and not points.is_cuda:
-            found: Tensor = _CompiledNoise.apply(points)  # type: ignore[no-untyped-call]
+            found: Tensor = _CompiledNoise.apply(self, points)  # type: ignore[no-untyped-call]
             return found
         return self.torch_vectors(points)
 
@@ -70,16 +70,23 @@ class GradientNoise:
 
 class _CompiledNoise(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, points: Tensor) -> Tensor:
+    def forward(ctx: Any, noise: GradientNoise, points: Tensor) -> Tensor:
         ctx.save_for_backward(points)
+        ctx.noise = noise
         use_threads(points.shape[1], _VERTICES_PER_THREAD)
         out = torch.empty_like(points)
         noise_vectors(points.detach().numpy(), out.numpy())
         return out
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Tensor:
+    def backward(ctx: Any, *gradients: Any) -> tuple[None, Tensor]:
         (points,) = ctx.saved_tensors
+        (wanted,) = gradients
+        if torch.is_grad_enabled():
+            # What is differentiated once more stays on the tape.
+            values = ctx.noise.torch_vectors(points)
+            (found,) = torch.autograd.grad(values, points, wanted, create_graph=True)
+            return None, found
         slopes = points.new_empty(3, 3, points.shape[1])
         noise_slopes(points.detach().numpy(), slopes.numpy())
-        return (gradients[0][:, None] * slopes).sum(0)
+        return None, (wanted[:, None] * slopes).sum(0)

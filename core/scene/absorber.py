@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from ..tracked import tracks_tensors
 from . import channel, checks
 from .channel import Channel
 
 
+@tracks_tensors
 @dataclass(eq=False)
 class Absorber:
     """A mesh that shades bodies from force fields, as Blender's colliders do.

@@ -21,6 +21,7 @@ from supple.core import (
     Scene,
     SceneError,
     SoftBody,
+    SurfacePaint,
     TetMesh,
 )
 from supple.core.adjoint import settle, simulate
@@ -64,10 +65,21 @@ CUBES: Values = {
 }
 
 
+def _painted(mesh: TetMesh) -> SurfacePaint:
+    """More friction to the right and to the back."""
+    x, y, _ = mesh.vertices.T
+    return SurfacePaint(mesh.vertices, mesh.surface, 0.2 + 8.0 * x.clip(0.0) + 4.0 * y.clip(0.0))
+
+
 def cubes(
-    given: Values, formulation: Any = "convergent", holds: bool = False, **members: Any
+    given: Values,
+    formulation: Any = "convergent",
+    holds: bool = False,
+    paint: bool = False,
+    **members: Any,
 ) -> Scene:
     """The upper one hits the lower one with an edge, or rests on it held by pins."""
+    painted = [_painted(mesh) if paint else None for mesh in (LOWER, UPPER)]
     own, contact = CUBES | given, {"friction": 0.0} | members
     bottom = np.flatnonzero(LOWER.vertices[:, 2] < 0.01) if holds else None
     top = np.flatnonzero(UPPER.vertices[:, 2] > 0.17) if holds else None
@@ -78,6 +90,7 @@ def cubes(
         initial_positions=own["lower"],
         friction=own.get("friction"),
         kinetic_friction=own.get("kinetic_friction"),
+        friction_paint=painted[0],
         pinned=bottom,
     )
     upper = SoftBody(
@@ -86,6 +99,7 @@ def cubes(
         velocity=own["velocity"],
         initial_positions=own["upper"],
         friction=own.get("own friction"),
+        friction_paint=painted[1],
         pinned=top,
     )
     contact |= {"distance": own["distance"], "stiffness": own.get("stiffness")}
@@ -122,6 +136,18 @@ def rubbed(given: Values) -> list[torch.Tensor]:
 
 def test_cubes_that_slide_over_each_other() -> None:
     comparison = Comparison(rubbed, ROUGH)
+    check(comparison, (*CUBES, "stiffness"))
+    check(comparison, ("friction", "own friction", "kinetic_friction"))
+
+
+def test_cubes_that_slide_over_paint() -> None:
+    """What it leaves of friction goes by where they are closest to each other."""
+
+    def outcome(given: Values) -> list[torch.Tensor]:
+        scene = cubes(given, paint=True)
+        return all_of(simulate(scene, ImplicitEuler(1e-10), frames=1, substeps=3))
+
+    comparison = Comparison(outcome, ROUGH)
     check(comparison, (*CUBES, "stiffness"))
     check(comparison, ("friction", "own friction", "kinetic_friction"))
 

@@ -54,9 +54,9 @@ def touched(frames: list[Frame]) -> list[torch.Tensor]:
     return all_of(frames)
 
 
-def check(comparison: Comparison, *names: str, rel: float = 1e-5) -> None:
+def check(comparison: Comparison, *names: str, rel: float = 1e-5, spread: float = 1e-6) -> None:
     """Along a random direction of all parameters at once."""
-    differences, gradient = comparison.slopes(*names, spread=1e-6)
+    differences, gradient = comparison.slopes(*names, spread=spread)
     assert abs(differences) > 1e-6
     assert gradient == pytest.approx(differences, rel=rel)
 
@@ -88,6 +88,16 @@ def test_cubes_that_slide_over_each_other() -> None:
     comparison = Comparison(outcome, ROUGH)
     check(comparison, *CUBES, "stiffness")
     check(comparison, "own friction", "kinetic_friction")
+
+
+def test_cubes_that_slide_over_paint() -> None:
+    def outcome(given: Values) -> list[torch.Tensor]:
+        scene = cubes(given, paint=True)
+        return touched(simulate(scene, SymplecticEuler(), frames=2, **OPTIONS))
+
+    comparison = Comparison(outcome, ROUGH)
+    check(comparison, *CUBES, "stiffness")
+    check(comparison, "own friction", "kinetic_friction", spread=1e-5)
 
 
 def table_scene(own: Values, path: Any, around: bool, ground: bool, **members: Any) -> Scene:

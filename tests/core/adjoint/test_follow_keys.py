@@ -87,7 +87,7 @@ def test_a_corner_is_brought_through_keys(by: Any) -> None:
 def test_keys_above_a_ground_that_it_would_fall_on_need_the_force_of_free_flight() -> None:
     """Without any force it has landed when the keys come, and sticks where it is."""
     low = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.05))
-    keys = [Key(k, low.vertices + [0.03 * k, 0.0, 0.01 * k]) for k in (4, 8)]
+    keys = [Key(k, low.vertices + np.array([0.03 * k, 0.0, 0.01 * k])) for k in (4, 8)]
     body = SoftBody(low, StableNeoHookean(2e4))
     free = follow_keys(Scene([body]), keys, tolerance=1e-4, **EXACT)
     scene = Scene([body], ground=Ground(), contact=Contact())

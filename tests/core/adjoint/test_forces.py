@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from supple.core import (
+    Absorber,
     Channel,
     Falloff,
     Fluid,
@@ -18,7 +19,6 @@ from supple.core import (
     Goals,
     Ground,
     Scene,
-    SceneError,
     SoftBody,
     VelocityGrid,
     Wind,
@@ -54,6 +54,8 @@ VALUES: Values = {
     "origin": (0.3, -0.2, 0.35),
     "flow strength": 1.5,
     "flow": 0.7,
+    "noise strength": 5.0,
+    "noise size": 0.4,
 }
 #: The body is within one of its cells' centres: in between velocities have a kink.
 STREAM = VelocityGrid(
@@ -84,6 +86,7 @@ def driven(given: Values) -> Scene:
         ForceField("magnetic", 2.0, (0.2, 0.1, 0.0)),
         ForceField("drag", 0.3, damping=0.4),
         ForceField("fluid_flow", own["flow strength"], flow=own["flow"], grid=STREAM),
+        ForceField("turbulence", own["noise strength"], (0.1, 0.2, 0.3), size=own["noise size"]),
     ]
     return Scene([body], forces=[Wind(own["wind"], own["wind drag"]), *fields])
 
@@ -177,12 +180,61 @@ def test_an_equilibrium_in_force_fields_has_gradients(monkeypatch: pytest.Monkey
         assert gradient == pytest.approx(differences, rel=1e-5)
 
 
-def test_turbulence_is_refused() -> None:
-    young: Any = torch.tensor(2e4, requires_grad=True)
-    scene = driven({"young": young})
-    scene.forces.append(ForceField("turbulence", 3.0, size=0.5))
-    with pytest.raises(SceneError, match="turbulence"):
-        simulate(scene, frames=1)
+SHADED: Values = {name: VALUES[name] for name in ("young", "velocity", "initial_positions")} | {
+    "strength": 30.0,
+    "origin": (0.05, 0.04, -0.5),
+    "size": 0.4,
+}
+#: Half the body is behind it at first, all of it after a frame, nothing after two.
+WALL = Absorber(
+    np.array([[[-2.0, -2, 0.1], [e, -2, 0.1], [e, 2, 0.1], [-2, 2, 0.1]] for e in (0.05, 2, -1)]),
+    np.array([[0, 1, 2], [0, 2, 3]]),
+    0.7,
+)
+
+
+def shaded(given: Values) -> Scene:
+    names = ("velocity", "initial_positions")
+    body = SoftBody(
+        MESH,
+        StableNeoHookean(given["young"]),
+        pinned=PINNED,
+        **{name: given[name] for name in names},
+    )
+    own: Values = {"origin": given["origin"], "flow": 0.6, "is_absorbed": True}
+    fields = [
+        ForceField("force", given["strength"], falloff=Falloff(power=1.5), **own),
+        ForceField("turbulence", 6.0, size=given["size"], **own),
+    ]
+    return Scene([body], gravity=(0.0, 0.0, 0.0), forces=fields, absorbers=[WALL])
+
+
+@pytest.mark.parametrize("steps", ["implicit Euler", "BDF2", "symplectic Euler"])
+def test_gradients_go_past_what_absorbs_fields(steps: str) -> None:
+    """What arrives is as it was when each frame began."""
+    integrator, options = STEPS[steps]
+
+    def outcome(given: Values) -> list[torch.Tensor]:
+        return outcome_of(simulate(shaded(given), integrator, **options | {"frames": 3}))
+
+    comparison = Comparison(outcome, SHADED)
+    for names in (SHADED, ("strength",), ("origin", "size")):
+        differences, gradient = comparison.slopes(*names)
+        assert abs(differences) > 1e-6
+        assert gradient == pytest.approx(differences, rel=1e-5)
+
+
+def test_gradients_of_an_equilibrium_behind_a_wall(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("supple.core.minimizers.equilibrium.TOLERANCE_M_PER_S2", 1e-11)
+    names = ("young", "strength", "origin", "size")
+
+    def outcome(given: Values) -> list[torch.Tensor]:
+        return [settle(shaded(SHADED | given)).positions[0]]
+
+    comparison = Comparison(outcome, {name: SHADED[name] for name in names})
+    for name in names:
+        differences, gradient = comparison.slopes(name)
+        assert gradient == pytest.approx(differences, rel=1e-5)
 
 
 def test_a_channel_of_numbers_may_stand_beside_a_tensor() -> None:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from supple.core import (
+    Absorber,
     Attachment,
     Channel,
     Contact,
@@ -21,7 +22,6 @@ from supple.core import (
     SceneError,
     SoftBody,
     Sphere,
-    SurfacePaint,
 )
 from supple.core.adjoint import settle, simulate
 from supple.core.geometry.embedding import embed
@@ -32,7 +32,6 @@ from supple.verification.meshes import block
 
 CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.2))
 GROWN = RestShape(0.1 * CUBE.vertices[None], Channel([[0.0], [1.0]]))
-PAINT = SurfacePaint(CUBE.vertices, CUBE.surface, np.ones(len(CUBE.vertices)))
 
 
 def tensor(value: Any = 1e4) -> torch.Tensor:
@@ -69,7 +68,6 @@ def attached(**members: Any) -> Scene:
         ),
         (lambda: Scene([body(pose=CUBE.vertices)]), "a rest shape that follows a pose"),
         (lambda: Scene([body(pinned=[0], release=Release(frame=2))]), "what lets go"),
-        (lambda: Scene([body(friction_paint=PAINT)], contact=Contact()), "painted friction betw"),
         (lambda: Scene([body()], forces=[Tether(vertex=3, stiffness=2e3)]), "through a "),
     ],
 )
@@ -89,10 +87,14 @@ def test_attachments_are_for_implicit_steps() -> None:
         simulate(attached(), SymplecticEuler(), frames=1)
 
 
-def test_a_ground_under_the_points_of_a_surface_is_for_implicit_steps() -> None:
+def test_a_ground_under_the_points_of_a_surface_needs_compiled_loops(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without them explicit steps look at all points at once."""
     seen = ContactSurface(CUBE.vertices, CUBE.surface, embed(CUBE, CUBE.vertices))
     scene = Scene([body(seen_surface=seen)], ground=Ground())
-    with pytest.raises(SceneError, match="explicit steps; choose ImplicitEuler"):
+    monkeypatch.setattr("supple.core.adjoint.refusals.is_compiled", lambda: False)
+    with pytest.raises(SceneError, match="explicit steps without numba; choose ImplicitEuler"):
         simulate(scene, SymplecticEuler(), frames=1)
 
 
@@ -102,6 +104,12 @@ def test_a_tensor_where_nothing_can_be_differentiated_by_is_refused() -> None:
         SceneError, match=r"bodies\[0\].volume_stiffness .* nothing can be differentiated"
     ):
         simulate(scene, frames=1)
+
+
+def test_what_of_a_field_is_absorbed_is_no_parameter() -> None:
+    wall = Absorber(Channel.constant(np.eye(3)), np.array([[0, 1, 2]]), tensor(0.5))
+    with pytest.raises(SceneError, match=r"absorbers\[0\].absorption .* nothing can be"):
+        simulate(Scene([body()], absorbers=[wall]), frames=1)
 
 
 def test_a_damping_that_is_not_there_is_no_silent_zero() -> None:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Gradients through a ground that meets the points of a surface in explicit steps."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from supple.core import ContactSurface, Ground, Scene, SoftBody, SurfacePaint
+from supple.core.adjoint import simulate
+from supple.core.geometry.embedding import embed
+from supple.core.integrators import Integrator, Midpoint, RungeKutta4, SymplecticEuler
+from supple.core.materials import StableNeoHookean
+from supple.tests.core.adjoint.central_differences import Comparison, Values, outcome_of
+from supple.verification.meshes import block
+
+BLOCK = block((2, 1, 1), (0.2, 0.1, 0.1), (0.0, 0.0, 0.004))
+#: A finer surface in it, which hangs out of it below.
+FINE = block((5, 3, 1), (0.19, 0.09, 0.1), (0.004, 0.003, 0.003))
+SEEN = ContactSurface(FINE.vertices, FINE.surface, embed(BLOCK, FINE.vertices))
+PAINT = SurfacePaint(BLOCK.vertices, BLOCK.surface, 0.3 + 4.0 * BLOCK.vertices[:, 0])
+LANDING: Values = {
+    "young": 3e4,
+    "density": 1000.0,
+    "velocity": (0.3, 0.1, -0.5),
+    "initial_positions": BLOCK.vertices,
+    "damping": 0.5,
+    "friction": 0.3,
+    "kinetic_friction": 0.2,
+    "height": 0.0,
+}
+SCHEMES = [SymplecticEuler(), Midpoint(), RungeKutta4()]
+
+
+def landed(given: Values, scheme: Integrator, substeps: int = 40) -> list[torch.Tensor]:
+    own = LANDING | given
+    names = ("density", "velocity", "initial_positions", "damping", "friction", "kinetic_friction")
+    body = SoftBody(
+        BLOCK,
+        StableNeoHookean(own["young"], 0.4),
+        seen_surface=SEEN,
+        friction_paint=PAINT,
+        **{name: own[name] for name in names},
+    )
+    ground = Ground(own["height"], friction=0.4, distance=0.002)
+    scene = Scene([body], ground)
+    frames = simulate(scene, scheme, frames=2, frame_time=0.02, substeps=substeps)
+    distance = frames[-1].report.minimum_ground_distance
+    assert distance is not None and distance < 0.002
+    return outcome_of(frames)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda own: own.label)
+def test_a_block_that_slides_on_the_points_of_its_surface(scheme: Integrator) -> None:
+    comparison = Comparison(lambda given: landed(given, scheme), LANDING)
+    check(comparison, "young", "density", "velocity", "damping")
+    # Sweeps of forces end when little changes: one more of them is a jump, seldom within reach.
+    check(comparison, "initial_positions", spread=1e-7)
+    check(comparison, "height")
+    check(comparison, "friction", "kinetic_friction", spread=1e-5)
+
+
+def test_with_one_coefficient_it_is_the_static_one_that_points_slide_by() -> None:
+    names = ("young", "velocity", "initial_positions", "friction")
+    scheme = SymplecticEuler()
+    comparison = Comparison(
+        lambda given: landed({"kinetic_friction": None} | given, scheme),
+        {name: LANDING[name] for name in names},
+    )
+    for name in names:
+        check(comparison, name)
+
+
+def check(comparison: Comparison, *names: str, spread: float = 1e-6) -> None:
+    differences, gradient = comparison.slopes(*names, spread=spread)
+    assert abs(differences) > 1e-6
+    assert gradient == pytest.approx(differences, rel=1e-5)
