@@ -26,6 +26,10 @@ from .runge_kutta_adjoint import RungeKuttaAdjoint
 from .step_adjoint import Course, StepAdjoint, SymplecticAdjoint, stages_of
 
 
+class StoppedStepError(InstabilityError):
+    """Surfaces were in each other's way within an explicit step."""
+
+
 @dataclass(frozen=True)
 class _Frame:
     """
@@ -80,11 +84,11 @@ class ExplicitRun:
         """Takes the frame that the stepper has just ended.
 
         Raises:
-            InstabilityError: where surfaces were in each other's way.
+            StoppedStepError: where surfaces were in each other's way.
         """
         statistics = after.solver_statistics
         if self._surfaces is not None and statistics is not None and statistics.limited_steps:
-            raise InstabilityError(
+            raise StoppedStepError(
                 f"{self._system.names}: there are no gradients through frame {after.frame}, where "
                 "surfaces come together so fast that they stop each other within a step; choose "
                 "more substeps, or ImplicitEuler or BDF2."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -105,15 +106,15 @@ def _hit(job: Job, wanted: HitTarget, observe: Observer) -> FoundThrow:
     scene = search.scene
     if not any(body.velocity):
         scene = with_body(scene, wanted.body, velocity=_straight_throw(job, way, wanted.frame))
-    throw = hit_target(
-        scene,
-        target,
-        wanted.frame,
-        body=wanted.body,
-        weights=mean,
-        with_spin=wanted.with_spin,
-        observe=observe,
-        **search.options,
+    throw = search.find(
+        partial(
+            hit_target,
+            *(scene, target, wanted.frame),
+            body=wanted.body,
+            weights=mean,
+            with_spin=wanted.with_spin,
+            observe=observe,
+        )
     )
     runs = throw.runs
 
@@ -159,14 +160,15 @@ def _match(job: Job, wanted: MatchShape, observe: Observer) -> FoundStiffness:
     if wanted.unpainted is not None:
         painted = ((factors - wanted.unpainted) / (1.0 - wanted.unpainted)).clip(0.0, 1.0)
         shares = np.stack([painted, 1.0 - painted], axis=1)
-    match = match_shape(
-        search.scene,
-        [*[None] * (wanted.first - 1), *wanted.shapes],
-        body=wanted.body,
-        regions=shares,
-        on_skin=True,
-        observe=observe,
-        **search.options,
+    match = search.find(
+        partial(
+            match_shape,
+            *(search.scene, [*[None] * (wanted.first - 1), *wanted.shapes]),
+            body=wanted.body,
+            regions=shares,
+            on_skin=True,
+            observe=observe,
+        )
     )
     young, *rest = match.young.tolist()
     material = match.scene.bodies[wanted.body].material

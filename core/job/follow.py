@@ -7,7 +7,9 @@ by then.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +20,11 @@ from ..adjoint.follow_keys import NEAR_DIAGONALS, SOLVED_M_PER_S
 from ..adjoint.observer import Observer
 from ..errors import SceneError
 from ..geometry.posed_tets import posed_vertices
-from ..integrators import BDF2, ImplicitEuler
+from ..integrators import BDF2, ImplicitEuler, Integrator
 from ..preparation.pin_transfer import pinned_tet_vertices
 from ..preparation.tet_control_transfer import with_tet_control
 from ..scene.channel import Channel
+from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import skin_embedding_of, start_positions, tet_mesh_of
 from ..scene.tet_control import ControlKind, TetControl
@@ -47,14 +50,9 @@ def follow(job: Job, wanted: FollowKeys, observe: Observer) -> FoundControl:
     scene, aims, best = search.scene, places, None
     total: FloatArray | float = 0.0
     for _ in range(1 + MAX_CORRECTIONS):
-        following = follow_keys(
-            scene,
-            [Key(int(k), aim, vertices) for k, aim in zip(wanted.frames, aims, strict=True)],
-            body=wanted.body,
-            by=wanted.by,
-            observe=observe,
-            **_exact(search.options),
-        )
+        keys = [Key(int(k), aim, vertices) for k, aim in zip(wanted.frames, aims, strict=True)]
+        own: dict[str, Any] = {"body": wanted.body, "by": wanted.by, "observe": observe}
+        following = search.find(partial(_followed, scene, keys, **own))
         total = total + following.accelerations
         control = _control(body, following, wanted, total)
         driven = with_tet_control(replace(body, tet_control=control))
@@ -74,12 +72,13 @@ def follow(job: Job, wanted: FollowKeys, observe: Observer) -> FoundControl:
     return best
 
 
-def _exact(options: dict[str, Any]) -> dict[str, Any]:
+def _followed(
+    scene: Scene, keys: Sequence[Key], *, integrator: Integrator, **options: Any
+) -> Following:
     """With implicit steps solved as well as their differences need it."""
-    scheme = options["integrator"]
-    if isinstance(scheme, (ImplicitEuler, BDF2)):
-        scheme = replace(scheme, tolerance=SOLVED_M_PER_S)
-    return options | {"integrator": scheme}
+    if isinstance(integrator, (ImplicitEuler, BDF2)):
+        integrator = replace(integrator, tolerance=SOLVED_M_PER_S)
+    return follow_keys(scene, keys, integrator=integrator, **options)
 
 
 def _places(job: Job, wanted: FollowKeys, body: SoftBody) -> tuple[NDArray[np.int32], FloatArray]:

@@ -1,29 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a search goes through: the scene as far as there are gradients.
 
-A body alone does not touch itself meanwhile, and steps that have no adjoint are those of BDF2.
+A body alone does not touch itself meanwhile, and steps that have no adjoint, or none through how
+surfaces meet, are those of BDF2.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..adjoint.explicit_run import StoppedStepError
 from ..adjoint.refusals import refuse_integrator
 from ..errors import SceneError
 from ..geometry.embedding import Embedding
 from ..integrators import BDF2
+from ..integrators.contact_failures import BlockedStepError
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import skin_embedding_of
 from . import Job
+from .output import say
 from .run import integrator_of, simulator_of
 
 # Of implicit steps in place of others: with so many a bounce loses little.
 SUBSTEPS = 2
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -44,8 +51,25 @@ class Search:
             refuse_integrator(integrator, scene)
             options |= {"integrator": integrator, "substeps": settings.substeps}
         except SceneError:
-            options |= {"integrator": BDF2(), "substeps": SUBSTEPS}
+            options |= _implicit()
         return Search(scene, options)
+
+    def find(self, tool: Callable[..., Found]) -> Found:
+        """What a tool finds, called with the options; in implicit steps where surfaces stop each
+        other within explicit ones.
+
+        Raises:
+            SuppleError: as the tool does.
+        """
+        try:
+            return tool(**self.options)
+        except (StoppedStepError, BlockedStepError) as error:
+            say(f"searching in steps of BDF2 instead: {error}")
+            return tool(**self.options | _implicit())
+
+
+def _implicit() -> dict[str, Any]:
+    return {"integrator": BDF2(), "substeps": SUBSTEPS}
 
 
 def positions(job: Job, body: int, frames: int, **changes: Any) -> list[NDArray[np.float64]]:

@@ -9,7 +9,7 @@ and q = √6 μ r, a tet whose q is beyond the yield stress Y has the energy den
 
 κ = (1 − e^(−h/τ))/(3μ + H): what is elastic after the return map, and what flow takes up on the
 way. It is what variational updates minimise, for a Ψ that is quadratic in x exactly, and so near it
-for others as their elastic strains are small.
+for others as their elastic strains are small. A keyed stiffness k has k W, with Y/k and H/k in it.
 
 Source: Ortiz and Stainier, "The Variational Formulation of Viscoplastic Constitutive Updates",
 Computer Methods in Applied Mechanics and Engineering 171, 1999.
@@ -71,6 +71,7 @@ class YieldingElasticity(Elasticity):
 
     def begin_time_step(self, step: TimeStep) -> None:
         self._seconds = step.length
+        self._flow.follow_stiffness()
         limit = self._flow.constants[4]
         self._room = (limit - plastic_size(self._flow.plastic)).clamp(min=0.0)
         self._yielding.forget()
@@ -80,7 +81,7 @@ class YieldingElasticity(Elasticity):
         if found is None:
             return total
         change = found.law.energy - _density(found.material, found.sigma)
-        return total + torch.dot(change, self.tets.volumes[found.which])
+        return total + self.stiffness * torch.dot(change, self.tets.volumes[found.which])
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         super().add_gradient(positions, out)
@@ -88,7 +89,8 @@ class YieldingElasticity(Elasticity):
         if found is None:
             return
         change = found.law.gradient - _principal_stresses(found.material, found.sigma)
-        stress = matmul3(found.u * (self.tets.volumes[found.which] * change), _transposed(found.v))
+        sizes = self.stiffness * self.tets.volumes[found.which]
+        stress = matmul3(found.u * (sizes * change), _transposed(found.v))
         gradients = self.tets.shape_gradients[1:, :, found.which]
         forces = matmul3(stress, gradients.transpose(0, 1))
         forces = torch.cat([-forces.sum(1, keepdim=True), forces], dim=1)
@@ -104,7 +106,7 @@ class YieldingElasticity(Elasticity):
             volumes = self.tets.volumes[found.which]
             write_blocks(hessian.projected() if projected else hessian, volumes, gradients, own)
             blocks[found.which] = own
-        matrix.add_elements(self.tets.element_map(matrix), blocks)
+        matrix.add_elements(self.tets.element_map(matrix), self.stiffness * blocks)
 
     def _find_yielding(self, positions: Tensor) -> _Yielding | None:
         mu, yield_stress, hardening = self._flow.constants[:3]

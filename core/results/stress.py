@@ -32,12 +32,13 @@ def von_mises(system: System, _: IsImplicit) -> Field:
     edition, section 5.5.
     """
 
-    def of_part(part: Elasticity, positions: Tensor) -> Tensor:
-        stress = cauchy_stress(_solid(part), part.tets.deformation_gradients(positions))
-        return (1.5 * less_mean(stress).square().sum((0, 1))).sqrt()
+    def of_part(part: Elasticity, state: State) -> Tensor:
+        stress = cauchy_stress(_solid(part), part.tets.deformation_gradients(state.positions))
+        stiffness = part.scale(part.at(state.frame, 0.0))
+        return stiffness * (1.5 * less_mean(stress).square().sum((0, 1))).sqrt()
 
     def field(state: State) -> list[Tensor]:
-        return by_tets(system, lambda part: of_part(part, state.positions))
+        return by_tets(system, lambda part: of_part(part, state))
 
     return field
 

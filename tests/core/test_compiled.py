@@ -44,6 +44,27 @@ def test_loops_compiled_anew_give_the_bits_of_those_taken_from_the_disk(tmp_path
     assert compiled == kept
 
 
+SUM = """
+import numpy
+from supple.core.compiled import compiled
+
+@compiled()
+def total(numbers):
+    found = 0.0
+    for i in range(len(numbers)):
+        found += numbers[i]
+    return found
+
+print(total(numpy.tile([1e16, 1.0, -1e16, 1.0], 64)))
+"""
+
+
+def test_sums_of_compiled_loops_are_in_the_order_they_are_written(tmp_path: Path) -> None:
+    """In lanes of a vector, each with sums of its own, every 1 would count."""
+    (tmp_path / "total.py").write_text(SUM)
+    assert apart.printed_by("total", tmp_path, tmp_path / "kept") == "1.0\n"
+
+
 KERNEL = """
 from typing import NamedTuple
 from supple.core.compiled import compiled

@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.core import Falloff, ForceField, Scene, Simulator, SoftBody, TetMesh
+from supple.core import (
+    Channel,
+    Falloff,
+    ForceField,
+    Frame,
+    Scene,
+    Simulator,
+    SoftBody,
+    TetMesh,
+    VelocityGrid,
+)
 from supple.core.integrators import ImplicitEuler, Integrator, SymplecticEuler
 from supple.core.materials import StableNeoHookean
 
@@ -31,6 +41,10 @@ METHODS: dict[str, Integrator] = {
 }
 # A tenth of a second, which decides nothing of the speed at the end.
 STEPS = {"Symplectic Euler": 20, "Implicit Euler": 2}
+# In half a second a flow takes a body along, or swings it to the other side, in steps of 0.5 ms.
+TAKEN, SWUNG, CARRYING = 1e-3, 1e-2, {"frame_time": 0.05, "substeps": 100}
+COURSE = 0.5
+DENSITY, INFLOW = 0.4, 10.0
 
 
 def run() -> Subject:
@@ -42,14 +56,18 @@ def run() -> Subject:
         f"{POWER:g} between {NEAREST:g} and {FARTHEST:g} m and a flow, but for harmonic fields and "
         "drag. Noise has no closed form: the turbulence of Blender's own particles is what the "
         "add-on's tests hold it to. Then motions of whole bodies that are known: the end speed in "
-        "wind and that under drag, and the period of a swing in a harmonic field.",
+        "wind and that under drag, the period of a swing in a harmonic field, the speed to which a "
+        f"smoke of density {DENSITY:g} that flows takes a body in {COURSE:g} s, and the way in "
+        f"a flow of {INFLOW:g} m/s a metre towards a plane.",
         source="Blender Manual, Physics › Forces › Force Fields › Types, with the signs of what "
-        "its particles do; w + g/k, √(g/c) and 2π/√S.",
+        "its particles do; w + g/k, √(g/c), 2π/√S, w (1 − e^(−Sρt)), and x″ + S x′ + S γ x = 0.",
         checks=[
             *(_law(kind, shape, label) for kind, shape in LAWS for label in METHODS),
             *(_end_speed(label) for label in METHODS),
             *(_drag_speed(label) for label in METHODS),
             _period(),
+            *(_taken_along(label) for label in METHODS),
+            *(_led_to_plane(label) for label in METHODS),
         ],
     )
 
@@ -208,3 +226,42 @@ def _period() -> Check:
     ]
     period = 2.0 * (crossings[1] - crossings[0])
     return within("Symplectic Euler: period in a harmonic field", period, 1.0, 1e-3, "s")
+
+
+def _taken_along(label: str) -> Check:
+    """From rest by what flows alike everywhere, along all axes of a box that is turned."""
+    flow = np.tile(np.array([0.3, -0.4, 1.2], np.float32), (2, 2, 2, 1))
+    turned = np.array([[0.0, -1.0, 0.0, 0.1], [1.0, 0.0, 0.0, 0.2], [0.0, 0.0, 1.0, 0.3]])
+    density = np.full((2, 2, 2), DENSITY, np.float32)
+    grid = VelocityGrid(flow, Channel.constant(turned), (-2.0,) * 3, (2.0,) * 3, density=density)
+    last = _carried(grid, _cube(), label)
+    share = 1.0 - math.exp(-STRENGTH * DENSITY * COURSE)
+    speed = float(last.velocities[0].mean(0).numpy() @ np.array([0.4, 0.3, 1.2])) / 1.69
+    return within(f"{label}: share of the speed of a flow", speed, share, TAKEN)
+
+
+def _led_to_plane(label: str) -> Check:
+    """It goes beyond, and would swing: S < 4 γ."""
+    x = np.array([-0.75, -0.25, 0.25, 0.75])
+    flow = np.zeros((1, 1, 4, 3), np.float32)
+    flow[..., 0] = -INFLOW * x
+    grid = VelocityGrid(flow, Channel.constant(np.eye(3, 4)), (-1.0,) * 3, (0.5, 2.0, 2.0))
+    mesh, start = block((1, 1, 1), (0.2,) * 3, (-0.1,) * 3), 0.5
+    places = mesh.vertices + np.array([start, 0.0, 0.0])
+    body = SoftBody(mesh, StableNeoHookean(1e5), initial_positions=places)
+    last = _carried(grid, body, label)
+    decay = 0.5 * STRENGTH
+    rate = math.sqrt(STRENGTH * INFLOW - decay**2)
+    phase = rate * COURSE
+    way = math.exp(-decay * COURSE) * (math.cos(phase) + decay / rate * math.sin(phase))
+    reached = float(last.positions[0][:, 0].mean())
+    return within(f"{label}: place in a flow to a plane", reached, start * way, SWUNG, "m")
+
+
+def _carried(grid: VelocityGrid, body: SoftBody, label: str) -> Frame:
+    field = ForceField("fluid_flow", STRENGTH, flow=1.0, grid=grid)
+    scene = Scene([body], gravity=(0.0, 0.0, 0.0), forces=[field])
+    settings: dict[str, Any] = {**CARRYING, "device": "cpu"}
+    frames = round(COURSE / settings["frame_time"])
+    *_, last = Simulator(scene, METHODS[label], **settings).run(frames)
+    return last

@@ -39,6 +39,21 @@ def test_it_stops_where_it_is_near_or_has_no_runs_left_and_keeps_the_best() -> N
     found, away = secant_steps(missed, START, -JACOBIAN, 0.0, 2)
     np.testing.assert_array_equal(found, START)
     np.testing.assert_array_equal(away, missed(START))
+    found, _ = secant_steps(missed, START, np.zeros((2, 2)), 0.0, 20)
+    np.testing.assert_array_equal(found, START)
+
+
+def test_no_step_is_longer_than_half_of_what_is_corrected() -> None:
+    """The Jacobian is a ninth of what it is there: the whole step would go to the other root."""
+    seen: list[float] = []
+
+    def simulated(parameters: FloatArray) -> FloatArray:
+        seen.append(float(parameters[0]))
+        return parameters**2 - 2.25
+
+    found, away = secant_steps(simulated, np.full(1, 2.0), np.full((1, 1), 0.44), 1e-6, 20)
+    assert np.linalg.norm(away) <= 1e-6 and found == pytest.approx([1.5], abs=1e-5)
+    assert max(seen) <= 3.0 and seen[1] == pytest.approx(1.0)
 
 
 def test_of_more_numbers_than_are_missed_it_changes_as_little_as_will_do() -> None:

@@ -11,7 +11,7 @@ import pytest
 import torch
 from scipy.linalg import expm
 
-from supple.core import Plasticity, Scene, SceneError, SoftBody, TetMesh
+from supple.core import Channel, Plasticity, Scene, SceneError, SoftBody, TetMesh
 from supple.core.materials import CorotatedLinear, Material, StableNeoHookean
 from supple.core.potentials import TimeStep
 from supple.core.system import System
@@ -28,8 +28,10 @@ STRESS = 3.0 * MU * math.log(1.1)
 def clay(dtype: torch.dtype = torch.float64, mesh: TetMesh | None = None, **settings: Any):
     """A cube of six tets, and its vertices (3, N)."""
     material: Material = settings.pop("material", StableNeoHookean(YOUNG, POISSON))
+    stiffness = settings.pop("stiffness", None)
     plasticity = Plasticity(**{"yield_stress": YIELD, **settings})
-    body = SoftBody(mesh or block((1, 1, 1), (1, 1, 1), (0, 0, 0)), material, plasticity=plasticity)
+    mesh = mesh or block((1, 1, 1), (1, 1, 1), (0, 0, 0))
+    body = SoftBody(mesh, material, plasticity=plasticity, stiffness=stiffness)
     system = System(Scene([body]), torch.device("cpu"), dtype)
     return system.plastic_flow, system.rest_positions(), system
 
@@ -63,6 +65,22 @@ def test_stress_falls_to_the_yield_stress_at_once(method, hardening) -> None:
     np.testing.assert_allclose(
         stresses(PULLED, flow.plastic), YIELD + hardening * strain, rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("stiffness", [[2.0], [2.0, 0.5]], ids=["constant", "keyed"])
+def test_what_is_keyed_stiffer_or_softer_yields_at_the_same_stress(method, stiffness) -> None:
+    flow, rest, system = clay(hardening=3e4, stiffness=Channel(np.array(stiffness)))
+    strain = 0.0
+    for frame in range(2):
+        system.go_to(frame, 0.0)
+        flow.flow(held(PULLED, rest), 0.01)
+        factor = stiffness[min(frame, len(stiffness) - 1)]
+        stress = factor * stresses(PULLED, flow.plastic)
+        if frame == 0:
+            strain = (2.0 * STRESS - YIELD) / (6.0 * MU + 3e4)
+            np.testing.assert_allclose(stress, YIELD + 3e4 * strain, rtol=1e-11)
+        np.testing.assert_allclose(flow.plastic[9], strain, rtol=1e-11)
+        assert stress.max() < (YIELD + 3e4 * strain) * (1.0 + 1e-11)
 
 
 def test_excess_stress_decays_with_the_creep_time_whatever_the_steps(method) -> None:

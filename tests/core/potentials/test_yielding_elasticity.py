@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Plasticity, Scene, SoftBody
+from supple.core import Channel, Plasticity, Scene, SoftBody
 from supple.core.assembly.block_matrix import BlockMatrix, BlockPattern
 from supple.core.materials import MODELS, StVenantKirchhoff
 from supple.core.potentials import TimeStep
@@ -25,12 +25,16 @@ def spread(like: torch.Tensor, seed: int, size: float) -> torch.Tensor:
     return size * torch.randn(like.shape, generator=random, dtype=torch.float64)
 
 
-def in_a_step(kind, **settings) -> tuple[YieldingElasticity, torch.Tensor]:
+def in_a_step(
+    kind, young: float = YOUNG, keyed: Channel | None = None, **settings
+) -> tuple[YieldingElasticity, torch.Tensor]:
     """A cube that has flowed before, and where it has come to."""
-    guard = {"guard": YOUNG} if kind is StVenantKirchhoff else {}
-    material, plasticity = kind(YOUNG, 0.3, **guard), Plasticity(YIELD, **settings)
-    body = SoftBody(block((1, 1, 1), (1, 1, 1), (0, 0, 0)), material, plasticity=plasticity)
+    guard = {"guard": young} if kind is StVenantKirchhoff else {}
+    material, plasticity = kind(young, 0.3, **guard), Plasticity(YIELD, **settings)
+    mesh = block((1, 1, 1), (1, 1, 1), (0, 0, 0))
+    body = SoftBody(mesh, material, plasticity=plasticity, stiffness=keyed)
     system = System(Scene([body]), torch.device("cpu"), torch.float64)
+    system.go_to(0, 1.0)
     rest = system.rest_positions()
     system.plastic_flow.flow(rest + spread(rest, 1, 0.05), STEP)
     (part,) = system.solved_elasticities
@@ -62,6 +66,19 @@ def test_derivatives_are_finite_differences(kind, settings) -> None:
     expected = (part.gradient(after) - part.gradient(before)) / (2.0 * h)
     size = float(expected.abs().max())
     torch.testing.assert_close(found.view(-1, 3).T, expected, rtol=0.0, atol=1e-8 * size)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_keyed_stiffness_is_a_factor_on_youngs_modulus(kind) -> None:
+    numbers = {"hardening": 2e4, "creep_time": 0.1}
+    keyed, x = in_a_step(kind, keyed=Channel([1.0, 3.0]), **numbers)
+    stiff, _ = in_a_step(kind, 3.0 * YOUNG, **numbers)
+    assert keyed._yielding(x) is not None
+    assert float(keyed.energy(x)) == pytest.approx(float(stiff.energy(x)), rel=1e-12)
+    found, expected = keyed.gradient(x), stiff.gradient(x)
+    torch.testing.assert_close(found, expected, rtol=0.0, atol=1e-12 * float(expected.abs().max()))
+    found, expected = hessian(keyed, x), hessian(stiff, x)
+    torch.testing.assert_close(found, expected, rtol=0.0, atol=1e-11 * float(expected.abs().max()))
 
 
 def test_equal_stretches_have_derivatives() -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from supple.core import Scene, Simulator, SoftBody, TetMesh
+from supple.core import Channel, Scene, Simulator, SoftBody, TetMesh
 from supple.core.materials import (
     MODELS,
     CorotatedLinear,
@@ -41,6 +41,28 @@ def test_the_stress_of_a_bar_pulled_a_little_is_young_times_strain(model) -> Non
     gradient = np.diag([1.0 + strain, 1.0 - POISSON * strain, 1.0 - POISSON * strain])
     stress = stress_at(gradient, model(YOUNG, POISSON))
     np.testing.assert_allclose(stress, YOUNG * strain, rtol=1e-4)
+
+
+def test_the_stress_of_what_is_held_goes_with_its_keyed_stiffness() -> None:
+    strain, factors = 1e-5, [2.0, 3.0, 0.5]
+    mesh, material = block((2, 1, 1)), StableNeoHookean(YOUNG, 0.0)
+    along = mesh.vertices[:, 0]
+    body = SoftBody(
+        *(mesh, material),
+        pinned=np.flatnonzero((along == along.min()) | (along == along.max())),
+        initial_positions=mesh.vertices * [1.0 + strain, 1.0, 1.0],
+        stiffness=Channel(factors),
+    )
+    scene = Scene([body], gravity=(0.0, 0.0, 0.0))
+    simulator = Simulator(scene, results=("von_mises",), device="cpu")
+    start = simulator.state
+    for factor, frame in zip(factors, [simulator.frame(), *simulator.run(2)], strict=True):
+        stress = frame.fields["von_mises"][0].numpy()
+        np.testing.assert_allclose(stress, factor * YOUNG * strain, rtol=1e-4)
+    # A state is stressed by the stiffness that it had.
+    simulator.state = start
+    found = simulator.frame().fields["von_mises"][0].numpy()
+    np.testing.assert_allclose(found, factors[0] * YOUNG * strain, rtol=1e-4)
 
 
 @pytest.mark.parametrize("stretch", [0.6, 1.7])

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""By which steps something is sought."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import Collider, Contact, Scene
+from supple.core.adjoint import simulate
+from supple.core.job import Job, Settings
+from supple.core.job.search import Search, with_body
+from supple.core.preparation.prepared import prepare
+
+from .test_fit import bar
+
+
+@pytest.mark.parametrize(
+    ("young", "why"),
+    [(2e4, "there are no gradients"), (1e2, "surfaces cannot make way")],
+    ids=["cut short", "blocked"],
+)
+def test_where_surfaces_stop_explicit_steps_implicit_ones_are_taken_and_it_is_said(
+    tmp_path: Path, capsys, young: float, why: str
+) -> None:
+    wall = Collider(np.array([[1.0, -5, -5], [1.0, 5, -5], [1.0, 0, 9]]), [[0, 1, 2]])
+    thrown = bar(held=False, young=young, velocity=(10.0, 0.0, 0.0))
+    scene = Scene([thrown], gravity=(0.0, 0.0, 0.0), colliders=[wall], contact=Contact())
+    Job.create(tmp_path, scene, Settings(2, integrator="symplectic_euler", device="cpu"))
+    job = Job(tmp_path)
+    job.write_tet_scene(*prepare(job.scene))
+    search = Search.of(job, 0)
+    velocity = torch.tensor([10.0, 0.0, 0.0], dtype=torch.float64, requires_grad=True)
+    taped = with_body(search.scene, 0, velocity=velocity)
+    *_, last = search.find(partial(simulate, taped, frames=2))
+    assert f"searching in steps of BDF2 instead: Bar: {why}" in capsys.readouterr().out
+    assert last.positions[0].requires_grad
