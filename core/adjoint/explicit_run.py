@@ -14,9 +14,11 @@ from ..errors import InstabilityError
 from ..integrators.explicit_integrator import ExplicitIntegrator
 from ..integrators.explicit_step import ExplicitStep
 from ..integrators.explicit_stepper import ExplicitStepper
+from ..potentials.tet_flow import ROWS
 from ..simulator import begin_frame
 from ..state import State
 from ..system import System
+from .compiled_plastic_adjoint import CompiledPlasticAdjoint, plastic_adjoint
 from .contact_meeting import SurfaceRecord
 from .ground_adjoint import GroundAdjoint
 from .plastic_adjoint import PlasticAdjoint
@@ -68,9 +70,11 @@ class ExplicitRun:
     ) -> None:
         self._system, self._integrator = system, integrator
         self._stepper, self._frames = stepper, list[_Frame]()
-        # Of a step half a state is kept for each of its forces: least together with checkpoints.
-        halves = len(stages_of(integrator)[0])
-        self._length = max(1, round(math.sqrt(2.0 * frames * stepper.substeps / halves)))
+        # Least together: checkpoints, and of each step velocities, accelerations and strains.
+        strains = ROWS * system.plastic_flow.count
+        checkpoint = 6 * len(system.mass) + strains
+        kept = 3 * len(system.mass) * len(stages_of(integrator)[0]) + strains
+        self._length = max(1, round(math.sqrt(frames * stepper.substeps * checkpoint / kept)))
         self._surfaces: SurfaceRecord | None = None
         if stepper.contact is not None:
             self._surfaces = SurfaceRecord(system, stepper.contact)
@@ -106,7 +110,7 @@ class ExplicitRun:
         """
         found = {name: torch.zeros_like(own) for name, own in given.items() if own.requires_grad}
         gradients = [torch.zeros_like(self._system.rest_positions()) for _ in range(2)]
-        back, step, flow = None, None, PlasticAdjoint(self._system, given, found)
+        back, step, flow = None, None, plastic_adjoint(self._system, given, found)
         for frame, own in zip(reversed(self._frames), reversed(wanted), strict=True):
             gradients = [carried + more for carried, more in zip(gradients, own, strict=True)]
             if not any(bool(part.any()) for part in (*gradients, flow.by_plastic)):
@@ -117,20 +121,24 @@ class ExplicitRun:
                     back.finish()
                 step = self._integrator.make_step(self._system, seconds)
                 step.contact = self._stepper.contact
-                back = self._adjoint(seconds, flow.given, flow.found)
+                back = self._adjoint(seconds, flow)
             gradients = self._frame_back(frame, gradients, step, back, flow)
         if back is not None:
             back.finish()
+        flow.finish()
         for name, carried in zip(("positions", "velocities"), gradients, strict=True):
             if name in found:
                 found[name] += carried
         return found
 
-    def _adjoint(self, seconds: float, given: Quantities, found: dict[str, Tensor]) -> StepAdjoint:
+    def _adjoint(
+        self, seconds: float, flow: PlasticAdjoint | CompiledPlasticAdjoint
+    ) -> StepAdjoint:
         is_single = len(stages_of(self._integrator)[0]) == 1
         kind = SymplecticAdjoint if is_single else RungeKuttaAdjoint
         contact = self._stepper.contact
-        return kind(self._system, self._integrator, seconds, given, found, contact)
+        given, found, own = flow.given, flow.found, flow.products
+        return kind(self._system, self._integrator, seconds, given, found, contact, own)
 
     def _frame_back(
         self,
@@ -138,7 +146,7 @@ class ExplicitRun:
         gradients: list[Tensor],
         step: ExplicitStep,
         back: StepAdjoint,
-        flow: PlasticAdjoint,
+        flow: PlasticAdjoint | CompiledPlasticAdjoint,
     ) -> list[Tensor]:
         """The gradients by the state that the frame began at."""
         before, count = frame.before, frame.steps

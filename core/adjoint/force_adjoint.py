@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..compiled import is_compiled
+from ..kernels.rest_products import RestProducts
 from ..kernels.viscous_derivatives import ViscousDerivativesKernel
 from ..potentials import Viscosity
 from ..system import System
@@ -21,12 +22,14 @@ class _Viscous:
     """
     Args:
         moduli, works: (M,) of each tet, and the (2, M) gradients by them, which grow.
+        rest: how the work changes with the rest shape; None where that is not asked for.
     """
 
     part: Viscosity
     kernel: ViscousDerivativesKernel
     moduli: tuple[Tensor, Tensor]
     works: Tensor
+    rest: RestProducts | None
 
 
 class ForceAdjoint:
@@ -37,17 +40,29 @@ class ForceAdjoint:
         system: whose forces they are.
         given: quantities.
         found: the gradients by those that require grad, which grow.
+        flowing: what of rest shapes is taken by others, by the index of the elasticity.
     """
 
-    def __init__(self, system: System, given: Quantities, found: dict[str, Tensor]) -> None:
+    def __init__(
+        self,
+        system: System,
+        given: Quantities,
+        found: dict[str, Tensor],
+        flowing: dict[int, RestProducts],
+    ) -> None:
         self._system, self._given, self._found = system, given, found
         self._gradients = gradients = Gradients(system, solved=False)
+        stays = bool(system.plastic_flow) and not flowing
+        self._rest = {} if stays else _products(system, given, flowing)
+        #: By the index of the elasticity; without those whose rest shapes are on the tape.
+        self._products = products = self._rest | flowing
         self._compiled = [
             (index, part)
             for index, part in enumerate(gradients.elasticities)
             if part.derivatives is not None
             and not given[f"factor {index}"].requires_grad
-            and not any(f"{name} {index}" in given for name in ("volumes", "amounts"))
+            and f"amounts {index}" not in given
+            and (f"volumes {index}" not in given or index in products)
         ]
         gradients.left_out = {index for index, _ in self._compiled}
         #: (2, M) by μ and λ, of each of these.
@@ -56,13 +71,16 @@ class ForceAdjoint:
         ]
         keyed = [f"viscous factor {index}" for index in range(len(gradients.viscosities))]
         self._viscous: list[_Viscous] = []
-        reshaped = any(name.startswith(("volumes", "amounts")) for name in given)
+        reshaped = any(
+            f"amounts {k}" in given or (f"volumes {k}" in given and k not in products)
+            for k in range(len(gradients.elasticities))
+        )
         if is_compiled() and not reshaped and not any(given[name].requires_grad for name in keyed):
-            self._viscous, gradients.viscosities = _viscous_parts(gradients, given), []
+            parts = _viscous_parts(gradients, given, products)
+            self._viscous, gradients.viscosities = parts, []
         others = len(gradients.elasticities) - len(self._compiled)
         is_taped = others or system.forces or gradients.viscosities
-        weight = given["mass"].requires_grad or given["gravity"].requires_grad
-        self._has_tape = bool(is_taped) or weight
+        self._has_tape = bool(is_taped) or given["gravity"].requires_grad
         self._names = list(found)
 
     def back(
@@ -83,20 +101,24 @@ class ForceAdjoint:
         """
         for part in self._system.prescribed:
             part.go_to(*time)
-        for (_, taped), works in zip(self._compiled, self._works, strict=True):
+        for (index, taped), works in zip(self._compiled, self._works, strict=True):
             part, along = taped.part, wanted
             if not (part.is_constant and float(part.stiffness) == 1.0):
                 along = wanted * part.stiffness
             assert taped.derivatives is not None
-            taped.derivatives.add_along(positions, along, out[0], works)
+            rest = self._products.get(index)
+            taped.derivatives.add_along(positions, along, out[0], works, rest)
         for own in self._viscous:
             along = wanted * own.part.parameters
-            own.kernel.add_along((positions, velocities), along, own.moduli, out, own.works)
+            state = positions, velocities
+            own.kernel.add_along(state, along, own.moduli, out, own.works, own.rest)
         if self._has_tape:
             self._tape_back(positions, velocities, wanted, time, out)
+        elif "mass" in self._found:
+            self._found["mass"] -= self._system.gravity.acceleration @ wanted
 
     def finish(self) -> None:
-        """Adds what compiled loops have found by moduli."""
+        """Adds what compiled loops have found by moduli and rest shapes."""
         elastic = [
             (works, "mu", "lam", i)
             for (i, _), works in zip(self._compiled, self._works, strict=True)
@@ -107,6 +129,8 @@ class ForceAdjoint:
                 if f"{name} {index}" in self._found:
                     self._found[f"{name} {index}"] += own
             works.zero_()
+        for index, rest in self._rest.items():
+            add_rest(rest, index, self._given, self._found)
 
     def _tape_back(
         self,
@@ -129,11 +153,35 @@ class ForceAdjoint:
                 whole += part
 
 
-def _viscous_parts(gradients: Gradients, given: Quantities) -> list[_Viscous]:
-    found = []
+def add_rest(rest: RestProducts, index: int, given: Quantities, found: dict[str, Tensor]) -> None:
+    """Moves what is known of the i-th elasticity's rest shape to the gradients found by it."""
+    gradients, volumes = f"shape gradients {index}", f"volumes {index}"
+    if gradients in found:
+        found[gradients] += rest.by_gradients(given[gradients])
+        found[volumes] += rest.by_volumes()
+    rest.clear()
+
+
+def _products(
+    system: System, given: Quantities, flowing: dict[int, RestProducts]
+) -> dict[int, RestProducts]:
+    """Of elasticities whose rest shapes gradients are by, but for those that flow."""
+    parts = enumerate(system.elasticities) if is_compiled() else ()
+    return {
+        k: RestProducts(part.tets)
+        for k, part in parts
+        if f"volumes {k}" in given and k not in flowing
+    }
+
+
+def _viscous_parts(
+    gradients: Gradients, given: Quantities, products: dict[int, RestProducts]
+) -> list[_Viscous]:
+    found, tets = [], [own.part.tets for own in gradients.elasticities]
     for index, taped in enumerate(gradients.viscosities):
         moduli = given[f"shear {index}"].detach(), given[f"bulk {index}"].detach()
         works = torch.stack([torch.zeros_like(own) for own in moduli])
         kernel = ViscousDerivativesKernel(taped.part.tets)
-        found.append(_Viscous(taped.part, kernel, moduli, works))
+        rest = products.get(next(k for k, own in enumerate(tets) if own is taped.part.tets))
+        found.append(_Viscous(taped.part, kernel, moduli, works, rest))
     return found

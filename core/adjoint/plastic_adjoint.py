@@ -6,6 +6,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..kernels.rest_products import RestProducts
 from ..system import System
 from .quantities import Quantities
 from .tape_plasticity import TapePlasticity
@@ -33,6 +34,8 @@ class PlasticAdjoint:
         volumes = {name: given.get(name, own) for name, own in shapes.items() if name not in names}
         #: Quantities of a step, and the gradients by these: with the shapes of tets then.
         self.given = given | volumes | self._shapes
+        #: None: their forces are on the tape.
+        self.products: dict[int, RestProducts] = {}
         self.found = found | {name: torch.zeros_like(own) for name, own in self._shapes.items()}
 
     def __bool__(self) -> bool:
@@ -64,6 +67,9 @@ class PlasticAdjoint:
         for name in self._shapes:
             _, own = self._back(self._taped[name], self.found[name], self._plastic)
             self.by_plastic = self.by_plastic + own
+
+    def finish(self) -> None:
+        """Nothing is left to add."""
 
     def _back(self, out: Tensor, wanted: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
         """The gradients by ``at`` and by the plastic strain; adds to those found."""

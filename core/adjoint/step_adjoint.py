@@ -14,6 +14,7 @@ from ..integrators.damping import decay, impulse_time
 from ..integrators.explicit_integrator import ExplicitIntegrator
 from ..integrators.mesh_contact_step import MeshContactStep
 from ..integrators.runge_kutta import Midpoint, RungeKutta4
+from ..kernels.rest_products import RestProducts
 from ..system import System
 from .contact_adjoint import ContactAdjoint
 from .contact_meeting import SurfaceMeeting
@@ -84,6 +85,7 @@ class StepAdjoint(ABC):
         given: quantities.
         found: the gradients by those that require grad, which grow.
         contact: of surfaces, where they meet.
+        flowing: what of the rest shapes of tets that flow is taken at the end of each step.
     """
 
     def __init__(
@@ -93,11 +95,12 @@ class StepAdjoint(ABC):
         seconds: float,
         given: Quantities,
         found: dict[str, Tensor],
-        contact: MeshContactStep | None = None,
+        contact: MeshContactStep | None,
+        flowing: dict[int, RestProducts],
     ) -> None:
         self._system, self._step, self._given, self._found = system, seconds, given, found
         self._nodes, self._weights = stages_of(integrator)
-        self._forces = ForceAdjoint(system, given, found)
+        self._forces = ForceAdjoint(system, given, found, flowing)
         #: Of what steps meet, one of the two at most.
         self.ground: GroundAdjoint | PointGroundAdjoint | None = None
         self.contact: ContactAdjoint | None = None

@@ -242,8 +242,9 @@ def _gradients() -> None:
     young = torch.tensor(1e5, dtype=torch.float64, requires_grad=True)
     soft = replace(_tet(), material=StableNeoHookean(young), viscosity=1.0)
     above = replace(_tet(height=1.01), velocity=(0.0, 0.0, -1.0))
+    clay = replace(soft, plasticity=Plasticity(1.0))
     seen = replace(_seen_tet(), material=StableNeoHookean(young))
-    scenes = [Scene([soft], Ground()), Scene([seen], Ground())]
+    scenes = [Scene([clay], Ground()), Scene([seen], Ground())]
     if find_spec("ipctk") is not None:
         scenes.append(Scene([soft, above], Ground(), contact=Contact()))
     for scene in scenes:

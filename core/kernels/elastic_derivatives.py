@@ -12,7 +12,8 @@ from torch import Tensor
 from ..compiled import compiled, shared_range, use_threads
 from .elasticity import TETS_PER_THREAD, ElasticityKernel, sum_at_vertices
 from .laws import first_derivatives, second_derivatives
-from .vectors import cross, dot, minus
+from .rest_products import RestProducts
+from .vectors import cross, dot, minus, vector
 
 
 class ElasticDerivativesKernel(ElasticityKernel):
@@ -30,9 +31,15 @@ class ElasticDerivativesKernel(ElasticityKernel):
         return out, works
 
     def add_along(
-        self, positions: Tensor, displacement: Tensor, out: Tensor, works: Tensor
+        self,
+        positions: Tensor,
+        displacement: Tensor,
+        out: Tensor,
+        works: Tensor,
+        rest: RestProducts | None = None,
     ) -> None:
-        """Adds what ``along`` gives to (3, N) ``out`` and (2, M) ``works``."""
+        """Adds what ``along`` gives to (3, N) ``out`` and (2, M) ``works``, and to ``rest`` how
+        that work changes with the rest shape."""
         own = self._constants
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
         _derivatives(
@@ -48,6 +55,9 @@ class ElasticDerivativesKernel(ElasticityKernel):
             works.numpy(),
         )
         sum_at_vertices(self._forces, self._corners, out.numpy())
+        if rest is not None:
+            rest.add(positions, self._forces)
+            rest.add_work(displacement, self.edge_forces(positions))
 
 
 @compiled()
@@ -58,12 +68,6 @@ def combined(a: float, u: Any, b: float, v: Any, c: float, w: Any) -> Any:
         a * u[1] + b * v[1] + c * w[1],
         a * u[2] + b * v[2] + c * w[2],
     )
-
-
-@compiled()
-def vector(a: float, b: float, c: float) -> Any:
-    """A tuple: written as such in the loop, numba takes it for an array's shape."""
-    return a, b, c
 
 
 @compiled()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
@@ -34,10 +35,14 @@ class ElasticityKernel:
     def __init__(self, constants: Constants, tets: Tets) -> None:
         self._constants, self._corners = constants, tets.corners.numpy()
         self._metric = tets.metric_by_tet
-        self._forces = np.empty((9, len(tets)), dtype=self._metric.dtype)
+        self._forces: NDArray[Any] = np.empty((9, len(tets)), dtype=self._metric.dtype)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the (3, N) gradient in newtons to ``out``."""
+        sum_at_vertices(self.edge_forces(positions), self._corners, out.numpy())
+
+    def edge_forces(self, positions: Tensor) -> NDArray[Any]:
+        """(9, M) gradient by the edges of tets, in newtons; the next call writes over it."""
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
         own = self._constants
         _edge_forces(
@@ -50,7 +55,7 @@ class ElasticityKernel:
             own.high,
             self._forces,
         )
-        sum_at_vertices(self._forces, self._corners, out.numpy())
+        return self._forces
 
     def energy(self, positions: Tensor) -> float:
         """In joules; the sum is the same whatever the number of threads."""

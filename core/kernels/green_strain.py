@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
@@ -32,7 +33,7 @@ class GreenStrainKernel:
     def __init__(self, tets: Tets) -> None:
         self._tets, self._corners = tets, tets.corners.numpy()
         self._volumes = tets.volumes.numpy()
-        self._forces = np.empty((9, len(tets)), dtype=self._volumes.dtype)
+        self._forces: NDArray[Any] = np.empty((9, len(tets)), dtype=self._volumes.dtype)
         self._rows = tets.metric_by_tet
 
     def strain(self, positions: Tensor) -> Tensor:
@@ -44,6 +45,13 @@ class GreenStrainKernel:
     def add_viscous_forces(
         self, positions: Tensor, velocities: Tensor, shear: Tensor, bulk: Tensor, out: Tensor
     ) -> None:
+        forces = self.edge_forces(positions, velocities, shear, bulk)
+        sum_at_vertices(forces, self._corners, out.numpy())
+
+    def edge_forces(
+        self, positions: Tensor, velocities: Tensor, shear: Tensor, bulk: Tensor
+    ) -> NDArray[Any]:
+        """(9, M) viscous forces on the edges of tets, in newtons; the next call writes over it."""
         use_threads(len(self._tets), elasticity.TETS_PER_THREAD)
         _viscous_edge_forces(
             positions.numpy(),
@@ -54,7 +62,7 @@ class GreenStrainKernel:
             self._rows,
             self._forces,
         )
-        sum_at_vertices(self._forces, self._corners, out.numpy())
+        return self._forces
 
     def add_forces(self, positions: Tensor, stress: Tensor, out: Tensor) -> None:
         use_threads(len(self._tets), TETS_PER_THREAD)

@@ -76,7 +76,7 @@ def _use(plastic: Any, rest: Any, gradients: Any, metric: Any) -> None:
         for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
             # The others keep the bits of their rest shape.
             if plastic[9, e] > 0.0:
-                _read(plastic, e, inverse)
+                read(plastic, e, inverse)
                 _write_rest(inverse, rest, e, gradients, metric)
 
 
@@ -106,12 +106,12 @@ def _flow(
             for i in range(3):
                 for j in range(3):
                     c[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]
-            if _is_surely_elastic(c, yield_stress / constants[0, e]) or _determinant(f) <= 0.0:
+            if is_surely_elastic(c, yield_stress / constants[0, e]) or determinant(f) <= 0.0:
                 continue
             diagonalize(c, v)
-            growth = _return(c, constants, e, yield_stress, seconds, factors)
+            growth = growth_at(c, constants, e, yield_stress, seconds, factors)
             if growth > 0.0:
-                _read(plastic, e, inverse)
+                read(plastic, e, inverse)
                 _stretch(inverse, v, factors, f, edges)
                 # What has grown by so much has not come farther than that.
                 if plastic[9, e] + growth > constants[4, e]:
@@ -119,14 +119,14 @@ def _flow(
                 plastic[9, e] += growth
                 _write(f, plastic, e)
                 # As a state has it, rounded.
-                _read(plastic, e, f)
+                read(plastic, e, f)
                 _write_rest(f, rest, e, gradients, metric)
                 found += 1
         flowing[chunk] = found
 
 
 @compiled()
-def _is_surely_elastic(c: Any, yield_strain: Any) -> bool:
+def is_surely_elastic(c: Any, yield_strain: Any) -> bool:
     """Whether a bound says that C is below the yield surface, without its eigenvalues.
 
     Those are within √⅔ |dev C| of their mean, and logarithms differ by no more than numbers do over
@@ -141,7 +141,7 @@ def _is_surely_elastic(c: Any, yield_strain: Any) -> bool:
 
 
 @compiled()
-def _return(
+def growth_at(
     c: Any, constants: Any, e: int, yield_stress: Any, seconds: float, factors: Any
 ) -> float:
     """The growth of the equivalent plastic strain at C with eigenvalues on its diagonal; into
@@ -169,9 +169,9 @@ def _return(
 @compiled()
 def _stretch(inverse: Any, v: Any, factors: Any, out: Any, scratch: Any) -> None:
     """F_p⁻¹ V diag(factors) Vᵀ into ``out``, its determinant 1."""
-    _scaled(v, factors, scratch)
+    scaled(v, factors, scratch)
     matmul3(inverse, scratch, out)
-    scale = _determinant(out) ** (-1.0 / 3.0)
+    scale = determinant(out) ** (-1.0 / 3.0)
     for i in range(3):
         for j in range(3):
             out[i, j] *= scale
@@ -181,22 +181,22 @@ def _stretch(inverse: Any, v: Any, factors: Any, out: Any, scratch: Any) -> None
 def _limit(new: Any, old: Any, limit: Any, growth: float, c: Any, v: Any, scratch: Any) -> float:
     """Takes a new F_p⁻¹ back to the limit; the growth of the equivalent plastic strain that
     is left."""
-    size = _size(new, c, v)
+    size = size_of(new, c, v)
     if size <= limit:
         return growth
     factors = np.empty(3)
     for i in range(3):
         factors[i] = c[i, i] ** (0.5 * (limit / size - 1.0))
-    _scaled(v, factors, scratch)
+    scaled(v, factors, scratch)
     matmul3(scratch, new, v)
     for i in range(3):
         for j in range(3):
             new[i, j] = v[i, j]
-    return float(max(0.0, min(growth, limit - _size(old, c, v))))
+    return float(max(0.0, min(growth, limit - size_of(old, c, v))))
 
 
 @compiled()
-def _size(inverse: Any, c: Any, v: Any) -> float:
+def size_of(inverse: Any, c: Any, v: Any) -> float:
     """√⅔ |ln U_p|, which is the strain of a bar; F_p⁻¹ F_p⁻ᵀ = U_p⁻² in principal axes into ``c``,
     those into ``v``."""
     for i in range(3):
@@ -214,7 +214,7 @@ def _size(inverse: Any, c: Any, v: Any) -> float:
 
 
 @compiled()
-def _scaled(v: Any, factors: Any, out: Any) -> None:
+def scaled(v: Any, factors: Any, out: Any) -> None:
     """V diag(factors) Vᵀ."""
     for i in range(3):
         for j in range(3):
@@ -226,7 +226,7 @@ def _scaled(v: Any, factors: Any, out: Any) -> None:
 
 
 @compiled()
-def _determinant(a: Any) -> Any:
+def determinant(a: Any) -> Any:
     return (
         a[0, 0] * (a[1, 1] * a[2, 2] - a[2, 1] * a[1, 2])
         + a[1, 0] * (a[2, 1] * a[0, 2] - a[0, 1] * a[2, 2])
@@ -235,7 +235,7 @@ def _determinant(a: Any) -> Any:
 
 
 @compiled()
-def _read(plastic: Any, e: int, inverse: Any) -> None:
+def read(plastic: Any, e: int, inverse: Any) -> None:
     for i in range(3):
         for j in range(3):
             inverse[i, j] = plastic[3 * i + j, e]

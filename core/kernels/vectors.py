@@ -15,6 +15,12 @@ def vector_at(points: Any, index: int) -> Any:
 
 
 @compiled()
+def vector(a: float, b: float, c: float) -> Any:
+    """A tuple: written as such in a loop, numba takes it for an array's shape."""
+    return a, b, c
+
+
+@compiled()
 def minus(a: Any, b: Any) -> Any:
     """a − b."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])

@@ -11,10 +11,11 @@ from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
 from . import elasticity
-from .elastic_derivatives import combined, vector
+from .elastic_derivatives import combined
 from .elasticity import sum_at_vertices
 from .green_strain import GreenStrainKernel
-from .vectors import dot, minus
+from .rest_products import RestProducts
+from .vectors import dot, minus, vector
 
 
 class ViscousDerivativesKernel(GreenStrainKernel):
@@ -45,8 +46,10 @@ class ViscousDerivativesKernel(GreenStrainKernel):
         moduli: tuple[Tensor, Tensor],
         out: tuple[Tensor, Tensor],
         works: Tensor,
+        rest: RestProducts | None = None,
     ) -> None:
-        """Adds what ``along`` gives to the (3, N) of ``out``, and to (2, M) ``works``."""
+        """Adds what ``along`` gives to the (3, N) of ``out``, and to (2, M) ``works``, and to
+        ``rest`` how that work changes with the rest shape."""
         (positions, velocities), (shear, bulk) = state, moduli
         use_threads(len(self._tets), elasticity.TETS_PER_THREAD)
         _derivatives(
@@ -61,7 +64,13 @@ class ViscousDerivativesKernel(GreenStrainKernel):
             works.numpy(),
         )
         sum_at_vertices(self._forces, self._corners, out[0].numpy())
-        self.add_viscous_forces(positions, displacement, shear, bulk, out[1])
+        if rest is not None:
+            rest.add(positions, self._forces)
+        rates = self.edge_forces(positions, displacement, shear, bulk)
+        sum_at_vertices(rates, self._corners, out[1].numpy())
+        if rest is not None:
+            rest.add(velocities, rates)
+            rest.add_work(displacement, self.edge_forces(positions, velocities, shear, bulk))
 
 
 @compiled()

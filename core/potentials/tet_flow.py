@@ -34,7 +34,8 @@ class TetFlow:
         #: (10, M), written to.
         self.plastic = self.tets.template.new_empty(ROWS, len(self.tets))
         kind = FlowKernel if has_kernel(elasticity.material, self.tets.template) else TorchFlow
-        self._map = kind(self.tets, constants)
+        #: Lets them flow.
+        self.map: FlowKernel | TorchFlow = kind(self.tets, constants)
         self.use(None)
 
     def use(self, plastic: Tensor | None) -> None:
@@ -44,7 +45,7 @@ class TetFlow:
             self.plastic[:9:4] = 1.0
         else:
             self.plastic.copy_(plastic)
-        self._map.use(self.plastic)
+        self.map.use(self.plastic)
 
     def follow_stiffness(self) -> None:
         """Takes yield stress and hardening over the stiffness of now."""
@@ -54,4 +55,4 @@ class TetFlow:
     def flow(self, positions: Tensor, seconds: float) -> bool:
         """Lets them flow at (3, N) positions; whether any may have."""
         self.follow_stiffness()
-        return self._map.flow(positions, seconds, self.plastic)
+        return self.map.flow(positions, seconds, self.plastic)

@@ -79,9 +79,10 @@ def test_most_tets_have_flowed(steps: str) -> None:
     assert float((strain > 1e-3).float().mean()) > 0.5
 
 
+@pytest.mark.parametrize("steps", ["implicit Euler", "symplectic Euler"])
 @pytest.mark.parametrize("case", ["another model", "at the limit", "at once"])
-def test_gradients_know_every_branch_of_the_return_map(case: str) -> None:
-    integrator, options = STEPS["implicit Euler"]
+def test_gradients_know_every_branch_of_the_return_map(case: str, steps: str) -> None:
+    integrator, options = STEPS[steps]
     at_once = {"creep_time": 0.0} if case == "at once" else {}
     model = CorotatedLinear if case == "another model" else StableNeoHookean
     limit = 0.02 if case == "at the limit" else 1.5
