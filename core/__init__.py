@@ -7,6 +7,7 @@ never imports torch.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +117,12 @@ __all__ = [
     "embed",
     "tetrahedralize",
 ]
+
+
+# OpenMP's threads wait for each other in busy loops. Beside another process that is busy, such as a
+# Blender that draws, they wait for a processor that their own waiting keeps busy, and the solver
+# crawls. What torch brings of OpenMP reads this when it is loaded.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
 def __getattr__(name: str) -> Any:

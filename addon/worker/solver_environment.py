@@ -167,9 +167,6 @@ def variables(environment: Environment) -> dict[str, str]:
     }
     if environment.site is not None:
         kept["PYTHONPATH"] = str(environment.site)
-    # OpenMP's threads wait for each other in busy loops. Beside a Blender that draws they would
-    # wait for a processor that their own waiting keeps busy, and the solver crawl.
-    kept.setdefault("GOMP_SPINCOUNT", "1000")
     # Otherwise numba would keep compiled loops in the extension's own folder.
     kept.setdefault("NUMBA_CACHE_DIR", str(kernel_folder()))
     return kept | {"PYTHONNOUSERSITE": "1", "PYTHONUTF8": "1"}
