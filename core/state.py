@@ -108,6 +108,7 @@ class State:
         gave_up: whether *Automatic* has gone over to implicit steps.
         hindrance: why the frame was implicit where *Automatic* meant it not to be.
         waits: so many frames *Automatic* takes implicitly before it tries explicit steps again.
+        effort: how often *Automatic* has raised what a frame with contact may take.
         clearance: how much nearer to itself every body may come before that matters, in metres;
             0 where nobody has looked.
         plastic: (10, P) how tets have flowed, as ``PlasticFlow`` says; None where none has.
@@ -126,6 +127,7 @@ class State:
     gave_up: bool = False
     hindrance: Hindrance = Hindrance.NONE
     waits: int = 0
+    effort: int = 0
     clearance: float = 0.0
     plastic: Tensor | None = None
     released: NDArray[np.bool_] | None = None
@@ -150,6 +152,8 @@ class State:
             arrays["gave_up"] = np.array(True)
         if self.waits:
             arrays["waits"] = np.array([self.hindrance, self.waits])
+        if self.effort:
+            arrays["effort"] = np.array(self.effort)
         if self.clearance:
             arrays["room"] = np.array(self.clearance)
         if self.plastic is not None:
@@ -177,6 +181,9 @@ class State:
         if steps.shape != () or steps.dtype.kind not in "iu" or steps < 1:
             raise JobError("The checkpoint does not fit the scene; simulate again.")
         waits, room = arrays.get("waits", np.zeros(2, int)), arrays.get("room", np.array(0.0))
+        effort = arrays.get("effort", np.array(0))
+        if effort.shape != () or effort.dtype.kind not in "iu":
+            raise JobError("The checkpoint does not fit the scene; simulate again.")
         if waits.shape != (2,) or waits.dtype.kind not in "iu" or room.shape != ():
             raise JobError("The checkpoint does not fit the scene; simulate again.")
         return State(
@@ -190,6 +197,7 @@ class State:
             gave_up="gave_up" in arrays,
             hindrance=Hindrance(int(waits[0])),
             waits=int(waits[1]),
+            effort=int(effort),
             clearance=float(room),
             plastic=None if plastic is None else torch.as_tensor(plastic).to(self.positions),
             released=arrays.get("released"),

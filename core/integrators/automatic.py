@@ -24,11 +24,15 @@ from .why_no_contact import why_no_contact
 # cores by ``python3 dev.py bench implicit_frame time_against_tets``; only their ratio counts.
 EXPLICIT_STEP_S = (5e-5, 1.3e-8)
 IMPLICIT_FRAME_S = (5e-3, 3e-6)
-# The same of an implicit frame in which much touches: twenty Newton steps, or so; and what each
+# The same of an implicit frame in which much touches, of so many Newton steps; and what each
 # triangle that may touch adds.
-CONTACT_FRAME_S, CONTACT_FACE_S = (6e-2, 4e-5), 1e-5
+CONTACT_FRAME_S, CONTACT_FACE_S, CONTACT_ITERATIONS = (6e-2, 4e-5), 1e-5, 20
 # So much longer a frame may take that keeps its oscillation.
 COST_RATIO = 2.0
+# Where explicit steps take longer than they may, implicit ones may take so many times as long; where
+# they do, too, both have other turns, each with more time than the one before. In the last one,
+# implicit steps take as long as they do.
+IMPLICIT_BUDGET_RATIO, BUDGET_GROWTH, MAX_EFFORT = 4, 2, 4
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
 # implicit steps that begin when they are flat come too late.
 MIN_VOLUME_RATIO = 0.05
@@ -47,7 +51,8 @@ class Automatic(Integrator):
     A frame is first taken without contact. One in which anything comes close, or a tet is pressed
     flat, is taken again from its start with contact after each step; one that explicit steps cannot
     take so, or not in ``COST_RATIO`` times of what an implicit frame is expected to take, by
-    implicit Euler, and so are some that follow. From the first frame on that explicit steps do not
+    implicit Euler, and so are some that follow. Where that takes far longer than expected, explicit
+    steps have another turn, with more time. From the first frame on that explicit steps do not
     manage at all, it stays with implicit ones.
 
     At one step a frame, implicit Euler takes most of the energy out of a bounce.
@@ -114,7 +119,8 @@ class AutomaticStepper(TimeStepper):
         assert stepper.contact is not None
         frame = _expected_s(CONTACT_FRAME_S, self._system)
         frame += CONTACT_FACE_S * stepper.contact.body_faces
-        stepper.contact.budget_s = COST_RATIO * frame
+        #: What a frame of explicit steps with contact may take in its first turn, in seconds.
+        self.budget_s = COST_RATIO * frame
         return stepper
 
     @property
@@ -135,6 +141,8 @@ class AutomaticStepper(TimeStepper):
             return self._advance_implicitly(state, Hindrance.UNSTABLE)
         if state.waits > 0:
             waiting = replace(state, waits=state.waits - 1)
+            if state.hindrance == Hindrance.COSTLY:
+                return self._advance_within_budget(waiting)
             return self._advance_implicitly(waiting, Hindrance(state.hindrance))
         if not self._is_clear(state):
             return self._advance_with_contact(state, Hindrance.CONTACT)
@@ -168,18 +176,36 @@ class AutomaticStepper(TimeStepper):
         """A frame with contact; implicit where explicit steps cannot take it."""
         with_contact = self.with_contact
         if with_contact is not None:
+            assert with_contact.contact is not None
             self._current = with_contact
+            with_contact.contact.budget_s = budget = self.budget_s * BUDGET_GROWTH**state.effort
             start = replace(self._without_contact(state), substeps=with_contact.substeps)
             try:
                 after = with_contact.advance(start)
             except CostlyFrameError:
-                waiting = replace(state, waits=COSTLY_WAIT_FRAMES)
-                return self._advance_implicitly(waiting, Hindrance.COSTLY)
+                return self._advance_within_budget(replace(state, waits=COSTLY_WAIT_FRAMES))
             except InstabilityError:
                 return self._advance_implicitly(replace(state, waits=WAIT_FRAMES), hindrance)
             if self._volume_ratio(after) >= min(MIN_VOLUME_RATIO, self._volume_ratio(state)):
-                return replace(after, clearance=0.0)
+                is_cheap = BUDGET_GROWTH * with_contact.contact.spent_s <= budget
+                effort = max(0, state.effort - is_cheap)
+                return replace(after, clearance=0.0, effort=effort)
         return self._advance_implicitly(replace(state, waits=WAIT_FRAMES), hindrance)
+
+    def _advance_within_budget(self, state: State) -> State:
+        """An implicit frame in place of one that took too long; where it takes still longer,
+        explicit steps have another turn."""
+        if state.effort >= MAX_EFFORT:
+            return self._advance_implicitly(replace(state, effort=0), Hindrance.COSTLY)
+        share = COST_RATIO * IMPLICIT_BUDGET_RATIO * BUDGET_GROWTH**state.effort
+        self.implicit.iteration_budget = int(share * CONTACT_ITERATIONS)
+        try:
+            return self._advance_implicitly(replace(state, effort=0), Hindrance.COSTLY)
+        except CostlyFrameError:
+            harder = replace(state, effort=state.effort + 1, waits=0)
+        finally:
+            self.implicit.iteration_budget = None
+        return self._advance_with_contact(harder, Hindrance.CONTACT)
 
     def _volume_ratio(self, state: State) -> float:
         return self._system.minimum_volume_ratio(state.positions)
@@ -231,7 +257,9 @@ class AutomaticStepper(TimeStepper):
             np.stack(positions), fractions, after.substeps < len(positions), (start, end)
         )
         room = clearance.clearance_after(trajectory, before.clearance)
-        return None if room is None else replace(after, colliders=end, clearance=room)
+        if room is None:
+            return None
+        return replace(after, colliders=end, clearance=room, effort=0)
 
 
 def _expected_s(cost: tuple[float, float], system: System) -> float:

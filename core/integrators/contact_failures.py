@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why explicit steps do not reach their end where surfaces meet."""
+"""Why steps do not reach their end where surfaces meet."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from ..minimizers.prescribed_motion import PrescribedMotion
 from ..scene.pressure import burst_warning
 from ..state import SolverStatistics, State
 from ..system import System
+from .contact_failures import CostlyFrameError
 from .integrator import TimeStepper
 
 # A frame that does not converge is taken again with twice the steps, at most this often.
@@ -73,6 +74,8 @@ class ImplicitStepper(TimeStepper):
         self._system = system
         self._tolerance = tolerance or TOLERANCE_M_PER_S
         self._relaxes = tolerance is None
+        #: Newton steps that a frame may take; None for as many as it takes.
+        self.iteration_budget: int | None = None
         self._objective = IncrementalPotential(system, with_contact)
         self._newton = Newton(self._objective)
         contact = self._objective.contact
@@ -95,6 +98,8 @@ class ImplicitStepper(TimeStepper):
             spent += after.solver_statistics.iterations
             if after.solver_statistics.converged:
                 break
+            if self.iteration_budget is not None and spent >= self.iteration_budget:
+                raise CostlyFrameError(f"{self._system.names}: an implicit frame takes too long.")
             substeps *= 2
         after = replace(after, solver_statistics=replace(after.solver_statistics, iterations=spent))
         if not bool(torch.isfinite(after.positions).all()):
@@ -116,7 +121,8 @@ class ImplicitStepper(TimeStepper):
     @property
     def _iteration_limit(self) -> int:
         """Newton steps in a time step, at most."""
-        return _iteration_limit(self._objective.contact is not None)
+        limit = _iteration_limit(self._objective.contact is not None)
+        return limit if self.iteration_budget is None else min(limit, self.iteration_budget)
 
     def _frame(self, state: State, retry: int, is_last: bool) -> State:
         """The state a frame later; unless this try is the last, it ends with the first step that

@@ -102,6 +102,8 @@ class MeshContactStep:
         #: What a frame may cost, in seconds of one core as they are estimated, not measured: the
         #: same scene ends at the same place.
         self.budget_s = math.inf
+        #: Of that, by the frame so far.
+        self.spent_s = 0.0
         #: None while nobody asks.
         self.record: ContactRecord | None = None
 
@@ -120,7 +122,7 @@ class MeshContactStep:
         still = np.zeros_like(self.colliders)
         velocities = np.concatenate([state.velocities.numpy().T.astype(np.float64), still])
         self._candidates.begin(self._points(velocities))
-        self._limited_steps, self._spent_s = 0, 0.0
+        self._limited_steps, self.spent_s = 0, 0.0
         self._find_at(state.positions)
         self._energy = surface_energy(self._constraints, self._count)
 
@@ -236,8 +238,8 @@ class MeshContactStep:
         )
 
     def _spend(self, seconds: float) -> None:
-        self._spent_s += seconds
-        if self._spent_s > self.budget_s:
+        self.spent_s += seconds
+        if self.spent_s > self.budget_s:
             raise CostlyFrameError(
                 f"{self._system.names}: so many surfaces press on each other that explicit steps "
                 "take long. Choose Automatic or Implicit Euler."

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from supple.core import Collider, Ground, InstabilityError, Scene, Simulator, SoftBody
-from supple.core.integrators import Automatic, ImplicitEuler, SymplecticEuler
+from supple.core.errors import JobError
+from supple.core.integrators import Automatic, ImplicitEuler, SymplecticEuler, automatic
 from supple.core.integrators.automatic import AutomaticStepper
 from supple.core.materials import StableNeoHookean
 from supple.core.potentials.contact.surface import CollisionSurface
@@ -105,16 +106,57 @@ def test_what_explicit_steps_cannot_take_implicit_ones_do() -> None:
 def test_frames_that_would_take_too_long_are_implicit_for_a_while() -> None:
     simulator = Simulator(meeting(), Automatic())
     assert isinstance(simulator.stepper, AutomaticStepper)
-    explicit = simulator.stepper.with_contact
-    assert explicit is not None and explicit.contact is not None
-    # Enough for a frame of steps, and not for what meets in it.
-    explicit.contact.budget_s = 0.0
+    assert simulator.stepper.with_contact is not None
+    simulator.stepper.budget_s = 0.0
     frames = list(checked(simulator, 20))
     because = [frame.report.because for frame in frames]
     first = because.index("much touches at once")
     assert because[:first] == [""] * first
     assert because[first : first + 13] == ["much touches at once"] * 13
     assert {frame.report.integrator for frame in frames[first : first + 13]} == {IMPLICIT}
+
+
+def spent_in_each_frame(simulator: Simulator) -> list[float]:
+    """What explicit steps with contact are expected to take, in seconds, until two bodies part."""
+    assert isinstance(simulator.stepper, AutomaticStepper)
+    explicit = simulator.stepper.with_contact
+    assert explicit is not None and explicit.contact is not None
+    return [explicit.contact.spent_s for _ in simulator.run(16)]
+
+
+def test_where_implicit_steps_take_still_longer_explicit_ones_have_another_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    unlimited, limited = (Simulator(meeting(), Automatic()) for _ in range(2))
+    most = max(spent_in_each_frame(unlimited))
+    assert isinstance(limited.stepper, AutomaticStepper)
+    assert limited.stepper.with_contact is not None
+    # After two turns it is enough.
+    limited.stepper.budget_s = 0.3 * most
+    monkeypatch.setattr(automatic, "CONTACT_ITERATIONS", 0)
+    efforts = []
+    for frame in limited.run(16):
+        assert frame.report.integrator == EXPLICIT
+        efforts.append(limited.state.effort)
+    assert torch.equal(limited.state.positions, unlimited.state.positions)
+    # It is kept while bodies touch.
+    assert max(efforts) == 2
+    assert efforts[0] == efforts[-1] == 0
+
+
+def test_in_the_last_turn_implicit_steps_take_as_long_as_they_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    simulator = Simulator(meeting(), Automatic())
+    assert isinstance(simulator.stepper, AutomaticStepper)
+    assert simulator.stepper.with_contact is not None
+    simulator.stepper.budget_s = 0.0
+    monkeypatch.setattr(automatic, "CONTACT_ITERATIONS", 0)
+    frames = list(checked(simulator, 12))
+    costly = [frame for frame in frames if frame.report.because == "much touches at once"]
+    assert costly and all(frame.report.solver_statistics.converged for frame in costly)
+    assert simulator.state.effort == 0
+    assert simulator.stepper.implicit.iteration_budget is None
 
 
 def test_what_lies_on_something_does_not_try_explicit_steps_in_vain() -> None:
@@ -140,6 +182,27 @@ def test_after_an_implicit_frame_no_room_is_known_of() -> None:
     (frame,) = simulator.run(1)
     assert frame.report.integrator == IMPLICIT
     assert simulator.state.clearance == 0.0
+
+
+def test_what_costs_less_than_half_of_its_budget_has_a_smaller_one_next() -> None:
+    simulator = Simulator(meeting(), Automatic())
+    spent = spent_in_each_frame(simulator)
+    first = next(frame for frame, seconds in enumerate(spent) if seconds > 0.0)
+    again = Simulator(meeting(), Automatic())
+    list(again.run(first))
+    again.state = replace(again.state, effort=3)
+    list(again.run(2))
+    assert again.state.effort == 1
+
+
+def test_the_effort_is_saved_and_read_again() -> None:
+    simulator = Simulator(meeting(), Automatic())
+    start = simulator.state
+    arrays = replace(start, effort=3).to_arrays()
+    assert start.restored(0, arrays).effort == 3
+    assert "effort" not in start.to_arrays()
+    with pytest.raises(JobError, match="does not fit"):
+        start.restored(0, arrays | {"effort": np.array([3])})
 
 
 @pytest.mark.parametrize("saved_after", [1, 4, 6, 9, 14])
