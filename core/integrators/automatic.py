@@ -29,9 +29,9 @@ IMPLICIT_FRAME_S = (5e-3, 3e-6)
 CONTACT_FRAME_S, CONTACT_FACE_S, CONTACT_ITERATIONS = (6e-2, 4e-5), 1e-5, 20
 # So much longer a frame may take that keeps its oscillation.
 COST_RATIO = 2.0
-# Where explicit steps take longer than they may, implicit ones may take so many times as long; where
-# they do, too, both have other turns, each with more time than the one before. In the last one,
-# implicit steps take as long as they do.
+# Where explicit steps take longer than they may, implicit ones may take so many times as long;
+# where they do, too, both have other turns, each with more time than the one before. In the last
+# one, implicit steps take as long as they do.
 IMPLICIT_BUDGET_RATIO, BUDGET_GROWTH, MAX_EFFORT = 4, 2, 4
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
 # implicit steps that begin when they are flat come too late.
