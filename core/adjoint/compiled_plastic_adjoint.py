@@ -71,30 +71,35 @@ class CompiledPlasticAdjoint:
 
     @property
     def by_plastic(self) -> Tensor:
-        """The (10, P) gradient by the plastic strain."""
+        """The (10, P) gradient by the plastic strain, as of ``settle``."""
         return torch.cat([*self._by_plastic.values()], dim=1)
 
     def enter(self, positions: Tensor, plastic: Tensor | None, seconds: float) -> Tensor:
         """From where tets have flowed at the end of a step to before that; the (3, N) gradient by
         the positions there. The tets have the plastic strain before it from here on."""
-        self._flow.use(plastic)
         out = torch.zeros_like(positions)
-        for (index, kernel), flow in zip(self._kernels.items(), self._flow.parts, strict=True):
-            kernel.back(positions, seconds, flow.plastic, self._by_plastic[index], out)
+        parts = zip(self._flow.parts, self._flow.pieces(plastic), strict=True)
+        for (index, kernel), (flow, piece) in zip(self._kernels.items(), parts, strict=True):
+            before = flow.unstrained() if piece is None else piece.contiguous()
+            kernel.back(positions, seconds, before, flow.plastic, self._by_plastic[index], out)
             if index in self._shapes:
                 gradients = torch.as_tensor(flow.tets.gradients_by_tet).permute(1, 2, 0)
                 self._shapes[index].detach().copy_(gradients)
                 self.found[f"shape gradients {index}"].zero_()
+        self._flow.take_note(plastic)
         return out
 
     def leave(self) -> None:
         """Takes what the step's forces have found by the shapes of tets."""
+        for index, shapes in self._shapes.items():
+            by_shapes = self.found[f"shape gradients {index}"]
+            products = matmul3(by_shapes, shapes.detach().transpose(0, 1))
+            self._kernels[index].products.sums[:9] += products.reshape(9, -1).numpy()
+
+    def settle(self) -> None:
+        """Brings the gradient by the plastic strain up to date, while tets have that strain."""
         for index, kernel in self._kernels.items():
-            if index in self._shapes:
-                by_shapes = self.found[f"shape gradients {index}"]
-                products = matmul3(by_shapes, self._shapes[index].detach().transpose(0, 1))
-                kernel.products.products += products.reshape(9, -1).numpy()
-            kernel.leave(self._by_plastic[index])
+            kernel.settle(self._by_plastic[index])
 
     def finish(self) -> None:
         """Adds to the gradients found what has been summed up on the way."""

@@ -180,6 +180,7 @@ class ExplicitRun:
                 back.back(record.courses.pop(), before.frame, *times)
                 if flow:
                     flow.leave()
+            flow.settle()
             gradients = [back.by_positions, back.by_velocities]
         return gradients
 

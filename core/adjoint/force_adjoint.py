@@ -8,28 +8,67 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..assembly.tets import Tets
 from ..compiled import is_compiled
+from ..kernels.elastic_derivatives import ElasticDerivativesKernel
+from ..kernels.laws import Constants
 from ..kernels.rest_products import RestProducts
 from ..kernels.viscous_derivatives import ViscousDerivativesKernel
-from ..potentials import Viscosity
+from ..potentials import Elasticity, Viscosity
 from ..system import System
 from .gradients import Gradients
 from .quantities import Quantities
 
 
 @dataclass(frozen=True)
-class _Viscous:
+class _Elastic:
     """
     Args:
-        moduli, works: (M,) of each tet, and the (2, M) gradients by them, which grow.
+        names: of quantities of (M,) numbers.
+        works: of each of them the gradient, which grows.
         rest: how the work changes with the rest shape; None where that is not asked for.
     """
 
+    names: tuple[str, ...]
+    part: Elasticity
+    kernel: ElasticDerivativesKernel
+    works: Tensor
+    rest: RestProducts | None
+
+    def back(
+        self, state: tuple[Tensor, Tensor], wanted: Tensor, out: tuple[Tensor, Tensor]
+    ) -> None:
+        """See ``ForceAdjoint.back``."""
+        along = wanted
+        if not (self.part.is_constant and float(self.part.stiffness) == 1.0):
+            along = wanted * self.part.stiffness
+        self.kernel.add_along(state[0], along, out[0], self.works, self.rest)
+
+
+@dataclass(frozen=True)
+class _Viscous:
+    """A viscosity, and the elasticity of the same tets where a loop takes both.
+
+    Args:
+        names, works, rest: as above.
+        moduli: (M,) of each tet.
+    """
+
+    names: tuple[str, ...]
     part: Viscosity
+    elasticity: Elasticity | None
     kernel: ViscousDerivativesKernel
     moduli: tuple[Tensor, Tensor]
     works: Tensor
     rest: RestProducts | None
+
+    def back(
+        self, state: tuple[Tensor, Tensor], wanted: Tensor, out: tuple[Tensor, Tensor]
+    ) -> None:
+        """See ``ForceAdjoint.back``."""
+        elastic = 0.0 if self.elasticity is None else float(self.elasticity.stiffness)
+        factors = elastic, float(self.part.parameters)
+        self.kernel.add_along(state, wanted, self.moduli, factors, out, self.works, self.rest)
 
 
 class ForceAdjoint:
@@ -54,31 +93,30 @@ class ForceAdjoint:
         self._gradients = gradients = Gradients(system, solved=False)
         stays = bool(system.plastic_flow) and not flowing
         self._rest = {} if stays else _products(system, given, flowing)
-        #: By the index of the elasticity; without those whose rest shapes are on the tape.
-        self._products = products = self._rest | flowing
-        self._compiled = [
-            (index, part)
-            for index, part in enumerate(gradients.elasticities)
-            if part.derivatives is not None
+        # By the index of the elasticity; without those whose rest shapes are on the tape.
+        products = self._rest | flowing
+        compiled = [
+            index
+            for index, taped in enumerate(gradients.elasticities)
+            if taped.derivatives is not None
             and not given[f"factor {index}"].requires_grad
             and f"amounts {index}" not in given
             and (f"volumes {index}" not in given or index in products)
         ]
-        gradients.left_out = {index for index, _ in self._compiled}
-        #: (2, M) by μ and λ, of each of these.
-        self._works = [
-            part.part.tets.volumes.new_zeros(2, len(part.part.tets)) for _, part in self._compiled
-        ]
+        gradients.left_out = set(compiled)
         keyed = [f"viscous factor {index}" for index in range(len(gradients.viscosities))]
-        self._viscous: list[_Viscous] = []
+        count = len(gradients.elasticities)
         reshaped = any(
             f"amounts {k}" in given or (f"volumes {k}" in given and k not in products)
-            for k in range(len(gradients.elasticities))
+            for k in range(count)
         )
+        self._loops: list[_Elastic | _Viscous] = []
         if is_compiled() and not reshaped and not any(given[name].requires_grad for name in keyed):
-            parts = _viscous_parts(gradients, given, products)
-            self._viscous, gradients.viscosities = parts, []
-        others = len(gradients.elasticities) - len(self._compiled)
+            self._loops, paired = _viscous_loops(gradients, given, compiled, products)
+            gradients.viscosities = []
+            compiled = [index for index in compiled if index not in paired]
+        self._loops += [_elastic_loop(gradients, index, products.get(index)) for index in compiled]
+        others = count - len(gradients.left_out)
         is_taped = others or system.forces or gradients.viscosities
         self._has_tape = bool(is_taped) or given["gravity"].requires_grad
         self._names = list(found)
@@ -101,17 +139,8 @@ class ForceAdjoint:
         """
         for part in self._system.prescribed:
             part.go_to(*time)
-        for (index, taped), works in zip(self._compiled, self._works, strict=True):
-            part, along = taped.part, wanted
-            if not (part.is_constant and float(part.stiffness) == 1.0):
-                along = wanted * part.stiffness
-            assert taped.derivatives is not None
-            rest = self._products.get(index)
-            taped.derivatives.add_along(positions, along, out[0], works, rest)
-        for own in self._viscous:
-            along = wanted * own.part.parameters
-            state = positions, velocities
-            own.kernel.add_along(state, along, own.moduli, out, own.works, own.rest)
+        for loop in self._loops:
+            loop.back((positions, velocities), wanted, out)
         if self._has_tape:
             self._tape_back(positions, velocities, wanted, time, out)
         elif "mass" in self._found:
@@ -119,16 +148,11 @@ class ForceAdjoint:
 
     def finish(self) -> None:
         """Adds what compiled loops have found by moduli and rest shapes."""
-        elastic = [
-            (works, "mu", "lam", i)
-            for (i, _), works in zip(self._compiled, self._works, strict=True)
-        ]
-        viscous = [(own.works, "shear", "bulk", i) for i, own in enumerate(self._viscous)]
-        for works, first, second, index in elastic + viscous:
-            for name, own in zip((first, second), works, strict=True):
-                if f"{name} {index}" in self._found:
-                    self._found[f"{name} {index}"] += own
-            works.zero_()
+        for loop in self._loops:
+            for name, own in zip(loop.names, loop.works, strict=True):
+                if name in self._found:
+                    self._found[name] += own
+            loop.works.zero_()
         for index, rest in self._rest.items():
             add_rest(rest, index, self._given, self._found)
 
@@ -174,14 +198,34 @@ def _products(
     }
 
 
-def _viscous_parts(
-    gradients: Gradients, given: Quantities, products: dict[int, RestProducts]
-) -> list[_Viscous]:
-    found, tets = [], [own.part.tets for own in gradients.elasticities]
-    for index, taped in enumerate(gradients.viscosities):
-        moduli = given[f"shear {index}"].detach(), given[f"bulk {index}"].detach()
-        works = torch.stack([torch.zeros_like(own) for own in moduli])
-        kernel = ViscousDerivativesKernel(taped.part.tets)
-        rest = products.get(next(k for k, own in enumerate(tets) if own is taped.part.tets))
-        found.append(_Viscous(taped.part, kernel, moduli, works, rest))
-    return found
+def _elastic_loop(gradients: Gradients, index: int, rest: RestProducts | None) -> _Elastic:
+    taped = gradients.elasticities[index]
+    part, kernel, names = taped.part, taped.derivatives, (f"mu {index}", f"lam {index}")
+    assert kernel is not None
+    return _Elastic(names, part, kernel, _zeros(len(names), part.tets), rest)
+
+
+def _viscous_loops(
+    gradients: Gradients, given: Quantities, compiled: list[int], products: dict[int, RestProducts]
+) -> tuple[list[_Elastic | _Viscous], set[int]]:
+    """Those of all viscosities, and the elasticities that they take with them."""
+    loops, paired = list[_Elastic | _Viscous](), set[int]()
+    parts = [own.part for own in gradients.elasticities]
+    for number, viscosity in enumerate(gradients.viscosities):
+        part = viscosity.part
+        index = next(k for k, own in enumerate(parts) if own.tets is part.tets)
+        elasticity, constants = None, None
+        if index in compiled and index not in paired:
+            paired.add(index)
+            elasticity = parts[index]
+            constants = Constants(elasticity.material, part.tets.volumes)
+        names = f"mu {index}", f"lam {index}", f"shear {number}", f"bulk {number}"
+        moduli = given[names[2]].detach(), given[names[3]].detach()
+        kernel = ViscousDerivativesKernel(part.tets, constants)
+        works = _zeros(len(names), part.tets)
+        loops.append(_Viscous(names, part, elasticity, kernel, moduli, works, products.get(index)))
+    return loops, paired
+
+
+def _zeros(rows: int, tets: Tets) -> Tensor:
+    return tets.volumes.new_zeros(rows, len(tets))

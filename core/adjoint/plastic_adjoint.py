@@ -68,6 +68,9 @@ class PlasticAdjoint:
             _, own = self._back(self._taped[name], self.found[name], self._plastic)
             self.by_plastic = self.by_plastic + own
 
+    def settle(self) -> None:
+        """The gradient by the plastic strain is up to date after each step."""
+
     def finish(self) -> None:
         """Nothing is left to add."""
 

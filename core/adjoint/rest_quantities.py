@@ -109,9 +109,12 @@ class RestQuantities:
 def of_tets(vertices: Tensor, tets: Tensor) -> tuple[Tensor, Tensor]:
     """(M,) volumes in m³, and (3, 3, M) gradients of the shape functions of corners 1 to 3, of
     (M, 4) tets whose (n, 3) vertices rest there."""
-    corners = vertices[tets]
-    edges = (corners[:, 1:] - corners[:, :1]).mT
-    return torch.linalg.det(edges) / 6.0, torch.linalg.inv(edges).permute(1, 2, 0)
+    # The coordinates first: passes over long rows are quick, and so is autograd's way back.
+    first, *others = vertices.T.index_select(1, tets.T.reshape(-1)).view(3, 4, -1).unbind(1)
+    a, b, c = (other - first for other in others)
+    areas = [torch.linalg.cross(u, v, dim=0) for u, v in ((b, c), (c, a), (a, b))]
+    determinants = (a * areas[0]).sum(0)
+    return determinants / 6.0, torch.stack(areas) / determinants
 
 
 def at_time(

@@ -244,12 +244,23 @@ def _gradients() -> None:
     above = replace(_tet(height=1.01), velocity=(0.0, 0.0, -1.0))
     clay = replace(soft, plasticity=Plasticity(1.0))
     seen = replace(_seen_tet(), material=StableNeoHookean(young))
-    scenes = [Scene([clay], Ground()), Scene([seen], Ground())]
+    scenes = [Scene([clay], Ground()), Scene([seen], Ground()), *_reshaped()]
     if find_spec("ipctk") is not None:
         scenes.append(Scene([soft, above], Ground(), contact=Contact()))
     for scene in scenes:
         frames = simulate(scene, SymplecticEuler(), frames=1)
         torch.autograd.backward(frames[-1].positions[0].sum())
+
+
+def _reshaped() -> list[Scene]:
+    """Of bodies that gradients by rest shapes are wanted of."""
+    import torch
+
+    body = _tet()
+    assert isinstance(body.mesh, TetMesh)
+    vertices = torch.tensor(body.mesh.vertices, requires_grad=True)
+    body = replace(body, mesh=TetMesh(vertices, body.mesh.tets))
+    return [Scene([body]), Scene([replace(body, viscosity=1.0)])]
 
 
 def _bounce() -> None:

@@ -104,6 +104,23 @@ def diagonalize(c: Any, v: Any) -> None:
     for i in range(3):
         for j in range(3):
             v[i, j] = 1.0 if i == j else 0.0
+    _sweep(c, v)
+
+
+@compiled()
+def diagonalize_again(c: Any, v: Any, scratch: Any) -> None:
+    """The same, where the columns of ``v`` are almost those it comes to: in fewer rotations."""
+    matmul3(c, v, scratch)
+    for i in range(3):
+        for j in range(i, 3):
+            c[i, j] = v[0, i] * scratch[0, j] + v[1, i] * scratch[1, j] + v[2, i] * scratch[2, j]
+            c[j, i] = c[i, j]
+    _sweep(c, v)
+
+
+@compiled()
+def _sweep(c: Any, v: Any) -> None:
+    """Rotates ``c`` until it is diagonal, and the columns of ``v`` with it."""
     size = abs(c[0, 0]) + abs(c[1, 1]) + abs(c[2, 2])
     for _ in range(MAX_SWEEPS):
         off = c[0, 1] * c[0, 1] + c[0, 2] * c[0, 2] + c[1, 2] * c[1, 2]

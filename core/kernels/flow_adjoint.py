@@ -16,9 +16,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from .deformation import deformation_gradient, diagonalize, matmul3
+from .deformation import deformation_gradient, diagonalize_again
 from .elasticity import sum_at_vertices
-from .matrix_functions import from_axes, in_axes, times_transposed, transposed_times
+from .matrix_functions import (
+    add_to_column,
+    cofactors,
+    column,
+    from_axes,
+    function_of,
+    in_axes,
+    matrix_in,
+    matrix_of,
+    plus_twice,
+    product,
+    set_column,
+    transposed,
+)
 from .plastic_flow import (
     TETS_PER_CHUNK,
     TETS_PER_THREAD,
@@ -26,8 +39,8 @@ from .plastic_flow import (
     growth_at,
     is_surely_elastic,
     read,
-    scaled,
     size_of,
+    write_rest,
 )
 from .rest_products import RestProducts
 
@@ -38,15 +51,16 @@ if TYPE_CHECKING:
 _LEAST_CREEP_RATIO = 1e-3
 # Of a bar: what is less has no direction.
 _LEAST_STRAIN = 1e-12
-# Scratch of a tet.
-_MATRICES = 12
+_NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class FlowAdjointKernel:
     """Of the tets of one elasticity.
 
+    What a step finds by the rest shape of a tet waits, added up, until the tet has another one.
+
     Args:
-        tets: whose rest shapes flow.
+        tets: whose rest shapes flow; what compiled loops read of those is written to.
         constants: (5, M), as ``TetFlow`` takes them.
         rest: (M, 3, 3) shape gradients of corners 1 to 3 before all flow, in 1/m.
     """
@@ -54,84 +68,76 @@ class FlowAdjointKernel:
     def __init__(self, tets: Tets, constants: Tensor, rest: NDArray[Any]) -> None:
         self._tets, self._corners = tets, tets.corners.numpy()
         self._constants, self._rest = constants.numpy(), rest
-        #: How the work of a step changes with the rest shapes there.
+        #: How the work of steps changes with the rest shapes there.
         self.products = RestProducts(tets)
         #: The (5, M) gradient by the constants.
         self.by_constants: NDArray[Any] = np.zeros_like(self._constants)
-        self._by_edges: NDArray[Any] = np.zeros_like(self.products.products)
-        self._sums: NDArray[Any] = np.zeros_like(self.products.products)
+        #: (2, 9, M) of steps that wait, and of all others.
+        self._found = self.products.sums[:9], np.zeros_like(self.products.sums[:9])
+        self._by_edges: NDArray[Any] = np.zeros_like(self._found[0])
+        # The principal axes of the step after, from which those of a step are soon found.
+        self._axes = np.broadcast_to(np.eye(3), rest.shape).astype(rest.dtype)
 
     def back(
-        self, positions: Tensor, seconds: float, plastic: Tensor, by_plastic: Tensor, out: Tensor
+        self,
+        positions: Tensor,
+        seconds: float,
+        before: Tensor,
+        plastic: Tensor,
+        by_plastic: Tensor,
+        out: Tensor,
     ) -> None:
-        """Takes a (10, M) gradient by what has flowed for some seconds, in place, to that by the
-        (10, M) plastic strain before, which the tets have; adds that by positions to (3, N)
-        ``out``."""
+        """Takes a (10, M) gradient by the ``plastic`` strain that the tets have, after they flowed
+        for some seconds, in place to that by the strain before, which they then have instead; adds
+        the gradient by positions to (3, N) ``out``."""
         use_threads(len(self._tets), TETS_PER_THREAD)
-        flowed = _flow_back(
+        tets = self._tets
+        changed, flowed = _flow_back(
             positions.numpy(),
             self._corners,
             self._constants,
             seconds,
-            plastic.numpy(),
-            self._tets.gradients_by_tet,
-            by_plastic.numpy(),
+            (before.numpy(), plastic.numpy(), by_plastic.numpy()),
+            (self._rest, tets.gradients_by_tet, tets.metric_by_tet),
+            self._found,
+            self._axes,
             self.by_constants,
             self._by_edges,
         )
+        if changed:
+            tets.forget_passes(is_written=True)
         if flowed:
             sum_at_vertices(self._by_edges, self._corners, out.numpy())
-            self.products.add(positions, self._by_edges)
 
-    def leave(self, by_plastic: Tensor) -> None:
-        """Adds what the step has found by rest shapes to the (10, M) gradient by plastic
-        strains."""
+    def settle(self, by_plastic: Tensor) -> None:
+        """Adds what waits to the (10, M) gradient by plastic strains."""
         use_threads(len(self._tets), TETS_PER_THREAD)
-        found = self.products.products
-        _leave(found, self._sums, self._rest, self._tets.gradients_by_tet, by_plastic.numpy())
+        _settle(*self._found, self._rest, self._tets.gradients_by_tet, by_plastic.numpy())
 
     def finish(self) -> RestProducts:
         """Of all steps, and of what the shape gradients were before all flow."""
-        self.products.products[:] = self._sums
-        self._sums.fill(0.0)
+        waiting, others = self._found
+        waiting += others
+        others.fill(0.0)
         return self.products
 
 
 @compiled(parallel=True)
-def _leave(found: Any, sums: Any, rest: Any, gradients: Any, by_plastic: Any) -> None:
-    """With G = G₀ F_p⁻¹ what is by G, K G⁻ᵀ, is G₀ᵀ K G⁻ᵀ by F_p⁻¹, and K G₀⁻ᵀ by G₀."""
-    count = rest.shape[0]
-    for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
-        own, turned = np.empty((3, 3)), np.empty((3, 3))
-        cofactors = np.empty((3, 3))
-        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
-            for i in range(3):
-                for j in range(3):
-                    own[i, j] = found[3 * i + j, e]
-            g = gradients[e]
-            scale = 1.0 / _cofactors(g, cofactors)
-            matmul3(own, cofactors, turned)
-            for i in range(3):
-                for j in range(3):
-                    by_plastic[3 * i + j, e] += scale * (
-                        rest[e, 0, i] * turned[0, j]
-                        + rest[e, 1, i] * turned[1, j]
-                        + rest[e, 2, i] * turned[2, j]
-                    )
-            for row in range(9):
-                sums[row, e] += found[row, e]
-                found[row, e] = 0.0
+def _settle(waiting: Any, others: Any, rest: Any, gradients: Any, by_plastic: Any) -> None:
+    for e in shared_range(rest.shape[0]):
+        _leave(waiting, others, rest, gradients, by_plastic, e)
 
 
 @compiled()
-def _cofactors(a: Any, out: Any) -> float:
-    """Those of a matrix, whose determinant it returns."""
-    for i in range(3):
-        k, m = (i + 1) % 3, (i + 2) % 3
-        for j in range(3):
-            n, o = (j + 1) % 3, (j + 2) % 3
-            out[i, j] = a[k, n] * a[m, o] - a[k, o] * a[m, n]
-    return float(a[0, 0] * out[0, 0] + a[0, 1] * out[0, 1] + a[0, 2] * out[0, 2])
+def _leave(waiting: Any, others: Any, rest: Any, gradients: Any, by_plastic: Any, e: int) -> None:
+    """With G = G₀ F_p⁻¹ what is by G, K G⁻ᵀ, is G₀ᵀ K G⁻ᵀ by F_p⁻¹, and K G₀⁻ᵀ by G₀."""
+    own, g = column(waiting, e), matrix_in(gradients, e)
+    add_to_column(others, e, 1.0, own)
+    add_to_column(waiting, e, -1.0, own)
+    turned = cofactors(g)
+    scale = 1.0 / (g[0] * turned[0] + g[1] * turned[1] + g[2] * turned[2])
+    by_inverse = product(transposed(matrix_in(rest, e)), product(own, turned))
+    add_to_column(by_plastic, e, scale, by_inverse)
 
 
 @compiled(parallel=True)
@@ -140,45 +146,82 @@ def _flow_back(
     corners: Any,
     constants: Any,
     seconds: float,
-    plastic: Any,
-    gradients: Any,
-    by_plastic: Any,
+    strains: Any,
+    shapes: Any,
+    found: Any,
+    axes: Any,
     by_constants: Any,
     out: Any,
-) -> int:
-    """Into (9, M) ``out`` the gradient by the edges of tets; counts those that flow."""
-    count, found = corners.shape[1], 0
+) -> Any:
+    """Into (9, M) ``out`` the gradient by the edges of tets; counts those whose strain the step has
+    changed, and those that flow.
+
+    Args:
+        strains: before the step and after it, and the gradient by them.
+        shapes: shape gradients before all flow and now, and the metric.
+    """
+    before, plastic, by_plastic = strains
+    rest, gradients, metric = shapes
+    waiting, others = found
+    count, changed, flowed = corners.shape[1], 0, 0
     for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
         edges, f, c = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-        v, factors, by_c = np.empty((3, 3)), np.empty(3), np.empty((3, 3))
-        # Made once: a tet takes less time than arrays do.
-        scratch = np.empty((_MATRICES, 3, 3))
+        values, factors, v = np.empty(3), np.empty(3), np.empty((3, 3))
+        scratch, by_values = np.empty((3, 3)), np.empty(3)
         for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
             for row in range(9):
                 out[row, e] = 0.0
+            is_changed = _is_changed(before, plastic, e)
+            if is_changed:
+                _leave(waiting, others, rest, gradients, by_plastic, e)
+                _take(before, plastic, e, f)
+                write_rest(f, rest, e, gradients, metric)
+                changed += 1
             yield_stress = constants[1, e] + constants[2, e] * plastic[9, e]
             if yield_stress == math.inf:
                 continue
             deformation_gradient(positions, corners, gradients, e, edges, f)
-            transposed_times(f, f, c)
+            for i in range(3):
+                for j in range(3):
+                    c[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]
+                    v[i, j] = axes[e, i, j]
             if is_surely_elastic(c, yield_stress / constants[0, e]) or determinant(f) <= 0.0:
                 continue
-            diagonalize(c, v)
-            growth = growth_at(c, constants, e, yield_stress, seconds, factors)
+            diagonalize_again(c, v, scratch)
+            for i in range(3):
+                for j in range(3):
+                    axes[e, i, j] = v[i, j]
+            growth = growth_at(c, constants, e, yield_stress, seconds, values, factors)
             if growth > 0.0:
-                _tet_back(
-                    growth, seconds, c, v, factors, constants, plastic, by_plastic, by_constants,
-                    by_c, scratch, e,
+                if not is_changed:
+                    _leave(waiting, others, rest, gradients, by_plastic, e)
+                by_c = _tet_back(
+                    growth, seconds, c, v, values, factors, constants, plastic, by_plastic,
+                    by_constants, by_values, e,
                 )  # fmt: skip
-                # C = FᵀF, and the edges D are in F = D G.
-                matmul3(f, by_c, edges)
-                g = gradients[e]
-                for i in range(3):
-                    for k in range(3):
-                        total = edges[i, 0] * g[k, 0] + edges[i, 1] * g[k, 1]
-                        out[3 * i + k, e] = 2.0 * (total + edges[i, 2] * g[k, 2])
-                found += 1
+                # C = FᵀF, and the edges D are in F = D G: X, that by these, and DᵀX.
+                turned = product(by_c, transposed(matrix_in(gradients, e)))
+                by_edges = plus_twice(_NOTHING, product(matrix_of(f), turned))
+                set_column(out, e, by_edges)
+                add_to_column(waiting, e, 1.0, product(transposed(matrix_of(edges)), by_edges))
+                flowed += 1
+    return changed, flowed
+
+
+@compiled()
+def _is_changed(before: Any, plastic: Any, e: int) -> bool:
+    found = False
+    for row in range(10):
+        found |= before[row, e] != plastic[row, e]
     return found
+
+
+@compiled()
+def _take(before: Any, plastic: Any, e: int, inverse: Any) -> None:
+    """Gives a tet the strain before, of which F_p⁻¹ is also written to ``inverse``."""
+    for row in range(10):
+        plastic[row, e] = before[row, e]
+    read(before, e, inverse)
 
 
 @compiled()
@@ -187,40 +230,31 @@ def _tet_back(
     seconds: float,
     c: Any,
     v: Any,
+    strains: Any,
     factors: Any,
     constants: Any,
     plastic: Any,
     by_plastic: Any,
     by_constants: Any,
-    by_c: Any,
-    scratch: Any,
+    by_values: Any,
     e: int,
-) -> None:
-    """Takes ``by_plastic`` of a tet that flows back; the gradient by C into ``by_c``."""
-    old, by_new, by_old = scratch[0], scratch[1], scratch[2]
-    stretch, first, second = scratch[3], scratch[4], scratch[5]
-    by_values, strains = scratch[6, 0], scratch[6, 1]
-    read(plastic, e, old)
-    read(by_plastic, e, by_new)
-    by_old[:] = 0.0
-    scaled(v, factors, stretch)
-    by_growth, limit = by_plastic[9, e], constants[4, e]
+) -> Any:
+    """Takes ``by_plastic`` of a tet that flows back; the gradient by C."""
+    axes, old, by_new = matrix_of(v), column(plastic, e), column(by_plastic, e)
+    stretch = function_of(axes, factors[0], factors[1], factors[2])
+    by_growth, limit, by_old = by_plastic[9, e], constants[4, e], _NOTHING
     if plastic[9, e] + growth > limit:
-        matmul3(old, stretch, first)
-        growths = growth, by_growth
-        by_growth, by_limit = _limit_back(first, old, limit, growths, by_new, by_old, scratch)
-        by_constants[4, e] += by_limit
-    matmul3(by_new, stretch, first)
-    for i in range(3):
-        for j in range(3):
-            by_plastic[3 * i + j, e] = by_old[i, j] + first[i, j]
-    transposed_times(old, by_new, first)
-    in_axes(first, v, stretch, second)
+        limited = _limit_back(product(old, stretch), old, limit, growth, by_growth, by_new)
+        by_growth, by_new, by_old = limited[0], limited[2:11], limited[11:20]
+        by_constants[4, e] += limited[1]
+    set_column(by_plastic, e, product(by_new, stretch))
+    add_to_column(by_plastic, e, 1.0, by_old)
+    by_stretch = in_axes(product(transposed(old), by_new), axes)
     half = _values_back(
-        growth, by_growth, seconds, c, factors, second, constants, by_constants, plastic,
-        by_plastic, e, by_values, strains,
+        growth, by_growth, seconds, c, strains, factors, by_stretch, constants, by_constants,
+        plastic, by_plastic, e, by_values,
     )  # fmt: skip
-    from_axes(second, c, factors, -half, by_values, v, stretch, by_c)
+    return from_axes(by_stretch, c, factors, -half, by_values, axes)
 
 
 @compiled()
@@ -229,6 +263,7 @@ def _values_back(
     by_growth: float,
     seconds: float,
     c: Any,
+    strains: Any,
     factors: Any,
     by_stretch: Any,
     constants: Any,
@@ -237,25 +272,17 @@ def _values_back(
     by_plastic: Any,
     e: int,
     by_values: Any,
-    strains: Any,
 ) -> float:
     """The gradients by the constants, by α, and by the eigenvalues of C into ``by_values``; s/2."""
     mu, hardening, creep = constants[0, e], constants[2, e], constants[3, e]
-    for i in range(3):
-        strains[i] = 0.5 * math.log(c[i, i])
-    mean = (strains[0] + strains[1] + strains[2]) / 3.0
-    for i in range(3):
-        strains[i] -= mean
     size = math.sqrt(strains[0] ** 2 + strains[1] ** 2 + strains[2] ** 2)
-    s = math.sqrt(1.5) * growth / size
-    by_s, trace = 0.0, 0.0
+    s, by_s, trace = math.sqrt(1.5) * growth / size, 0.0, 0.0
+    by_values[0], by_values[1] = by_stretch[0] * factors[0], by_stretch[3] * factors[1]
+    by_values[2] = by_stretch[5] * factors[2]
     for i in range(3):
-        weighted = by_stretch[i, i] * factors[i]
-        by_s -= weighted * strains[i]
-        by_values[i] = -s * weighted
+        by_s, by_values[i] = by_s - by_values[i] * strains[i], -s * by_values[i]
     by_growth += by_s * math.sqrt(1.5) / size
-    stiffness = 3.0 * mu + hardening
-    relaxed, by_time = 1.0, 0.0
+    stiffness, relaxed, by_time = 3.0 * mu + hardening, 1.0, 0.0
     if creep > 0.0:
         relaxed = -math.expm1(-seconds / creep)
         if creep > _LEAST_CREEP_RATIO * seconds:
@@ -279,52 +306,44 @@ def _values_back(
 
 @compiled()
 def _limit_back(
-    new: Any,
-    old: Any,
-    limit: float,
-    growths: Any,
-    by_new: Any,
-    by_old: Any,
-    scratch: Any,
+    new: Any, old: Any, limit: float, growth: float, by_growth: float, by_new: Any
 ) -> Any:
-    """Takes ``by_new`` back through the limit, with what ``by_old`` has of it, by the growth and
-    its gradient; the gradients by the growth before it, and by the limit."""
-    growth, by_growth = growths
-    by_values, powers = scratch[6, 0], scratch[6, 1]
-    c, v, first, second, kept = scratch[5], scratch[7], scratch[8], scratch[9], scratch[10]
-    size = size_of(new, c, v)
+    """Takes the gradients by the growth and F_p⁻¹ after the limit to those before: by the growth,
+    by the limit, and by the F_p⁻¹ that it is and that it was."""
+    inverse, c, v = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    size = _size(new, inverse, c, v)
     if size <= limit:
-        return by_growth, 0.0
-    power = 0.5 * (limit / size - 1.0)
-    times_transposed(by_new, new, first)
-    in_axes(first, v, kept, second)
-    by_power = 0.0
+        return (by_growth, 0.0, *by_new, *_NOTHING)
+    power, axes, by_values = 0.5 * (limit / size - 1.0), matrix_of(v), np.empty(3)
+    by_function = in_axes(product(by_new, transposed(new)), axes)
+    diagonal = by_function[0], by_function[3], by_function[5]
+    powers, by_power = np.empty(3), 0.0
     for i in range(3):
         powers[i] = c[i, i] ** power
-        by_power += second[i, i] * powers[i] * math.log(c[i, i])
+        by_power += diagonal[i] * powers[i] * math.log(c[i, i])
     by_limit, by_size = 0.5 * by_power / size, -0.5 * by_power * limit / size**2
     for i in range(3):
-        own = second[i, i] * power * powers[i] + by_size * math.log(c[i, i]) / (6.0 * size)
+        own = diagonal[i] * power * powers[i] + by_size * math.log(c[i, i]) / (6.0 * size)
         by_values[i] = own / c[i, i]
-    scaled(v, powers, first)
-    matmul3(first, by_new, kept)
-    from_axes(second, c, powers, power, by_values, v, scratch[11], first)
-    matmul3(first, new, second)
-    for i in range(3):
-        for j in range(3):
-            by_new[i, j] = kept[i, j] + 2.0 * second[i, j]
-    size = size_of(old, c, v)
+    by_symmetric = from_axes(by_function, c, powers, power, by_values, axes)
+    kept = product(function_of(axes, powers[0], powers[1], powers[2]), by_new)
+    by_new = plus_twice(kept, product(by_symmetric, new))
+    size, by_old = _size(old, inverse, c, v), _NOTHING
     if growth <= limit - size:
-        return by_growth, by_limit
+        return (by_growth, by_limit, *by_new, *by_old)
     if size < limit:
         by_limit += by_growth
-        for i in range(3):
-            by_values[i] = 0.0
-            if size > _LEAST_STRAIN:
-                by_values[i] = -by_growth * math.log(c[i, i]) / (6.0 * size * c[i, i])
-        scaled(v, by_values, first)
-        matmul3(first, old, second)
-        for i in range(3):
-            for j in range(3):
-                by_old[i, j] += 2.0 * second[i, j]
-    return 0.0, by_limit
+        if size > _LEAST_STRAIN:
+            for i in range(3):
+                by_values[i] = -by_growth * math.log(c[i, i]) / (3.0 * size * c[i, i])
+            own_axes = function_of(matrix_of(v), by_values[0], by_values[1], by_values[2])
+            by_old = product(own_axes, old)
+    return (0.0, by_limit, *by_new, *by_old)
+
+
+@compiled()
+def _size(m: Any, inverse: Any, c: Any, v: Any) -> float:
+    """See ``size_of``."""
+    for i in range(3):
+        inverse[0, i], inverse[1, i], inverse[2, i] = m[i], m[3 + i], m[6 + i]
+    return float(size_of(inverse, c, v))

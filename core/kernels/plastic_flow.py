@@ -77,7 +77,7 @@ def _use(plastic: Any, rest: Any, gradients: Any, metric: Any) -> None:
             # The others keep the bits of their rest shape.
             if plastic[9, e] > 0.0:
                 read(plastic, e, inverse)
-                _write_rest(inverse, rest, e, gradients, metric)
+                write_rest(inverse, rest, e, gradients, metric)
 
 
 @compiled(parallel=True)
@@ -96,7 +96,8 @@ def _flow(
     count = corners.shape[1]
     for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
         edges, f, c = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-        inverse, v, factors = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+        inverse, v = np.empty((3, 3)), np.empty((3, 3))
+        strains, factors = np.empty(3), np.empty(3)
         found = 0
         for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
             yield_stress = constants[1, e] + constants[2, e] * plastic[9, e]
@@ -109,7 +110,7 @@ def _flow(
             if is_surely_elastic(c, yield_stress / constants[0, e]) or determinant(f) <= 0.0:
                 continue
             diagonalize(c, v)
-            growth = growth_at(c, constants, e, yield_stress, seconds, factors)
+            growth = growth_at(c, constants, e, yield_stress, seconds, strains, factors)
             if growth > 0.0:
                 read(plastic, e, inverse)
                 _stretch(inverse, v, factors, f, edges)
@@ -120,7 +121,7 @@ def _flow(
                 _write(f, plastic, e)
                 # As a state has it, rounded.
                 read(plastic, e, f)
-                _write_rest(f, rest, e, gradients, metric)
+                write_rest(f, rest, e, gradients, metric)
                 found += 1
         flowing[chunk] = found
 
@@ -142,19 +143,26 @@ def is_surely_elastic(c: Any, yield_strain: Any) -> bool:
 
 @compiled()
 def growth_at(
-    c: Any, constants: Any, e: int, yield_stress: Any, seconds: float, factors: Any
+    c: Any,
+    constants: Any,
+    e: int,
+    yield_stress: Any,
+    seconds: float,
+    strains: Any,
+    factors: Any,
 ) -> float:
     """The growth of the equivalent plastic strain at C with eigenvalues on its diagonal; into
-    ``factors`` what the flow makes of the principal stretches of F_p⁻¹."""
+    ``strains`` the deviator of ½ ln C, into ``factors`` what the flow makes of the principal
+    stretches of F_p⁻¹."""
     if min(c[0, 0], c[1, 1], c[2, 2]) < MIN_SQUARED_STRETCH:
         return 0.0
     for i in range(3):
-        factors[i] = 0.5 * math.log(c[i, i])
-    mean = (factors[0] + factors[1] + factors[2]) / 3.0
+        strains[i] = 0.5 * math.log(c[i, i])
+    mean = (strains[0] + strains[1] + strains[2]) / 3.0
     squares = 0.0
     for i in range(3):
-        factors[i] -= mean
-        squares += factors[i] * factors[i]
+        strains[i] -= mean
+        squares += strains[i] * strains[i]
     mu, hardening, creep_time = constants[0, e], constants[2, e], constants[3, e]
     stress = 2.0 * mu * math.sqrt(1.5 * squares)
     if stress <= yield_stress:
@@ -162,7 +170,7 @@ def growth_at(
     relaxed = 1.0 if creep_time == 0.0 else -math.expm1(-seconds / creep_time)
     growth = relaxed * (stress - yield_stress) / (3.0 * mu + hardening)
     for i in range(3):
-        factors[i] = math.exp(-3.0 * mu * growth / stress * factors[i])
+        factors[i] = math.exp(-3.0 * mu * growth / stress * strains[i])
     return float(growth)
 
 
@@ -249,7 +257,7 @@ def _write(inverse: Any, plastic: Any, e: int) -> None:
 
 
 @compiled()
-def _write_rest(inverse: Any, rest: Any, e: int, gradients: Any, metric: Any) -> None:
+def write_rest(inverse: Any, rest: Any, e: int, gradients: Any, metric: Any) -> None:
     """Shape gradients of the tet at the rest shape F_p, and the products of these."""
     matmul3(rest[e], inverse, gradients[e])
     row = 0

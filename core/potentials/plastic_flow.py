@@ -95,12 +95,19 @@ class PlasticFlow:
         """Gives the tets the rest shapes of a plastic strain."""
         if self._is_known and plastic is self._plastic:
             return
-        counts = [len(part.tets) for part in self._parts]
-        pieces = [None] * len(counts) if plastic is None else torch.split(plastic, counts, dim=1)
-        for part, own in zip(self._parts, pieces, strict=True):
+        for part, own in zip(self._parts, self.pieces(plastic), strict=True):
             part.use(own)
+        self.take_note(plastic)
+
+    def take_note(self, plastic: Tensor | None) -> None:
+        """Takes note that the tets have got the rest shapes of a plastic strain."""
         self._plastic, self._is_known = plastic, True
         self._changed()
+
+    def pieces(self, plastic: Tensor | None) -> Sequence[Tensor | None]:
+        """What each elasticity has of a plastic strain."""
+        counts = [len(part.tets) for part in self._parts]
+        return [None] * len(counts) if plastic is None else torch.split(plastic, counts, dim=1)
 
     def flow(self, positions: Tensor, seconds: float) -> None:
         """Lets the tets flow for some seconds at (3, N) positions."""

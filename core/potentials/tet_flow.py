@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from ..kernels.laws import has_kernel
@@ -40,12 +41,14 @@ class TetFlow:
 
     def use(self, plastic: Tensor | None) -> None:
         """Gives the tets the rest shapes of a (10, M) plastic strain."""
-        if plastic is None:
-            self.plastic.zero_()
-            self.plastic[:9:4] = 1.0
-        else:
-            self.plastic.copy_(plastic)
+        self.plastic.copy_(self.unstrained() if plastic is None else plastic)
         self.map.use(self.plastic)
+
+    def unstrained(self) -> Tensor:
+        """The (10, M) plastic strain of tets that have not flowed."""
+        plastic = torch.zeros_like(self.plastic)
+        plastic[:9:4] = 1.0
+        return plastic
 
     def follow_stiffness(self) -> None:
         """Takes yield stress and hardening over the stiffness of now."""

@@ -66,6 +66,7 @@ def gradients(
         own.by_plastic = wanted.clone()
     by_positions = own.enter(positions, plastic, SECONDS)
     own.leave()
+    own.settle()
     own.finish()
     names = ("flow 0", "shape gradients 0")
     flows = (own.by_plastic - wanted).abs().sum(0) > 0.0

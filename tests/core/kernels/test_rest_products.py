@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 
@@ -10,62 +9,35 @@ from supple.core.compiled import is_compiled
 from supple.core.kernels.elastic_derivatives import ElasticDerivativesKernel
 from supple.core.kernels.laws import Constants
 from supple.core.kernels.rest_products import RestProducts
-from supple.core.materials import (
-    AsRigidAsPossible,
-    CorotatedLinear,
-    InvariantMaterial,
-    Linear,
-    Material,
-    NeoHookean,
-    StableNeoHookean,
-    StVenantKirchhoff,
-)
+from supple.core.materials import InvariantMaterial, NeoHookean, StableNeoHookean
 from supple.core.materials.eigensystem import matmul3
 from supple.core.system import System
 from supple.verification.meshes import block
 
 pytestmark = pytest.mark.skipif(not is_compiled(), reason="numba is missing")
 
-MODELS: list[type[Material]] = [
-    StableNeoHookean,
-    NeoHookean,
-    CorotatedLinear,
-    AsRigidAsPossible,
-    StVenantKirchhoff,
-    Linear,
-]
 
-
-@pytest.mark.parametrize("model", MODELS)
-def test_work_changes_with_the_rest_shape_as_autograd_says(model: type[Material]) -> None:
+@pytest.mark.parametrize("model", [StableNeoHookean, NeoHookean])
+def test_work_changes_with_the_rest_shape_as_autograd_says(model: type[InvariantMaterial]) -> None:
     scene = Scene([SoftBody(block((1, 1, 2), (1, 1, 2)), model(1e5, 0.4))])
     part = System(scene, torch.device("cpu"), torch.float64).elasticities[0]
     tets, random = part.tets, torch.Generator().manual_seed(0)
     positions = torch.as_tensor(scene.bodies[0].mesh.vertices.T.copy())
     positions = positions + 0.05 * torch.randn(positions.shape, generator=random).double()
     along = torch.randn(positions.shape, generator=random).double()
-    edges = tets.edges(positions).requires_grad_()
-    directions = tets.edges(along).requires_grad_()
+    edges, directions = tets.edges(positions), tets.edges(along)
     volumes = tets.volumes.clone().requires_grad_()
     gradients = tets.shape_gradients[1:].clone().requires_grad_()
     f = matmul3(edges, gradients).permute(2, 0, 1)
     stress = volumes[:, None, None] * part.material.first_piola(f)
     work = (stress * matmul3(directions, gradients).permute(2, 0, 1)).sum()
-    by = torch.autograd.grad(work, (edges, directions, volumes, gradients))
-    changes, forces = (own.reshape(9, -1).numpy() for own in by[:2])
+    by = torch.autograd.grad(work, (volumes, gradients))
     products, weight = RestProducts(tets), 1.5
-    if isinstance(part.material, InvariantMaterial):
-        # The loop finds by itself what autograd does, and adds it up.
-        kernel = ElasticDerivativesKernel(Constants(part.material, tets.volumes), tets)
-        works = np.zeros((2, len(tets)))
-        sums = torch.zeros_like(positions), torch.as_tensor(works)
-        kernel.add_along(positions, weight * along, *sums, products)
-    else:
-        products.add(positions, weight * changes)
-        products.add_work(weight * along, forces)
-    expected = [weight * own for own in by[2:]]
+    kernel = ElasticDerivativesKernel(Constants(part.material, tets.volumes), tets)
+    sums = torch.zeros_like(positions), positions.new_zeros(2, len(tets))
+    kernel.add_along(positions, weight * along, *sums, products)
+    expected = [weight * own for own in by]
     torch.testing.assert_close(products.by_volumes(), expected[0])
     torch.testing.assert_close(products.by_gradients(gradients), expected[1], rtol=1e-9, atol=1e-7)
     products.clear()
-    assert not products.products.any()
-    assert not products.by_volumes().any()
+    assert not products.sums.any()

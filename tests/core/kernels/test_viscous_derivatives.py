@@ -1,43 +1,136 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from supple.core import Scene, SoftBody
+from supple.core.assembly.tets import Tets
 from supple.core.compiled import is_compiled
+from supple.core.kernels.elastic_derivatives import ElasticDerivativesKernel
+from supple.core.kernels.green_strain import GreenStrainKernel
+from supple.core.kernels.laws import Constants
+from supple.core.kernels.rest_products import RestProducts
 from supple.core.kernels.viscous_derivatives import ViscousDerivativesKernel
+from supple.core.materials import InvariantMaterial, NeoHookean, StableNeoHookean
+from supple.core.materials.eigensystem import matmul3
 from supple.core.system import System
 from supple.verification.meshes import block
 
 pytestmark = pytest.mark.skipif(not is_compiled(), reason="numba is missing")
 
 
-def test_the_work_of_viscous_forces_changes_as_differences_say() -> None:
-    scene = Scene([SoftBody(block((2, 2, 2), (1, 1, 1)))])
-    tets = System(scene, torch.device("cpu"), torch.float64).elasticities[0].tets
-    kernel, random = ViscousDerivativesKernel(tets), torch.Generator().manual_seed(0)
-    rest = torch.as_tensor(scene.bodies[0].mesh.vertices.T.copy())
-    along = [torch.randn(rest.shape, generator=random).double() for _ in range(3)]
-    displacement = torch.randn(rest.shape, generator=random).double()
-    at = [rest + 0.1 * along[0], along[1]]
-    moduli = [torch.rand(len(tets), generator=random).double() + 0.5 for _ in range(2)]
+@dataclass
+class Found:
+    """What a loop finds."""
 
-    def work(positions: torch.Tensor, velocities: torch.Tensor) -> float:
+    by_positions: Tensor
+    by_velocities: Tensor
+    works: Tensor
+    rest: RestProducts
+
+
+def nothing(tets: Tets, like: Tensor, rows: int) -> Found:
+    works = like.new_zeros(rows, len(tets))
+    return Found(torch.zeros_like(like), torch.zeros_like(like), works, RestProducts(tets))
+
+
+def along(
+    kernel: ViscousDerivativesKernel,
+    tets: Tets,
+    state: tuple[Tensor, Tensor],
+    displacement: Tensor,
+    moduli: tuple[Tensor, Tensor],
+    factors: tuple[float, float] = (0.0, 1.0),
+) -> Found:
+    found = nothing(tets, displacement, 4)
+    out = found.by_positions, found.by_velocities
+    kernel.add_along(state, displacement, moduli, factors, out, found.works, found.rest)
+    return found
+
+
+def example(
+    material: InvariantMaterial | None = None,
+) -> tuple[Tets, tuple[Tensor, Tensor], Tensor, tuple[Tensor, Tensor]]:
+    """Tets, positions and velocities, a displacement, and moduli."""
+    scene = Scene([SoftBody(block((2, 2, 2), (1, 1, 1)), material or StableNeoHookean())])
+    tets = System(scene, torch.device("cpu"), torch.float64).elasticities[0].tets
+    random = torch.Generator().manual_seed(0)
+    rest = torch.as_tensor(scene.bodies[0].mesh.vertices.T.copy())
+    first, velocities, displacement = (
+        torch.randn(rest.shape, generator=random).double() for _ in range(3)
+    )
+    shear, bulk = (torch.rand(len(tets), generator=random).double() + 0.5 for _ in range(2))
+    return tets, (rest + 0.1 * first, velocities), displacement, (shear, bulk)
+
+
+def test_the_work_of_viscous_forces_changes_as_differences_say() -> None:
+    tets, at, displacement, moduli = example()
+    kernel, forces = ViscousDerivativesKernel(tets), GreenStrainKernel(tets)
+    direction = torch.randn(displacement.shape, generator=torch.Generator().manual_seed(1)).double()
+
+    def work(positions: Tensor, velocities: Tensor) -> float:
         out = torch.zeros_like(positions)
-        kernel.add_viscous_forces(positions, velocities, moduli[0], moduli[1], out)
+        forces.add_viscous_forces(positions, velocities, moduli[0], moduli[1], out)
         return float((out * displacement).sum())
 
-    *found, works = kernel.along(at[0], at[1], displacement, *moduli)
-    for index, own in enumerate(found):
+    found = along(kernel, tets, at, displacement, moduli)
+    for index, own in enumerate((found.by_positions, found.by_velocities)):
         ends = []
         for sign in (1.0, -1.0):
             moved = [part.clone() for part in at]
-            moved[index] += sign * 1e-6 * along[2]
-            ends.append(work(*moved))
+            moved[index] += sign * 1e-6 * direction
+            ends.append(work(moved[0], moved[1]))
         slope = (ends[0] - ends[1]) / 2e-6
-        assert float((own * along[2]).sum()) == pytest.approx(slope, rel=1e-7)
-    whole = sum((own * modulus).sum() for own, modulus in zip(works, moduli, strict=True))
-    assert float(whole) == pytest.approx(work(*at))
+        assert float((own * direction).sum()) == pytest.approx(slope, rel=1e-7)
+    pairs = zip(found.works[2:], moduli, strict=True)
+    assert float(sum((own * modulus).sum() for own, modulus in pairs)) == pytest.approx(work(*at))
     moduli[1].zero_()
-    assert float((works[0] * moduli[0]).sum()) == pytest.approx(work(*at))
+    assert float((found.works[2] * moduli[0]).sum()) == pytest.approx(work(*at))
+
+
+def test_viscous_work_changes_with_the_rest_shape_as_autograd_says() -> None:
+    tets, (positions, velocities), displacement, (shear, bulk) = example()
+    volumes = tets.volumes.clone().requires_grad_()
+    gradients = tets.shape_gradients[1:].clone().requires_grad_()
+    f, rate, change = (
+        matmul3(tets.edges(own), gradients) for own in (positions, velocities, displacement)
+    )
+    strain_rate = matmul3(f.transpose(0, 1), rate)
+    strain_rate = 0.5 * (strain_rate + strain_rate.transpose(0, 1))
+    trace = strain_rate.diagonal(dim1=0, dim2=1).sum(1)
+    stress = 2.0 * shear * strain_rate + bulk * trace * torch.eye(3).double()[:, :, None]
+    work = (volumes * (matmul3(f, stress) * change).sum((0, 1))).sum()
+    expected = torch.autograd.grad(work, (volumes, gradients))
+    kernel = ViscousDerivativesKernel(tets)
+    found = along(kernel, tets, (positions, velocities), displacement, (shear, bulk))
+    torch.testing.assert_close(found.rest.by_volumes(), expected[0])
+    torch.testing.assert_close(found.rest.by_gradients(gradients), expected[1])
+
+
+@pytest.mark.parametrize("material", [StableNeoHookean(30.0, 0.4), NeoHookean(30.0, 0.4)])
+def test_elasticity_of_the_same_tets_is_added(material: InvariantMaterial) -> None:
+    tets, at, displacement, moduli = example(material)
+    constants = Constants(material, tets.volumes)
+    factors = 0.7, 1.3
+    found = along(
+        ViscousDerivativesKernel(tets, constants), tets, at, displacement, moduli, factors
+    )
+    viscous = along(ViscousDerivativesKernel(tets), tets, at, factors[1] * displacement, moduli)
+    elastic, kernel = nothing(tets, displacement, 2), ElasticDerivativesKernel(constants, tets)
+    weighted = factors[0] * displacement
+    kernel.add_along(at[0], weighted, elastic.by_positions, elastic.works, elastic.rest)
+    pairs = [
+        (found.by_positions, viscous.by_positions + elastic.by_positions),
+        (found.by_velocities, viscous.by_velocities),
+        (found.works[:2], elastic.works),
+        (found.works[2:], viscous.works[2:]),
+        (torch.as_tensor(found.rest.sums), torch.as_tensor(viscous.rest.sums + elastic.rest.sums)),
+    ]
+    for own, expected in pairs:
+        assert float(expected.norm()) > 0.0
+        np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-9)
