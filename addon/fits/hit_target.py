@@ -64,20 +64,22 @@ def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: FoundThr
     props.start_velocity = np.array(found.velocity) / unit
     props.start_spin = found.angular_velocity
     speed = length(float(np.linalg.norm(found.velocity)))
+    straight = ""
+    if found.set_distance is not None:
+        straight = (
+            f" No throw like the one that was set comes nearer than {length(found.set_distance)}; "
+            "this one begins straight."
+        )
     if found.hits:
         return (
-            f"{obj.name} hits the target by {length(found.distance)}, thrown with {speed}/s. "
-            "Simulate to see it."
-        )
-    near = f"{obj.name} misses the target by {length(found.distance)} at the best."
-    if found.search_distance < 0.1 * found.distance:
-        return (
-            f"{near} Without touching itself, in implicit steps, it comes within "
-            f"{length(found.search_distance)}: choose BDF2 or Implicit Euler as Integrator."
+            f"{obj.name} hits the target by {length(found.distance)}, thrown with {speed}/s."
+            f"{straight} Simulate to see it."
         )
     return (
-        f"{near} Choose another frame, begin with a throw of your own under Start, such as one at "
-        "the ground for a bounce, tick Spin Too, or let go what is pinned."
+        f"{obj.name} misses the target by {length(found.distance)} at the best.{straight} Choose "
+        "another frame, begin with a throw of your own under Start, such as one at the ground for "
+        "a bounce, tick Spin Too, let go what is pinned, or move the target off the ground and "
+        "what is in the way."
     )
 
 

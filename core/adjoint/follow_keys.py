@@ -23,6 +23,7 @@ from ..scene.start_shape import start_positions, tet_mesh_of
 from ..scene.tet_control import ControlKind
 from .least_control import LeastControl, LeastControlSearch
 from .observer import Observer
+from .refusals import refuse_scene
 from .simulations import simulate
 
 # Of the body's diagonal: this near it passes through a key; by so much controls are tried.
@@ -115,6 +116,8 @@ def follow_keys(
     wanted = _all_checked(keys, own, len(points))
     frames = max(key.frame for key in keys)
     options["integrator"] = integrator or ImplicitEuler(SOLVED_M_PER_S)
+    # Before it is searched without what there are no gradients through.
+    refuse_scene(prepared)
     kind = _Forces if by == "forces" else _Pins
 
     def problem_of(scene: Scene) -> _Problem:

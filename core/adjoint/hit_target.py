@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,13 +19,15 @@ from ..preparation.prepared import prepare
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions
-from .least_squares import least_squares
 from .observer import Observer
 from .simulations import simulate
+from .trust_region import FloatArray, trust_region
 
-# Of the way that it has to go: this near is a hit, and the search goes on to a tenth of it.
-HIT_RATIO = 0.01
+# Of the way that it has to go: this near is a hit; and of a hit, where the search ends.
+HIT_RATIO, ENOUGH_RATIO = 0.01, 0.1
 MAX_RUNS = 30
+# Of the speed: by so much the first step may change it.
+FIRST_RATIO = 0.5
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,6 @@ class Throw:
         distance: from the target at the frame, in metres.
         hits: whether that is within a hundredth of the way.
         runs: simulations that it took.
-        jacobian: (3, K) of the place at the frame by the velocity, and the spin where it was
-            wanted.
     """
 
     scene: Scene
@@ -47,7 +48,6 @@ class Throw:
     distance: float
     hits: bool
     runs: int
-    jacobian: NDArray[np.float64]
 
 
 def hit_target(
@@ -81,30 +81,32 @@ def hit_target(
         observe: hears of the distance from the target after each simulation.
 
     Raises:
-        SceneError: when the target is not finite, or the scene has no gradients.
-        InstabilityError: when it does not depend on the throw where the body is.
+        SceneError: when the target is not finite, where the body is does not depend on its throw,
+            or the scene has no gradients.
+        InstabilityError: when the throw that it has cannot be simulated, or has no gradient.
     """
-    prepared, there = prepare(scene)[0], torch.as_tensor(_checked(target, frame))
+    prepared, there = prepare(scene)[0], _checked(target, frame)
     thrown = prepared.bodies[body]
-    mean = torch.as_tensor(_weights(thrown, vertices, weights))
-    way = float((there - mean @ torch.as_tensor(start_positions(thrown))).norm())
+    mean = _weights(thrown, vertices, weights)
+    way = float(np.linalg.norm(there - mean @ start_positions(thrown)))
 
-    def residuals(parameters: Tensor) -> Tensor:
+    def place(parameters: Tensor) -> Tensor:
         own = _thrown(prepared, body, parameters)
         last = simulate(own, integrator, frames=frame, **options)[-1]
-        return mean @ last.positions[body] - there
+        return torch.as_tensor(mean) @ last.positions[body]
 
-    def heard(residual: float, done: float) -> None:
+    def heard(distance: float, runs: int) -> None:
         if observe is not None:
-            observe(residual * 3.0**0.5, done)
+            observe(distance, runs / max_runs)
 
-    first = [*thrown.velocity, *(thrown.angular_velocity if with_spin else ())]
-    # Of the mean of three residuals, a tenth of a hit.
-    enough = 0.1 * HIT_RATIO * way / 3.0**0.5
-    start = torch.tensor(first, dtype=torch.float64)
-    fit = least_squares(residuals, start, enough, max_runs, heard, _pinned(thrown, frame))
-    distance = fit.residual * 3.0**0.5
-    found = _thrown(prepared, body, fit.parameters).bodies[body]
+    throws = _Throws(place, there, heard, not_by_throw(thrown, frame))
+    start = np.array([*thrown.velocity, *(thrown.angular_velocity if with_spin else ())])
+    speed = way / (frame * options.get("frame_time", 1.0 / 24.0))
+    radius = FIRST_RATIO * max(float(np.linalg.norm(start)), speed)
+    near = ENOUGH_RATIO * HIT_RATIO * way
+    parameters, missed = trust_region(throws, start, radius, near, max_runs)
+    distance = float(np.linalg.norm(missed))
+    found = _thrown(prepared, body, torch.as_tensor(parameters)).bodies[body]
     own = copy(prepared)
     own.bodies = [found if k == body else other for k, other in enumerate(prepared.bodies)]
     return Throw(
@@ -113,9 +115,55 @@ def hit_target(
         found.angular_velocity,
         distance,
         distance <= HIT_RATIO * way,
-        fit.runs,
-        fit.jacobian.numpy(),
+        throws.runs,
     )
+
+
+class _Throws:
+    """By what throws miss a place, with gradients.
+
+    Args:
+        place: by the velocity, and the spin where it is wanted, on autograd's tape.
+        target: (3,) in metres.
+        heard: of the distance after each simulation, and their number.
+        if_flat: what the error says where the place does not depend on the throw.
+    """
+
+    jacobian_runs = 1
+
+    def __init__(
+        self,
+        place: Callable[[Tensor], Tensor],
+        target: FloatArray,
+        heard: Callable[[float, int], object],
+        if_flat: str,
+    ) -> None:
+        self._place, self._target, self._heard = place, target, heard
+        self._if_flat, self.runs = if_flat, 0
+        #: The latest throw, and where it led.
+        self._latest: tuple[Tensor, Tensor] | None = None
+
+    def missed(self, parameters: FloatArray) -> FloatArray:
+        self.runs += 1
+        self._latest = None
+        own = torch.tensor(parameters, requires_grad=True)
+        found = self._place(own)
+        self._latest = own, found
+        away: FloatArray = found.detach().numpy() - self._target
+        self._heard(float(np.linalg.norm(away)), self.runs)
+        return away
+
+    def jacobian(self, parameters: FloatArray, missed: FloatArray, radius: float) -> FloatArray:
+        """By a backward pass for each coordinate."""
+        if self._latest is None or not np.array_equal(self._latest[0].detach(), parameters):
+            self.missed(parameters)
+        assert self._latest is not None
+        own, found = self._latest
+        rows = [torch.autograd.grad(part, own, retain_graph=True)[0] for part in found]
+        slope: FloatArray = torch.stack(rows).numpy()
+        if not slope.any():
+            raise SceneError(self._if_flat)
+        return slope
 
 
 def _checked(target: ArrayLike, frame: int) -> NDArray[np.float64]:
@@ -127,7 +175,8 @@ def _checked(target: ArrayLike, frame: int) -> NDArray[np.float64]:
     return wanted
 
 
-def _pinned(body: SoftBody, frame: int) -> str:
+def not_by_throw(body: SoftBody, frame: int) -> str:
+    """What the error says where no throw changes the place."""
     return (
         f"{body.name}: where it is at frame {frame} does not depend on how it is thrown. Let go "
         "what is pinned, or let vertices reach the target that are not."

@@ -21,7 +21,8 @@ LINEAR_GAIN, MAX_DIRECTIONS = 0.1, 40
 # Of the gain that the linear problem promises: a step that comes this near to it, or promises so
 # little of the cost, is at the minimum.
 KEPT_PROMISE, LEAST_PROMISE = 0.2, 0.01
-# Of the residual, what a greater weight must gain, and so many that do not end the search.
+# Of the residual, what a greater weight must promise to gain, and gain; so many that do not gain it
+# end the search.
 LEAST_GAIN, MAX_STALLED = 0.05, 3
 # A step of which no more serves is none.
 LEAST_SHARE = 1.0 / 16.0
@@ -122,6 +123,9 @@ class LeastControlSearch:
             if is_heavier:
                 weight *= min(max(WEIGHT_GROWTH, 2.0 * excess), MAX_GROWTH)
             way, promised = self._newton_step(point, weight)
+            missed = weight * float(point.residual.square().sum())
+            if is_heavier and promised < 2.0 * LEAST_GAIN * missed:
+                break
             better = self._searched(point, way, weight)
             if better is None:
                 break

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why steps do not reach their end where surfaces meet."""
+"""Why steps do not reach their end."""
 
 from __future__ import annotations
 
@@ -12,3 +12,7 @@ class BlockedStepError(InstabilityError):
 
 class CostlyFrameError(InstabilityError):
     """A frame costs more than its budget."""
+
+
+class DivergedStepError(InstabilityError):
+    """Steps gain energy, as short as they have become."""

@@ -70,9 +70,8 @@ class ExplicitIntegrator(FixedStepIntegrator):
             return ExplicitStepper(self, system, needed, True, *own)
         limit = self.stability_limit(found)
         if longest / substeps > limit:
-            raise InstabilityError(
-                unstable_step_message(system, substeps, math.ceil(longest / limit))
-            )
+            cure = f"Set substeps to 0 (automatic) or to at least {math.ceil(longest / limit)}"
+            raise InstabilityError(unstable_step_message(system, substeps, "", cure))
         return ExplicitStepper(self, system, substeps, False, *own)
 
     @abstractmethod

@@ -13,7 +13,7 @@ from ..errors import InstabilityError, SceneError
 from ..scene.pressure import burst_warning
 from ..state import Energies, State
 from ..system import System
-from .contact_failures import BlockedStepError
+from .contact_failures import BlockedStepError, DivergedStepError
 from .energy_rounding import EnergyRounding
 from .explicit_step import ExplicitStep
 from .fixed_step_integrator import FixedStepIntegrator
@@ -91,8 +91,12 @@ class ExplicitStepper(TimeStepper):
             if 2 * substeps > self._max_substeps:
                 break
             substeps *= 2
-        raise InstabilityError(
-            unstable_step_message(system, substeps, 2 * substeps, frame=state.frame + 1)
+        cure = f"Set substeps to 0 (automatic) or to at least {2 * substeps}"
+        if self.adapts:
+            # They are automatic.
+            cure = "Choose BDF2 or Implicit Euler"
+        raise DivergedStepError(
+            unstable_step_message(system, substeps, f" at frame {state.frame + 1}", cure)
         )
 
     def _substeps(self, state: State) -> int:
@@ -234,13 +238,9 @@ def refuse_too_many(system: System, label: str, substeps: int) -> None:
         )
 
 
-def unstable_step_message(
-    system: System, substeps: int, needed: int, frame: int | None = None
-) -> str:
+def unstable_step_message(system: System, substeps: int, where: str, cure: str) -> str:
     """The message on steps that diverge."""
-    where = "" if frame is None else f" at frame {frame}"
     return (
-        f"{system.names}: {substeps} substeps a frame are too few{where}. Set substeps to 0 "
-        f"(automatic) or to at least {needed}, lower Young's modulus, or use a coarser resolution."
-        + burst_warning(system.bodies)
+        f"{system.names}: {substeps} substeps a frame are too few{where}. {cure}, lower Young's "
+        f"modulus, or use a coarser resolution.{burst_warning(system.bodies)}"
     )

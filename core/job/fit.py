@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds what a job is asked for instead of its frames.
-
-What is found is simulated as the scene says, and a throw corrected by what it misses by.
-"""
+"""Finds what a job is asked for instead of its frames."""
 
 from __future__ import annotations
 
@@ -12,23 +9,20 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..adjoint import hit_target, match_shape, sag_free
-from ..adjoint.hit_target import HIT_RATIO, MAX_RUNS, Throw
+from ..adjoint import match_shape, sag_free
 from ..adjoint.observer import Observer
 from ..errors import SceneError
 from ..scene.channel import Channel
 from ..scene.rest_shape import TetRestShape
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.start_shape import tet_mesh_of
 from . import Job, fits
 from .fits import (
     FollowKeys,
     Found,
     FoundStiffness,
-    FoundThrow,
     HitTarget,
     KeepShape,
     KeptShape,
@@ -36,10 +30,8 @@ from .fits import (
 )
 from .follow import follow
 from .output import say
-from .search import Search, positions, skin_of, with_body
-from .secant_steps import secant_steps
-
-FloatArray = NDArray[np.float64]
+from .search import Search, positions, skin_of
+from .throw import find_throw
 
 
 def fit(job: Job) -> None:
@@ -97,61 +89,6 @@ def _at_rest(body: SoftBody) -> SoftBody:
     )
 
 
-def _hit(job: Job, wanted: HitTarget, observe: Observer) -> FoundThrow:
-    body = job.tet_scene.bodies[wanted.body]
-    mean, target = _mean(body, wanted.weights), np.asarray(wanted.target)
-    way = target - mean @ start_positions(body)
-    near = HIT_RATIO * max(float(np.linalg.norm(way)), tet_mesh_of(body).diagonal)
-    search = Search.of(job, wanted.body)
-    scene = search.scene
-    if not any(body.velocity):
-        scene = with_body(scene, wanted.body, velocity=_straight_throw(job, way, wanted.frame))
-    throw = search.find(
-        partial(
-            hit_target,
-            *(scene, target, wanted.frame),
-            body=wanted.body,
-            weights=mean,
-            with_spin=wanted.with_spin,
-            observe=observe,
-        )
-    )
-    runs = throw.runs
-
-    def missed(parameters: FloatArray) -> FloatArray:
-        nonlocal runs
-        runs += 1
-        started = _throw(parameters, throw)
-        simulated = positions(job, wanted.body, wanted.frame, **started)[-1]
-        away: FloatArray = mean @ simulated - target
-        observe(float(np.linalg.norm(away)), runs / MAX_RUNS)
-        return away
-
-    first = np.array([*throw.velocity, *(throw.angular_velocity if wanted.with_spin else ())])
-    # Where the search has missed, correcting it leads nowhere.
-    left = max(1, MAX_RUNS - runs) if throw.distance <= near else 1
-    parameters, away = secant_steps(missed, first, throw.jacobian, near, left)
-    distance = float(np.linalg.norm(away))
-    return FoundThrow(
-        **_throw(parameters, throw),
-        distance=distance,
-        search_distance=throw.distance,
-        hits=distance <= near,
-    )
-
-
-def _throw(parameters: FloatArray, throw: Throw) -> dict[str, Any]:
-    spin = tuple(parameters[3:].tolist()) or throw.angular_velocity
-    return {"velocity": tuple(parameters[:3].tolist()), "angular_velocity": spin}
-
-
-def _straight_throw(job: Job, way: FloatArray, frame: int) -> tuple[float, ...]:
-    """The velocity of a free flight there, with which a search begins that has none: without it,
-    what lies on the ground would be thrown through it."""
-    seconds = frame * job.settings.frame_time
-    return tuple((way / seconds - 0.5 * seconds * np.asarray(_gravity(job.tet_scene))).tolist())
-
-
 def _match(job: Job, wanted: MatchShape, observe: Observer) -> FoundStiffness:
     search, body = Search.of(job, wanted.body), job.tet_scene.bodies[wanted.body]
     base = float(job.scene.bodies[wanted.body].material.young)
@@ -182,7 +119,7 @@ def _match(job: Job, wanted: MatchShape, observe: Observer) -> FoundStiffness:
 
 _TOOLS: dict[type, Callable[[Job, Any, Observer], Found]] = {
     KeepShape: _keep,
-    HitTarget: _hit,
+    HitTarget: find_throw,
     MatchShape: _match,
     FollowKeys: follow,
 }
@@ -192,17 +129,3 @@ def _gravity(scene: Scene) -> tuple[float, float, float]:
     """At the start, in m/s²."""
     x, y, z = Channel.of(scene.gravity, "Gravity", 3).at(0).tolist()
     return x, y, z
-
-
-def _mean(body: SoftBody, weights: FloatArray | None) -> FloatArray:
-    """(N,) of the tet vertices in the place that a body has: its centre of mass, or a mean of (V,)
-    points of its skin. They sum to one."""
-    mesh = tet_mesh_of(body)
-    if weights is None:
-        mass = mesh.lumped_mass(body.density)
-        return mass / mass.sum()
-    seen = skin_of(body)
-    each = weights[:, None] * seen.weights
-    mean = np.zeros(len(mesh.vertices))
-    np.add.at(mean, seen.indices, each)
-    return mean / mean.sum()

@@ -154,15 +154,16 @@ class FoundThrow:
     Args:
         velocity, angular_velocity: at the start, in m/s and rad/s.
         distance: from the target, in metres, as the scene is simulated.
-        search_distance: the same as it was sought.
-        hits: whether it comes within a hundredth of the way, or of the size of the body.
+        hits: whether it comes within a hundredth of the way, or of the radius of the body.
+        set_distance: of the best throw like the one that was set, where a straight one came nearer;
+            else None.
     """
 
     velocity: Vector
     angular_velocity: Vector
     distance: float
-    search_distance: float
     hits: bool
+    set_distance: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

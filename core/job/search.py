@@ -19,7 +19,7 @@ from ..adjoint.refusals import refuse_integrator
 from ..errors import SceneError
 from ..geometry.embedding import Embedding
 from ..integrators import BDF2
-from ..integrators.contact_failures import BlockedStepError
+from ..integrators.contact_failures import BlockedStepError, DivergedStepError
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import skin_embedding_of
@@ -56,14 +56,14 @@ class Search:
 
     def find(self, tool: Callable[..., Found]) -> Found:
         """What a tool finds, called with the options; in implicit steps where surfaces stop each
-        other within explicit ones.
+        other within explicit ones, or these diverge.
 
         Raises:
             SuppleError: as the tool does.
         """
         try:
             return tool(**self.options)
-        except (StoppedStepError, BlockedStepError) as error:
+        except (StoppedStepError, BlockedStepError, DivergedStepError) as error:
             say(f"searching in steps of BDF2 instead: {error}")
             return tool(**self.options | _implicit())
 

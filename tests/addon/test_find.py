@@ -156,13 +156,13 @@ def test_a_throw_hits_after_a_bounce(scene, cube, solver_here):
 
 def test_what_is_not_hit_is_said_with_how_near_it_came_and_what_would_help(scene, cube):
     own, apply = capture(bpy.context), TOOLS["hit_target"].apply
-    found = fits.FoundThrow((1.0, 0.0, 2.0), (0.0, 0.0, 0.0), 0.31, 0.3, hits=False)
+    found = fits.FoundThrow((1.0, 0.0, 2.0), (0.0, 0.0, 0.0), 0.31, hits=False)
     assert apply(cube, own, 0, found).startswith(
         "Cube misses the target by 0.31 m at the best. Choose another frame"
     )
     assert tuple(cube.supple.start_velocity) == (1.0, 0.0, 2.0)
-    found = fits.FoundThrow((1.0, 0.0, 2.0), (0.0, 0.0, 0.0), 0.31, 1e-3, hits=False)
-    assert "comes within 1 mm: choose BDF2" in apply(cube, own, 0, found)
+    found = fits.FoundThrow((1.0, 0.0, 2.0), (0.0, 0.0, 0.0), 1e-3, True, set_distance=0.5)
+    assert "like the one that was set comes nearer than 0.5 m" in apply(cube, own, 0, found)
 
 
 def test_a_throw_of_what_is_pinned_is_refused(scene, held, solver_here):
@@ -253,10 +253,12 @@ def test_a_target_that_is_nowhere_is_refused(scene, cube):
 
 def test_what_the_solver_refuses_is_said_and_the_scene_stays(scene, cube, solver_here):
     scene.supple.ground_response, before = "projection", left_folders()
-    cube.supple.fit_target, cube.supple.fit_frame = target((1.0, 0.0, 1.0)), 3
+    cube.supple.fit_shape = bpy.data.objects.new("Wanted", cube.data.copy())
+    scene.collection.objects.link(cube.supple.fit_shape)
+    cube.supple.fit_first = cube.supple.fit_last = 3
     with pytest.raises(SuppleError, match="no gradients through a bouncy ground"):
-        actions.find(bpy.context, cube, "hit_target")
-    assert left_folders() == before and tuple(cube.supple.start_velocity) == (0.0, 0.0, 0.0)
+        actions.find(bpy.context, cube, "match_shape")
+    assert left_folders() == before and cube.supple.young == 3e4
 
 
 def test_a_search_that_is_cancelled_half_way_changes_nothing(scene, cube, solver, monkeypatch):

@@ -71,34 +71,6 @@ def test_what_rests_as_it_was_found_does_not_droop(tmp_path: Path) -> None:
     assert digest(scene, settings) != digest(still, settings)
 
 
-def test_a_throw_is_found_for_points_that_are_seen(tmp_path: Path) -> None:
-    scene = Scene([bar(held=False)], Ground())
-    corner = np.zeros(8)
-    corner[7] = 1.0
-    target = (0.9, 0.3, 0.5)
-    throw = found(tmp_path, scene, 6, fits.HitTarget(0, target, 5, corner))
-    assert throw.hits and not any(throw.angular_velocity)
-    thrown = replace(scene, bodies=[replace(scene.bodies[0], velocity=throw.velocity)])
-    settings = Settings(5, integrator="implicit_euler", device="cpu")
-    miss = np.linalg.norm(last_skin(thrown, settings)[7] - target)
-    assert miss == pytest.approx(throw.distance, abs=1e-9) and miss < 0.01 * 0.63
-
-
-def test_a_throw_is_corrected_for_steps_that_have_no_gradients(tmp_path: Path) -> None:
-    scene = Scene([bar(held=False, damping=1.0)], Ground())
-    Job.create(tmp_path, scene, Settings(5, integrator="automatic", device="cpu"))
-    fits.write_wanted(tmp_path, fits.HitTarget(0, (1.15, 0.05, 0.8), 5))
-    assert run(tmp_path).returncode == 0
-    throw = fits.read_found(tmp_path)
-    assert throw.hits and throw.distance < 0.0105
-
-
-def test_what_cannot_be_reached_is_told_by_how_far(tmp_path: Path) -> None:
-    scene = Scene([bar(held=False)], Ground())
-    throw = found(tmp_path, scene, 3, fits.HitTarget(0, (0.3, 0.05, -1.0), 3))
-    assert not throw.hits and throw.distance > 0.9
-
-
 def animation(body: SoftBody, frames: int) -> np.ndarray:
     settings = Settings(frames, integrator="implicit_euler", device="cpu")
     return last_skin(Scene([body]), settings)[None]
@@ -127,7 +99,7 @@ def test_so_is_a_painted_one_with_what_is_left_where_unpainted(tmp_path: Path) -
 def test_what_is_refused_is_said_and_nothing_is_found(tmp_path: Path) -> None:
     scene = Scene([bar()], ground=Ground(-2.0, response="projection"))
     Job.create(tmp_path, scene, Settings(3, integrator="symplectic_euler", device="cpu"))
-    fits.write_wanted(tmp_path, fits.HitTarget(0, (1.0, 0.0, 0.0), 2))
+    fits.write_wanted(tmp_path, fits.FollowKeys(0, np.array([2]), np.zeros((1, 8, 3))))
     done = run(tmp_path)
     assert done.returncode == 1 and "There are no gradients through a bouncy ground" in done.stderr
     assert not (tmp_path / "found.json").exists() and fits.read_losses(tmp_path) == []

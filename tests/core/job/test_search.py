@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ import torch
 
 from supple.core import Collider, Contact, Scene
 from supple.core.adjoint import simulate
+from supple.core.integrators import BDF2, Integrator, SymplecticEuler
+from supple.core.integrators.contact_failures import DivergedStepError
 from supple.core.job import Job, Settings
 from supple.core.job.search import Search, with_body
 from supple.core.preparation.prepared import prepare
@@ -39,3 +42,18 @@ def test_where_surfaces_stop_explicit_steps_implicit_ones_are_taken_and_it_is_sa
     *_, last = search.find(partial(simulate, taped, frames=2))
     assert f"searching in steps of BDF2 instead: Bar: {why}" in capsys.readouterr().out
     assert last.positions[0].requires_grad
+
+
+def test_so_they_are_where_explicit_ones_diverge_however_short(tmp_path: Path, capsys) -> None:
+    job = Job.create(tmp_path, Scene([bar()]), Settings(2, integrator="symplectic_euler"))
+    job.write_tet_scene(*prepare(job.scene))
+    taken: list[Integrator] = []
+
+    def tool(*, integrator: Integrator, **options: Any) -> str:
+        taken.append(integrator)
+        if isinstance(integrator, SymplecticEuler):
+            raise DivergedStepError("Bar: 1344 substeps a frame are too few.")
+        return "found"
+
+    assert Search.of(job, 0).find(tool) == "found" and isinstance(taken[1], BDF2)
+    assert "BDF2 instead: Bar: 1344 substeps" in capsys.readouterr().out
