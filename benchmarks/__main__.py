@@ -20,6 +20,7 @@ from . import (
     first_frame,
     gradients,
     gradients_beside,
+    gradients_touching,
     implicit_frame,
     integrators,
     monkey_heap,
@@ -42,7 +43,7 @@ def _whole(run: Callable[[], Any]) -> Parts:
 BENCHMARKS: dict[str, Parts] = {
     "explicit_substep": explicit_substep.parts(),
     "implicit_frame": implicit_frame.parts(),
-    "gradients": gradients.parts(),
+    "gradients": gradients.parts() | gradients_touching.parts(),
     "gradients_beside": gradients_beside.parts(),
     "integrators": _whole(integrators.run),
     "contact": _whole(contact.run),

@@ -208,11 +208,12 @@ class _Record:
         if len(self.courses[-1].accelerations) < self._stages:
             self.courses[-1].accelerations.append(acceleration.clone())
 
-    def meets(self, positions: Tensor, velocities: Tensor) -> None:
+    def meets(self, positions: Tensor, velocities: Tensor) -> bool:
         if self._ground is not None:
             self.courses[-1].meetings.append(self._ground.meeting(positions, velocities))
         if self._surfaces is not None:
             self._met = positions.clone(), velocities.clone()
+        return isinstance(self._ground, PointGroundAdjoint)
 
     def ends(self) -> None:
         if self._surfaces is not None and self._met is not None:

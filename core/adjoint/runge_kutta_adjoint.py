@@ -25,34 +25,22 @@ class RungeKuttaAdjoint(StepAdjoint):
     def _move_back(self, course: Course, frame: int, since: float, until: float) -> None:
         step, whole, began = self._step, self.span(1.0), course.velocities
         accelerations = self._accelerations(course)
-        first = accelerations[0]
-        predicted = course.meetings[0] if course.meetings else None
-        response = None if predicted is None else self._response(predicted)
-        reaction = None if response is None else self._reaction(response)
-        pushed = first if reaction is None else first + reaction
+        first, response = accelerations[0], self._predicted(course)
+        pushed = first if response is None else self._add_reaction(response, first)
         stages = self._stages(began, accelerations, pushed)
         for weight, stage in zip(self._weights, stages, strict=True):
-            self.positions.sub_(stage, alpha=weight * step)
-        if reaction is not None:
-            self.positions.addcmul_(whole.impulse, reaction, value=step)
-        by_place, by_speed = self.by_positions.clone(), self.by_velocities.clone()
-        self.by_velocities.mul_(whole.retention)
+            if weight:
+                self.positions.sub_(stage, alpha=weight * step)
+        by_place, by_speed = self.by_positions, self.by_velocities
+        self.by_velocities = whole.retention * by_speed
         by_first = whole.impulse * by_speed
         if self._needs_accelerations:
             whole.add(by_speed, began, first)
-        by_pushed = self._stages_back(
-            began,
-            accelerations,
-            pushed,
-            stages,
-            (by_place, by_speed, by_first),
-            (frame, since, until),
-        )
+        gradients, time = (by_place, by_speed, by_first), (frame, since, until)
+        by_pushed = self._stages_back(began, accelerations, pushed, stages, gradients, time)
         by_first += by_pushed
-        if response is not None and reaction is not None:
-            by_reaction = by_pushed.addcmul_(whole.impulse, by_place, value=-step)
-            whole.by_impulse.sub_((by_place * reaction).sum(0), alpha=step)
-            self._reaction_back(response, by_reaction, course, by_first)
+        if response is not None:
+            self._reaction_back(response, by_pushed, by_place, course, by_first)
         out = self.by_positions, self.by_velocities
         self._accelerate_back(self.positions, began, first, by_first, (frame, since), out)
 
@@ -72,30 +60,37 @@ class RungeKuttaAdjoint(StepAdjoint):
             time: the frame, and when in it the step begins and ends.
         """
         step, (by_place, by_speed, by_first) = self._step, gradients
-        by_pushed, by_stage = torch.zeros_like(by_first), torch.zeros_like(by_first)
-        by_surplus = torch.zeros_like(by_first)
+        by_pushed = torch.zeros_like(by_first)
+        by_stage: Tensor | None = None
+        by_surplus: Tensor | None = None
         frame, since, until = time
         for i in reversed(range(1, len(stages))):
             node, weight, first = self._nodes[i], self._weights[i], accelerations[0]
             own, rest = self.span(node), self.span(1.0 - node)
             before = self.span(node - self._nodes[i - 1])
-            by_surplus.addcmul_(rest.retention, by_speed, value=weight * step)
-            by_first -= by_surplus
-            by_stage.add_(by_place, alpha=weight * step)
+            by_own = (weight * step * rest.retention) * by_speed
+            by_own = by_own if by_surplus is None else by_own.add_(by_surplus)
+            by_first -= by_own
+            ended = by_place * (weight * step)
+            by_stage = ended if by_stage is None else by_stage.add_(ended)
             at = torch.add(self.positions, stages[i - 1], alpha=node * step)
             by_at, when = torch.zeros_like(at), (frame, since + node * (until - since))
             acceleration = accelerations[i] if self._needs_accelerations else None
-            self._accelerate_back(at, stages[i], acceleration, by_surplus, when, (by_at, by_stage))
-            self.by_positions += by_at
+            self._accelerate_back(at, stages[i], acceleration, by_own, when, (by_at, by_stage))
+            self.by_positions = self.by_positions + by_at
             self.by_velocities.addcmul_(own.retention, by_stage)
             by_pushed.addcmul_(own.impulse, by_stage)
             if acceleration is not None:
                 own.add(by_stage, began, pushed)
                 rest.add_retention(weight * step * by_speed, acceleration - first)
                 before.add_retention(node * step * by_stage, accelerations[i - 1] - first)
-            by_surplus = by_stage.mul_(node * step) * before.retention
+            if i > 1:
+                by_surplus = (node * step * before.retention) * by_stage
             by_stage = by_at.mul_(node * step)
-        self.by_velocities.add_(by_stage).add_(by_place, alpha=self._weights[0] * step)
+        assert by_stage is not None
+        self.by_velocities += by_stage
+        if self._weights[0]:
+            self.by_velocities.add_(by_place, alpha=self._weights[0] * step)
         return by_pushed
 
     def _stages(self, began: Tensor, accelerations: list[Tensor], pushed: Tensor) -> list[Tensor]:
@@ -124,29 +119,39 @@ class RungeKuttaAdjoint(StepAdjoint):
         node, weight = parts[-1]
         return [*found, first + left / (weight * self._step * self.span(1.0 - node).retention)]
 
-    def _reaction(self, response: Response | PointResponse) -> Tensor:
-        """(3, N) R in m/s²."""
-        meeting, found = response.meeting, torch.zeros_like(self.positions)
-        impulse = self.span(1.0).impulse[meeting.vertices]
-        found[:, meeting.vertices] = (response.velocities - meeting.velocities) / impulse
-        return found
+    def _predicted(self, course: Course) -> Response | PointResponse | None:
+        """What the ground does at the end of a step of symplectic Euler."""
+        meeting = self._meeting(course, 0)
+        return None if meeting is None or self.ground is None else self.ground.response(meeting)
+
+    def _add_reaction(self, response: Response | PointResponse, first: Tensor) -> Tensor:
+        """a_0 + R, by which positions ended h σ R lower than stages tell."""
+        at, change = response.meeting.vertices, response.change
+        self.positions.index_add_(1, at, change, alpha=self._step)
+        return first.index_add(1, at, change / self.span(1.0).impulse[at])
 
     def _reaction_back(
-        self, response: Response | PointResponse, wanted: Tensor, course: Course, by_first: Tensor
+        self,
+        response: Response | PointResponse,
+        by_pushed: Tensor,
+        by_place: Tensor,
+        course: Course,
+        by_first: Tensor,
     ) -> None:
-        """From the (3, N) gradient by R to those by x, v and a_0 of the prediction."""
-        whole, meeting = self.span(1.0), response.meeting
-        at, first = meeting.vertices, course.accelerations[0]
+        """From the (3, N) gradients by a_0 + R and by x' to those by x, v and a_0 of the
+        prediction."""
+        whole, at, first = self.span(1.0), response.meeting.vertices, course.accelerations[0]
         impulse, retention = whole.impulse[at], whole.retention[at]
-        by_change = wanted[:, at] / impulse
-        change = response.velocities - meeting.velocities
-        by_place, by_speed, by_times = response.back(torch.zeros_like(by_change), by_change)
-        by_times = by_times - (by_change * change).sum(0) / impulse
-        by_speed = by_speed - by_change + self._step * by_place
-        self.by_positions.index_add_(1, at, by_place)
+        by_reaction = by_pushed.index_select(1, at)
+        by_change = (by_reaction / impulse).sub_(by_place.index_select(1, at), alpha=self._step)
+        by_before, by_speed = response.back(by_change)
+        by_speed.add_(by_before, alpha=self._step)
+        self.by_positions.index_add_(1, at, by_before)
         self.by_velocities.index_add_(1, at, retention * by_speed)
         by_first.index_add_(1, at, impulse * by_speed)
-        by_times = by_times + (by_speed * first[:, at]).sum(0)
-        whole.by_impulse.index_add_(0, at, by_times)
-        by_retention = (by_speed * course.velocities[:, at]).sum(0)
-        whole.by_retention.index_add_(0, at, by_retention)
+        if self._needs_accelerations:
+            by_impulse = by_speed * first.index_select(1, at)
+            by_impulse.sub_(by_reaction * response.change / impulse.square())
+            whole.by_impulse.index_add_(0, at, by_impulse.sum(0))
+            by_retention = by_speed * course.velocities.index_select(1, at)
+            whole.by_retention.index_add_(0, at, by_retention.sum(0))

@@ -19,9 +19,10 @@ from ..system import System
 from .contact_adjoint import ContactAdjoint
 from .contact_meeting import SurfaceMeeting
 from .force_adjoint import ForceAdjoint
-from .ground_adjoint import GroundAdjoint, Meeting, Response
-from .point_ground_adjoint import PointGroundAdjoint, PointMeeting, PointResponse, embedded_step
+from .ground_adjoint import GroundAdjoint, Meeting
+from .point_ground_adjoint import PointGroundAdjoint, PointMeeting, embedded_step
 from .quantities import Quantities
+from .span import Span
 
 
 @dataclass
@@ -40,30 +41,6 @@ class Course:
     accelerations: list[Tensor] = field(default_factory=list)
     meetings: list[Meeting | PointMeeting | None] = field(default_factory=list)
     surfaces: SurfaceMeeting | None = None
-
-
-@dataclass(frozen=True)
-class Span:
-    """A part of a step, over which velocities become r v + σ a.
-
-    Args:
-        retention, impulse: (N,) r, and σ in seconds.
-        by_retention, by_impulse: (N,) gradients by both, which grow.
-    """
-
-    retention: Tensor
-    impulse: Tensor
-    by_retention: Tensor
-    by_impulse: Tensor
-
-    def add(self, wanted: Tensor, velocities: Tensor, accelerations: Tensor) -> None:
-        """Of (3, N) gradients by r v + σ a, those by r and σ."""
-        self.by_retention.add_((wanted * velocities).sum(0))
-        self.by_impulse.add_((wanted * accelerations).sum(0))
-
-    def add_retention(self, wanted: Tensor, values: Tensor) -> None:
-        """Of (3, N) gradients by r times values, that by r."""
-        self.by_retention.add_((wanted * values).sum(0))
 
 
 def stages_of(integrator: ExplicitIntegrator) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -101,17 +78,6 @@ class StepAdjoint(ABC):
         self._system, self._step, self._given, self._found = system, seconds, given, found
         self._nodes, self._weights = stages_of(integrator)
         self._forces = ForceAdjoint(system, given, found, flowing)
-        #: Of what steps meet, one of the two at most.
-        self.ground: GroundAdjoint | PointGroundAdjoint | None = None
-        self.contact: ContactAdjoint | None = None
-        if contact is not None:
-            self.contact = ContactAdjoint(contact, given, found)
-        elif system.ground_barrier is not None:
-            on_points = embedded_step(system)
-            if on_points is None:
-                self.ground = GroundAdjoint(system, given, found)
-            else:
-                self.ground = PointGroundAdjoint(on_points, system, given, found)
         self._negative_inverse_mass = -system.inverse_mass
         #: By the share of a step.
         self._spans: dict[float, Span] = {}
@@ -120,6 +86,17 @@ class StepAdjoint(ABC):
         #: (3, N) at the end of the step that is next, and gradients by them.
         self.positions = self.velocities = torch.empty(0)
         self.by_positions = self.by_velocities = torch.empty(0)
+        #: Of what steps meet, one of the two at most.
+        self.ground: GroundAdjoint | PointGroundAdjoint | None = None
+        self.contact: ContactAdjoint | None = None
+        if contact is not None:
+            self.contact = ContactAdjoint(contact, given, found)
+        elif system.ground_barrier is not None:
+            on_points, of_steps = embedded_step(system), (seconds, self.span(1.0))
+            if on_points is None:
+                self.ground = GroundAdjoint(system, given, found, *of_steps)
+            else:
+                self.ground = PointGroundAdjoint(on_points, system, given, found, *of_steps)
 
     def span(self, share: float) -> Span:
         """Of a share of a step."""
@@ -144,8 +121,11 @@ class StepAdjoint(ABC):
     def back(self, course: Course, frame: int, since: float, until: float) -> None:
         """Through the step that went from ``since`` to ``until`` of a frame."""
         pins, began = self._system.moving_pins, course.velocities
-        if course.meetings and course.meetings[-1] is not None:
-            self._leave_ground(course.meetings[-1])
+        meeting = self._meeting(course, -1)
+        if meeting is not None and self.ground is not None:
+            state = self.positions, self.velocities
+            gradients = self.by_positions, self.by_velocities
+            self.ground.response(meeting).leave(state, gradients)
         by_start = None if course.surfaces is None else self._leave_surfaces(course.surfaces)
         ended = self.velocities
         if pins is not None:
@@ -170,6 +150,8 @@ class StepAdjoint(ABC):
     def finish(self) -> None:
         """Adds to the gradients found what has been summed up on the way."""
         self._forces.finish()
+        if self.ground is not None:
+            self.ground.finish()
         if not self._is_damping_wanted:
             return
         rate = self._given["damping"]
@@ -179,14 +161,13 @@ class StepAdjoint(ABC):
                 sums = own.by_retention, own.by_impulse
                 self._found["damping"] += torch.autograd.grad(values, rate, sums)[0]
 
-    def _leave_ground(self, meeting: Meeting | PointMeeting) -> None:
-        """To where the step ended before it met the ground."""
-        own, at = self._response(meeting), meeting.vertices
-        wanted = self.by_positions[:, at], self.by_velocities[:, at]
-        by_positions, by_velocities, by_times = own.back(*wanted)
-        self.by_positions[:, at], self.by_velocities[:, at] = by_positions, by_velocities
-        self.positions[:, at], self.velocities[:, at] = meeting.positions, meeting.velocities
-        self.span(1.0).by_impulse.index_add_(0, at, by_times)
+    def _meeting(self, course: Course, index: int) -> Any:
+        """With the ground; None where nothing is near, and later forces began without any."""
+        if self.ground is None:
+            return None
+        if course.meetings[index] is None:
+            self.ground.begin()
+        return course.meetings[index]
 
     def _leave_surfaces(self, meeting: SurfaceMeeting) -> Tensor:
         """To where the step ended before surfaces met; the (3, N) gradient by where it began."""
@@ -202,10 +183,6 @@ class StepAdjoint(ABC):
             share = self.span(1.0).impulse * self._negative_inverse_mass.square()
             self._found["mass"] -= by_mobility * share
         return by_start
-
-    def _response(self, meeting: Any) -> Response | PointResponse:
-        assert self.ground is not None
-        return self.ground.response(meeting, self._step, self.span(1.0).impulse)
 
     @abstractmethod
     def _move_back(self, course: Course, frame: int, since: float, until: float) -> None:

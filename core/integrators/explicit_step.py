@@ -26,11 +26,8 @@ class StepRecord(Protocol):
             acceleration: (3, N) of a stage, contact left out, in m/s².
         """
 
-    def meets(self, positions: Tensor, velocities: Tensor) -> None:
-        """
-        Args:
-            positions, velocities: (3, N) that obstacles are about to correct.
-        """
+    def meets(self, positions: Tensor, velocities: Tensor) -> bool:
+        """Whether it has done to (3, N) positions and velocities what obstacles are about to."""
 
 
 class ExplicitStep(ABC):
@@ -163,8 +160,8 @@ class ExplicitStep(ABC):
                 self.raised += fraction * prescribed.energy_change(self.positions)
 
     def _collide_with_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
-        if self.record is not None:
-            self.record.meets(positions, velocities)
+        if self.record is not None and self.record.meets(positions, velocities):
+            return
         if self.contact is not None:
             times = self._impulse_times
             self.work += self.contact.apply(self._began[0], positions, velocities, self.step, times)

@@ -237,7 +237,7 @@ def _gradients() -> None:
     import torch
 
     from ..adjoint import simulate
-    from ..integrators import SymplecticEuler
+    from ..integrators import Midpoint, SymplecticEuler
 
     young = torch.tensor(1e5, dtype=torch.float64, requires_grad=True)
     soft = replace(_tet(), material=StableNeoHookean(young), viscosity=1.0)
@@ -247,8 +247,9 @@ def _gradients() -> None:
     scenes = [Scene([clay], Ground()), Scene([seen], Ground()), *_reshaped()]
     if find_spec("ipctk") is not None:
         scenes.append(Scene([soft, above], Ground(), contact=Contact()))
-    for scene in scenes:
-        frames = simulate(scene, SymplecticEuler(), frames=1)
+    runs = [(scene, SymplecticEuler()) for scene in scenes]
+    for scene, scheme in [*runs, (Scene([soft], Ground()), Midpoint())]:
+        frames = simulate(scene, scheme, frames=1)
         torch.autograd.backward(frames[-1].positions[0].sum())
 
 

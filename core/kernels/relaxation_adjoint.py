@@ -117,7 +117,7 @@ def relax_back(
             _start_back(constraints, islands.contacts[i], mobility, moves, trace[place], out)
 
 
-@compiled()
+@compiled(inline=True)
 def _push_back(constraints: Any, k: int, push: Any, mobility: Any, moves: Any, out: Any) -> Any:
     """Takes back what a force did to the moves of its nodes; the gradient by that force."""
     found = NOTHING
@@ -135,7 +135,7 @@ def _push_back(constraints: Any, k: int, push: Any, mobility: Any, moves: Any, o
     return found
 
 
-@compiled()
+@compiled(inline=True)
 def _difference(constraints: Any, k: int, moves: Any) -> Any:
     found = NOTHING
     for i in range(constraints.nodes.shape[1]):
@@ -146,7 +146,7 @@ def _difference(constraints: Any, k: int, moves: Any) -> Any:
     return found
 
 
-@compiled()
+@compiled(inline=True)
 def _difference_back(constraints: Any, k: int, moves: Any, wanted: Any, out: Any) -> None:
     for i in range(constraints.nodes.shape[1]):
         node = constraints.nodes[k, i]
@@ -158,7 +158,7 @@ def _difference_back(constraints: Any, k: int, moves: Any, wanted: Any, out: Any
             out.moves[node, axis] += c * wanted[axis]
 
 
-@compiled()
+@compiled(inline=True)
 def _add(values: Any, k: int, change: Any) -> None:
     for axis in range(3):
         values[k, axis] += change[axis]
@@ -173,7 +173,7 @@ def _force_and_slope(kind: int, u: float) -> Any:
     return surface_force(u)
 
 
-@compiled()
+@compiled(inline=True)
 def _contact_back(
     constraints: Any, k: int, mobility: Any, moves: Any, before: Any, out: Any
 ) -> None:
@@ -256,7 +256,7 @@ def _friction_back(
     return by_force, by_whole
 
 
-@compiled()
+@compiled(inline=True)
 def _start_back(constraints: Any, k: int, mobility: Any, moves: Any, before: Any, out: Any) -> None:
     """Through ``contact_relaxation.initialize_force``."""
     w, dhat = constraints.compliances[k], constraints.dhats[k]

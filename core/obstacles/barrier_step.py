@@ -6,6 +6,7 @@ Solved for the end of the step, it never limits the step, however stiff it is.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -100,6 +101,7 @@ def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:
     return ratio
 
 
+@cache
 def smallest_ratio(dtype: torch.dtype) -> float:
     """The least ratio that Newton's method starts from: its square still has an inverse."""
     return float(torch.finfo(dtype).tiny ** 0.25)

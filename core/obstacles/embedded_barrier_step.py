@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -56,18 +55,11 @@ class EmbeddedBarrierStep:
     def near(self, positions: Tensor) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """The (K,) points that may be in contact at the end of a step, (3, N) positions, and the
         (K,) normal forces and (K, 2) friction that it begins with; on a CPU."""
-        own, barrier = self.arrays, self._barrier
+        own = self.arrays
         assert own is not None
-        rows = find_points_near_ground(
-            positions[2].numpy(),
-            EmbeddedGround(
-                *(own.corners, own.shares, barrier.weights.numpy(), barrier.distances.numpy()),
-                *(barrier.height, smallest_ratio(positions.dtype)),
-            ),
-            PointGroups(own.groups, own.outside),
-            PointForces(own.forces.copy(), own.friction_forces.copy(), own.was_near.copy()),
-            np.empty_like(own.near),
-        )
+        # Forces that points lose here, they lose when the step is taken, too.
+        heights, near = positions[2].numpy(), own.near
+        rows = find_points_near_ground(heights, *self._ground(own), near).copy()
         return rows, own.forces[rows], own.friction_forces[rows]
 
     def apply(
@@ -77,18 +69,26 @@ class EmbeddedBarrierStep:
         if self.arrays is None or not is_compiled():
             self._apply_passes(positions, velocities, step, impulse_times)
             return
-        own, barrier, friction = self.arrays, self._barrier, self._friction
+        own, friction = self.arrays, self._friction
         times, inverse_mass = impulse_times.numpy(), self._inverse_mass.numpy()
-        weights, distances = barrier.weights.numpy(), barrier.distances.numpy()
-        min_ratio = smallest_ratio(positions.dtype)
+        ground, groups, forces = self._ground(own)
         loops.apply_ground_barrier(
             loops.Motion(positions.numpy(), velocities.numpy(), step, times, inverse_mass),
-            EmbeddedGround(own.corners, own.shares, weights, distances, barrier.height, min_ratio),
-            PointGroups(own.groups, own.outside),
+            *(ground, groups),
             loops.GroundCoefficients(friction.static.numpy(), friction.kinetic.numpy(), self._rubs),
-            PointForces(own.forces, own.friction_forces, own.was_near),
+            forces,
             self._compliance.numpy(),
             own.near,
+        )
+
+    def _ground(self, own: PointArrays) -> tuple[EmbeddedGround, PointGroups, PointForces]:
+        barrier = self._barrier
+        weights, distances = barrier.weights.numpy(), barrier.distances.numpy()
+        level = barrier.height, smallest_ratio(barrier.distances.dtype)
+        return (
+            EmbeddedGround(own.corners, own.shares, weights, distances, *level),
+            PointGroups(own.groups, own.outside),
+            PointForces(own.forces, own.friction_forces, own.was_near),
         )
 
     def _apply_passes(
