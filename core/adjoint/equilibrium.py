@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InstabilityError
-from ..minimizers.equilibrium import FIRST_STEP_S
+from ..minimizers.equilibrium import STICK_STEP_S
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..potentials import TimeStep
 from ..state import State
@@ -44,7 +44,7 @@ class EquilibriumAdjoint:
         positions = state.positions.detach()
         system.go_to(state.frame, 0.0)
         # Of inertia next to nothing is left.
-        objective.begin_static_step(positions, 1e9 * FIRST_STEP_S, FIRST_STEP_S)
+        objective.begin_static_step(positions, 1e9 * STICK_STEP_S, STICK_STEP_S)
         solve = TransposedSolve(objective)
         step = TimeStep(positions, positions, 1.0, 1.0, is_static=True)
         contact = self._gradients.contact

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..errors import InstabilityError
 from ..geometry.tet_mesh import TetMesh, signed_volumes
-from ..minimizers.equilibrium import FIRST_STEP_S
+from ..minimizers.equilibrium import STICK_STEP_S
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..potentials.inversion_bound import inversion_bound
 from ..preparation.prepared import prepare
@@ -159,7 +159,7 @@ class _Problem:
         self.system = System(own, torch.device("cpu"), torch.float64)
         self._objective = IncrementalPotential(self.system, with_contact=False)
         self._positions = torch.as_tensor(np.concatenate(starts).T.copy())
-        self._objective.begin_static_step(self._positions, 1e9 * FIRST_STEP_S, FIRST_STEP_S)
+        self._objective.begin_static_step(self._positions, 1e9 * STICK_STEP_S, STICK_STEP_S)
         self._forces = self._objective.gradient(self._positions)
 
     def newton_step(self) -> Tensor | None:
@@ -222,7 +222,7 @@ def _checked(scene: Scene, starts: list[Positions]) -> tuple[float, bool]:
 def _is_stable(system: System, positions: Tensor) -> bool:
     """Whether an equilibrium at (3, N) positions is a minimum, not about to buckle."""
     objective = IncrementalPotential(system, with_contact=False)
-    objective.begin_static_step(positions, 1e9 * FIRST_STEP_S, FIRST_STEP_S)
+    objective.begin_static_step(positions, 1e9 * STICK_STEP_S, STICK_STEP_S)
     solve, random = TransposedSolve(objective), torch.Generator().manual_seed(0)
     solve.prepare(positions)
     push = torch.randn(positions.shape, generator=random, dtype=positions.dtype)

@@ -82,6 +82,13 @@ class BlockPattern:
         codes = np.where(transposed, ~sources, sources)[order]
         return ElementMap(offsets.astype(np.int32), codes.astype(np.int32), self.device)
 
+    def places(self, elements: NDArray[np.int32]) -> NDArray[np.int32]:
+        """(4, 4, M) of the block of each two corners of (4, M) tets; -1 where one is pinned."""
+        corners = self.vertex_to_unknown[elements]
+        rows, columns = corners[:, None], corners[None]
+        found = np.searchsorted(self._keys, rows * self.size + columns)
+        return np.where((rows >= 0) & (columns >= 0), found, -1).astype(np.int32)
+
     def _contributions(
         self, elements: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:

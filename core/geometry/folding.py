@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +36,17 @@ class Folds:
     """
 
     def __init__(self, mesh: TetMesh) -> None:
-        self._tets = mesh.tets
-        ends = np.sort(mesh.tets[:, EDGES[:, :2]].reshape(-1, 2), axis=1)
-        self._edges, around = np.unique(ends, axis=0, return_inverse=True)
-        self._around = around.reshape(-1)
+        self._tets, self._rest = mesh.tets, mesh.vertices
+        ends = np.sort(mesh.tets[:, EDGES[:, :2]].reshape(-1, 2), axis=1).astype(np.int64)
+        count = len(mesh.vertices)
+        keys, self._around = np.unique(ends[:, 0] * count + ends[:, 1], return_inverse=True)
+        self._edges = np.stack([keys // count, keys % count], axis=1)
         self._lengths = self._edge_lengths(mesh.vertices)
-        self._inside = np.abs(self._turns(mesh.vertices) - 1.0) < TURN_TOLERANCE
+
+    @cached_property
+    def _inside(self) -> NDArray[np.bool_]:
+        """(E,) edges that tets are all around."""
+        return np.abs(self._turns(self._rest) - 1.0) < TURN_TOLERANCE
 
     def found(self, positions: Points) -> bool:
         """Whether there is any at (N, 3) ``positions``."""
@@ -60,9 +65,17 @@ class Folds:
 
     def _turns(self, positions: Points) -> Points:
         """(E,) the angles of the tets around each edge, added up, in turns."""
-        corners: Any = positions[self._tets[:, EDGES]]
-        base, axis = corners[:, :, 0], corners[:, :, 1] - corners[:, :, 0]
-        across = [np.cross(axis, corners[:, :, other] - base) for other in (2, 3)]
-        sine = np.linalg.norm(np.cross(*across), axis=2)
-        angles = np.arctan2(sine, (across[0] * across[1]).sum(axis=2))
-        return np.bincount(self._around, angles.ravel()) / FULL_TURN
+        a, b, c, d = positions[self._tets].swapaxes(0, 1)
+        # Inward normals of the faces that the corners are opposite to, twice as long as these are
+        # large: those of two faces span the edge between them times six volumes.
+        normals = [np.cross(c - a, d - a), np.cross(d - a, b - a), np.cross(b - a, c - a)]
+        normals.insert(0, -(normals[0] + normals[1] + normals[2]))
+        volumes = np.abs(np.einsum("ij,ij->i", b - a, normals[1]))
+        cosine = np.stack(
+            [-np.einsum("ij,ij->i", normals[k], normals[m]) for *_, k, m in EDGES.tolist()], axis=1
+        )
+        sine = (
+            self._edge_lengths(positions)[self._around].reshape(-1, len(EDGES)) * volumes[:, None]
+        )
+        angles = np.arctan2(sine, cosine)
+        return np.bincount(self._around, angles.ravel(), len(self._edges)) / FULL_TURN

@@ -169,6 +169,7 @@ class ImplicitStepper(TimeStepper):
             colliders = contact.surface.colliders_at(frame, fraction)
             advanced = self._prescribed_motion.advance(start, guess, colliders, tolerance, span)
             guess, blocked = advanced.positions, (*blocked, *advanced.blocked)
+        self._newton.begin()
         result = self._newton.minimize(guess, tolerance, span, limit, relaxation=relaxation)
         positions = result.positions
         self._system.plastic_flow.flow(positions, step)

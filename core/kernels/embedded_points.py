@@ -27,3 +27,22 @@ def add(values: Any, corners: Any, shares: Any, out: Any) -> None:
             if values[k, p] != 0.0:
                 for corner in range(4):
                     out[k, corners[corner, p]] += shares[corner, p] * values[k, p]
+
+
+@compiled()
+def add_blocks(blocks: Any, places: Any, shares: Any, out: Any) -> None:
+    """Adds (S, 9) second derivatives at points to (B, 9) blocks of a matrix, one point after the
+    other.
+
+    Args:
+        places: (4, 4, S) of the block of each two corners; -1 where there is none.
+    """
+    for p in range(len(blocks)):
+        if not blocks[p].any():
+            continue
+        for a in range(4):
+            for b in range(4):
+                place, share = places[a, b, p], shares[a, p] * shares[b, p]
+                if place >= 0:
+                    for k in range(9):
+                        out[place, k] += share * blocks[p, k]

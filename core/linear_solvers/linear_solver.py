@@ -44,7 +44,7 @@ class LinearSolver:
         self._pattern, self._points = pattern, points
         self._iterative = ConjugateGradients(pattern, group_offsets, dtype)
         self._limit = max(50, int(BREAK_EVEN_ITERATIONS * pattern.size**BREAK_EVEN_EXPONENT))
-        self._is_direct = self._is_factorized = False
+        self._is_direct = self._is_factorized = self._is_indefinite = False
         self.factorizations = 0
 
     @cached_property
@@ -66,7 +66,7 @@ class LinearSolver:
 
     def begin(self) -> None:
         """Forgets what earlier matrices were like, so that a step depends on its own alone."""
-        self._is_direct = False
+        self._is_direct = self._is_indefinite = False
 
     def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
         """Takes a matrix whose unknowns are at (n, 3) ``positions``."""
@@ -84,8 +84,13 @@ class LinearSolver:
         """
         if self._is_direct:
             direct = self._solve_directly(rhs)
+            # The next matrix may have a factor: conjugate gradients try after two that have none,
+            # or where there are terms that a factor is without.
+            was_indefinite, self._is_indefinite = self._is_indefinite, direct is None
             if direct is not None:
                 return direct
+            if not (was_indefinite or self._matrix.rank_ones):
+                return Solution(torch.zeros_like(rhs), 0, "indefinite")
             self._is_direct = False
             self._iterative.prepare(self._matrix, self._positions)
         limit = self._limit if is_available() else LIMIT_FACTOR_WITHOUT_DIRECT * self._limit

@@ -24,6 +24,8 @@ HEIGHT_TOLERANCE_RATIO, DISPLACEMENT_TOLERANCE_RATIO, MAX_SWEEPS = 1e-4, 1e-2, 5
 # A step that changes no height above the ground and no displacement by more than this share may be
 # straight.
 STRAIGHT_RATIO = 0.3
+# A search begins with no step that lifts a point by more than this share of the size of its tet.
+MAX_LIFT_RATIO = 0.25
 
 
 class EmbeddedGroundProjectedPath:
@@ -102,6 +104,21 @@ class EmbeddedGroundProjectedPath:
         )
         rubs = friction.limit > 0.0
         return bool((rubs & (torch.hypot(*along[:2]) > STRAIGHT_RATIO * displacement)).any())
+
+    def max_fraction(self) -> float:
+        """The share of the Newton step, at most 1, that lifts no point by more than a quarter of
+        the size of its tet: more would crush that, and be refused after all."""
+        points = self._points
+        height = points.gather(self._positions[2]) - self._barrier.height
+        fall = -points.gather(self._free_step[2])
+        low = torch.nonzero(fall > height).flatten()
+        if len(low) == 0:
+            return 1.0
+        corners = self._positions[:, points.corners[:, low]]
+        size = torch.linalg.vector_norm(corners.amax(1) - corners.amin(1), dim=0)
+        # What is a vertex has no tet of its own.
+        reach = torch.where(size > 0.0, height[low] + MAX_LIFT_RATIO * size, math.inf)
+        return min(1.0, float((reach / fall[low]).min()))
 
     def at(self, fraction: float) -> Tensor:
         """(3, N) positions a ``fraction`` of the Newton step on."""

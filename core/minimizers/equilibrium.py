@@ -5,27 +5,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import torch
+from torch import Tensor
 
 from ..errors import InstabilityError
 from ..scene.pressure import burst_warning
 from ..state import SolverStatistics, State
 from ..system import System
 from .incremental_potential import IncrementalPotential
+from .minimize_result import CONVERGED, ENOUGH
 from .newton import Newton
+from .newton_search import Search
 
 # The residual force on every vertex, over its mass, in m/s²: a ten-millionth of the weight.
 TOLERANCE_M_PER_S2 = 1e-6
 # What is left of forces that are rounding alone, in units of what one rounding makes.
 ROUND_OFF_FACTOR = 64.0
 # The first pseudo-time step and the longest, and how much longer each is than the one before.
-FIRST_STEP_S, MAX_STEP_S, STEP_GROWTH_RATIO = 1.0 / 24.0, 100.0, 4.0
+FIRST_STEP_S, MAX_STEP_S, STEP_GROWTH_RATIO = 1.0 / 3.0, 100.0, 8.0
+# The time step that the stick threshold of friction is of, that of a frame.
+STICK_STEP_S = 1.0 / 24.0
 # Tolerances of the first step and of the last, in diagonals of the largest body, and the ratio of
-# one to the next: many steps lead there, and only the last has to be exact.
-FIRST_TOLERANCE_DIAGONALS, LAST_TOLERANCE_DIAGONALS, TOLERANCE_RATIO = 1e-3, 1e-15, 0.01
-# Linear solves are exact enough for forces to vanish to the last digits.
-FORCING_TERM = 1e-4
+# one to the next, for what friction waits for: most searches end before, since only the last has to
+# be exact.
+FIRST_TOLERANCE_DIAGONALS, LAST_TOLERANCE_DIAGONALS, TOLERANCE_RATIO = 1e-5, 1e-15, 0.01
+# Linear solves are as exact as forces fall from step to step, within these bounds: at the end they
+# have to vanish to the last digits.
+FORCING_TERM, MIN_FORCING_TERM = 0.1, 1e-4
 MAX_STEPS = 100
 # Flow has come to its end where no plastic strain grows by more; each solve counts with what flows
 # in it, so that few are needed.
@@ -66,8 +74,9 @@ def _elastic_equilibrium(system: System, state: State) -> State:
     squared distance from where it starts, over the square of the step. From anywhere they descend,
     and in the limit they are Newton's method on the potentials themselves (Rockafellar, "Monotone
     Operators and the Proximal Point Algorithm", SIAM Journal on Control and Optimization 14, 1976).
-    Friction acts against the displacement of each step: what rolls or topples is not pulled back
-    to where it lay.
+    None has to be exact on the way: a search ends where what is left of the forces is less than
+    what inertia holds back, but where friction waits for normal forces. That acts against the
+    displacement of each step: what rolls or topples is not pulled back to where it lay.
 
     Raises:
         InstabilityError: when there is no equilibrium, or it is not found.
@@ -76,42 +85,74 @@ def _elastic_equilibrium(system: System, state: State) -> State:
     objective = IncrementalPotential(system)
     newton = Newton(objective, FORCING_TERM)
     positions, statistics = state.positions.clone(), SolverStatistics()
-    step, tolerance = FIRST_STEP_S, FIRST_TOLERANCE_DIAGONALS
+    step, tolerance, residual = FIRST_STEP_S, FIRST_TOLERANCE_DIAGONALS, 0.0
     system.go_to(state.frame, 0.0)
     if system.moving_pins is not None:
         pins = system.moving_pins
         positions[:, pins.vertices] = pins.positions(state.frame, 0.0)
     objective.check_volumes(positions)
     for _ in range(MAX_STEPS):
-        objective.begin_static_step(positions, step, FIRST_STEP_S)
-        result = newton.minimize(positions, tolerance * system.size, step, MAX_ITERATIONS)
+        objective.begin_static_step(positions, step, STICK_STEP_S)
+        result = newton.minimize(
+            positions,
+            tolerance * system.size,
+            step,
+            MAX_ITERATIONS,
+            is_enough=None if objective.has_friction else partial(_is_enough, objective),
+        )
         positions = result.positions
         statistics = result.added_to(replace(statistics, converged=True), step)
-        residual = objective.residual_acceleration(positions)
-        if residual <= max(
-            TOLERANCE_M_PER_S2, ROUND_OFF_FACTOR * objective.acceleration_rounding()
-        ):
-            # Rounding may have ended the last search, but forces are what had to vanish.
-            statistics = replace(statistics, converged=True, termination_reason="converged")
-            return replace(
-                state,
-                positions=positions,
-                velocities=torch.zeros_like(positions),
-                previous=None,
-                solver_statistics=statistics,
-            )
+        before, gradient = residual, objective.gradient(positions)
+        residual = objective.residual_acceleration(positions, gradient)
+        if residual <= _tolerance(objective):
+            return _at_rest(state, positions, statistics)
         displacement = float((positions - state.positions).abs().max())
         if not displacement < MAX_DISPLACEMENT_DIAGONALS * system.size:
             raise InstabilityError(_unsupported_message(system))
+        newton.forcing = max(
+            MIN_FORCING_TERM, min(newton.forcing, residual / max(before, residual))
+        )
         tolerance = max(LAST_TOLERANCE_DIAGONALS, TOLERANCE_RATIO * tolerance)
+        has_ended = result.converged or result.termination_reason == ENOUGH
         # What is neither supported nor pulled is left to inertia: a shorter step has more of it.
         longer = min(MAX_STEP_S, STEP_GROWTH_RATIO * step)
-        step = longer if result.converged else step / STEP_GROWTH_RATIO
+        step = longer if has_ended else step / STEP_GROWTH_RATIO
     raise InstabilityError(
         f"{system.names}: no equilibrium after {statistics.iterations} iterations; a force of "
         f"{residual:.2g} N/kg is left. Run the simulation with damping until it rests instead."
         + burst_warning(system.bodies)
     )
+
+
+def _at_rest(state: State, positions: Tensor, statistics: SolverStatistics) -> State:
+    """A state whose forces have vanished at (3, N) positions."""
+    # Rounding may have ended the last search, but forces are what had to vanish.
+    statistics = replace(statistics, converged=True, termination_reason=CONVERGED)
+    return replace(
+        state,
+        positions=positions,
+        velocities=torch.zeros_like(positions),
+        previous=None,
+        solver_statistics=statistics,
+    )
+
+
+def _tolerance(objective: IncrementalPotential) -> float:
+    """Of the residual acceleration, in m/s²."""
+    return max(TOLERANCE_M_PER_S2, ROUND_OFF_FACTOR * objective.acceleration_rounding())
+
+
+def _is_enough(objective: IncrementalPotential, search: Search) -> bool:
+    """Whether the search of a static step is as near to its end as that is to the equilibrium."""
+    inverse_mass = objective.system.inverse_mass
+    inertia = objective.inertia.gradient(search.positions)
+    left, held = (
+        float((force * force * inverse_mass).sum()) for force in (search.gradient, inertia)
+    )
+    if left <= held:
+        return True
+    residual = objective.residual_acceleration(search.positions, search.gradient)
+    return residual <= _tolerance(objective)
 
 
 def _unsupported_message(system: System) -> str:

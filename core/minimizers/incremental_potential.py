@@ -147,6 +147,13 @@ class IncrementalPotential:
             )
         )
 
+    @property
+    def has_friction(self) -> bool:
+        """Whether anything may rub, whose normal forces lag behind a search."""
+        return self.contact is not None or any(
+            isinstance(part, GroundFriction) for part in self._of_ground
+        )
+
     def begin_static_step(self, start: Tensor, step: float, friction_step: float) -> None:
         """Begins a step of a static solve, without velocity, at (3, N) ``start``.
 
@@ -187,10 +194,14 @@ class IncrementalPotential:
                 "inverted."
             )
 
-    def residual_acceleration(self, positions: Tensor) -> float:
+    def residual_acceleration(self, positions: Tensor, gradient: Tensor) -> float:
         """The largest force on a vertex that moves at the end of a static step, over its mass, in
-        m/s², inertia left out, and fields as they are there."""
-        force = self.gradient(positions) - self.inertia.gradient(positions)
+        m/s², inertia left out, and fields as they are there.
+
+        Args:
+            gradient: (3, N) at these (3, N) positions, in newtons.
+        """
+        force = gradient - self.inertia.gradient(positions)
         for part in self.system.forces:
             if isinstance(part, FieldForce):
                 force -= part.rest_force_error(positions)

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from ..state import SolverStatistics
 
-CONVERGED = "converged"
+# Why searches end: at the minimum, or as near to it as was asked for.
+CONVERGED, ENOUGH = "converged", "near enough"
 
 
 @dataclass(frozen=True)

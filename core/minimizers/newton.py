@@ -3,42 +3,18 @@
 
 from __future__ import annotations
 
-import math
-from functools import partial
+from collections.abc import Callable
 
-import torch
 from torch import Tensor
 
 from ..linear_solvers.linear_solver import LinearSolver
 from .incremental_potential import IncrementalPotential
 from .lagged_update import LaggedUpdate
-from .levenberg_marquardt import LevenbergMarquardt
-from .minimize_result import CONVERGED, MinimizeResult
-from .search_path import SearchPath
+from .minimize_result import ENOUGH, MinimizeResult
+from .newton_search import Search
 
-# A step has to bring this share of the decrease that the gradient promises (Armijo).
-ARMIJO_C1 = 1e-4
-# A step that brings more than this share has met less curvature than the model holds: it expands.
-EXPANSION_RATIO = 0.75
-MAX_BACKTRACKS = 40
-# The energy is known to so many units of rounding of the sum of its parts.
-ROUND_OFF_FACTOR = 4.0
-# Where the energy is the same but for so many times that, the slope decides: at the end of a step
-# it may rise by this share of how it fell at its start. With all of it, steps go to and fro.
-SAME_ENERGY_FACTOR, WOLFE_SLOPE_RATIO = 16.0, 0.5
 # The error's energy norm in the linear solves, in units of the solution's.
 FORCING_TERM = 0.1
-# While accumulated steps are no longer than this, the Hessian of elasticity serves again.
-MAX_REUSE_STEP_SIZE = 1.0
-# The linear solver need not resolve what is below this share of a step's tolerance.
-LINEAR_TOLERANCE_RATIO = 0.1
-# Below this many tolerances the next step is one of verification: the last Hessian serves again.
-REUSE_TOLERANCE_FACTOR = 30.0
-# It does so only while steps shrink at least this much.
-REUSE_CONTRACTION_RATIO = 0.2
-# Where surfaces all but touch, a step goes no further than they are apart, however strong the push:
-# while it opens the closest pair by more than this ratio, the search has not converged.
-OPENING_RATIO = 1.5
 # What sticks must have come to rest within this share of the stick threshold.
 STICK_DRIFT_RATIO = 0.1
 
@@ -56,7 +32,8 @@ class Newton:
     """
 
     def __init__(self, objective: IncrementalPotential, forcing: float = FORCING_TERM) -> None:
-        self._objective, self._forcing = objective, forcing
+        self._objective, self.forcing = objective, forcing
+        self._projects = True
         points = objective.unknowns(objective.system.rest_positions())
         self._solver = LinearSolver(
             objective.pattern,
@@ -73,9 +50,10 @@ class Newton:
         max_iterations: int,
         updates_lagged: bool = True,
         relaxation: float = 1.0,
-        enough_iterations: int | None = None,
+        is_enough: Callable[[Search], bool] | None = None,
     ) -> MinimizeResult:
-        """
+        """A search goes on with the solver and the kind of Hessian that the one before ended with.
+
         Args:
             positions: (3, N) to start from, where the energy is finite.
             tolerance: in metres, on the largest displacement of a vertex in a Newton step.
@@ -83,267 +61,37 @@ class Newton:
             max_iterations: Newton steps at most.
             updates_lagged: whether lagged quantities are updated on the way.
             relaxation: the factor on tolerances of friction.
-            enough_iterations: Newton steps after which it ends once its steps are undamped, and
-                nothing opens.
+            is_enough: whether it may end, once its steps are undamped and nothing opens.
         """
         lagged = LaggedUpdate(self._objective, tolerance, relaxation, updates_lagged)
         drift = relaxation * STICK_DRIFT_RATIO
-        search = _Search(
-            self._objective, self._solver, positions, tolerance, step, self._forcing, lagged, drift
+        search = Search(
+            self._objective,
+            self._solver,
+            positions,
+            tolerance,
+            step,
+            self.forcing,
+            lagged,
+            drift,
+            self._projects,
         )
-        count = 0
-        while count < max_iterations:
+        reason, count = "", 0
+        while not reason and count < max_iterations:
             reason, count = search.step(), count + 1
-            if reason:
-                return search.result(reason)
-            is_enough = enough_iterations is not None and count >= enough_iterations
-            if is_enough and search.is_unobstructed:
-                break
-        return search.result(f"not converged after {count} iterations")
+            if not reason and is_enough is not None and search.is_unobstructed:
+                reason = ENOUGH if is_enough(search) else ""
+        self._projects = search.projects
+        return search.result(reason or f"not converged after {count} iterations")
 
     def begin(self) -> None:
         """Forgets earlier searches, so that what follows does not depend on them."""
+        self._projects = True
         self._solver.begin()
 
     def newton_step(self, positions: Tensor, gradient: Tensor) -> Tensor:
         """(3, N) step against a gradient, by the projected Hessian at ``positions``."""
         objective = self._objective
         self._solver.prepare(objective.hessian(positions), objective.unknowns(positions))
-        solution = self._solver.solve(objective.unknowns(-gradient), self._forcing, 0.0)
+        solution = self._solver.solve(objective.unknowns(-gradient), self.forcing, 0.0)
         return objective.vectors(solution.x)
-
-
-class _Search:
-    """One minimization under way."""
-
-    def __init__(
-        self,
-        objective: IncrementalPotential,
-        solver: LinearSolver,
-        positions: Tensor,
-        tolerance: float,
-        step: float,
-        forcing: float,
-        lagged: LaggedUpdate,
-        max_stick_drift: float,
-    ) -> None:
-        self._objective, self._solver, self._positions = objective, solver, positions
-        self._drift, self._seconds = objective.rigid_drift, step
-        self._tolerance, self._forcing = tolerance, forcing
-        self._lagged, self._max_stick_drift = lagged, max_stick_drift
-        # The error's energy bounds ½ m v² of the error in velocity.
-        speed = LINEAR_TOLERANCE_RATIO * tolerance / step
-        self._absolute_tolerance = speed * math.sqrt(objective.reference_mass)
-        self._iterations = self._linear_iterations = 0
-        self._factorized_before = solver.factorizations
-        self._step_norm = math.inf
-        self._projects, self._reuses_hessian = True, False
-        # Indefinite Hessians come in a row: wait for longer each time before trying again.
-        self._wait, self._max_wait = 0, 1
-        self._has_no_descent, self._allows_expansion = False, False
-        self._damping = LevenbergMarquardt()
-        # Steps since the Hessian of elasticity was assembled, and whether that was projected.
-        self._accumulated_step, self._is_projected = math.inf, True
-        # Known where a line search evaluated them: at the present point and at the last trial.
-        self._gradient: Tensor | None = None
-        self._trial_gradient: Tensor | None = None
-        solver.begin()
-        self._reevaluate()
-        self._min_distance, self._is_opening = objective.min_distance(positions), False
-
-    def result(self, reason: str) -> MinimizeResult:
-        return MinimizeResult(
-            self._positions,
-            self._iterations,
-            self._linear_iterations,
-            self._solver.factorizations - self._factorized_before,
-            self._step_norm,
-            reason,
-        )
-
-    def step(self) -> str:
-        """Takes a Newton step; returns why it was the last, or nothing."""
-        objective, before = self._objective, self._positions
-        gradient = objective.gradient(before) if self._gradient is None else self._gradient
-        direction = self._direction(gradient, self._forcing)
-        previous, self._step_norm = self._step_norm, _max_norm(direction)
-        if self._step_norm <= self._tolerance and self._is_too_inexact(direction, gradient):
-            direction = self._direction(gradient, 0.0)
-            self._step_norm = _max_norm(direction)
-        if not (math.isfinite(self._step_norm) and bool(torch.isfinite(gradient).all())):
-            self._step_norm = math.inf
-            return "the energy has no finite derivative"
-        if self._step_norm == 0.0 and self._solver_failed:
-            self._step_norm = math.inf
-            return self._try_another_hessian()
-        path = objective.paths.find(before, direction, gradient, self._allows_expansion)
-        is_undamped = self._damping.extra_inertia == 0.0
-        within = is_undamped and self._step_norm <= self._tolerance
-        step_size = self._search_line(path)
-        if step_size == 0.0 and not within:
-            return self._try_another_hessian()
-        self._iterations += 1
-        self._has_no_descent, self._allows_expansion = False, step_size >= 1.0
-        if objective.after_iteration(self._positions):
-            self._reevaluate()
-        self._choose_hessian(step_size, self._step_norm <= REUSE_CONTRACTION_RATIO * previous)
-        distance_ratio = partial(objective.min_distance_ratio, self._positions)
-        if self._damping.update(path.collision_free_step_size, distance_ratio):
-            self._accumulated_step, self._reuses_hessian = math.inf, False
-        self._update_min_distance()
-        if not is_undamped or not (within or step_size >= 1.0) or not self._is_converged():
-            return ""
-        drifts = not objective.stick_drift(before, self._positions) <= self._max_stick_drift
-        if drifts or self._is_opening or self._is_adrift():
-            self._reuses_hessian = False
-            return ""
-        return CONVERGED
-
-    def _is_adrift(self) -> bool:
-        """Whether surfaces touch, and a whole body has farther to go than the tolerance."""
-        if self._drift is None:
-            return False
-        if self._gradient is None:
-            self._gradient = self._objective.gradient(self._positions)
-        return self._drift(self._gradient, self._seconds) > self._tolerance
-
-    def _try_another_hessian(self) -> str:
-        """For a step without descent; why the search ends, where there is no other Hessian."""
-        if not self._reuses_hessian:
-            if self._has_no_descent:
-                return "rounding hides the descent"
-            self._has_no_descent, self._projects = True, not self._projects
-        self._reuses_hessian = False
-        return ""
-
-    def _is_converged(self) -> bool:
-        """Whether the last step is within tolerance, and the normal forces are those of here."""
-        if self._lagged.is_due:
-            change = self._lagged.apply(self._positions, self._step_norm)
-            if change > 0.0:
-                self._reevaluate()
-            if self._lagged.is_too_large(change):
-                self._reuses_hessian = False
-                return False
-        return self._step_norm <= self._tolerance
-
-    def _is_too_inexact(self, direction: Tensor, gradient: Tensor) -> bool:
-        """Whether a (3, N) Newton step is so inexact that a light body's part may be missing."""
-        error = self._forcing * math.sqrt(max(0.0, -float((gradient * direction).sum())))
-        return LINEAR_TOLERANCE_RATIO * error > self._absolute_tolerance
-
-    def _direction(self, gradient: Tensor, forcing: float) -> Tensor:
-        """(3, N) Newton step; zero at a minimum, or where the solver failed at its start.
-
-        Args:
-            gradient: (3, N) in newtons.
-            forcing: on the linear solve, as that of ``Newton``.
-        """
-        objective, solver = self._objective, self._solver
-        rhs = objective.unknowns(-gradient)
-        if not self._reuses_hessian:
-            self._assemble_hessian()
-        solution = solver.solve(rhs, forcing, self._absolute_tolerance)
-        self._linear_iterations += solution.iterations
-        if solution.end == "indefinite" and not self._projects:
-            self._projects = True
-            self._wait, self._max_wait = self._max_wait, 2 * self._max_wait
-            self._assemble_hessian()
-            solution = solver.solve(rhs, forcing, self._absolute_tolerance)
-            self._linear_iterations += solution.iterations
-        self._solver_failed = solution.end == "indefinite"
-        return objective.vectors(solution.x)
-
-    def _assemble_hessian(self) -> None:
-        objective = self._objective
-        is_stale = self._accumulated_step > MAX_REUSE_STEP_SIZE
-        reassemble = is_stale or self._projects != self._is_projected
-        matrix = objective.hessian(
-            self._positions, self._projects, reassemble, self._damping.extra_inertia
-        )
-        if reassemble:
-            self._accumulated_step, self._is_projected = 0.0, self._projects
-        self._solver.prepare(matrix, objective.unknowns(self._positions))
-
-    def _choose_hessian(self, step_size: float, contracts: bool) -> None:
-        """Chooses which Hessian the next step takes."""
-        self._wait -= 1
-        self._projects = step_size < 1.0 or self._wait >= 0
-        self._accumulated_step += math.inf if self._objective.contact is None else step_size
-        is_near = self._step_norm <= REUSE_TOLERANCE_FACTOR * self._tolerance
-        self._reuses_hessian = contracts and is_near
-
-    @property
-    def is_unobstructed(self) -> bool:
-        """Whether its steps are undamped, and the last one opened nothing that all but touches."""
-        return self._damping.extra_inertia == 0.0 and not self._is_opening
-
-    def _update_min_distance(self) -> None:
-        """Finds how close surfaces are, and whether the last step opened the closest pair far."""
-        before = self._min_distance
-        self._min_distance = self._objective.min_distance(self._positions)
-        self._is_opening = OPENING_RATIO * before < self._min_distance < math.inf
-
-    @property
-    def _energy_round_off(self) -> float:
-        """By how much rounding may have changed the energy, in joules."""
-        return ROUND_OFF_FACTOR * torch.finfo(self._positions.dtype).eps * self._energy_size
-
-    def _search_line(self, path: SearchPath) -> float:
-        """Moves along a path to a sufficient decrease; returns the step size, 0 where none is."""
-        start, slope, step_size = self._energy, path.directional_derivative, path.max_step_size
-        for _ in range(MAX_BACKTRACKS):
-            self._evaluate_trial(path, step_size)
-            if self._has_sufficient_decrease(step_size * slope):
-                break
-            step_size *= 0.5
-        else:
-            return 0.0
-        self._accept()
-        while (
-            step_size >= 1.0
-            and 2.0 * step_size <= path.max_extended_step_size
-            and start - self._energy
-            > max(-EXPANSION_RATIO * step_size * slope, self._energy_round_off)
-        ):
-            self._evaluate_trial(path, 2.0 * step_size)
-            if not self._trial_energy < self._energy:
-                break
-            step_size *= 2.0
-            self._accept()
-        return step_size
-
-    def _has_sufficient_decrease(self, promised: float) -> bool:
-        """Whether a trial brings enough of a (negative) promised change of energy.
-
-        What rounding of the energy hides, such as all that a small body does beside a large one,
-        shows in the slope at the trial (the approximate Wolfe condition of Hager and Zhang, "A new
-        conjugate gradient method with guaranteed descent and an efficient line search", 2005).
-        """
-        round_off = self._energy_round_off
-        change = self._trial_energy - self._energy - ARMIJO_C1 * promised
-        if change <= -round_off:
-            return True
-        if not change <= SAME_ENERGY_FACTOR * round_off:
-            return False
-        self._trial_gradient = self._objective.gradient(self._trial)
-        change_at_end = float((self._trial_gradient * (self._trial - self._positions)).sum())
-        return change_at_end <= -WOLFE_SLOPE_RATIO * promised
-
-    def _evaluate_trial(self, path: SearchPath, step_size: float) -> None:
-        self._trial, self._trial_gradient = path.at(step_size), None
-        self._trial_energy, self._trial_size = self._objective.energy(self._trial)
-
-    def _accept(self) -> None:
-        self._positions, self._gradient = self._trial, self._trial_gradient
-        self._energy, self._energy_size = self._trial_energy, self._trial_size
-
-    def _reevaluate(self) -> None:
-        """Evaluates the energy where the search is, since it is another one now."""
-        self._energy, self._energy_size = self._objective.energy(self._positions)
-        self._gradient = None
-
-
-def _max_norm(vectors: Tensor) -> float:
-    """The length of the longest of (3, N) vectors."""
-    return math.sqrt(float((vectors * vectors).sum(0).max()))

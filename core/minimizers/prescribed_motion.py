@@ -89,13 +89,14 @@ class PrescribedMotion:
             steps_to_stall, steps_left = steps_to_stall - 1, steps_left - 1
             positions, step_size = self._advance_with_predictor(positions)
             if step_size < BLOCKED_STEP_SIZE:
+                self._newton.begin()
                 result = self._newton.minimize(
                     positions,
                     tolerance,
                     step,
                     MAX_RELAXATION_ITERATIONS,
                     updates_lagged=False,
-                    enough_iterations=RELAXATION_ITERATIONS,
+                    is_enough=lambda search: search.iterations >= RELAXATION_ITERATIONS,
                 )
                 positions = result.positions
         return AdvanceResult(positions, tuple(dict.fromkeys(blocked)))

@@ -114,14 +114,16 @@ class SearchPaths:
                 collision detection takes longer.
         """
         at, slope = self.curve(positions, direction), float((gradient * direction).sum())
+        largest = self._max_fraction(at)
         if self._contact is None:
             # Found to a tolerance, a projected path need not begin as the step does.
             is_inexact = isinstance(self._projected, EmbeddedGroundProjectedPath)
-            descent = MIN_DESCENT_RATIO * slope
-            if is_inexact and float((gradient * (at(1.0) - positions)).sum()) > descent:
-                at = partial(_straight, positions, direction)
-            return SearchPath(at, slope, self.max_step(positions, direction), MAX_EXPANSION)
-        max_expansion, fraction = MAX_EXPANSION if allow_expansion else 1.0, 1.0
+            descent = MIN_DESCENT_RATIO * largest * slope
+            if is_inexact and float((gradient * (at(largest) - positions)).sum()) > descent:
+                at, largest = partial(_straight, positions, direction), 1.0
+            max_size = min(largest, self.max_step(positions, direction))
+            return SearchPath(at, slope, max_size, MAX_EXPANSION)
+        max_expansion, fraction = MAX_EXPANSION if allow_expansion else 1.0, largest
         # Collisions are detected along straight paths alone. Where the one to the end of a
         # projected step is cut short, one to an earlier place of it may lead further.
         path = self._secant(positions, at(fraction) - positions, gradient, max_expansion)
@@ -145,7 +147,7 @@ class SearchPaths:
             # descends, if not far.
             path = self._secant(positions, fraction * direction, gradient, max_expansion)
         self._contact.limited_steps += path.max_extended_step_size < 1.0
-        return replace(path, newton_fraction=fraction)
+        return replace(path, newton_fraction=fraction / largest)
 
     def _secant(
         self, positions: Tensor, displacement: Tensor, gradient: Tensor, max_expansion: float
@@ -161,6 +163,13 @@ class SearchPaths:
         max_size = scale * min(free, self.max_step(positions, scaled))
         at = partial(_straight, positions, displacement)
         return SearchPath(at, slope, min(1.0, max_size), max_size)
+
+    def _max_fraction(self, at: Callable[[float], Tensor]) -> float:
+        """The share of a Newton step that a search along a curve begins with."""
+        projected = self._projected
+        if not isinstance(projected, EmbeddedGroundProjectedPath) or at != projected.at:
+            return 1.0
+        return projected.max_fraction()
 
     def curve(self, positions: Tensor, direction: Tensor) -> Callable[[float], Tensor]:
         """Projected on the ground where that is in the way of a (3, N) Newton step."""

@@ -90,6 +90,7 @@ class EmbeddedPoints(GroundPoints):
         self._carriers, self._order = _on(carriers, corners), _on(order, corners)
         self._offsets = _on(np.append(offsets, len(order)), corners)
         self._located: tuple[BlockPattern, ElementMap] | None = None
+        self._placed: tuple[BlockPattern, NDArray[np.int32]] | None = None
 
     @cached_property
     def _products(self) -> Tensor:
@@ -130,6 +131,10 @@ class EmbeddedPoints(GroundPoints):
         loop(rows, self.corners.numpy(), self.shares.numpy(), out.view(-1, out.shape[-1]).numpy())
 
     def add_blocks(self, blocks: Tensor, matrix: BlockMatrix) -> None:
+        if self._has_loops(blocks):
+            places = self._places(matrix.pattern)
+            loops.add_blocks(blocks.numpy(), places, self.shares.numpy(), matrix.values.numpy())
+            return
         where = self._map(matrix.pattern)
         # Few points touch at a time.
         some = torch.nonzero(blocks.any(1)).flatten()
@@ -137,6 +142,11 @@ class EmbeddedPoints(GroundPoints):
             products = self._products[some, :, None] * blocks[some, None]
             elements = blocks.new_zeros(len(self), len(CORNER_PAIRS), 9)
             matrix.add_elements(where, elements.index_copy_(0, some, products))
+
+    def _places(self, pattern: BlockPattern) -> NDArray[np.int32]:
+        if self._placed is None or self._placed[0] is not pattern:
+            self._placed = pattern, pattern.places(self.corners.numpy())
+        return self._placed[1]
 
     def _map(self, pattern: BlockPattern) -> ElementMap:
         if self._located is None or self._located[0] is not pattern:

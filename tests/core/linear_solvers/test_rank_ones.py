@@ -100,3 +100,24 @@ def test_what_a_matrix_held_comes_back_with_its_terms(make_block) -> None:
     assert not dense(matrix).any()
     matrix.restore(kept)
     torch.testing.assert_close(dense(matrix), before, rtol=0.0, atol=0.0)
+
+
+@pytest.mark.skipif(not is_available(), reason="no direct solver here")
+def test_what_has_no_factor_is_iterated_on_only_where_the_next_has_none_either(make_block) -> None:
+    system = implicit_system(make_block((2, 2, 2)))
+    solver, rhs = solver_of(system), system.rhs()
+    solver._is_direct = True
+    diagonal = system.matrix.values[system.pattern.diagonal, ::4].clone()
+
+    def end(factor: float) -> tuple[str, int]:
+        system.matrix.values[system.pattern.diagonal, ::4] = factor * diagonal
+        solver.prepare(system.matrix, torch.zeros_like(rhs))
+        solution = solver.solve(rhs, 1e-9, 0.0)
+        return solution.end, solution.iterations
+
+    assert end(-1.0) == ("indefinite", 0)
+    assert end(1.0) == ("converged", 0)
+    assert end(-1.0) == ("indefinite", 0)
+    end(-1.0)
+    ended, iterations = end(1.0)
+    assert ended == "converged" and iterations > 0

@@ -61,7 +61,13 @@ class Crossing:
         self.objective.contact.begin(None)
         self.objective.begin(self.start, self._predicted, STEP)
         newton = Newton(self.objective)
-        return newton.minimize(self.start, TOLERANCE, STEP, limit, enough_iterations=enough)
+        return newton.minimize(
+            self.start,
+            TOLERANCE,
+            STEP,
+            limit,
+            is_enough=lambda search: enough is not None and search.iterations >= enough,
+        )
 
     def gap(self, minimum: MinimizeResult) -> float:
         return self.objective.min_distance(minimum.positions)

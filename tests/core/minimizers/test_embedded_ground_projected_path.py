@@ -166,3 +166,25 @@ def test_a_step_from_afar_bends_where_it_lands() -> None:
     high = _positions() + torch.tensor([[0.0], [0.0], [10.0 * REACH]])
     assert not path.is_curved(high, 2.0 * REACH * down)
     assert path.is_curved(high, 20.0 * REACH * down)
+
+
+def test_a_search_begins_with_no_step_that_crushes_tets_on_the_ground() -> None:
+    """Where nothing touches, the step itself is what the ground lifts points from."""
+    path, barrier = _path(1.0, friction=0.0)
+    positions = _positions()
+    positions[2] += 2.0 * REACH
+    drop = torch.zeros_like(positions)
+    drop[2, _free()] = -1.0
+    path.start(positions, drop, _stiffness(barrier))
+    share = path.max_fraction()
+    points = barrier.points
+    assert isinstance(points, EmbeddedPoints)
+    height, fall = points.gather(positions[2]), -points.gather(drop[2])
+    corners = positions[:, points.corners]
+    size = (corners.amax(1) - corners.amin(1)).norm(dim=0)
+    lifts = (share * fall - height) / size
+    assert float(lifts.max()) == pytest.approx(0.25)
+    assert path.max_fraction() < 0.9
+    # What ends above the ground is lifted by nothing.
+    path.start(positions, 1e-3 * REACH * drop, _stiffness(barrier))
+    assert path.max_fraction() == 1.0

@@ -154,7 +154,7 @@ def test_a_slender_beam_of_uneven_tets_settles(material) -> None:
     mesh = tetrahedralize(corners, triangles, edge_length=0.067)
     clamped = np.flatnonzero(mesh.vertices[:, 0] < 0.02)
     frame = Simulator(Scene([SoftBody(mesh, material, pinned=clamped)])).settle()
-    assert frame.report.solver_statistics.iterations < 60
+    assert frame.report.solver_statistics.iterations < 200
 
 
 def test_fields_pull_as_they_do_where_a_body_rests(make_block) -> None:

@@ -16,8 +16,9 @@ from supple.core.linear_solvers.solution import Solution
 from supple.core.materials import Material, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.minimizers.lagged_update import LAG_CHANGE_RATIO
-from supple.core.minimizers.minimize_result import CONVERGED, MinimizeResult
+from supple.core.minimizers.minimize_result import CONVERGED, ENOUGH, MinimizeResult
 from supple.core.minimizers.newton import STICK_DRIFT_RATIO, Newton
+from supple.core.minimizers.newton_search import Search
 from supple.core.minimizers.search_path import SearchPath
 from supple.core.state import SolverStatistics
 from supple.core.system import System
@@ -66,6 +67,7 @@ class Problem:
 
     def minimize(self, tolerance: float = TOLERANCE, limit: int = 60) -> MinimizeResult:
         self._begin()
+        self.newton.begin()
         return self.newton.minimize(self.start, tolerance, STEP, limit)
 
     def energy(self, positions: torch.Tensor) -> float:
@@ -302,3 +304,34 @@ def test_the_account_of_a_frame_adds_its_steps_and_keeps_the_worst() -> None:
     assert good.added_to(SolverStatistics(), 0.1) == SolverStatistics(
         3, 10, 0, True, pytest.approx(1e-3), CONVERGED
     )
+
+
+def test_a_search_ends_where_it_is_near_enough(make_block) -> None:
+    problem = Problem(make_block, (1.5, 0.8, 1.2))
+    whole = problem.minimize(1e-10)
+    problem.newton.begin()
+    enough = 1e-3 * problem.largest_force(problem.start)
+    forces: list[float] = []
+
+    def is_enough(search: Search) -> bool:
+        assert torch.equal(search.gradient, problem.objective.gradient(search.positions))
+        forces.append(float(search.gradient.abs().max()))
+        return forces[-1] <= enough
+
+    found = problem.newton.minimize(problem.start, 1e-10, STEP, 60, is_enough=is_enough)
+    assert found.termination_reason == ENOUGH
+    assert not found.converged
+    assert len(forces) == found.iterations < whole.iterations
+    assert max(forces[-1:]) <= enough < min(forces[:-1])
+
+
+def test_a_search_goes_on_with_the_solver_of_the_one_before_until_it_begins_anew(
+    make_block,
+) -> None:
+    problem = Problem(make_block)
+    problem.newton._solver._is_direct = True
+    problem._begin()
+    went_on = problem.newton.minimize(problem.start, 1e-10, STEP, 60)
+    assert went_on.linear_iterations == 0
+    assert went_on.factorizations > 0
+    assert problem.minimize(1e-10).linear_iterations > 0

@@ -65,7 +65,12 @@ def test_a_gradient_is_the_difference_of_energies(energy: Potential, positions) 
         assert float(rise) / 2e-6 == pytest.approx(float((gradient * way).sum()), rel=1e-6)
 
 
-def test_a_hessian_is_the_difference_of_gradients(energy: Potential, positions) -> None:
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_a_hessian_is_the_difference_of_gradients(
+    energy: Potential, positions, is_compiled: bool, request: pytest.FixtureRequest
+) -> None:
+    if not is_compiled:
+        request.getfixturevalue("without_compiled_loops")
     free = np.flatnonzero(FREE.numpy())
     pattern = BlockPattern(TETS, free, 5, positions.device)
     matrix = BlockMatrix(pattern, positions.dtype)
