@@ -115,13 +115,14 @@ class AutomaticStepper(TimeStepper):
         is_explicit = _is_explicit(self._contact_free)
         if not is_explicit or self._clearance is None or why_no_contact(self._system):
             return None
-        stepper = SymplecticEuler().stepper(self._system, self._asked)
-        assert stepper.contact is not None
-        frame = _expected_s(CONTACT_FRAME_S, self._system)
-        frame += CONTACT_FACE_S * stepper.contact.body_faces
-        #: What a frame of explicit steps with contact may take in its first turn, in seconds.
-        self.budget_s = COST_RATIO * frame
-        return stepper
+        return SymplecticEuler().stepper(self._system, self._asked)
+
+    @cached_property
+    def first_budget_s(self) -> float:
+        """What a frame of explicit steps with contact may take in its first turn, in seconds."""
+        assert self.with_contact is not None and self.with_contact.contact is not None
+        faces = self.with_contact.contact.body_faces
+        return COST_RATIO * (_expected_s(CONTACT_FRAME_S, self._system) + CONTACT_FACE_S * faces)
 
     @property
     def label(self) -> str:  # type: ignore[override]
@@ -177,8 +178,8 @@ class AutomaticStepper(TimeStepper):
         with_contact = self.with_contact
         if with_contact is not None:
             assert with_contact.contact is not None
-            self._current = with_contact
-            with_contact.contact.budget_s = budget = self.budget_s * BUDGET_GROWTH**state.effort
+            self._current, budget = with_contact, with_contact.contact.budget
+            budget.limit_s = self.first_budget_s * BUDGET_GROWTH**state.effort
             start = replace(self._without_contact(state), substeps=with_contact.substeps)
             try:
                 after = with_contact.advance(start)
@@ -187,7 +188,7 @@ class AutomaticStepper(TimeStepper):
             except InstabilityError:
                 return self._advance_implicitly(replace(state, waits=WAIT_FRAMES), hindrance)
             if self._volume_ratio(after) >= min(MIN_VOLUME_RATIO, self._volume_ratio(state)):
-                is_cheap = BUDGET_GROWTH * with_contact.contact.spent_s <= budget
+                is_cheap = BUDGET_GROWTH * budget.spent_s <= budget.limit_s
                 effort = max(0, state.effort - is_cheap)
                 return replace(after, clearance=0.0, effort=effort)
         return self._advance_implicitly(replace(state, waits=WAIT_FRAMES), hindrance)

@@ -38,9 +38,10 @@ from ..potentials.height_floor import FLOOR, HeightFloor
 from ..scene.friction import FrictionTable
 from ..state import SolverStatistics, State
 from ..system import System
-from .contact_failures import BlockedStepError, CostlyFrameError
+from .contact_failures import BlockedStepError
 from .contact_nodes import ground_points, no_constraints, no_flat_tets, surface_points
 from .contact_record import ContactRecord, Contacts
+from .frame_budget import FrameBudget
 
 Points = NDArray[np.float64]
 
@@ -99,11 +100,8 @@ class MeshContactStep:
         self._min_distances = np.zeros_like(distances)
         self._targets = surface.colliders_at(0, 0.0)
         self._distances, self._blocked = np.zeros(0), np.zeros(0, dtype=np.int64)
-        #: What a frame may cost, in seconds of one core as they are estimated, not measured: the
-        #: same scene ends at the same place.
-        self.budget_s = math.inf
-        #: Of that, by the frame so far.
-        self.spent_s = 0.0
+        #: Of a frame.
+        self.budget = FrameBudget(system.names)
         #: None while nobody asks.
         self.record: ContactRecord | None = None
 
@@ -122,7 +120,7 @@ class MeshContactStep:
         still = np.zeros_like(self.colliders)
         velocities = np.concatenate([state.velocities.numpy().T.astype(np.float64), still])
         self._candidates.begin(self._points(velocities))
-        self._limited_steps, self.spent_s = 0, 0.0
+        self._limited_steps, self.budget.spent_s = 0, 0.0
         self._find_at(state.positions)
         self._energy = surface_energy(self._constraints, self._count)
 
@@ -212,7 +210,7 @@ class MeshContactStep:
         """(N, 3) where nodes end that would go from one place to another."""
         at, points = start, self._points(start)
         began = points
-        self._spend(STEP_S)
+        self.budget.spend(STEP_S)
         for _ in range(MAX_LINEARIZATIONS):
             moves = predicted - at
             ends = points + self._points(moves)
@@ -237,14 +235,6 @@ class MeshContactStep:
             f"{step:.2g} s. Choose Automatic or Implicit Euler, or more substeps."
         )
 
-    def _spend(self, seconds: float) -> None:
-        self.spent_s += seconds
-        if self.spent_s > self.budget_s:
-            raise CostlyFrameError(
-                f"{self._system.names}: so many surfaces press on each other that explicit steps "
-                "take long. Choose Automatic or Implicit Euler."
-            )
-
     def _cover(self, before: Points, after: Points, step: float) -> None:
         """Sees to candidates between two (V, 3) places."""
         known = self._candidates.candidates
@@ -253,7 +243,7 @@ class MeshContactStep:
             # None of the distances of pairs is known any more.
             self._distances = np.zeros(len(self._candidates.candidates))
             self._blocked = np.zeros(len(self._distances), dtype=np.int64)
-            self._spend(SEARCH_S * len(self._distances))
+            self.budget.spend(SEARCH_S * len(self._distances))
 
     def _points(self, nodes: Points) -> Points:
         """(V, 3) of the surface from (N, 3) of the nodes."""
@@ -272,7 +262,7 @@ class MeshContactStep:
     ) -> int:
         """Makes contacts linear; how many there are."""
         stencils, mesh = self._candidates.stencils, self.surface.topology
-        self._spend(PAIR_S * len(self._distances))
+        self.budget.spend(PAIR_S * len(self._distances))
         may_push = np.empty(len(self._distances), dtype=np.bool_)
         use_threads(len(may_push), PAIRS_PER_THREAD)
         find_pairs(
@@ -318,7 +308,7 @@ class MeshContactStep:
             *(islands, own, flat, FLOOR, self._mobility, moves),
             *(MAX_PASSES, RELATIVE_TOLERANCE),
         )
-        self._spend(CONTACT_S * solved)
+        self.budget.spend(CONTACT_S * solved)
 
     def _go(
         self, at: Points, points: Points, moves: Points, step: float

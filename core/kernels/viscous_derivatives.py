@@ -57,8 +57,7 @@ class ViscousDerivativesKernel:
     ) -> None:
         """Of the work that the forces do along a (3, N) displacement, adds the (3, N) derivatives
         by positions and by velocities to ``out``, those by μ, λ, shear and bulk viscosity to (4, M)
-        ``works``, and how it changes with the rest shape to ``rest``, if
-        anybody asks.
+        ``works``, and how it changes with the rest shape to ``rest``, if anybody asks.
 
         Viscous forces are linear in velocities, by a symmetric matrix.
 

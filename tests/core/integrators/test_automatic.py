@@ -107,7 +107,7 @@ def test_frames_that_would_take_too_long_are_implicit_for_a_while() -> None:
     simulator = Simulator(meeting(), Automatic())
     assert isinstance(simulator.stepper, AutomaticStepper)
     assert simulator.stepper.with_contact is not None
-    simulator.stepper.budget_s = 0.0
+    simulator.stepper.first_budget_s = 0.0
     frames = list(checked(simulator, 20))
     because = [frame.report.because for frame in frames]
     first = because.index("much touches at once")
@@ -121,7 +121,7 @@ def spent_in_each_frame(simulator: Simulator) -> list[float]:
     assert isinstance(simulator.stepper, AutomaticStepper)
     explicit = simulator.stepper.with_contact
     assert explicit is not None and explicit.contact is not None
-    return [explicit.contact.spent_s for _ in simulator.run(16)]
+    return [explicit.contact.budget.spent_s for _ in simulator.run(16)]
 
 
 def test_where_implicit_steps_take_still_longer_explicit_ones_have_another_turn(
@@ -132,7 +132,7 @@ def test_where_implicit_steps_take_still_longer_explicit_ones_have_another_turn(
     assert isinstance(limited.stepper, AutomaticStepper)
     assert limited.stepper.with_contact is not None
     # After two turns it is enough.
-    limited.stepper.budget_s = 0.3 * most
+    limited.stepper.first_budget_s = 0.3 * most
     monkeypatch.setattr(automatic, "CONTACT_ITERATIONS", 0)
     efforts = []
     for frame in limited.run(16):
@@ -150,7 +150,7 @@ def test_in_the_last_turn_implicit_steps_take_as_long_as_they_do(
     simulator = Simulator(meeting(), Automatic())
     assert isinstance(simulator.stepper, AutomaticStepper)
     assert simulator.stepper.with_contact is not None
-    simulator.stepper.budget_s = 0.0
+    simulator.stepper.first_budget_s = 0.0
     monkeypatch.setattr(automatic, "CONTACT_ITERATIONS", 0)
     frames = list(checked(simulator, 12))
     costly = [frame for frame in frames if frame.report.because == "much touches at once"]
