@@ -35,9 +35,8 @@ from .matrix_functions import (
 from .plastic_flow import (
     TETS_PER_CHUNK,
     TETS_PER_THREAD,
-    determinant,
     growth_at,
-    is_surely_elastic,
+    may_flow,
     read,
     size_of,
     write_rest,
@@ -181,16 +180,11 @@ def _flow_back(
             if yield_stress == math.inf:
                 continue
             deformation_gradient(positions, corners, gradients, e, edges, f)
-            for i in range(3):
-                for j in range(3):
-                    c[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]
-                    v[i, j] = axes[e, i, j]
-            if is_surely_elastic(c, yield_stress / constants[0, e]) or determinant(f) <= 0.0:
+            if not may_flow(f, yield_stress / constants[0, e], c):
                 continue
+            v[:] = axes[e]
             diagonalize_again(c, v, scratch)
-            for i in range(3):
-                for j in range(3):
-                    axes[e, i, j] = v[i, j]
+            axes[e] = v
             growth = growth_at(c, constants, e, yield_stress, seconds, values, factors)
             if growth > 0.0:
                 if not is_changed:

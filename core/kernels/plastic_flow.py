@@ -104,10 +104,7 @@ def _flow(
             if yield_stress == math.inf:
                 continue
             deformation_gradient(positions, corners, gradients, e, edges, f)
-            for i in range(3):
-                for j in range(3):
-                    c[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]
-            if is_surely_elastic(c, yield_stress / constants[0, e]) or determinant(f) <= 0.0:
+            if not may_flow(f, yield_stress / constants[0, e], c):
                 continue
             diagonalize(c, v)
             growth = growth_at(c, constants, e, yield_stress, seconds, strains, factors)
@@ -127,7 +124,16 @@ def _flow(
 
 
 @compiled()
-def is_surely_elastic(c: Any, yield_strain: Any) -> bool:
+def may_flow(f: Any, yield_strain: Any, c: Any) -> bool:
+    """Whether a tet with the deformation gradient F has to be looked at closer; C = FᵀF."""
+    for i in range(3):
+        for j in range(3):
+            c[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]
+    return not (_is_surely_elastic(c, yield_strain) or determinant(f) <= 0.0)
+
+
+@compiled()
+def _is_surely_elastic(c: Any, yield_strain: Any) -> bool:
     """Whether a bound says that C is below the yield surface, without its eigenvalues.
 
     Those are within √⅔ |dev C| of their mean, and logarithms differ by no more than numbers do over
