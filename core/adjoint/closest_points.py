@@ -29,16 +29,30 @@ def _shares_of(feature: int) -> Rows:
     return (1.0 - first, first, second - 1.0, -second), along_first, along_second
 
 
-class PairPoints:
+class ClosestPoints:
     """Where parts of pairs are closest to each other, on the lines and planes that these lie in.
 
     Args:
-        features: (K,) of pairs, which stay what they are.
+        collisions: K pairs, whose features stay what they are.
     """
 
-    def __init__(self, features: Tensor) -> None:
+    def __init__(self, collisions: NormalCollisions) -> None:
+        features = torch.as_tensor(collisions.features)
         table = torch.tensor([_shares_of(k) for k in range(POINT_FACE + 1)], dtype=torch.float64)
         self._shares = table[features]
+        self._thresholds = torch.as_tensor(collisions.thresholds)
+        self._is_mollified = features <= CROSSING
+        self.collisions = collisions
+        self.vertices = torch.as_tensor(collisions.vertices)
+        first, second = torch.as_tensor(collisions.objects.T.copy())
+        #: Places of the pairs in tables of every two objects.
+        self.objects = first, second
+        #: (K,) the same for pairs of the same two objects.
+        self.groups = torch.unique(torch.stack(self.objects), dim=1, return_inverse=True)[1]
+        self.weights = torch.as_tensor(collisions.weights)
+
+    def __len__(self) -> int:
+        return len(self.collisions)
 
     def at(self, corners: Tensor) -> tuple[Tensor, Tensor]:
         """(K, 3) differences of the closest points, and the (K, 4) shares of the vertices in them.
@@ -57,30 +71,6 @@ class PairPoints:
         shares = self._shares[:, 0] + s[:, None] * self._shares[:, 1]
         shares = shares + t[:, None] * self._shares[:, 2]
         return offset + s[:, None] * first + t[:, None] * second, shares
-
-
-class ClosestPoints(PairPoints):
-    """
-    Args:
-        collisions: K pairs.
-    """
-
-    def __init__(self, collisions: NormalCollisions) -> None:
-        features = torch.as_tensor(collisions.features)
-        super().__init__(features)
-        self._thresholds = torch.as_tensor(collisions.thresholds)
-        self._is_mollified = features <= CROSSING
-        self.collisions = collisions
-        self.vertices = torch.as_tensor(collisions.vertices)
-        first, second = torch.as_tensor(collisions.objects.T.copy())
-        #: Places of the pairs in tables of every two objects.
-        self.objects = first, second
-        #: (K,) the same for pairs of the same two objects.
-        self.groups = torch.unique(torch.stack(self.objects), dim=1, return_inverse=True)[1]
-        self.weights = torch.as_tensor(collisions.weights)
-
-    def __len__(self) -> int:
-        return len(self.collisions)
 
     def mollifiers(self, corners: Tensor) -> Tensor:
         """(K,) 1, but less for edges that are almost parallel."""

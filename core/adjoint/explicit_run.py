@@ -77,7 +77,7 @@ class ExplicitRun:
         self._length = max(1, round(math.sqrt(frames * stepper.substeps * checkpoint / kept)))
         self._surfaces: SurfaceRecord | None = None
         if stepper.contact is not None:
-            self._surfaces = SurfaceRecord(system, stepper.contact)
+            self._surfaces = SurfaceRecord(system)
         if stepper.contact is not None or embedded_step(system) is not None:
             # Which contacts come first, and what points are pushed by, hangs on the steps before,
             # back to where a frame begins.

@@ -148,6 +148,13 @@ def finish(out: Any, k: int, used: int, displacements: Any, mobility: Any) -> No
 
 
 @compiled(inline=True)
+def energy_scale(laws: Any, first: int, second: int) -> float:
+    """Of a pair of two objects that counts 1, in joules, or a square metre, by area."""
+    dhat = laws.distances[first, second]
+    return laws.stiffness[first, second] * (dhat if laws.area_weighted else dhat**4)
+
+
+@compiled(inline=True)
 def _write_pair(
     laws: Any,
     objects: Any,
@@ -163,8 +170,7 @@ def _write_pair(
     dhat, normal = laws.distances[first, second], scaled(1.0 / distance, difference)
     out.normals[k, 0], out.normals[k, 1], out.normals[k, 2] = normal[0], normal[1], normal[2]
     out.distances[k], out.dhats[k], out.kinds[k] = distance, dhat, SURFACES
-    size = dhat if laws.area_weighted else dhat**4
-    out.scales[k] = weight * laws.stiffness[first, second] * size
+    out.scales[k] = weight * energy_scale(laws, first, second)
     out.static[k] = rubbing * laws.static[first, second]
     out.kinetic[k] = rubbing * laws.kinetic[first, second]
 

@@ -28,22 +28,22 @@ def face_share(points: Any, mesh: Any, face: Any, vertex: Any, place: Any, apart
     direction = scaled(1.0 / math.sqrt(dot(apart, apart)), apart)
     if place < 3:
         corner = mesh.faces[face, place]
-        share, sine = _of_corner(points, mesh, corner, vertex, direction)
+        share, sine, _, _ = of_corner(points, mesh, corner, vertex, direction)
     else:
-        share, sine = _of_side(points, mesh, mesh.face_edges[face, place - 3], vertex, direction)
-    ramp = _ramp(sine)
+        share, sine, _ = of_side(points, mesh, mesh.face_edges[face, place - 3], vertex, direction)
+    ramp = ramp_of(sine)
     if share == 0.0 or ramp == 0.0:
         return share
     # Right over a face it counts whatever adjoins the vertex; beside all of them, as a tip does.
-    turned = _turned_from_corner(points, mesh, vertex, scaled(-1.0, direction))
+    turned = turned_from_corner(points, mesh, vertex, scaled(-1.0, direction))[0]
     return share * (1.0 - ramp * (1.0 - turned))
 
 
 @compiled()
-def _of_side(points: Any, mesh: Any, edge: Any, vertex: Any, direction: Any) -> Any:
-    """One of the faces around an edge, if that is closer than all of them; and the least sine
-    between a direction and their normals."""
-    end, faces, least = vector_at(points, mesh.edges[edge, 0]), 0, 1.0
+def of_side(points: Any, mesh: Any, edge: Any, vertex: Any, direction: Any) -> Any:
+    """One of the faces around an edge, if that is closer than all of them; the least sine between a
+    direction and their normals, and the third corner of that face, −1 where none is less than 1."""
+    end, faces, least, third = vector_at(points, mesh.edges[edge, 0]), 0, 1.0, -1
     along = minus(vector_at(points, mesh.edges[edge, 1]), end)
     for place in range(mesh.edge_offsets[edge], mesh.edge_offsets[edge + 1]):
         corner = mesh.edge_corners[place]
@@ -51,27 +51,33 @@ def _of_side(points: Any, mesh: Any, edge: Any, vertex: Any, direction: Any) -> 
             faces += 1
             across = minus(vector_at(points, corner), end)
             if dot(direction, across) > 0.0:
-                return 0.0, 0.0
-            least = min(least, _sine_to_normal(direction, along, across))
-    return 1.0 / faces, least
+                return 0.0, 0.0, -1
+            sine = _sine_to_normal(direction, along, across)
+            if sine < least:
+                least, third = sine, corner
+    return 1.0 / faces, least, third
 
 
 @compiled()
-def _of_corner(points: Any, mesh: Any, corner: Any, vertex: Any, direction: Any) -> Any:
-    """One of the faces around a corner, if that is closer than all of them; and the least sine
-    between a direction and their normals."""
-    own, least = vector_at(points, corner), 1.0
+def of_corner(points: Any, mesh: Any, corner: Any, vertex: Any, direction: Any) -> Any:
+    """One of the faces around a corner, if that is closer than all of them; the least sine between
+    a direction and their normals, and the other corners of that face, −1 where none is less than
+    1."""
+    own, least, second, third = vector_at(points, corner), 1.0, -1, -1
     first, last = mesh.vertex_offsets[corner], mesh.vertex_offsets[corner + 1]
     for place in range(first, last):
         edge = mesh.vertex_edges[place]
         end = _far_end(mesh, edge, corner)
         along = minus(vector_at(points, end), own)
         if end != vertex and dot(direction, along) > 0.0:
-            return 0.0, 0.0
+            return 0.0, 0.0, -1, -1
         for side in range(mesh.edge_offsets[edge], mesh.edge_offsets[edge + 1]):
             across = minus(vector_at(points, mesh.edge_corners[side]), own)
-            least = min(least, _sine_to_normal(direction, along, across))
-    return 1.0 / (mesh.vertex_characteristics[corner] - 1 + last - first), least
+            sine = _sine_to_normal(direction, along, across)
+            if sine < least:
+                least, second, third = sine, end, mesh.edge_corners[side]
+    faces = mesh.vertex_characteristics[corner] - 1 + last - first
+    return 1.0 / faces, least, second, third
 
 
 @compiled()
@@ -92,63 +98,84 @@ def edge_share(
     direction = scaled(1.0 / distance, apart)
     back = scaled(-1.0, direction)
     if code == CROSSING:
-        share = _of_crossing(points, mesh, first, s, distance, back)
-        return share * _of_crossing(points, mesh, second, t, distance, direction)
-    share = _of_edge(points, mesh, first, code // 3, back)
-    return share * _of_edge(points, mesh, second, code % 3, direction)
+        share = of_crossing(points, mesh, first, s, distance, back)
+        return share * of_crossing(points, mesh, second, t, distance, direction)
+    share = of_edge(points, mesh, first, code // 3, back)
+    return share * of_edge(points, mesh, second, code % 3, direction)
 
 
 @compiled()
-def _of_crossing(
+def of_crossing(
     points: Any, mesh: Any, edge: Any, parameter: Any, distance: Any, direction: Any
 ) -> Any:
     """Of an edge that is crossed at a parameter, beside which another begins where it ends."""
-    end = 0 if parameter < 0.5 else 1
-    along = minus(vector_at(points, mesh.edges[edge, 1]), vector_at(points, mesh.edges[edge, 0]))
-    square = min(parameter, 1.0 - parameter) ** 2 * dot(along, along)
-    share = _ramp(math.sqrt(square / (square + distance * distance)))
+    share = ramp_of(sine_to_end(points, mesh, edge, parameter, distance))
     if share == 1.0:
         return share
-    return max(share, _turned_from_corner(points, mesh, mesh.edges[edge, end], direction))
+    corner = mesh.edges[edge, near_end(parameter)]
+    return max(share, turned_from_corner(points, mesh, corner, direction)[0])
 
 
 @compiled()
-def _of_edge(points: Any, mesh: Any, edge: Any, place: Any, direction: Any) -> Any:
+def near_end(parameter: Any) -> Any:
+    """Which end of an edge a parameter is nearer to."""
+    return 0 if parameter < 0.5 else 1
+
+
+@compiled()
+def sine_to_end(points: Any, mesh: Any, edge: Any, parameter: Any, distance: Any) -> Any:
+    """Of the angle at what is a distance from an edge, between its foot there and the nearer
+    end."""
+    along = minus(vector_at(points, mesh.edges[edge, 1]), vector_at(points, mesh.edges[edge, 0]))
+    square = min(parameter, 1.0 - parameter) ** 2 * dot(along, along)
+    return math.sqrt(square / (square + distance * distance))
+
+
+@compiled()
+def of_edge(points: Any, mesh: Any, edge: Any, place: Any, direction: Any) -> Any:
     """One of the edges at an end, or the edge itself inside, as far as what adjoins it turns away
     from a direction."""
     if place == INSIDE:
-        return _turned_from_side(points, mesh, edge, direction)
+        return turned_from_side(points, mesh, edge, direction)[0]
     corner = mesh.edges[edge, place]
     edges = mesh.vertex_offsets[corner + 1] - mesh.vertex_offsets[corner]
-    return _turned_from_corner(points, mesh, corner, direction) / edges
+    return turned_from_corner(points, mesh, corner, direction)[0] / edges
 
 
 @compiled()
-def _turned_from_corner(points: Any, mesh: Any, corner: Any, direction: Any) -> Any:
-    own, least = vector_at(points, corner), 1.0
+def turned_from_corner(points: Any, mesh: Any, corner: Any, direction: Any) -> Any:
+    """How far all edges at a corner turn away from a direction; and the other end of the one that
+    does least, −1 where all do in whole."""
+    own, least, far = vector_at(points, corner), 1.0, -1
     for place in range(mesh.vertex_offsets[corner], mesh.vertex_offsets[corner + 1]):
-        end = vector_at(points, _far_end(mesh, mesh.vertex_edges[place], corner))
-        least = min(least, _turned(minus(end, own), direction))
-    return least
+        end = _far_end(mesh, mesh.vertex_edges[place], corner)
+        turned = _turned(minus(vector_at(points, end), own), direction)
+        if turned < least:
+            least, far = turned, end
+    return least, far
 
 
 @compiled()
-def _turned_from_side(points: Any, mesh: Any, edge: Any, direction: Any) -> Any:
-    start, least = vector_at(points, mesh.edges[edge, 0]), 1.0
+def turned_from_side(points: Any, mesh: Any, edge: Any, direction: Any) -> Any:
+    """The same of the faces at an edge, and the third corner of one."""
+    start, least, far = vector_at(points, mesh.edges[edge, 0]), 1.0, -1
     for place in range(mesh.edge_offsets[edge], mesh.edge_offsets[edge + 1]):
-        across = minus(vector_at(points, mesh.edge_corners[place]), start)
-        least = min(least, _turned(across, direction))
-    return least
+        corner = mesh.edge_corners[place]
+        turned = _turned(minus(vector_at(points, corner), start), direction)
+        if turned < least:
+            least, far = turned, corner
+    return least, far
 
 
 @compiled()
 def _turned(along: Any, direction: Any) -> Any:
     """How far ``along`` turns away from a direction."""
-    return _ramp(-dot(along, direction) / math.sqrt(dot(along, along)))
+    return ramp_of(-dot(along, direction) / math.sqrt(dot(along, along)))
 
 
 @compiled()
-def _ramp(sine: Any) -> Any:
+def ramp_of(sine: Any) -> Any:
+    """What a sine counts, 0 … 1."""
     return min(max(sine / RAMP_SINE, 0.0), 1.0)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..compiled import compiled
 from .contact_constraints import GROUND
-from .contact_relaxation import SMALLEST, initialize_force, pressed_ratio, relax
+from .contact_relaxation import SMALLEST, initialize_force, relax
 from .obstacle_barrier import ground_derivatives
 from .surface_barrier import surface_force
 from .vectors import advanced, dot, minus, plus, scaled, vector_at
@@ -198,24 +198,29 @@ def _contact_back(
     if constraints.static[k] > 0.0:
         more, by_difference = _friction_back(constraints, k, new, held, e, by_push, out)
         by_new += more
-    more, along = _force_back(constraints, k, start, old, e, by_new, out)
+    more, along = _force_back(constraints, k, start, old, new, e, by_new, out)
     out.forces[k] = by_old + more
     _difference_back(constraints, k, moves, advanced(by_difference, along, n), out)
 
 
 @compiled()
 def _force_back(
-    constraints: Any, k: int, start: float, old: float, e: Any, wanted: float, out: Any
+    constraints: Any,
+    k: int,
+    start: float,
+    old: float,
+    new: float,
+    e: Any,
+    wanted: float,
+    out: Any,
 ) -> Any:
     """From the gradient by a new normal force to those by the old one, and by n·e."""
     if start >= 1.0:
         return 0.0, 0.0
     w, dhat, scale = constraints.compliances[k], constraints.dhats[k], constraints.scales[k]
     stiffness = w * scale / (dhat * dhat)
-    u = pressed_ratio(constraints.kinds[k], start, stiffness)
-    force, slope = _force_and_slope(constraints.kinds[k], u)
-    by_ratio, new = wanted * dhat / w, scale / dhat * force
-    by_root = by_ratio / (1.0 - stiffness * slope)
+    force, slope = _force_and_slope(constraints.kinds[k], start + new * w / dhat)
+    by_root = wanted * dhat / w / (1.0 - stiffness * slope)
     by_start, by_stiffness = by_root * stiffness * slope, by_root * force
     out.scales[k] += by_stiffness * w / (dhat * dhat)
     along = by_start / dhat

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from supple.core import (
     TetMesh,
 )
 from supple.core.adjoint import simulate
-from supple.core.adjoint.contact_meeting import SurfaceRecord
+from supple.core.adjoint.contact_adjoint import ContactAdjoint
 from supple.core.geometry.embedding import embed
 from supple.core.integrators import (
     Integrator,
@@ -30,7 +31,10 @@ from supple.core.integrators import (
     RungeKutta4,
     SymplecticEuler,
 )
-from supple.core.kernels.pair_features import SHARED, WHOLE_AHEAD, WHOLE_NOW
+from supple.core.kernels.closest_points import closest_points
+from supple.core.kernels.detection import stencil
+from supple.core.kernels.pair_weights import pair_weight, within_step
+from supple.core.kernels.vectors import four_points
 from supple.core.materials import StableNeoHookean
 from supple.tests.core.adjoint.central_differences import Comparison, Values
 from supple.tests.core.adjoint.test_contact import (
@@ -174,6 +178,20 @@ def test_prongs_that_close() -> None:
     check(Comparison(outcome, values), *values)
 
 
+def how_held(contact: ContactAdjoint, own: Any) -> Iterator[tuple[bool, bool]]:
+    """Whether pairs count in whole as they would else meet within the step, and are made linear by
+    the closest points of its end."""
+    of_all = own.stencils, contact._surface.topology, contact._laws
+    for pair in own.pairs:
+        *corners, are_edges = stencil(own.stencils, pair)
+        x = four_points(own.points, *corners)
+        closest = closest_points(are_edges, x)
+        is_shared = pair_weight(*of_all, own.points, pair, x, closest)[1] > 0.0
+        then, share = within_step(*of_all, own.ends, pair, x, closest)
+        if is_shared or share > 0.0:
+            yield not is_shared, not is_shared and then[0] != closest[0]
+
+
 def test_edges_that_would_cross_within_a_step(monkeypatch: Any) -> None:
     """Pairs that count nothing at the start of a step, and are held back where they go."""
     lower, small = block((2, 2, 2), (0.1, 0.1, 0.1)), block((2, 2, 2), (0.08, 0.08, 0.08))
@@ -183,12 +201,11 @@ def test_edges_that_would_cross_within_a_step(monkeypatch: Any) -> None:
     places = turned + np.array([*aside, 0.106 - turned[:, 2].min()])
     upper = TetMesh(places, small.tets)
     values: Values = {"young": 3e4, "velocity": (2.5, 1.8, -2.0), "places": places}
-    taken, held = SurfaceRecord.taken, set[int]()
+    back, held = ContactAdjoint.back, set[tuple[bool, bool]]()
 
-    def noted(self: SurfaceRecord, *ended: torch.Tensor) -> Any:
-        meeting = taken(self, *ended)
-        held.update([] if meeting is None else meeting.relaxation.held.tolist())
-        return meeting
+    def noted(self: ContactAdjoint, meeting: Any, by_end: torch.Tensor) -> Any:
+        held.update(how_held(self, meeting.relaxation))
+        return back(self, meeting, by_end)
 
     def outcome(given: Values) -> list[torch.Tensor]:
         own = values | given
@@ -198,10 +215,9 @@ def test_edges_that_would_cross_within_a_step(monkeypatch: Any) -> None:
         scene = Scene([SoftBody(lower, solid), SoftBody(upper, solid, **start)], contact=contact)
         return all_of(simulate(scene, SymplecticEuler(), frames=1, frame_time=0.01, substeps=5))
 
-    monkeypatch.setattr(SurfaceRecord, "taken", noted)
-    comparison = Comparison(outcome, values)
-    assert held == {SHARED, WHOLE_NOW, WHOLE_AHEAD}
-    check(comparison, *values)
+    monkeypatch.setattr(ContactAdjoint, "back", noted)
+    check(Comparison(outcome, values), *values)
+    assert held == {(False, False), (True, False), (True, True)}
 
 
 def test_surfaces_that_stop_each_other_within_a_step_are_refused() -> None:
