@@ -211,10 +211,11 @@ class MeshContactStep:
         at, points = start, self._points(start)
         began = points
         self.budget.spend(STEP_S)
-        for _ in range(MAX_LINEARIZATIONS):
+        for linearization in range(MAX_LINEARIZATIONS):
+            is_hindered = linearization > 0
             moves = predicted - at
             ends = points + self._points(moves)
-            self._cover(points, ends, step)
+            self._cover(points, ends, step, is_hindered)
             self._count = self._find(at, points, moves, ends, at - start)
             flat_tets = self._find_flat(at, predicted)
             if self.record is not None:
@@ -222,7 +223,7 @@ class MeshContactStep:
                 of_pairs = self._constraints, self._count, self._pairs, self._candidates.stencils
                 self.record.relaxes(Contacts(*of_nodes, *of_pairs), flat_tets)
             self._relax(flat_tets, moves)
-            at, points, is_free = self._go(at, points, moves, step)
+            at, points, is_free = self._go(at, points, moves, step, is_hindered)
             if is_free:
                 self._candidates.advance(began, points, step)
                 self._blocked[:] = 0
@@ -235,10 +236,10 @@ class MeshContactStep:
             f"{step:.2g} s. Choose Automatic or Implicit Euler, or more substeps."
         )
 
-    def _cover(self, before: Points, after: Points, step: float) -> None:
+    def _cover(self, before: Points, after: Points, step: float, is_hindered: bool = False) -> None:
         """Sees to candidates between two (V, 3) places."""
         known = self._candidates.candidates
-        self._candidates.cover(before, after, step)
+        self._candidates.cover(before, after, step, is_hindered)
         if self._candidates.candidates is not known:
             # None of the distances of pairs is known any more.
             self._distances = np.zeros(len(self._candidates.candidates))
@@ -311,12 +312,12 @@ class MeshContactStep:
         self.budget.spend(CONTACT_S * solved)
 
     def _go(
-        self, at: Points, points: Points, moves: Points, step: float
+        self, at: Points, points: Points, moves: Points, step: float, is_hindered: bool
     ) -> tuple[Points, Points, bool]:
         """Moves (N, 3) nodes as far as nothing meets: where those and (V, 3) points are then, and
         whether all made their whole move."""
         sizes, after = np.ones(len(at)), points + self._points(moves)
-        self._cover(points, after, step)
+        self._cover(points, after, step, is_hindered)
         stencils = self._candidates.stencils
         of_pairs, distances = np.empty((2, len(self._candidates.candidates)))
         least = 1.0

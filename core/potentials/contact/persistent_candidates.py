@@ -61,29 +61,44 @@ class PersistentCandidates:
         """Of the candidates that there are."""
         return self.candidates.stencils(self._surface.edges, self._surface.triangles)
 
-    def cover(self, before: Points, after: Points, step: float) -> None:
+    def cover(self, before: Points, after: Points, step: float, is_hindered: bool = False) -> None:
         """Sees to it that all is among the candidates that comes close on straight paths between
-        two (V, 3) places in a step of ``step`` seconds, which may be none."""
+        two (V, 3) places in a step of ``step`` seconds, which may be none.
+
+        Args:
+            is_hindered: whether something was in the way in this step: points are no more where a
+                path leads that goes on after it, and what is found serves the rest of it alone.
+        """
         if self._elapsed + step <= self._until:
             paths = (self._origins, self._path_velocities)
             times = (self._elapsed, self._elapsed + step)
             if keep_to_paths(before, after, *paths, *times, self._allowed):
                 return
-        steps = self._horizon(step)
-        deviations = _lengths(after - before - step * self._velocities)
+        if is_hindered:
+            self._allowed = np.full(len(before), self._least_allowed)
+            self._search(before, (after - before) / step, step)
+        else:
+            steps = self._horizon(step)
+            self._allow_for(_lengths(after - before - step * self._velocities), steps, step)
+            # Half a step more, so that rounding does not end the last one.
+            self._search(before, self._velocities, (steps + 0.5) * step)
+
+    def _search(self, origins: Points, velocities: Points, duration: float) -> None:
+        """Finds candidates on (V, 3) paths for some time, in seconds."""
+        self._origins, self._path_velocities = origins, velocities
+        # What is found for no time, where nothing moves yet, holds until something does.
+        rests = duration == 0.0 and not velocities.any()
+        self._elapsed, self._until = 0.0, math.inf if rests else duration
+        self.candidates = self._broad_phase.candidates(
+            origins, origins + duration * velocities, self._radii + self._allowed
+        )
+
+    def _allow_for(self, deviations: Values, steps: int, step: float) -> None:
+        """Lets points leave their paths that deviate by so many metres in the first of steps."""
         expected = steps * np.maximum(step * self._changes, deviations)
         most = MAX_GROWTH * self._least_allowed
         self._allowed = np.minimum(self._least_allowed + expected, most)
         np.maximum(self._allowed, deviations, out=self._allowed)
-        self._origins, self._path_velocities = before, self._velocities
-        # Half a step more, so that rounding does not end the last one.
-        duration = (steps + 0.5) * step
-        # What is found for no step, where nothing moves yet, holds until something does.
-        rests = step == 0.0 and not self._velocities.any()
-        self._elapsed, self._until = 0.0, math.inf if rests else duration
-        self.candidates = self._broad_phase.candidates(
-            before, before + duration * self._velocities, self._radii + self._allowed
-        )
 
     def _horizon(self, step: float) -> int:
         """Steps to build candidates for: what goes on together has to be looked at less often."""
