@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -196,7 +197,7 @@ class _Record:
 
     def __init__(
         self,
-        ground: GroundAdjoint | PointGroundAdjoint | None,
+        ground: GroundAdjoint[Any] | None,
         surfaces: SurfaceRecord | None,
         stages: int,
     ) -> None:

@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any, Generic, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from ..kernels.ground_adjoint import ByContacts, VertexContacts, change_velocities, meet_back
-from ..obstacles.barrier_step import smallest_ratio
-from ..potentials import GroundBarrier
 from ..system import System
-from .quantities import Quantities
 from .span import Span
 
 
@@ -23,122 +19,101 @@ class Meeting:
     """The vertices that the ground corrects at the end of a step.
 
     Args:
-        rows: (K,) of them among the ground's points.
-        vertices: (K,) of them among all.
+        vertices: (K,) of all.
         positions, velocities: (3, K) before it does.
     """
 
-    rows: Tensor
     vertices: Tensor
     positions: Tensor
     velocities: Tensor
 
 
-class GroundAdjoint:
-    """Of ``BarrierStep``.
+Met = TypeVar("Met", bound=Meeting)
+
+
+class GroundAdjoint(ABC, Generic[Met]):
+    """What goes back through the ground's corrections shares.
 
     Args:
-        system: with a barrier under vertices.
-        given: quantities.
-        found: the gradients by those that require grad, which grow.
+        system: with a barrier.
+        found: the gradients by quantities that require grad, which grow.
         step: in seconds.
         span: all of it.
+        sums: arrays of gradients by the names of quantities, which grow on the way.
     """
 
     def __init__(
         self,
         system: System,
-        given: Quantities,
         found: dict[str, Tensor],
         step: float,
         span: Span,
+        sums: dict[str, Any],
     ) -> None:
-        barrier = system.ground_barrier
-        assert barrier is not None
-        self._barrier: GroundBarrier = barrier
-        self._found, self._step, self._span = found, step, span
-        self._tops, at = barrier.height + barrier.distances, barrier.vertices
-        #: (S,) 1/kg.
-        self._inverse_mass = system.inverse_mass[at]
-        mobility = step * span.impulse[at] * self._inverse_mass
-        self.contacts = VertexContacts(
-            at.numpy(),
-            given["weights"].detach().numpy(),
-            barrier.distances.numpy(),
-            given["static"].detach().numpy(),
-            given["kinetic"].detach().numpy(),
-            mobility.numpy(),
-            barrier.height,
-            smallest_ratio(mobility.dtype),
-            step,
-        )
-        weights, kinetic, by_mobility = np.zeros((3, len(mobility)), mobility.numpy().dtype)
-        self.out = ByContacts(weights, kinetic, by_mobility, np.zeros(1))
-
-    def meeting(self, positions: Tensor, velocities: Tensor) -> Meeting | None:
-        """Of (3, N) positions and velocities at the end of a step; None where nothing touches."""
-        heights = positions[2].index_select(0, self._barrier.vertices)
-        rows = torch.nonzero(heights < self._tops).flatten()
-        if len(rows) == 0:
-            return None
-        at = self._barrier.vertices[rows]
-        return Meeting(rows, at, positions.index_select(1, at), velocities.index_select(1, at))
-
-    def response(self, meeting: Meeting) -> Response:
-        """What the ground does then."""
-        return Response(self, meeting)
+        self._found, self._step, self._span, self._sums = found, step, span, sums
+        self._inverse_mass = system.inverse_mass
+        state = system.rest_positions()
+        #: (3, N) gradients by positions and velocities, to work with.
+        self.by_state = torch.zeros_like(state), torch.zeros_like(state)
 
     def begin(self) -> None:
-        """Goes to where forces begin: here all steps begin without."""
+        """Goes to where forces begin: what follows goes on from none."""
+
+    @abstractmethod
+    def meeting(self, positions: Tensor, velocities: Tensor) -> Met | None:
+        """Of (3, N) positions and velocities at the end of a step; None where nothing is pushed."""
+
+    @abstractmethod
+    def change(self, meeting: Met) -> Tensor:
+        """(3, K) of velocities."""
+
+    @abstractmethod
+    def back(self, meeting: Met, by_positions: Tensor, by_velocities: Tensor) -> None:
+        """From the (3, N) gradients by positions and velocities after it to those before it."""
+
+    @abstractmethod
+    def by_mobility(self) -> Tensor:
+        """(N,) gradient by step × impulse time / mass of vertices, all meetings together."""
+
+    def leave(
+        self, meeting: Met, state: tuple[Tensor, Tensor], gradients: tuple[Tensor, Tensor]
+    ) -> None:
+        """Goes to before it, with (3, N) positions and velocities and the gradients by both."""
+        self.back(meeting, *gradients)
+        for whole, part in zip(state, (meeting.positions, meeting.velocities), strict=True):
+            whole.index_copy_(1, meeting.vertices, part)
 
     def finish(self) -> None:
         """Adds to the gradients found what has been summed up on the way."""
-        at, times = self._barrier.vertices, self._span.impulse
-        by_mobility = torch.as_tensor(self.out.mobility)
-        # The mobility is step × impulse time / mass.
-        by_times = self._step * self._inverse_mass * by_mobility
-        self._span.by_impulse.index_add_(0, at, by_times)
-        sums = {name: torch.as_tensor(getattr(self.out, name)) for name in ("weights", "kinetic")}
-        sums["height"] = torch.as_tensor(self.out.height[0])
+        by_times = self._step * self._inverse_mass * self.by_mobility()
+        self._span.by_impulse.add_(by_times)
+        sums = {name: torch.as_tensor(own) for name, own in self._sums.items()}
+        sums["height"] = sums["height"][0]
+        sums["mass"] = -by_times * self._span.impulse * self._inverse_mass
         for name in self._found.keys() & sums.keys():
             self._found[name] += sums[name]
-        if "mass" in self._found:
-            self._found["mass"].index_add_(0, at, -by_times * times[at] * self._inverse_mass)
 
 
 class Response:
-    """What the ground does to vertices that meet it.
+    """What the ground did to K vertices that met it.
 
     Args:
-        ground: that it meets.
+        ground: that they met.
         meeting: of the vertices.
     """
 
-    def __init__(self, ground: GroundAdjoint, meeting: Meeting) -> None:
-        self._ground, self.meeting = ground, meeting
-        own = meeting
-        self._before = own.rows.numpy(), own.positions[2].numpy(), own.velocities.numpy()
-
-    @cached_property
-    def change(self) -> Tensor:
-        """(3, K) of velocities."""
-        found = torch.empty_like(self.meeting.velocities)
-        change_velocities(self._ground.contacts, *self._before, found.numpy())
-        return found
-
-    def leave(self, state: tuple[Tensor, Tensor], gradients: tuple[Tensor, Tensor]) -> None:
-        """Goes to before it, with (3, N) positions and velocities and the gradients by both."""
-        own, at = self.meeting, self.meeting.vertices
-        by = gradients[0].numpy(), gradients[1].numpy()
-        meet_back(self._ground.contacts, *self._before, at.numpy(), by, self._ground.out)
-        for whole, part in zip(state, (own.positions, own.velocities), strict=True):
-            whole.index_copy_(1, at, part)
+    def __init__(self, ground: GroundAdjoint[Met], meeting: Met) -> None:
+        self._ground, self._meeting = ground, meeting
+        self.vertices = meeting.vertices
+        #: (3, K) of velocities.
+        self.change = ground.change(meeting)
 
     def back(self, by_change: Tensor) -> tuple[Tensor, Tensor]:
         """(3, K) gradients by positions and velocities before it, from that by the change of
         velocities."""
-        found = torch.zeros_like(by_change), by_change.clone()
-        by = found[0].numpy(), found[1].numpy()
-        at = np.arange(by_change.shape[1])
-        meet_back(self._ground.contacts, *self._before, at, by, self._ground.out)
+        at, (by_positions, by_velocities) = self.vertices, self._ground.by_state
+        by_positions.index_fill_(1, at, 0.0)
+        by_velocities.index_copy_(1, at, by_change)
+        self._ground.back(self._meeting, by_positions, by_velocities)
+        found = by_positions.index_select(1, at), by_velocities.index_select(1, at)
         return found[0], found[1].sub_(by_change)

@@ -7,44 +7,32 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from ..kernels.point_ground_adjoint import ByMotion, ByPoints, meet_back
-from ..kernels.point_ground_sweeps import (
+from ..kernels.embedded_obstacle_barrier import SweepTrace
+from ..kernels.point_ground_adjoint import (
+    ByMotion,
+    ByPoints,
     PointContacts,
-    PointMotion,
-    PointSweeps,
     PointTrace,
-    meet_again,
-    traced,
-    vertices_of,
+    meet_back,
 )
-from ..obstacles.barrier_step import smallest_ratio
 from ..obstacles.embedded_barrier_step import EmbeddedBarrierStep
-from ..obstacles.point_arrays import PointArrays
-from ..potentials import GroundBarrier
 from ..system import System
+from .ground_adjoint import GroundAdjoint, Meeting
 from .quantities import Quantities
 from .span import Span
 
-Values = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
-class PointMeeting:
-    """Points that the ground pushed at the end of a step.
+class PointMeeting(Meeting):
+    """The vertices of points that the ground pushed at the end of a step.
 
     Args:
-        vertices: (n,) of those that were near it.
-        positions, velocities: (3, n) before it did.
-        change: (3, n) of velocities.
+        change: (3, K) of velocities.
         trace: of the forces.
     """
 
-    vertices: Tensor
-    positions: Tensor
-    velocities: Tensor
     change: Tensor
     trace: PointTrace
 
@@ -55,18 +43,16 @@ def embedded_step(system: System) -> EmbeddedBarrierStep | None:
     return next(steps, None)
 
 
-class PointGroundAdjoint:
+class PointGroundAdjoint(GroundAdjoint[PointMeeting]):
     """Of ``EmbeddedBarrierStep``, whose forces go on from one step to the next in a frame.
 
-    Where steps are taken again, it is what meets the ground, and keeps each sweep.
+    Where steps are taken again, it lets the ground act, and takes down each sweep.
 
     Args:
         step_end: of the ground.
         system: with a barrier under points.
         given: quantities.
-        found: the gradients by those that require grad, which grow.
-        step: in seconds.
-        span: all of it.
+        found, step, span: see ``GroundAdjoint``.
     """
 
     def __init__(
@@ -78,122 +64,77 @@ class PointGroundAdjoint:
         step: float,
         span: Span,
     ) -> None:
-        assert step_end.arrays is not None and system.ground_barrier is not None
-        self._step_end, self._arrays, self._found = step_end, step_end.arrays, found
-        self._inverse_mass, self._span, self._step = system.inverse_mass, span, step
+        arrays, barrier = step_end.arrays, system.ground_barrier
+        assert arrays is not None and barrier is not None
+        self._step_end, self._arrays = step_end, arrays
         compliance = (step * span.impulse * system.inverse_mass).numpy()
-        self._points = _contacts(step_end.arrays, system.ground_barrier, given, compliance, step)
-        kind, counts = compliance.dtype, (len(self._points.own), len(compliance))
-        state = system.rest_positions()
-        #: (3, N) gradients by positions and velocities, to work with.
-        self.by_state = torch.zeros_like(state), torch.zeros_like(state)
-        weights, static, kinetic, own = np.zeros((4, counts[0]), kind)
-        by_compliance = np.zeros(counts[1], kind)
+        self._points = PointContacts(
+            arrays.corners,
+            arrays.shares,
+            given["weights"].detach().numpy(),
+            barrier.distances.numpy(),
+            given["static"].detach().numpy(),
+            given["kinetic"].detach().numpy(),
+            compliance,
+            (arrays.shares**2 * compliance[arrays.corners]).sum(1),
+            step,
+        )
+        kind, count = compliance.dtype, len(arrays.corners)
+        weights, static, kinetic, own = np.zeros((4, count), kind)
+        by_compliance = np.zeros_like(compliance)
         self._out = ByPoints(weights, static, kinetic, own, by_compliance, np.zeros(1))
-        self._by_forces = np.zeros(counts[0], kind), np.zeros((counts[0], 2), kind)
+        super().__init__(system, found, step, span, self._out._asdict())
+        self._by_forces = np.zeros(count, kind), np.zeros((count, 2), kind)
         #: Points with gradients by the forces that the next step goes on from.
         self._later = np.empty(0, np.int32)
-        self._sweeps = PointSweeps.of(0, kind)
+        self._trace = SweepTrace.of(count, kind)
 
     def begin(self) -> None:
-        """Goes to where forces begin: what follows goes on from none."""
         for part in self._by_forces:
             part[self._later] = 0.0
         self._later = self._later[:0]
 
     def meeting(self, positions: Tensor, velocities: Tensor) -> PointMeeting | None:
-        """Of (3, N) positions and velocities at the end of a step, which it corrects as the step
-        would; None where nothing is pushed."""
-        arrays = self._arrays
-        near, *forces = self._step_end.near(positions)
-        if len(near) == 0:
+        """See ``GroundAdjoint.meeting``; corrects both as the step would."""
+        before, times = (positions.clone(), velocities.clone()), self._span.impulse
+        self._step_end.apply(positions, velocities, self._step, times, self._trace)
+        trace = self._pushed()
+        if len(trace.points) == 0:
             return None
-        at = torch.as_tensor(vertices_of(arrays.corners, near, positions.shape[1]))
-        before = positions.index_select(1, at), velocities.index_select(1, at)
-        if len(near) > len(self._sweeps.pushed):
-            self._sweeps = PointSweeps.of(2 * len(near), arrays.shares.dtype)
-        motion = PointMotion(positions[2].numpy(), velocities.numpy(), near, *forces)
-        meet_again(self._points, motion, self._sweeps)
-        arrays.forces[near], arrays.friction_forces[near] = forces
-        if self._sweeps.counts[3] == 0:
-            return None
-        change = velocities.index_select(1, at).sub_(before[1])
-        # Vertices moved on by their old velocity; take back what friction stopped.
-        positions[:2].index_add_(1, at, change[:2], alpha=self._points.step)
-        return PointMeeting(at, *before, change, traced(motion, self._sweeps))
+        is_carrying = torch.zeros(positions.shape[1], dtype=torch.bool)
+        is_carrying[torch.as_tensor(self._arrays.corners[trace.points])] = True
+        at = torch.nonzero(is_carrying).flatten()
+        first, speed = (part.index_select(1, at) for part in before)
+        return PointMeeting(at, first, speed, velocities.index_select(1, at) - speed, trace)
 
-    def response(self, meeting: PointMeeting) -> PointResponse:
-        """What the ground did then."""
-        return PointResponse(self, meeting)
+    def _pushed(self) -> PointTrace:
+        """What the last step did, of the points that there was any force on."""
+        arrays, room = self._arrays, self._trace
+        count, sweeps, growing, stops, sticks = room.counts.tolist()
+        near, before = arrays.near[:count], room.normal[:sweeps, :count, 0]
+        is_pushed = (before != 0.0).any(0) | (arrays.forces[near] != 0.0)
+        rows = np.flatnonzero(is_pushed & (self._points.own[near] > 0.0))
+        return PointTrace(
+            near[rows],
+            room.normal[:sweeps].take(rows, axis=1),
+            room.friction[:stops].take(rows, axis=1),
+            sweeps - growing,
+            sticks,
+            room.slides[rows],
+            arrays.forces[near[rows]],
+            arrays.friction_forces[near[rows]],
+        )
+
+    def change(self, meeting: PointMeeting) -> Tensor:
+        return meeting.change
 
     def back(self, meeting: PointMeeting, by_positions: Tensor, by_velocities: Tensor) -> None:
-        """From the (3, N) gradients by positions and velocities after it to those before it."""
         by = ByMotion(by_positions.numpy(), by_velocities.numpy(), *self._by_forces)
         trace, vertices = meeting.trace, meeting.vertices.numpy()
         meet_back(self._points, trace, vertices, self._later, self._out, by)
         self._later = trace.points
 
-    def finish(self) -> None:
-        """Adds to the gradients found what has been summed up on the way."""
+    def by_mobility(self) -> Tensor:
         points, out = self._points, self._out
         np.add.at(out.compliance, points.corners, points.shares**2 * out.own[:, None])
-        # The compliance is step × impulse time / mass.
-        by_times = self._step * self._inverse_mass * torch.as_tensor(out.compliance)
-        self._span.by_impulse.add_(by_times)
-        sums = {
-            name: torch.as_tensor(getattr(out, name)) for name in ("weights", "static", "kinetic")
-        }
-        sums["mass"] = -by_times * self._span.impulse * self._inverse_mass
-        sums["height"] = torch.as_tensor(out.height[0])
-        for name in self._found.keys() & sums.keys():
-            self._found[name] += sums[name]
-
-
-class PointResponse:
-    """What the ground did to points that met it: ``Response`` for points that share vertices.
-
-    Args:
-        ground: that they met.
-        meeting: of the points.
-    """
-
-    def __init__(self, ground: PointGroundAdjoint, meeting: PointMeeting) -> None:
-        self._ground, self.meeting = ground, meeting
-        #: (3, n) of velocities.
-        self.change = meeting.change
-
-    def leave(self, state: tuple[Tensor, Tensor], gradients: tuple[Tensor, Tensor]) -> None:
-        """Goes to before it, with (3, N) positions and velocities and the gradients by both."""
-        own = self.meeting
-        self._ground.back(own, *gradients)
-        for whole, part in zip(state, (own.positions, own.velocities), strict=True):
-            whole.index_copy_(1, own.vertices, part)
-
-    def back(self, by_change: Tensor) -> tuple[Tensor, Tensor]:
-        """(3, n) gradients by positions and velocities before it, from that by the change of
-        velocities."""
-        at, (by_positions, by_velocities) = self.meeting.vertices, self._ground.by_state
-        by_positions.index_fill_(1, at, 0.0)
-        by_velocities.index_copy_(1, at, by_change)
-        self._ground.back(self.meeting, by_positions, by_velocities)
-        found = by_positions.index_select(1, at), by_velocities.index_select(1, at)
-        return found[0], found[1].sub_(by_change)
-
-
-def _contacts(
-    arrays: PointArrays, barrier: GroundBarrier, given: Quantities, compliance: Values, step: float
-) -> PointContacts:
-    corners, shares = arrays.corners, arrays.shares
-    return PointContacts(
-        corners,
-        shares,
-        given["weights"].detach().numpy(),
-        barrier.distances.numpy(),
-        given["static"].detach().numpy(),
-        given["kinetic"].detach().numpy(),
-        compliance,
-        (shares**2 * compliance[corners]).sum(1),
-        barrier.height,
-        smallest_ratio(barrier.distances.dtype),
-        step,
-    )
+        return torch.as_tensor(out.compliance)

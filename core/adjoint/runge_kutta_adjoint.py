@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from .ground_adjoint import Response
-from .point_ground_adjoint import PointResponse
 from .step_adjoint import Course, StepAdjoint
 
 
@@ -119,20 +118,20 @@ class RungeKuttaAdjoint(StepAdjoint):
         node, weight = parts[-1]
         return [*found, first + left / (weight * self._step * self.span(1.0 - node).retention)]
 
-    def _predicted(self, course: Course) -> Response | PointResponse | None:
+    def _predicted(self, course: Course) -> Response | None:
         """What the ground does at the end of a step of symplectic Euler."""
         meeting = self._meeting(course, 0)
-        return None if meeting is None or self.ground is None else self.ground.response(meeting)
+        return None if meeting is None or self.ground is None else Response(self.ground, meeting)
 
-    def _add_reaction(self, response: Response | PointResponse, first: Tensor) -> Tensor:
+    def _add_reaction(self, response: Response, first: Tensor) -> Tensor:
         """a_0 + R, by which positions ended h σ R lower than stages tell."""
-        at, change = response.meeting.vertices, response.change
+        at, change = response.vertices, response.change
         self.positions.index_add_(1, at, change, alpha=self._step)
         return first.index_add(1, at, change / self.span(1.0).impulse[at])
 
     def _reaction_back(
         self,
-        response: Response | PointResponse,
+        response: Response,
         by_pushed: Tensor,
         by_place: Tensor,
         course: Course,
@@ -140,7 +139,7 @@ class RungeKuttaAdjoint(StepAdjoint):
     ) -> None:
         """From the (3, N) gradients by a_0 + R and by x' to those by x, v and a_0 of the
         prediction."""
-        whole, at, first = self.span(1.0), response.meeting.vertices, course.accelerations[0]
+        whole, at, first = self.span(1.0), response.vertices, course.accelerations[0]
         impulse, retention = whole.impulse[at], whole.retention[at]
         by_reaction = by_pushed.index_select(1, at)
         by_change = (by_reaction / impulse).sub_(by_place.index_select(1, at), alpha=self._step)

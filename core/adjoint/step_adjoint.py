@@ -20,9 +20,10 @@ from .contact_adjoint import ContactAdjoint
 from .contact_meeting import SurfaceMeeting
 from .force_adjoint import ForceAdjoint
 from .ground_adjoint import GroundAdjoint, Meeting
-from .point_ground_adjoint import PointGroundAdjoint, PointMeeting, embedded_step
+from .point_ground_adjoint import PointGroundAdjoint, embedded_step
 from .quantities import Quantities
 from .span import Span
+from .vertex_ground_adjoint import VertexGroundAdjoint
 
 
 @dataclass
@@ -39,7 +40,7 @@ class Course:
 
     velocities: Tensor
     accelerations: list[Tensor] = field(default_factory=list)
-    meetings: list[Meeting | PointMeeting | None] = field(default_factory=list)
+    meetings: list[Meeting | None] = field(default_factory=list)
     surfaces: SurfaceMeeting | None = None
 
 
@@ -87,14 +88,14 @@ class StepAdjoint(ABC):
         self.positions = self.velocities = torch.empty(0)
         self.by_positions = self.by_velocities = torch.empty(0)
         #: Of what steps meet, one of the two at most.
-        self.ground: GroundAdjoint | PointGroundAdjoint | None = None
+        self.ground: GroundAdjoint[Any] | None = None
         self.contact: ContactAdjoint | None = None
         if contact is not None:
             self.contact = ContactAdjoint(contact, given, found)
         elif system.ground_barrier is not None:
             on_points, of_steps = embedded_step(system), (seconds, self.span(1.0))
             if on_points is None:
-                self.ground = GroundAdjoint(system, given, found, *of_steps)
+                self.ground = VertexGroundAdjoint(system, given, found, *of_steps)
             else:
                 self.ground = PointGroundAdjoint(on_points, system, given, found, *of_steps)
 
@@ -125,7 +126,7 @@ class StepAdjoint(ABC):
         if meeting is not None and self.ground is not None:
             state = self.positions, self.velocities
             gradients = self.by_positions, self.by_velocities
-            self.ground.response(meeting).leave(state, gradients)
+            self.ground.leave(meeting, state, gradients)
         by_start = None if course.surfaces is None else self._leave_surfaces(course.surfaces)
         ended = self.velocities
         if pins is not None:

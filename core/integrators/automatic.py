@@ -199,22 +199,22 @@ class AutomaticStepper(TimeStepper):
         if state.effort >= MAX_EFFORT:
             return self._advance_implicitly(replace(state, effort=0), Hindrance.COSTLY)
         share = COST_RATIO * IMPLICIT_BUDGET_RATIO * BUDGET_GROWTH**state.effort
-        self.implicit.iteration_budget = int(share * CONTACT_ITERATIONS)
+        budget = int(share * CONTACT_ITERATIONS)
         try:
-            return self._advance_implicitly(replace(state, effort=0), Hindrance.COSTLY)
+            return self._advance_implicitly(replace(state, effort=0), Hindrance.COSTLY, budget)
         except CostlyFrameError:
             harder = replace(state, effort=state.effort + 1, waits=0)
-        finally:
-            self.implicit.iteration_budget = None
         return self._advance_with_contact(harder, Hindrance.CONTACT)
 
     def _volume_ratio(self, state: State) -> float:
         return self._system.minimum_volume_ratio(state.positions)
 
-    def _advance_implicitly(self, state: State, hindrance: Hindrance) -> State:
+    def _advance_implicitly(
+        self, state: State, hindrance: Hindrance, budget: int | None = None
+    ) -> State:
         self._current = self.implicit
         why = hindrance if _is_explicit(self._contact_free) else Hindrance.NONE
-        return replace(self.implicit.advance(state), hindrance=why, clearance=0.0)
+        return replace(self.implicit.advance(state, budget), hindrance=why, clearance=0.0)
 
     def _give_up(self, state: State, error: InstabilityError) -> State:
         try:

@@ -74,8 +74,6 @@ class ImplicitStepper(TimeStepper):
         self._system = system
         self._tolerance = tolerance or TOLERANCE_M_PER_S
         self._relaxes = tolerance is None
-        #: Newton steps that a frame may take; None for as many as it takes.
-        self.iteration_budget: int | None = None
         self._objective = IncrementalPotential(system, with_contact)
         self._newton = Newton(self._objective)
         contact = self._objective.contact
@@ -83,9 +81,19 @@ class ImplicitStepper(TimeStepper):
             None if contact is None else PrescribedMotion(self._objective, self._newton, contact)
         )
 
-    def advance(self, state: State) -> State:
+    def advance(self, state: State, budget: int | None = None) -> State:
+        """See ``TimeStepper.advance``.
+
+        Args:
+            budget: Newton steps that the frame may take; None for as many as it takes.
+
+        Raises:
+            CostlyFrameError: where more would be needed.
+        """
         self._objective.check_volumes(state.positions)
         substeps, spent = self.substeps, 0
+        most = _iteration_limit(self._objective.contact is not None)
+        most = most if budget is None else min(most, budget)
         is_new_length = self._system.frame_times.changes_at(state.frame)
         for retry in range(MAX_RETRIES + 1 if self.adapts else 1):
             # What lies before is a step of this length away, or of no use.
@@ -94,11 +102,12 @@ class ImplicitStepper(TimeStepper):
             start = replace(
                 state, substeps=substeps, previous=previous, solver_statistics=SolverStatistics()
             )
-            after = self._frame(start, retry, is_last=not self.adapts or retry == MAX_RETRIES)
+            is_last = not self.adapts or retry == MAX_RETRIES
+            after = self._frame(start, retry, is_last, most)
             spent += after.solver_statistics.iterations
             if after.solver_statistics.converged:
                 break
-            if self.iteration_budget is not None and spent >= self.iteration_budget:
+            if budget is not None and spent >= budget:
                 raise CostlyFrameError(f"{self._system.names}: an implicit frame takes too long.")
             substeps *= 2
         after = replace(after, solver_statistics=replace(after.solver_statistics, iterations=spent))
@@ -118,26 +127,18 @@ class ImplicitStepper(TimeStepper):
         substeps = None if self.adapts else self.substeps
         return most_iterations(self._objective.contact is not None, substeps)
 
-    @property
-    def _iteration_limit(self) -> int:
-        """Newton steps in a time step, at most."""
-        limit = _iteration_limit(self._objective.contact is not None)
-        return limit if self.iteration_budget is None else min(limit, self.iteration_budget)
-
-    def _frame(self, state: State, retry: int, is_last: bool) -> State:
+    def _frame(self, state: State, retry: int, is_last: bool, most: int) -> State:
         """The state a frame later; unless this try is the last, it ends with the first step that
-        does not converge."""
-        seconds, limit = self._system.frame_times.of(state.frame), self._iteration_limit
-        step = seconds / state.substeps
+        does not converge. Each may take ``most`` Newton steps."""
+        step, limit = self._system.frame_times.of(state.frame) / state.substeps, most
         frame, substeps = state.frame, state.substeps
         self.sampled_positions, self.sample_fractions = [state.positions], [0.0]
         self._system.plastic_flow.use(state.plastic)
         for substep in range(substeps):
             if retry > 0:
-                allowed = RETRY_ITERATIONS_FACTOR * self._iteration_limit
-                left = allowed - state.solver_statistics.iterations
+                left = RETRY_ITERATIONS_FACTOR * most - state.solver_statistics.iterations
                 kept = MIN_ITERATIONS * (substeps - substep - 1)
-                limit = min(self._iteration_limit, max(MIN_ITERATIONS, left - kept))
+                limit = min(most, max(MIN_ITERATIONS, left - kept))
             state = self._step(state, step, frame, (substep + 1) / substeps, limit)
             self.sampled_positions.append(state.positions)
             self.sample_fractions.append((substep + 1) / substeps)

@@ -11,6 +11,7 @@ import numpy as np
 from ..compiled import compiled
 from .obstacle_points import (
     HEIGHT_TOLERANCE_RATIO,
+    MAX_GROWING_SWEEPS,
     MAX_SWEEPS,
     at_point,
     find_points_near_ground,
@@ -49,6 +50,33 @@ class Motion(NamedTuple):
     inverse_mass: Any
 
 
+class SweepTrace(NamedTuple):
+    """Room for what sweeps did to points near the ground, S at most: to go back through them.
+
+    Args:
+        normal: (…, S, 2) forces before each sweep, and ratios of height and distance after it, one
+            where nothing pushes.
+        friction: (…, S, 4) forces before each sweep, and those that would have stopped points.
+        slides: (S,) whether points have come to slide.
+        counts: (5,) of points near; of sweeps of normal forces, and how many of them at the end let
+            these only grow; of sweeps of friction, and how many took the static coefficient.
+    """
+
+    normal: Any
+    friction: Any
+    slides: Any
+    counts: Any
+
+    @classmethod
+    def of(cls, points: int, kind: Any) -> SweepTrace:
+        return cls(
+            np.empty((MAX_SWEEPS + MAX_GROWING_SWEEPS, points, 2), kind),
+            np.empty((MAX_STICKING_SWEEPS + MAX_SWEEPS, points, 4), kind),
+            np.empty(points, np.bool_),
+            np.empty(5, np.int64),
+        )
+
+
 @compiled()
 def apply_ground_barrier(
     motion: Any,
@@ -58,6 +86,7 @@ def apply_ground_barrier(
     forces: Any,
     compliance: Any,
     near: Any,
+    trace: Any,
 ) -> None:
     """Moves vertices to where the barrier and friction leave them at the end of an explicit step.
 
@@ -65,11 +94,15 @@ def apply_ground_barrier(
         motion, ground, groups: ``Motion``, ``EmbeddedGround`` and ``PointGroups``.
         coefficients, forces: ``GroundCoefficients`` and ``PointForces``.
         compliance, near: (N,) and (S,) to work with.
+        trace: ``SweepTrace`` or None.
     """
     corners, shares, step = ground.corners, ground.shares, motion.step
     heights, vertical = motion.positions[2], motion.velocities[2]
     impulse_times, inverse_mass, normal = motion.impulse_times, motion.inverse_mass, forces.normal
     near = find_points_near_ground(heights, ground, groups, forces, near)
+    if trace is not None:
+        trace.counts[:], trace.slides[:] = 0, False
+        trace.counts[0] = len(near)
     for p in near:
         for k in range(4):
             v = corners[p, k]
@@ -78,17 +111,23 @@ def apply_ground_barrier(
         # Points are mostly pushed as in the previous step.
         scatter_force(normal[p], corners, shares, compliance, p, heights)
     tolerance = HEIGHT_TOLERANCE_RATIO
-    solve_normal_forces(heights, ground, compliance, near, normal, MAX_SWEEPS, tolerance)
+    solve_normal_forces(heights, ground, compliance, near, normal, MAX_SWEEPS, tolerance, trace)
     for p in near:
         if normal[p] > 0.0:
             scatter_force(normal[p] / step, corners, shares, compliance, p, vertical)
     if coefficients.act:
-        apply_friction(motion, ground, coefficients, forces, compliance, near)
+        apply_friction(motion, ground, coefficients, forces, compliance, near, trace)
 
 
 @compiled()
 def apply_friction(
-    motion: Any, ground: Any, coefficients: Any, forces: Any, compliance: Any, near: Any
+    motion: Any,
+    ground: Any,
+    coefficients: Any,
+    forces: Any,
+    compliance: Any,
+    near: Any,
+    trace: Any,
 ) -> None:
     """Lets Coulomb friction slow the points that the ground pushes.
 
@@ -97,6 +136,7 @@ def apply_friction(
     Args:
         compliance: (N,) of each vertex in metres a newton over the step.
         near: (K,) points that may be in contact.
+        trace: ``SweepTrace`` or None.
     """
     corners, shares, distances = ground.corners, ground.shares, ground.distances
     static, kinetic, velocities = coefficients.static, coefficients.kinetic, motion.velocities
@@ -109,7 +149,11 @@ def apply_friction(
         kinetic_is_lower = kinetic_is_lower or kinetic[p] < static[p]
         apply_tangential_force(motion, ground, compliance, p, friction[p, 0], friction[p, 1])
     sweeps = MAX_STICKING_SWEEPS if kinetic_is_lower else MAX_SWEEPS
-    solve_friction(sweeps, limits, motion, ground, compliance, near, point_compliance, friction)
+    solve_friction(
+        sweeps, limits, motion, ground, compliance, near, point_compliance, friction, trace
+    )
+    if trace is not None:
+        trace.counts[4] = trace.counts[3]
     any_slides = False
     for i in range(len(near)):
         p = near[i]
@@ -118,9 +162,11 @@ def apply_friction(
             y = at_point(velocities[1], corners, shares, p)
             if step * math.sqrt(x * x + y * y) > SLIDING_RATIO * distances[p]:
                 limits[i], any_slides = kinetic[p] * normal[p], True
+                if trace is not None:
+                    trace.slides[i] = True
     if any_slides:
         solve_friction(
-            MAX_SWEEPS, limits, motion, ground, compliance, near, point_compliance, friction
+            MAX_SWEEPS, limits, motion, ground, compliance, near, point_compliance, friction, trace
         )
 
 
@@ -134,6 +180,7 @@ def solve_friction(
     near: Any,
     point_compliance: Any,
     friction: Any,
+    trace: Any,
 ) -> None:
     """Stops points by forces of at most (K,) ``limits``, one point after the other.
 
@@ -141,6 +188,7 @@ def solve_friction(
         max_sweeps: through all points.
         point_compliance: (K,) of the points near.
         friction: (S, 2) forces so far; they are changed.
+        trace: ``SweepTrace`` or None.
     """
     corners, shares, distances = ground.corners, ground.shares, ground.distances
     velocities, step = motion.velocities, motion.step
@@ -149,10 +197,15 @@ def solve_friction(
         for i in range(len(near)):
             p = near[i]
             limit, before_x, before_y = limits[i], friction[p, 0], friction[p, 1]
+            if trace is not None:
+                kept = trace.friction[trace.counts[3], i]
+                kept[0], kept[1] = before_x, before_y
             if limit > 0.0 or before_x != 0.0 or before_y != 0.0:
                 own = point_compliance[i] / step
                 x = before_x - at_point(velocities[0], corners, shares, p) / own
                 y = before_y - at_point(velocities[1], corners, shares, p) / own
+                if trace is not None:
+                    kept[2], kept[3] = x, y
                 size = math.sqrt(x * x + y * y)
                 if size > limit:
                     x, y = x * (limit / size), y * (limit / size)
@@ -160,6 +213,8 @@ def solve_friction(
                 x, y = x - before_x, y - before_y
                 apply_tangential_force(motion, ground, compliance, p, x, y)
                 change = max(change, own * step * (abs(x) + abs(y)) / distances[p])
+        if trace is not None:
+            trace.counts[3] += 1
         if change <= HEIGHT_TOLERANCE_RATIO:
             break
 

@@ -45,7 +45,7 @@ def lift(
     target = heights.astype(np.float64)
     for i in range(count):
         scatter_force(-forces[near[i]], corners, shares, compliance, near[i], target)
-    solve_normal_forces(heights, ground, compliance, near, forces, MAX_SWEEPS, tolerance)
+    solve_normal_forces(heights, ground, compliance, near, forces, MAX_SWEEPS, tolerance, None)
     vertices, numbers = carriers(corners, compliance, near)
     ratios, stiffness = np.empty(count), np.empty(len(vertices))
     displacement = np.empty(len(vertices))

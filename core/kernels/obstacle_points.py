@@ -149,6 +149,7 @@ def solve_normal_forces(
     forces: Any,
     max_sweeps: int,
     tolerance: float,
+    trace: Any,
 ) -> None:
     """Moves (N,) heights to where the barrier's forces on points hold them.
 
@@ -162,6 +163,7 @@ def solve_normal_forces(
         forces: (S,) in newtons; they are changed.
         max_sweeps: through all of them.
         tolerance: change of a height over its distance at which it ends.
+        trace: None, or takes down each sweep, as ``SweepTrace`` says.
     """
     corners, shares, weights = ground.corners, ground.shares, ground.weights
     distances, level, min_ratio = ground.distances, ground.height, ground.min_ratio
@@ -176,17 +178,21 @@ def solve_normal_forces(
                 ratio = (at_point(heights, corners, shares, p) - level) / distance
                 is_below = is_below or ratio <= 0.0
                 start = ratio - own * before / distance
-                force = 0.0
+                force, root = 0.0, 1.0
                 if start < 1.0:
                     root = proximal(start, own * weights[p] / distance, min_ratio)
                     force = (root - start) * distance / own
                 if only_grow:
                     force = max(force, before)
+                if trace is not None:
+                    trace.normal[sweep, i, 0], trace.normal[sweep, i, 1] = before, root
                 if force != before:
                     forces[p] = force
                     scatter_force(force - before, corners, shares, compliance, p, heights)
                     change = max(change, abs(own * (force - before)) / distance)
         sweep += 1
+        if trace is not None:
+            trace.counts[1], trace.counts[2] = sweep, trace.counts[2] + only_grow
         # Points that others let sink are lifted at the end, and no force falls any more.
         if only_grow and (not is_below or sweep >= max_sweeps + MAX_GROWING_SWEEPS):
             break

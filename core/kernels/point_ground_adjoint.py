@@ -2,7 +2,7 @@
 """Back through the forces of the ground on embedded points at the end of an explicit step.
 
 ``embedded_obstacle_barrier`` ends its sweeps before forces have converged: what is differentiated
-is what it did, by taking its sweeps again (``point_ground_sweeps``) and then back, point by point.
+is what it did, by going back through the sweeps that it took down, point by point.
 A point is lifted to the root u of u − s + k β'(u) = 0, s its height without its own force and
 k = c w/d̂ of its compliance c, so that du = (ds − β'(u) dk) / (1 + k β''(u)), by the force −w β'(u).
 """
@@ -18,8 +18,55 @@ from ..compiled import compiled
 from .obstacle_barrier import ground_derivatives
 
 
+class PointContacts(NamedTuple):
+    """S points that the ground may push, of N vertices.
+
+    Args:
+        corners: (S, 4) vertices of each point.
+        shares: (S, 4) of them in it.
+        weights, distances: (S,) of the barrier, in newtons and metres.
+        static, kinetic: (S,) coefficients of friction.
+        compliance: (N,) in metres a newton over the step.
+        own: (S,) the same of points.
+        step: in seconds.
+    """
+
+    corners: Any
+    shares: Any
+    weights: Any
+    distances: Any
+    static: Any
+    kinetic: Any
+    compliance: Any
+    own: Any
+    step: float
+
+
+class PointTrace(NamedTuple):
+    """How P points were pushed, by A sweeps of normal forces and B of friction.
+
+    Args:
+        points: (P,) of all.
+        normal, friction: (A, P, 2) and (B, P, 4) as ``SweepTrace`` has them.
+        falls: how many sweeps let normal forces fall.
+        sticks: how many of those of friction took the static coefficient.
+        slides: (P,) whether points have come to slide.
+        normal_forces, friction_forces: (P,) and (P, 2) in the end.
+    """
+
+    points: Any
+    normal: Any
+    friction: Any
+    falls: int
+    sticks: int
+    slides: Any
+    normal_forces: Any
+    friction_forces: Any
+
+
 class ByPoints(NamedTuple):
-    """Gradients by members of ``PointContacts`` of the same name, which grow; (1,) ``height``."""
+    """Gradients by members of ``PointContacts`` of the same name, and (1,) by the height of the
+    ground, which grow."""
 
     weights: Any
     static: Any
@@ -61,7 +108,7 @@ def meet_back(points: Any, trace: Any, vertices: Any, later: Any, out: Any, by: 
         force = trace.normal_forces[j] / step
         by_force = _move_back(points, pushed[j], force, by.velocities[2], out.compliance)
         by.normal[pushed[j]] += by_force / step
-    for sweep in range(len(trace.grows) - 1, -1, -1):
+    for sweep in range(len(trace.normal) - 1, -1, -1):
         for j in range(len(pushed) - 1, -1, -1):
             if points.own[pushed[j]] > 0.0:
                 _push_back(points, trace, j, sweep, out, by)
@@ -110,12 +157,12 @@ def _push_back(points: Any, trace: Any, j: int, sweep: int, out: Any, by: Any) -
     along = _move_back(points, p, after - before, by.positions[2], out.compliance)
     trace.normal_forces[j] = before
     wanted, by.normal[p] = by.normal[p] + along, -along
-    if trace.grows[sweep] and after == before:
+    root = trace.normal[sweep, j, 1]
+    if sweep >= trace.falls and after == before:
         by.normal[p] += wanted
         return
-    if trace.normal[sweep, j, 1] >= 1.0:
+    if root >= 1.0:
         return
-    root = trace.normal[sweep, j, 2]
     first, second = ground_derivatives(root, math.log(root))
     stiffness = own * weight / distance
     by_start = -wanted * weight * second / (1.0 + stiffness * second)
@@ -167,7 +214,7 @@ def _stop_back(
     own = points.own[p] / points.step
     by_x = _slip_back(points, trace, j, 0, before[0], out, by)
     by_y = _slip_back(points, trace, j, 1, before[1], out, by)
-    x, y = before[0] - before[2] / own, before[1] - before[3] / own
+    x, y = before[2], before[3]
     size = math.sqrt(x * x + y * y)
     if size > limit:
         by_limit = (by_x * x + by_y * y) / size
@@ -175,7 +222,7 @@ def _stop_back(
         by_y = limit / size * (by_y - by_limit * y / size)
     by.friction[p, 0] += by_x
     by.friction[p, 1] += by_y
-    out.own[p] += (by_x * before[2] + by_y * before[3]) / (own * own * points.step)
+    out.own[p] += (by_x * (before[0] - x) + by_y * (before[1] - y)) / points.own[p]
     for k in range(4):
         share = points.shares[p, k] / own
         by.velocities[0, points.corners[p, k]] -= share * by_x

@@ -3,20 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled
 from ..kernels import embedded_obstacle_barrier as loops
-from ..kernels.obstacle_points import (
-    EmbeddedGround,
-    PointForces,
-    PointGroups,
-    find_points_near_ground,
-)
+from ..kernels.obstacle_points import EmbeddedGround, PointForces, PointGroups
 from ..potentials import GroundBarrier
 from ..potentials.ground_points import EmbeddedPoints
 from ..scene.friction import Coefficients
@@ -52,20 +44,15 @@ class EmbeddedBarrierStep:
         if self.arrays is not None:
             self.arrays.forget()
 
-    def near(self, positions: Tensor) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """The (K,) points that may be in contact at the end of a step, (3, N) positions, and the
-        (K,) normal forces and (K, 2) friction that it begins with; on a CPU."""
-        own = self.arrays
-        assert own is not None
-        # Forces that points lose here, they lose when the step is taken, too.
-        heights, near = positions[2].numpy(), own.near
-        rows = find_points_near_ground(heights, *self._ground(own), near).copy()
-        return rows, own.forces[rows], own.friction_forces[rows]
-
     def apply(
-        self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
+        self,
+        positions: Tensor,
+        velocities: Tensor,
+        step: float,
+        impulse_times: Tensor,
+        trace: loops.SweepTrace | None = None,
     ) -> None:
-        """See ``ObstacleStep.apply``."""
+        """See ``ObstacleStep.apply``; compiled loops fill in a trace."""
         if self.arrays is None or not is_compiled():
             self._apply_passes(positions, velocities, step, impulse_times)
             return
@@ -79,6 +66,7 @@ class EmbeddedBarrierStep:
             forces,
             self._compliance.numpy(),
             own.near,
+            trace,
         )
 
     def _ground(self, own: PointArrays) -> tuple[EmbeddedGround, PointGroups, PointForces]:

@@ -117,14 +117,14 @@ def test_gradients_of_explicit_steps_know_a_keyed_stiffness() -> None:
         assert gradient == pytest.approx(differences, rel=1e-5)
 
 
-CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.003))
+CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.023))
 SLIDING: Values = {
     "young": 2e4,
     "density": 1000.0,
     "damping": 0.5,
     "velocity": (0.9, 0.1, -0.5),
     "initial_positions": CUBE.vertices,
-    "height": 0.0,
+    "height": 0.02,
     "friction": 0.3,
     "kinetic_friction": 0.2,
 }
@@ -287,7 +287,7 @@ def test_single_precision_is_enough_for_a_rough_gradient(scheme: tuple[Integrato
     for precision in (torch.float64, torch.float32):
         young = torch.tensor(2e4, dtype=torch.float64, requires_grad=True)
         body = SoftBody(CUBE, StableNeoHookean(young), velocity=(0.0, 0.0, -0.5))
-        scene = Scene([body], ground=Ground(friction=0.25, distance=0.002))
+        scene = Scene([body], ground=Ground(0.02, friction=0.25, distance=0.002))
         integrator, substeps = scheme
         frames = simulate(scene, integrator, frames=1, substeps=substeps, dtype=precision)
         frames[-1].positions[0].square().sum().backward()
