@@ -32,7 +32,7 @@ COST_RATIO = 2.0
 # Where explicit steps take longer than they may, implicit ones may take so many times as long;
 # where they do, too, both have other turns, each with more time than the one before. In the last
 # one, implicit steps take as long as they do.
-IMPLICIT_BUDGET_RATIO, BUDGET_GROWTH, MAX_EFFORT = 4, 2, 4
+IMPLICIT_BUDGET_RATIO, BUDGET_GROWTH, MAX_EFFORT = 4, 2, 6
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
 # implicit steps that begin when they are flat come too late.
 MIN_VOLUME_RATIO = 0.05

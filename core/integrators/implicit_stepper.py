@@ -103,12 +103,11 @@ class ImplicitStepper(TimeStepper):
                 state, substeps=substeps, previous=previous, solver_statistics=SolverStatistics()
             )
             is_last = not self.adapts or retry == MAX_RETRIES
-            after = self._frame(start, retry, is_last, most)
+            after = self._frame(start, retry, is_last, most, budget)
             spent += after.solver_statistics.iterations
             if after.solver_statistics.converged:
                 break
-            if budget is not None and spent >= budget:
-                raise CostlyFrameError(f"{self._system.names}: an implicit frame takes too long.")
+            self._check_budget(budget, spent)
             substeps *= 2
         after = replace(after, solver_statistics=replace(after.solver_statistics, iterations=spent))
         if not bool(torch.isfinite(after.positions).all()):
@@ -127,7 +126,13 @@ class ImplicitStepper(TimeStepper):
         substeps = None if self.adapts else self.substeps
         return most_iterations(self._objective.contact is not None, substeps)
 
-    def _frame(self, state: State, retry: int, is_last: bool, most: int) -> State:
+    def _check_budget(self, budget: int | None, spent: int) -> None:
+        if budget is not None and spent >= budget:
+            raise CostlyFrameError(f"{self._system.names}: an implicit frame takes too long.")
+
+    def _frame(
+        self, state: State, retry: int, is_last: bool, most: int, budget: int | None
+    ) -> State:
         """The state a frame later; unless this try is the last, it ends with the first step that
         does not converge. Each may take ``most`` Newton steps."""
         step, limit = self._system.frame_times.of(state.frame) / state.substeps, most
@@ -139,14 +144,22 @@ class ImplicitStepper(TimeStepper):
                 left = RETRY_ITERATIONS_FACTOR * most - state.solver_statistics.iterations
                 kept = MIN_ITERATIONS * (substeps - substep - 1)
                 limit = min(most, max(MIN_ITERATIONS, left - kept))
-            state = self._step(state, step, frame, (substep + 1) / substeps, limit)
+            state = self._step(state, step, frame, (substep + 1) / substeps, limit, budget)
             self.sampled_positions.append(state.positions)
             self.sample_fractions.append((substep + 1) / substeps)
             if not (state.solver_statistics.converged or is_last):
                 break
         return replace(state, frame=frame + 1)
 
-    def _step(self, state: State, step: float, frame: int, fraction: float, limit: int) -> State:
+    def _step(
+        self,
+        state: State,
+        step: float,
+        frame: int,
+        fraction: float,
+        limit: int,
+        budget: int | None,
+    ) -> State:
         start = state.positions
         self._system.go_to(frame, fraction)
         inertia = self.inertia(state, step)
@@ -168,7 +181,10 @@ class ImplicitStepper(TimeStepper):
         guess, blocked = self._guess(start, inertial, falling), state.solver_statistics.blocked
         if contact is not None and self._prescribed_motion is not None:
             colliders = contact.surface.colliders_at(frame, fraction)
-            advanced = self._prescribed_motion.advance(start, guess, colliders, tolerance, span)
+            advanced = self._prescribed_motion.advance(
+                start, guess, colliders, tolerance, span, budget
+            )
+            self._check_budget(budget, advanced.iterations)
             guess, blocked = advanced.positions, (*blocked, *advanced.blocked)
         self._newton.begin()
         result = self._newton.minimize(guess, tolerance, span, limit, relaxation=relaxation)
