@@ -49,7 +49,8 @@ class Trajectories(NamedTuple):
 def tree_pairs(
     boxes: Any, motions: Any, roots: Any, objects: Any, can_collide: Any, order: Any
 ) -> Any:
-    """(K, 2) trees whose swept boxes may overlap, each with itself where it can collide so.
+    """(K, 2) trees whose swept boxes may overlap, the lower one first, each with itself where it
+    can collide so.
 
     Args:
         boxes: (N, 6) of nodes.
@@ -61,12 +62,11 @@ def tree_pairs(
     """
     found, count = np.empty((64, 2), np.int32), 0
     for i in range(len(order)):
-        first = order[i]
-        high = boxes[roots[first], 3] + max(motions[first, 0], 0.0)
+        high = boxes[roots[order[i]], 3] + max(motions[order[i], 0], 0.0)
         for k in range(i, len(order)):
-            second = order[k]
-            if boxes[roots[second], 0] + min(motions[second, 0], 0.0) > high:
+            if boxes[roots[order[k]], 0] + min(motions[order[k], 0], 0.0) > high:
                 break
+            first, second = min(order[i], order[k]), max(order[i], order[k])
             shift = (
                 motions[first, 0] - motions[second, 0],
                 motions[first, 1] - motions[second, 1],
@@ -202,7 +202,7 @@ def edge_edge_candidates(
                     # Asked here, where no call is needed: most have a common vertex.
                     if a in (c, d) or b in (c, d):
                         continue
-                    if _are_within_radii(trajectories, a, b, c, d, True):
+                    if are_within_radii(trajectories, a, b, c, d, True):
                         if count < found.shape[1]:
                             e, f = edges.indices[i], edges.indices[j]
                             found[chunk, count, 0] = min(e, f)
@@ -274,7 +274,7 @@ def _add_face_vertices(
         for n in range(_overlapping(box, faces.boxes, start, end, scratch)):
             j = scratch[n]
             b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
-            if a not in (b, c, d) and _are_within_radii(trajectories, a, b, c, d, False):
+            if a not in (b, c, d) and are_within_radii(trajectories, a, b, c, d, False):
                 if count < len(found):
                     found[count, 0], found[count, 1] = faces.indices[j], a
                 count += 1
@@ -282,7 +282,7 @@ def _add_face_vertices(
 
 
 @compiled()
-def _are_within_radii(trajectories: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> bool:
+def are_within_radii(trajectories: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> bool:
     """Whether two edges, or a vertex and a face, come within the sum of their radii."""
     radii = trajectories.radii
     if are_edges:

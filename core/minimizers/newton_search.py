@@ -116,7 +116,7 @@ class Search:
         if self._step_norm == 0.0 and self._solver_failed:
             self._step_norm = math.inf
             return self._try_another_hessian()
-        path = objective.paths.find(before, direction, gradient, self._allows_expansion)
+        path = objective.paths.find(before, direction, gradient)
         is_undamped = self._damping.extra_inertia == 0.0
         within = is_undamped and self._step_norm <= self._tolerance
         step_size = self._search_line(path)
@@ -239,10 +239,11 @@ class Search:
             return 0.0
         self._accept()
         while (
-            step_size >= 1.0
-            and 2.0 * step_size <= path.max_extended_step_size
+            (self._allows_expansion or self._objective.contact is None)
+            and step_size >= 1.0
             and start - self._energy
             > max(-EXPANSION_RATIO * step_size * slope, self._energy_round_off)
+            and path.reaches(2.0 * step_size)
         ):
             self._evaluate_trial(path, 2.0 * step_size)
             if not self._trial_energy < self._energy:

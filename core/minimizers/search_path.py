@@ -34,14 +34,14 @@ class SearchPath:
         at: (3, N) positions by the step size.
         directional_derivative: of the energy at its start, in joules.
         max_step_size: along which every energy is finite and nothing collides, at most 1.
-        max_extended_step_size: to try when more promises more.
+        reaches: whether a larger step size has both, too.
         newton_fraction: the share of a Newton step that a step size of 1 is.
     """
 
     at: Callable[[float], Tensor]
     directional_derivative: float
     max_step_size: float
-    max_extended_step_size: float
+    reaches: Callable[[float], bool]
     newton_fraction: float = 1.0
 
     @property
@@ -102,16 +102,12 @@ class SearchPaths:
             return predicted
         return self._projected.project_onto_ground(positions, predicted, self._inertia.weight)
 
-    def find(
-        self, positions: Tensor, direction: Tensor, gradient: Tensor, allow_expansion: bool = False
-    ) -> SearchPath:
+    def find(self, positions: Tensor, direction: Tensor, gradient: Tensor) -> SearchPath:
         """The path along a Newton step.
 
         Args:
             direction: (3, N) the step, by the Hessian that was set last.
             gradient: (3, N) at ``positions``.
-            allow_expansion: whether the search may want to go further than the step, for which
-                collision detection takes longer.
         """
         at, slope = self.curve(positions, direction), float((gradient * direction).sum())
         largest = self._max_fraction(at)
@@ -122,21 +118,21 @@ class SearchPaths:
             if is_inexact and float((gradient * (at(largest) - positions)).sum()) > descent:
                 at, largest = partial(_straight, positions, direction), 1.0
             max_size = min(largest, self.max_step(positions, direction))
-            return SearchPath(at, slope, max_size, MAX_EXPANSION)
-        max_expansion, fraction = MAX_EXPANSION if allow_expansion else 1.0, largest
+            return SearchPath(at, slope, max_size, _is_within_expansion)
+        fraction = largest
         # Collisions are detected along straight paths alone. Where the one to the end of a
         # projected step is cut short, one to an earlier place of it may lead further.
-        path = self._secant(positions, at(fraction) - positions, gradient, max_expansion)
+        path = self._secant(positions, at(fraction) - positions, gradient)
         while self._projected is not None and fraction > MIN_NEWTON_FRACTION:
             descends = path.directional_derivative <= MIN_DESCENT_RATIO * fraction * slope
             if descends and path.max_step_size > MIN_STEP_SIZE:
                 break
             fraction *= SHORTENING_RATIO
-            shorter = self._secant(positions, at(fraction) - positions, gradient, max_expansion)
+            shorter = self._secant(positions, at(fraction) - positions, gradient)
             if descends and _promised_change(shorter) >= _promised_change(path):
                 # The candidates that were built last have to be those of where the search goes.
                 fraction /= SHORTENING_RATIO
-                path = self._secant(positions, path.at(1.0) - positions, gradient, max_expansion)
+                path = self._secant(positions, path.at(1.0) - positions, gradient)
                 break
             path = shorter
         if (
@@ -145,24 +141,38 @@ class SearchPaths:
         ):
             # Where tets are far stiffer than the ground, they do not follow it: the step itself
             # descends, if not far.
-            path = self._secant(positions, fraction * direction, gradient, max_expansion)
-        self._contact.limited_steps += path.max_extended_step_size < 1.0
+            path = self._secant(positions, fraction * direction, gradient)
+        self._contact.limited_steps += path.max_step_size < 1.0
         return replace(path, newton_fraction=fraction / largest)
 
-    def _secant(
-        self, positions: Tensor, displacement: Tensor, gradient: Tensor, max_expansion: float
-    ) -> SearchPath:
-        """Along a displacement, at most ``max_expansion`` times, as far as nothing collides."""
+    def _secant(self, positions: Tensor, displacement: Tensor, gradient: Tensor) -> SearchPath:
+        """Along a displacement, as far as nothing collides."""
+        slope = float((gradient * displacement).sum())
+        scale = self._max_detectable(positions, displacement, 1.0)
+        max_size = scale * self._free_share(positions, scale * displacement)
+        at = partial(_straight, positions, displacement)
+        return SearchPath(at, slope, max_size, partial(self._reaches, positions, displacement))
+
+    def _reaches(self, positions: Tensor, displacement: Tensor, step_size: float) -> bool:
+        """Whether a displacement is free to a step size; if it is too long to detect collisions,
+        the candidates remain as they are."""
+        return (
+            _is_within_expansion(step_size)
+            and self._max_detectable(positions, displacement, step_size) == step_size
+            and self._free_share(positions, step_size * displacement) == 1.0
+        )
+
+    def _max_detectable(self, positions: Tensor, displacement: Tensor, limit: float) -> float:
         contact = self._contact
         assert contact is not None
-        slope = float((gradient * displacement).sum())
         still = np.zeros_like(contact.colliders)
-        scale = contact.max_step_size(positions, displacement, still, max_expansion)
-        scaled = scale * displacement
-        free = contact.collision_free_step_size(positions, positions + scaled)
-        max_size = scale * min(free, self.max_step(positions, scaled))
-        at = partial(_straight, positions, displacement)
-        return SearchPath(at, slope, min(1.0, max_size), max_size)
+        return contact.max_step_size(positions, displacement, still, limit)
+
+    def _free_share(self, positions: Tensor, displacement: Tensor) -> float:
+        """Of a displacement: as far as nothing collides and every energy is finite."""
+        assert self._contact is not None
+        free = self._contact.collision_free_step_size(positions, positions + displacement)
+        return min(free, self.max_step(positions, displacement))
 
     def _max_fraction(self, at: Callable[[float], Tensor]) -> float:
         """The share of a Newton step that a search along a curve begins with."""
@@ -191,6 +201,10 @@ class SearchPaths:
 def _promised_change(path: SearchPath) -> float:
     """How much the energy would change along it, in joules, at its first rate."""
     return path.directional_derivative * path.max_step_size
+
+
+def _is_within_expansion(step_size: float) -> bool:
+    return step_size <= MAX_EXPANSION
 
 
 def _straight(positions: Tensor, displacement: Tensor, step_size: float) -> Tensor:

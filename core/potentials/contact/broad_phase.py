@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,29 @@ Indices = NDArray[np.int32]
 BOXES_PER_THREAD, PAIRS_PER_THREAD = 10_000, 1_000
 # The chunks of the work that threads share, and the pairs that each has capacity for at first.
 CHUNKS, INITIAL_CAPACITY = 64, 256
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Boxes around trajectories.
+
+    Args:
+        trajectories: of vertices.
+        motions: (T, 3) mean motion of each tree, in metres.
+        edges, faces, vertices: with their boxes, swept without that motion.
+        boxes: (N, 6) of nodes.
+        leaves: (K, 3) pairs of leaves whose boxes overlap, and the row of ``shifts`` of each.
+        shifts: (P, 3) by how much more the first of two trees moves, in metres.
+    """
+
+    trajectories: Trajectories
+    motions: Points
+    edges: Parts
+    faces: Parts
+    vertices: Parts
+    boxes: Points
+    leaves: Indices
+    shifts: Points
 
 
 class BroadPhase:
@@ -63,16 +87,19 @@ class BroadPhase:
         pieces = _pieces(len(points), self._edges)[self._triangles[:, 0]]
         firsts, tree_of_face = np.unique(pieces, return_index=True, return_inverse=True)[1:]
         self._groups = group_of[self._triangles[firsts, 0]].astype(np.int32)
-        self._tree_of = np.zeros(len(points), dtype=np.int32)
-        self._tree_of[self._triangles] = tree_of_face[:, None]
-        self._vertex_counts = np.bincount(self._tree_of, minlength=len(firsts))
+        #: (V,) the tree that each vertex is in.
+        self.tree_of = np.zeros(len(points), dtype=np.int32)
+        self.tree_of[self._triangles] = tree_of_face[:, None]
+        self._vertex_counts = np.bincount(self.tree_of, minlength=len(firsts))
         self._build_trees(points[self._triangles].mean(axis=1), tree_of_face)
         own_edges = _owned(_edges_of(self._triangles, self._edges))
         edges, edge_ranges = self._in_leaves(own_edges)
         vertices, vertex_ranges = self._in_leaves(_owned(self._triangles))
+        #: (F, 3) triangles in the order of leaves.
+        self.faces = self._triangles[self._order]
         self._parts = (
             (edges, self._edges[edges], edge_ranges),
-            (self._order, self._triangles[self._order], self._ranges),
+            (self._order, self.faces, self.ranges),
             (vertices, vertices[:, None], vertex_ranges),
         )
 
@@ -80,7 +107,7 @@ class BroadPhase:
         """What (F, 3) triangles own in the order of leaves, and (N, 2) the range of each node."""
         owned = owned[self._order]
         offsets = np.concatenate([[0], np.cumsum((owned >= 0).sum(axis=1))]).astype(np.int32)
-        return owned[owned >= 0], offsets[self._ranges]
+        return owned[owned >= 0], offsets[self.ranges]
 
     def _build_trees(self, centres: Points, tree_of_face: NDArray[np.intp]) -> None:
         """Makes one tree after the other of (F, 3) centres of triangles."""
@@ -97,8 +124,10 @@ class BroadPhase:
             ranges.append(own_ranges + faces)
             nodes, faces = nodes + len(own_ends), faces + len(order)
         self._roots = np.array(roots, dtype=np.int32)
-        self._ends = np.concatenate(ends).astype(np.int32)
-        self._ranges = np.concatenate(ranges).astype(np.int32)
+        #: (N,) node after the last one below each.
+        self.ends = np.concatenate(ends).astype(np.int32)
+        #: (N, 2) triangles of each node, in the order of leaves.
+        self.ranges = np.concatenate(ranges).astype(np.int32)
         self._order = np.concatenate(orders)
 
     def candidates(self, before: Points, after: Points, radii: NDArray[np.float64]) -> Candidates:
@@ -108,41 +137,48 @@ class BroadPhase:
             before, after: (V, 3) between which every vertex moves linearly, in metres.
             radii: (V,) in metres; that of an edge or a triangle is the largest of its corners.
         """
+        swept = self.sweep(before, after, radii)
+        return self.among(swept, swept.leaves)
+
+    def sweep(self, before: Points, after: Points, radii: NDArray[np.float64]) -> Sweep:
+        """Boxes around trajectories, and which leaves' overlap; arguments as of ``candidates``."""
         trajectories = Trajectories(
             np.ascontiguousarray(before), np.ascontiguousarray(after), radii
         )
         motions = self._mean_motions(trajectories.after - trajectories.before)
         use_threads(len(before), BOXES_PER_THREAD)
         edges, faces, vertices = self._boxed(trajectories, motions)
-        boxes = np.empty((len(self._ends), 6))
-        box_nodes(self._ends, self._ranges, faces.boxes, boxes)
+        boxes = np.empty((len(self.ends), 6))
+        box_nodes(self.ends, self.ranges, faces.boxes, boxes)
         least = boxes[self._roots, 0] + np.minimum(motions[:, 0], 0.0)
         by_lowest_x = np.argsort(least, kind="stable").astype(np.int32)
         trees = tree_pairs(
             boxes, motions, self._roots, self._groups, self._can_collide, by_lowest_x
         )
         shifts = motions[trees[:, 0]] - motions[trees[:, 1]]
-        leaves = leaf_pairs(boxes, self._ends, self._roots, trees, shifts)
+        leaves = leaf_pairs(boxes, self.ends, self._roots, trees, shifts)
+        return Sweep(trajectories, motions, edges, faces, vertices, boxes, leaves, shifts)
+
+    def among(self, swept: Sweep, leaves: Indices) -> Candidates:
+        """The candidates in some of the leaves that overlap."""
         use_threads(len(leaves), PAIRS_PER_THREAD)
-        edge_edges = self._collect(
-            0, edge_edge_candidates, leaves, shifts, boxes, edges, trajectories
-        )
-        face_vertices = self._collect(
-            1, face_vertex_candidates, leaves, shifts, boxes, faces, vertices, trajectories
-        )
-        return Candidates(_sorted(edge_edges), _sorted(face_vertices))
+        start = leaves, swept.shifts, swept.boxes
+        edges = self._collect(0, edge_edge_candidates, *start, swept.edges, swept.trajectories)
+        parts = swept.faces, swept.vertices
+        faces = self._collect(1, face_vertex_candidates, *start, *parts, swept.trajectories)
+        return Candidates(sorted_pairs(edges), sorted_pairs(faces))
 
     def _mean_motions(self, displacements: Points) -> Points:
         """(T, 3) of the vertices of each tree."""
         sums = [
-            np.bincount(self._tree_of, component, len(self._roots)) for component in displacements.T
+            np.bincount(self.tree_of, component, len(self._roots)) for component in displacements.T
         ]
         return np.stack(sums, axis=1) / self._vertex_counts[:, None]
 
     def _boxed(self, trajectories: Trajectories, motions: Points) -> list[Parts]:
         """Edges, faces and vertices with their swept boxes."""
         vertex_boxes, boxed = np.empty((len(trajectories.radii), 6)), []
-        box_vertices(trajectories.before, trajectories.after, self._tree_of, motions, vertex_boxes)
+        box_vertices(trajectories.before, trajectories.after, self.tree_of, motions, vertex_boxes)
         for indices, corners, ranges in self._parts:
             boxes = np.empty((len(corners), 6))
             box_parts(corners, vertex_boxes, trajectories.radii, boxes)
@@ -188,11 +224,10 @@ def _owned(parts: Indices) -> Indices:
     return owned.reshape(parts.shape)
 
 
-def _sorted(pairs: IndexPairs) -> IndexPairs:
-    """Pairs by their first index, then by their second."""
+def sorted_pairs(pairs: IndexPairs) -> IndexPairs:
+    """Pairs by their first index, then by their second, each once."""
     count = int(pairs.max(initial=0)) + 1
-    keys = np.sort(_keys(pairs, count))
-    return np.stack(np.divmod(keys, count), axis=1).astype(np.int32)
+    return np.stack(np.divmod(np.unique(_keys(pairs, count)), count), axis=1).astype(np.int32)
 
 
 def _keys(pairs: Indices, count: int) -> NDArray[np.int64]:

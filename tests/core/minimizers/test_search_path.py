@@ -8,12 +8,13 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from supple.core import Contact, Ground, Scene
+from supple.core import Collider, Contact, Ground, Scene
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.minimizers.search_path import SearchPath
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.system import System
 from supple.tests.core.balls import soft_ball
+from supple.tests.core.potentials.contact.close_bodies import DART, TRIANGLE
 
 STEP, REACH = 1.0 / 24.0, 0.05
 Share = Callable[[float], float]
@@ -95,3 +96,19 @@ def test_the_path_of_points_in_tets_is_projected_where_the_ground_is_in_the_way_
         for ends in (rest + down, objective.paths.curve(rest, down)(1.0))
     ]
     assert lowest[0] < 0.0 < lowest[1] < 0.02
+
+
+@pytest.mark.parametrize(("fall", "reached"), [(0.45, 2.0), (0.55, 1.0), (1e-2, 64.0)])
+def test_beside_others_a_path_reaches_as_far_as_nothing_collides(fall, reached) -> None:
+    # The lowest corner is a metre above a triangle.
+    scene = Scene([DART], colliders=[Collider(TRIANGLE, [[0, 1, 2]])], contact=Contact())
+    objective = IncrementalPotential(System(scene, torch.device("cpu"), torch.float64))
+    rest = objective.system.rest_positions()
+    objective.begin(rest, rest, STEP)
+    direction = torch.zeros_like(rest)
+    direction[2] = -fall
+    path = objective.paths.find(rest, direction, -direction)
+    assert path.max_step_size == 1.0
+    assert [size for size in (2.0, 4.0, 64.0, 128.0) if path.reaches(size)] == [
+        size for size in (2.0, 4.0, 64.0) if size <= reached
+    ]
