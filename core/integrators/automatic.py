@@ -175,36 +175,49 @@ class AutomaticStepper(TimeStepper):
 
     def _advance_with_contact(self, state: State, hindrance: Hindrance) -> State:
         """A frame with contact; implicit where explicit steps cannot take it."""
-        with_contact = self.with_contact
-        if with_contact is not None:
-            assert with_contact.contact is not None
-            self._current, budget = with_contact, with_contact.contact.budget
-            budget.limit_s = self.first_budget_s * BUDGET_GROWTH**state.effort
-            start = replace(self._without_contact(state), substeps=with_contact.substeps)
-            try:
-                after = with_contact.advance(start)
-            except CostlyFrameError:
-                return self._advance_within_budget(replace(state, waits=COSTLY_WAIT_FRAMES))
-            except InstabilityError:
-                return self._advance_implicitly(replace(state, waits=WAIT_FRAMES), hindrance)
-            if self._volume_ratio(after) >= min(MIN_VOLUME_RATIO, self._volume_ratio(state)):
-                is_cheap = BUDGET_GROWTH * budget.spent_s <= budget.limit_s
-                effort = max(0, state.effort - is_cheap)
-                return replace(after, clearance=0.0, effort=effort)
-        return self._advance_implicitly(replace(state, waits=WAIT_FRAMES), hindrance)
+        waiting, with_contact = replace(state, waits=WAIT_FRAMES), self.with_contact
+        if with_contact is None:
+            return self._advance_implicitly(waiting, hindrance)
+        assert with_contact.contact is not None
+        self._current, budget = with_contact, with_contact.contact.budget
+        budget.limit_s = self.first_budget_s * BUDGET_GROWTH**state.effort
+        start = replace(self._without_contact(state), substeps=with_contact.substeps)
+        try:
+            after = with_contact.advance(start)
+        except CostlyFrameError:
+            return self._advance_within_budget(replace(state, waits=COSTLY_WAIT_FRAMES))
+        except InstabilityError:
+            return self._advance_implicitly(waiting, hindrance)
+        is_cheap = BUDGET_GROWTH * budget.spent_s <= budget.limit_s
+        after = replace(after, clearance=0.0, effort=max(0, state.effort - is_cheap))
+        least = self._volume_ratio(after)
+        if least >= min(MIN_VOLUME_RATIO, self._volume_ratio(state)):
+            return after
+        if not least > 0.0:
+            return self._advance_implicitly(waiting, hindrance)
+        try:
+            return self._advance_implicitly(waiting, hindrance, self._iteration_budget(state))
+        except CostlyFrameError:
+            # It is flat, but it is there.
+            self._current = with_contact
+            return after
 
     def _advance_within_budget(self, state: State) -> State:
         """An implicit frame in place of one that took too long; where it takes still longer,
         explicit steps have another turn."""
         if state.effort >= MAX_EFFORT:
             return self._advance_implicitly(replace(state, effort=0), Hindrance.COSTLY)
-        share = COST_RATIO * IMPLICIT_BUDGET_RATIO * BUDGET_GROWTH**state.effort
-        budget = int(share * CONTACT_ITERATIONS)
+        budget = self._iteration_budget(state)
         try:
             return self._advance_implicitly(replace(state, effort=0), Hindrance.COSTLY, budget)
         except CostlyFrameError:
             harder = replace(state, effort=state.effort + 1, waits=0)
         return self._advance_with_contact(harder, Hindrance.CONTACT)
+
+    def _iteration_budget(self, state: State) -> int:
+        """Newton steps that an implicit frame may take in the present turn."""
+        share = COST_RATIO * IMPLICIT_BUDGET_RATIO * BUDGET_GROWTH**state.effort
+        return int(share * CONTACT_ITERATIONS)
 
     def _volume_ratio(self, state: State) -> float:
         return self._system.minimum_volume_ratio(state.positions)

@@ -18,6 +18,7 @@ from ..kernels.contact_constraints import (
     PairLaws,
     find_pairs,
     gather,
+    leave_out_idle,
     write_pairs,
 )
 from ..kernels.contact_islands import find_islands, relax_islands
@@ -216,7 +217,9 @@ class MeshContactStep:
             moves = predicted - at
             ends = points + self._points(moves)
             self._cover(points, ends, step, is_hindered)
-            self._count = self._find(at, points, moves, ends, at - start)
+            found = self._find(at, points, moves, ends, at - start)
+            self._count, pairs = leave_out_idle(found, self._pairs, self._constraints)
+            self._pairs = self._pairs[:pairs]
             flat_tets = self._find_flat(at, predicted)
             if self.record is not None:
                 of_nodes = start, at, points, ends, moves, self._mobility

@@ -293,3 +293,26 @@ def write_pairs(
         first, last = chunk * len(pairs) // CHUNKS, (chunk + 1) * len(pairs) // CHUNKS
         of_points = (points, ends, interpolation, displacements, mobility)
         _write_range(pairs, first, last, stencils, blocked, mesh, laws, *of_points, out)
+
+
+@compiled()
+def leave_out_idle(count: int, pairs: Any, out: Any) -> Any:
+    """Closes up ``count`` contacts, of (P,) pairs and then others, over the pairs that never push,
+    as most do that others around them count for; how many contacts are left, and of pairs."""
+    kept = kept_pairs = 0
+    for k in range(count):
+        if k < len(pairs):
+            if out.scales[k] == 0.0:
+                continue
+            pairs[kept] = pairs[k]
+            kept_pairs += 1
+        if kept < k:
+            out.nodes[kept], out.coefficients[kept] = out.nodes[k], out.coefficients[k]
+            out.normals[kept], out.distances[kept] = out.normals[k], out.distances[k]
+            out.displacements[kept], out.dhats[kept] = out.displacements[k], out.dhats[k]
+            out.scales[kept], out.compliances[kept] = out.scales[k], out.compliances[k]
+            out.static[kept], out.kinetic[kept] = out.static[k], out.kinetic[k]
+            out.kinds[kept], out.forces[kept] = out.kinds[k], out.forces[k]
+            out.frictions[kept] = out.frictions[k]
+        kept += 1
+    return kept, kept_pairs

@@ -158,6 +158,27 @@ def test_in_the_last_turn_implicit_steps_take_as_long_as_they_do(
     assert simulator.state.effort == 0
 
 
+@pytest.mark.parametrize(("budget", "kept"), [(0, True), (1000, False)])
+def test_a_flat_frame_is_kept_where_an_implicit_one_takes_too_long(
+    monkeypatch: pytest.MonkeyPatch, budget: int, kept: bool
+) -> None:
+    """The first frame in which anything meets is taken for one that presses tets flat."""
+    unlimited, limited = (Simulator(meeting(), Automatic()) for _ in range(2))
+    spent = spent_in_each_frame(unlimited)
+    first = next(frame for frame, seconds in enumerate(spent) if seconds > 0.0)
+    list(limited.run(first))
+    monkeypatch.setattr(automatic, "MIN_VOLUME_RATIO", 2.0)
+    monkeypatch.setattr(automatic, "CONTACT_ITERATIONS", budget)
+    stepper = limited.stepper
+    assert isinstance(stepper, AutomaticStepper)
+    ratios = iter([0.01, 1.0])
+    monkeypatch.setattr(stepper, "_volume_ratio", lambda _: next(ratios))
+    monkeypatch.setattr(stepper, "_is_pressed_flat", lambda *_: False)
+    (frame,) = limited.run(1)
+    assert frame.report.integrator == (EXPLICIT if kept else IMPLICIT)
+    assert limited.state.waits == (0 if kept else 1)
+
+
 def test_what_lies_on_something_does_not_try_explicit_steps_in_vain() -> None:
     scene = falling()
     for body in scene.bodies:
