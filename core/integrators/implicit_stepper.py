@@ -74,6 +74,9 @@ class ImplicitStepper(TimeStepper):
         self._system = system
         self._tolerance = tolerance or TOLERANCE_M_PER_S
         self._relaxes = tolerance is None
+        # Newton steps that the present frame may take, and has taken.
+        self._budget: int | None = None
+        self._spent = 0
         self._objective = IncrementalPotential(system, with_contact)
         self._newton = Newton(self._objective)
         contact = self._objective.contact
@@ -92,6 +95,7 @@ class ImplicitStepper(TimeStepper):
         """
         self._objective.check_volumes(state.positions)
         substeps, spent = self.substeps, 0
+        self._budget, self._spent = budget, 0
         most = _iteration_limit(self._objective.contact is not None)
         most = most if budget is None else min(most, budget)
         is_new_length = self._system.frame_times.changes_at(state.frame)
@@ -103,11 +107,11 @@ class ImplicitStepper(TimeStepper):
                 state, substeps=substeps, previous=previous, solver_statistics=SolverStatistics()
             )
             is_last = not self.adapts or retry == MAX_RETRIES
-            after = self._frame(start, retry, is_last, most, budget)
+            after = self._frame(start, retry, is_last, most)
             spent += after.solver_statistics.iterations
             if after.solver_statistics.converged:
                 break
-            self._check_budget(budget, spent)
+            self._check_budget()
             substeps *= 2
         after = replace(after, solver_statistics=replace(after.solver_statistics, iterations=spent))
         if not bool(torch.isfinite(after.positions).all()):
@@ -126,13 +130,11 @@ class ImplicitStepper(TimeStepper):
         substeps = None if self.adapts else self.substeps
         return most_iterations(self._objective.contact is not None, substeps)
 
-    def _check_budget(self, budget: int | None, spent: int) -> None:
-        if budget is not None and spent >= budget:
+    def _check_budget(self) -> None:
+        if self._budget is not None and self._spent >= self._budget:
             raise CostlyFrameError(f"{self._system.names}: an implicit frame takes too long.")
 
-    def _frame(
-        self, state: State, retry: int, is_last: bool, most: int, budget: int | None
-    ) -> State:
+    def _frame(self, state: State, retry: int, is_last: bool, most: int) -> State:
         """The state a frame later; unless this try is the last, it ends with the first step that
         does not converge. Each may take ``most`` Newton steps."""
         step, limit = self._system.frame_times.of(state.frame) / state.substeps, most
@@ -144,22 +146,14 @@ class ImplicitStepper(TimeStepper):
                 left = RETRY_ITERATIONS_FACTOR * most - state.solver_statistics.iterations
                 kept = MIN_ITERATIONS * (substeps - substep - 1)
                 limit = min(most, max(MIN_ITERATIONS, left - kept))
-            state = self._step(state, step, frame, (substep + 1) / substeps, limit, budget)
+            state = self._step(state, step, frame, (substep + 1) / substeps, limit)
             self.sampled_positions.append(state.positions)
             self.sample_fractions.append((substep + 1) / substeps)
             if not (state.solver_statistics.converged or is_last):
                 break
         return replace(state, frame=frame + 1)
 
-    def _step(
-        self,
-        state: State,
-        step: float,
-        frame: int,
-        fraction: float,
-        limit: int,
-        budget: int | None,
-    ) -> State:
+    def _step(self, state: State, step: float, frame: int, fraction: float, limit: int) -> State:
         start = state.positions
         self._system.go_to(frame, fraction)
         inertia = self.inertia(state, step)
@@ -181,14 +175,16 @@ class ImplicitStepper(TimeStepper):
         guess, blocked = self._guess(start, inertial, falling), state.solver_statistics.blocked
         if contact is not None and self._prescribed_motion is not None:
             colliders = contact.surface.colliders_at(frame, fraction)
+            left = None if self._budget is None else self._budget - self._spent
             advanced = self._prescribed_motion.advance(
-                start, guess, colliders, tolerance, span, budget
+                start, guess, colliders, tolerance, span, left
             )
-            self._check_budget(budget, advanced.iterations)
+            self._spent += advanced.iterations
+            self._check_budget()
             guess, blocked = advanced.positions, (*blocked, *advanced.blocked)
         self._newton.begin()
         result = self._newton.minimize(guess, tolerance, span, limit, relaxation=relaxation)
-        positions = result.positions
+        positions, self._spent = result.positions, self._spent + result.iterations
         self._system.plastic_flow.flow(positions, step)
         velocities = self.velocities(state, positions, step)
         prescribed = (positions - start) / step

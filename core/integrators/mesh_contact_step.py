@@ -101,6 +101,7 @@ class MeshContactStep:
         self._min_distances = np.zeros_like(distances)
         self._targets = surface.colliders_at(0, 0.0)
         self._distances, self._blocked = np.zeros(0), np.zeros(0, dtype=np.int64)
+        self._pairs = np.zeros(0, dtype=np.int64)
         #: Of a frame.
         self.budget = FrameBudget(system.names)
         #: None while nobody asks.
