@@ -11,12 +11,15 @@ from ...kernels.detection import CandidateStencils
 from ...kernels.straight_paths import keep_to_paths
 from .broad_phase import BroadPhase
 from .candidates import Candidates
+from .kept_pairs import KeptPairs
 from .surface import CollisionSurface
 from .topology import Points, Values
 
 # In mean edges of bodies, how far points may leave the straight paths that candidates were built
 # along; and at most so many times as far, for points whose velocity changes much.
 DEVIATION_RATIO, MAX_GROWTH = 0.05, 4.0
+# By how much farther pairs are kept, for the rest of steps in which something is in the way.
+MARGIN_RATIO = 0.1
 # Steps that candidates are built for, and in mean edges how far points may go from each other on
 # paths of more steps than the least.
 MIN_STEPS, MAX_STEPS, PATH_RATIO = 5, 64, 0.5
@@ -45,6 +48,8 @@ class PersistentCandidates:
         lengths = np.sqrt(surface.topology.squared_lengths[of_bodies])
         self._mean_edge = float(lengths.mean())
         self._least_allowed = DEVIATION_RATIO * self._mean_edge
+        margins = np.full(len(radii), MARGIN_RATIO * self._mean_edge)
+        self._kept = KeptPairs(broad_phase, radii + self._least_allowed, margins)
         self.begin(np.zeros((len(radii), 3)))
 
     def begin(self, velocities: Points) -> None:
@@ -74,23 +79,21 @@ class PersistentCandidates:
             times = (self._elapsed, self._elapsed + step)
             if keep_to_paths(before, after, *paths, *times, self._allowed):
                 return
+        self._origins, self._elapsed = before, 0.0
         if is_hindered:
             self._allowed = np.full(len(before), self._least_allowed)
-            self._search(before, (after - before) / step, step)
-        else:
-            steps = self._horizon(step)
-            self._allow_for(_lengths(after - before - step * self._velocities), steps, step)
-            # Half a step more, so that rounding does not end the last one.
-            self._search(before, self._velocities, (steps + 0.5) * step)
-
-    def _search(self, origins: Points, velocities: Points, duration: float) -> None:
-        """Finds candidates on (V, 3) paths for some time, in seconds."""
-        self._origins, self._path_velocities = origins, velocities
-        # What is found for no time, where nothing moves yet, holds until something does.
-        rests = duration == 0.0 and not velocities.any()
-        self._elapsed, self._until = 0.0, math.inf if rests else duration
+            self._path_velocities, self._until = (after - before) / step, step
+            self.candidates = self._kept.candidates(before, after)
+            return
+        steps = self._horizon(step)
+        self._allow_for(_lengths(after - before - step * self._velocities), steps, step)
+        # Half a step more, so that rounding does not end the last one.
+        duration = (steps + 0.5) * step
+        # What is found for no step, where nothing moves yet, holds until something does.
+        rests = step == 0.0 and not self._velocities.any()
+        self._path_velocities, self._until = self._velocities, math.inf if rests else duration
         self.candidates = self._broad_phase.candidates(
-            origins, origins + duration * velocities, self._radii + self._allowed
+            before, before + duration * self._velocities, self._radii + self._allowed
         )
 
     def _allow_for(self, deviations: Values, steps: int, step: float) -> None:
