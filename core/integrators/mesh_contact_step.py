@@ -244,10 +244,11 @@ class MeshContactStep:
         """Sees to candidates between two (V, 3) places."""
         known = self._candidates.candidates
         self._candidates.cover(before, after, step, is_hindered)
-        if self._candidates.candidates is not known:
+        now = self._candidates.candidates
+        if now is not known:
             # None of the distances of pairs is known any more.
-            self._distances = np.zeros(len(self._candidates.candidates))
-            self._blocked = np.zeros(len(self._distances), dtype=np.int64)
+            self._distances = np.zeros(len(now))
+            self._blocked = now.carried(known, self._blocked)
             self.budget.spend(SEARCH_S * len(self._distances))
 
     def _points(self, nodes: Points) -> Points:

@@ -34,5 +34,27 @@ class Candidates:
         """Of a surface with (E, 2) edges and (F, 3) triangles, for the kernels."""
         return CandidateStencils(self.edge_edges, self.face_vertices, edges, triangles)
 
+    def carried(self, known: Candidates, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each pair the value that it had among known ones, or zero; few of (K,) are others."""
+        found = np.zeros(len(self), dtype=np.int64)
+        parts = [(self.edge_edges, known.edge_edges), (self.face_vertices, known.face_vertices)]
+        first = start = 0
+        for own, other in parts:
+            of_other = values[first : first + len(other)]
+            held = np.flatnonzero(of_other)
+            if len(held) and len(own):
+                keys, wanted = _keys(own), _keys(other[held])
+                places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+                is_there = keys[places] == wanted
+                found[start + places[is_there]] = of_other[held[is_there]]
+            first, start = first + len(other), start + len(own)
+        return found
+
     def __len__(self) -> int:
         return len(self.edge_edges) + len(self.face_vertices)
+
+
+def _keys(pairs: IndexPairs) -> NDArray[np.int64]:
+    """(P,) in the order of pairs."""
+    keys: NDArray[np.int64] = (pairs[:, 0].astype(np.int64) << 32) + pairs[:, 1]
+    return keys
