@@ -190,15 +190,12 @@ class AutomaticStepper(TimeStepper):
             return self._advance_implicitly(waiting, hindrance)
         is_cheap = BUDGET_GROWTH * budget.spent_s <= budget.limit_s
         after = replace(after, clearance=0.0, effort=max(0, state.effort - is_cheap))
-        least = self._volume_ratio(after)
-        if least >= min(MIN_VOLUME_RATIO, self._volume_ratio(state)):
+        if self._volume_ratio(after) >= min(MIN_VOLUME_RATIO, self._volume_ratio(state)):
             return after
-        if not least > 0.0:
-            return self._advance_implicitly(waiting, hindrance)
         try:
             return self._advance_implicitly(waiting, hindrance, self._iteration_budget(state))
         except CostlyFrameError:
-            # It is flat, but it is there.
+            # Flat tets are told of; a frame that takes forever is none.
             self._current = with_contact
             return after
 
