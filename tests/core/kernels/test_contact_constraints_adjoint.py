@@ -11,6 +11,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from supple.core.integrators.contact_nodes import no_constraints
+from supple.core.kernels.closest_points import closest_points
 from supple.core.kernels.contact_constraints import (
     Constraints,
     Interpolation,
@@ -18,8 +19,10 @@ from supple.core.kernels.contact_constraints import (
     write_pairs,
 )
 from supple.core.kernels.contact_constraints_adjoint import compliances_back, pairs_back
-from supple.core.kernels.detection import CandidateStencils
+from supple.core.kernels.detection import CandidateStencils, stencil
+from supple.core.kernels.pair_weights import pair_weight
 from supple.core.kernels.relaxation_adjoint import ByConstraints, by_constraints
+from supple.core.kernels.vectors import four_points
 from supple.core.potentials.contact.topology import topology
 
 CORNERS, WANTED = 8, ("coefficients", "normals", "distances", "scales", "static", "kinetic")
@@ -87,11 +90,25 @@ class Bodies:
             total += part.reshape(len(total), -1).sum(1)
         return total
 
-    def slopes(self, *moves: np.ndarray) -> np.ndarray:
-        """(P,) as the way back finds them."""
-        found = np.empty(len(self.pairs))
+    def partial(self) -> np.ndarray:
+        """Pairs that count in part beside others."""
+        of_all = self.stencils, self.mesh, self.laws, self.points
+        shares = np.empty(len(self.pairs))
+        for pair in self.pairs:
+            *corners, are_edges = stencil(self.stencils, pair)
+            x = four_points(self.points, *corners)
+            closest = closest_points(are_edges, x)
+            shares[pair] = pair_weight(*of_all, pair, x, closest)[1]
+        # One of two or of three edges at a corner is no ramp.
+        counts = 1.0 / np.arange(1, 12)
+        is_whole = np.isclose(shares[:, None], np.r_[0.0, np.outer(counts, counts).ravel()])
+        return np.flatnonzero(~is_whole.any(axis=1))
+
+    def slopes(self, *moves: np.ndarray, pairs: np.ndarray | None = None) -> np.ndarray:
+        """(P,) as the way back finds them; of some pairs alone if they are given."""
+        found = np.zeros(len(self.pairs))
         own = self.constraints(self.points, self.ends)
-        for k in self.pairs:
+        for k in self.pairs if pairs is None else pairs:
             one = slice(k, k + 1)
             parts = (part[one] for part in own)
             wanted = self.wanted._asdict() | {
@@ -127,6 +144,28 @@ def test_gradients_of_pairs_are_those_of_what_is_written(area_weighted: bool, pa
         assert errors[is_smooth].max() < 1e-5
         compared += np.count_nonzero(is_smooth)
     assert compared > 4500
+
+
+def test_gradients_of_pairs_that_count_in_part_are_those_of_what_is_written() -> None:
+    compared = 0
+    for seed in range(100, 200):
+        bodies = Bodies(seed)
+        pairs = bodies.partial()
+        moves = bodies.random.normal(size=(2, 2 * CORNERS, 3))
+        for name in WANTED:
+            if name != "scales":
+                getattr(bodies.wanted, name)[:] = 0.0
+        # Their own share of the scale, as if it were one.
+        bodies.wanted.scales[:] = 1.0 / bodies.constraints(bodies.points, bodies.ends).scales.max()
+        coarse, fine = (
+            (bodies.value(step, *moves) - bodies.value(-step, *moves)) / (2.0 * step)
+            for step in (2.0 * STEP, STEP)
+        )
+        is_smooth = abs(coarse - fine)[pairs] < 1e-6
+        found = bodies.slopes(*moves, pairs=pairs)[pairs]
+        np.testing.assert_allclose(found[is_smooth], fine[pairs][is_smooth], atol=1e-6, rtol=1e-5)
+        compared += np.count_nonzero(is_smooth & (abs(found) > 1e-3))
+    assert compared > 200
 
 
 def test_gradients_by_mobility_and_coefficients_are_those_of_compliances() -> None:
