@@ -23,21 +23,21 @@ from .test_fit import bar
 
 
 @pytest.mark.parametrize(
-    ("young", "why"),
-    [(2e4, "there are no gradients"), (1e2, "surfaces cannot make way")],
+    ("young", "speed", "why"),
+    [(2e4, 10.0, "there are no gradients"), (1e2, 20.0, "surfaces cannot make way")],
     ids=["cut short", "blocked"],
 )
 def test_where_surfaces_stop_explicit_steps_implicit_ones_are_taken_and_it_is_said(
-    tmp_path: Path, capsys, young: float, why: str
+    tmp_path: Path, capsys, young: float, speed: float, why: str
 ) -> None:
     wall = Collider(np.array([[1.0, -5, -5], [1.0, 5, -5], [1.0, 0, 9]]), [[0, 1, 2]])
-    thrown = bar(held=False, young=young, velocity=(10.0, 0.0, 0.0))
+    thrown = bar(held=False, young=young, velocity=(speed, 0.0, 0.0))
     scene = Scene([thrown], gravity=(0.0, 0.0, 0.0), colliders=[wall], contact=Contact())
     Job.create(tmp_path, scene, Settings(2, integrator="symplectic_euler", device="cpu"))
     job = Job(tmp_path)
     job.write_tet_scene(*prepare(job.scene))
     search = Search.of(job, 0)
-    velocity = torch.tensor([10.0, 0.0, 0.0], dtype=torch.float64, requires_grad=True)
+    velocity = torch.tensor([speed, 0.0, 0.0], dtype=torch.float64, requires_grad=True)
     taped = with_body(search.scene, 0, velocity=velocity)
     *_, last = search.find(partial(simulate, taped, frames=2))
     assert f"searching in steps of BDF2 instead: Bar: {why}" in capsys.readouterr().out
