@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..integrators.contact_nodes import surface_points
 from ..integrators.mesh_contact_step import MAX_PASSES, RELATIVE_TOLERANCE, MeshContactStep
 from ..kernels.contact_constraints_adjoint import compliances_back, pairs_back
 from ..kernels.contact_islands import find_islands
@@ -35,7 +34,7 @@ class ContactAdjoint:
         self._found = found
         of_bodies = self._surface.displacement_map
         self._count, self._spread = of_bodies.shape[1], of_bodies.T.tocsr()
-        self._points = surface_points(self._surface, self._count)
+        self._points = contact.points_of
 
     def back(self, meeting: SurfaceMeeting, by_end: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """(3, N) gradients by where the step would have ended without, and by where it began; and

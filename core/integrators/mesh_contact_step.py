@@ -91,10 +91,11 @@ class MeshContactStep:
             area_weighted,
             surface.friction_factors,
         )
-        self._points_of = surface_points(surface, system.vertex_count)
+        #: (V,) of the surface, by nodes.
+        self.points_of = surface_points(surface, system.vertex_count)
         self._ground = ground_points(system)
         self._tets = HeightFloor(system.elasticities, system.initially_inverted).parts
-        self._constraints = no_constraints(256, self._points_of.nodes.shape[1])
+        self._constraints = no_constraints(256, self.points_of.nodes.shape[1])
         self._flat = no_flat_tets(64)
         colliders = len(surface.object_of) - surface.body_count
         self._mobility = np.zeros(system.vertex_count + colliders)
@@ -253,9 +254,9 @@ class MeshContactStep:
 
     def _points(self, nodes: Points) -> Points:
         """(V, 3) of the surface from (N, 3) of the nodes."""
-        out = np.empty((len(self._points_of.nodes), 3))
+        out = np.empty((len(self.points_of.nodes), 3))
         use_threads(len(out), POINTS_PER_THREAD)
-        gather(self._points_of, nodes, out)
+        gather(self.points_of, nodes, out)
         return out
 
     def _find(
@@ -281,7 +282,7 @@ class MeshContactStep:
             count = len(pairs)
             if count <= len(out.forces):
                 use_threads(count, CONTACTS_PER_THREAD)
-                nodes = (self._points_of, displacements, self._mobility)
+                nodes = (self.points_of, displacements, self._mobility)
                 of_pairs = (pairs, stencils, self._blocked)
                 write_pairs(*of_pairs, mesh, self.laws, points, ends, *nodes, out)
             if self._ground is not None:
@@ -289,7 +290,7 @@ class MeshContactStep:
                 count = find_ground(*self._ground, *own, out, count)
             if count <= len(out.forces):
                 return count
-            self._constraints = no_constraints(2 * count, self._points_of.nodes.shape[1])
+            self._constraints = no_constraints(2 * count, self.points_of.nodes.shape[1])
 
     def _find_flat(self, at: Points, predicted: Points) -> int:
         """Makes the heights of flat tets linear; how many there are."""
@@ -333,7 +334,7 @@ class MeshContactStep:
                 *(self.surface.object_of, self._min_distances, of_pairs, distances),
             )
             of_nodes = np.ones(len(at))
-            if shorten(stencils, of_pairs, self._points_of, of_nodes) == 0:
+            if shorten(stencils, of_pairs, self.points_of, of_nodes) == 0:
                 is_free = bool((sizes == 1.0).all())
                 self._distances = distances
                 return at + sizes[:, None] * moves, after, is_free

@@ -176,16 +176,16 @@ def _write_pair(
 
 
 @compiled(inline=True)
-def _painted_share(factors: Any, vertices: Any, coefficients: Any) -> float:
-    """√(f₁ f₂) of what is painted at the closest points of a pair."""
+def painted_parts(factors: Any, vertices: Any, coefficients: Any) -> Any:
+    """f₁ and f₂ of what is painted at the closest points of a pair, of which √(f₁ f₂) counts."""
     if len(factors) == 0:
-        return 1.0
+        return 1.0, 1.0
     first = second = 0.0
     for i in range(4):
         part = coefficients[i] * factors[vertices[i]]
         first += max(part, 0.0)
         second -= min(part, 0.0)
-    return math.sqrt(first * second)
+    return first, second
 
 
 @compiled(parallel=True)
@@ -250,8 +250,8 @@ def _write_range(
         else:
             weight *= STIFFENING ** blocked[pair]
         objects = (mesh.object_of[a], mesh.object_of[d])
-        share = _painted_share(laws.friction_factors, (a, b, c, d), (c0, c1, c2, c3))
-        rubbing = share if rubs else 0.0
+        one, other = painted_parts(laws.friction_factors, (a, b, c, d), (c0, c1, c2, c3))
+        rubbing = math.sqrt(one * other) if rubs else 0.0
         _write_pair(laws, objects, difference, distance, weight, rubbing, out, k)
         used = add_point(interpolation, a, c0, out, k, 0)
         used = add_point(interpolation, b, c1, out, k, used)

@@ -12,12 +12,23 @@ from .closest_points import closest_points
 from .closest_points_adjoint import FIXED, closest_points_back
 from .collision_keys import parallel_threshold
 from .collision_weights import edge_edge_weight, face_vertex_weight
-from .contact_constraints import energy_scale
+from .contact_constraints import energy_scale, painted_parts
 from .detection import stencil
-from .local_minima_adjoint import NOTHING, add_to, edge_share_back, face_share_back, unit_back
+from .local_minima_adjoint import edge_share_back, face_share_back, unit_back
 from .pair_weights import pair_weight, within_step
 from .surface_barrier import mollifier_of, squared_cross
-from .vectors import advanced, combined, dot, four_points, minus, plus, scaled, vector_at
+from .vectors import (
+    NOTHING,
+    add_to,
+    advanced,
+    combined,
+    dot,
+    four_points,
+    minus,
+    plus,
+    scaled,
+    vector_at,
+)
 
 
 @compiled()
@@ -57,17 +68,11 @@ def _shares_back(interpolation: Any, corners: Any, constraints: Any, k: int, out
 def _paint_back(factors: Any, corners: Any, closest: Any, wanted: float) -> Any:
     """What paint leaves of friction between the closest points of a pair, and the gradients by what
     corners count there."""
-    if len(factors) == 0:
-        return 1.0, FIXED
     _, c0, c1, c2, c3, _ = closest
     shares = c0, c1, c2, c3
-    first = second = 0.0
-    for i in range(4):
-        part = shares[i] * factors[corners[i]]
-        first += max(part, 0.0)
-        second -= min(part, 0.0)
+    first, second = painted_parts(factors, corners, shares)
     root, found = math.sqrt(first * second), FIXED
-    if root == 0.0:
+    if len(factors) == 0 or root == 0.0:
         return root, found
     for i in range(4):
         opposite = second if shares[i] > 0.0 else -first

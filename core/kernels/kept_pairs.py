@@ -9,6 +9,7 @@ from typing import Any
 
 from ..compiled import compiled, shared_range
 from .broad_phase import are_within_radii, box_of, overlap
+from .vectors import minus, vector_at
 
 # Kept pairs are all that two leaves may have; would be, if they were found anew; or are not,
 # whatever is kept.
@@ -92,7 +93,7 @@ def find_near_edges(
         i, j = pairs[k, 0], pairs[k, 1]
         a, b = edges.corners[i, 0], edges.corners[i, 1]
         c, d = edges.corners[j, 0], edges.corners[j, 1]
-        shift = _shift(motions, tree_of[a], tree_of[c])
+        shift = minus(vector_at(motions, tree_of[a]), vector_at(motions, tree_of[c]))
         out[k] = False
         if overlap(box_of(edges.boxes, i, shift), edges.boxes, j):
             out[k] = are_within_radii(trajectories, a, b, c, d, True)
@@ -113,16 +114,7 @@ def find_near_faces(
         j, i = pairs[k, 0], pairs[k, 1]
         a = vertices.indices[i]
         b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
-        shift = _shift(motions, tree_of[a], tree_of[b])
+        shift = minus(vector_at(motions, tree_of[a]), vector_at(motions, tree_of[b]))
         out[k] = False
         if overlap(box_of(vertices.boxes, i, shift), faces.boxes, j):
             out[k] = are_within_radii(trajectories, a, b, c, d, False)
-
-
-@compiled()
-def _shift(motions: Any, first: int, second: int) -> Any:
-    return (
-        motions[first, 0] - motions[second, 0],
-        motions[first, 1] - motions[second, 1],
-        motions[first, 2] - motions[second, 2],
-    )

@@ -24,16 +24,7 @@ from .local_minima import (
     turned_from_corner,
     turned_from_side,
 )
-from .vectors import advanced, cross, dot, minus, plus, scaled, vector_at
-
-NOTHING = (0.0, 0.0, 0.0)
-
-
-@compiled()
-def add_to(out: Any, index: int, change: Any) -> None:
-    """Adds to a row of (V, 3)."""
-    for axis in range(3):
-        out[index, axis] += change[axis]
+from .vectors import NOTHING, add_to, advanced, cross, dot, minus, plus, scaled, vector_at
 
 
 @compiled()
@@ -153,10 +144,10 @@ def edge_share_back(
 
 
 @compiled(inline=True)
-def _crossing_back(of_edge: Any, wanted: float, out: Any) -> Any:
+def _crossing_back(crossed: Any, wanted: float, out: Any) -> Any:
     """Through ``local_minima.of_crossing``: the gradients by the direction, the parameter and the
     distance."""
-    points, mesh, edge, parameter, distance, direction = of_edge
+    points, mesh, edge, parameter, distance, direction = crossed
     sine = sine_to_end(points, mesh, edge, parameter, distance)
     share, end = ramp_of(sine), near_end(parameter)
     if share == 1.0:

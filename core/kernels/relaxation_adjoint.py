@@ -18,9 +18,7 @@ from .contact_constraints import GROUND
 from .contact_relaxation import SMALLEST, initialize_force, relax
 from .obstacle_barrier import ground_derivatives
 from .surface_barrier import surface_force
-from .vectors import advanced, dot, minus, plus, scaled, vector_at
-
-NOTHING = (0.0, 0.0, 0.0)
+from .vectors import NOTHING, add_to, advanced, dot, minus, plus, scaled, vector_at
 
 
 class ByConstraints(NamedTuple):
@@ -158,12 +156,6 @@ def _difference_back(constraints: Any, k: int, moves: Any, wanted: Any, out: Any
             out.moves[node, axis] += c * wanted[axis]
 
 
-@compiled(inline=True)
-def _add(values: Any, k: int, change: Any) -> None:
-    for axis in range(3):
-        values[k, axis] += change[axis]
-
-
 @compiled()
 def _force_and_slope(kind: int, u: float) -> Any:
     """f and f' of a ratio of distances."""
@@ -192,7 +184,7 @@ def _contact_back(
     start = (constraints.distances[k] + dot(n, e) - w * old) / dhat
     if start >= 1.0 and old == 0.0:
         return
-    _add(out.normals, k, scaled(new - old, by_push))
+    add_to(out.normals, k, scaled(new - old, by_push))
     by_new, by_old = out.forces[k] + dot(by_push, n), -dot(by_push, n)
     by_difference = NOTHING
     if constraints.static[k] > 0.0:
@@ -227,7 +219,7 @@ def _force_back(
     out.compliances[k] += (by_stiffness * stiffness - wanted * new) / w - along * old
     out.dhats[k] += (wanted * new - 2.0 * by_stiffness * stiffness) / dhat - along * start
     out.distances[k] += along
-    _add(out.normals, k, scaled(along, e))
+    add_to(out.normals, k, scaled(along, e))
     return -along * w, along
 
 
@@ -256,7 +248,7 @@ def _friction_back(
     out.compliances[k] += dot(by_pull, slip) / (w * w)
     by_slip = scaled(-1.0 / w, by_pull)
     across = dot(by_slip, n)
-    _add(out.normals, k, advanced(scaled(-off, by_slip), -across, whole))
+    add_to(out.normals, k, advanced(scaled(-off, by_slip), -across, whole))
     by_whole = advanced(by_slip, -across, n)
     return by_force, by_whole
 
@@ -270,7 +262,7 @@ def _start_back(constraints: Any, k: int, mobility: Any, moves: Any, before: Any
         return
     n, new = vector_at(constraints.normals, k), constraints.forces[k]
     by_push = _push_back(constraints, k, scaled(new, n), mobility, moves, out)
-    _add(out.normals, k, scaled(new, by_push))
+    add_to(out.normals, k, scaled(new, by_push))
     wanted, scale = out.forces[k] + dot(by_push, n), constraints.scales[k]
     out.forces[k], constraints.forces[k] = 0.0, before[0]
     force, slope = _force_and_slope(constraints.kinds[k], u)
@@ -286,7 +278,7 @@ def _start_back(constraints: Any, k: int, mobility: Any, moves: Any, before: Any
         out.dhats[k] -= along
         out.distances[k] += along
         out.compliances[k] += along * new
-        _add(out.normals, k, scaled(along, e))
+        add_to(out.normals, k, scaled(along, e))
         _difference_back(constraints, k, moves, scaled(along, n), out)
 
 

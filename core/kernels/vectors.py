@@ -7,6 +7,8 @@ from typing import Any
 
 from ..compiled import compiled
 
+NOTHING = (0.0, 0.0, 0.0)
+
 
 @compiled()
 def vector_at(points: Any, index: int) -> Any:
@@ -18,6 +20,13 @@ def vector_at(points: Any, index: int) -> Any:
 def vector(a: float, b: float, c: float) -> Any:
     """A tuple: written as such in a loop, numba takes it for an array's shape."""
     return a, b, c
+
+
+@compiled()
+def add_to(points: Any, index: int, change: Any) -> None:
+    """Adds to a row of (V, 3)."""
+    for axis in range(3):
+        points[index, axis] += change[axis]
 
 
 @compiled()

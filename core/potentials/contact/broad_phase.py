@@ -22,7 +22,7 @@ from ...kernels.broad_phase import (
     leaf_pairs,
     tree_pairs,
 )
-from .candidates import Candidates, IndexPairs
+from .candidates import Candidates, IndexPairs, pair_keys
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.int32]
@@ -208,11 +208,10 @@ def _pieces(count: int, edges: Indices) -> NDArray[np.int32]:
 
 def _edges_of(triangles: Indices, edges: Indices) -> Indices:
     """(F, 3) the edges of triangles."""
-    count = int(triangles.max(initial=0)) + 1
-    keys = _keys(np.sort(edges, axis=1), count)
+    keys = pair_keys(np.sort(edges, axis=1))
     order = np.argsort(keys)
     sides = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]], axis=2).reshape(-1, 2)
-    found = np.searchsorted(keys, _keys(sides, count), sorter=order)
+    found = np.searchsorted(keys, pair_keys(sides), sorter=order)
     return order[found].reshape(-1, 3).astype(np.int32)
 
 
@@ -226,9 +225,5 @@ def _owned(parts: Indices) -> Indices:
 
 def sorted_pairs(pairs: IndexPairs) -> IndexPairs:
     """Pairs by their first index, then by their second, each once."""
-    count = int(pairs.max(initial=0)) + 1
-    return np.stack(np.divmod(np.unique(_keys(pairs, count)), count), axis=1).astype(np.int32)
-
-
-def _keys(pairs: Indices, count: int) -> NDArray[np.int64]:
-    return pairs[:, 0].astype(np.int64) * count + pairs[:, 1]
+    keys = np.unique(pair_keys(pairs))
+    return np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1).astype(np.int32)

@@ -43,7 +43,7 @@ class Candidates:
             of_other = values[first : first + len(other)]
             held = np.flatnonzero(of_other)
             if len(held) and len(own):
-                keys, wanted = _keys(own), _keys(other[held])
+                keys, wanted = pair_keys(own), pair_keys(other[held])
                 places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
                 is_there = keys[places] == wanted
                 found[start + places[is_there]] = of_other[held[is_there]]
@@ -54,7 +54,7 @@ class Candidates:
         return len(self.edge_edges) + len(self.face_vertices)
 
 
-def _keys(pairs: IndexPairs) -> NDArray[np.int64]:
-    """(P,) in the order of pairs."""
+def pair_keys(pairs: IndexPairs) -> NDArray[np.int64]:
+    """(P,) of (P, 2) indices, in the order of pairs."""
     keys: NDArray[np.int64] = (pairs[:, 0].astype(np.int64) << 32) + pairs[:, 1]
     return keys

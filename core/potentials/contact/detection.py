@@ -11,14 +11,12 @@ from ...compiled import use_threads
 from ...kernels.detection import CandidateStencils, distances, step_sizes, vertex_min_distances
 from .broad_phase import BroadPhase
 from .candidates import Candidates
-from .kept_pairs import KeptPairs
+from .kept_pairs import KeptPairs, kept_margins
 from .surface import CollisionSurface
 from .topology import Points, Values
 
 # Candidates are searched within this ratio of the activation distance, for rounding's sake.
 SEARCH_RADIUS_RATIO = 1.01
-# By how much farther pairs are kept that were found, in mean edges at a vertex.
-MARGIN_RATIO = 0.1
 # No step brings primitives closer than this ratio of the activation distance, where the barrier
 # holds a thousand times what any body would bear, nor than so many roundings of their positions.
 MIN_DISTANCE_RATIO, MIN_DISTANCE_ROUNDINGS = 1e-7, 64.0
@@ -44,7 +42,7 @@ class Detection:
         )
         #: (V,) search radius around each vertex, in metres.
         self.radii = SEARCH_RADIUS_RATIO * _search_radii(distances, surface)[surface.object_of]
-        self._kept = KeptPairs(self.broad_phase, self.radii, _margins(surface))
+        self._kept = KeptPairs(self.broad_phase, self.radii, kept_margins(surface))
         #: The swept candidates that were built last.
         self.candidates = Candidates.none()
         self._edges = surface.edges
@@ -94,12 +92,3 @@ def _search_radii(distances: Values, surface: CollisionSurface) -> Values:
     left = distances[:bodies, bodies:] - radii[:bodies, None]
     radii[bodies:] = left.max(axis=0, initial=0.0)
     return radii
-
-
-def _margins(surface: CollisionSurface) -> Values:
-    """(V,) in metres; no collider has more than a body."""
-    count, ends = len(surface.rest), surface.edges.ravel()
-    lengths = np.repeat(np.sqrt(surface.topology.squared_lengths), 2)
-    means = np.bincount(ends, lengths, count) / np.maximum(np.bincount(ends, minlength=count), 1)
-    most = means[: surface.body_count].max(initial=0.0)
-    return np.asarray(MARGIN_RATIO * np.minimum(means, most))

@@ -17,8 +17,11 @@ from ...kernels.kept_pairs import (
 )
 from .broad_phase import BOXES_PER_THREAD, PAIRS_PER_THREAD, BroadPhase, Sweep, sorted_pairs
 from .candidates import Candidates
+from .surface import CollisionSurface
 from .topology import Points, Values
 
+# By how much farther pairs are kept that were found, in mean edges at a vertex.
+MARGIN_RATIO = 0.1
 # Pairs are found anew once all leaves were looked at so many times for want of it.
 MAX_WEAR = 1.0
 # In units of the rounding of the largest coordinate.
@@ -124,3 +127,12 @@ def _places(indices: NDArray[np.int32]) -> NDArray[np.int32]:
     places = np.zeros(int(indices.max(initial=-1)) + 1, dtype=np.int32)
     places[indices] = np.arange(len(indices), dtype=np.int32)
     return places
+
+
+def kept_margins(surface: CollisionSurface) -> Values:
+    """(V,) by how much farther pairs are kept, in metres; no collider has more than a body."""
+    count, ends = len(surface.rest), surface.edges.ravel()
+    lengths = np.repeat(np.sqrt(surface.topology.squared_lengths), 2)
+    means = np.bincount(ends, lengths, count) / np.maximum(np.bincount(ends, minlength=count), 1)
+    most = means[: surface.body_count].max(initial=0.0)
+    return np.asarray(MARGIN_RATIO * np.minimum(means, most))

@@ -11,15 +11,13 @@ from ...kernels.detection import CandidateStencils
 from ...kernels.straight_paths import keep_to_paths
 from .broad_phase import BroadPhase
 from .candidates import Candidates
-from .kept_pairs import KeptPairs
+from .kept_pairs import KeptPairs, kept_margins
 from .surface import CollisionSurface
 from .topology import Points, Values
 
 # In mean edges of bodies, how far points may leave the straight paths that candidates were built
 # along; and at most so many times as far, for points whose velocity changes much.
 DEVIATION_RATIO, MAX_GROWTH = 0.05, 4.0
-# By how much farther pairs are kept, for the rest of steps in which something is in the way.
-MARGIN_RATIO = 0.1
 # Steps that candidates are built for, and in mean edges how far points may go from each other on
 # paths of more steps than the least.
 MIN_STEPS, MAX_STEPS, PATH_RATIO = 5, 64, 0.5
@@ -48,8 +46,8 @@ class PersistentCandidates:
         lengths = np.sqrt(surface.topology.squared_lengths[of_bodies])
         self._mean_edge = float(lengths.mean())
         self._least_allowed = DEVIATION_RATIO * self._mean_edge
-        margins = np.full(len(radii), MARGIN_RATIO * self._mean_edge)
-        self._kept = KeptPairs(broad_phase, radii + self._least_allowed, margins)
+        wider = radii + self._least_allowed
+        self._kept = KeptPairs(broad_phase, wider, kept_margins(surface))
         self.begin(np.zeros((len(radii), 3)))
 
     def begin(self, velocities: Points) -> None:

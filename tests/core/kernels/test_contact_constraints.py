@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from supple.core.integrators.contact_nodes import no_constraints
 from supple.core.kernels.contact_constraints import (
     SURFACES,
     Constraints,
@@ -15,6 +16,7 @@ from supple.core.kernels.contact_constraints import (
     PairLaws,
     find_pairs,
     gather,
+    leave_out_idle,
 )
 from supple.core.kernels.detection import CandidateStencils
 from supple.core.potentials.contact.broad_phase import BroadPhase
@@ -309,3 +311,21 @@ def test_stiffness_and_friction_are_of_the_two_objects() -> None:
     np.testing.assert_array_equal(own.static, 10 * of_pairs)
     np.testing.assert_array_equal(own.kinetic, 5 * of_pairs)
     np.testing.assert_allclose(own.scales, of_pairs * 100.0**4)
+
+
+@pytest.mark.parametrize("idle", [[], [0, 3], [1, 2, 4], [0, 1, 2, 3, 4]])
+def test_pairs_that_never_push_are_left_out_and_all_else_stays_in_order(idle: list[int]) -> None:
+    random, count = np.random.default_rng(7), 5
+    out = no_constraints(8, 1)
+    for part in out:
+        part[:] = random.integers(1, 100, part.shape)
+    out.scales[idle] = 0.0
+    # The sixth is on the ground, and stays whatever it weighs.
+    out.scales[count] = 0.0
+    pairs = np.arange(10, 10 + count)
+    before = [part.copy() for part in out]
+    stay = [k for k in range(count) if k not in idle]
+    assert leave_out_idle(count + 1, pairs, out) == (len(stay) + 1, len(stay))
+    assert pairs[: len(stay)].tolist() == [10 + k for k in stay]
+    for part, old in zip(out, before, strict=True):
+        np.testing.assert_array_equal(part[: len(stay) + 1], old[[*stay, count]])
