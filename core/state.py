@@ -108,7 +108,7 @@ class State:
         gave_up: whether *Automatic* has gone over to implicit steps.
         hindrance: why the frame was implicit where *Automatic* meant it not to be.
         waits: so many frames *Automatic* takes implicitly before it tries explicit steps again.
-        effort: how often *Automatic* has raised what a frame with contact may take.
+        effort: how often *Automatic* raises what explicit steps with contact may take at first.
         clearance: how much nearer to itself every body may come before that matters, in metres;
             0 where nobody has looked.
         plastic: (10, P) how tets have flowed, as ``PlasticFlow`` says; None where none has.

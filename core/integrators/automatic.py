@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,9 +31,9 @@ CONTACT_FRAME_S, CONTACT_FACE_S, CONTACT_ITERATIONS = (6e-2, 4e-5), 1e-5, 20
 # So much longer a frame may take that keeps its oscillation.
 COST_RATIO = 2.0
 # Where explicit steps take longer than they may, implicit ones may take so many times as long;
-# where they do, too, both have other turns, each with more time than the one before. In the last
-# one, implicit steps take as long as they do.
-IMPLICIT_BUDGET_RATIO, BUDGET_GROWTH, MAX_EFFORT = 4, 2, 6
+# where they do, too, explicit ones take as long as they do. After that they may take so many times
+# as long as in the frame before, while this is more than at first.
+IMPLICIT_BUDGET_RATIO, BUDGET_GROWTH = 4, 2
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
 # implicit steps that begin when they are flat come too late.
 MIN_VOLUME_RATIO = 0.05
@@ -52,8 +53,8 @@ class Automatic(Integrator):
     flat, is taken again from its start with contact after each step; one that explicit steps cannot
     take so, or not in ``COST_RATIO`` times of what an implicit frame is expected to take, by
     implicit Euler, and so are some that follow. Where that takes far longer than expected, explicit
-    steps have another turn, with more time. From the first frame on that explicit steps do not
-    manage at all, it stays with implicit ones.
+    steps take it after all. From the first frame on that these do not manage without contact, it
+    stays with implicit ones.
 
     At one step a frame, implicit Euler takes most of the energy out of a bounce.
     """
@@ -173,14 +174,17 @@ class AutomaticStepper(TimeStepper):
             self._current = self._contact_free
             return clear
 
-    def _advance_with_contact(self, state: State, hindrance: Hindrance) -> State:
+    def _advance_with_contact(
+        self, state: State, hindrance: Hindrance, is_last_turn: bool = False
+    ) -> State:
         """A frame with contact; implicit where explicit steps cannot take it."""
         waiting, with_contact = replace(state, waits=WAIT_FRAMES), self.with_contact
         if with_contact is None:
             return self._advance_implicitly(waiting, hindrance)
         assert with_contact.contact is not None
         self._current, budget = with_contact, with_contact.contact.budget
-        budget.limit_s = self.first_budget_s * BUDGET_GROWTH**state.effort
+        limit_s = self.first_budget_s * BUDGET_GROWTH**state.effort
+        budget.limit_s = math.inf if is_last_turn else limit_s
         start = replace(self._without_contact(state), substeps=with_contact.substeps)
         try:
             after = with_contact.advance(start)
@@ -188,33 +192,37 @@ class AutomaticStepper(TimeStepper):
             return self._advance_within_budget(replace(state, waits=COSTLY_WAIT_FRAMES))
         except InstabilityError:
             return self._advance_implicitly(waiting, hindrance)
-        is_cheap = BUDGET_GROWTH * budget.spent_s <= budget.limit_s
-        after = replace(after, clearance=0.0, effort=max(0, state.effort - is_cheap))
+        is_costly = is_last_turn or state.effort > 0
+        effort = self._effort(budget.spent_s) if is_costly else 0
+        after = replace(after, clearance=0.0, effort=effort)
         if self._volume_ratio(after) >= min(MIN_VOLUME_RATIO, self._volume_ratio(state)):
             return after
         try:
-            return self._advance_implicitly(waiting, hindrance, self._iteration_budget(state))
+            return self._advance_implicitly(waiting, hindrance, self._iteration_budget)
         except CostlyFrameError:
             # Flat tets are told of; a frame that takes forever is none.
             self._current = with_contact
             return after
 
+    def _effort(self, spent_s: float) -> int:
+        """How often the first budget is to be raised, so that more than was spent may be."""
+        ratio = BUDGET_GROWTH * spent_s / self.first_budget_s
+        return max(0, math.ceil(math.log(ratio, BUDGET_GROWTH)))
+
     def _advance_within_budget(self, state: State) -> State:
         """An implicit frame in place of one that took too long; where it takes still longer,
-        explicit steps have another turn."""
-        if state.effort >= MAX_EFFORT:
-            return self._advance_implicitly(replace(state, effort=0), Hindrance.COSTLY)
-        budget = self._iteration_budget(state)
+        explicit steps take theirs after all."""
+        calm = replace(state, effort=0)
         try:
-            return self._advance_implicitly(replace(state, effort=0), Hindrance.COSTLY, budget)
+            return self._advance_implicitly(calm, Hindrance.COSTLY, self._iteration_budget)
         except CostlyFrameError:
-            harder = replace(state, effort=state.effort + 1, waits=0)
-        return self._advance_with_contact(harder, Hindrance.CONTACT)
+            again = replace(state, waits=0)
+        return self._advance_with_contact(again, Hindrance.CONTACT, is_last_turn=True)
 
-    def _iteration_budget(self, state: State) -> int:
-        """Newton steps that an implicit frame may take in the present turn."""
-        share = COST_RATIO * IMPLICIT_BUDGET_RATIO * BUDGET_GROWTH**state.effort
-        return int(share * CONTACT_ITERATIONS)
+    @property
+    def _iteration_budget(self) -> int:
+        """Newton steps that an implicit frame may take in place of explicit ones."""
+        return int(COST_RATIO * IMPLICIT_BUDGET_RATIO * CONTACT_ITERATIONS)
 
     def _volume_ratio(self, state: State) -> float:
         return self._system.minimum_volume_ratio(state.positions)

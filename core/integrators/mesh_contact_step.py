@@ -24,7 +24,7 @@ from ..kernels.contact_constraints import (
 from ..kernels.contact_islands import find_islands, relax_islands
 from ..kernels.contact_relaxation import prescribed_work, surface_energy
 from ..kernels.flat_tets import FlatTets, find_flat
-from ..kernels.free_steps import pair_step_sizes, shorten
+from ..kernels.free_steps import pair_step_sizes, shorten, shorten_falls
 from ..kernels.ground_constraints import find_ground
 from ..potentials.contact.detection import (
     MIN_DISTANCE_RATIO,
@@ -120,8 +120,8 @@ class MeshContactStep:
         self.colliders = self.surface.colliders_at(state.frame, 0.0)
         if state.colliders is not None:
             self.colliders = state.colliders
-        still = np.zeros_like(self.colliders)
-        velocities = np.concatenate([state.velocities.numpy().T.astype(np.float64), still])
+        moving, still = state.velocities.numpy().T, np.zeros_like(self.colliders)
+        velocities = np.concatenate([moving.astype(np.float64), still])
         self._candidates.begin(self._points(velocities))
         self._limited_steps, self.budget.spent_s = 0, 0.0
         self._find_at(state.positions)
@@ -159,15 +159,13 @@ class MeshContactStep:
         if not np.isfinite(predicted).all():
             raise InstabilityError(f"{system.names}: explicit steps diverge.")
         self._mobility[:count] = step * (impulse_times * system.inverse_mass).numpy()
-        rounding = torch.finfo(positions.dtype).eps * np.abs(predicted).max()
-        np.maximum(
-            MIN_DISTANCE_RATIO * self.laws.distances,
-            MIN_DISTANCE_ROUNDINGS * rounding,
-            out=self._min_distances,
-        )
+        units = MIN_DISTANCE_ROUNDINGS * torch.finfo(positions.dtype).eps
+        self._rounding = units * np.abs(predicted).max()
+        least = MIN_DISTANCE_RATIO * self.laws.distances
+        np.maximum(least, self._rounding, out=self._min_distances)
         last = self._solve(first, predicted, step)
         # Positions are kept with the precision of their tensor: each point may have come closer.
-        self._distances -= MIN_DISTANCE_ROUNDINGS * rounding
+        self._distances -= self._rounding
         ended = torch.as_tensor(last[:count].T.copy()).to(positions)
         velocities += (ended - positions) / step
         positions.copy_(ended)
@@ -334,12 +332,16 @@ class MeshContactStep:
                 *(self.surface.object_of, self._min_distances, of_pairs, distances),
             )
             of_nodes = np.ones(len(at))
-            if shorten(stencils, of_pairs, self.points_of, of_nodes) == 0:
+            cut = shorten(stencils, of_pairs, self.points_of, of_nodes)
+            if self._ground is not None:
+                own = (at, sizes[:, None] * moves, of_nodes)
+                cut += shorten_falls(*self._ground, self._rounding, *own)
+            if cut == 0:
                 is_free = bool((sizes == 1.0).all())
                 self._distances = distances
                 return at + sizes[:, None] * moves, after, is_free
             if shortening == 0:
-                least = float(of_pairs.min())
+                least = float(of_nodes.min())
                 self._blocked += of_pairs < 1.0
             sizes *= of_nodes
             after = points + self._points(sizes[:, None] * moves)

@@ -6,10 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiled import compiled, shared_range
+from .contact_constraints import point_at
 from .continuous_collision import allowed_distance, pair_step_size
 from .detection import closing_bound, stencil
 from .vectors import four_points, minus
 
+# Of a height above the ground, what a step through it leaves.
+KEPT_HEIGHT_RATIO = 0.1
 # What rounding may make too short.
 ROUNDED = 1.0 + 1e-6
 
@@ -71,4 +74,32 @@ def shorten(stencils: Any, steps: Any, interpolation: Any, step_sizes: Any) -> i
                 node = interpolation.nodes[point, i]
                 if node >= 0 and interpolation.weights[point, i] != 0.0:
                     step_sizes[node] = min(step_sizes[node], steps[k])
+    return cut
+
+
+@compiled()
+def shorten_falls(
+    interpolation: Any, laws: Any, least_height: float, nodes: Any, moves: Any, step_sizes: Any
+) -> int:
+    """Lowers the (N,) step sizes of the nodes that carry points which would come to the ground,
+    by the share that leaves them ``KEPT_HEIGHT_RATIO`` of their height; how many would.
+
+    Args:
+        interpolation: of the points.
+        laws: ``GroundLaws``.
+        least_height: above the ground, in metres; who is there already may stay.
+        nodes, moves: (N, 3) where nodes are, and the moves they are about to make.
+    """
+    cut = 0
+    for point in range(len(interpolation.nodes)):
+        before = point_at(interpolation, nodes, point)[2] - laws.height
+        change = point_at(interpolation, moves, point)[2]
+        if before + change >= min(before, least_height):
+            continue
+        cut += 1
+        share = max(0.0, (KEPT_HEIGHT_RATIO - 1.0) * before / change)
+        for i in range(interpolation.nodes.shape[1]):
+            node = interpolation.nodes[point, i]
+            if node >= 0 and interpolation.weights[point, i] != 0.0:
+                step_sizes[node] = min(step_sizes[node], share)
     return cut

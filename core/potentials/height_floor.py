@@ -22,8 +22,9 @@ from .potential import Potential
 
 #: The height ratio below which it pushes: of what is a quarter as high, and did not spread.
 FLOOR = 0.4
-#: What it pushes with at no height, in units of λ + 2μ.
-PRESSURE_RATIO = 20.0
+#: What it pushes with at no height, in units of λ + 2μ: more than what a blow at some fifty times
+#: the speed of sound does.
+PRESSURE_RATIO = 2000.0
 
 Values = NDArray[np.float64]
 
@@ -81,10 +82,10 @@ class HeightFloor(Potential):
     """Σ V P η̄ (1 − η/η̄)³ / 3 over the tets whose height ratio η is below η̄: a pressure that grows
     from none there to P at η = 0, and on.
 
-    It is finite, so that no step has to end before a tet is flat, but P is 20 (λ + 2μ) of the solid
-    in the tet, more than what presses on it. It leaves alone what a model does above η̄, bodies that
-    are being unfolded, and all models but the stable Neo-Hookean: others have a barrier of their
-    own, or lose volume where they are pulled.
+    It is finite, so that no step has to end before a tet is flat, but P is 2000 (λ + 2μ) of the
+    solid in the tet, more than what presses on it. It leaves alone what a model does above η̄,
+    bodies that are being unfolded, and all models but the stable Neo-Hookean: others have a barrier
+    of their own, or lose volume where they are pulled.
 
     Args:
         elasticities: of a scene.

@@ -334,6 +334,29 @@ def test_a_collider_and_the_ground_hold_a_body_between_them(integrator) -> None:
         assert 0.0 < heights_of_body.min() < heights_of_body.max() < heights[frame.index]
 
 
+def test_what_the_passes_leave_to_fall_does_not_go_through_the_ground(monkeypatch) -> None:
+    """They end after so many; here they do nothing."""
+    body = SoftBody(block((2, 2, 2), origin=(0.0, 0.0, 0.01)), SOFT, velocity=(0.0, 0.0, -50.0))
+    simulator = Simulator(Scene([body], Ground(), contact=Contact()), SymplecticEuler(), substeps=4)
+    contact = stepper_of(simulator).contact
+    assert contact is not None
+    go, after = contact._go, []
+
+    def recorded(*arguments):
+        after.append(go(*arguments))
+        return after[-1]
+
+    monkeypatch.setattr(contact, "_relax", lambda *_: None)
+    monkeypatch.setattr(contact, "_go", recorded)
+    with pytest.raises(BlockedStepError):
+        next(simulator.run(1))
+    assert len(after) == mesh_contact_step.MAX_LINEARIZATIONS
+    heights = [at[:, 2].min() for at, _, _ in after]
+    # Each try leaves a tenth of the height.
+    np.testing.assert_allclose(heights, [10.0 ** -(k + 3) for k in range(len(heights))], rtol=1e-6)
+    assert not any(is_free for _, _, is_free in after)
+
+
 def test_inner_edges_of_a_floor_do_not_brake_what_slides_over_them() -> None:
     cube = block((2, 2, 2), (0.1, 0.1, 0.1), (-0.15, -0.05, 1e-3))
     body = SoftBody(cube, StableNeoHookean(5e4, 0.4), velocity=(1.0, 0.0, 0.0))

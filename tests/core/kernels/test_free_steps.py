@@ -9,7 +9,13 @@ import pytest
 from supple.core.kernels.contact_constraints import Interpolation
 from supple.core.kernels.continuous_collision import pair_step_size
 from supple.core.kernels.detection import CandidateStencils, distances, stencil
-from supple.core.kernels.free_steps import pair_step_sizes, shorten
+from supple.core.kernels.free_steps import (
+    KEPT_HEIGHT_RATIO,
+    pair_step_sizes,
+    shorten,
+    shorten_falls,
+)
+from supple.core.kernels.ground_constraints import GroundLaws
 from supple.core.kernels.vectors import four_points
 
 #: Two corners above a triangle, one beside it, and an edge above one of its own.
@@ -123,3 +129,49 @@ def test_all_nodes_that_carry_an_embedded_point_are_cut() -> None:
     assert cut([1.0, 0.3, 1.0, 1.0], Interpolation(nodes, weights), sizes) == 1
     assert np.flatnonzero(sizes == 0.3).tolist() == [0, 3, 4, 5, 8, 10]
     assert (np.delete(sizes, [0, 3, 4, 5, 8, 10]) == 1.0).all()
+
+
+#: Points above a ground at 0.5: each of its own, the last between the first two nodes; and an empty
+#: place.
+FALLING = np.array([[0.0, 0, 1.5], [0, 0, 2.5], [0, 0, 1.0], [0, 0, 0.5 + 1e-6]])
+LANDING = Interpolation(
+    np.array([[0, -1], [1, -1], [2, -1], [3, -1], [0, 1]], dtype=np.int32),
+    np.array([[1.0, 77], [1, 77], [1, 77], [1, 77], [0.25, 0.75]]),
+)
+
+
+GROUND = GroundLaws(*np.ones((4, 5)), height=0.5)
+
+
+def fallen(drops: list[float], least: float = 1e-5) -> tuple[int, list[float]]:
+    """How many points came to the ground, and how far each node may go."""
+    sizes, moves = np.ones(4), np.zeros((4, 3))
+    moves[:, 2] = -np.array(drops)
+    own = (FALLING, moves, sizes)
+    return int(shorten_falls(LANDING, GROUND, least, *own)), sizes.tolist()
+
+
+def test_what_would_come_to_the_ground_keeps_a_share_of_its_height() -> None:
+    count, sizes = fallen([0.0, 0.0, 2.0, 0.0])
+    assert (count, sizes) == (1, [1, 1, (1.0 - KEPT_HEIGHT_RATIO) * 0.5 / 2.0, 1])
+    assert fallen([0.9, 1.9, 0.4, 0.0]) == (0, [1.0] * 4)
+    # Who is there already may stay and rise, and goes no deeper.
+    assert fallen([0.0, 0.0, 0.0, -1e-7]) == (0, [1.0] * 4)
+    assert fallen([0.0, 0.0, 0.0, 1e-7])[0] == 1
+    assert fallen([0.0, 0.0, 0.499, 0.0]) == (0, [1.0] * 4)
+    assert fallen([0.0, 0.0, 0.499, 0.0], 0.01)[0] == 1
+
+
+def test_all_nodes_that_carry_what_would_come_to_the_ground_stop() -> None:
+    count, sizes = fallen([-20.0, 20.0, 0.0, 0.0])
+    # The second node by itself may go 0.09 of its way, between the two 1.75 m fall 10.
+    assert count == 2
+    between, alone = 0.9 * 1.75 / 10.0, 0.9 * 2.0 / 20.0
+    np.testing.assert_allclose(sizes, [between, min(between, alone), 1.0, 1.0], rtol=1e-14)
+
+
+def test_what_has_fallen_through_the_ground_stays_where_it_is() -> None:
+    sizes, moves = np.ones(4), np.array([[0.0, 0, 0], [0, 0, 0], [0, 0, -1], [0, 0, 0]])
+    below = FALLING - [[0, 0, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]]
+    assert shorten_falls(LANDING, GROUND, 1e-5, below, moves, sizes) == 1
+    assert sizes.tolist() == [1, 1, 0, 1]
