@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import SceneError
 from .point_grid import PointGrid
 from .tet_mesh import FACES, TetMesh
-from .tets_around import TetsAround
 from .triangle_distance import point_triangle_distance
 
 FloatArray = NDArray[np.float64]
@@ -86,9 +85,7 @@ def _of_own_part(mesh: TetMesh, points: FloatArray) -> IndexArray:
     tets around what of it is closest; -1 of others."""
     if mesh.surface_tets is None or len(points) == 0:
         return np.full(len(points), -1)
-    around = TetsAround(mesh.tets, len(mesh.vertices))
-    near = mesh.surface_tets.beside(points)
-    owner, least = around.locate(mesh.vertices, mesh.tets, points, near)
+    owner, least = mesh.surface_tets.followed(points, mesh.vertices, mesh.tets)
     return np.where(least > _MIN_COORDINATE, owner, -1)
 
 

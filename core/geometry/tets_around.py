@@ -40,13 +40,16 @@ class TetsAround:
 
     def locate(
         self, positions: FloatArray, tets: Tets, points: FloatArray, near: IndexArray
-    ) -> tuple[IndexArray, FloatArray]:
+    ) -> tuple[IndexArray, FloatArray, IndexArray]:
         """(P,) the tet, of those around tets ``near`` (P,), that each point lies in or least
-        outside of, and its least barycentric coordinate there."""
+        outside of, its least barycentric coordinate there, and the tet that might as well be it, or
+        -1: where tets overlap, those count first that have most corners in common with the one
+        that is near."""
         owner, least = np.empty(len(points), dtype=np.intp), np.empty(len(points))
+        rival = np.full(len(points), -1)
         maps = barycentric_maps(positions, tets)
-        _locate(points, near, tets, maps, self.offsets, self.tets, owner, least)
-        return owner, least
+        _locate(points, near, tets, maps, self.offsets, self.tets, owner, least, rival)
+        return owner, least, rival
 
 
 @compiled()
@@ -64,18 +67,46 @@ def _least_coordinate(maps: Any, point: Any) -> float:
 
 
 @compiled()
+def _shared_corners(tets: Any, one: int, two: int) -> int:
+    shared = 0
+    for a in range(4):
+        for b in range(4):
+            if tets[one, a] == tets[two, b]:
+                shared += 1
+    return shared
+
+
+@compiled()
 def _locate(
-    points: Any, near: Any, tets: Any, maps: Any, offsets: Any, around: Any, owner: Any, least: Any
+    points: Any,
+    near: Any,
+    tets: Any,
+    maps: Any,
+    offsets: Any,
+    around: Any,
+    owner: Any,
+    least: Any,
+    rival: Any,
 ) -> None:
     for p in range(len(points)):
-        winner = near[p]
+        winner, most = near[p], 0
         best = _least_coordinate(maps[winner], points[p])
-        for corner in range(4):
-            if best >= 0.0:
-                break
-            vertex = tets[near[p], corner]
-            for slot in range(offsets[vertex], offsets[vertex + 1]):
-                found = _least_coordinate(maps[around[slot]], points[p])
-                if found > best:
-                    best, winner = found, around[slot]
+        if best < 0.0:
+            for corner in range(4):
+                vertex = tets[near[p], corner]
+                for slot in range(offsets[vertex], offsets[vertex + 1]):
+                    tet = around[slot]
+                    found = _least_coordinate(maps[tet], points[p])
+                    if tet == winner or (found < 0.0 and most > 0):
+                        continue
+                    shared = 0
+                    if found >= 0.0:
+                        shared = _shared_corners(tets, near[p], tet)
+                    if shared > most:
+                        best, winner, most, rival[p] = found, tet, shared, -1
+                    elif shared == most and found > best:
+                        rival[p] = winner if best >= 0.0 else -1
+                        best, winner = found, tet
+                    elif shared == most and found >= 0.0:
+                        rival[p] = tet
         owner[p], least[p] = winner, best

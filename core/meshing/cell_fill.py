@@ -39,7 +39,7 @@ def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> Fl
     is_partial = _partial(cells, mesh) & ~is_sheet
     points, near, inside = _samples(cells, mesh, is_partial)
     around = TetsAround(mesh.tets, len(positions))
-    found, least = around.locate(positions, mesh.tets, points, near)
+    found, least, _ = around.locate(positions, mesh.tets, points, near)
     within, count = least >= 0.0, len(mesh.tets)
     held = np.bincount(found[within & inside], minlength=count)
     asked = np.bincount(found[within], minlength=count)

@@ -14,11 +14,12 @@ from ..geometry.tets_around import barycentric_maps
 from .bcc_lattice import BccLattice
 from .cell_fill import fill_fractions
 from .cells import Cells, find_cells
+from .joined_copies import join_copies
 from .ownership import SurfaceTets
 from .shrink_wrap import shrink_wrap
 from .subdivision import split_long_triangles
 from .tet_budget import check_budget
-from .virtual_nodes import copy_cells
+from .virtual_nodes import VirtualMesh, copy_cells
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -52,16 +53,13 @@ def mesh_lattice(vertices: FloatArray, triangles: IndexArray, edge_length: float
     number, corners = _number_corners(points, pieces)
     lattice = BccLattice.around(points.min(axis=0), points.max(axis=0))
     cells, mesh = copy_cells(find_cells(lattice, pieces, corners), corners)
-    row_tet = mesh.tet_of[cells.row_cell, cells.labels]
-    owner = _owners(cells, row_tet, corners, number)
-    owned = owner >= 0
-    positions = shrink_wrap(
-        mesh, row_tet, cells.triangles, cells.is_sheet, points[owned], owner[owned]
-    )
+    mesh, positions = _drawn_in(cells, mesh, points, number, corners)
     fill = fill_fractions(cells, mesh, positions)
     solid = TetMesh(positions * scale + centre, mesh.tets, fill)
     solid.surface_tets = SurfaceTets(
-        cells.centres * scale + centre, cells.triangles * scale + centre, row_tet
+        cells.centres * scale + centre,
+        cells.triangles * scale + centre,
+        _row_tets(cells, mesh),
     )
     return solid
 
@@ -90,15 +88,54 @@ def _number_corners(points: FloatArray, triangles: FloatArray) -> tuple[IndexArr
     return number[: len(points)], number[len(points) :].reshape(-1, 3)
 
 
-def _owners(
-    cells: Cells, row_tet: IndexArray, corners: IndexArray, number: IndexArray
-) -> IndexArray:
-    """(P,) the tet that each point of the surface lies in, -1 for those of no triangle."""
+def _drawn_in(
+    cells: Cells, mesh: VirtualMesh, points: FloatArray, number: IndexArray, corners: IndexArray
+) -> tuple[VirtualMesh, FloatArray]:
+    """The mesh, with copies joined that the surface joins, and positions (N, 3) of its vertices.
+
+    Args:
+        points: (V, 3) of the surface.
+        number, corners: of the places of these and of the corners of triangles.
+    """
+    row = _own_rows(cells, corners, number)
+    owned = np.flatnonzero(row >= 0)
+    points, row = points[owned], row[owned]
+
+    def drawn_in(mesh: VirtualMesh) -> FloatArray:
+        row_tet = _row_tets(cells, mesh)
+        near = row_tet[row]
+        return shrink_wrap(mesh, row_tet, cells.triangles, cells.is_sheet, points, near)
+
+    positions = drawn_in(mesh)
+    if len(np.unique(mesh.cell)) == len(mesh.cell):
+        return mesh, positions
+    ways = SurfaceTets(cells.centres, cells.triangles, _row_tets(cells, mesh))
+    owner, _ = ways.followed(points, positions, mesh.tets)
+    joined = join_copies(mesh, positions, points, owner, _edges(corners, number[owned]))
+    # Once: what the next copies along a gap hold are its sides, not its end.
+    return (mesh, positions) if joined is mesh else (joined, drawn_in(joined))
+
+
+def _row_tets(cells: Cells, mesh: VirtualMesh) -> IndexArray:
+    """(K,) the tet that each triangle runs through in its cell."""
+    return mesh.tet_of[cells.row_cell, cells.labels]
+
+
+def _own_rows(cells: Cells, corners: IndexArray, number: IndexArray) -> IndexArray:
+    """(P,) the row, a triangle in a cell, that each point lies in; -1 for those of no triangle."""
     maps = barycentric_maps(cells.nodes, cells.tets[: cells.cut])[cells.row_cell]
-    owner = np.full(max(int(corners.max()), int(number.max())) + 1, -1)
+    row = np.full(max(int(corners.max()), int(number.max())) + 1, -1)
     for corner in (2, 1, 0):
         place = cells.triangles[:, corner]
         coordinates = np.einsum("kai,ki->ka", maps[:, :, :3], place) + maps[:, :, 3]
-        inside = coordinates.min(axis=1) >= _FACE_TOLERANCE
-        owner[corners[cells.triangle[inside], corner]] = row_tet[inside]
-    return owner[number]
+        inside = np.flatnonzero(coordinates.min(axis=1) >= _FACE_TOLERANCE)
+        row[corners[cells.triangle[inside], corner]] = inside
+    return row[number]
+
+
+def _edges(corners: IndexArray, number: IndexArray) -> IndexArray:
+    """(E, 2) points at the ends of edges of triangles, of those at places with numbers (P,)."""
+    point = np.full(int(corners.max()) + 1, -1)
+    point[number] = np.arange(len(number))
+    ends = point[np.stack([corners, np.roll(corners, -1, axis=1)], axis=2).reshape(-1, 2)]
+    return np.unique(np.sort(ends[(ends >= 0).all(axis=1)], axis=1), axis=0)

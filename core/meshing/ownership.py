@@ -4,17 +4,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.closest_point import closest_in_triangle
+from ..geometry.point_grid import expand
+from ..geometry.tets_around import TetsAround, barycentric_maps
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
+Tets = NDArray[np.integer[Any]]
 
 # Of the places closest to a point, the triangle closest to it is among so many.
 _CANDIDATES = 12
+# Of an edge: rounding between triangles that are equally far.
+_SAME_DISTANCE = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,15 +37,63 @@ class SurfaceTets:
     triangles: FloatArray
     tets: IndexArray
 
-    def beside(self, points: FloatArray) -> IndexArray:
-        """For each point (P, 3), in metres, a tet that the surface closest to it runs through."""
+    def followed(
+        self, points: FloatArray, vertices: FloatArray, tets: Tets
+    ) -> tuple[IndexArray, FloatArray]:
+        """For each point (P, 3), in metres, the tet that it lies in or least outside of, around
+        one that the surface closest to it runs through, and its least barycentric coordinate there.
+
+        At the end of a gap two overlap: then that of the side of the gap that is closer.
+
+        Args:
+            vertices: (N, 3) where they are now.
+            tets: (M, 4).
+        """
+        maps = barycentric_maps(vertices, tets)
+        near = self._beside(points, maps)
+        owner, least, rival = TetsAround(tets, len(vertices)).locate(vertices, tets, points, near)
+        tied = np.flatnonzero(rival >= 0)
+        of_owner, of_rival = (self._squared(points[tied], tet[tied]) for tet in (owner, rival))
+        tied = tied[of_rival < of_owner]
+        owner[tied] = rival[tied]
+        least[tied] = _least_coordinates(maps, owner[tied], points[tied])
+        return owner, least
+
+    def _squared(self, points: FloatArray, tets: IndexArray) -> FloatArray:
+        """(P,) squared distance of each point from the triangles in its tet, infinite where there
+        are none."""
+        order = np.argsort(self.tets, kind="stable")
+        first = np.searchsorted(self.tets[order], tets)
+        point, offset = expand(np.searchsorted(self.tets[order], tets, side="right") - first)
+        rows = order[first[point] + offset]
+        _, squared = closest_in_triangle(points[point], self.triangles[rows])
+        least = np.full(len(points), np.inf)
+        np.minimum.at(least, point, squared)
+        return least
+
+    def _beside(self, points: FloatArray, maps: FloatArray) -> IndexArray:
+        """(P,) of the tets that the surface closest to a point runs through the one that the point
+        is in, or least outside of."""
         from scipy.spatial import cKDTree  # which Blender itself does not have
 
         count = min(_CANDIDATES, len(self.tets))
         _, rows = cKDTree(self.places).query(points, count)
         rows = rows.reshape(len(points), count)
         repeated = np.repeat(points, count, axis=0)
-        _, squared = closest_in_triangle(repeated, self.triangles[rows.ravel()])
-        nearest = squared.reshape(rows.shape).argmin(axis=1)
-        beside: IndexArray = self.tets[rows[np.arange(len(points)), nearest]]
+        corners = self.triangles[rows.ravel()]
+        _, squared = closest_in_triangle(repeated, corners)
+        size = np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1).reshape(rows.shape)
+        distance = np.sqrt(squared).reshape(rows.shape)
+        is_close = distance <= distance.min(axis=1, keepdims=True) + _SAME_DISTANCE * size
+        close = np.flatnonzero(is_close)
+        least = np.full(rows.shape, -np.inf)
+        least.flat[close] = _least_coordinates(maps, self.tets[rows.flat[close]], repeated[close])
+        beside: IndexArray = self.tets[rows[np.arange(len(points)), least.argmax(axis=1)]]
         return beside
+
+
+def _least_coordinates(maps: FloatArray, tets: IndexArray, points: FloatArray) -> FloatArray:
+    """(K,) least barycentric coordinate of each point (K, 3) in its tet (K,)."""
+    there = np.append(points, np.ones((len(points), 1)), axis=1)
+    least: FloatArray = (maps[tets] @ there[:, :, None])[:, :, 0].min(axis=1)
+    return least

@@ -124,7 +124,7 @@ def _relax_targets(
     distance: FloatArray,
 ) -> bool:
     """Moves the targets of vertices outwards where points lie outside; whether any does."""
-    found, least = around.locate(positions, tets, points, owner)
+    found, least, _ = around.locate(positions, tets, points, owner)
     maps = barycentric_maps(positions, tets)[found]
     coordinates = np.einsum("pai,pi->pa", maps[:, :, :3], points) + maps[:, :, 3]
     worst = coordinates.argmin(axis=1)

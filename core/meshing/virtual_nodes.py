@@ -106,13 +106,26 @@ def _copies(cells: Cells, neighbours: _Neighbours) -> VirtualMesh:
     vertices = np.empty((int(vertex.max()) + 1, 3))
     vertices[vertex] = cells.nodes[node]
     tets = vertex.reshape(-1, 4).astype(np.intp)
-    # Fragments that hang together at all corners are one.
-    _, kept, number = np.unique(
-        np.sort(tets, axis=1), axis=0, return_index=True, return_inverse=True
-    )
     tet_of = np.full((len(cells.tets), int(cells.counts.max())), -1)
-    tet_of[cell, np.arange(len(cell)) - offset[cell]] = number.ravel()
-    return VirtualMesh(vertices, tets[kept], cell[kept], tet_of)
+    tet_of[cell, np.arange(len(cell)) - offset[cell]] = np.arange(len(cell))
+    return _without_twins(VirtualMesh(vertices, tets, cell, tet_of))
+
+
+def joined(mesh: VirtualMesh, ends: IndexArray) -> VirtualMesh:
+    """The mesh with vertices (2, L) made one, which are the same node of the lattice."""
+    vertex = _components(ends, len(mesh.vertices))
+    vertices = np.empty((int(vertex.max()) + 1, 3))
+    vertices[vertex] = mesh.vertices
+    return _without_twins(replace(mesh, vertices=vertices, tets=vertex[mesh.tets]))
+
+
+def _without_twins(mesh: VirtualMesh) -> VirtualMesh:
+    """Fragments that hang together at all corners are one."""
+    _, kept, number = np.unique(
+        np.sort(mesh.tets, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    tet_of = np.where(mesh.tet_of >= 0, number.ravel()[mesh.tet_of], -1)
+    return VirtualMesh(mesh.vertices, mesh.tets[kept], mesh.cell[kept], tet_of)
 
 
 def _links(

@@ -11,7 +11,9 @@ from supple.core import Scene, Simulator, SoftBody, TetMesh, embed, tetrahedrali
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
 from supple.core.meshing.surface import signed_volume
+from supple.core.preparation.contact_surface import refined
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
+from supple.core.scene.contact_settings import ContactSurface
 from supple.core.scene.skin import Skin, SurfaceMesh
 
 from .meshes import box, pieces, voxels, with_shells
@@ -24,9 +26,9 @@ def visible(mesh: TetMesh, vertices: NDArray[np.float64]) -> NDArray[np.int32]:
     return embed(mesh, vertices).indices
 
 
-def hand(gap: float) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Two fingers side by side, five long, on a palm."""
-    solid = np.ones((3, 2, 7), dtype=bool)
+def hand(gap: float, length: int = 5) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Two fingers side by side, so long, on a palm."""
+    solid = np.ones((3, 2, 2 + length), dtype=bool)
     solid[1, :, 2:] = False
     vertices, triangles = voxels(solid)
     vertices[:, 0] = np.interp(vertices[:, 0], [0, 1, 2, 3], [0, 1.2, 1.2 + gap, 2.4 + gap])
@@ -100,6 +102,30 @@ def test_a_thin_rod_on_a_thick_block_keeps_its_own_volume(width) -> None:
     above = mesh.vertices[mesh.tets][:, :, 2].mean(axis=1) > 6.0
     assert mesh.material_volumes[above].sum() == pytest.approx(6.0 * width**2, rel=0.1)
     assert mesh.material_volumes.sum() == pytest.approx(64.0 + 8.0 * width**2, rel=0.01)
+
+
+@pytest.mark.parametrize("turn", [1, 4, 5])
+def test_what_is_seen_around_the_end_of_a_gap_is_not_torn(turn) -> None:
+    coarse, faces = hand(0.33, length=3)
+    fine = refined(ContactSurface(coarse, faces.astype(np.int32)), 0.2 * EDGE)
+    rotation, _ = np.linalg.qr(np.random.default_rng(turn).normal(size=(3, 3)))
+    vertices = fine.points @ rotation
+    mesh = tetrahedralize(vertices, fine.triangles, edge_length=EDGE)
+    assert pieces(mesh) == 1
+    assert steepest(mesh, vertices, fine.triangles) < 8.0 / EDGE
+    tip, left = fine.points[:, 2] > 4.0, fine.points[:, 0] < 1.3
+    followed = visible(mesh, vertices)
+    assert set(followed[left & tip].ravel()).isdisjoint(followed[~left & tip].ravel())
+
+
+def steepest(mesh: TetMesh, vertices: NDArray[np.float64], triangles: NDArray[np.int32]) -> float:
+    """By how much the weights of what two neighbours follow differ, over how far they are apart."""
+    embedding = embed(mesh, vertices)
+    weights = np.zeros((len(vertices), len(mesh.vertices)))
+    np.put_along_axis(weights, embedding.indices, embedding.weights, axis=1)
+    a, b = triangles.T.ravel(), np.roll(triangles, -1, axis=1).T.ravel()
+    step = np.abs(weights[a] - weights[b]).sum(axis=1)
+    return float((step / np.linalg.norm(vertices[a] - vertices[b], axis=1)).max())
 
 
 def test_a_finger_beside_another_can_be_bent_away_from_it() -> None:
