@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -131,10 +132,7 @@ class System:
 
     def body_slices(self) -> list[slice]:
         """Where the vertices of each body lie among all."""
-        return [
-            slice(a, b)
-            for a, b in zip(self._vertex_offsets, self._vertex_offsets[1:], strict=False)
-        ]
+        return [slice(*ends) for ends in pairwise(self._vertex_offsets)]
 
     def rest_positions(self) -> Tensor:
         """(3, N) in metres."""
@@ -157,16 +155,18 @@ class System:
     @cached_property
     def initially_inverted(self) -> Tensor:
         """(N,) vertices of the bodies with an inverted tet in their initial configuration."""
-        found = torch.zeros(self.vertex_count, dtype=torch.bool, device=self.device)
-        for body, mesh, where in zip(self.bodies, self.meshes, self.body_slices(), strict=True):
-            start = body.initial_positions
-            if start is not None and float(signed_volumes(start, mesh.tets).min()) <= 0.0:
-                found[where] = True
-        return found
+        start = self.initial_positions.cpu().double().numpy().T
+        bodies = zip(self.meshes, self.body_slices(), strict=True)
+        found = [signed_volumes(start[where], mesh.tets).min() <= 0.0 for mesh, where in bodies]
+        return torch.as_tensor(self._repeat(found).astype(bool), device=self.device)
+
+    @cached_property
+    def initial_positions(self) -> Tensor:
+        """(3, N) where the scene begins, in metres."""
+        return self._tensor(np.concatenate([start_positions(body) for body in self.bodies]).T)
 
     def initial_state(self, substeps: int = 1) -> State:
-        starts = np.concatenate([start_positions(body) for body in self.bodies])
-        positions = self._tensor(starts.T)
+        positions = self.initial_positions.clone()
         rates = [start_velocities(body, self.frame_times.of(0)) for body in self.bodies]
         velocities = self._tensor(np.concatenate(rates).T)
         velocities[:, torch.as_tensor(self.is_pinned, device=self.device)] = 0.0

@@ -17,7 +17,7 @@ from ..potentials.attachments import joints_of
 from ..potentials.goals import GoalDamping, GoalSprings
 from ..potentials.ground_friction import STICK_SPEED_DIAGONALS_PER_S
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints
-from ..potentials.height_floor import FLOOR, PRESSURE_RATIO
+from ..potentials.height_floor import FLOOR, pressure_ratios
 from ..potentials.height_ratio import height_derivatives_of, height_ratios
 from ..scene.friction import NO_FRICTION
 from ..system import System
@@ -53,6 +53,8 @@ class Gradients:
             joints = joints_of(system.scene, system.vertex_offsets)
             vertices, shares = (torch.as_tensor(part) for part in joints.shares())
             self._joints = vertices, shares.to(system.mass)
+        start = system.initial_positions
+        self._pressure_ratios = [pressure_ratios(part.tets, start) for part in parts]
         self._fills = [
             torch.as_tensor(np.concatenate([fill(mesh) for _, mesh in part.tets.meshes]))
             for part in parts
@@ -190,7 +192,7 @@ class Gradients:
             if bool((height_ratios(part.tets, positions.detach()) >= FLOOR).all()):
                 continue
             modulus = given[f"lam {index}"] + 2.0 * given[f"mu {index}"]
-            pressures = PRESSURE_RATIO * modulus / self._fills[index]
+            pressures = self._pressure_ratios[index] * modulus / self._fills[index]
             tets = self._tets(part.tets, given, frame, fraction)
             ratios, slopes = height_derivatives_of(tets.deformation_gradients(positions))
             depth = (1.0 - ratios / FLOOR).clamp(min=0.0)

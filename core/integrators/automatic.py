@@ -41,7 +41,7 @@ MIN_VOLUME_RATIO = 0.05
 # again: what meets mostly goes on doing so.
 WAIT_FRAMES = 1
 # The same of one that would have taken too long, which more is lost by.
-COSTLY_WAIT_FRAMES = 12
+COSTLY_WAIT_FRAMES = 4
 
 
 @dataclass(frozen=True)

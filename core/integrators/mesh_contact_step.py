@@ -94,7 +94,8 @@ class MeshContactStep:
         #: (V,) of the surface, by nodes.
         self.points_of = surface_points(surface, system.vertex_count)
         self._ground = ground_points(system)
-        self._tets = HeightFloor(system.elasticities, system.initially_inverted).parts
+        start = system.initial_positions, system.initially_inverted
+        self._tets = HeightFloor(system.elasticities, *start).parts
         self._constraints = no_constraints(256, self.points_of.nodes.shape[1])
         self._flat = no_flat_tets(64)
         colliders = len(surface.object_of) - surface.body_count
@@ -174,10 +175,8 @@ class MeshContactStep:
 
     def _prescribed_work(self, first: Points, last: Points) -> float:
         """Of nodes that do not move freely, against contact, in joules."""
-        moves = np.zeros_like(first)
-        fixed = self._mobility == 0.0
-        moves[fixed] = last[fixed] - first[fixed]
-        if not moves[fixed].any():
+        moves = np.where((self._mobility == 0.0)[:, None], last - first, 0.0)
+        if not moves.any():
             return 0.0
         return float(prescribed_work(self._constraints, self._count, moves))
 

@@ -51,7 +51,9 @@ class IncrementalPotential:
             system.gravity,
             *system.forces,
             *system.viscosities,
-            HeightFloor(system.solved_elasticities, system.initially_inverted),
+            HeightFloor(
+                system.solved_elasticities, system.initial_positions, system.initially_inverted
+            ),
             attachments,
             self.contact,
             *of_ground,

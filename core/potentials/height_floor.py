@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.off_pattern_blocks import OffPatternBlocks
+from ..assembly.tets import Tets
 from ..kernels.flat_tets import PressedTets
 from ..materials import StableNeoHookean
 from .elasticity import Elasticity
@@ -25,6 +26,8 @@ FLOOR = 0.4
 #: What it pushes with at no height, in units of λ + 2μ: more than what a blow at some fifty times
 #: the speed of sound does.
 PRESSURE_RATIO = 2000.0
+#: The same of tets that begin below the floor: they are to open at the pace of their elasticity.
+INITIAL_PRESSURE_RATIO = 20.0
 
 Values = NDArray[np.float64]
 
@@ -83,20 +86,22 @@ class HeightFloor(Potential):
     from none there to P at η = 0, and on.
 
     It is finite, so that no step has to end before a tet is flat, but P is 2000 (λ + 2μ) of the
-    solid in the tet, more than what presses on it. It leaves alone what a model does above η̄,
-    bodies that are being unfolded, and all models but the stable Neo-Hookean: others have a barrier
-    of their own, or lose volume where they are pulled.
+    solid in the tet, more than what presses on it, and a hundredth of that in tets that are below η̄
+    where the scene begins. It leaves alone what a model does above η̄, bodies that are being
+    unfolded, and all models but the stable Neo-Hookean: others have a barrier of their own, or lose
+    volume where they are pulled.
 
     Args:
         elasticities: of a scene.
+        start: (3, N) positions at which the scene begins, in metres.
         inverted: (N,) vertices of bodies that begin inside out, which unfold by turning tets.
     """
 
     is_stiff = True
 
-    def __init__(self, elasticities: list[Elasticity], inverted: Tensor) -> None:
+    def __init__(self, elasticities: list[Elasticity], start: Tensor, inverted: Tensor) -> None:
         self._parts = [
-            (part, PRESSURE_RATIO * _moduli(part), ~inverted[part.corners[0].long()])
+            (part, _pressures(part, start), ~inverted[part.corners[0].long()])
             for part in elasticities
             if isinstance(part.material, StableNeoHookean)
         ]
@@ -155,6 +160,18 @@ class HeightFloor(Potential):
             energies = stiffness * volumes * pressures[which.cpu().numpy()] * FLOOR
             heights = HeightRatios(points.swapaxes(1, 2) @ gradients)
             yield _Flat(corners, energies, gradients, heights)
+
+
+def pressure_ratios(tets: Tets, start: Tensor) -> Tensor:
+    """(M,) P of tets in units of λ + 2μ, by the (3, N) positions where the scene begins."""
+    begins_flat = height_ratios(tets, start) < FLOOR
+    ratios = torch.full_like(begins_flat, PRESSURE_RATIO, dtype=torch.float64)
+    return ratios.masked_fill(begins_flat, INITIAL_PRESSURE_RATIO)
+
+
+def _pressures(part: Elasticity, start: Tensor) -> Values:
+    """(M,) P in Pa."""
+    return np.asarray(pressure_ratios(part.tets, start).cpu().numpy() * _moduli(part))
 
 
 def _moduli(part: Elasticity) -> Values:

@@ -79,8 +79,14 @@ class PersistentCandidates:
                 return
         self._origins, self._elapsed = before, 0.0
         if is_hindered:
-            self._allowed = np.full(len(before), self._least_allowed)
             self._path_velocities, self._until = (after - before) / step, step
+            allowed = self._least_allowed + _lengths(after - before)
+            if allowed.mean() <= MAX_GROWTH * self._least_allowed:
+                # Wherever they stop on their way, what is found serves on.
+                self._allowed = allowed
+                self.candidates = self._broad_phase.candidates(before, after, self._radii + allowed)
+                return
+            self._allowed = np.full(len(before), self._least_allowed)
             self.candidates = self._kept.candidates(before, after)
             return
         steps = self._horizon(step)

@@ -30,7 +30,9 @@ def test_flat_tets_are_pressed_as_steps_press_them(height: float) -> None:
     }
     at = system.rest_positions() * torch.tensor([[1.3], [1.6], [height]], dtype=torch.float64)
     found = gradients.of_step(at, TimeStep(at, at, 1.0, 1.0, is_static=True), given, 0, 0.0)
-    floor = HeightFloor(system.solved_elasticities, system.initially_inverted)
+    floor = HeightFloor(
+        system.solved_elasticities, system.initial_positions, system.initially_inverted
+    )
     expected = part.gradient(at) + floor.gradient(at)
     assert bool(floor.gradient(at).any()) == (height < 0.2)
     torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-8)

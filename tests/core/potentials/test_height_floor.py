@@ -20,7 +20,12 @@ from supple.core.materials import (
     StableNeoHookean,
     StVenantKirchhoff,
 )
-from supple.core.potentials.height_floor import FLOOR, PRESSURE_RATIO, HeightFloor
+from supple.core.potentials.height_floor import (
+    FLOOR,
+    INITIAL_PRESSURE_RATIO,
+    PRESSURE_RATIO,
+    HeightFloor,
+)
 from supple.core.potentials.height_ratio import HeightRatios
 from supple.core.system import System
 from supple.verification.meshes import block
@@ -35,7 +40,7 @@ def floor_in(system: System, *left: int) -> HeightFloor:
     """With no vertices left alone but some."""
     alone = torch.zeros(system.vertex_count, dtype=torch.bool)
     alone[list(left)] = True
-    return HeightFloor(system.solved_elasticities, alone)
+    return HeightFloor(system.solved_elasticities, system.initial_positions, alone)
 
 
 def floor_of(mesh: TetMesh = MESH, material=SOFT) -> tuple[HeightFloor, torch.Tensor]:
@@ -160,6 +165,19 @@ def test_bodies_that_begin_inside_out_are_left_alone() -> None:
     assert float(floor.energy(first)) == 0.0
     assert not floor.gradient(first).any()
     assert float(floor.energy(second)) == float(floor_in(system).energy(second)) > 0.0
+
+
+def test_tets_that_begin_flat_are_opened_gently() -> None:
+    """A hundredth of the pressure, which then is as much as their own elasticity has."""
+    rest = System(Scene([SoftBody(MESH, SOFT)]), torch.device("cpu"), torch.float64)
+    at = pressed(rest.rest_positions(), 0.5 * FLOOR)
+    ratio = INITIAL_PRESSURE_RATIO / PRESSURE_RATIO
+    for share, expected in ((0.999, ratio), (1.001, 1.0)):
+        start = MESH.vertices * [1.0, 1.0, height_at(share * FLOOR)]
+        body = SoftBody(MESH, SOFT, initial_positions=start)
+        system = System(Scene([body]), torch.device("cpu"), torch.float64)
+        gentle, full = float(floor_in(system).energy(at)), float(floor_in(rest).energy(at))
+        assert gentle == pytest.approx(expected * full, rel=1e-12)
 
 
 @pytest.mark.parametrize("model", [Linear, NeoHookean, CorotatedLinear, StVenantKirchhoff])
