@@ -50,6 +50,9 @@ _LOOK_EVERY_SECONDS = 0.01
 
 _last = threading.local()
 
+# The loop that is being compiled, and those that it calls, each after its caller.
+_compiling: list[Any] = []
+
 #: Every compiled loop there is; none without numba.
 loops: list[Any] = []
 
@@ -76,6 +79,7 @@ def compiled(parallel: bool = False, inline: bool = False) -> Callable[[Loop], L
     # would else differ in the last bits.
     relaxed = {"nsz", "arcp"}
     options = {"parallel": parallel, "fastmath": relaxed, "error_model": "numpy"}
+    options["no_cfunc_wrapper"] = True  # for callers in C, of which there are none
     if inline:
         options["inline"] = "always"
 
@@ -84,6 +88,7 @@ def compiled(parallel: bool = False, inline: bool = False) -> Callable[[Loop], L
             loop: Any = numba.njit(cache=True, **options)(function)
             _forget_what_is_old(loop._cache, function.__module__)
             _forget_what_is_unreadable(loop._cache)
+            _compile_parts_alone(loop)
             _compile_once(loop)
         except RuntimeError:  # nowhere to keep it: compile each time
             loop = numba.njit(**options)(function)
@@ -124,6 +129,39 @@ def _forget_what_is_unreadable(kept: Any) -> None:
             return None
 
     kept.load_overload = load_overload
+
+
+def _compile_parts_alone(loop: Any) -> None:
+    """Lets numba compile what other loops call without what Python calls it through, which takes as
+    long as itself where it is small; should Python call it too, it is compiled anew."""
+    compile_it, insert, customize = loop.compile, loop._insert, loop._compiler._customize_flags
+    key_of = loop._cache._index_key
+    parts = set()
+
+    def is_part() -> bool:
+        return len(_compiling) > 1
+
+    def compile_part(signature: Any) -> Any:
+        if not _compiling and signature in parts:
+            parts.remove(signature)
+            del loop.overloads[signature]
+        _compiling.append(loop)
+        try:
+            if is_part() and signature not in loop.overloads:
+                parts.add(signature)
+            return compile_it(signature)
+        finally:
+            _compiling.pop()
+
+    def customize_flags(flags: Any) -> Any:
+        flags.no_cpython_wrapper = is_part()
+        return customize(flags)
+
+    loop.compile = compile_part
+    # What numba finds for a call from Python.
+    loop._insert = lambda *call: None if is_part() else insert(*call)
+    loop._compiler._customize_flags = customize_flags
+    loop._cache._index_key = lambda *of: (*key_of(*of), is_part())
 
 
 def _compile_once(loop: Any) -> None:

@@ -151,6 +151,32 @@ def test_a_loop_is_compiled_anew_where_what_it_takes_from_another_file_changed(
     assert (run(), run()) == (f"{answer} 0\n", f"{answer} 1\n")
 
 
+PARTS = """
+from supple.core.compiled import compiled
+
+@compiled()
+def part(x):
+    return 2 * x
+
+@compiled()
+def whole(x):
+    return part(x) + 2.0
+"""
+
+
+def test_what_a_loop_calls_is_compiled_once_more_where_python_calls_it(tmp_path: Path) -> None:
+    called = "parts.whole(20.0), parts.part(21.0), parts.whole(20), parts.part(21)"
+    (tmp_path / "parts.py").write_text(PARTS)
+    (tmp_path / "a_loop.py").write_text("import parts; print(parts.whole(20.0))")
+    (tmp_path / "both.py").write_text(
+        f"import parts; print({called}, sum(parts.part.stats.cache_hits.values()))"
+    )
+    kept = tmp_path / "kept"
+    assert apart.printed_by("a_loop", tmp_path, kept) == "42.0\n"
+    assert apart.printed_by("both", tmp_path, kept) == "42.0 42.0 42.0 42 0\n"
+    assert apart.printed_by("both", tmp_path, kept) == "42.0 42.0 42.0 42 2\n"
+
+
 SLOW = """
 from supple.core.compiled import compiled
 
