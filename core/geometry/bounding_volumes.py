@@ -70,7 +70,9 @@ def _split(centres: Any, order: Any, first: int, last: int) -> int:
     keys = np.empty(len(own))
     for k in range(len(own)):
         keys[k] = centres[own[k], axis]
-    order[first:last] = own[np.argsort(keys, kind="mergesort")]
+    # In compiled loops each entry by itself: to copy a part of an array takes a second to compile.
+    for k, nearest in enumerate(np.argsort(keys, kind="mergesort")):
+        order[first + k] = own[nearest]
     return (first + last) // 2
 
 
@@ -99,16 +101,22 @@ def box_parts(corners: Any, vertex_boxes: Any, radii: Any, boxes: Any) -> None:
 
 
 @compiled()
+def _copy(boxes: Any, node: int, box: Any) -> None:
+    for i in range(6):
+        boxes[node, i] = box[i]
+
+
+@compiled()
 def box_nodes(ends: Any, ranges: Any, face_boxes: Any, boxes: Any) -> None:
     """(N, 6) of the nodes of trees, from their last to their first, by (F, 6) boxes in the order of
     leaves."""
     for node in range(len(ends) - 1, -1, -1):
         if ends[node] == node + 1:
-            boxes[node] = face_boxes[ranges[node, 0]]
+            _copy(boxes, node, face_boxes[ranges[node, 0]])
             for k in range(ranges[node, 0] + 1, ranges[node, 1]):
                 _widen(boxes, node, face_boxes[k])
         else:
-            boxes[node] = boxes[node + 1]
+            _copy(boxes, node, boxes[node + 1])
             _widen(boxes, node, boxes[ends[node + 1]])
 
 

@@ -135,7 +135,9 @@ def _with_capacity(rows: Any, count: int) -> Any:
     if count < len(rows):
         return rows
     larger = np.empty((2 * len(rows), rows.shape[1]), np.int32)
-    larger[:count] = rows
+    for row in range(count):
+        for i in range(rows.shape[1]):
+            larger[row, i] = rows[row, i]
     return larger
 
 
