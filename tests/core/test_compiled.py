@@ -169,12 +169,13 @@ def test_what_a_loop_calls_is_compiled_once_more_where_python_calls_it(tmp_path:
     (tmp_path / "parts.py").write_text(PARTS)
     (tmp_path / "a_loop.py").write_text("import parts; print(parts.whole(20.0))")
     (tmp_path / "both.py").write_text(
-        f"import parts; print({called}, sum(parts.part.stats.cache_hits.values()))"
+        "import gc, parts\n"
+        f"print({called}, sum(parts.part.stats.cache_hits.values()), gc.isenabled())"
     )
     kept = tmp_path / "kept"
     assert apart.printed_by("a_loop", tmp_path, kept) == "42.0\n"
-    assert apart.printed_by("both", tmp_path, kept) == "42.0 42.0 42.0 42 0\n"
-    assert apart.printed_by("both", tmp_path, kept) == "42.0 42.0 42.0 42 2\n"
+    assert apart.printed_by("both", tmp_path, kept) == "42.0 42.0 42.0 42 0 True\n"
+    assert apart.printed_by("both", tmp_path, kept) == "42.0 42.0 42.0 42 2 True\n"
 
 
 SLOW = """
