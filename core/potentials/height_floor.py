@@ -23,8 +23,8 @@ from .potential import Potential
 
 #: The height ratio below which it pushes: of what is a quarter as high, and did not spread.
 FLOOR = 0.4
-#: What it pushes with at no height, in units of λ + 2μ: more than what a blow at some fifty times
-#: the speed of sound does.
+#: What it pushes with at no height, in units of λ + 2μ = ρ c²: as a blow at 45 times the speed c of
+#: sound does by ρ v².
 PRESSURE_RATIO = 2000.0
 #: The same of tets that begin below the floor: they are to open at the pace of their elasticity.
 INITIAL_PRESSURE_RATIO = 20.0
