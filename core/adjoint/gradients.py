@@ -54,7 +54,7 @@ class Gradients:
             vertices, shares = (torch.as_tensor(part) for part in joints.shares())
             self._joints = vertices, shares.to(system.mass)
         start = system.initial_positions
-        self._pressure_ratios = [pressure_ratios(part.tets, start) for part in parts]
+        self._pressure_ratios = [pressure_ratios(part, start) for part in parts]
         self._fills = [
             torch.as_tensor(np.concatenate([fill(mesh) for _, mesh in part.tets.meshes]))
             for part in parts

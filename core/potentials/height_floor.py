@@ -14,11 +14,11 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.off_pattern_blocks import OffPatternBlocks
-from ..assembly.tets import Tets
 from ..kernels.flat_tets import PressedTets
 from ..materials import StableNeoHookean
 from .elasticity import Elasticity
 from .height_ratio import HeightRatios, height_ratios
+from .posed_elasticity import PosedElasticity
 from .potential import Potential
 
 #: The height ratio below which it pushes: of what is a quarter as high, and did not spread.
@@ -26,8 +26,9 @@ FLOOR = 0.4
 #: What it pushes with at no height, in units of λ + 2μ = ρ c²: as a blow at 45 times the speed c of
 #: sound does by ρ v².
 PRESSURE_RATIO = 2000.0
-#: The same of tets that begin below the floor: they are to open at the pace of their elasticity.
-INITIAL_PRESSURE_RATIO = 20.0
+#: The same of tets that are meant to be flat: those that begin below the floor, which are to open
+#: at the pace of their elasticity, and of bodies that rest in poses.
+GENTLE_PRESSURE_RATIO = 20.0
 
 Values = NDArray[np.float64]
 
@@ -86,10 +87,10 @@ class HeightFloor(Potential):
     from none there to P at η = 0, and on.
 
     It is finite, so that no step has to end before a tet is flat, but P is 2000 (λ + 2μ) of the
-    solid in the tet, more than what presses on it, and a hundredth of that in tets that are below η̄
-    where the scene begins. It leaves alone what a model does above η̄, bodies that are being
-    unfolded, and all models but the stable Neo-Hookean: others have a barrier of their own, or lose
-    volume where they are pulled.
+    solid in the tet, more than what presses on it, and a hundredth of that in tets that are below
+    η̄ where the scene begins, and of bodies that rest in poses. It leaves alone what a model does
+    above η̄, bodies that are being unfolded, and all models but the stable Neo-Hookean: others
+    have a barrier of their own, or lose volume where they are pulled.
 
     Args:
         elasticities: of a scene.
@@ -162,16 +163,18 @@ class HeightFloor(Potential):
             yield _Flat(corners, energies, gradients, heights)
 
 
-def pressure_ratios(tets: Tets, start: Tensor) -> Tensor:
+def pressure_ratios(part: Elasticity, start: Tensor) -> Tensor:
     """(M,) P of tets in units of λ + 2μ, by the (3, N) positions where the scene begins."""
-    begins_flat = height_ratios(tets, start) < FLOOR
-    ratios = torch.full_like(begins_flat, PRESSURE_RATIO, dtype=torch.float64)
-    return ratios.masked_fill(begins_flat, INITIAL_PRESSURE_RATIO)
+    is_gentle = height_ratios(part.tets, start) < FLOOR
+    if isinstance(part, PosedElasticity):
+        is_gentle |= True
+    ratios = torch.full_like(is_gentle, PRESSURE_RATIO, dtype=torch.float64)
+    return ratios.masked_fill(is_gentle, GENTLE_PRESSURE_RATIO)
 
 
 def _pressures(part: Elasticity, start: Tensor) -> Values:
     """(M,) P in Pa."""
-    return np.asarray(pressure_ratios(part.tets, start).cpu().numpy() * _moduli(part))
+    return np.asarray(pressure_ratios(part, start).cpu().numpy() * _moduli(part))
 
 
 def _moduli(part: Elasticity) -> Values:

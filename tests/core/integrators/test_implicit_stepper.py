@@ -188,8 +188,8 @@ def test_a_centimetre_rests_as_if_alone_while_ten_metres_land_beside_it(
 @pytest.fixture
 def few_iterations(monkeypatch: pytest.MonkeyPatch) -> int:
     """Too few for one step a frame of what follows."""
-    monkeypatch.setattr(implicit_stepper, "MAX_ITERATIONS", 4)
-    return 4
+    monkeypatch.setattr(implicit_stepper, "MAX_ITERATIONS", 5)
+    return 5
 
 
 def _torn(make_block: MakeBlock) -> Scene:

@@ -22,7 +22,7 @@ from supple.core.materials import (
 )
 from supple.core.potentials.height_floor import (
     FLOOR,
-    INITIAL_PRESSURE_RATIO,
+    GENTLE_PRESSURE_RATIO,
     PRESSURE_RATIO,
     HeightFloor,
 )
@@ -171,7 +171,7 @@ def test_tets_that_begin_flat_are_opened_gently() -> None:
     """A hundredth of the pressure, which then is as much as their own elasticity has."""
     rest = System(Scene([SoftBody(MESH, SOFT)]), torch.device("cpu"), torch.float64)
     at = pressed(rest.rest_positions(), 0.5 * FLOOR)
-    ratio = INITIAL_PRESSURE_RATIO / PRESSURE_RATIO
+    ratio = GENTLE_PRESSURE_RATIO / PRESSURE_RATIO
     for share, expected in ((0.999, ratio), (1.001, 1.0)):
         start = MESH.vertices * [1.0, 1.0, height_at(share * FLOOR)]
         body = SoftBody(MESH, SOFT, initial_positions=start)
