@@ -22,6 +22,11 @@ def barycentric_maps(vertices: FloatArray, tets: Tets) -> FloatArray:
     return np.linalg.inv(homogeneous)
 
 
+def barycentric_coordinates(maps: FloatArray, points: FloatArray) -> FloatArray:
+    """(K, 4) of each point (K, 3) by the map of its own tet (K, 4, 4)."""
+    return np.asarray(np.einsum("kai,ki->ka", maps[:, :, :3], points) + maps[:, :, 3])
+
+
 class TetsAround:
     """The tets around each vertex.
 
@@ -39,15 +44,18 @@ class TetsAround:
         self.offsets: IndexArray = np.searchsorted(corners[order], np.arange(count + 1))
 
     def locate(
-        self, positions: FloatArray, tets: Tets, points: FloatArray, near: IndexArray
+        self, maps: FloatArray, tets: Tets, points: FloatArray, near: IndexArray
     ) -> tuple[IndexArray, FloatArray, IndexArray]:
         """(P,) the tet, of those around tets ``near`` (P,), that each point lies in or least
         outside of, its least barycentric coordinate there, and the tet that might as well be it, or
         -1: where tets overlap, those count first that have most corners in common with the one
-        that is near."""
+        that is near.
+
+        Args:
+            maps: (M, 4, 4) as ``barycentric_maps`` has them.
+        """
         owner, least = np.empty(len(points), dtype=np.intp), np.empty(len(points))
         rival = np.full(len(points), -1)
-        maps = barycentric_maps(positions, tets)
         _locate(points, near, tets, maps, self.offsets, self.tets, owner, least, rival)
         return owner, least, rival
 

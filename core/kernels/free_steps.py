@@ -60,6 +60,15 @@ def pair_step_sizes(
 
 
 @compiled()
+def _hold_back(interpolation: Any, point: int, share: float, step_sizes: Any) -> None:
+    """Lets the nodes that carry a point go no farther than a share of their way."""
+    for i in range(interpolation.nodes.shape[1]):
+        node = interpolation.nodes[point, i]
+        if node >= 0 and interpolation.weights[point, i] != 0.0:
+            step_sizes[node] = min(step_sizes[node], share)
+
+
+@compiled()
 def shorten(stencils: Any, steps: Any, interpolation: Any, step_sizes: Any) -> int:
     """Lowers the (N,) step sizes of the nodes that carry pairs which meet, by the share that these
     can go; how many pairs do."""
@@ -70,10 +79,7 @@ def shorten(stencils: Any, steps: Any, interpolation: Any, step_sizes: Any) -> i
         cut += 1
         a, b, c, d, _ = stencil(stencils, k)
         for point in (a, b, c, d):
-            for i in range(interpolation.nodes.shape[1]):
-                node = interpolation.nodes[point, i]
-                if node >= 0 and interpolation.weights[point, i] != 0.0:
-                    step_sizes[node] = min(step_sizes[node], steps[k])
+            _hold_back(interpolation, point, steps[k], step_sizes)
     return cut
 
 
@@ -98,8 +104,5 @@ def shorten_falls(
             continue
         cut += 1
         share = max(0.0, (KEPT_HEIGHT_RATIO - 1.0) * before / change)
-        for i in range(interpolation.nodes.shape[1]):
-            node = interpolation.nodes[point, i]
-            if node >= 0 and interpolation.weights[point, i] != 0.0:
-                step_sizes[node] = min(step_sizes[node], share)
+        _hold_back(interpolation, point, share, step_sizes)
     return cut

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.tet_mesh import signed_volumes
-from ..geometry.tets_around import TetsAround
+from ..geometry.tets_around import TetsAround, barycentric_maps
 from .cells import CELL_VOLUME, SAMPLES_INSIDE, Cells, points_in_tets
 from .shrink_wrap import boundary
 from .virtual_nodes import VirtualMesh
@@ -38,8 +38,8 @@ def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> Fl
     is_sheet[mesh.tet_of[cells.row_cell, cells.labels][cells.is_sheet]] = True
     is_partial = _partial(cells, mesh) & ~is_sheet
     points, near, inside = _samples(cells, mesh, is_partial)
-    around = TetsAround(mesh.tets, len(positions))
-    found, least, _ = around.locate(positions, mesh.tets, points, near)
+    around, maps = TetsAround(mesh.tets, len(positions)), barycentric_maps(positions, mesh.tets)
+    found, least, _ = around.locate(maps, mesh.tets, points, near)
     within, count = least >= 0.0, len(mesh.tets)
     held = np.bincount(found[within & inside], minlength=count)
     asked = np.bincount(found[within], minlength=count)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.tets_around import barycentric_maps
+from ..geometry.tets_around import barycentric_coordinates, barycentric_maps
 from .virtual_nodes import VirtualMesh, joined
 
 FloatArray = NDArray[np.float64]
@@ -47,7 +47,7 @@ def join_copies(
     is_apart = mesh.tets[one] != mesh.tets[two]
     maps = barycentric_maps(positions, mesh.tets)
     shares = [
-        np.abs(np.einsum("kai,ki->ka", maps[tet, :, :3], points[end]) + maps[tet, :, 3])
+        np.abs(barycentric_coordinates(maps[tet], points[end]))
         for tet, end in zip((one, two), edges.T, strict=True)
     ]
     step = ((shares[0] + shares[1]) * is_apart).sum(axis=1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from ..geometry.orientation import orient_consistently
 from ..geometry.tet_mesh import TetMesh
-from ..geometry.tets_around import barycentric_maps
+from ..geometry.tets_around import barycentric_coordinates, barycentric_maps
 from .bcc_lattice import BccLattice
 from .cell_fill import fill_fractions
 from .cells import Cells, find_cells
@@ -127,7 +127,7 @@ def _own_rows(cells: Cells, corners: IndexArray, number: IndexArray) -> IndexArr
     row = np.full(max(int(corners.max()), int(number.max())) + 1, -1)
     for corner in (2, 1, 0):
         place = cells.triangles[:, corner]
-        coordinates = np.einsum("kai,ki->ka", maps[:, :, :3], place) + maps[:, :, 3]
+        coordinates = barycentric_coordinates(maps, place)
         inside = np.flatnonzero(coordinates.min(axis=1) >= _FACE_TOLERANCE)
         row[corners[cells.triangle[inside], corner]] = inside
     return row[number]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..geometry.closest_point import closest_in_triangle
 from ..geometry.point_grid import expand
-from ..geometry.tets_around import TetsAround, barycentric_maps
+from ..geometry.tets_around import TetsAround, barycentric_coordinates, barycentric_maps
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -51,7 +51,7 @@ class SurfaceTets:
         """
         maps = barycentric_maps(vertices, tets)
         near = self._beside(points, maps)
-        owner, least, rival = TetsAround(tets, len(vertices)).locate(vertices, tets, points, near)
+        owner, least, rival = TetsAround(tets, len(vertices)).locate(maps, tets, points, near)
         tied = np.flatnonzero(rival >= 0)
         of_owner, of_rival = (self._squared(points[tied], tet[tied]) for tet in (owner, rival))
         tied = tied[of_rival < of_owner]
@@ -94,6 +94,5 @@ class SurfaceTets:
 
 def _least_coordinates(maps: FloatArray, tets: IndexArray, points: FloatArray) -> FloatArray:
     """(K,) least barycentric coordinate of each point (K, 3) in its tet (K,)."""
-    there = np.append(points, np.ones((len(points), 1)), axis=1)
-    least: FloatArray = (maps[tets] @ there[:, :, None])[:, :, 0].min(axis=1)
+    least: FloatArray = barycentric_coordinates(maps[tets], points).min(axis=1)
     return least

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..geometry.closest_point import closest_in_triangle
 from ..geometry.tet_mesh import FACES
-from ..geometry.tets_around import TetsAround, barycentric_maps
+from ..geometry.tets_around import TetsAround, barycentric_coordinates, barycentric_maps
 from .smoothing import smooth
 from .virtual_nodes import VirtualMesh
 
@@ -124,9 +124,10 @@ def _relax_targets(
     distance: FloatArray,
 ) -> bool:
     """Moves the targets of vertices outwards where points lie outside; whether any does."""
-    found, least, _ = around.locate(positions, tets, points, owner)
-    maps = barycentric_maps(positions, tets)[found]
-    coordinates = np.einsum("pai,pi->pa", maps[:, :, :3], points) + maps[:, :, 3]
+    maps = barycentric_maps(positions, tets)
+    found, least, _ = around.locate(maps, tets, points, owner)
+    maps = maps[found]
+    coordinates = barycentric_coordinates(maps, points)
     worst = coordinates.argmin(axis=1)
     gradient_norm = np.linalg.norm(maps[np.arange(len(points)), worst, :3], axis=1)
     beyond = -least / gradient_norm

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.geometry.tets_around import TetsAround
+from supple.core.geometry.tets_around import TetsAround, barycentric_maps
 
 # Below, a tet with a corner at the origin; on its face z = 0 two copies of another, of which the
 # second is higher; and two that share the origin alone with it, over both.
@@ -27,8 +27,8 @@ TETS = np.array([[0, 1, 2, 3], [0, 1, 2, 4], [0, 1, 2, 5], [0, 6, 7, 8], [0, 6, 
 
 
 def located(tets, *point: float) -> tuple[int, float, int]:
-    around = TetsAround(TETS[tets], len(POSITIONS))
-    parts = around.locate(POSITIONS, TETS[tets], np.array([point]), np.array([0]))
+    around, maps = TetsAround(TETS[tets], len(POSITIONS)), barycentric_maps(POSITIONS, TETS[tets])
+    parts = around.locate(maps, TETS[tets], np.array([point]), np.array([0]))
     owner, least, rival = (part[0] for part in parts)
     return int(owner), float(least), int(rival)
 
