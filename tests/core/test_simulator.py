@@ -37,8 +37,8 @@ def test_a_settled_body_is_held_by_a_barrier_force_equal_to_its_weight(
         make_block((3, 3, 3), origin=(0, 0, 0.01)), StableNeoHookean(3e4, 0.3), damping=8.0
     )
     simulator = Simulator(Scene([body], ground=Ground()), integrator)
-    *_, last = simulator.run(150)
-    assert last.report.energies.kinetic < 1e-6
+    *_, last = simulator.run(60)
+    assert last.report.energies.kinetic < 1e-4
     barrier = simulator.system.ground_barrier
     assert barrier is not None
     force = -barrier.gradient(simulator.state.positions).sum(1)
@@ -113,9 +113,9 @@ def _slide(
 def test_a_block_on_a_slope_sticks_above_the_critical_friction(make_block, integrator) -> None:
     # Damped, and once it has leaned into the slope; a block that lacks friction still creeps then.
     # Smooth friction lets one that sticks creep, by less than a quarter millimetre in a second.
-    creep = 2.5e-6 if isinstance(integrator, SymplecticEuler) else 1.25e-4
-    assert abs(_slide(make_block, integrator, 0.51, 0.5, 24, damping=20.0, after=12)) < creep
-    assert _slide(make_block, integrator, 0.49, 0.5, 24, damping=20.0, after=12) > 1.25e-3
+    creep = 1.25e-6 if isinstance(integrator, SymplecticEuler) else 6.2e-5
+    assert abs(_slide(make_block, integrator, 0.51, 0.5, 16, damping=20.0, after=10)) < creep
+    assert _slide(make_block, integrator, 0.49, 0.5, 16, damping=20.0, after=10) > 6.2e-4
 
 
 def test_a_block_on_a_slope_slides_with_the_closed_form_acceleration(
@@ -123,12 +123,12 @@ def test_a_block_on_a_slope_slides_with_the_closed_form_acceleration(
 ) -> None:
     angle = math.atan(0.5)
     acceleration = 9.81 * (math.sin(angle) - 0.3 * math.cos(angle))
-    found = _slide(make_block, integrator, 0.3, 0.5, 24)
-    assert found == pytest.approx(0.5 * acceleration * 1.0**2, rel=0.02)
+    found = _slide(make_block, integrator, 0.3, 0.5, 12)
+    assert found == pytest.approx(0.5 * acceleration * 0.5**2, rel=0.02)
 
 
 def test_a_sliding_block_stops_after_the_closed_form_distance(make_block, integrator) -> None:
-    found = _slide(make_block, integrator, 0.4, 0.0, 24, speed=2.0)
+    found = _slide(make_block, integrator, 0.4, 0.0, 15, speed=2.0)
     assert found == pytest.approx(2.0**2 / (2 * 0.4 * 9.81), rel=0.03)
 
 
@@ -198,7 +198,7 @@ def test_every_model_lands_and_comes_to_rest_on_its_weight(make_block, integrato
     mesh = make_block((2, 2, 2), (0.5, 0.5, 0.5), (0.0, 0.0, 0.05))
     body = SoftBody(mesh, model(2e5, 0.35), damping=8.0)
     simulator = Simulator(Scene([body], ground=Ground()), integrator)
-    *_, last = simulator.run(72)
+    *_, last = simulator.run(40)
     ground = simulator.system.ground_barrier
     pushed = float(ground.normal_force(simulator.state.positions).sum())
     assert pushed == pytest.approx(9.81 * 1000.0 * 0.5**3, rel=1e-2)

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
@@ -63,13 +65,43 @@ class Comparison:
         pairs = zip(found, self._weights, strict=True)
         return torch.stack([(own * weight).sum() for own, weight in pairs]).sum()
 
-    def slopes(self, *names: str, spread: float = 1e-5) -> tuple[float, float]:
-        """Along a random direction of parameters: by central differences, and by the gradient."""
-        random, along = torch.Generator().manual_seed(2), {}
-        for name in names:
-            own = self._values[name]
-            size = own.abs().mean().clamp(min=0.02)
-            along[name] = size * torch.randn(own.shape, generator=random, dtype=torch.float64)
+    def check(
+        self,
+        *names: str,
+        idle: tuple[str, ...] = (),
+        rel: float = 1e-5,
+        least: float = 1e-7,
+        spread: float = 1e-5,
+    ) -> None:
+        """Along one direction of these parameters, of all where none is named, that is random
+        within each. Each has the same share in the slope: none hides what is wrong with another.
+
+        Args:
+            idle: those of them that change nothing here.
+            least: that the slope by each other one has to be.
+        """
+        along = {name: self._direction(name) for name in names or self._values}
+        slopes = {name: float((self.gradients[name] * own).sum()) for name, own in along.items()}
+        smallest = min(abs(slope) for name, slope in slopes.items() if name not in idle)
+        assert smallest > least, slopes
+        shares = {
+            name: own if name in idle else smallest / slopes[name] * own
+            for name, own in along.items()
+        }
+        expected = (len(along) - len(idle)) * smallest
+        if self._difference(shares, spread) != pytest.approx(expected, rel=rel):
+            alone = {name: self._difference({name: own}, spread) for name, own in along.items()}
+            assert slopes == pytest.approx(alone, rel=rel, abs=1e-6 * least)
+            pytest.fail(f"each by itself is right, all at once are not: {slopes}")
+
+    def _direction(self, name: str) -> Tensor:
+        own = self._values[name]
+        random = torch.Generator().manual_seed(zlib.crc32(name.encode()))
+        size = own.abs().mean().clamp(min=0.02)
+        return size * torch.randn(own.shape, generator=random, dtype=torch.float64)
+
+    def _difference(self, along: Mapping[str, Tensor], spread: float) -> float:
+        """The slope along directions of parameters, by central differences."""
         sums = []
         for sign in (1.0, -1.0):
             moved = self._values | {
@@ -77,5 +109,4 @@ class Comparison:
             }
             numbers = {key: v.numpy() if v.ndim else v.item() for key, v in moved.items()}
             sums.append(float(self._sum(self._outcome(numbers))))
-        slope = sum(float((self.gradients[name] * own).sum()) for name, own in along.items())
-        return (sums[0] - sums[1]) / (2.0 * spread), slope
+        return (sums[0] - sums[1]) / (2.0 * spread)

@@ -58,19 +58,12 @@ def touched(frames: list[Frame]) -> list[torch.Tensor]:
     return all_of(frames)
 
 
-def check(comparison: Comparison, *names: str, rel: float = 1e-5, spread: float = 1e-6) -> None:
-    """Along a random direction of all parameters at once."""
-    differences, gradient = comparison.slopes(*names, spread=spread)
-    assert abs(differences) > 1e-6
-    assert gradient == pytest.approx(differences, rel=rel)
-
-
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda own: own.label)
 def test_cubes_that_collide(scheme: Integrator) -> None:
     def outcome(given: Values) -> list[torch.Tensor]:
         return touched(simulate(cubes(given), scheme, frames=2, **OPTIONS))
 
-    check(Comparison(outcome, CUBES), *CUBES)
+    Comparison(outcome, CUBES).check(spread=1e-6)
 
 
 def test_pairs_that_are_added_up_with_a_stiffness_of_their_own() -> None:
@@ -80,18 +73,15 @@ def test_pairs_that_are_added_up_with_a_stiffness_of_their_own() -> None:
         scene = cubes(given, "original")
         return touched(simulate(scene, SymplecticEuler(), frames=2, **OPTIONS))
 
-    comparison = Comparison(outcome, values)
-    check(comparison, "stiffness", "velocity")
-    check(comparison, "distance")
+    Comparison(outcome, values).check("stiffness", "velocity", "distance", spread=1e-6)
 
 
 def test_cubes_that_slide_over_each_other() -> None:
     def outcome(given: Values) -> list[torch.Tensor]:
         return touched(simulate(cubes(given), SymplecticEuler(), frames=2, **OPTIONS))
 
-    comparison = Comparison(outcome, ROUGH)
-    check(comparison, *CUBES, "stiffness")
-    check(comparison, "own friction", "kinetic_friction")
+    names = (*CUBES, "stiffness", "own friction", "kinetic_friction")
+    Comparison(outcome, ROUGH).check(*names, spread=1e-6)
 
 
 def test_cubes_that_slide_over_paint() -> None:
@@ -99,9 +89,8 @@ def test_cubes_that_slide_over_paint() -> None:
         scene = cubes(given, paint=True)
         return touched(simulate(scene, SymplecticEuler(), frames=2, **OPTIONS))
 
-    comparison = Comparison(outcome, ROUGH)
-    check(comparison, *CUBES, "stiffness")
-    check(comparison, "own friction", "kinetic_friction", spread=1e-5)
+    names = (*CUBES, "stiffness", "own friction", "kinetic_friction")
+    Comparison(outcome, ROUGH).check(*names, spread=1e-6)
 
 
 def table_scene(own: Values, path: Any, around: bool, ground: bool, **members: Any) -> Scene:
@@ -129,9 +118,7 @@ def test_a_cube_that_slides_on_a_collider(path: Any, around: bool) -> None:
         scene = table_scene(SLIDING | given, path, around, False)
         return touched(simulate(scene, SymplecticEuler(), frames=1, **OPTIONS))
 
-    comparison = Comparison(outcome, SLIDING)
-    check(comparison, *SLIDING)
-    check(comparison, "friction", "distance")
+    Comparison(outcome, SLIDING).check(spread=1e-6)
 
 
 GROUNDED = SLIDING | {"height": -0.0002, "damping": 0.3, "density": 900.0}
@@ -149,9 +136,7 @@ def test_a_cube_that_slides_on_the_ground_beside_contact(is_seen: bool) -> None:
         return all_of(simulate(scene, RungeKutta4(), frames=2, **OPTIONS))
 
     values = {k: own for k, own in GROUNDED.items() if k != "distance"}
-    comparison = Comparison(outcome, values)
-    check(comparison, *values)
-    check(comparison, "friction", "height")
+    Comparison(outcome, values).check(spread=1e-6)
 
 
 def test_prongs_that_close() -> None:
@@ -175,7 +160,7 @@ def test_prongs_that_close() -> None:
         scene = Scene([body], gravity=(0.0, 0.0, 0.0), contact=contact)
         return touched(simulate(scene, SymplecticEuler(), frames=1, substeps=60))
 
-    check(Comparison(outcome, values), *values)
+    Comparison(outcome, values).check(spread=1e-6)
 
 
 def how_held(contact: ContactAdjoint, own: Any) -> Iterator[tuple[bool, bool]]:
@@ -216,7 +201,7 @@ def test_edges_that_would_cross_within_a_step(monkeypatch: Any) -> None:
         return all_of(simulate(scene, SymplecticEuler(), frames=1, frame_time=0.01, substeps=5))
 
     monkeypatch.setattr(ContactAdjoint, "back", noted)
-    check(Comparison(outcome, values), *values)
+    Comparison(outcome, values).check(spread=1e-6)
     assert held == {(False, False), (True, False), (True, True)}
 
 
