@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from .errors import SuppleError
+from .garbage import kept_for_good
 from .job.files import why_not_written
 
 INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
@@ -63,8 +64,9 @@ def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _work(arguments: argparse.Namespace) -> None:
-    # Loaded here, as Ctrl-C may come meanwhile.
-    from .job.worker import stop_when_input_closes, wait_for_job, work
+    # Loaded here, as Ctrl-C may come meanwhile; a quarter of the time would go into garbage.
+    with kept_for_good():
+        from .job.worker import stop_when_input_closes, wait_for_job, work
 
     job = wait_for_job() if arguments.standby else arguments.job
     if arguments.stop_with_parent or arguments.standby:

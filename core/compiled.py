@@ -5,7 +5,6 @@ loops of contact run as they are written, slowly."""
 from __future__ import annotations
 
 import contextlib
-import gc
 import hashlib
 import os
 import pickle
@@ -20,6 +19,7 @@ from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from .garbage import uncollected
 from .system_lock import acquire
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
@@ -172,23 +172,12 @@ def _compile_once(loop: Any) -> None:
     only_thread = import_module("numba.core.compiler_lock").global_compiler_lock
 
     def compile_once(signature: Any) -> Any:
-        with only_thread, _only_process(loop._cache), _uncollected():
+        # What numba makes to compile a loop lives until it has: to go through it for garbage takes
+        # a tenth of the time.
+        with only_thread, _only_process(loop._cache), uncollected():
             return compile_it(signature)
 
     loop.compile = compile_once
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """What numba makes to compile a loop lives until it has: to go through it for garbage takes a
-    tenth of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..garbage import kept_for_good
 from ..geometry.embedding import embed
 from ..geometry.tet_mesh import TetMesh
 from ..materials import CorotatedLinear, StableNeoHookean
@@ -138,7 +139,7 @@ def _prepare(piece: Piece) -> None:
     with _lock:
         if piece not in _prepared:
             # Where loops cannot be kept, the simulation comes to the same and says so.
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError), kept_for_good():
                 piece()
                 _prepared.add(piece)
 
