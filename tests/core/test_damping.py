@@ -90,11 +90,11 @@ def test_stiffness_damping_lets_bodies_turn_and_fall(make_block, integrator: Int
     def spun(**options) -> tuple[float, float]:
         mesh = make_block()
         body = SoftBody(mesh, StableNeoHookean(1e4, 0.3), **options)
-        simulator = Simulator(Scene([body]), integrator, substeps=60)
+        simulator = Simulator(Scene([body]), integrator, substeps=40)
         about = simulator.state.positions - 0.5
         simulator.state.velocities[0] -= 0.5 * about[1]
         simulator.state.velocities[1] += 0.5 * about[0]
-        *_, last = simulator.run(6)
+        *_, last = simulator.run(4)
         x, v = (part[0].T.numpy() for part in (last.positions, last.velocities))
         middle = (x * simulator.system.mass.numpy()).sum(1, keepdims=True) / 1000.0
         turning = (x[0] - middle[0]) * v[1] - (x[1] - middle[1]) * v[0]
@@ -104,7 +104,7 @@ def test_stiffness_damping_lets_bodies_turn_and_fall(make_block, integrator: Int
     # Implicit schemes do not keep angular momentum exactly.
     assert spun(stiffness_damping=0.02) == pytest.approx((turned, fallen), rel=1e-4)
     slowed, braked = spun(damping=2.0)
-    assert slowed < 0.7 * turned
+    assert slowed < 0.8 * turned
     assert abs(braked) < 0.9 * abs(fallen)
 
 

@@ -11,7 +11,7 @@ from supple.core.garbage import uncollected
 
 
 def test_nothing_is_collected_meanwhile_and_all_as_before_then() -> None:
-    with pytest.raises(ZeroDivisionError), uncollected():
+    with pytest.raises(ZeroDivisionError), uncollected():  # noqa: PT012
         with uncollected():
             pass
         assert not gc.isenabled()

@@ -67,7 +67,7 @@ def on_plate(**options) -> Scene:
 @pytest.mark.parametrize("integrator", [ImplicitEuler(), BDF2()], ids=["implicit Euler", "BDF2"])
 def test_a_block_comes_to_rest_on_another_without_touching_it(integrator) -> None:
     simulator = Simulator(stacked(damping=8.0), integrator)
-    for frame in checked(simulator, 40):
+    for frame in checked(simulator, 28):
         if frame.index > 10:
             assert 0.0 < frame.report.solver_statistics.minimum_distance < REACH
             assert frame.report.solver_statistics.contacts > 0
@@ -90,7 +90,7 @@ def test_two_blocks_on_the_ground_settle_where_they_would_come_to_rest() -> None
     assert settled.report.solver_statistics.converged
     assert settled.report.energies.kinetic == 0.0
     damped = Simulator(stacked(gap=0.5 * REACH, damping=8.0))
-    *_, last = damped.run(60)
+    *_, last = damped.run(36)
     for found, expected in zip(settled.positions, last.positions, strict=True):
         np.testing.assert_allclose(found[:, 2], expected[:, 2], atol=2e-3)
 

@@ -195,18 +195,18 @@ def test_two_runs_of_one_scene_agree_to_the_last_bit(make_block) -> None:
 
 
 def test_torch_passes_agree_with_the_compiled_loops(make_block, request) -> None:
-    compiled = _landing(make_block, "cpu", 12)
+    compiled = _landing(make_block, "cpu", 4)
     request.getfixturevalue("without_compiled_loops")
-    passes = _landing(make_block, "cpu", 12)
+    passes = _landing(make_block, "cpu", 4)
     torch.testing.assert_close(passes, compiled, rtol=0, atol=1e-8)
 
 
 def test_nothing_on_a_cuda_device_meets_the_host(make_block, monkeypatch) -> None:
-    expected = _landing(make_block, "cpu", 1, substeps=4)
+    expected = _landing(make_block, "cpu", 1, substeps=2)
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
     monkeypatch.setattr(explicit_step, "CapturedStep", lambda step: step)
     with pretended_cuda():
-        found = _landing(make_block, "cuda", 1, substeps=4)
+        found = _landing(make_block, "cuda", 1, substeps=2)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-8)
 
 

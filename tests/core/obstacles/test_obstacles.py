@@ -104,14 +104,14 @@ def test_a_small_body_on_a_slope_creeps_no_faster_beside_a_large_one(make_block)
         simulator = Simulator(scene, ImplicitEuler(1e-7))
         simulator.settle()
         # Where it settled depends on the way there; what is left of that goes first.
-        list(simulator.run(24))
-        start = simulator.state.positions[0].clone()
         list(simulator.run(12))
+        start = simulator.state.positions[0].clone()
+        list(simulator.run(8))
         return float((simulator.state.positions[0] - start)[:8].abs().max())
 
     mesh = make_block((1, 1, 1), (LARGE,) * 3, (1.0, 0.0, 0.0))
     large = SoftBody(mesh, StableNeoHookean(1e7, 0.3))
     alone = crept()
-    assert alone < 5e-5 * SMALL * math.sqrt(3.0)
+    assert 1e-7 * SMALL < alone < 3e-5 * SMALL * math.sqrt(3.0)
     # Friction holds normal forces as they settled, which rounding has a part in.
     assert 0.5 * alone < crept(large) < 2.0 * alone

@@ -40,7 +40,7 @@ def pressure_after(scene: Scene, integrator, frames: int) -> np.ndarray:
 @pytest.mark.parametrize("integrator", [ImplicitEuler(), SymplecticEuler(), XPBD()])
 def test_the_ground_bears_a_box_at_rest(integrator) -> None:
     body = box(0.01)
-    pressure = pressure_after(Scene([body], ground=Ground()), integrator, 60)
+    pressure = pressure_after(Scene([body], ground=Ground()), integrator, 40)
     assert pressure @ body.mesh.surface_areas == pytest.approx(WEIGHT, rel=0.01)
     above = body.mesh.vertices[:, 2] > 0.1
     assert pressure[above].max() == 0.0
@@ -53,7 +53,7 @@ def test_the_ground_bears_a_box_at_rest(integrator) -> None:
 def test_a_plate_bears_a_box_at_rest(integrator) -> None:
     body = box(0.02)
     scene = Scene([body], colliders=[plate(0.0, 3.0)], contact=Contact(distance=0.02))
-    pressure = pressure_after(scene, integrator, 60)
+    pressure = pressure_after(scene, integrator, 40)
     assert pressure @ body.mesh.surface_areas == pytest.approx(WEIGHT, rel=0.01)
     assert pressure[body.mesh.vertices[:, 2] > 0.1].max() == 0.0
 
@@ -61,7 +61,7 @@ def test_a_plate_bears_a_box_at_rest(integrator) -> None:
 def test_a_box_presses_on_the_one_below_as_hard_as_that_on_it() -> None:
     upper = SoftBody(block((1, 1, 1), (0.5, 0.5, 0.5), (0.2, 0.3, 1.03)), MATERIAL, damping=8.0)
     scene = Scene([box(0.02), upper], ground=Ground(), contact=Contact(distance=0.02))
-    *_, last = Simulator(scene, ImplicitEuler(), results=RESULTS).run(60)
+    *_, last = Simulator(scene, ImplicitEuler(), results=RESULTS).run(40)
     (below, above), meshes = last.fields["contact_pressure"], [b.mesh for b in scene.bodies]
     on_upper = above.numpy() @ meshes[1].surface_areas
     assert on_upper == pytest.approx(WEIGHT / 8.0, rel=0.01)
@@ -84,7 +84,7 @@ def test_the_ground_bears_what_is_seen_of_a_body_by_the_tets_around_it() -> None
     surface = SurfaceMesh(points, faces.astype(np.int32), edge_length=0.3)
     scene = Scene([SoftBody(surface, MATERIAL, damping=8.0)], ground=Ground())
     simulator = Simulator(scene, ImplicitEuler(), results=RESULTS)
-    *_, last = simulator.run(60)
+    *_, last = simulator.run(40)
     pressure = last.fields["contact_pressure"][0].numpy()
     barrier = simulator.system.ground_barrier
     assert barrier is not None
