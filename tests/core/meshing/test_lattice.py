@@ -26,9 +26,9 @@ def test_a_sphere_keeps_its_volume_better_and_better(sphere) -> None:
     assert 0.005 > errors[0] > errors[1] > errors[2]
 
 
-@pytest.mark.parametrize("edge_length", [0.13, 0.2, 0.31])
+@pytest.mark.parametrize("edge_length", [0.17, 0.23, 0.31])
 def test_altitudes_stay_in_proportion_to_the_edge_length(sphere, edge_length) -> None:
-    mesh = tetrahedralize(*sphere(4), edge_length=edge_length)
+    mesh = tetrahedralize(*sphere(3), edge_length=edge_length)
     assert altitudes(mesh).min() > 0.35 * edge_length
 
 
@@ -40,13 +40,13 @@ def beyond(mesh: TetMesh, points: np.ndarray) -> float:
     return float((-embedding.weights * altitudes(lone)).max())
 
 
-@pytest.mark.parametrize("edge_length", [0.14, 0.3, 0.5])
+@pytest.mark.parametrize("edge_length", [0.2, 0.3, 0.5])
 def test_nothing_of_the_surface_lies_more_than_a_tenth_of_a_cell_outside(
     sphere, edge_length
 ) -> None:
     small = (0.3 * sphere(3)[0] + [1.0, 0.2, 0.4], sphere(3)[1])
     rough = box((-0.5, -0.7, -1.6), (0.5, 0.6, 0.1), (6, 6, 6))
-    vertices, triangles = with_shells(sphere(4), small, rough)
+    vertices, triangles = with_shells(sphere(3), small, rough)
     mesh = tetrahedralize(vertices, triangles, edge_length=edge_length)
     assert pieces(mesh) == 1
     assert beyond(mesh, vertices) < 0.1 * edge_length
@@ -55,7 +55,7 @@ def test_nothing_of_the_surface_lies_more_than_a_tenth_of_a_cell_outside(
 
 
 def test_the_boundary_is_closed_and_no_edge_of_it_is_of_more_than_two_faces(sphere) -> None:
-    surface = tetrahedralize(*sphere(4), edge_length=0.2).surface
+    surface = tetrahedralize(*sphere(3), edge_length=0.25).surface
     edges = np.concatenate([surface[:, [0, 1]], surface[:, [1, 2]], surface[:, [2, 0]]])
     assert len(np.unique(edges, axis=0)) == len(edges)
     assert {tuple(edge) for edge in edges} == {tuple(edge[::-1]) for edge in edges}
@@ -111,16 +111,16 @@ def test_half_a_sphere_is_closed_across_its_hole(sphere) -> None:
 
 
 def test_a_plane_becomes_a_sheet_about_one_cell_thick(plane) -> None:
-    mesh = tetrahedralize(*plane, edge_length=0.1)
-    assert 0.07 < volume(mesh) / 4.0 < 0.13
+    mesh = tetrahedralize(*plane, edge_length=0.2)
+    assert 0.14 < volume(mesh) / 4.0 < 0.26
     assert pieces(mesh) == 1
-    assert np.abs(mesh.vertices[:, 2]).max() < 0.12
+    assert np.abs(mesh.vertices[:, 2]).max() < 0.24
 
 
 def test_a_tilted_plane_has_no_holes(plane) -> None:
     vertices, triangles = plane
     turn, _ = np.linalg.qr(np.random.default_rng(12).normal(size=(3, 3)))
-    mesh = tetrahedralize(vertices @ turn, triangles, edge_length=0.15)
+    mesh = tetrahedralize(vertices @ turn, triangles, edge_length=0.2)
     inner = np.random.default_rng(13).uniform(-0.95, 0.95, (2000, 3)) * [1, 1, 0]
     weights = embed(mesh, inner @ turn).weights
     assert (weights.min(axis=1) > -1e-6).mean() > 0.85
@@ -132,8 +132,8 @@ def test_a_tilted_plane_has_no_holes(plane) -> None:
 def test_a_thin_box_at_an_angle_has_no_holes(cube, thickness) -> None:
     vertices, triangles = cube
     turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))
-    thin = vertices * [1.0, 1.0, 0.5 * thickness * 0.15] @ turn
-    mesh = tetrahedralize(thin, triangles, edge_length=0.15)
+    thin = vertices * [1.0, 1.0, 0.5 * thickness * 0.2] @ turn
+    mesh = tetrahedralize(thin, triangles, edge_length=0.2)
     inner = np.random.default_rng(13).uniform(-0.95, 0.95, (1000, 3)) * [1, 1, 0]
     assert embed(mesh, inner @ turn).weights.min() > -0.8
     assert pieces(mesh) == 1
@@ -155,8 +155,8 @@ def test_a_shell_in_a_shell_is_solid_and_an_inverted_one_is_a_cavity(sphere) -> 
     vertices, triangles = sphere(4)
     both = np.concatenate([vertices, 0.6 * vertices])
     inner = triangles + len(vertices)
-    solid = tetrahedralize(both, np.concatenate([triangles, inner]), edge_length=0.2)
-    hollow = tetrahedralize(both, np.concatenate([triangles, inner[:, ::-1]]), edge_length=0.2)
+    solid = tetrahedralize(both, np.concatenate([triangles, inner]), edge_length=0.25)
+    hollow = tetrahedralize(both, np.concatenate([triangles, inner[:, ::-1]]), edge_length=0.25)
     assert volume(solid) == pytest.approx(BALL, rel=0.03)
     assert volume(hollow) == pytest.approx(BALL * (1 - 0.6**3), rel=0.05)
 
@@ -166,7 +166,7 @@ def test_shells_that_intersect_become_one_piece_and_others_stay_apart(sphere) ->
     faces = np.concatenate([triangles, triangles + len(vertices)])
     near, far = (
         tetrahedralize(
-            np.concatenate([vertices, vertices + x * np.eye(3)[0]]), faces, edge_length=0.2
+            np.concatenate([vertices, vertices + x * np.eye(3)[0]]), faces, edge_length=0.25
         )
         for x in (1.2, 3.0)
     )
@@ -178,7 +178,7 @@ def test_shells_that_intersect_become_one_piece_and_others_stay_apart(sphere) ->
 
 def test_a_triangle_soup_is_meshed() -> None:
     rng = np.random.default_rng(14)
-    mesh = tetrahedralize(rng.normal(size=(60, 3)), rng.integers(0, 60, (40, 3)), edge_length=0.4)
+    mesh = tetrahedralize(rng.normal(size=(60, 3)), rng.integers(0, 60, (40, 3)), edge_length=0.7)
     assert len(mesh.tets) > 0
 
 
