@@ -18,7 +18,11 @@ import pytest
 from numba.core.caching import _CacheLocator
 from packaging.requirements import Requirement
 
+import supple
+
 ROOT = Path(__file__).resolve().parents[2]
+# The folder of compiled loops in an environment.
+KEPT = "kept"
 
 # Lets the environment import some of what is installed here, instead of downloading it again.
 FINDER = """
@@ -56,12 +60,25 @@ def pip(*arguments: str | Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def environment_of(folder: Path, wheel: Path, without: str = "") -> Path:
-    """A new one with the wheel, and what its metadata asks for but one; returns its Python."""
+@pytest.fixture(scope="module")
+def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a new environment keeps its packages: the wheel."""
+    folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, symlinks=os.name != "nt")
-    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    pip("--python", python, "install", wheel)
-    (site,) = [wheel.parent for wheel in folder.rglob("supple-*.dist-info")]
+    pip("--python", python_of(folder), "install", wheel)
+    (metadata,) = folder.rglob("supple-*.dist-info")
+    site = metadata.parent
+    (site / "lent.pth").write_text("import lent\n", encoding="utf-8")
+    lend_compiled_loops(site / "supple", folder / KEPT)
+    return site
+
+
+def python_of(environment: Path) -> Path:
+    return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def lend(site: Path, without: str) -> None:
+    """What its metadata asks for but one."""
     (metadata,) = site.glob("supple-*.dist-info")
     lent = {
         name: str(package.locate_file(""))
@@ -69,25 +86,21 @@ def environment_of(folder: Path, wheel: Path, without: str = "") -> Path:
         for name in names_to_import(package)
     }
     (site / "lent.py").write_text(f"LENT = {lent}\n{FINDER}", encoding="utf-8")
-    (site / "lent.pth").write_text("import lent\n", encoding="utf-8")
-    lend_compiled_loops(site / "supple")
-    return python
 
 
-def lend_compiled_loops(package: Path) -> None:
+def lend_compiled_loops(package: Path, there: Path) -> None:
     """Lets numba take the loops it keeps of this folder, where it does, for those of its copy."""
     kept = os.environ.get("NUMBA_CACHE_DIR")
     if kept is None:
         return
     subpath = _CacheLocator.get_suitable_cache_subpath
+    # As it is imported: numba tells links from what they lead to.
+    root = Path(str(supple.__file__)).parent
     for copy in package.glob("core/**/*.py"):
-        source = ROOT / copy.relative_to(package)
-        here, there = (Path(kept, subpath(str(path))) for path in (source, copy))
-        # numba compares a source's time and size.
-        shutil.copystat(source, copy)
-        for loop in here.glob(f"{copy.stem}.*"):
-            there.mkdir(exist_ok=True)
-            shutil.copy(loop, there)
+        here = Path(kept, subpath(str(root / copy.relative_to(package))))
+        for loop in here.glob(f"{copy.stem}.*.nb?"):
+            (there / subpath(str(copy))).mkdir(parents=True, exist_ok=True)
+            shutil.copy(loop, there / subpath(str(copy)))
 
 
 def required(package: Distribution, without: str = "") -> list[Distribution]:
@@ -110,29 +123,29 @@ def names_to_import(package: Distribution) -> set[str]:
     }
 
 
-@pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Without ipctk, which brings SciPy along and is not made for every machine."""
-    return environment_of(tmp_path_factory.mktemp("environment"), wheel, without="ipctk")
-
-
-def run(python: Path, script: str) -> str:
+def run(site: Path, script: str, without: str) -> str:
     """What a script prints that runs in that environment."""
+    lend(site, without)
+    (environment,) = (folder for folder in site.parents if (folder / "pyvenv.cfg").exists())
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    done = subprocess.run(
-        [python, "-c", script], cwd=python.parent, env=clean, capture_output=True, text=True
-    )
+    if "NUMBA_CACHE_DIR" in clean:
+        clean["NUMBA_CACHE_DIR"] = str(environment / KEPT)
+    command = [python_of(environment), "-c", script]
+    done = subprocess.run(command, cwd=environment, env=clean, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_the_readmes_script_runs_as_it_stands(python: Path):
+# Without ipctk, which brings SciPy along and is not made for every machine.
+
+
+def test_the_readmes_script_runs_as_it_stands(site: Path):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    assert len(run(python, script).splitlines()) == 48
+    assert len(run(site, script, without="ipctk").splitlines()) == 48
 
 
-def test_all_of_core_can_be_imported_and_its_loops_are_compiled(python: Path):
+def test_all_of_core_can_be_imported_and_its_loops_are_compiled(site: Path):
     script = """
 import importlib, pkgutil
 import supple.core
@@ -143,13 +156,12 @@ for module in pkgutil.walk_packages(supple.core.__path__, "supple.core."):
 assert is_compiled()
 print(supple.core.__file__)
 """
-    assert Path(run(python, script).strip()).is_relative_to(python.parents[1])
+    assert Path(run(site, script, without="ipctk").strip()).is_relative_to(site)
 
 
-def test_contact_has_its_package(wheel: Path, tmp_path: Path):
+def test_contact_has_its_package(site: Path):
     pytest.importorskip("ipctk")
-    python = environment_of(tmp_path, wheel)
-    run(python, "from supple.core.preparation.ipctk import ipctk; ipctk()")
+    run(site, "from supple.core.preparation.ipctk import ipctk; ipctk()", without="")
 
 
 def test_what_blender_installs_is_what_the_package_asks_for(wheel: Path):
