@@ -26,6 +26,7 @@ from supple.addon.worker import solver_environment
 from supple.core.__main__ import main
 from supple.core.job import Job
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
+from supple.tests.core import apart
 
 AddBody = Callable[..., bpy.types.Object]
 Play = Callable[..., tuple[Job, Playback]]
@@ -171,6 +172,19 @@ def working_here() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solver_environment, "start_worker", _work_here)
         yield
+
+
+@pytest.fixture
+def solver_loaded(solver: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are processes that have loaded the solver already, where processes fork."""
+    if apart.IS_FORKED:
+        monkeypatch.setattr(solver_environment, "start_worker", _fork_worker)
+
+
+def _fork_worker(command: solver_environment.Command, output: int, folder: Path) -> apart.Program:
+    (python, _, _, launcher, *words), environment = command
+    assert python == sys.executable and Path(launcher).name == "launch.py"
+    return apart.Program(words, output, environment)
 
 
 def _work_here(

@@ -261,7 +261,9 @@ def test_what_the_solver_refuses_is_said_and_the_scene_stays(scene, cube, solver
     assert left_folders() == before and cube.supple.young == 3e4
 
 
-def test_a_search_that_is_cancelled_half_way_changes_nothing(scene, cube, solver, monkeypatch):
+def test_a_search_that_is_cancelled_half_way_changes_nothing(
+    scene, cube, solver_loaded, monkeypatch
+):
     scene.frame_end, scene.supple.ground_height = 20, 0.0
     cube.supple.fit_target, cube.supple.fit_frame = target((0.5, 0.0, -9.0)), 20
     cube.supple.start_velocity = (0.5, 0.0, 0.0)

@@ -66,7 +66,7 @@ def test_nothing_selected_and_nothing_soft_leaves_nothing_to_simulate(scene):
     assert not bpy.ops.supple.simulate.poll()
 
 
-def test_frames_are_reported_as_the_timeline_counts_them(scene, add_body):
+def test_frames_are_reported_as_the_timeline_counts_them(scene, add_body, solver_loaded):
     obj = add_body()
     scene.frame_start, scene.frame_end = 100, 250
     run = runs.Simulation(bpy.context)
@@ -120,7 +120,7 @@ def test_what_is_said_before_and_after_the_solver_is_prepared_is_said_once(monke
     assert messages == ["begins", "Preparing", "step 1"]
 
 
-def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body):
+def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body, solver_loaded):
     obj = add_body()
     scene.frame_end = 30
     run = runs.Simulation(bpy.context)

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import runpy
+import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from multiprocessing import context
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -22,8 +25,9 @@ DIED = 9
 #: The file that says that a folder is held.
 HELD = "held"
 
-_IS_FORKED = "forkserver" in multiprocessing.get_all_start_methods()
-_Process: type[BaseProcess] = context.ForkServerProcess if _IS_FORKED else context.SpawnProcess
+#: Whether processes fork from one that has loaded the solver.
+IS_FORKED = "forkserver" in multiprocessing.get_all_start_methods()
+_Process: type[BaseProcess] = context.ForkServerProcess if IS_FORKED else context.SpawnProcess
 # What has loaded the solver and computed nothing forks well.
 multiprocessing.set_forkserver_preload([__name__])
 
@@ -58,8 +62,9 @@ def work_quietly(folder: Path) -> None:
         work(folder)
 
 
-def printed_by(module: str, folder: Path, kept: Path) -> str:
-    """What a module prints that lies in a folder, its compiled loops kept in another."""
+def printed_by(module: str, folder: Path, kept: Path | None = None) -> str:
+    """What a module prints that lies in a folder, its compiled loops kept in another, or where
+    those of others are."""
     output = folder / "printed.txt"
     process = started(run_module, module, folder, kept, output)
     process.join()
@@ -67,15 +72,70 @@ def printed_by(module: str, folder: Path, kept: Path) -> str:
     return output.read_text()
 
 
-def run_module(module: str, folder: Path, kept: Path, output: Path) -> None:
+def run_module(module: str, folder: Path, kept: Path | None, output: Path) -> None:
     """What it prints goes into a file."""
-    os.environ["NUMBA_CACHE_DIR"] = str(kept)
-    import_module("numba.core.config").reload_config()
+    if kept is not None:
+        os.environ["NUMBA_CACHE_DIR"] = str(kept)
+        import_module("numba.core.config").reload_config()
     # Bytecode is told from what replaces its source by seconds and size.
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
     with output.open("w") as file, redirect_stdout(file):
         import_module(module)
+
+
+class Program:
+    """``python -m supple.core`` where processes fork, used as ``subprocess.Popen`` is.
+
+    Args:
+        words: of its command line.
+        output: the descriptor that it prints to.
+    """
+
+    def __init__(
+        self, words: Sequence[str], output: int, environment: Mapping[str, str] = os.environ
+    ) -> None:
+        reading, writing = multiprocessing.Pipe(duplex=False)
+        printed = Connection(os.dup(output), readable=False)
+        self._process = started(_run_program, words, dict(environment), reading, printed)
+        self.pid, self.terminate, self.kill = (
+            getattr(self._process, name) for name in ("pid", "terminate", "kill")
+        )
+        self.stdin = os.fdopen(os.dup(writing.fileno()), "wb")
+        for end in (reading, writing, printed):
+            end.close()
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if self.returncode is None:
+            raise subprocess.TimeoutExpired("supple.core", timeout or 0.0)
+        return self.returncode
+
+    def communicate(self) -> None:
+        with suppress(BrokenPipeError):
+            self.stdin.close()
+        self.wait()
+
+
+def _run_program(
+    words: Sequence[str], environment: dict[str, str], reading: Connection, printed: Connection
+) -> None:
+    for end, standard in ((reading, 0), (printed, 1), (printed, 2)):
+        os.dup2(end.fileno(), standard)
+    reading.close()
+    printed.close()
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1) for number in (1, 2))
+    sys.argv = ["supple.core", *words]
+    runpy.run_module("supple.core", run_name="__main__", alter_sys=True)
 
 
 def hold(folder: Path) -> None:

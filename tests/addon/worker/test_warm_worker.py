@@ -14,6 +14,8 @@ from supple.addon.worker.session import State
 from supple.core import Ground, Scene, SoftBody, SurfaceMesh
 from supple.core.job import Job, Settings
 
+loaded = pytest.mark.usefixtures("solver_loaded")
+
 
 @pytest.fixture
 def job(tmp_path: Path) -> Iterator[Job]:
@@ -43,6 +45,7 @@ def test_a_waiting_worker_takes_the_next_job(job: Job) -> None:
     assert "frame 3 of 3" in (job.folder / "output.txt").read_text()
 
 
+@loaded
 def test_it_says_what_is_wrong_as_any_worker_does(job: Job) -> None:
     (job.folder / "scene.npz").write_bytes(b"nothing")
     warm_worker.prepare()
@@ -58,6 +61,7 @@ def test_preparing_twice_keeps_one(job: Job) -> None:
     assert warm_worker._ready is first
 
 
+@loaded
 def test_one_that_has_died_is_replaced_by_an_ordinary_worker(job: Job) -> None:
     warm_worker.prepare()
     assert warm_worker._ready is not None
@@ -83,6 +87,7 @@ def test_one_of_another_python_is_not_used(job: Job, monkeypatch: pytest.MonkeyP
     assert running._process is not old.process
 
 
+@loaded
 def test_one_that_only_fills_meshes_is_another(job: Job) -> None:
     warm_worker.prepare()
     waiting = warm_worker._ready
@@ -120,6 +125,7 @@ def test_it_compiles_everything_and_marks_that(monkeypatch, tmp_path: Path) -> N
     assert not anew.output.exists()
 
 
+@loaded
 def test_it_ends_with_blender() -> None:
     warm_worker.prepare()
     assert warm_worker._ready is not None

@@ -15,6 +15,7 @@ import pytest
 
 from supple.core import Ground, Scene, SoftBody, SurfaceMesh
 from supple.core.job import Job, Settings, warm_up
+from supple.tests.core import apart
 
 # A new loop, which no disk holds yet, compiled while the others are ready.
 COMPILING = """
@@ -60,22 +61,14 @@ print("used later:", *sorted(used() - before), sep="\\n", flush=True)
 """
 
 
-def run(script: str, **variables: str) -> list[str]:
-    environment = {**os.environ, **variables}
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+def run(script: str, folder: Path, kept: Path | None = None) -> list[str]:
+    """What it prints in a process that has compiled nothing."""
+    (folder / "script.py").write_text(script)
+    return apart.printed_by("script", folder, kept).splitlines()
 
 
 def test_a_loop_that_is_compiled_is_told_before_it_is(tmp_path: Path) -> None:
-    said, end = run(COMPILING, NUMBA_CACHE_DIR=str(tmp_path))
+    said, end = run(COMPILING, tmp_path, tmp_path / "kept")
     assert end == "done"
     (tmp_path / "output.txt").write_text(f"something else\n{said}\n")
     assert warm_up.progress(tmp_path / "output.txt") == 0.0
@@ -103,8 +96,8 @@ def test_a_worker_that_has_printed_nothing_yet_compiles_nothing(tmp_path: Path) 
     assert warm_up.progress(tmp_path / "output.txt") is None
 
 
-def test_after_the_preparation_ordinary_simulations_compile_nothing_more() -> None:
-    said = run(COMPILED_LATER)
+def test_after_the_preparation_ordinary_simulations_compile_nothing_more(tmp_path: Path) -> None:
+    said = run(COMPILED_LATER, tmp_path)
     assert said[said.index("used later:") + 1 :] == []
 
 

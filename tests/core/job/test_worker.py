@@ -27,6 +27,7 @@ from supple.tests.core import apart
 from ..box_job import COMMAND, box, box_job, run
 from .tiny_job import tiny_job
 
+needs_forks = pytest.mark.skipif(not apart.IS_FORKED, reason="processes do not fork there")
 RECORD = {
     "frame", "time", "seconds", "substeps", "kinetic_energy", "elastic_energy",
     "potential_energy", "ground_energy", "minimum_j", "minimum_ground_distance",
@@ -101,17 +102,16 @@ def test_frames_have_the_precision_that_was_asked_for(tmp_path: Path, dtype: str
     assert job.read_frame(1).dtype == dtype
 
 
+@needs_forks
 def test_a_waiting_worker_whose_job_folder_is_not_there_says_so_in_a_line(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*COMMAND, "--standby"],
-        input=json.dumps({"job": str(tmp_path / "gone")}) + "\n",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"error: {tmp_path / 'gone' / 'output.txt'} cannot be written: ")
-    assert done.stderr.count("\n") == 1
+    with (tmp_path / "output.txt").open("wb") as output:
+        worker = apart.Program(["--standby"], output.fileno())
+    worker.stdin.write((json.dumps({"job": str(tmp_path / "gone")}) + "\n").encode())
+    worker.stdin.flush()
+    assert worker.wait(timeout=60) == 1
+    said = (tmp_path / "output.txt").read_text().splitlines()
+    (error,) = (line for line in said if not line.startswith("prepar"))
+    assert error.startswith(f"error: {tmp_path / 'gone' / 'output.txt'} cannot be written: ")
 
 
 def test_the_worker_tells_of_each_frame_that_did_not_converge(
@@ -172,51 +172,62 @@ def test_a_body_that_cannot_be_simulated_is_named(tmp_path: Path) -> None:
     assert done.stderr.startswith("error: Jelly: every vertex is pinned")
 
 
+@needs_forks
 def test_the_worker_ends_when_its_parent_closes_the_pipe(tmp_path: Path) -> None:
     job = box_job(tmp_path, 100000)
-    worker = subprocess.Popen(
-        [*COMMAND, str(tmp_path), "--stop-with-parent"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-    )
+    with (tmp_path / "output.txt").open("wb") as output:
+        worker = apart.Program([str(tmp_path), "--stop-with-parent"], output.fileno())
     while not job.has_frame(2):
         assert worker.poll() is None
         time.sleep(0.01)
-    assert worker.stdin is not None
     worker.stdin.close()
     assert worker.wait(timeout=5) != 0
 
 
+STOPPED = "stopped; the frames so far are kept, and the same command goes on"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C goes to a whole console there")
-@pytest.mark.parametrize("sign", ["lock", "frames/000002.npy"])
-def test_ctrl_c_ends_it_with_one_line_and_the_frames_so_far(tmp_path: Path, sign: str) -> None:
-    """While the solver loads, and while it works."""
-    job = box_job(tmp_path, 100000)
+def test_ctrl_c_ends_it_with_one_line_while_the_solver_loads(tmp_path: Path) -> None:
+    box_job(tmp_path, 100000)
     worker = subprocess.Popen(
         [*COMMAND, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    while not (tmp_path / sign).exists():
+    while not (tmp_path / "lock").exists():
         assert worker.poll() is None
         time.sleep(0.001)
     worker.send_signal(signal.SIGINT)
-    _, error = worker.communicate(timeout=60)
+    assert worker.communicate(timeout=60)[1] == f"{STOPPED}\n"
     assert worker.returncode == 130
-    assert error == "stopped; the frames so far are kept, and the same command goes on\n"
+
+
+@needs_forks
+def test_ctrl_c_ends_it_with_one_line_and_the_frames_so_far(tmp_path: Path) -> None:
+    job = box_job(tmp_path, 100000)
+    with (tmp_path / "output.txt").open("wb") as output:
+        worker = apart.Program([str(tmp_path)], output.fileno())
+    while not job.has_frame(2):
+        assert worker.poll() is None
+        time.sleep(0.001)
+    os.kill(worker.pid, signal.SIGINT)
+    assert worker.wait(timeout=60) == 130
+    *said, last = (tmp_path / "output.txt").read_text().splitlines()
+    assert last == STOPPED
+    assert "Traceback" not in "".join(said)
     reached = job.last_frame()
     assert job.damaged_frames(reached) == {}
     box_job(tmp_path, max(reached, 1))
     assert run(tmp_path).returncode == 0
 
 
+@needs_forks
 def test_output_that_nobody_reads_costs_no_frame(tmp_path: Path) -> None:
     job = box_job(tmp_path, 3)
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(
-        [*COMMAND, str(tmp_path)], stdout=writing, stderr=subprocess.PIPE, check=False
-    )
+    worker = apart.Program([str(tmp_path)], writing)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert worker.wait(timeout=60) == 0
     assert job.last_frame() == 3
 
 
