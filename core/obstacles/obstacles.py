@@ -21,7 +21,7 @@ from ..scene.ground import Ground, Sphere
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from .barrier_step import BarrierStep
-from .collision_points import CollisionPoints
+from ..scene.collision_points import CollisionPoints
 from .embedded_barrier_step import EmbeddedBarrierStep
 from .embedded_projection_step import EmbeddedProjectionStep
 from .painted_friction import PaintedFriction, Rubbing

@@ -16,7 +16,7 @@ from ..potentials.ground_points import GroundPoints
 from ..scene.friction import Coefficients
 from ..scene.paint import SurfacePaint
 from ..scene.soft_body import SoftBody
-from .collision_points import CollisionPoints
+from ..scene.collision_points import CollisionPoints
 
 Values = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IntersectionError
-from ..obstacles.collision_points import CollisionPoints
+from ..scene.collision_points import CollisionPoints
 from ..potentials.contact.distance import contact_distances, ground_distance
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody

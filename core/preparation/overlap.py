@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from ..geometry.triangle_distance import point_triangle_distance
 from ..geometry.winding_number import solid_angle_fraction
-from ..obstacles.collision_points import CollisionPoints
+from ..scene.collision_points import CollisionPoints
 from ..scene.ground import Ground, Sphere
 from ..scene.scene import Scene
 from ..scene.skin import SurfaceMesh

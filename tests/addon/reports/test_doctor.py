@@ -17,15 +17,29 @@ from supple.addon.worker.solver_packages import Package
 pytestmark = pytest.mark.usefixtures("scene", "asked_once")
 
 
+# Answers in torch's place, which takes a second to load.
+TORCH = """
+from types import SimpleNamespace
+cuda = SimpleNamespace(is_available=lambda: False)
+get_num_threads = lambda: 1
+"""
+
+
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A Python that loads another torch."""
+    (tmp_path / "torch.py").write_text(TORCH)
+    environment = Environment(Path(sys.executable), tmp_path, "a test's")
+    monkeypatch.setattr(solver_environment, "find", lambda: environment)
+
+
+@pytest.fixture
+def broken(quick: None, tmp_path: Path):
     """Lets packages fail to be imported by the solver's Python, as where they are missing."""
 
     def without(*names: str) -> None:
         for name in names:
             (tmp_path / f"{name}.py").write_text(f"raise ImportError('No module named {name}')\n")
-        environment = Environment(Path(sys.executable), tmp_path, "a test's")
-        monkeypatch.setattr(solver_environment, "find", lambda: environment)
 
     return without
 
@@ -48,6 +62,7 @@ def requirements(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     return change
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_line_of_the_requirements_is_enough_to_be_looked_for(requirements):
     requirements("numpy", "a_new_package==1.0\nnumpy")
     (found,) = (finding for finding in doctor.examine() if finding.cure)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.unreferenced import compact_indices
-from ..scene.soft_body import SoftBody
+from .soft_body import SoftBody
 
 # Of the mean area around a point, which one that has next to none gets.
 MIN_AREA_RATIO = 1e-3
