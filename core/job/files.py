@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import hashlib
 import io
 import json
@@ -257,9 +258,16 @@ def _parse_array(content: memoryview) -> NDArray[Any]:
 
 def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = _npy.read_magic(file)
-    if version == (1, 0):
-        return _npy.read_array_header_1_0(file)
-    raise ValueError(f"an array file of version {version}")
+    if version != (1, 0):
+        raise ValueError(f"an array file of version {version}")
+    size = file.read(2)
+    return _parse_header(size + file.read(int.from_bytes(size, "little")))
+
+
+# Frames of a run begin alike: to parse it takes longer than to read a frame.
+@functools.lru_cache(maxsize=64)
+def _parse_header(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    return _npy.read_array_header_1_0(io.BytesIO(header))
 
 
 def _product(shape: tuple[int, ...]) -> int:

@@ -26,7 +26,7 @@ def _lowest(simulator: Simulator, frames: int) -> list[float]:
 
 @pytest.mark.parametrize("integrator", [SymplecticEuler(), XPBD(), ImplicitEuler(), BDF2()])
 def test_a_ball_is_never_seen_in_the_ground_and_comes_to_it(integrator: Integrator) -> None:
-    scene = Scene([soft_ball((0.0, 0.0, 0.5 + FALL), damping=2.0)], Ground())
+    scene = Scene([soft_ball((0.0, 0.0, 0.5 + FALL), subdivisions=3, damping=2.0)], Ground())
     simulator = Simulator(scene, integrator)
     lowest = _lowest(simulator, 30)
     assert min(lowest) > 0.0
@@ -36,7 +36,7 @@ def test_a_ball_is_never_seen_in_the_ground_and_comes_to_it(integrator: Integrat
 
 @pytest.mark.parametrize("distance", [None, 3e-4])
 def test_with_contact_it_is_seen_neither_in_the_ground_nor_in_itself(distance) -> None:
-    ball = soft_ball((0.0, 0.0, 0.7), damping=2.0)
+    ball = soft_ball((0.0, 0.0, 0.7), subdivisions=3, damping=2.0)
     simulator = Simulator(Scene([ball], Ground(distance=distance), contact=Contact()))
     assert min(_lowest(simulator, 20)) > 0.0
 
@@ -44,7 +44,7 @@ def test_with_contact_it_is_seen_neither_in_the_ground_nor_in_itself(distance) -
 def test_a_ball_is_never_seen_in_a_plate_that_it_lies_on() -> None:
     corners = np.array([[-2.0, -2, 0], [2, -2, 0], [2, 2, 0], [-2, 2, 0]])
     plate = Collider(corners, [[0, 1, 2], [0, 2, 3]], name="Plate")
-    ball = soft_ball((0.0, 0.0, 0.6), damping=2.0)
+    ball = soft_ball((0.0, 0.0, 0.6), subdivisions=3, damping=2.0)
     lowest = _lowest(Simulator(Scene([ball], colliders=[plate])), 24)
     assert min(lowest) > 0.0
     assert lowest[-1] < 5e-3
@@ -52,7 +52,7 @@ def test_a_ball_is_never_seen_in_a_plate_that_it_lies_on() -> None:
 
 def test_a_ball_is_never_seen_in_a_sphere_nor_in_a_bouncy_ground() -> None:
     sphere = Sphere((0.0, 0.0, 0.0), 0.5, friction=1.0)
-    ball = soft_ball((0.05, 0.0, 1.2))
+    ball = soft_ball((0.05, 0.0, 1.2), subdivisions=3)
     ground = Ground(-0.5, response="projection", restitution=0.5)
     simulator = Simulator(Scene([ball], ground, colliders=[sphere]), SymplecticEuler())
     closest = np.inf

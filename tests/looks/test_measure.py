@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A scene of few frames, by a real worker."""
+"""A scene of few frames."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import supple
-from supple.addon.worker import solver_environment
 from supple.looks.measure import figures, simulate
 from supple.looks.scenes import FALL_M, SCENARIOS, Scenario, build
+from supple.tests.addon.conftest import working_here
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -23,15 +23,9 @@ def addon() -> Iterator[None]:
     supple.unregister()
 
 
-@pytest.fixture
-def solver() -> None:
-    if solver_environment.find() is None:
-        pytest.skip("no Python with torch here")
-
-
-@pytest.mark.usefixtures("solver")
 def test_a_body_that_still_falls_is_as_it_was_at_rest(tmp_path: Path) -> None:
-    found = simulate(Scenario("hand", "drop", 40), tmp_path, frames=3)
+    with working_here():
+        found = simulate(Scenario("hand", "drop", 40), tmp_path, frames=3)
     lowest = found.positions[:, :, 2].min(axis=1)
     fall = 0.5 * 9.81 * (np.arange(4) / 24) ** 2
     np.testing.assert_allclose(FALL_M - lowest, fall, rtol=0.05, atol=1e-5)
