@@ -16,12 +16,12 @@ from ..geometry.tet_mesh import TetMesh
 from ..potentials import GroundBarrier
 from ..potentials.contact.distance import ground_distance
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints, GroundVertices
+from ..scene.collision_points import CollisionPoints
 from ..scene.friction import Coefficients, FrictionTable
 from ..scene.ground import Ground, Sphere
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from .barrier_step import BarrierStep
-from ..scene.collision_points import CollisionPoints
 from .embedded_barrier_step import EmbeddedBarrierStep
 from .embedded_projection_step import EmbeddedProjectionStep
 from .painted_friction import PaintedFriction, Rubbing

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from ..geometry.tet_mesh import TetMesh
 from ..potentials.ground_points import GroundPoints
+from ..scene.collision_points import CollisionPoints
 from ..scene.friction import Coefficients
 from ..scene.paint import SurfacePaint
 from ..scene.soft_body import SoftBody
-from ..scene.collision_points import CollisionPoints
 
 Values = NDArray[np.float64]
 

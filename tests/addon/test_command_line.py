@@ -22,7 +22,7 @@ from supple.addon.bake import shape_keys
 from supple.core.job import Job
 from supple.core.scene.integrator_table import INTEGRATORS
 
-from .conftest import empty_file
+from .conftest import empty_file, working_here
 
 FRAMES = 3
 Runs = Callable[..., tuple[str, str]]
@@ -92,7 +92,8 @@ def test_simulate_ends_with_the_job_folder_and_goes_on_where_it_stopped(
     assert folder.parent == tmp_path.resolve()
     assert Job(folder).last_frame() == FRAMES - 1
     simulated = Job(folder).frame_path(1).stat().st_mtime_ns
-    again, _ = run_here("simulate", scene_file, "--cache", tmp_path)
+    with working_here():
+        again, _ = run_here("simulate", scene_file, "--cache", tmp_path)
     assert Path(again.splitlines()[-1]) == folder
     assert Job(folder).frame_path(1).stat().st_mtime_ns == simulated
 
@@ -175,7 +176,6 @@ def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alo
 
 
 @pytest.mark.usefixtures("solver_here")
-@pytest.mark.usefixtures("solver_here")
 def test_find_saves_a_file_with_what_it_found_and_leaves_the_first_alone(
     scene_file: Path, run_here: Runs, tmp_path: Path
 ) -> None:
@@ -201,6 +201,7 @@ def test_find_asks_for_which_body(scene_file: Path, run_here: Runs) -> None:
     assert "Name a soft body by --object: Cube." in stderr
 
 
+@pytest.mark.usefixtures("solver_here")
 def test_render_writes_an_image_for_each_frame(
     run_here: Runs, scene_file: Path, tmp_path: Path
 ) -> None:

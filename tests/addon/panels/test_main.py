@@ -80,9 +80,7 @@ def test_frames_that_did_not_converge_are_a_warning(scene, add_body, solver_here
     assert f"{warning}." in actions.simulate(bpy.context)
 
 
-def test_while_it_runs_the_steps_of_this_run_are_shown(
-    scene, add_body, monkeypatch, solver_loaded
-):
+def test_while_it_runs_the_steps_of_this_run_are_shown(scene, add_body, monkeypatch, solver_loaded):
     add_body()
     scene.supple.integrator = "symplectic_euler"
     with working_here():
