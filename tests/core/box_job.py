@@ -45,10 +45,5 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(words, status, out.getvalue(), error.getvalue())
 
 
-def run_apart(folder: Path) -> subprocess.CompletedProcess[str]:
-    """The same in a process of its own, which takes seconds to load the solver."""
-    return subprocess.run([*COMMAND, str(folder)], capture_output=True, text=True, check=False)
-
-
 def copied(job: Job, folder: Path) -> Job:
     return Job(Path(shutil.copytree(job.folder, folder / "copy")))
