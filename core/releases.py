@@ -18,10 +18,10 @@ from torch import Tensor
 from .errors import JobError
 from .potentials.attachments import Attachments
 from .potentials.contact.apart import Pair, pairs_apart
-from .potentials.contact.attached_pairs import attached_pair
 from .potentials.goals import GoalSprings
 from .potentials.stitch_threads import StitchThreads
 from .preparation.attached_vertices import bearing_count, held_vertices
+from .scene.attached_pairs import attached_pair
 from .scene.contact_settings import Attachment
 from .scene.forces import Force
 from .scene.release import Release

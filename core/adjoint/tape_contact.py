@@ -13,13 +13,13 @@ from ..assembly.block_matrix import BlockMatrix
 from ..assembly.off_pattern_blocks import OffPatternBlocks
 from ..potentials import TimeStep
 from ..potentials.contact.detection import Detection
-from ..potentials.contact.distance import of_pairs
 from ..potentials.contact.hessian_factors import assembled
 from ..potentials.contact.mesh_contact import STICK_SPEED_RATIO
 from ..potentials.contact.normal_collisions import NormalCollisions
 from ..potentials.contact.rest_distance import surface_distances
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.contact.topology import Indices, Points, Values
+from ..scene.contact_distances import of_pairs
 from ..scene.friction import NO_FRICTION, f1_slope
 from ..system import System
 from .closest_points import ClosestPoints, painted_shares

@@ -14,9 +14,9 @@ from torch import Tensor
 from ..compiled import is_compiled
 from ..geometry.tet_mesh import TetMesh
 from ..potentials import GroundBarrier
-from ..potentials.contact.distance import ground_distance
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints, GroundVertices
 from ..scene.collision_points import CollisionPoints
+from ..scene.contact_distances import ground_distance
 from ..scene.friction import Coefficients, FrictionTable
 from ..scene.ground import Ground, Sphere
 from ..scene.scene import Scene

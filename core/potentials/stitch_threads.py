@@ -18,9 +18,9 @@ from ..assembly.tensor_channel import TensorChannel
 from ..errors import SceneError
 from ..preparation.attached_vertices import carriers, point_positions
 from ..scene.channel import Channel
+from ..scene.contact_distances import contact_distances
 from ..scene.stitches import Stitches
 from .attachments import STIFFNESS_FACTOR, sparse_tensor, stiffness_around
-from .contact.distance import contact_distances
 from .prescribed import PrescribedPotential
 
 if TYPE_CHECKING:

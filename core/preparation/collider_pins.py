@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..geometry.closest_point import closest_points
-from ..potentials.contact.degenerate import have_area, without_degenerate
+from ..geometry.degenerate import have_area, without_degenerate
 from ..scene.channel import Channel
 from ..scene.contact_settings import Collider
 from ..scene.soft_body import SoftBody

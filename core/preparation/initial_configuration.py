@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
-from ..potentials.contact.attached_pairs import attached_pairs
-from ..potentials.contact.collider_surface import collider_surface
+from ..scene.attached_pairs import attached_pairs
+from ..scene.collider_surface import collider_surface
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions, tet_mesh_of

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IntersectionError
-from ..potentials.contact.distance import contact_distances, ground_distance
 from ..scene.collision_points import CollisionPoints
+from ..scene.contact_distances import contact_distances, ground_distance
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from .initial_configuration import InitialBody, InitialConfiguration

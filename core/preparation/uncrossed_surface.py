@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.degenerate import have_area
 from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.unreferenced import compact_indices
@@ -112,7 +113,6 @@ def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
     """(F,) how near triangles with an area are to others that they share no point with, in metres:
     0 where they cross, infinite beyond a distance."""
     # It loads ipctk, which takes a moment that scenes without contact need not wait.
-    from ..potentials.contact.degenerate import have_area
     from .intersections import Surfaces, find_close
 
     triangles = surface.triangles.astype(np.int32)

@@ -20,8 +20,8 @@ from supple.core import (
 )
 from supple.core.job.scene_file import load_scene, save_scene
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials.contact.attached_pairs import attached_pairs
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
+from supple.core.scene.attached_pairs import attached_pairs
 
 # Beside the blocks, whose z goes from 0 to 1.
 TABLE = np.array([[-1.0, -1, -0.1], [2, -1, -0.1], [2, 2, -0.1], [-1, 2, -0.1]])

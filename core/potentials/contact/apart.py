@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ...geometry.tet_mesh import TetMesh
 from ...preparation.intersections import Surfaces, find_close
+from ...scene.contact_distances import contact_distances
 from ...scene.scene import Scene
 from ...state import State
-from .distance import contact_distances
 from .surface import CollisionSurface
 
 Pair = tuple[int, int]

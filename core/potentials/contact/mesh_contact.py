@@ -15,13 +15,13 @@ from ...assembly.block_matrix import BlockMatrix
 from ...assembly.off_pattern_blocks import OffPatternBlocks
 from ...cached_at import CachedAt
 from ...geometry.tet_mesh import TetMesh
+from ...scene.contact_distances import of_pairs
 from ...scene.friction import FrictionTable
 from ...scene.scene import Scene
 from ..potential import Potential, TimeStep
 from .barrier import ContactBarrier
 from .detection import Detection
 from .displacement_limit import DisplacementLimit
-from .distance import of_pairs
 from .friction import ContactFriction
 from .hessian_factors import assembled
 from .normal_collisions import NormalCollisions

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...scene.contact_distances import contact_distances
 from ...scene.scene import Scene
 from .broad_phase import BroadPhase
 from .detection import SEARCH_RADIUS_RATIO
-from .distance import contact_distances
 from .normal_collisions import NormalCollisions
 from .stencils import Stencils
 from .surface import CollisionSurface

@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from ...geometry.degenerate import are_valid
 from ...geometry.tet_mesh import TetMesh
 from ...geometry.unreferenced import compact_indices
+from ...scene.attached_pairs import attached_pairs
+from ...scene.collider_surface import collider_surface
 from ...scene.contact_settings import ContactSurface
 from ...scene.scene import Scene
-from .attached_pairs import attached_pairs
-from .collider_surface import collider_surface
-from .degenerate import are_valid
 from .topology import Points, Topology, topology
 
 Triangles = NDArray[np.int32]

@@ -128,6 +128,17 @@ def test_the_worker_tells_of_each_frame_that_did_not_converge(
     assert missed
 
 
+def test_tetrahedra_are_made_without_torch(tmp_path: Path) -> None:
+    """Which would take longer to load than they take to make."""
+    box_job(tmp_path, 2)
+    script = (
+        "import sys; sys.modules['torch'] = None; from pathlib import Path; "
+        "from supple.core.job.worker import work; work(Path(sys.argv[1]), mesh_only=True)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, capture_output=True)
+    assert Job(tmp_path).has_tet_scene()
+
+
 def test_mesh_only_stops_before_the_first_frame(tmp_path: Path) -> None:
     job = box_job(tmp_path, 10)
     done = run(tmp_path, "--mesh-only")

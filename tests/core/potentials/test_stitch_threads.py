@@ -12,8 +12,8 @@ import torch
 from supple.core import Channel, Contact, Release, Scene, SceneError, Simulator, SoftBody, Stitches
 from supple.core.integrators.choice import integrator_named
 from supple.core.partitioned_simulator import PartitionedSimulator
-from supple.core.potentials.contact.distance import contact_distances
 from supple.core.potentials.stitch_threads import StitchThreads
+from supple.core.scene.contact_distances import contact_distances
 from supple.core.system import System
 
 NO_WEIGHT = (0.0, 0.0, 0.0)

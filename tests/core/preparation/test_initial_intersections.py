@@ -9,7 +9,6 @@ import pytest
 from supple.core import Ground, Scene, Simulator, SoftBody, SurfaceMesh
 from supple.core.errors import IntersectionError, SceneError
 from supple.core.geometry.tet_mesh import signed_volumes
-from supple.core.potentials.contact.distance import contact_distances, ground_distance
 from supple.core.preparation.initial_configuration import InitialConfiguration
 from supple.core.preparation.initial_intersections import (
     MIN_DISTANCE_RATIO,
@@ -17,6 +16,7 @@ from supple.core.preparation.initial_intersections import (
 )
 from supple.core.preparation.intersections import find_close, find_intersections
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
+from supple.core.scene.contact_distances import contact_distances, ground_distance
 from supple.core.scene.contact_settings import Attachment, Collider, Contact, ContactSurface
 from supple.verification.meshes import block, graded_ball
 

@@ -8,7 +8,7 @@ import pytest
 
 from supple.core import Collider, Scene, SoftBody, TetMesh
 from supple.core.potentials.contact.clearance import Clearance, Trajectory
-from supple.core.potentials.contact.distance import contact_distances
+from supple.core.scene.contact_distances import contact_distances
 from supple.core.scene.contact_settings import Contact
 from supple.verification.meshes import block
 

@@ -8,8 +8,8 @@ import pytest
 
 from supple.core import Collider, Contact, ContactSurface, Scene, SoftBody, TetMesh
 from supple.core.potentials.contact.clearance import Clearance
-from supple.core.potentials.contact.distance import contact_distances
 from supple.core.potentials.contact.rest_distance import MIN_DISTANCE_RATIO
+from supple.core.scene.contact_distances import contact_distances
 from supple.tests.core.potentials.contact.close_bodies import (
     HALVES,
     TABLE,

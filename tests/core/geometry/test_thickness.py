@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.potentials.contact.thickness import MAX_OFFSET_RATIO, thickened
+from supple.core.geometry.thickness import MAX_OFFSET_RATIO, thickened
 
 SQUARE = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
 HALVES = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32)

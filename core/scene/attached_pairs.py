@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from ...scene.contact_settings import Attachment
-from ...scene.scene import Scene
+from .contact_settings import Attachment
+from .scene import Scene
 
 
 def attached_pairs(scene: Scene) -> set[tuple[int, int]]:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from supple.core import Collider, Contact, Scene, SoftBody
-from supple.core.potentials.contact.distance import contact_distances
+from supple.core.scene.contact_distances import contact_distances
 from supple.verification.meshes import block
 
 TABLE = Collider([[-50.0, -50, 0], [50, -50, 0], [0, 90, 0]], [[0, 1, 2]])

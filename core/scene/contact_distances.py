@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SceneError
-from ...scene.ground import Ground
-from ...scene.scene import Scene
-from ...scene.start_shape import tet_mesh_of
+from ..errors import SceneError
+from .ground import Ground
+from .scene import Scene
+from .start_shape import tet_mesh_of
 
 # In units of a body's diagonal: of the ground, onto which steps are projected, and of surfaces, for
 # which searches take the fewer steps the larger it is.

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...geometry.unreferenced import without_unreferenced
-from ...scene.channel import Channel
-from ...scene.contact_settings import Collider
-from .degenerate import without_degenerate
-from .thickness import thickened
+from ..geometry.degenerate import without_degenerate
+from ..geometry.thickness import thickened
+from ..geometry.unreferenced import without_unreferenced
+from .channel import Channel
+from .contact_settings import Collider
 
 
 def collider_surface(collider: Collider) -> tuple[Channel, NDArray[np.int32]]:
