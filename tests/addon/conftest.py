@@ -177,14 +177,15 @@ def working_here() -> Iterator[None]:
 @pytest.fixture
 def solver_loaded(solver: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers are processes that have loaded the solver already, where processes fork."""
-    if apart.IS_FORKED:
-        monkeypatch.setattr(solver_environment, "start_worker", _fork_worker)
+    monkeypatch.setattr(solver_environment, "start_worker", _start_program)
 
 
-def _fork_worker(command: solver_environment.Command, output: int, folder: Path) -> apart.Program:
+def _start_program(
+    command: solver_environment.Command, output: int, folder: Path
+) -> apart.Program | subprocess.Popen[bytes]:
     (python, _, _, launcher, *words), environment = command
     assert python == sys.executable and Path(launcher).name == "launch.py"
-    return apart.Program(words, output, environment)
+    return apart.program(words, output, environment)
 
 
 def _work_here(

@@ -84,17 +84,30 @@ def run_module(module: str, folder: Path, kept: Path | None, output: Path) -> No
         import_module(module)
 
 
-class Program:
-    """``python -m supple.core`` where processes fork, used as ``subprocess.Popen`` is.
+def program(
+    words: Sequence[str], output: int, environment: Mapping[str, str] = os.environ
+) -> Program | subprocess.Popen[bytes]:
+    """``python -m supple.core``.
 
     Args:
         words: of its command line.
         output: the descriptor that it prints to.
     """
+    if IS_FORKED:
+        return Program(words, output, environment)
+    return subprocess.Popen(
+        [sys.executable, "-m", "supple.core", *words],
+        stdin=subprocess.PIPE,
+        stdout=output,
+        stderr=output,
+        env=environment,
+    )
 
-    def __init__(
-        self, words: Sequence[str], output: int, environment: Mapping[str, str] = os.environ
-    ) -> None:
+
+class Program:
+    """One that is forked, used as ``subprocess.Popen`` is; arguments as of ``program``."""
+
+    def __init__(self, words: Sequence[str], output: int, environment: Mapping[str, str]) -> None:
         reading, writing = multiprocessing.Pipe(duplex=False)
         printed = Connection(os.dup(output), readable=False)
         self._process = started(_run_program, words, dict(environment), reading, printed)

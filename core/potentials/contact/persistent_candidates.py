@@ -21,10 +21,6 @@ DEVIATION_RATIO, MAX_GROWTH = 0.05, 4.0
 # Steps that candidates are built for, and in mean edges how far points may go from each other on
 # paths of more steps than the least.
 MIN_STEPS, MAX_STEPS, PATH_RATIO = 5, 64, 0.5
-# A search takes as long for a triangle as so many pairs do in a step. By this the candidates reach
-# farther or less far than all of that, at least and at most so many times.
-PAIR_STEPS_PER_TRIANGLE = 12.0
-MIN_REACH, MAX_REACH, REACH_GROWTH = 0.5, 32.0, 1.4
 # What is left after a step of the change of velocity that a point is expected to make.
 MEMORY = 0.5
 # In metres: what goes less far rests.
@@ -62,7 +58,6 @@ class PersistentCandidates:
         self._velocities, self._changes = velocities, np.zeros(count)
         self._allowed = np.zeros(count)
         self._elapsed, self._until = 0.0, -1.0
-        self._reach, self._steps = 1.0, 0
 
     @property
     def stencils(self) -> CandidateStencils:
@@ -82,8 +77,7 @@ class PersistentCandidates:
             times = (self._elapsed, self._elapsed + step)
             if keep_to_paths(before, after, *paths, *times, self._allowed):
                 return
-        self._adapt_reach()
-        self._origins, self._elapsed, self._steps = before, 0.0, 0
+        self._origins, self._elapsed = before, 0.0
         if is_hindered:
             self._path_velocities, self._until = (after - before) / step, step
             allowed = self._least_allowed + _lengths(after - before)
@@ -108,28 +102,17 @@ class PersistentCandidates:
 
     def _allow_for(self, deviations: Values, steps: int, step: float) -> None:
         """Lets points leave their paths that deviate by so many metres in the first of steps."""
+        # As a velocity that changes by as much in each of them leads away.
         expected = 0.5 * steps * (steps + 1) * np.maximum(step * self._changes, deviations)
-        most = self._reach * MAX_GROWTH * self._least_allowed
+        most = MAX_GROWTH * self._least_allowed
         self._allowed = np.minimum(self._least_allowed + expected, most)
         np.maximum(self._allowed, deviations, out=self._allowed)
-
-    def _adapt_reach(self) -> None:
-        """Lets what is found next last longer where it has taken less time than to find it, and
-        the other way round."""
-        if self._steps == 0:
-            return
-        search = PAIR_STEPS_PER_TRIANGLE * len(self._surface.triangles)
-        ratio = self._steps * len(self.candidates) / search
-        if ratio < 0.5:
-            self._reach = min(REACH_GROWTH * self._reach, MAX_REACH)
-        elif ratio > 2.0:
-            self._reach = max(self._reach / REACH_GROWTH, MIN_REACH)
 
     def _horizon(self, step: float) -> int:
         """Steps to build candidates for: what goes on together has to be looked at less often."""
         apart = _lengths(self._velocities - self._velocities.mean(axis=0)).max(initial=0.0)
         steps = PATH_RATIO * self._mean_edge / max(apart * step, SHORTEST_PATH)
-        return int(min(MAX_STEPS, self._reach * max(MIN_STEPS, steps)))
+        return int(min(MAX_STEPS, max(MIN_STEPS, steps)))
 
     def advance(self, before: Points, after: Points, step: float) -> None:
         """Says that a step has led from (V, 3) ``before`` to ``after``."""
@@ -138,7 +121,6 @@ class PersistentCandidates:
         self._changes = np.maximum(changes, MEMORY * self._changes)
         self._velocities = velocities
         self._elapsed += step
-        self._steps += 1
 
 
 def _lengths(vectors: Points) -> Values:

@@ -161,7 +161,6 @@ def _read_all(job: Job) -> None:
             read()
 
 
-@pytest.mark.skipif(not apart.IS_FORKED, reason="processes do not fork there")
 @pytest.mark.parametrize(
     "damages",
     [
@@ -177,7 +176,7 @@ def test_a_process_of_its_own_prints_no_traceback_either(
     for what in damages:
         DAMAGES[what](folder)
     with (tmp_path / "output.txt").open("wb") as output:
-        apart.Program([str(folder)], output.fileno()).wait()
+        apart.program([str(folder)], output.fileno()).wait()
     said = (tmp_path / "output.txt").read_text()
     assert "Traceback" not in said
     for what in damages:

@@ -27,7 +27,6 @@ from supple.tests.core import apart
 from ..box_job import COMMAND, box, box_job, run
 from .tiny_job import tiny_job
 
-needs_forks = pytest.mark.skipif(not apart.IS_FORKED, reason="processes do not fork there")
 RECORD = {
     "frame", "time", "seconds", "substeps", "kinetic_energy", "elastic_energy",
     "potential_energy", "ground_energy", "minimum_j", "minimum_ground_distance",
@@ -102,10 +101,10 @@ def test_frames_have_the_precision_that_was_asked_for(tmp_path: Path, dtype: str
     assert job.read_frame(1).dtype == dtype
 
 
-@needs_forks
 def test_a_waiting_worker_whose_job_folder_is_not_there_says_so_in_a_line(tmp_path: Path) -> None:
     with (tmp_path / "output.txt").open("wb") as output:
-        worker = apart.Program(["--standby"], output.fileno())
+        worker = apart.program(["--standby"], output.fileno())
+    assert worker.stdin is not None
     worker.stdin.write((json.dumps({"job": str(tmp_path / "gone")}) + "\n").encode())
     worker.stdin.flush()
     assert worker.wait(timeout=60) == 1
@@ -183,14 +182,14 @@ def test_a_body_that_cannot_be_simulated_is_named(tmp_path: Path) -> None:
     assert done.stderr.startswith("error: Jelly: every vertex is pinned")
 
 
-@needs_forks
 def test_the_worker_ends_when_its_parent_closes_the_pipe(tmp_path: Path) -> None:
     job = box_job(tmp_path, 100000)
     with (tmp_path / "output.txt").open("wb") as output:
-        worker = apart.Program([str(tmp_path), "--stop-with-parent"], output.fileno())
+        worker = apart.program([str(tmp_path), "--stop-with-parent"], output.fileno())
     while not job.has_frame(2):
         assert worker.poll() is None
         time.sleep(0.01)
+    assert worker.stdin is not None
     worker.stdin.close()
     assert worker.wait(timeout=5) != 0
 
@@ -212,11 +211,11 @@ def test_ctrl_c_ends_it_with_one_line_while_the_solver_loads(tmp_path: Path) -> 
     assert worker.returncode == 130
 
 
-@needs_forks
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C goes to a whole console there")
 def test_ctrl_c_ends_it_with_one_line_and_the_frames_so_far(tmp_path: Path) -> None:
     job = box_job(tmp_path, 100000)
     with (tmp_path / "output.txt").open("wb") as output:
-        worker = apart.Program([str(tmp_path)], output.fileno())
+        worker = apart.program([str(tmp_path)], output.fileno())
     while not job.has_frame(2):
         assert worker.poll() is None
         time.sleep(0.001)
@@ -231,12 +230,11 @@ def test_ctrl_c_ends_it_with_one_line_and_the_frames_so_far(tmp_path: Path) -> N
     assert run(tmp_path).returncode == 0
 
 
-@needs_forks
 def test_output_that_nobody_reads_costs_no_frame(tmp_path: Path) -> None:
     job = box_job(tmp_path, 3)
     reading, writing = os.pipe()
     os.close(reading)
-    worker = apart.Program([str(tmp_path)], writing)
+    worker = apart.program([str(tmp_path)], writing)
     os.close(writing)
     assert worker.wait(timeout=60) == 0
     assert job.last_frame() == 3
