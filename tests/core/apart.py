@@ -17,6 +17,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+# The solver, which a worker loads when it needs it.
+import supple.core.job.run  # noqa: F401
 from supple.core.job import Job, lock
 from supple.core.job.worker import work
 
