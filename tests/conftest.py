@@ -8,6 +8,8 @@ from collections.abc import Generator
 
 import pytest
 
+from supple.core.garbage import kept_for_good
+
 QUICK_SECONDS = 40.0
 SECONDS = "supple/seconds"
 
@@ -17,12 +19,8 @@ _seconds: dict[str, float] = {}
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """What lives until the end is not gone through each time that garbage is collected."""
-    gc.disable()
-    try:
+    with kept_for_good():
         return (yield)
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def pytest_unconfigure() -> None:

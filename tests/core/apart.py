@@ -27,9 +27,9 @@ DIED = 9
 #: The file that says that a folder is held.
 HELD = "held"
 
-#: Whether processes fork from one that has loaded the solver.
-IS_FORKED = "forkserver" in multiprocessing.get_all_start_methods()
-_Process: type[BaseProcess] = context.ForkServerProcess if IS_FORKED else context.SpawnProcess
+# Whether processes fork from one that has loaded the solver.
+_IS_FORKED = "forkserver" in multiprocessing.get_all_start_methods()
+_Process: type[BaseProcess] = context.ForkServerProcess if _IS_FORKED else context.SpawnProcess
 # What has loaded the solver and computed nothing forks well.
 multiprocessing.set_forkserver_preload([__name__])
 
@@ -95,7 +95,7 @@ def program(
         words: of its command line.
         output: the descriptor that it prints to.
     """
-    if IS_FORKED:
+    if _IS_FORKED:
         return Program(words, output, environment)
     return subprocess.Popen(
         [sys.executable, "-m", "supple.core", *words],

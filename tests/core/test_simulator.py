@@ -37,8 +37,8 @@ def test_a_settled_body_is_held_by_a_barrier_force_equal_to_its_weight(
         make_block((3, 3, 3), origin=(0, 0, 0.01)), StableNeoHookean(3e4, 0.3), damping=8.0
     )
     simulator = Simulator(Scene([body], ground=Ground()), integrator)
-    *_, last = simulator.run(60)
-    assert last.report.energies.kinetic < 1e-4
+    *_, last = simulator.run(150)
+    assert last.report.energies.kinetic < 1e-6
     barrier = simulator.system.ground_barrier
     assert barrier is not None
     force = -barrier.gradient(simulator.state.positions).sum(1)
