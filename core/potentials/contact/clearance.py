@@ -24,6 +24,8 @@ RADIUS_MARGIN_RATIO = 2.0
 # Two primitives may come nearer by so many of the largest displacement: both move, and somewhat
 # farther between the positions that are known.
 APPROACH_RATIO = 2.5
+# In metres: nothing was in contact, and no more is known.
+LEAST_CLEARANCE = 1e-300
 # A trajectory deviates from its secant by at most so many mean edges, or is split.
 MAX_DEVIATION_RATIO = 0.25
 
@@ -112,13 +114,17 @@ class Clearance:
                 trajectory,
                 positions=trajectory.positions - trajectory.positions.mean(axis=1, keepdims=True),
             )
-        remaining = clearance - APPROACH_RATIO * self._max_own_displacement(trajectory)
-        if remaining > 0.0 and not self._boxes_overlap(trajectory):
-            return remaining
+        approach = APPROACH_RATIO * self._max_own_displacement(trajectory)
+        if approach < clearance and not self._boxes_overlap(trajectory):
+            return clearance - approach
+        # To know what is farther away pays where another frame of the kind could do with it.
+        margin = RADIUS_MARGIN_RATIO if approach < self.max_clearance else 0.0
         last = len(trajectory.positions) - 1
-        found = self._collision_free_candidates(trajectory, 0, last, RADIUS_MARGIN_RATIO)
+        found = self._collision_free_candidates(trajectory, 0, last, margin)
         if found is None:
             return None
+        if margin == 0.0:
+            return LEAST_CLEARANCE
         return min(self.max_clearance, self._min_clearance(found, trajectory.position_at(last)))
 
     def is_clear(self, bodies: Points, colliders: Points) -> bool:

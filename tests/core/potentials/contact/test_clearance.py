@@ -73,9 +73,26 @@ def test_moving_within_takes_more_room_than_two_parts_can_have_come_nearer():
 def test_with_no_room_left_it_looks_again():
     clearance = clearance_of(lone())
     rest = at_rest(clearance)
-    wide = 1.2 * (rest - rest.mean(axis=0)) + rest.mean(axis=0)
     first = clearance.clearance_after(trajectory_of([rest, rest]), 0.0)
+    wide = widened(rest, 0.2 * clearance.max_clearance)
     assert clearance.clearance_after(trajectory_of([rest, wide]), 1e-6) >= first > 1e-6
+
+
+def test_how_much_room_is_left_is_not_asked_where_the_next_frame_would_need_more() -> None:
+    """Nothing but that there is some."""
+    clearance = clearance_of(lone())
+    rest = at_rest(clearance)
+    left = clearance.clearance_after(trajectory_of([rest, widened(rest, 0.2)]), 0.0)
+    assert left is not None and 0.0 < left < 1e-9
+    # What rests does with that, and what moves within is looked at again.
+    assert clearance.clearance_after(trajectory_of([rest, rest]), left) == left
+    wide = widened(rest, 0.2 * clearance.max_clearance)
+    assert clearance.clearance_after(trajectory_of([rest, wide]), left) > 1e-6
+
+
+def widened(points: np.ndarray, ratio: float) -> np.ndarray:
+    """By so much of their size, all around."""
+    return points + ratio * (points - points.mean(axis=0))
 
 
 def folded(clearance: Clearance, depth: float) -> np.ndarray:
