@@ -15,6 +15,8 @@ from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
 from .laws import Constants, first_derivatives, strain_energy_density
+from .matrices import add3, cofactors, determinant, matmul3, scaled, set_column, tet_edges
+from .symmetric_matrices import contracted, full, squared, symmetric_in
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
@@ -80,54 +82,26 @@ def _edge_forces(
     positions: Any, corners: Any, metric: Any, moduli: Any, law: int, low: Any, high: Any, out: Any
 ) -> None:
     """The energy's gradient by the three edges of each tet, ``out`` (9, M): see ``Elasticity``."""
-    x, y, z = positions[0], positions[1], positions[2]
     sixth = out.dtype.type(1.0 / 6.0)
     for e in shared_range(corners.shape[1]):
-        v0, v1, v2, v3 = corners[0, e], corners[1, e], corners[2, e], corners[3, e]
-        x1, y1, z1 = x[v1] - x[v0], y[v1] - y[v0], z[v1] - z[v0]
-        x2, y2, z2 = x[v2] - x[v0], y[v2] - y[v0], z[v2] - z[v0]
-        x3, y3, z3 = x[v3] - x[v0], y[v3] - y[v0], z[v3] - z[v0]
-        s11, s12, s13 = metric[0, e], metric[1, e], metric[2, e]
-        s22, s23, s33 = metric[3, e], metric[4, e], metric[5, e]
-        # V D S
-        ax1, ax2, ax3 = (
-            x1 * s11 + x2 * s12 + x3 * s13,
-            x1 * s12 + x2 * s22 + x3 * s23,
-            x1 * s13 + x2 * s23 + x3 * s33,
-        )
-        ay1, ay2, ay3 = (
-            y1 * s11 + y2 * s12 + y3 * s13,
-            y1 * s12 + y2 * s22 + y3 * s23,
-            y1 * s13 + y2 * s23 + y3 * s33,
-        )
-        az1, az2, az3 = (
-            z1 * s11 + z2 * s12 + z3 * s13,
-            z1 * s12 + z2 * s22 + z3 * s23,
-            z1 * s13 + z2 * s23 + z3 * s33,
-        )
-        # cof D
-        cx1, cy1, cz1 = y2 * z3 - z2 * y3, z2 * x3 - x2 * z3, x2 * y3 - y2 * x3
-        cx2, cy2, cz2 = y3 * z1 - z3 * y1, z3 * x1 - x3 * z1, x3 * y1 - y3 * x1
-        cx3, cy3, cz3 = y1 * z2 - z1 * y2, z1 * x2 - x1 * z2, x1 * y2 - y1 * x2
+        d, s = tet_edges(positions, corners, e), full(symmetric_in(metric, e))
+        # V D S and cof D
+        a, c = matmul3(d, s), cofactors(d)
         inverse_volume, mu, lam = metric[6, e], moduli[0, e], moduli[1, e]
         i_c = inverse_volume * (
-            x1 * ax1
-            + x2 * ax2
-            + x3 * ax3
-            + y1 * ay1
-            + y2 * ay2
-            + y3 * ay3
-            + z1 * az1
-            + z2 * az2
-            + z3 * az3
+            d[0] * a[0]
+            + d[1] * a[1]
+            + d[2] * a[2]
+            + d[3] * a[3]
+            + d[4] * a[4]
+            + d[5] * a[5]
+            + d[6] * a[6]
+            + d[7] * a[7]
+            + d[8] * a[8]
         )
-        j = sixth * inverse_volume * (x1 * cx1 + y1 * cy1 + z1 * cz1)
-        j = min(max(j, low), high)
-        p, q = first_derivatives(law, i_c, j, mu, lam)
-        q = sixth * q
-        out[0, e], out[1, e], out[2, e] = p * ax1 + q * cx1, p * ax2 + q * cx2, p * ax3 + q * cx3
-        out[3, e], out[4, e], out[5, e] = p * ay1 + q * cy1, p * ay2 + q * cy2, p * ay3 + q * cy3
-        out[6, e], out[7, e], out[8, e] = p * az1 + q * cz1, p * az2 + q * cz2, p * az3 + q * cz3
+        j = sixth * inverse_volume * determinant(d, c)
+        p, q = first_derivatives(law, i_c, min(max(j, low), high), mu, lam)
+        set_column(out, e, add3(scaled(p, a), scaled(sixth * q, c)))
 
 
 @compiled(parallel=True)
@@ -135,31 +109,13 @@ def _energy_sums(
     positions: Any, corners: Any, metric: Any, moduli: Any, law: int, low: Any, high: Any, out: Any
 ) -> None:
     """Energies of chunks of ``TETS_PER_SUM`` tets, in J."""
-    x, y, z = positions[0], positions[1], positions[2]
     for chunk in shared_range(out.shape[0]):
         total = 0.0
         for e in range(chunk * TETS_PER_SUM, min(corners.shape[1], (chunk + 1) * TETS_PER_SUM)):
-            v0, v1, v2, v3 = corners[0, e], corners[1, e], corners[2, e], corners[3, e]
-            x1, y1, z1 = x[v1] - x[v0], y[v1] - y[v0], z[v1] - z[v0]
-            x2, y2, z2 = x[v2] - x[v0], y[v2] - y[v0], z[v2] - z[v0]
-            x3, y3, z3 = x[v3] - x[v0], y[v3] - y[v0], z[v3] - z[v0]
-            s12, s13, s23 = metric[1, e], metric[2, e], metric[4, e]
-            stretch = (
-                metric[0, e] * (x1 * x1 + y1 * y1 + z1 * z1)
-                + metric[3, e] * (x2 * x2 + y2 * y2 + z2 * z2)
-                + metric[5, e] * (x3 * x3 + y3 * y3 + z3 * z3)
-            )
-            shear = (
-                s12 * (x1 * x2 + y1 * y2 + z1 * z2)
-                + s13 * (x1 * x3 + y1 * y3 + z1 * z3)
-                + s23 * (x2 * x3 + y2 * y3 + z2 * z3)
-            )
-            inverse_volume, mu, lam = metric[6, e], moduli[0, e], moduli[1, e]
-            i_c = inverse_volume * (stretch + 2.0 * shear)
-            determinant = (
-                x1 * (y2 * z3 - z2 * y3) + x2 * (y3 * z1 - z3 * y1) + x3 * (y1 * z2 - z1 * y2)
-            )
-            j = inverse_volume * determinant / 6.0
+            d = tet_edges(positions, corners, e)
+            c, inverse_volume, mu, lam = cofactors(d), metric[6, e], moduli[0, e], moduli[1, e]
+            i_c = inverse_volume * contracted(squared(d), symmetric_in(metric, e))
+            j = inverse_volume * (d[0] * c[0] + d[1] * c[1] + d[2] * c[2]) / 6.0
             inside = min(max(j, low), high)
             density = strain_energy_density(law, i_c, inside, mu, lam)
             if inside != j:

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import compiled, shared_range
+from .matrices import tet_edges
 from .tet_heights import height_gradient, height_ratio, is_lower, stretched
-from .vectors import dot, minus, plus, scaled, vector_at
+from .vectors import dot, plus, scaled, vector_at
 
 
 class PressedTets(NamedTuple):
@@ -54,25 +55,15 @@ class FlatTets(NamedTuple):
     forces: Any
 
 
-@compiled()
-def _edges(nodes: Any, corners: Any, e: int) -> Any:
-    origin = vector_at(nodes, corners[0, e])
-    return (
-        minus(vector_at(nodes, corners[1, e]), origin),
-        minus(vector_at(nodes, corners[2, e]), origin),
-        minus(vector_at(nodes, corners[3, e]), origin),
-    )
-
-
 @compiled(parallel=True)
 def _find_low(tets: Any, floor: float, at: Any, wanted: Any, out: Any) -> None:
     """(M,) whether a tet is below the floor, or would come there."""
     for e in shared_range(len(out)):
         gradients = tets.gradients[e]
-        x, y, z = stretched(_edges(wanted, tets.corners, e), gradients)
+        x, y, z = stretched(tet_edges(wanted.T, tets.corners, e), gradients)
         low = is_lower(x, y, z, floor)
         if not low:
-            x, y, z = stretched(_edges(at, tets.corners, e), gradients)
+            x, y, z = stretched(tet_edges(at.T, tets.corners, e), gradients)
             low = is_lower(x, y, z, floor)
         out[e] = low and tets.pressures[e] != 0.0
 
@@ -97,7 +88,7 @@ def find_flat(
             continue
         if count < len(out.forces):
             gradients = tets.gradients[e]
-            x, y, z = stretched(_edges(at, tets.corners, e), gradients)
+            x, y, z = stretched(tet_edges(at.T, tets.corners, e), gradients)
             out.ratios[count], out.forces[count] = height_ratio(x, y, z), 0.0
             out.energies[count] = tets.volumes[e] * tets.pressures[e]
             _write_gradients(height_gradient(x, y, z), gradients, out.gradients[count])

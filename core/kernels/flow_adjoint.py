@@ -18,20 +18,19 @@ from torch import Tensor
 from ..compiled import compiled, shared_range, use_threads
 from .deformation import deformation_gradient, diagonalize_again
 from .elasticity import sum_at_vertices
-from .matrix_functions import (
+from .matrices import (
+    add3,
     add_to_column,
     cofactors,
     column,
-    from_axes,
-    function_of,
-    in_axes,
+    matmul3,
     matrix_in,
     matrix_of,
-    plus_twice,
-    product,
+    scaled,
     set_column,
     transposed,
 )
+from .matrix_functions import from_axes, function_of, in_axes
 from .plastic_flow import (
     TETS_PER_CHUNK,
     TETS_PER_THREAD,
@@ -135,7 +134,7 @@ def _leave(waiting: Any, others: Any, rest: Any, gradients: Any, by_plastic: Any
     add_to_column(waiting, e, -1.0, own)
     turned = cofactors(g)
     scale = 1.0 / (g[0] * turned[0] + g[1] * turned[1] + g[2] * turned[2])
-    by_inverse = product(transposed(matrix_in(rest, e)), product(own, turned))
+    by_inverse = matmul3(transposed(matrix_in(rest, e)), matmul3(own, turned))
     add_to_column(by_plastic, e, scale, by_inverse)
 
 
@@ -194,10 +193,10 @@ def _flow_back(
                     by_constants, by_values, e,
                 )  # fmt: skip
                 # C = FᵀF, and the edges D are in F = D G: X, that by these, and DᵀX.
-                turned = product(by_c, transposed(matrix_in(gradients, e)))
-                by_edges = plus_twice(_NOTHING, product(matrix_of(f), turned))
+                turned = matmul3(by_c, transposed(matrix_in(gradients, e)))
+                by_edges = scaled(2.0, matmul3(matrix_of(f), turned))
                 set_column(out, e, by_edges)
-                add_to_column(waiting, e, 1.0, product(transposed(matrix_of(edges)), by_edges))
+                add_to_column(waiting, e, 1.0, matmul3(transposed(matrix_of(edges)), by_edges))
                 flowed += 1
     return changed, flowed
 
@@ -238,12 +237,12 @@ def _tet_back(
     stretch = function_of(axes, factors[0], factors[1], factors[2])
     by_growth, limit, by_old = by_plastic[9, e], constants[4, e], _NOTHING
     if plastic[9, e] + growth > limit:
-        limited = _limit_back(product(old, stretch), old, limit, growth, by_growth, by_new)
+        limited = _limit_back(matmul3(old, stretch), old, limit, growth, by_growth, by_new)
         by_growth, by_new, by_old = limited[0], limited[2:11], limited[11:20]
         by_constants[4, e] += limited[1]
-    set_column(by_plastic, e, product(by_new, stretch))
+    set_column(by_plastic, e, matmul3(by_new, stretch))
     add_to_column(by_plastic, e, 1.0, by_old)
-    by_stretch = in_axes(product(transposed(old), by_new), axes)
+    by_stretch = in_axes(matmul3(transposed(old), by_new), axes)
     half = _values_back(
         growth, by_growth, seconds, c, strains, factors, by_stretch, constants, by_constants,
         plastic, by_plastic, e, by_values,
@@ -309,7 +308,7 @@ def _limit_back(
     if size <= limit:
         return (by_growth, 0.0, *by_new, *_NOTHING)
     power, axes, by_values = 0.5 * (limit / size - 1.0), matrix_of(v), np.empty(3)
-    by_function = in_axes(product(by_new, transposed(new)), axes)
+    by_function = in_axes(matmul3(by_new, transposed(new)), axes)
     diagonal = by_function[0], by_function[3], by_function[5]
     powers, by_power = np.empty(3), 0.0
     for i in range(3):
@@ -320,8 +319,8 @@ def _limit_back(
         own = diagonal[i] * power * powers[i] + by_size * math.log(c[i, i]) / (6.0 * size)
         by_values[i] = own / c[i, i]
     by_symmetric = from_axes(by_function, c, powers, power, by_values, axes)
-    kept = product(function_of(axes, powers[0], powers[1], powers[2]), by_new)
-    by_new = plus_twice(kept, product(by_symmetric, new))
+    kept = matmul3(function_of(axes, powers[0], powers[1], powers[2]), by_new)
+    by_new = add3(kept, scaled(2.0, matmul3(by_symmetric, new)))
     size, by_old = _size(old, inverse, c, v), _NOTHING
     if growth <= limit - size:
         return (by_growth, by_limit, *by_new, *by_old)
@@ -331,7 +330,7 @@ def _limit_back(
             for i in range(3):
                 by_values[i] = -by_growth * math.log(c[i, i]) / (3.0 * size * c[i, i])
             own_axes = function_of(matrix_of(v), by_values[0], by_values[1], by_values[2])
-            by_old = product(own_axes, old)
+            by_old = matmul3(own_axes, old)
     return (0.0, by_limit, *by_new, *by_old)
 
 

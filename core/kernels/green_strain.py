@@ -17,6 +17,8 @@ from ..compiled import compiled, shared_range, use_threads
 from . import elasticity
 from .deformation import deformation_gradient
 from .elasticity import sum_at_vertices
+from .matrices import matmul3, set_column, tet_edges
+from .symmetric_matrices import between, full, symmetric, symmetric_in, weighted_sum
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
@@ -120,58 +122,21 @@ def _viscous_edge_forces(
     With D the edges, R = DᵀḊ + ḊᵀD and S the products of the shape gradients times V, as in
     ``Elasticity``, that is D (a S R S + b/2 tr(R S) S) / V.
     """
-    x, y, z = positions[0], positions[1], positions[2]
-    u, v, w = velocities[0], velocities[1], velocities[2]
     two = out.dtype.type(2.0)
     for e in shared_range(corners.shape[1]):
-        v0, v1, v2, v3 = corners[0, e], corners[1, e], corners[2, e], corners[3, e]
-        x1, y1, z1 = x[v1] - x[v0], y[v1] - y[v0], z[v1] - z[v0]
-        x2, y2, z2 = x[v2] - x[v0], y[v2] - y[v0], z[v2] - z[v0]
-        x3, y3, z3 = x[v3] - x[v0], y[v3] - y[v0], z[v3] - z[v0]
-        a1, b1, c1 = u[v1] - u[v0], v[v1] - v[v0], w[v1] - w[v0]
-        a2, b2, c2 = u[v2] - u[v0], v[v2] - v[v0], w[v2] - w[v0]
-        a3, b3, c3 = u[v3] - u[v0], v[v3] - v[v0], w[v3] - w[v0]
+        d = tet_edges(positions, corners, e)
+        x1, x2, x3, y1, y2, y3, z1, z2, z3 = d
+        a1, a2, a3, b1, b2, b3, c1, c2, c3 = tet_edges(velocities, corners, e)
         r11 = two * (x1 * a1 + y1 * b1 + z1 * c1)
         r22 = two * (x2 * a2 + y2 * b2 + z2 * c2)
         r33 = two * (x3 * a3 + y3 * b3 + z3 * c3)
         r12 = (x1 * a2 + y1 * b2 + z1 * c2) + (x2 * a1 + y2 * b1 + z2 * c1)
         r13 = (x1 * a3 + y1 * b3 + z1 * c3) + (x3 * a1 + y3 * b1 + z3 * c1)
         r23 = (x2 * a3 + y2 * b3 + z2 * c3) + (x3 * a2 + y3 * b2 + z3 * c2)
-        s11, s12, s13 = constants[0, e], constants[1, e], constants[2, e]
-        s22, s23, s33 = constants[3, e], constants[4, e], constants[5, e]
-        # R S
-        q11, q12, q13 = (
-            r11 * s11 + r12 * s12 + r13 * s13,
-            r11 * s12 + r12 * s22 + r13 * s23,
-            r11 * s13 + r12 * s23 + r13 * s33,
-        )
-        q21, q22, q23 = (
-            r12 * s11 + r22 * s12 + r23 * s13,
-            r12 * s12 + r22 * s22 + r23 * s23,
-            r12 * s13 + r22 * s23 + r23 * s33,
-        )
-        q31, q32, q33 = (
-            r13 * s11 + r23 * s12 + r33 * s13,
-            r13 * s12 + r23 * s22 + r33 * s23,
-            r13 * s13 + r23 * s23 + r33 * s33,
-        )
-        inverse_volume = constants[6, e]
-        a, b = inverse_volume * shear[e], inverse_volume * bulk[e] * (q11 + q22 + q33) / two
-        t11 = a * (s11 * q11 + s12 * q21 + s13 * q31) + b * s11
-        t12 = a * (s11 * q12 + s12 * q22 + s13 * q32) + b * s12
-        t13 = a * (s11 * q13 + s12 * q23 + s13 * q33) + b * s13
-        t22 = a * (s12 * q12 + s22 * q22 + s23 * q32) + b * s22
-        t23 = a * (s12 * q13 + s22 * q23 + s23 * q33) + b * s23
-        t33 = a * (s13 * q13 + s23 * q23 + s33 * q33) + b * s33
-        out[0, e] = x1 * t11 + x2 * t12 + x3 * t13
-        out[1, e] = x1 * t12 + x2 * t22 + x3 * t23
-        out[2, e] = x1 * t13 + x2 * t23 + x3 * t33
-        out[3, e] = y1 * t11 + y2 * t12 + y3 * t13
-        out[4, e] = y1 * t12 + y2 * t22 + y3 * t23
-        out[5, e] = y1 * t13 + y2 * t23 + y3 * t33
-        out[6, e] = z1 * t11 + z2 * t12 + z3 * t13
-        out[7, e] = z1 * t12 + z2 * t22 + z3 * t23
-        out[8, e] = z1 * t13 + z2 * t23 + z3 * t33
+        r, s = symmetric(r11, r12, r13, r22, r23, r33), symmetric_in(constants, e)
+        q, inverse_volume = matmul3(full(r), full(s)), constants[6, e]
+        a, b = inverse_volume * shear[e], inverse_volume * bulk[e] * (q[0] + q[4] + q[8]) / two
+        set_column(out, e, matmul3(d, full(weighted_sum(a, between(s, r), b, s))))
 
 
 @compiled(parallel=True)

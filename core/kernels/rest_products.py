@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..compiled import compiled
 from ..materials.eigensystem import matmul3
 
 if TYPE_CHECKING:
@@ -48,3 +49,18 @@ class RestProducts:
     def clear(self) -> None:
         """Lets go of what has been added."""
         self.sums.fill(0.0)
+
+
+@compiled(inline=True)
+def add_rest_product(sums: Any, e: int, k: Any, diagonal: float, work: float) -> None:
+    """Adds K + ``diagonal`` I and the work to what is summed of a tet."""
+    sums[0, e] += k[0] + diagonal
+    sums[1, e] += k[1]
+    sums[2, e] += k[2]
+    sums[3, e] += k[3]
+    sums[4, e] += k[4] + diagonal
+    sums[5, e] += k[5]
+    sums[6, e] += k[6]
+    sums[7, e] += k[7]
+    sums[8, e] += k[8] + diagonal
+    sums[9, e] += work

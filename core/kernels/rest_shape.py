@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from .vectors import cross, dot, tet_edges
+from .matrices import cofactors, determinant, tet_edges
+from .symmetric_matrices import scaled_symmetric, squared
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
@@ -34,19 +35,18 @@ def write_rest_shape(tets: Tets, positions: Tensor) -> None:
 def _write(positions: Any, corners: Any, volumes: Any, gradients: Any, metric: Any) -> None:
     """Gradients: (M, 3, 3), metric (7, M), as ``Tets`` has them."""
     for e in shared_range(corners.shape[1]):
-        one, two, three = tet_edges(positions, corners, e)
-        # The area vectors of the faces across from the corners 1 to 3, twice.
-        g1, g2, g3 = cross(two, three), cross(three, one), cross(one, two)
-        determinant = dot(one, g1)
+        d = tet_edges(positions, corners, e)
+        # The columns are the area vectors of the faces across from the corners 1 to 3, twice.
+        c = cofactors(d)
+        det = determinant(d, c)
         # Of what has no volume, those who let it come to that hold it apart.
-        inverse = 1.0 / determinant if determinant != 0.0 else 0.0
-        volumes[e] = determinant / 6.0
+        inverse = 1.0 / det if det != 0.0 else 0.0
+        volumes[e] = det / 6.0
         for i in range(3):
-            gradients[e, 0, i], gradients[e, 1, i] = inverse * g1[i], inverse * g2[i]
-            gradients[e, 2, i] = inverse * g3[i]
-        # V / det²
-        scale = inverse / 6.0
-        metric[0, e], metric[1, e] = scale * dot(g1, g1), scale * dot(g1, g2)
-        metric[2, e], metric[3, e] = scale * dot(g1, g3), scale * dot(g2, g2)
-        metric[4, e], metric[5, e] = scale * dot(g2, g3), scale * dot(g3, g3)
+            gradients[e, 0, i], gradients[e, 1, i] = inverse * c[3 * i], inverse * c[3 * i + 1]
+            gradients[e, 2, i] = inverse * c[3 * i + 2]
+        # Times V / det².
+        products = scaled_symmetric(inverse / 6.0, squared(c))
+        metric[0, e], metric[1, e], metric[2, e] = products[0], products[1], products[2]
+        metric[3, e], metric[4, e], metric[5, e] = products[3], products[4], products[5]
         metric[6, e] = 6.0 * inverse

@@ -1,38 +1,60 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Symmetric 3 × 3 matrices of six numbers, 11, 12, 13, 22, 23, 33, for the kernels over tets.
-
-Where a function gave rows as tuples in a tuple, loops would not be made vector instructions.
-"""
+"""Symmetric 3 × 3 matrices of six numbers, 11, 12, 13, 22, 23, 33, for the kernels over tets."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..compiled import compiled
-from .vectors import dot
+from .matrices import matmul3
 
 
 @compiled()
 def symmetric(a: float, b: float, c: float, d: float, e: float, f: float) -> Any:
-    """One of numbers: see ``vector``."""
+    """One of numbers: see ``matrix``."""
     return a, b, c, d, e, f
 
 
+@compiled(inline=True)
+def symmetric_in(rows: Any, e: int) -> Any:
+    """One of six rows or more."""
+    return symmetric(rows[0, e], rows[1, e], rows[2, e], rows[3, e], rows[4, e], rows[5, e])
+
+
 @compiled()
-def symmetric_product(d1: Any, d2: Any, d3: Any, w1: Any, w2: Any, w3: Any) -> Any:
-    """DᵀW + WᵀD of matrices by their columns."""
+def full(m: Any) -> Any:
+    """The nine numbers of M, row by row."""
+    return m[0], m[1], m[2], m[1], m[3], m[4], m[2], m[4], m[5]
+
+
+@compiled()
+def squared(c: Any) -> Any:
+    """CᵀC of a matrix of nine numbers."""
     return (
-        2.0 * dot(d1, w1),
-        dot(d1, w2) + dot(d2, w1),
-        dot(d1, w3) + dot(d3, w1),
-        2.0 * dot(d2, w2),
-        dot(d2, w3) + dot(d3, w2),
-        2.0 * dot(d3, w3),
+        c[0] * c[0] + c[3] * c[3] + c[6] * c[6],
+        c[0] * c[1] + c[3] * c[4] + c[6] * c[7],
+        c[0] * c[2] + c[3] * c[5] + c[6] * c[8],
+        c[1] * c[1] + c[4] * c[4] + c[7] * c[7],
+        c[1] * c[2] + c[4] * c[5] + c[7] * c[8],
+        c[2] * c[2] + c[5] * c[5] + c[8] * c[8],
     )
 
 
 @compiled()
-def times(a: float, m: Any) -> Any:
+def symmetric_product(d: Any, w: Any) -> Any:
+    """DᵀW + WᵀD of matrices of nine numbers."""
+    return (
+        2.0 * (d[0] * w[0] + d[3] * w[3] + d[6] * w[6]),
+        (d[0] * w[1] + d[3] * w[4] + d[6] * w[7]) + (d[1] * w[0] + d[4] * w[3] + d[7] * w[6]),
+        (d[0] * w[2] + d[3] * w[5] + d[6] * w[8]) + (d[2] * w[0] + d[5] * w[3] + d[8] * w[6]),
+        2.0 * (d[1] * w[1] + d[4] * w[4] + d[7] * w[7]),
+        (d[1] * w[2] + d[4] * w[5] + d[7] * w[8]) + (d[2] * w[1] + d[5] * w[4] + d[8] * w[7]),
+        2.0 * (d[2] * w[2] + d[5] * w[5] + d[8] * w[8]),
+    )
+
+
+@compiled()
+def scaled_symmetric(a: float, m: Any) -> Any:
     """a M."""
     return a * m[0], a * m[1], a * m[2], a * m[3], a * m[4], a * m[5]
 
@@ -58,26 +80,14 @@ def contracted(m: Any, n: Any) -> float:
 
 
 @compiled()
-def row_times(a: float, b: float, c: float, n: Any) -> Any:
-    """The row (a, b, c) times N."""
-    return (
-        a * n[0] + b * n[1] + c * n[2],
-        a * n[1] + b * n[3] + c * n[4],
-        a * n[2] + b * n[4] + c * n[5],
-    )
-
-
-@compiled()
 def between(s: Any, m: Any) -> Any:
     """S M S."""
-    a = row_times(m[0], m[1], m[2], s)
-    b = row_times(m[1], m[3], m[4], s)
-    c = row_times(m[2], m[4], m[5], s)
+    a = matmul3(full(m), full(s))
     return (
-        s[0] * a[0] + s[1] * b[0] + s[2] * c[0],
-        s[0] * a[1] + s[1] * b[1] + s[2] * c[1],
-        s[0] * a[2] + s[1] * b[2] + s[2] * c[2],
-        s[1] * a[1] + s[3] * b[1] + s[4] * c[1],
-        s[1] * a[2] + s[3] * b[2] + s[4] * c[2],
-        s[2] * a[2] + s[4] * b[2] + s[5] * c[2],
+        s[0] * a[0] + s[1] * a[3] + s[2] * a[6],
+        s[0] * a[1] + s[1] * a[4] + s[2] * a[7],
+        s[0] * a[2] + s[1] * a[5] + s[2] * a[8],
+        s[1] * a[1] + s[3] * a[4] + s[4] * a[7],
+        s[1] * a[2] + s[3] * a[5] + s[4] * a[8],
+        s[2] * a[2] + s[4] * a[5] + s[5] * a[8],
     )

@@ -9,7 +9,8 @@ from typing import Any
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from .vectors import cross, dot, plus, scaled, tet_edges
+from .matrices import matmul3, matrix_of, tet_edges
+from .vectors import cross, dot, plus, scaled
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 5_000
@@ -38,24 +39,8 @@ def _height_ratios(positions: Any, corners: Any, gradients: Any, out: Any) -> No
 def stretched(edges: Any, g: Any) -> Any:
     """The rows of F, by the edges of a tet from corner 0 and the (3, 3) gradients of the shape
     functions of the others, in 1/m."""
-    u, v, w = edges
-    return (
-        (
-            u[0] * g[0, 0] + v[0] * g[1, 0] + w[0] * g[2, 0],
-            u[0] * g[0, 1] + v[0] * g[1, 1] + w[0] * g[2, 1],
-            u[0] * g[0, 2] + v[0] * g[1, 2] + w[0] * g[2, 2],
-        ),
-        (
-            u[1] * g[0, 0] + v[1] * g[1, 0] + w[1] * g[2, 0],
-            u[1] * g[0, 1] + v[1] * g[1, 1] + w[1] * g[2, 1],
-            u[1] * g[0, 2] + v[1] * g[1, 2] + w[1] * g[2, 2],
-        ),
-        (
-            u[2] * g[0, 0] + v[2] * g[1, 0] + w[2] * g[2, 0],
-            u[2] * g[0, 1] + v[2] * g[1, 1] + w[2] * g[2, 1],
-            u[2] * g[0, 2] + v[2] * g[1, 2] + w[2] * g[2, 2],
-        ),
-    )
+    f = matmul3(edges, matrix_of(g))
+    return (f[0], f[1], f[2]), (f[3], f[4], f[5]), (f[6], f[7], f[8])
 
 
 @compiled()

@@ -17,12 +17,6 @@ def vector_at(points: Any, index: int) -> Any:
 
 
 @compiled()
-def vector(a: float, b: float, c: float) -> Any:
-    """A tuple: written as such in a loop, numba takes it for an array's shape."""
-    return a, b, c
-
-
-@compiled()
 def add_to(points: Any, index: int, change: Any) -> None:
     """Adds to a row of (V, 3)."""
     for axis in range(3):
@@ -83,15 +77,3 @@ def cross(a: Any, b: Any) -> Any:
 def four_points(points: Any, a: int, b: int, c: int, d: int) -> Any:
     """Rows of (V, 3)."""
     return vector_at(points, a), vector_at(points, b), vector_at(points, c), vector_at(points, d)
-
-
-@compiled()
-def tet_edges(points: Any, corners: Any, e: int) -> Any:
-    """From corner 0 to the others of (4, M) corners of a tet, by (3, N) points."""
-    x, y, z = points[0], points[1], points[2]
-    v0, v1, v2, v3 = corners[0, e], corners[1, e], corners[2, e], corners[3, e]
-    return (
-        (x[v1] - x[v0], y[v1] - y[v0], z[v1] - z[v0]),
-        (x[v2] - x[v0], y[v2] - y[v0], z[v2] - z[v0]),
-        (x[v3] - x[v0], y[v3] - y[v0], z[v3] - z[v0]),
-    )

@@ -1,22 +1,86 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""F of a tet and the position correction of its corners, in numbers, for the kernels of XPBD.
+"""Kernels of XPBD on a CPU: a pass over the tets, colour by colour.
 
 The data of a tet are the shape gradients of corners 1 to 3 (9), the inverse masses of all four
-corners, and those of its law from ``LAW_OFFSET`` on. Matrices are nine numbers, row by row;
-symmetric ones six: xx, xy, xz, yy, yz, zz.
+corners, and those of its law from ``LAW_OFFSET`` on. Formulas: ``core/xpbd``.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, shared_range
+from .matrices import add3, cofactors, dot, matmul3, scaled
+from .symmetric_matrices import full
 
 LAW_OFFSET = 13
+_THIRD = 1.0 / math.sqrt(3.0)
+#: The basis B of Hooke's law, row by row.
+BASIS = (
+    (0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    (0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0),
+    (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0),
+    (1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0),
+    (_THIRD, 0.0, 0.0, 0.0, _THIRD, 0.0, 0.0, 0.0, -2.0 * _THIRD),
+    (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0),
+)
+#: Of all six tr B, and where the law of a tet has the compliance.
+TRACES = (0.0, 0.0, 0.0, 0.0, 0.0, 3.0)
+COMPLIANCES = (6, 6, 6, 6, 6, 7)
+_ZERO = (0.0,) * 9
+
+
+@compiled(parallel=True)
+def relax_neo_hookean(positions: Any, corners: Any, tet_data: Any, offsets: Any) -> None:
+    """Of ``NeoHookeanConstraints``."""
+    for colour in range(len(offsets) - 1):
+        for e in shared_range(offsets[colour], offsets[colour + 1]):
+            data = tet_data[e]
+            f = _deformation_gradient(positions, corners[e], data)
+            c = cofactors(f)
+            changed = matmul3(c, full(_law_matrix(data)))
+            gain, ratio, rest = data[LAW_OFFSET + 6], data[LAW_OFFSET + 7], data[LAW_OFFSET + 8]
+            volume = f[0] * c[0] + f[1] * c[1] + f[2] * c[2]
+            pressure = (volume - rest - dot(f, changed)) / (ratio + dot(c, changed))
+            response = scaled(-gain, add3(f, scaled(pressure, c)))
+            _correct_positions(positions, corners[e], data, response)
+
+
+@compiled(parallel=True)
+def relax_green_strains(positions: Any, corners: Any, tet_data: Any, offsets: Any) -> None:
+    """Of ``GreenStrains``."""
+    for colour in range(len(offsets) - 1):
+        for e in shared_range(offsets[colour], offsets[colour + 1]):
+            data = tet_data[e]
+            inverse_mass_metric = full(_law_matrix(data))
+            f = _deformation_gradient(positions, corners[e], data)
+            r = matmul3(f, _ZERO)
+            for k in range(6):
+                gradient = matmul3(f, BASIS[k])
+                change = matmul3(gradient, inverse_mass_metric)
+                strain = 0.5 * (dot(f, gradient) - TRACES[k])
+                multiplier = -strain / (data[LAW_OFFSET + COMPLIANCES[k]] + dot(gradient, change))
+                r = add3(r, scaled(multiplier, gradient))
+                f = add3(f, scaled(multiplier, change))
+            _correct_positions(positions, corners[e], data, r)
 
 
 @compiled()
-def deformation_gradient(positions: Any, corners: Any, tet: Any) -> Any:
+def _law_matrix(data: Any) -> Any:
+    """The symmetric matrix that a law begins with: 11, 12, 13, 22, 23, 33."""
+    return (
+        data[LAW_OFFSET],
+        data[LAW_OFFSET + 1],
+        data[LAW_OFFSET + 2],
+        data[LAW_OFFSET + 3],
+        data[LAW_OFFSET + 4],
+        data[LAW_OFFSET + 5],
+    )
+
+
+@compiled()
+def _deformation_gradient(positions: Any, corners: Any, tet: Any) -> Any:
     """F of a tet."""
     x, y, z = positions[0], positions[1], positions[2]
     v0, v1, v2, v3 = corners[0], corners[1], corners[2], corners[3]
@@ -26,11 +90,11 @@ def deformation_gradient(positions: Any, corners: Any, tet: Any) -> Any:
         *(z[v1] - z[v0], z[v2] - z[v0], z[v3] - z[v0]),
     )
     gradients = (tet[0], tet[1], tet[2], tet[3], tet[4], tet[5], tet[6], tet[7], tet[8])
-    return matmul_flat(edges, gradients)
+    return matmul3(edges, gradients)
 
 
 @compiled()
-def correct_positions(positions: Any, corners: Any, tet: Any, r: Any) -> None:
+def _correct_positions(positions: Any, corners: Any, tet: Any, r: Any) -> None:
     """Corrects the positions of the corners by w R g."""
     for i in range(3):
         # Corrections of unit masses add up to zero.
@@ -41,77 +105,3 @@ def correct_positions(positions: Any, corners: Any, tet: Any, r: Any) -> None:
         positions[i, corners[1]] += tet[10] * first
         positions[i, corners[2]] += tet[11] * second
         positions[i, corners[3]] += tet[12] * third
-
-
-@compiled()
-def matmul_flat(a: Any, b: Any) -> Any:
-    """The product of two matrices."""
-    a0, a1, a2, a3, a4, a5, a6, a7, a8 = a
-    b0, b1, b2, b3, b4, b5, b6, b7, b8 = b
-    return (
-        *(a0 * b0 + a1 * b3 + a2 * b6, a0 * b1 + a1 * b4 + a2 * b7, a0 * b2 + a1 * b5 + a2 * b8),
-        *(a3 * b0 + a4 * b3 + a5 * b6, a3 * b1 + a4 * b4 + a5 * b7, a3 * b2 + a4 * b5 + a5 * b8),
-        *(a6 * b0 + a7 * b3 + a8 * b6, a6 * b1 + a7 * b4 + a8 * b7, a6 * b2 + a7 * b5 + a8 * b8),
-    )
-
-
-@compiled()
-def matmul_flat_symmetric(a: Any, s: Any) -> Any:
-    """A matrix times a symmetric one."""
-    xx, xy, xz, yy, yz, zz = s
-    return matmul_flat(a, (xx, xy, xz, xy, yy, yz, xz, yz, zz))
-
-
-@compiled()
-def add3(a: Any, factor: Any, b: Any) -> Any:
-    """a + factor b."""
-    a0, a1, a2, a3, a4, a5, a6, a7, a8 = a
-    b0, b1, b2, b3, b4, b5, b6, b7, b8 = b
-    return (
-        *(a0 + factor * b0, a1 + factor * b1, a2 + factor * b2),
-        *(a3 + factor * b3, a4 + factor * b4, a5 + factor * b5),
-        *(a6 + factor * b6, a7 + factor * b7, a8 + factor * b8),
-    )
-
-
-@compiled()
-def scaled(factor: Any, a: Any) -> Any:
-    """factor a."""
-    a0, a1, a2, a3, a4, a5, a6, a7, a8 = a
-    return (
-        *(factor * a0, factor * a1, factor * a2),
-        *(factor * a3, factor * a4, factor * a5),
-        *(factor * a6, factor * a7, factor * a8),
-    )
-
-
-@compiled()
-def dot(a: Any, b: Any) -> Any:
-    """The sum of the products of entries."""
-    a0, a1, a2, a3, a4, a5, a6, a7, a8 = a
-    b0, b1, b2, b3, b4, b5, b6, b7, b8 = b
-    return (
-        (a0 * b0 + a1 * b1 + a2 * b2)
-        + (a3 * b3 + a4 * b4 + a5 * b5)
-        + (a6 * b6 + a7 * b7 + a8 * b8)
-    )
-
-
-@compiled()
-def cofactor(f: Any) -> Any:
-    """cof F, the derivative of det F."""
-    a, b, c, d, e, g, h, i, j = f
-    return (
-        *(e * j - g * i, g * h - d * j, d * i - e * h),
-        *(c * i - b * j, a * j - c * h, b * h - a * i),
-        *(b * g - c * e, c * d - a * g, a * e - b * d),
-    )
-
-
-@compiled()
-def symmetric(tet: Any, start: int) -> Any:
-    """Six numbers of a tet's data."""
-    return (
-        *(tet[start], tet[start + 1], tet[start + 2]),
-        *(tet[start + 3], tet[start + 4], tet[start + 5]),
-    )

@@ -121,7 +121,7 @@ class Constraints(ABC):
     def _loop(
         self, positions: NDArray[Any], corners: NDArray[Any], tet_data: NDArray[Any], offsets: Any
     ) -> None:
-        """The pass as a compiled loop; ``tet_data`` are those of ``compiled_tets``."""
+        """The pass as a compiled loop; ``tet_data`` are as in ``kernels/xpbd_tets``."""
 
 
 def upper(matrices: Tensor) -> Tensor:

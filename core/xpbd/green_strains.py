@@ -13,42 +13,16 @@ Computer Animation 2014; of their compliance: Macklin, Müller and Chentanez, "X
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import compiled, shared_range
-from ..kernels.xpbd_tets import (
-    LAW_OFFSET,
-    add3,
-    correct_positions,
-    deformation_gradient,
-    dot,
-    matmul_flat,
-    matmul_flat_symmetric,
-    symmetric,
-)
+from ..kernels.xpbd_tets import BASIS, COMPLIANCES, TRACES, relax_green_strains
 from ..materials.eigensystem import matmul3
 from ..potentials import Elasticity
 from .constraints import Constraints, full, upper
-
-_THIRD = 1.0 / math.sqrt(3.0)
-#: B of all six, row by row.
-BASIS = (
-    (0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    (0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0),
-    (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0),
-    (1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0),
-    (_THIRD, 0.0, 0.0, 0.0, _THIRD, 0.0, 0.0, 0.0, -2.0 * _THIRD),
-    (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0),
-)
-#: Of all six tr B, and where the law of a tet has the compliance.
-TRACES = (0.0, 0.0, 0.0, 0.0, 0.0, 3.0)
-COMPLIANCES = (6, 6, 6, 6, 6, 7)
-_ZERO = (0.0,) * 9
 
 
 class GreenStrains(Constraints):
@@ -83,22 +57,4 @@ class GreenStrains(Constraints):
     def _loop(
         self, positions: NDArray[Any], corners: NDArray[Any], tet_data: NDArray[Any], offsets: Any
     ) -> None:
-        _pass(positions, corners, tet_data, offsets)
-
-
-@compiled(parallel=True)
-def _pass(positions: Any, corners: Any, tet_data: Any, offsets: Any) -> None:
-    for colour in range(len(offsets) - 1):
-        for e in shared_range(offsets[colour], offsets[colour + 1]):
-            data = tet_data[e]
-            inverse_mass_metric = symmetric(data, LAW_OFFSET)
-            f = deformation_gradient(positions, corners[e], data)
-            r = matmul_flat(f, _ZERO)
-            for k in range(6):
-                gradient = matmul_flat(f, BASIS[k])
-                change = matmul_flat_symmetric(gradient, inverse_mass_metric)
-                strain = 0.5 * (dot(f, gradient) - TRACES[k])
-                multiplier = -strain / (data[LAW_OFFSET + COMPLIANCES[k]] + dot(gradient, change))
-                r = add3(r, multiplier, gradient)
-                f = add3(f, multiplier, change)
-            correct_positions(positions, corners[e], data, r)
+        relax_green_strains(positions, corners, tet_data, offsets)

@@ -21,18 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import compiled, shared_range
-from ..kernels.xpbd_tets import (
-    LAW_OFFSET,
-    add3,
-    cofactor,
-    correct_positions,
-    deformation_gradient,
-    dot,
-    matmul_flat_symmetric,
-    scaled,
-    symmetric,
-)
+from ..kernels.xpbd_tets import relax_neo_hookean
 from ..materials.eigensystem import diagonalize, matmul3
 from ..potentials import Elasticity
 from .constraints import Constraints, full, upper
@@ -73,18 +62,4 @@ class NeoHookeanConstraints(Constraints):
     def _loop(
         self, positions: NDArray[Any], corners: NDArray[Any], tet_data: NDArray[Any], offsets: Any
     ) -> None:
-        _pass(positions, corners, tet_data, offsets)
-
-
-@compiled(parallel=True)
-def _pass(positions: Any, corners: Any, tet_data: Any, offsets: Any) -> None:
-    for colour in range(len(offsets) - 1):
-        for e in shared_range(offsets[colour], offsets[colour + 1]):
-            data = tet_data[e]
-            f = deformation_gradient(positions, corners[e], data)
-            c = cofactor(f)
-            changed = matmul_flat_symmetric(c, symmetric(data, LAW_OFFSET))
-            gain, ratio, rest = data[LAW_OFFSET + 6], data[LAW_OFFSET + 7], data[LAW_OFFSET + 8]
-            volume = f[0] * c[0] + f[1] * c[1] + f[2] * c[2]
-            pressure = (volume - rest - dot(f, changed)) / (ratio + dot(c, changed))
-            correct_positions(positions, corners[e], data, scaled(-gain, add3(f, pressure, c)))
+        relax_neo_hookean(positions, corners, tet_data, offsets)

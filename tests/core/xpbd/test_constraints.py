@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from supple.core import Scene, SoftBody, TetMesh
+from supple.core.kernels.xpbd_tets import BASIS, TRACES
 from supple.core.materials import Material, StableNeoHookean, StVenantKirchhoff
 from supple.core.system import System
 from supple.core.xpbd import Constraints, GreenStrains, NeoHookeanConstraints, constraints
-from supple.core.xpbd.green_strains import BASIS, TRACES
 from supple.tests.core.pretended_cuda import pretended_cuda
 
 CPU = torch.device("cpu")
