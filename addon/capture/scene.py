@@ -183,10 +183,7 @@ class _Reading:
                 for obj, shape, motion in zip(objects, shapes, motions, strict=True)
             ],
             rest_shapes=[
-                kept_shape(obj, motion.matrices.at(0), unit)
-                if each is None
-                else each.described(motion.matrices.at(0), unit)
-                for obj, each, motion in zip(objects, resting, motions, strict=True)
+                _rest_shape(*each, unit) for each in zip(objects, resting, motions, strict=True)
             ],
             gravity=weight.channel(),
             time_scale=time_scale,
@@ -277,6 +274,13 @@ def _start(
     centre, start = centre_of_volume(shape.vertices, shape.triangles), motion.matrices.at(0)
     own = earlier.get(obj.name, [])
     return start_velocity(obj, centre, start, own, unit, first_frame_time)
+
+
+def _rest_shape(
+    obj: bpy.types.Object, recording: RestShapeRecording | None, motion: Motion, unit: float
+) -> RestShape | TetRestShape | None:
+    start = motion.matrices.at(0)
+    return recording.described(start, unit) if recording else kept_shape(obj, start, unit)
 
 
 def _time_scale(channel: Channel, frames: range) -> Channel:

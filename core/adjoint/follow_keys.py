@@ -124,23 +124,14 @@ def follow_keys(
         control = kind(scene, body, frames, options.get("frame_time", 1.0 / 24.0))
         return _Problem(control, wanted, body, frames, options)
 
-    problem, search = problem_of(prepared), _Search(near, diagonal, max_runs, observe)
-    control = problem.control
-    start = torch.zeros(frames + 1, 3, control.count, dtype=torch.float64)
-    free = _without_obstacles(prepared)
-    if free is not None and search.misses(problem, start):
-        start = search.found(problem_of(free), start).control
-    found = search.found(problem, start)
-    distance = problem.farthest(found.residual)
+    search = _Search(near, diagonal, max_runs, observe)
+    problem, free = problem_of(prepared), _without_obstacles(prepared)
+    found = search.best(problem, None if free is None else problem_of(free))
+    control, distance = problem.control, problem.farthest(found.residual)
     accelerations = (found.control / control.weights).transpose(1, 2).numpy()
-    return Following(
-        control.applied(accelerations),
-        accelerations,
-        float(found.control.square().sum() / frames) ** 0.5,
-        distance,
-        distance <= near,
-        search.runs,
-    )
+    effort = float(found.control.square().sum() / frames) ** 0.5
+    controlled, follows = control.applied(accelerations), distance <= near
+    return Following(controlled, accelerations, effort, distance, follows, search.runs)
 
 
 class _Search:
@@ -161,12 +152,19 @@ class _Search:
         #: Simulations until now.
         self.runs = 0
 
-    def misses(self, problem: _Problem, control: Tensor) -> bool:
+    def best(self, problem: _Problem, free: _Problem | None) -> LeastControl:
+        """The best, from what would serve without obstacles, where there are some."""
+        start = torch.zeros(problem.frames + 1, 3, problem.control.count, dtype=torch.float64)
+        if free is not None and self._misses(problem, start):
+            start = self._found(free, start).control
+        return self._found(problem, start)
+
+    def _misses(self, problem: _Problem, control: Tensor) -> bool:
         """Whether a control leaves a key too far away."""
         self.runs += 1
         return problem.farthest(problem.residual(control)) > self._near
 
-    def found(self, problem: _Problem, start: Tensor) -> LeastControl:
+    def _found(self, problem: _Problem, start: Tensor) -> LeastControl:
         """The best from a control."""
         before, left = self.runs, self._max_runs - self.runs
 
@@ -276,7 +274,7 @@ class _Problem:
         options: dict[str, Any],
     ) -> None:
         self.control, self._keys, self._index = control, keys, body
-        self._frames, self._options = frames, options
+        self.frames, self._options = frames, options
         mesh = tet_mesh_of(control.body)
         masses = torch.as_tensor(mesh.lumped_mass(control.body.density))
         #: (R,) of one keyed vertex after the other, the roots of their masses over the mean: so
@@ -304,7 +302,7 @@ class _Problem:
 
     def _away(self, scene: Scene) -> Tensor:
         """Of the vertices of one key after the other, x, y, z of each, in metres."""
-        found = simulate(scene, frames=self._frames, **self._options)
+        found = simulate(scene, frames=self.frames, **self._options)
         parts = [
             found[frame - 1].positions[self._index][vertices] - wanted
             for frame, vertices, wanted in self._keys

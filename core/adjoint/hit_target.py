@@ -106,17 +106,9 @@ def hit_target(
     near = ENOUGH_RATIO * HIT_RATIO * way
     parameters, missed = trust_region(throws, start, radius, near, max_runs)
     distance = float(np.linalg.norm(missed))
-    found = _thrown(prepared, body, torch.as_tensor(parameters)).bodies[body]
-    own = copy(prepared)
-    own.bodies = [found if k == body else other for k, other in enumerate(prepared.bodies)]
-    return Throw(
-        own,
-        found.velocity,
-        found.angular_velocity,
-        distance,
-        distance <= HIT_RATIO * way,
-        throws.runs,
-    )
+    own = _thrown(prepared, body, torch.as_tensor(parameters))
+    found, hits = own.bodies[body], distance <= HIT_RATIO * way
+    return Throw(own, found.velocity, found.angular_velocity, distance, hits, throws.runs)
 
 
 class _Throws:

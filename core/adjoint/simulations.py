@@ -18,6 +18,7 @@ from ..integrators.explicit_stepper import ExplicitStepper
 from ..integrators.implicit_stepper import ImplicitStepper
 from ..scene.scene import Scene
 from ..simulator import Frame, Simulator, begin_frame
+from ..state import State
 from ..system import System
 from .equilibrium import EquilibriumAdjoint
 from .explicit_run import ExplicitRun
@@ -75,12 +76,7 @@ def simulate(
     refuse_system(simulator.system, leaves)
     _refuse_moved_start(simulator, leaves)
     run = _run_of(simulator, scheme, frames)
-    found, before = [], simulator.state
-    for frame in simulator.run(frames):
-        _refuse_unfolding(simulator.system, frame)
-        run.record(before, simulator.state)
-        before = simulator.state
-        found.append((frame, before))
+    found = _recorded(simulator, run, frames)
     outputs = [part for _, state in found for part in (state.positions, state.velocities)]
 
     def pull_back(wanted: list[Tensor], given: Quantities) -> dict[str, Tensor]:
@@ -139,6 +135,19 @@ def _run_of(simulator: Simulator, integrator: Integrator, frames: int) -> Implic
         return ImplicitRun(simulator.system, stepper)
     assert isinstance(integrator, ExplicitIntegrator) and isinstance(stepper, ExplicitStepper)
     return ExplicitRun(simulator.system, stepper, integrator, frames)
+
+
+def _recorded(
+    simulator: Simulator, run: ImplicitRun | ExplicitRun, frames: int
+) -> list[tuple[Frame, State]]:
+    """Frames and the states at their ends, of which the run keeps what the way back needs."""
+    found, before = [], simulator.state
+    for frame in simulator.run(frames):
+        _refuse_unfolding(simulator.system, frame)
+        run.record(before, simulator.state)
+        before = simulator.state
+        found.append((frame, before))
+    return found
 
 
 def _refuse_moved_start(simulator: Simulator, leaves: dict[str, Tensor]) -> None:

@@ -73,15 +73,10 @@ def trust_region(
     is_fresh = False
     while _size(least) > near and miss.runs < max_runs:
         may_ask = miss.runs + miss.jacobian_runs < max_runs
+        if slope is None and may_ask:
+            slope, is_fresh = _asked(miss, best, least, radius, best is start), True
         if slope is None:
-            if not may_ask:
-                break
-            try:
-                slope, is_fresh = miss.jacobian(best, least, radius), True
-            except InstabilityError:
-                if best is start:
-                    raise
-                break
+            break
         step = bounded_step(slope, least, radius)
         promised = _size(least) - _size(least + slope @ step)
         if promised < LEAST_PROMISE * _size(least):
@@ -129,6 +124,18 @@ def bounded_step(slope: FloatArray, missed: FloatArray, radius: float) -> FloatA
         middle = 0.5 * (low + high)
         low, high = (middle, high) if _size(step(middle)) > radius else (low, middle)
     return step(high)
+
+
+def _asked(
+    miss: Miss, parameters: FloatArray, missed: FloatArray, radius: float, is_start: bool
+) -> FloatArray | None:
+    """The Jacobian; None where simulations fail, but of the start."""
+    try:
+        return miss.jacobian(parameters, missed, radius)
+    except InstabilityError:
+        if is_start:
+            raise
+        return None
 
 
 def _tried(miss: Miss, parameters: FloatArray) -> FloatArray | None:

@@ -19,7 +19,7 @@ from .pair_weights import pair_weight, within_step
 from .surface_barrier import mollifier_of, squared_cross
 from .vectors import (
     NOTHING,
-    add_to,
+    add_to_four,
     advanced,
     combined,
     dot,
@@ -116,11 +116,10 @@ def _weight_back(
         wanted *= edge_edge_weight(mesh, first, second)
     if slope != 0.0:
         a, b, c, d, _ = stencil(stencils, pair)
-        along = 2.0 * slope * share * wanted
-        add_to(out, a, scaled(-along, by_second))
-        add_to(out, b, scaled(along, by_second))
-        add_to(out, c, scaled(-along, by_last))
-        add_to(out, d, scaled(along, by_last))
+        by_second = scaled(2.0 * slope * share * wanted, by_second)
+        by_last = scaled(2.0 * slope * share * wanted, by_last)
+        changes = scaled(-1.0, by_second), by_second, scaled(-1.0, by_last), by_last
+        add_to_four(out, (a, b, c, d), changes)
     if not is_shared:
         return NOTHING, 0.0, 0.0
     wanted *= fade
@@ -138,10 +137,8 @@ def _ahead_back(
     apart = combined(c1, first, c2, second, c3, third)
     sign = math.copysign(1.0, dot(apart, normal))
     push = scaled(sign * by_distance, normal)
-    add_to(out, corners[0], scaled(c0, push))
-    add_to(out, corners[1], scaled(c1, push))
-    add_to(out, corners[2], scaled(c2, push))
-    add_to(out, corners[3], scaled(c3, push))
+    changes = scaled(c0, push), scaled(c1, push), scaled(c2, push), scaled(c3, push)
+    add_to_four(out, corners, changes)
     by_shares = 0.0, dot(push, first), dot(push, second), dot(push, third)
     return advanced(scaled(sign, by_normal), sign * by_distance, apart), by_shares
 
@@ -217,8 +214,5 @@ def pairs_back(
         )
         by_shares = _sum(by_shares, (0.0, by_s, 0.0, -by_t))
         by_difference = plus(by_difference, by_apart)
-        g = closest_points_back(are_edges, y, closest, by_difference, by_shares)
-        add_to(out, a, g[0])
-        add_to(out, b, g[1])
-        add_to(out, c, g[2])
-        add_to(out, d, g[3])
+        by_corners = closest_points_back(are_edges, y, closest, by_difference, by_shares)
+        add_to_four(out, corners, by_corners)

@@ -24,6 +24,13 @@ def add_to(points: Any, index: int, change: Any) -> None:
 
 
 @compiled()
+def add_to_four(points: Any, corners: Any, changes: Any) -> None:
+    """Adds to four rows of (V, 3)."""
+    for i in range(4):
+        add_to(points, corners[i], changes[i])
+
+
+@compiled()
 def minus(a: Any, b: Any) -> Any:
     """a − b."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])

@@ -123,10 +123,8 @@ def _derivatives(
 
     Args:
         state: positions, velocities and the displacement, (3, N) each.
-        viscosities: shear and bulk.
         law: as of ``slopes``.
         factors: on elastic and on viscous forces.
-        out: X and Z.
     """
     positions, velocities, displacement = state
     (shear, bulk), (elastic, viscous), (forces, rates) = viscosities, factors, out

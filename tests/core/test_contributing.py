@@ -1,21 +1,89 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from importlib.util import resolve_name
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("addon", "core", "docs", "tests", "verification")
+SOURCES = (*ROOMS, "benchmarks", "examples", "looks", "sample_scenes", "tools")
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_the_files_that_a_contributor_is_sent_to_are_there() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    named = [path for path in re.findall(r"`([\w/.]+)`", text) if path.partition("/")[0] in ROOMS]
+    named = [path for path in re.findall(r"`([\w/.]+)`", TEXT) if path.partition("/")[0] in ROOMS]
     assert len(named) > 20
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_the_commands_that_it_names_are_those_of_dev() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     commands = set(re.findall(r'^    "(\w+)": command_', (ROOT / "dev.py").read_text(), re.M))
-    assert set(re.findall(r"python3 dev\.py (\w+)", text)) == commands - {"blender"}
+    assert set(re.findall(r"python3 dev\.py (\w+)", TEXT)) == commands - {"blender"}
+
+
+def test_files_and_functions_are_as_short_as_it_says() -> None:
+    limits = re.search(r"Files of (\d+) lines at most, functions of (\d+)", TEXT)
+    assert limits
+    of_file, of_function = (int(limit) for limit in limits.groups())
+    sources = sources_in(*SOURCES)
+    assert len(sources) > 1000
+    too_long = [path for path, source in sources.items() if source.count("\n") > of_file]
+    too_long += [
+        f"{path}: {node.name}"
+        for path, source in sources.items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= of_function
+    ]
+    assert too_long == []
+
+
+def test_rooms_and_files_import_each_other_in_one_direction() -> None:
+    modules = {name_of(path): path for path in sources_in("core", "addon")}
+    files = {path: imported(path, modules) for path in modules.values()}
+    rooms: dict[str, set[str]] = {}
+    for path, others in files.items():
+        rooms.setdefault(room_of(path), set()).update(map(room_of, others))
+    assert len(rooms["core/integrators"]) > 5
+    # Raises CycleError, which says what is in the circle.
+    TopologicalSorter(files).prepare()
+    TopologicalSorter({room: others - {room} for room, others in rooms.items()}).prepare()
+
+
+def sources_in(*folders: str) -> dict[str, str]:
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
+
+
+def name_of(path: str) -> str:
+    return ".".join(("supple", *Path(path).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def room_of(path: str) -> str:
+    """The folder in core or addon; what lies beside those is a room of its own."""
+    return "/".join(Path(path).parts[:2])
+
+
+def imported(path: str, modules: dict[str, str]) -> set[str]:
+    """What is loaded with a file."""
+    package = ".".join(("supple", *Path(path).parts[:-1]))
+    found = set()
+    for statement in loaded(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        base = resolve_name("." * statement.level + (statement.module or ""), package)
+        for alias in statement.names:
+            other = modules.get(f"{base}.{alias.name}") or modules.get(base)
+            if other and other != path:
+                found.add(other)
+    return found
+
+
+def loaded(node: ast.AST) -> Iterator[ast.ImportFrom]:
+    """Imports of its own, without those of functions and for types alone."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ImportFrom):
+            yield child
+        elif not isinstance(child, ast.FunctionDef | ast.If):
+            yield from loaded(child)
