@@ -112,7 +112,7 @@ def _supple(
     )
     if not compiled:
         for elasticity in simulator.system.elasticities:
-            elasticity.fused = None
+            elasticity.kernel = None
     state = simulator.state
 
     def frame() -> torch.Tensor:

@@ -51,7 +51,7 @@ class CompiledPlasticAdjoint:
             rest = np.ascontiguousarray(gradients[:, 1:], dtype=flow.tets.gradients_by_tet.dtype)
             self._kernels[index] = FlowAdjointKernel(flow.tets, flow.constants, rest)
             self._by_plastic[index] = torch.zeros_like(flow.plastic)
-            if not isinstance(system.elasticities[index].fused, ElasticityKernel):
+            if not isinstance(system.elasticities[index].kernel, ElasticityKernel):
                 modelled = torch.as_tensor(rest).permute(1, 2, 0)
                 self._shapes[index] = modelled.clone().requires_grad_()
                 name = f"volumes {index}"

@@ -17,7 +17,7 @@ from ..potentials.attachments import joints_of
 from ..potentials.goals import GoalDamping, GoalSprings
 from ..potentials.ground_friction import STICK_SPEED_DIAGONALS_PER_S
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints
-from ..potentials.height_floor import FLOOR, pressure_ratios
+from ..potentials.height_floor import FLOOR_RATIO, pressure_ratios
 from ..potentials.height_ratio import height_derivatives_of, height_ratios
 from ..scene.friction import NO_FRICTION
 from ..system import System
@@ -102,8 +102,8 @@ class Gradients:
             if isinstance(force, GoalDamping):
                 channel = _targets(force, given, index)
                 moving = channel.rate(frame, fraction) / self._system.frame_times.of(frame)
-                slip = gather(force.goals.points, velocities) - moving
-                pull = given[f"dashpots {index}"] * slip
+                relative = gather(force.goals.points, velocities) - moving
+                pull = given[f"dashpots {index}"] * relative
                 out = out + scatter(force.goals.points, pull, positions)
         return out + self._forces.rate(positions, velocities, given, frame, fraction)
 
@@ -145,8 +145,8 @@ class Gradients:
                 channel = _targets(force, given, index)
                 came_from = self._target_way(channel, step, frame, fraction)
                 points = force.goals.points
-                slip = gather(points, positions - step.coasting_origin) - came_from
-                pull = given[f"dashpots {index}"] / step.seconds * slip
+                relative = gather(points, positions - step.coasting_origin) - came_from
+                pull = given[f"dashpots {index}"] / step.seconds * relative
                 out = out + scatter(points, pull, positions)
         return out
 
@@ -189,13 +189,13 @@ class Gradients:
             part = own.part
             if not isinstance(part.material, StableNeoHookean):
                 continue
-            if bool((height_ratios(part.tets, positions.detach()) >= FLOOR).all()):
+            if bool((height_ratios(part.tets, positions.detach()) >= FLOOR_RATIO).all()):
                 continue
             modulus = given[f"lam {index}"] + 2.0 * given[f"mu {index}"]
             pressures = self._pressure_ratios[index] * modulus / self._fills[index]
             tets = self._tets(part.tets, given, frame, fraction)
             ratios, slopes = height_derivatives_of(tets.deformation_gradients(positions))
-            depth = (1.0 - ratios / FLOOR).clamp(min=0.0)
+            depth = (1.0 - ratios / FLOOR_RATIO).clamp(min=0.0)
             factor = self._factor(index, given, frame, fraction)
             stress = -factor * pressures * depth.square() * slopes
             corners = tets.corners.long().reshape(-1)

@@ -64,18 +64,18 @@ def simulate(
         InstabilityError: when a frame diverges; from ``backward``, when a step has not converged or
             its end is no strict minimum.
     """
-    scheme = integrator or ImplicitEuler()
+    integrator = integrator or ImplicitEuler()
     plain, leaves = collect(scene)
     if leaves:
         refuse_scene(plain)
-        refuse_integrator(scheme, plain)
+        refuse_integrator(integrator, plain)
     own: dict[str, Any] = {"frame_time": frame_time, "substeps": substeps, "dtype": dtype}
-    simulator = Simulator(plain, scheme, device="cpu", results=results, **own)
+    simulator = Simulator(plain, integrator, device="cpu", results=results, **own)
     if not leaves:
         return list(simulator.run(frames))
     refuse_system(simulator.system, leaves)
     _refuse_moved_start(simulator, leaves)
-    run = _run_of(simulator, scheme, frames)
+    run = _run_of(simulator, integrator, frames)
     found = _recorded(simulator, run, frames)
     outputs = [part for _, state in found for part in (state.positions, state.velocities)]
 

@@ -80,7 +80,7 @@ class StepAdjoint(ABC):
         self._nodes, self._weights = stages_of(integrator)
         self._forces = ForceAdjoint(system, given, found, flowing)
         self._negative_inverse_mass = -system.inverse_mass
-        #: By the share of a step.
+        #: By the fraction of a step.
         self._spans: dict[float, Span] = {}
         self._is_damping_wanted = "damping" in found
         self._needs_accelerations = self._is_damping_wanted or "mass" in found
@@ -99,16 +99,16 @@ class StepAdjoint(ABC):
             else:
                 self.ground = PointGroundAdjoint(on_points, system, given, found, *of_steps)
 
-    def span(self, share: float) -> Span:
-        """Of a share of a step."""
-        if share not in self._spans:
-            retention, impulse = self._span_values(share, self._given["damping"].detach())
+    def span(self, fraction: float) -> Span:
+        """Of a fraction of a step."""
+        if fraction not in self._spans:
+            retention, impulse = self._span_values(fraction, self._given["damping"].detach())
             sums = torch.zeros_like(retention), torch.zeros_like(impulse)
-            self._spans[share] = Span(retention, impulse, *sums)
-        return self._spans[share]
+            self._spans[fraction] = Span(retention, impulse, *sums)
+        return self._spans[fraction]
 
-    def _span_values(self, share: float, rate: Tensor) -> tuple[Tensor, Tensor]:
-        seconds = share * self._step
+    def _span_values(self, fraction: float, rate: Tensor) -> tuple[Tensor, Tensor]:
+        seconds = fraction * self._step
         retention = torch.where(self._system.free, decay(rate, seconds), 1.0)
         return retention, impulse_time(rate, seconds) + torch.zeros_like(retention)
 
@@ -156,9 +156,9 @@ class StepAdjoint(ABC):
         if not self._is_damping_wanted:
             return
         rate = self._given["damping"]
-        for share, own in self._spans.items():
+        for fraction, own in self._spans.items():
             with torch.enable_grad():
-                values = self._span_values(share, rate)
+                values = self._span_values(fraction, rate)
                 sums = own.by_retention, own.by_impulse
                 self._found["damping"] += torch.autograd.grad(values, rate, sums)[0]
 
@@ -181,8 +181,8 @@ class StepAdjoint(ABC):
         by_mobility *= self._step
         self.span(1.0).by_impulse.sub_(by_mobility * self._negative_inverse_mass)
         if "mass" in self._found:
-            share = self.span(1.0).impulse * self._negative_inverse_mass.square()
-            self._found["mass"] -= by_mobility * share
+            by_mass = self.span(1.0).impulse * self._negative_inverse_mass.square()
+            self._found["mass"] -= by_mobility * by_mass
         return by_start
 
     @abstractmethod

@@ -52,8 +52,8 @@ class TapeForces:
             elif isinstance(force, TargetVolume):
                 at_rest = given[f"at rest {index}"]
                 excess = force.volume.of(positions) - parameters * at_rest
-                curvature = force.curvature * force.volume.at_rest / at_rest
-                out = out + curvature * excess * force.volume.gradient(positions)
+                second_derivative = force.second_derivative * force.volume.at_rest / at_rest
+                out = out + second_derivative * excess * force.volume.gradient(positions)
             elif isinstance(force, Buoyancy):
                 lifted = -parameters * _submerged(positions, force.tets)
                 still = torch.zeros_like(lifted)

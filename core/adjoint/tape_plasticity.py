@@ -127,8 +127,8 @@ class TapePlasticity:
             f = tets.deformation_gradients(positions)[:, :, found.which].permute(2, 0, 1)
             moduli = (given[f"{name} {index}"][found.which] for name in ("mu", "lam"))
             material = material_of(elastic.material, *moduli)
-            room = (found.limit - _size(_inverse(own, found.which))).clamp(min=0.0)
-            stress = torch.linalg.inv(f).mT @ _kirchhoff(material, found, room)
+            max_growth = (found.limit - _size(_inverse(own, found.which))).clamp(min=0.0)
+            stress = torch.linalg.inv(f).mT @ _kirchhoff(material, found, max_growth)
             change = (stress - material.first_piola(f)).permute(1, 2, 0)
             whole = change.new_zeros(3, 3, len(flow.tets)).index_copy(2, found.which, change)
             out = out + pulled_back(tets, tets.corners.long().reshape(-1), whole, positions)
@@ -210,16 +210,16 @@ def _size(inverse: Tensor) -> Tensor:
     return squares.clamp(min=_LEAST_STRAIN**2).sqrt()
 
 
-def _kirchhoff(material: Material, found: _Flowing, room: Tensor) -> Tensor:
+def _kirchhoff(material: Material, found: _Flowing, max_growth: Tensor) -> Tensor:
     """(A, 3, 3) ∂W/∂L in pascal, of the energy W of a step in which tets flow, turned back.
 
     Args:
-        room: (A,) the most that the plastic strain may grow.
+        max_growth: (A,) the most that the plastic strain may grow.
     """
     flexibility, mu, r = found.flexibility, found.mu, found.size
     growth, slope = flexibility * found.excess, math.sqrt(6.0) * mu
-    is_free = growth < room
-    growth = torch.minimum(growth, room)
+    is_free = growth < max_growth
+    growth = torch.minimum(growth, max_growth)
     hardening = 1.0 / flexibility - 3.0 * mu
     rise = torch.where(is_free, flexibility * slope, 0.0)
     ratio = 1.0 - math.sqrt(1.5) * growth / r

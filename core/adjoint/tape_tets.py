@@ -31,7 +31,7 @@ class TapeElasticity:
         self.part, self._corners = part, part.tets.corners.long().reshape(-1)
         #: None where autograd goes through the stresses.
         self.derivatives: ElasticDerivativesKernel | None = None
-        if isinstance(part.fused, ElasticityKernel):
+        if isinstance(part.kernel, ElasticityKernel):
             constants = Constants(part.material, part.tets.volumes)
             self.derivatives = ElasticDerivativesKernel(constants, part.tets)
 
@@ -60,8 +60,8 @@ class _ElasticGradient(torch.autograd.Function):
         ctx.save_for_backward(positions)
         ctx.own = own
         out = torch.zeros_like(positions)
-        assert own.part.fused is not None
-        own.part.fused.add_gradient(positions, out)
+        assert own.part.kernel is not None
+        own.part.kernel.add_gradient(positions, out)
         return out
 
     @staticmethod

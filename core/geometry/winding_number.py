@@ -20,7 +20,7 @@ FloatArray = NDArray[np.floating[Any]]
 Float32 = NDArray[np.float32]
 IntArray = NDArray[np.integer[Any]]
 
-_ACCURACY = 2.0  # a cluster is far at this many of its radii
+_FAR_RADII = 2.0  # a cluster is far at this many of its radii
 _TRIANGLES_PER_LEAF = 20
 _POINTS_PER_CHUNK = 4096
 _MAX_LEVELS = 10
@@ -126,7 +126,7 @@ class _Summary:
         products = (x * nx, y * ny, z * nz, y * nz + z * ny, z * nx + x * nz, x * ny + y * nx)
         return _Level(
             centre=np.ascontiguousarray(centre.T, dtype=np.float32),
-            far=(np.maximum.reduceat(reach, starts) * _ACCURACY**2).astype(np.float32),
+            far=(np.maximum.reduceat(reach, starts) * _FAR_RADII**2).astype(np.float32),
             dipole=np.add.reduceat(self._vector.T, starts, axis=1).astype(np.float32),
             quadrupole=np.add.reduceat(np.stack(products), starts, axis=1).astype(np.float32),
             child_start=first_child,

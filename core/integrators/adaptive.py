@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps as long as an error allows, around any explicit scheme."""
+"""Steps as long as an error allows, around any explicit integrator."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ MIN_STEP_FRAME_RATIO = 1e-6
 class Adaptive(Integrator):
     """Step doubling: a step counts where it and two of half its length end close together.
 
-    The two half steps are kept. Where the scheme is of order p, their distance grows with the step
-    to the power p + 1, which tells how long the next one may be.
+    The two half steps are kept. Where the integrator is of order p, their distance grows with the
+    step to the power p + 1, which tells how long the next one may be.
 
     Args:
         scheme: takes the steps.

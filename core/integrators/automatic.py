@@ -212,9 +212,9 @@ class AutomaticStepper(TimeStepper):
     def _advance_within_budget(self, state: State) -> State:
         """An implicit frame in place of one that took too long; where it takes still longer,
         explicit steps take theirs after all."""
-        calm = replace(state, effort=0)
+        unraised = replace(state, effort=0)
         try:
-            return self._advance_implicitly(calm, Hindrance.COSTLY, self._iteration_budget)
+            return self._advance_implicitly(unraised, Hindrance.COSTLY, self._iteration_budget)
         except CostlyFrameError:
             again = replace(state, waits=0)
         return self._advance_with_contact(again, Hindrance.CONTACT, is_last_turn=True)
@@ -275,10 +275,10 @@ class AutomaticStepper(TimeStepper):
         trajectory = Trajectory(
             np.stack(positions), fractions, after.substeps < len(positions), (start, end)
         )
-        room = clearance.clearance_after(trajectory, before.clearance)
-        if room is None:
+        left = clearance.clearance_after(trajectory, before.clearance)
+        if left is None:
             return None
-        return replace(after, colliders=end, clearance=room, effort=0)
+        return replace(after, colliders=end, clearance=left, effort=0)
 
 
 def _expected_s(cost: tuple[float, float], system: System) -> float:

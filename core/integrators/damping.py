@@ -2,8 +2,8 @@
 """Damping in proportion to mass: it means the same whatever the time step.
 
 Over a step of h seconds, v' = −α v + a with a constant a has the solution
-e^(−αh) v + a (1 − e^(−αh))/α. Every scheme takes its velocities so: what is pulled steadily ends at
-the speed a/α, and a body at rest presses on what it lies on with its whole weight.
+e^(−αh) v + a (1 − e^(−αh))/α. Every integrator takes its velocities so: what is pulled steadily
+ends at the speed a/α, and a body at rest presses on what it lies on with its whole weight.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class ExplicitStep(ABC):
             self._move()
         else:
             moved = self._target - positions[:, pins.vertices]
-            # No force moves them: the scheme lets them coast to where they are to be.
+            # No force moves them: the integrator lets them coast to where they are to be.
             velocities[:, pins.vertices] = moved / self.step
             self._move()
             positions[:, pins.vertices] = self._target

@@ -37,7 +37,7 @@ class ExplicitStepper(TimeStepper):
     """A fixed-step integrator at work on a system.
 
     Args:
-        scheme: takes the steps.
+        integrator: takes the steps.
         system: to be carried on.
         substeps: steps a frame at the start.
         adapts: whether a frame that diverges may take more.
@@ -47,7 +47,7 @@ class ExplicitStepper(TimeStepper):
 
     def __init__(
         self,
-        scheme: FixedStepIntegrator,
+        integrator: FixedStepIntegrator,
         system: System,
         substeps: int,
         adapts: bool,
@@ -62,8 +62,8 @@ class ExplicitStepper(TimeStepper):
         self.checkpoints: list[tuple[Tensor, Tensor, Tensor | None]] = []
         #: Of surfaces, where they are to meet.
         self.contact = contact
-        self.label = scheme.label
-        self._scheme, self._system = scheme, system
+        self.label = integrator.label
+        self._integrator, self._system = integrator, system
         self._max_energy_gain_ratio = (
             MAX_ENERGY_GAIN_RATIO if adapts else MAX_FIXED_ENERGY_GAIN_RATIO
         )
@@ -173,7 +173,7 @@ class ExplicitStepper(TimeStepper):
         what rounding makes."""
         after = self._system.energies(state)
         gained = after.total - before.total - work - raised
-        if not (math.isfinite(gained) and self._scheme.has_bounded_energy):
+        if not (math.isfinite(gained) and self._integrator.has_bounded_energy):
             return math.isfinite(gained)
         fallen = max(0.0, before.external + raised - after.external)
         moving = before.kinetic + before.elastic + before.ground + fallen + abs(work)
@@ -191,7 +191,7 @@ class ExplicitStepper(TimeStepper):
         # What is recorded holds the materials and the length of the steps that were.
         if self._prepared is None or not is_same:
             self._softened = self._system.softened
-            substep = self._scheme.make_step(self._system, step)
+            substep = self._integrator.make_step(self._system, step)
             substep.contact = self.contact
             self._prepared = substep, substep.recorded()
         return self._prepared

@@ -172,7 +172,8 @@ class ImplicitStepper(TimeStepper):
         relaxation = self._relaxation(inertial - start, span)
         tolerance = relaxation * self._tolerance * span
         falling = inertial + span * impulse * self._system.free_acceleration
-        guess, blocked = self._guess(start, inertial, falling), state.solver_statistics.blocked
+        guess = self._initial_guess(start, inertial, falling)
+        blocked = state.solver_statistics.blocked
         if contact is not None and self._prescribed_motion is not None:
             colliders = contact.surface.colliders_at(frame, fraction)
             left = None if self._budget is None else self._budget - self._spent
@@ -238,7 +239,7 @@ class ImplicitStepper(TimeStepper):
         """What the next step has to know of this one's start."""
         return None
 
-    def _guess(self, start: Tensor, inertial: Tensor, falling: Tensor) -> Tensor:
+    def _initial_guess(self, start: Tensor, inertial: Tensor, falling: Tensor) -> Tensor:
         """The best of three: coasting, falling, staying."""
         objective, system = self._objective, self._system
         staying = torch.where(system.free, start, inertial)

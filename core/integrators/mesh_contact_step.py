@@ -35,7 +35,7 @@ from ..potentials.contact.persistent_candidates import PersistentCandidates
 from ..potentials.contact.rest_distance import surface_distances
 from ..potentials.contact.stiffness import physical_stiffness
 from ..potentials.contact.surface import CollisionSurface
-from ..potentials.height_floor import FLOOR, HeightFloor
+from ..potentials.height_floor import FLOOR_RATIO, HeightFloor
 from ..scene.friction import FrictionTable
 from ..state import SolverStatistics, State
 from ..system import System
@@ -296,7 +296,7 @@ class MeshContactStep:
             count = 0
             for tets in self._tets:
                 use_threads(len(tets.volumes), TETS_PER_THREAD)
-                count = find_flat(tets, FLOOR, at, predicted, self._mobility, out, count)
+                count = find_flat(tets, FLOOR_RATIO, at, predicted, self._mobility, out, count)
             if count <= len(out.forces):
                 return count
             self._flat = no_flat_tets(2 * count)
@@ -309,7 +309,7 @@ class MeshContactStep:
         islands = find_islands(own.nodes[: self._count], flat.corners[:flat_tets], self._mobility)
         use_threads(self._count, CONTACTS_PER_THREAD)
         solved = relax_islands(
-            *(islands, own, flat, FLOOR, self._mobility, moves),
+            *(islands, own, flat, FLOOR_RATIO, self._mobility, moves),
             *(MAX_PASSES, RELATIVE_TOLERANCE),
         )
         self.budget.spend(CONTACT_S * solved)

@@ -45,7 +45,7 @@ class Midpoint(ExplicitIntegrator):
         return 2.0 / spectrum.fastest
 
     def default_step(self, spectrum: Spectrum) -> float:
-        # Viscosity may take what the scheme adds.
+        # Viscosity may take what the method adds.
         growth = ENERGY_GROWTH_PER_S + spectrum.viscous_rate
         bounded = (4.0 * growth / spectrum.frequency**4) ** (1.0 / 3.0)
         return min(bounded, super().default_step(spectrum))
@@ -53,7 +53,7 @@ class Midpoint(ExplicitIntegrator):
 
 @dataclass(frozen=True)
 class RungeKutta4(ExplicitIntegrator):
-    """The classical scheme of order 4: four forces a step; contact after it.
+    """The classical method of order 4: four forces a step; contact after it.
 
     Source: Hairer, Nørsett and Wanner, "Solving Ordinary Differential Equations I", 2nd edition,
     section II.1; its stability region, the second volume, section IV.2.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Symplectic Euler: the cheapest scheme that keeps the energy of an undamped body bounded."""
+"""Symplectic Euler: the cheapest integrator that keeps the energy of an undamped body bounded."""
 
 from __future__ import annotations
 

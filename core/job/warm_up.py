@@ -249,8 +249,8 @@ def _gradients() -> None:
     if find_spec("ipctk") is not None:
         scenes.append(Scene([soft, above], Ground(), contact=Contact()))
     runs = [(scene, SymplecticEuler()) for scene in scenes]
-    for scene, scheme in [*runs, (Scene([soft], Ground()), Midpoint())]:
-        frames = simulate(scene, scheme, frames=1)
+    for scene, integrator in [*runs, (Scene([soft], Ground()), Midpoint())]:
+        frames = simulate(scene, integrator, frames=1)
         torch.autograd.backward(frames[-1].positions[0].sum())
 
 

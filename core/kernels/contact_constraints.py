@@ -23,7 +23,7 @@ from .vectors import dot, four_points, scaled
 SURFACES, GROUND = 0, 1
 # The factor on the stiffness of a pair, each time that it is in the way: what closes so fast that
 # its barrier brings it all but to the surface has to be opened wider before it can slide or turn.
-STIFFENING = 10.0
+STIFFENING_FACTOR = 10.0
 # In which threads share the writing of contacts.
 CHUNKS = 16
 
@@ -248,7 +248,7 @@ def _write_range(
         if blocked[pair] == 0:
             weight *= share
         else:
-            weight *= STIFFENING ** blocked[pair]
+            weight *= STIFFENING_FACTOR ** blocked[pair]
         objects = (mesh.object_of[a], mesh.object_of[d])
         one, other = painted_parts(laws.friction_factors, (a, b, c, d), (c0, c1, c2, c3))
         rubbing = math.sqrt(one * other) if rubs else 0.0

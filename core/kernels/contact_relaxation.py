@@ -22,8 +22,8 @@ from .obstacle_barrier import ground_derivatives, proximal
 from .surface_barrier import barrier_of, surface_force
 
 # Newton's method on one distance.
-ITERATIONS, CONVERGED = 30, 1e-9
-SMALLEST = 1e-30
+MAX_ITERATIONS, CONVERGENCE_TOLERANCE = 30, 1e-9
+MIN_DISTANCE_RATIO = 1e-30
 
 
 @compiled()
@@ -48,12 +48,12 @@ def surface_proximal(start: float, stiffness: float) -> float:
     root = math.sqrt(start * start + 8.0 * stiffness * bent)
     # Two forms, of which either cancels for starts of one sign.
     u = 4.0 * stiffness / (root - start) if start < 0.0 else (start + root) / (2.0 * bent)
-    u = min(1.0, max(SMALLEST, u))
-    for _ in range(ITERATIONS):
+    u = min(1.0, max(MIN_DISTANCE_RATIO, u))
+    for _ in range(MAX_ITERATIONS):
         force, slope = surface_force(u)
         change = (u - start - stiffness * force) / (1.0 - stiffness * slope)
         u = min(1.0, u - change)
-        if abs(change) <= CONVERGED * u:
+        if abs(change) <= CONVERGENCE_TOLERANCE * u:
             break
     return u
 
@@ -64,7 +64,7 @@ def pressed_ratio(kind: int, start: float, stiffness: float) -> float:
     if start >= 1.0:
         return start
     if kind == GROUND:
-        return proximal(start, stiffness, SMALLEST)
+        return proximal(start, stiffness, MIN_DISTANCE_RATIO)
     return surface_proximal(start, stiffness)
 
 
@@ -112,7 +112,7 @@ def initialize_force(constraints: Any, k: int, mobility: Any, moves: Any) -> Non
     """Begins with the force that the distance of a contact has where it was made linear: that of
     bodies at rest. It is no larger than what opens the contact."""
     dhat, compliance = constraints.dhats[k], constraints.compliances[k]
-    u = max(SMALLEST, constraints.distances[k] / dhat)
+    u = max(MIN_DISTANCE_RATIO, constraints.distances[k] / dhat)
     if u >= 1.0 or compliance == 0.0:
         return
     stiffness = compliance * constraints.scales[k] / (dhat * dhat)
@@ -168,7 +168,7 @@ def relax(constraints: Any, k: int, mobility: Any, moves: Any) -> float:
         z += friction[2] - t[2]
         t[0], t[1], t[2] = friction[0], friction[1], friction[2]
     _push(constraints, k, (x, y, z), mobility, moves)
-    return compliance * abs(push) / (max(ratio, SMALLEST) * dhat)
+    return compliance * abs(push) / (max(ratio, MIN_DISTANCE_RATIO) * dhat)
 
 
 @compiled()

@@ -12,7 +12,7 @@ from ..geometry.tets_around import coordinate
 from .triangles import crossing, normal_of
 
 # A winding number above it is inside.
-INSIDE = 0.5
+INSIDE_WINDING_NUMBER = 0.5
 # Of the way from a triangle to what is behind it.
 _DEPTH_RATIO = 0.47
 
@@ -40,7 +40,7 @@ def is_connected(
     number = winding
     for i in range(count):
         number += steps[i]
-        if abs(number) <= INSIDE:
+        if abs(number) <= INSIDE_WINDING_NUMBER:
             return False
     return True
 
@@ -175,14 +175,14 @@ def label_cell(
     solid, is_sheet = np.zeros(n + s, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     for k in range(n):
         behind = in_front[k] + 1.0
-        sign = -1.0 if abs(behind) > INSIDE else 1.0
+        sign = -1.0 if abs(behind) > INSIDE_WINDING_NUMBER else 1.0
         numbers[k] = behind if sign < 0.0 else in_front[k]
-        is_sheet[k] = abs(numbers[k]) <= INSIDE
+        is_sheet[k] = abs(numbers[k]) <= INSIDE_WINDING_NUMBER
         solid[k] = not is_sheet[k]
         if solid[k]:
             place_below(centres[k], own[k], own, k, maps, sign, points[k])
     for i in range(s):
-        solid[n + i] = abs(windings[i]) > INSIDE
+        solid[n + i] = abs(windings[i]) > INSIDE_WINDING_NUMBER
         numbers[n + i] = windings[i]
         for axis in range(3):
             points[n + i, axis] = samples[i, axis]

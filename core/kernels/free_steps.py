@@ -14,13 +14,13 @@ from .vectors import four_points, minus
 # Of a height above the ground, what a step through it leaves.
 KEPT_HEIGHT_RATIO = 0.1
 # What rounding may make too short.
-ROUNDED = 1.0 + 1e-6
+ROUNDING_FACTOR = 1.0 + 1e-6
 
 
 @compiled()
 def _closing(start: Any, end: Any) -> float:
     """By how much four points on their way may bring a pair closer at most, in metres."""
-    return ROUNDED * closing_bound(
+    return ROUNDING_FACTOR * closing_bound(
         minus(end[0], start[0]),
         minus(end[1], start[1]),
         minus(end[2], start[2]),
@@ -39,7 +39,7 @@ def pair_step_sizes(
     out: Any,
     distances_after: Any,
 ) -> None:
-    """(P,) the share of its way that each candidate pair can go.
+    """(P,) the step size, of its way, that each candidate pair can go.
 
     Args:
         before, after: (V, 3) between which points go straight, in metres.
@@ -60,17 +60,17 @@ def pair_step_sizes(
 
 
 @compiled()
-def _hold_back(interpolation: Any, point: int, share: float, step_sizes: Any) -> None:
-    """Lets the nodes that carry a point go no farther than a share of their way."""
+def _hold_back(interpolation: Any, point: int, step_size: float, step_sizes: Any) -> None:
+    """Lets the nodes that carry a point go no farther than a step size."""
     for i in range(interpolation.nodes.shape[1]):
         node = interpolation.nodes[point, i]
         if node >= 0 and interpolation.weights[point, i] != 0.0:
-            step_sizes[node] = min(step_sizes[node], share)
+            step_sizes[node] = min(step_sizes[node], step_size)
 
 
 @compiled()
 def shorten(stencils: Any, steps: Any, interpolation: Any, step_sizes: Any) -> int:
-    """Lowers the (N,) step sizes of the nodes that carry pairs which meet, by the share that these
+    """Lowers the (N,) step sizes of the nodes that carry pairs which meet, by those that these
     can go; how many pairs do."""
     cut = 0
     for k in range(len(steps)):
@@ -88,7 +88,7 @@ def shorten_falls(
     interpolation: Any, laws: Any, least_height: float, nodes: Any, moves: Any, step_sizes: Any
 ) -> int:
     """Lowers the (N,) step sizes of the nodes that carry points which would come to the ground,
-    by the share that leaves them ``KEPT_HEIGHT_RATIO`` of their height; how many would.
+    by those that leave them ``KEPT_HEIGHT_RATIO`` of their height; how many would.
 
     Args:
         interpolation: of the points.
@@ -103,6 +103,6 @@ def shorten_falls(
         if before + change >= min(before, least_height):
             continue
         cut += 1
-        share = max(0.0, (KEPT_HEIGHT_RATIO - 1.0) * before / change)
-        _hold_back(interpolation, point, share, step_sizes)
+        step_size = max(0.0, (KEPT_HEIGHT_RATIO - 1.0) * before / change)
+        _hold_back(interpolation, point, step_size, step_sizes)
     return cut

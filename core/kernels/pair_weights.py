@@ -17,14 +17,12 @@ from .vectors import dot, four_points, plus, scaled
 
 # Of d̂: farther pairs have time. Where soft bodies lie, steps without contact would sink by as much
 # as their barriers hold them up, which tells nothing of what comes.
-NEAR = 0.25
+MAX_DISTANCE_RATIO = 0.25
 # By this factor a distance shrinks within a step, at least, before its end tells.
-CLOSING = 2.0
+MIN_CLOSING_FACTOR = 2.0
 # The plane that parts a pair at the end of a step serves where it does so at the start, by at least
 # this ratio of the distance then.
-LEAST_GAP_RATIO = 0.1
-# Edges that fade out by more have no friction: their closest points could be anywhere.
-WHOLE = 1.0
+MIN_GAP_RATIO = 0.1
 
 
 @compiled(inline=True)
@@ -38,11 +36,12 @@ def pair_weight(
     if pair < edge_count:
         first, second = stencils.edge_edges[pair, 0], stencils.edge_edges[pair, 1]
         square = squared_cross(x[0], x[1], x[2], x[3])[0]
-        fade = mollifier_of(square, parallel_threshold(mesh, first, second))[0]
+        mollifier = mollifier_of(square, parallel_threshold(mesh, first, second))[0]
+        # Edges that are nearly parallel have no friction: their closest points could be anywhere.
         if not laws.area_weighted:
-            return fade, 1.0, fade == WHOLE
+            return mollifier, 1.0, mollifier == 1.0
         share = edge_share(points, mesh, first, second, place, apart, of_second, -of_last)
-        return fade * edge_edge_weight(mesh, first, second), share, fade == WHOLE
+        return mollifier * edge_edge_weight(mesh, first, second), share, mollifier == 1.0
     own = pair - edge_count
     face, vertex = stencils.face_vertices[own, 0], stencils.face_vertices[own, 1]
     if not laws.area_weighted:
@@ -60,7 +59,7 @@ def within_step(
     closes, as two edges do that come to cross within the step, all but touching."""
     a, b, c, d, are_edges = stencil(stencils, pair)
     square = dot(closest[0], closest[0])
-    if square > (NEAR * laws.distances[mesh.object_of[a], mesh.object_of[d]]) ** 2:
+    if square > (MAX_DISTANCE_RATIO * laws.distances[mesh.object_of[a], mesh.object_of[d]]) ** 2:
         return closest, 0.0
     last = four_points(ends, a, b, c, d)
     then = closest_points(are_edges, last)
@@ -72,10 +71,10 @@ def within_step(
         plus(scaled(then[3], x[2]), scaled(then[4], x[3])),
     )
     gap = dot(apart, then[0]) / size
-    if 0.0 < gap < CLOSING * size:
+    if 0.0 < gap < MIN_CLOSING_FACTOR * size:
         return closest, 0.0
     if pair_weight(stencils, mesh, laws, ends, pair, last, then)[1] < 1.0:
         return closest, 0.0
-    if gap * gap < LEAST_GAP_RATIO**2 * square:
+    if gap * gap < MIN_GAP_RATIO**2 * square:
         return closest, 1.0
     return (scaled(gap / size, then[0]), *then[1:]), 1.0

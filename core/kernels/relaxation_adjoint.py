@@ -15,7 +15,7 @@ import numpy as np
 
 from ..compiled import compiled
 from .contact_constraints import GROUND
-from .contact_relaxation import SMALLEST, initialize_force, relax
+from .contact_relaxation import MIN_DISTANCE_RATIO, initialize_force, relax
 from .obstacle_barrier import ground_derivatives
 from .surface_barrier import surface_force
 from .vectors import NOTHING, add_to, advanced, dot, minus, plus, scaled, vector_at
@@ -257,7 +257,7 @@ def _friction_back(
 def _start_back(constraints: Any, k: int, mobility: Any, moves: Any, before: Any, out: Any) -> None:
     """Through ``contact_relaxation.initialize_force``."""
     w, dhat = constraints.compliances[k], constraints.dhats[k]
-    u = max(SMALLEST, constraints.distances[k] / dhat)
+    u = max(MIN_DISTANCE_RATIO, constraints.distances[k] / dhat)
     if u >= 1.0 or w == 0.0:
         return
     n, new = vector_at(constraints.normals, k), constraints.forces[k]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..geometry.point_grid import PointGrid
 from ..geometry.tets_around import barycentric_maps
 from ..geometry.winding_number import winding_number
-from ..kernels.fragments import INSIDE, label_cells
+from ..kernels.fragments import INSIDE_WINDING_NUMBER, label_cells
 from ..kernels.triangles import clip_all, measure_windings
 from .bcc_lattice import BccLattice
 
@@ -86,7 +86,7 @@ def find_cells(lattice: BccLattice, triangles: FloatArray, corners: IndexArray) 
     """
     nodes = lattice.nodes()
     at_nodes = _winding(nodes, triangles)
-    inside = np.abs(at_nodes) > INSIDE
+    inside = np.abs(at_nodes) > INSIDE_WINDING_NUMBER
     near = _near(nodes, triangles)
     tets = lattice.tets(inside | near)
     cells = np.flatnonzero(near[tets].all(axis=1))
@@ -109,7 +109,7 @@ def find_cells(lattice: BccLattice, triangles: FloatArray, corners: IndexArray) 
         *(barycentric_maps(nodes, cut), samples, windings, labels, sample_labels, counts),
     )
     both = np.concatenate([cut, full])
-    is_sheet = np.maximum(np.abs(in_front), np.abs(in_front + 1.0)) <= INSIDE
+    is_sheet = np.maximum(np.abs(in_front), np.abs(in_front + 1.0)) <= INSIDE_WINDING_NUMBER
     return Cells(
         nodes,
         both,

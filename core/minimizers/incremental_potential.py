@@ -15,7 +15,7 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix, BlockPattern, Content
 from ..errors import SceneError
 from ..linear_solvers.rigid_modes import bisect, group_size
-from ..potentials import FieldForce, GroundFriction, Inertia, Potential, TimeStep
+from ..potentials import GroundFriction, Inertia, Potential, TimeStep
 from ..potentials.attachments import Attachments
 from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.height_floor import HeightFloor
@@ -152,9 +152,7 @@ class IncrementalPotential:
     @property
     def has_friction(self) -> bool:
         """Whether anything may rub, whose normal forces lag behind a search."""
-        return self.contact is not None or any(
-            isinstance(part, GroundFriction) for part in self._of_ground
-        )
+        return any(part.has_friction for part in self.potentials)
 
     def begin_static_step(self, start: Tensor, step: float, friction_step: float) -> None:
         """Begins a step of a static solve, without velocity, at (3, N) ``start``.
@@ -204,9 +202,8 @@ class IncrementalPotential:
             gradient: (3, N) at these (3, N) positions, in newtons.
         """
         force = gradient - self.inertia.gradient(positions)
-        for part in self.system.forces:
-            if isinstance(part, FieldForce):
-                force -= part.rest_force_error(positions)
+        for part in self.potentials:
+            force -= part.rest_force_error(positions)
         return float(torch.linalg.vector_norm(force * self.system.inverse_mass, dim=0).max())
 
     def acceleration_rounding(self) -> float:

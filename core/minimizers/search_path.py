@@ -149,7 +149,7 @@ class SearchPaths:
         """Along a displacement, as far as nothing collides."""
         slope = float((gradient * displacement).sum())
         scale = self._max_detectable(positions, displacement, 1.0)
-        max_size = scale * self._free_share(positions, scale * displacement)
+        max_size = scale * self._collision_free_step_size(positions, scale * displacement)
         at = partial(_straight, positions, displacement)
         return SearchPath(at, slope, max_size, partial(self._reaches, positions, displacement))
 
@@ -159,7 +159,7 @@ class SearchPaths:
         return (
             _is_within_expansion(step_size)
             and self._max_detectable(positions, displacement, step_size) == step_size
-            and self._free_share(positions, step_size * displacement) == 1.0
+            and self._collision_free_step_size(positions, step_size * displacement) == 1.0
         )
 
     def _max_detectable(self, positions: Tensor, displacement: Tensor, limit: float) -> float:
@@ -168,7 +168,7 @@ class SearchPaths:
         still = np.zeros_like(contact.colliders)
         return contact.max_step_size(positions, displacement, still, limit)
 
-    def _free_share(self, positions: Tensor, displacement: Tensor) -> float:
+    def _collision_free_step_size(self, positions: Tensor, displacement: Tensor) -> float:
         """Of a displacement: as far as nothing collides and every energy is finite."""
         assert self._contact is not None
         free = self._contact.collision_free_step_size(positions, positions + displacement)

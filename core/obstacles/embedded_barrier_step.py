@@ -96,11 +96,11 @@ class EmbeddedBarrierStep:
         lifts.scatter_reduce_(0, corners.flatten(), (shares * force).flatten(), "amax")
         positions[2] += lifts
         velocities[2] += lifts / step
-        slip = points.gather(velocities[:2])
-        speed = torch.linalg.vector_norm(slip, dim=0)
+        tangential = points.gather(velocities[:2])
+        speed = torch.linalg.vector_norm(tangential, dim=0)
         stopped = stopped_share(speed, force * own / step, self._friction)
         asked = torch.zeros_like(velocities[:2])
-        points.add(stopped * slip / safe, asked)
+        points.add(stopped * tangential / safe, asked)
         count = torch.zeros_like(lifts)
         carries = (touches * (points.shares != 0.0)).to(count.dtype)
         count.scatter_add_(0, corners.flatten(), carries.flatten())

@@ -61,7 +61,7 @@ class Elasticity(PrescribedPotential):
         #: (4, M) int32 vertex indices.
         self.corners = self.tets.corners
         #: None where the passes are taken instead.
-        self.fused: ElasticityKernel | StretchKernel | None = None
+        self.kernel: ElasticityKernel | StretchKernel | None = None
         # What the material is when nothing limits it.
         self._nominal: Material | None = None
         self._set_material(material)
@@ -76,7 +76,7 @@ class Elasticity(PrescribedPotential):
             constants = Constants(material, self.tets.volumes)
             invariant = isinstance(material, InvariantMaterial)
             self._hessian = HessianKernel(constants, self.tets)
-            self.fused = (ElasticityKernel if invariant else StretchKernel)(constants, self.tets)
+            self.kernel = (ElasticityKernel if invariant else StretchKernel)(constants, self.tets)
 
     def _passes(self, material: Material) -> TorchElasticity | TorchStretches:
         if isinstance(material, InvariantMaterial):
@@ -188,12 +188,12 @@ class Elasticity(PrescribedPotential):
         return 2.0 * float((self.material.mu * self.tets.volumes).sum())
 
     def _unscaled_energy(self, positions: Tensor) -> Tensor:
-        if self.fused is not None:
-            return self.tets.template.new_tensor(self.fused.energy(positions))
+        if self.kernel is not None:
+            return self.tets.template.new_tensor(self.kernel.energy(positions))
         return self.passes.energy(positions)
 
     def _add_unscaled_gradient(self, positions: Tensor, out: Tensor) -> None:
-        (self.fused or self.passes).add_gradient(positions, out)
+        (self.kernel or self.passes).add_gradient(positions, out)
 
     def _unscaled_blocks(self, positions: Tensor, projected: bool) -> Tensor:
         """(M, 10, 9) the tets' element matrices."""

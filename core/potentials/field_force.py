@@ -94,8 +94,6 @@ class FieldForce(PrescribedPotential):
             matrix.add_diagonal_blocks(vertices, blocks[vertices])
 
     def rest_force_error(self, positions: Tensor) -> Tensor:
-        """(3, N) by how much the gradient of a static step, which takes the law as it is linear at
-        its start, is too large at positions, in newtons."""
         linear = self._pulled_back(positions - self._start) - self._push
         return self._mass * (linear + self.law(self.parameters, positions).push)
 

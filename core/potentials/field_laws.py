@@ -22,7 +22,7 @@ from .field_noise import GradientNoise
 from .field_shadow import FieldShadow
 
 # In the unit of a field: nearer than this there is no direction.
-_NEAR = 1e-6
+_MIN_DISTANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def _length(vectors: Tensor) -> Tensor:
 
 
 def _unit(vectors: Tensor) -> Tensor:
-    return vectors / _length(vectors).clamp(min=_NEAR)
+    return vectors / _length(vectors).clamp(min=_MIN_DISTANCE)
 
 
 # The kinds
@@ -250,8 +250,8 @@ def _unit(vectors: Tensor) -> Tensor:
 def _force(at: _Place) -> Response:
     pull = at.pull
     if at.field.is_inverse_square:
-        nearness = at.distance.clamp(min=_NEAR) ** -2
-        pull = torch.where(at.distance > _NEAR, pull * nearness, 0.0)
+        nearness = at.distance.clamp(min=_MIN_DISTANCE) ** -2
+        pull = torch.where(at.distance > _MIN_DISTANCE, pull * nearness, 0.0)
     return Response(pull * at.direction, at.still)
 
 
@@ -288,7 +288,7 @@ def _charge(at: _Place) -> Response:
 
 
 def _lennard_jones(at: _Place) -> Response:
-    distance = at.distance.clamp(min=_NEAR)
+    distance = at.distance.clamp(min=_MIN_DISTANCE)
     sixth = (at.numbers.size / distance) ** 6
     # Blender lets it repel so much at most.
     slope = (sixth * (sixth - 1.0) / distance).clamp(max=2.0)

@@ -162,14 +162,14 @@ class GoalDamping(PrescribedPotential):
     def energy(self, positions: Tensor) -> Tensor:
         if self._seconds == math.inf:
             return positions.new_zeros(())
-        slip = self._goals.points.gather(positions).sub_(self._before)
-        return 0.5 * (self._goals.damping * slip.square()).sum() / self._seconds
+        displacement = self._goals.points.gather(positions).sub_(self._before)
+        return 0.5 * (self._goals.damping * displacement.square()).sum() / self._seconds
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         if self._seconds == math.inf:
             return
-        slip = self._goals.points.gather(positions).sub_(self._before)
-        self._goals.points.add(slip.mul_(self._goals.damping / self._seconds), out)
+        displacement = self._goals.points.gather(positions).sub_(self._before)
+        self._goals.points.add(displacement.mul_(self._goals.damping / self._seconds), out)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         if self._seconds < math.inf:

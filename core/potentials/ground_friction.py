@@ -33,6 +33,7 @@ class GroundFriction(Potential):
     """
 
     is_stiff = True
+    has_friction = True
 
     def __init__(
         self,

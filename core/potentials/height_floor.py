@@ -22,7 +22,7 @@ from .posed_elasticity import PosedElasticity
 from .potential import Potential
 
 #: The height ratio below which it pushes: of what is a quarter as high, and did not spread.
-FLOOR = 0.4
+FLOOR_RATIO = 0.4
 #: What it pushes with at no height, in units of λ + 2μ = ρ c²: as a blow at 45 times the speed c of
 #: sound does by ρ v².
 PRESSURE_RATIO = 2000.0
@@ -52,17 +52,17 @@ class _Flat:
     @property
     def depths(self) -> Values:
         """(A,) 1 − η/η̄, above 0."""
-        return 1.0 - self.heights.values / FLOOR
+        return 1.0 - self.heights.values / FLOOR_RATIO
 
     @property
     def first_derivatives(self) -> Values:
         """(A,) derivatives of the energy in η, in joules."""
-        return -self.energies * self.depths**2 / FLOOR
+        return -self.energies * self.depths**2 / FLOOR_RATIO
 
     @property
     def second_derivatives(self) -> Values:
         """(A,) second derivatives of the energy in η, in joules."""
-        return 2.0 * self.energies * self.depths / FLOOR**2
+        return 2.0 * self.energies * self.depths / FLOOR_RATIO**2
 
     @property
     def forces(self) -> Values:
@@ -149,7 +149,7 @@ class HeightFloor(Potential):
             if part.is_limited:
                 continue
             tets = part.tets
-            below = height_ratios(tets, positions) < FLOOR
+            below = height_ratios(tets, positions) < FLOOR_RATIO
             which = torch.nonzero(kept & below).ravel()
             if len(which) == 0:
                 continue
@@ -158,14 +158,14 @@ class HeightFloor(Potential):
             gradients = tets.shape_gradients[:, :, which].permute(2, 0, 1).cpu().double().numpy()
             volumes = tets.volumes[which].cpu().double().numpy()
             stiffness = float(part.stiffness)
-            energies = stiffness * volumes * pressures[which.cpu().numpy()] * FLOOR
+            energies = stiffness * volumes * pressures[which.cpu().numpy()] * FLOOR_RATIO
             heights = HeightRatios(points.swapaxes(1, 2) @ gradients)
             yield _Flat(corners, energies, gradients, heights)
 
 
 def pressure_ratios(part: Elasticity, start: Tensor) -> Tensor:
     """(M,) P of tets in units of λ + 2μ, by the (3, N) positions where the scene begins."""
-    is_gentle = height_ratios(part.tets, start) < FLOOR
+    is_gentle = height_ratios(part.tets, start) < FLOOR_RATIO
     if isinstance(part, PosedElasticity):
         is_gentle |= True
     ratios = torch.full_like(is_gentle, PRESSURE_RATIO, dtype=torch.float64)

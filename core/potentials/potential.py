@@ -66,6 +66,8 @@ class Potential(ABC):
     #: Whether it is too stiff for explicit steps, and changes too fast for a Hessian of it to serve
     #: twice: barriers, friction, attachments.
     is_stiff: ClassVar[bool] = False
+    #: Whether something may rub in it, whose normal forces lag behind a search.
+    has_friction: ClassVar[bool] = False
     #: Whether it goes by velocities, as drag does: its energy is that of one implicit step, and
     #: explicit ones ask for ``add_rate_forces`` in place of its gradient.
     is_dissipative: ClassVar[bool] = False
@@ -122,6 +124,11 @@ class Potential(ABC):
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
         """How far what stuck at (3, N) ``before`` has moved since, over the stick threshold."""
+        return 0.0
+
+    def rest_force_error(self, positions: Tensor) -> Tensor | float:
+        """(3, N) by how much the gradient of a static step, which may take a law as it is linear at
+        its start, is too large at positions, in newtons."""
         return 0.0
 
     def after_iteration(self, positions: Tensor) -> bool:

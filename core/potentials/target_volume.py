@@ -26,7 +26,7 @@ class TargetVolume(PrescribedPotential):
         super().__init__(channel)
         self.volume = volume
         #: k/V₀, in J/m⁶.
-        self.curvature = stiffness / volume.at_rest
+        self.second_derivative = stiffness / volume.at_rest
         # Of the sum of the sizes of what is subtracted, in J/m³, and by how much that is off.
         self._whole, self._last_excess = 0.0, channel.samples.new_zeros(())
 
@@ -42,16 +42,16 @@ class TargetVolume(PrescribedPotential):
     def begin_time_step(self, step: TimeStep) -> None:
         sizes = self.volume.parts(step.start).abs().sum()
         whole = sizes + self.parameters.abs() * self.volume.at_rest
-        self._whole = float(self.curvature * whole)
+        self._whole = float(self.second_derivative * whole)
 
     def pressure(self, positions: Tensor) -> Tensor:
         """p in Pa."""
-        return -self.curvature * self._excess(positions)
+        return -self.second_derivative * self._excess(positions)
 
     def energy(self, positions: Tensor) -> Tensor:
         # It is known as well as the volumes that are subtracted in it are.
         self._last_excess = self._excess(positions)
-        return 0.5 * self.curvature * self._last_excess.square()
+        return 0.5 * self.second_derivative * self._last_excess.square()
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         self.volume.add_gradient(-self.pressure(positions), positions, out)
@@ -60,7 +60,7 @@ class TargetVolume(PrescribedPotential):
         """That of the volume by itself is of rank one: k ∇V ∇Vᵀ / V₀. Projected it is all; what
         the pressure adds opens one way and closes the other."""
         gradient = self._volume_gradient(positions)[:, matrix.pattern.vertices]
-        matrix.add_rank_one(gradient.T.contiguous(), self.curvature)
+        matrix.add_rank_one(gradient.T.contiguous(), self.second_derivative)
         if not projected:
             self.volume.add_hessian(-self.pressure(positions), positions, matrix)
 
@@ -72,7 +72,7 @@ class TargetVolume(PrescribedPotential):
         """
         gradient = self._volume_gradient(positions)
         moves = mobility * gradient
-        flexibility = (moves * gradient).sum() + 1.0 / self.curvature
+        flexibility = (moves * gradient).sum() + 1.0 / self.second_derivative
         positions.sub_(moves * (self._excess(positions) / flexibility))
 
     def _volume_gradient(self, positions: Tensor) -> Tensor:

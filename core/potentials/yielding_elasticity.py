@@ -66,14 +66,14 @@ class YieldingElasticity(Elasticity):
     def __init__(self, elastic: Elasticity, flow: TetFlow) -> None:
         vars(self).update(vars(elastic))
         self._flow, self._seconds = flow, 0.0
-        self._room = torch.full_like(self.tets.volumes, math.inf)
+        self._max_growth = torch.full_like(self.tets.volumes, math.inf)
         self._yielding = CachedAt(self._find_yielding)
 
     def begin_time_step(self, step: TimeStep) -> None:
         self._seconds = step.length
         self._flow.follow_stiffness()
         limit = self._flow.constants[4]
-        self._room = (limit - plastic_size(self._flow.plastic)).clamp(min=0.0)
+        self._max_growth = (limit - plastic_size(self._flow.plastic)).clamp(min=0.0)
         self._yielding.forget()
 
     def energy(self, positions: Tensor) -> Tensor:
@@ -128,7 +128,7 @@ class YieldingElasticity(Elasticity):
         mu, _, hardening, creep_time, _ = self._flow.constants[:, which]
         relaxed = -torch.expm1(-self._seconds / creep_time)
         flexibility = relaxed / (3.0 * mu + hardening)
-        law = _law(material, sigma, mu, threshold[which], flexibility, self._room[which])
+        law = _law(material, sigma, mu, threshold[which], flexibility, self._max_growth[which])
         return _Yielding(which, u, sigma, v, material, law)
 
 
@@ -169,9 +169,9 @@ def _law(
     mu: Tensor,
     yield_stress: Tensor,
     flexibility: Tensor,
-    room: Tensor,
+    max_growth: Tensor,
 ) -> _Law:
-    """Of (3, A) stretches; ``flexibility`` is κ in 1/Pa, ``room`` the most that Δα may be."""
+    """Of (3, A) stretches; ``flexibility`` is κ in 1/Pa, ``max_growth`` the most that Δα may be."""
     x, one = sigma.log(), torch.eye(3).to(sigma)[:, :, None]
     deviatoric = one - 1.0 / 3.0
     d = x - x.mean(0)
@@ -179,8 +179,8 @@ def _law(
     along = d / r
     slope = math.sqrt(6.0) * mu
     growth = flexibility * (slope * r - yield_stress)
-    is_free = growth < room
-    growth = torch.minimum(growth, room)
+    is_free = growth < max_growth
+    growth = torch.minimum(growth, max_growth)
     hardening = 1.0 / flexibility - 3.0 * mu
     growth_rate = torch.where(is_free, flexibility * slope, 0.0)
     # The deviator after is its length times the ratio; its length grows with r by the rate.

@@ -28,7 +28,7 @@ FloatArray = NDArray[np.float64]
 #: ε: small, since what the tets do not follow is seen all the same (``with_detail``).
 SMOOTHNESS = 1e-3
 # Of the least eigenvalue: pieces without any point stay where they are.
-_HELD = 1e-12
+_MIN_EIGENVALUE_RATIO = 1e-12
 
 
 def with_pose(body: SoftBody) -> SoftBody:
@@ -151,7 +151,11 @@ def _pose(mesh: TetMesh, known: list[_Known]) -> Channel:
     entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
     carried = csr_array(entries, shape=(first, count))
     bends = _bends(mesh)
-    matrix = carried.T @ carried + SMOOTHNESS * (bends.T @ bends) + _HELD * eye_array(count)
+    matrix = (
+        carried.T @ carried
+        + SMOOTHNESS * (bends.T @ bends)
+        + _MIN_EIGENVALUE_RATIO * eye_array(count)
+    )
     solver = splu(matrix.tocsc())
     displacements = (path.samples - rest).swapaxes(0, 1).reshape(first, -1)
     moved = solver.solve(carried.T @ displacements)

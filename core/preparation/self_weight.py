@@ -26,9 +26,9 @@ DEFAULT_SAG = 0.1
 EARTH = (0.0, 0.0, -9.81)
 
 _GREENHILL = 7.837 / 12.0  # of a rectangular column: H³ / w² in units of E / ρ g
-_SAFETY = 2.0  # stiffness, in units of that at which a column falls aside
-_MOST_SLENDER = 5.0  # height over width; what is more slender than this may fall aside
-_FLAT = 0.25  # height, in units of the length, below which a body counts as flat
+_SAFETY_FACTOR = 2.0  # stiffness, in units of that at which a column falls aside
+_MAX_SLENDERNESS = 5.0  # height over width; what is more slender than this may fall aside
+_FLAT_RATIO = 0.25  # height, in units of the length, below which a body counts as flat
 _DIRECTIONS = 60  # in which the width is looked for
 
 
@@ -54,7 +54,7 @@ def default_young(
     size = _Size.of(points, gravity if any(gravity) else EARTH)
     if not size.stress > 0.0:
         raise SceneError("All points are at one place, so no stiffness suits their size.")
-    return density * size.stress * max(0.5 / sag, _SAFETY * size.slenderness**2 / _GREENHILL)
+    return density * size.stress * max(0.5 / sag, _SAFETY_FACTOR * size.slenderness**2 / _GREENHILL)
 
 
 def estimated_sag(
@@ -97,9 +97,9 @@ class _Size:
         frame, _ = np.linalg.qr(np.column_stack([pull, np.eye(3)]))
         height = float(np.ptp(places @ frame[:, 0]))
         widths = _widths(places @ frame[:, 1:3])
-        slenderness = height / max(float(widths.min()), height / _MOST_SLENDER, 1e-300)
+        slenderness = height / max(float(widths.min()), height / _MAX_SLENDERNESS, 1e-300)
         length = max(height, float(widths.max()))
-        return _Size(strength * max(height, _FLAT * length), slenderness)
+        return _Size(strength * max(height, _FLAT_RATIO * length), slenderness)
 
 
 def _widths(points: NDArray[np.float64]) -> NDArray[np.float64]:

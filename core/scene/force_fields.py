@@ -52,7 +52,7 @@ FALLOFF_NUMBERS = (
 
 
 # In the unit of a field: farther than anything.
-_ENDLESS = 1e30
+_ENDLESS_DISTANCE = 1e30
 
 
 @dataclass(eq=False)
@@ -178,7 +178,7 @@ class ForceField:
         matrix, the speed and the time of its grid in frames."""
         own = [getattr(self, name) for name in OWN_NUMBERS]
         falloff = [getattr(self.falloff, name) for name in FALLOFF_NUMBERS]
-        endless = [_ENDLESS if value is None else value for value in falloff]
+        endless = [_ENDLESS_DISTANCE if value is None else value for value in falloff]
         grid, moving = self.grid, []
         if grid is not None:
             frames = np.arange(len(grid.velocities), dtype=float)

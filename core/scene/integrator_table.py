@@ -17,7 +17,7 @@ class IntegratorRow:
         label: what a user calls it.
         description: of a tooltip.
         where: module and class in ``core/integrators``.
-        is_adaptive: whether the class is a scheme whose steps follow a tolerance here.
+        is_adaptive: whether the class is an integrator whose steps follow a tolerance here.
         is_implicit: whether it solves for where a step ends, whatever the scene is like.
         supports_contact: whether it lets bodies touch each other and meshes.
         supports_viscosity: whether it lets materials lose energy as they change their shape.

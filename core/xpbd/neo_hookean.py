@@ -28,7 +28,7 @@ from .constraints import Constraints, full, upper
 
 #: Shear at rest has the curvature 2μ: μ of tr FᵀF, and μ of det F that its gradient does not show.
 #: Below 1.5 of the two, long steps throw the shear of a stiff tet back and forth, and ever further.
-SHEAR = 2.0
+SHEAR_FACTOR = 2.0
 
 
 class NeoHookeanConstraints(Constraints):
@@ -46,7 +46,7 @@ class NeoHookeanConstraints(Constraints):
 
     def _tet_parameters(self, squared_steps: Tensor) -> Tensor:
         compliance = 1.0 / (squared_steps * self._mu * self._volumes)
-        gain = 1.0 / (compliance + SHEAR * self._largest)
+        gain = 1.0 / (compliance + SHEAR_FACTOR * self._largest)
         ratio = self._mu / (self._lam + self._mu)
         change = gain * upper(self._inverse_mass_metric)
         return torch.cat([change, gain[None], ratio[None], 1.0 + ratio[None]])

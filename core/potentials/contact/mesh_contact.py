@@ -53,6 +53,7 @@ class MeshContact(Potential):
     """
 
     is_stiff = True
+    has_friction = True
 
     def __init__(self, scene: Scene, meshes: list[TetMesh], mean_mass: float) -> None:
         contact = scene.contact
@@ -235,7 +236,7 @@ class MeshContact(Potential):
         return stiffness != before
 
     def update_lagged(
-        self, positions: Tensor, share: float = 1.0, settled: bool = True
+        self, positions: Tensor, fraction: float = 1.0, settled: bool = True
     ) -> tuple[float, float]:
         """Takes the normal forces of friction from (3, N) positions, wholly and as often as is
         allowed, once the search has settled."""

@@ -31,7 +31,7 @@ from supple.core.integrators.explicit_stepper import ExplicitStepper
 from supple.core.kernels.contact_constraints import GROUND
 from supple.core.kernels.surface_barrier import surface_force
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials.height_floor import FLOOR
+from supple.core.potentials.height_floor import FLOOR_RATIO
 from supple.core.potentials.height_ratio import HeightRatios
 from supple.core.scene.contact_settings import ContactSurface
 from supple.core.simulator import Frame
@@ -238,7 +238,7 @@ def test_tets_are_not_pressed_flat_where_bodies_are_squeezed() -> None:
         least.append(min(frame.report.minimum_volume_ratio for frame in frames))
         flattest.append(min(least_height_ratio(simulator, frame) for frame in frames))
     assert least[0] > 0.1 > 0.0 > least[1]
-    assert flattest[0] > 0.5 * FLOOR > 0.0 > flattest[1]
+    assert flattest[0] > 0.5 * FLOOR_RATIO > 0.0 > flattest[1]
 
 
 @pytest.mark.parametrize("frames", [1, 3, 5])

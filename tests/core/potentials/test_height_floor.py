@@ -21,7 +21,7 @@ from supple.core.materials import (
     StVenantKirchhoff,
 )
 from supple.core.potentials.height_floor import (
-    FLOOR,
+    FLOOR_RATIO,
     GENTLE_PRESSURE_RATIO,
     PRESSURE_RATIO,
     HeightFloor,
@@ -89,13 +89,13 @@ def hessian(floor: HeightFloor, mesh: TetMesh, positions: torch.Tensor, projecte
 
 def test_it_leaves_alone_what_is_above_it() -> None:
     floor, rest = floor_of()
-    above = stretched(rest, 1.0, 1.0, height_at(FLOOR + 0.01))
+    above = stretched(rest, 1.0, 1.0, height_at(FLOOR_RATIO + 0.01))
     assert float(floor.energy(above)) == 0.0
     assert not floor.gradient(above).any()
     assert not hessian(floor, MESH, above, True).any()
 
 
-@pytest.mark.parametrize("ratio", [-0.5 * FLOOR, 0.5 * FLOOR, 0.95 * FLOOR])
+@pytest.mark.parametrize("ratio", [-0.5 * FLOOR_RATIO, 0.5 * FLOOR_RATIO, 0.95 * FLOOR_RATIO])
 def test_derivatives_are_finite_differences(ratio) -> None:
     floor, rest = floor_of()
     at, step = pressed(rest, ratio), 1e-7
@@ -114,27 +114,27 @@ def test_derivatives_are_finite_differences(ratio) -> None:
 
 def test_the_projected_hessian_leaves_out_what_turns_the_pressure() -> None:
     floor, rest = floor_of()
-    at = pressed(rest, 0.5 * FLOOR)
+    at = pressed(rest, 0.5 * FLOOR_RATIO)
     true, projected = (hessian(floor, MESH, at, projected) for projected in (False, True))
     largest = np.linalg.eigvalsh(projected).max()
     assert np.linalg.eigvalsh(true).min() < -1e-3 * largest
     assert np.linalg.eigvalsh(projected).min() > -1e-9 * largest
     # All alike, tets are pressed along one way, in which the pressure rises.
     down = (rest * torch.tensor([[0.0], [0.0], [1.0]], dtype=rest.dtype)).T.ravel().numpy()
-    even = stretched(rest, 1.0, 1.0, height_at(0.5 * FLOOR))
-    rise = MOST * 2.0 * 0.5 / FLOOR * slope_at(height_at(0.5 * FLOOR)) ** 2
+    even = stretched(rest, 1.0, 1.0, height_at(0.5 * FLOOR_RATIO))
+    rise = MOST * 2.0 * 0.5 / FLOOR_RATIO * slope_at(height_at(0.5 * FLOOR_RATIO)) ** 2
     assert down @ hessian(floor, MESH, even, True) @ down == pytest.approx(rise, rel=1e-6)
 
 
-@pytest.mark.parametrize("ratio", [0.6 * FLOOR, 0.0, -FLOOR])
+@pytest.mark.parametrize("ratio", [0.6 * FLOOR_RATIO, 0.0, -FLOOR_RATIO])
 def test_its_pressure_grows_with_the_square_of_the_depth(ratio: float) -> None:
     floor, rest = floor_of()
-    at, depth = stretched(rest, 1.0, 1.0, height_at(ratio)), 1.0 - ratio / FLOOR
+    at, depth = stretched(rest, 1.0, 1.0, height_at(ratio)), 1.0 - ratio / FLOOR_RATIO
     pressure = MOST * depth**2 * slope_at(height_at(ratio))
     # A unit cube: what its top is pushed with, from below, over its area.
     top = rest[2] > 0.99
     assert float(floor.gradient(at)[2, top].sum()) == pytest.approx(-pressure, rel=1e-5)
-    assert float(floor.energy(at)) == pytest.approx(MOST * FLOOR * depth**3 / 3.0, rel=1e-5)
+    assert float(floor.energy(at)) == pytest.approx(MOST * FLOOR_RATIO * depth**3 / 3.0, rel=1e-5)
 
 
 def test_what_is_flat_is_held_however_far_it_spreads() -> None:
@@ -148,7 +148,7 @@ def test_what_is_flat_is_held_however_far_it_spreads() -> None:
 def test_what_is_being_unfolded_may_turn() -> None:
     system = System(Scene([SoftBody(MESH, SOFT)]), torch.device("cpu"), torch.float64)
     floor, rest = floor_in(system), system.rest_positions()
-    at = pressed(rest, 0.5 * FLOOR)
+    at = pressed(rest, 0.5 * FLOOR_RATIO)
     for bodies, pushes in (((0,), False), ((), True)):
         system.limit_poisson(bodies, 0.3)
         assert (float(floor.energy(at)) > 0.0) == pushes
@@ -158,7 +158,7 @@ def test_bodies_that_begin_inside_out_are_left_alone() -> None:
     bodies = [SoftBody(MESH, SOFT, name=name) for name in "ab"]
     system = System(Scene(bodies), torch.device("cpu"), torch.float64)
     rest, count = system.rest_positions(), len(MESH.vertices)
-    at = pressed(rest, 0.5 * FLOOR)
+    at = pressed(rest, 0.5 * FLOOR_RATIO)
     first, second = at.clone(), at.clone()
     first[:, count:], second[:, :count] = rest[:, count:], rest[:, :count]
     floor = floor_in(system, *range(count))
@@ -170,10 +170,10 @@ def test_bodies_that_begin_inside_out_are_left_alone() -> None:
 def test_tets_that_begin_flat_are_opened_gently() -> None:
     """A hundredth of the pressure, which then is as much as their own elasticity has."""
     rest = System(Scene([SoftBody(MESH, SOFT)]), torch.device("cpu"), torch.float64)
-    at = pressed(rest.rest_positions(), 0.5 * FLOOR)
+    at = pressed(rest.rest_positions(), 0.5 * FLOOR_RATIO)
     ratio = GENTLE_PRESSURE_RATIO / PRESSURE_RATIO
     for share, expected in ((0.999, ratio), (1.001, 1.0)):
-        start = MESH.vertices * [1.0, 1.0, height_at(share * FLOOR)]
+        start = MESH.vertices * [1.0, 1.0, height_at(share * FLOOR_RATIO)]
         body = SoftBody(MESH, SOFT, initial_positions=start)
         system = System(Scene([body]), torch.device("cpu"), torch.float64)
         gentle, full = float(floor_in(system).energy(at)), float(floor_in(rest).energy(at))
@@ -186,12 +186,12 @@ def test_models_that_lose_volume_or_keep_it_themselves_are_left_alone(model) -> 
     system = System(Scene([body]), torch.device("cpu"), torch.float64)
     rest = system.rest_positions()
     floor = floor_in(system)
-    assert float(floor.energy(pressed(rest, 0.5 * FLOOR))) == 0.0
+    assert float(floor.energy(pressed(rest, 0.5 * FLOOR_RATIO))) == 0.0
 
 
 def test_tets_that_are_all_but_empty_are_held_as_full_ones_are() -> None:
     (full, rest), empty = floor_of(), TetMesh(MESH.vertices, MESH.tets, np.full(48, 0.1))
-    at = pressed(rest, 0.5 * FLOOR)
+    at = pressed(rest, 0.5 * FLOOR_RATIO)
     assert float(floor_of(empty)[0].energy(at)) == pytest.approx(float(full.energy(at)))
 
 
@@ -205,4 +205,4 @@ def test_a_soft_block_that_hits_the_ground_hard_is_not_pressed_flat() -> None:
         corners = np.asarray(frame.positions[0], dtype=float)[mesh.tets]
         heights.append(HeightRatios(corners.swapaxes(1, 2) @ mesh.shape_gradients).values.min())
     assert min(volumes) > 0.05
-    assert min(heights) > 0.25 * FLOOR
+    assert min(heights) > 0.25 * FLOOR_RATIO

@@ -113,7 +113,7 @@ def test_below_the_yield_stress_it_has_the_bits_of_the_elastic_energy() -> None:
     rest = torch.as_tensor(part.tets.meshes[0][1].vertices.T)
     near = rest + 1e-3 * (x - rest)
     assert part._yielding(near) is None
-    assert float(part.energy(near)) == part.fused.energy(near)
+    assert float(part.energy(near)) == part.kernel.energy(near)
 
 
 def test_a_tet_at_its_limit_is_elastic_and_others_flow() -> None:
