@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import bpy
-import numpy as np
 
 from ...core.errors import SceneError
 from ...core.job import Settings
@@ -14,25 +13,22 @@ from ...core.preparation.overlap import check_surfaces
 from ...core.scene.absorber import Absorber
 from ...core.scene.channel import Channel
 from ...core.scene.contact_settings import Attachment, Collider
-from ...core.scene.fluid import Fluid
 from ...core.scene.force_fields import ForceField
 from ...core.scene.forces import Force
-from ...core.scene.ground import Ground, Sphere
+from ...core.scene.ground import Sphere
 from ...core.scene.paint import Paint
 from ...core.scene.rest_shape import RestShape, TetRestShape
 from ...core.scene.scene import Scene
 from ...core.scene.soft_body import SoftBody
 from ...core.scene.stitches import Stitches
 from .. import driving
-from ..animated import has_animated_gravity
-from ..units import exact_float, frame_time, gravity, metres_per_unit
+from ..units import exact_float, frame_time, metres_per_unit
 from . import changes, contact
 from .absorbers import AbsorberRecording, absorbers
 from .attachments import read_attachments
 from .body import Shape, check_object, soft_body
 from .captured import Capture, CapturedObject, CaptureError
 from .force_fields import FieldRecording, acting_fields
-from .friction import coefficients
 from .integrators import of_bodies, supports_plasticity, supports_viscosity, use_tolerance
 from .kept_control import kept_control
 from .kept_shape import kept_shape
@@ -42,11 +38,9 @@ from .motion import (
     Matrices,
     Motion,
     MotionRecording,
-    Recording,
     keyed_settings,
     preserved_frame,
     record,
-    setting_recording,
 )
 from .objects import shown_colliders, soft_bodies
 from .paint import capture_paint
@@ -56,6 +50,13 @@ from .sphere_colliders import SphereCollider
 from .start_shape import read_shape
 from .start_velocity import StartVelocity, centre_of_volume, earlier_matrices, start_velocity
 from .surfaces import without_supple
+from .surroundings import (
+    checked_time_scale,
+    gravity_recording,
+    ground,
+    scene_forces,
+    time_scale_recording,
+)
 
 
 def capture(context: bpy.types.Context) -> Capture:
@@ -156,7 +157,7 @@ class _Reading:
             resting = [RestShapeRecording(obj) if has_shape_keys(obj) else None for obj in objects]
             kind = MeshCollider if touching else SphereCollider
             colliders = [kind(obj, depsgraph, unit) for obj in collider_objects]
-            weight, pace = _gravity_recording(scene), _pace_recording(scene)
+            weight, pace = gravity_recording(scene), time_scale_recording(scene)
             fields = [FieldRecording(obj, unit) for obj in acting_fields(context)]
             absorbing = [AbsorberRecording(obj, depsgraph, unit) for obj in absorbers(context)]
             recordings = [weight, pace, *(each for own in recorded for each in own.recordings)]
@@ -167,7 +168,7 @@ class _Reading:
             recordings += [each.recording for each in (*colliders, *filter(None, resting))]
             with driving.without_refiners(objects):
                 record(context, recordings, frames)
-        time_scale = _time_scale(pace.channel(), frames)
+        time_scale = checked_time_scale(pace.channel(), frames)
         first_frame_time = frame_time(scene) * float(time_scale.at(0))
         motions = [own.motion() for own in recorded]
         return _Reading(
@@ -223,21 +224,20 @@ def _supported(body: SoftBody, integrator: str) -> SoftBody:
 
 
 def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
-    props, unit, bodies = scene.supple, read.unit, read.bodies(scene)
+    unit, bodies = read.unit, read.bodies(scene)
     touching = None
     if contact.is_wanted(scene, read.objects, read.collider_objects):
         touching = contact.capture_contact(scene, read.objects, unit)
         each = zip(read.objects, read.shapes, bodies, strict=True)
         bodies = [contact.touching_body(*of_one) for of_one in each]
     try:
-        ground = _ground(scene, unit) if props.use_ground else None
         attachments = [each for each in read.attachments if isinstance(each, Attachment)]
         stitches = [each for each in read.attachments if isinstance(each, Stitches)]
-        forces: list[Force] = [*read.fields, *stitches]
-        if props.use_fluid:
-            forces.append(_fluid(scene, unit))
+        forces: list[Force] = [*read.fields, *stitches, *scene_forces(scene, unit)]
         described = Scene(
-            *(bodies, ground, read.gravity, read.colliders, touching, attachments, forces),
+            bodies,
+            ground(scene, unit),
+            *(read.gravity, read.colliders, touching, attachments, forces),
             time_scale=read.time_scale,
             absorbers=read.absorbers,
         )
@@ -253,14 +253,6 @@ def _shape(context: bpy.types.Context, obj: bpy.types.Object, pins: Pins, unit: 
     shape = read_shape(context, obj, unit)
     check_pins(context, obj, pins, shape, unit)
     return shape
-
-
-def _pace_recording(scene: bpy.types.Scene) -> Recording:
-    return setting_recording(scene, "time_scale", scene.supple.motion_samples)
-
-
-def _gravity_recording(scene: bpy.types.Scene) -> Recording:
-    return Recording(lambda now: np.array(gravity(now.scene_eval)), has_animated_gravity(scene))
 
 
 def _start(
@@ -281,44 +273,6 @@ def _rest_shape(
 ) -> RestShape | TetRestShape | None:
     start = motion.matrices.at(0)
     return recording.described(start, unit) if recording else kept_shape(obj, start, unit)
-
-
-def _time_scale(channel: Channel, frames: range) -> Channel:
-    """
-    Raises:
-        CaptureError: where time would stand still or run back.
-    """
-    low = np.flatnonzero(channel.samples <= 0.0)
-    if len(low):
-        frame = frames[0] + low[0] / channel.per_frame
-        raise CaptureError(
-            f"Time Scale must be above 0, and is {channel.samples[low[0]]:g} at frame {frame:g}; "
-            "1 is real time, 0.5 half as fast. Where time is to stand still, end the simulation."
-        )
-    return channel
-
-
-def _ground(scene: bpy.types.Scene, unit: float) -> Ground:
-    props = scene.supple
-    friction, kinetic = coefficients(props, "ground_")
-    return Ground(
-        unit * exact_float(props.ground_height),
-        friction,
-        exact_float(props.ground_restitution),
-        props.ground_response,
-        penalty=exact_float(props.ground_penalty),
-        kinetic_friction=kinetic,
-    )
-
-
-def _fluid(scene: bpy.types.Scene, unit: float) -> Fluid:
-    props = scene.supple
-    return Fluid(
-        unit * exact_float(props.fluid_level),
-        exact_float(props.fluid_density),
-        exact_float(props.fluid_drag),
-        exact_float(props.fluid_damping),
-    )
 
 
 def _settings(

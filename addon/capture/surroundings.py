@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is around the bodies of a scene: gravity, time, the ground, a fluid."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ...core.scene.channel import Channel
+from ...core.scene.fluid import Fluid
+from ...core.scene.forces import Force
+from ...core.scene.ground import Ground
+from ..animated import has_animated_gravity
+from ..units import exact_float, gravity
+from .captured import CaptureError
+from .friction import coefficients
+from .motion import Recording, setting_recording
+
+
+def gravity_recording(scene: bpy.types.Scene) -> Recording:
+    return Recording(lambda now: np.array(gravity(now.scene_eval)), has_animated_gravity(scene))
+
+
+def time_scale_recording(scene: bpy.types.Scene) -> Recording:
+    return setting_recording(scene, "time_scale", scene.supple.motion_samples)
+
+
+def checked_time_scale(channel: Channel, frames: range) -> Channel:
+    """
+    Raises:
+        CaptureError: where time would stand still or run back.
+    """
+    low = np.flatnonzero(channel.samples <= 0.0)
+    if len(low):
+        frame = frames[0] + low[0] / channel.per_frame
+        raise CaptureError(
+            f"Time Scale must be above 0, and is {channel.samples[low[0]]:g} at frame {frame:g}; "
+            "1 is real time, 0.5 half as fast. Where time is to stand still, end the simulation."
+        )
+    return channel
+
+
+def ground(scene: bpy.types.Scene, unit: float) -> Ground | None:
+    """None where the scene has none."""
+    props = scene.supple
+    if not props.use_ground:
+        return None
+    friction, kinetic = coefficients(props, "ground_")
+    return Ground(
+        unit * exact_float(props.ground_height),
+        friction,
+        exact_float(props.ground_restitution),
+        props.ground_response,
+        penalty=exact_float(props.ground_penalty),
+        kinetic_friction=kinetic,
+    )
+
+
+def scene_forces(scene: bpy.types.Scene, unit: float) -> list[Force]:
+    """What acts everywhere, by the settings of the scene."""
+    return [_fluid(scene, unit)] if scene.supple.use_fluid else []
+
+
+def _fluid(scene: bpy.types.Scene, unit: float) -> Fluid:
+    props = scene.supple
+    return Fluid(
+        unit * exact_float(props.fluid_level),
+        exact_float(props.fluid_density),
+        exact_float(props.fluid_drag),
+        exact_float(props.fluid_damping),
+    )
