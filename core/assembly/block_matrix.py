@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import compiled, is_compiled, shared_range, use_threads
+from ..compiled import is_compiled, use_threads
+from ..kernels.element_blocks import add_elements
 from .off_pattern_blocks import OffPatternBlocks
 from .segments import segment_sums
 
@@ -186,7 +186,7 @@ class BlockMatrix:
         """Adds (M, 10, 9) element blocks, in the order of ``CORNER_PAIRS``."""
         if is_compiled() and not blocks.is_cuda:
             use_threads(len(self.values), BLOCKS_PER_THREAD)
-            _add_elements(
+            add_elements(
                 where.offsets, where.codes, blocks.view(-1, 9).numpy(), self.values.numpy()
             )
             return
@@ -212,30 +212,3 @@ class BlockMatrix:
                 more = more[pattern.vertex_to_unknown[vertices.cpu().numpy()]]
             blocks = blocks + torch.as_tensor(more).to(blocks)
         return blocks.view(-1, 3, 3)
-
-
-@compiled(parallel=True)
-def _add_elements(offsets: Any, codes: Any, blocks: Any, out: Any) -> None:
-    for target in shared_range(out.shape[0]):
-        a0, a1, a2, a3, a4, a5, a6, a7, a8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for source in range(offsets[target], offsets[target + 1]):
-            code = codes[source]
-            b = blocks[max(code, ~code)]
-            if code >= 0:
-                a0, a1, a2 = a0 + b[0], a1 + b[1], a2 + b[2]
-                a3, a4, a5 = a3 + b[3], a4 + b[4], a5 + b[5]
-                a6, a7, a8 = a6 + b[6], a7 + b[7], a8 + b[8]
-            else:
-                a0, a1, a2 = a0 + b[0], a1 + b[3], a2 + b[6]
-                a3, a4, a5 = a3 + b[1], a4 + b[4], a5 + b[7]
-                a6, a7, a8 = a6 + b[2], a7 + b[5], a8 + b[8]
-        block = out[target]
-        block[0] += a0
-        block[1] += a1
-        block[2] += a2
-        block[3] += a3
-        block[4] += a4
-        block[5] += a5
-        block[6] += a6
-        block[7] += a7
-        block[8] += a8

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor
 
-from ..compiled import compiled, is_compiled, shared_range, use_threads
+from ..compiled import is_compiled, use_threads
+from ..kernels.explicit_motion import advance_vertices
 
 #: Fewer vertices than this a thread cost more to hand out than to move.
 VERTICES_PER_THREAD = 8000
@@ -32,18 +31,7 @@ def move(
     if is_compiled() and not positions.is_cuda:
         use_threads(len(retention), VERTICES_PER_THREAD)
         x, v, pull = positions.numpy(), velocities.numpy(), gradient.numpy()
-        _move(x, v, pull, dt_over_mass.numpy(), retention.numpy(), step)
+        advance_vertices(x, v, pull, dt_over_mass.numpy(), retention.numpy(), step)
         return
     velocities.mul_(retention).addcmul_(gradient, dt_over_mass, value=-1.0)
     positions.add_(velocities, alpha=step)
-
-
-@compiled(parallel=True)
-def _move(
-    positions: Any, velocities: Any, gradient: Any, dt_over_mass: Any, retention: Any, step: float
-) -> None:
-    for v in shared_range(len(retention)):
-        for axis in range(3):
-            velocity = retention[v] * velocities[axis, v] - dt_over_mass[v] * gradient[axis, v]
-            velocities[axis, v] = velocity
-            positions[axis, v] += step * velocity

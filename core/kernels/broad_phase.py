@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import compiled, shared_range
-from ..geometry.bounding_volumes import LEAF_SIZE
+from .bounding_volumes import LEAF_SIZE
 from .continuous_collision import distance_lower_bound
 from .vectors import advanced, dot, four_points, minus, scaled
 

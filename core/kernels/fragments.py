@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled
-from ..geometry.tets_around import coordinate
+from .barycentric import coordinate
 from .triangles import crossing, normal_of
 
 # A winding number above it is inside.

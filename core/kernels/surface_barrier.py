@@ -8,7 +8,8 @@ import math
 from typing import Any
 
 from ..compiled import compiled
-from .vectors import cross, dot, minus
+from .closest_features import CROSSING
+from .vectors import add_to, cross, dot, four_points, minus, scaled, vector_at
 
 
 @compiled()
@@ -47,3 +48,48 @@ def mollifier_of(square: Any, threshold: Any) -> Any:
     if ratio >= 1.0:
         return 1.0, 0.0
     return ratio * (2.0 - ratio), 2.0 * (1.0 - ratio) / threshold
+
+
+@compiled()
+def barrier_sum(ratios: Any, weights: Any) -> Any:
+    """Σ w b of (K,) q = d²/d̂² and weights."""
+    total = 0.0
+    for k in range(len(ratios)):
+        total += weights[k] * barrier_of(ratios[k])[0]
+    return total
+
+
+@compiled()
+def add_barrier_gradient(
+    points: Any,
+    vertices: Any,
+    features: Any,
+    thresholds: Any,
+    weights: Any,
+    squared_activation: Any,
+    differences: Any,
+    coefficients: Any,
+    out: Any,
+) -> None:
+    """Adds the derivative of Σ w m b by (V, 3) points to ``out``, as ``ContactBarrier`` has it."""
+    for k in range(len(weights)):
+        difference = vector_at(differences, k)
+        value, derivative = barrier_of(dot(difference, difference) / squared_activation[k])
+        mollifier, mollifier_derivative, by_first, by_second = 1.0, 0.0, difference, difference
+        if features[k] <= CROSSING:
+            x0, x1, x2, x3 = four_points(
+                points, vertices[k, 0], vertices[k, 1], vertices[k, 2], vertices[k, 3]
+            )
+            square, by_first, by_second = squared_cross(x0, x1, x2, x3)
+            mollifier, mollifier_derivative = mollifier_of(square, thresholds[k])
+        force = scaled(
+            2.0 * weights[k] * mollifier * derivative / squared_activation[k], difference
+        )
+        for i in range(4):
+            add_to(out, vertices[k, i], scaled(coefficients[k, i], force))
+        if mollifier_derivative > 0.0:
+            factor = 2.0 * weights[k] * value * mollifier_derivative
+            add_to(out, vertices[k, 0], scaled(-factor, by_first))
+            add_to(out, vertices[k, 1], scaled(factor, by_first))
+            add_to(out, vertices[k, 2], scaled(-factor, by_second))
+            add_to(out, vertices[k, 3], scaled(factor, by_second))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled
-from ..geometry.tets_around import coordinate
+from .barycentric import coordinate
 
 _MIN_AREA = 1e-12
 # A triangle cut by the four faces of a tet has no more corners.

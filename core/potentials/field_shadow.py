@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..geometry.bounding_volumes import box_nodes, build_tree
+from ..kernels.bounding_volumes import box_nodes, build_tree
 from ..kernels.shadows import TriangleTree, absorb
 from ..scene.absorber import Absorber
 from ..scene.channel import Channel

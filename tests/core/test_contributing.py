@@ -53,6 +53,12 @@ def test_rooms_and_files_import_each_other_in_one_direction() -> None:
     TopologicalSorter({room: others - {room} for room, others in rooms.items()}).prepare()
 
 
+def test_all_that_is_compiled_lies_in_kernels() -> None:
+    compiled = [path for path, source in sources_in("core").items() if "\n@compiled(" in source]
+    assert len(compiled) > 40
+    assert {room_of(path) for path in compiled} == {"core/kernels"}
+
+
 def sources_in(*folders: str) -> dict[str, str]:
     paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}

@@ -3,15 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ...compiled import compiled
 from ...errors import InstabilityError
-from ...kernels.closest_features import CROSSING
-from ...kernels.surface_barrier import barrier_of, mollifier_of, squared_cross
-from ...kernels.vectors import dot, four_points, scaled, vector_at
+from ...kernels.surface_barrier import add_barrier_gradient, barrier_sum
 from .distance_hessian import distance_hessian_factors
 from .hessian_factors import HessianFactors
 from .stencils import Stencils
@@ -73,12 +68,12 @@ class ContactBarrier:
         """In joules."""
         weights = stencils.weights * self._scales(stencils)
         ratios = stencils.distances**2 / _squared_activation(stencils)
-        return float(_sum(ratios, weights))
+        return float(barrier_sum(ratios, weights))
 
     def gradient(self, stencils: Stencils) -> Points:
         """(V, 3) in newtons."""
         out, collisions = np.zeros_like(stencils.points), stencils.collisions
-        _add_gradient(
+        add_barrier_gradient(
             stencils.points,
             collisions.vertices,
             collisions.features,
@@ -116,52 +111,3 @@ def _terms(stencils: Stencils) -> tuple[Values, Values, Values]:
 
 def _squared_activation(stencils: Stencils) -> Values:
     return np.asarray(stencils.collisions.distances**2)
-
-
-@compiled()
-def _sum(ratios: Any, weights: Any) -> Any:
-    total = 0.0
-    for k in range(len(ratios)):
-        total += weights[k] * barrier_of(ratios[k])[0]
-    return total
-
-
-@compiled()
-def _add(out: Any, vertex: Any, factor: Any, force: Any) -> None:
-    for i in range(3):
-        out[vertex, i] += factor * force[i]
-
-
-@compiled()
-def _add_gradient(
-    points: Any,
-    vertices: Any,
-    features: Any,
-    thresholds: Any,
-    weights: Any,
-    squared_activation: Any,
-    differences: Any,
-    coefficients: Any,
-    out: Any,
-) -> None:
-    for k in range(len(weights)):
-        difference = vector_at(differences, k)
-        value, derivative = barrier_of(dot(difference, difference) / squared_activation[k])
-        mollifier, mollifier_derivative, by_first, by_second = 1.0, 0.0, difference, difference
-        if features[k] <= CROSSING:
-            x0, x1, x2, x3 = four_points(
-                points, vertices[k, 0], vertices[k, 1], vertices[k, 2], vertices[k, 3]
-            )
-            square, by_first, by_second = squared_cross(x0, x1, x2, x3)
-            mollifier, mollifier_derivative = mollifier_of(square, thresholds[k])
-        force = scaled(
-            2.0 * weights[k] * mollifier * derivative / squared_activation[k], difference
-        )
-        for i in range(4):
-            _add(out, vertices[k, i], coefficients[k, i], force)
-        if mollifier_derivative > 0.0:
-            factor = 2.0 * weights[k] * value * mollifier_derivative
-            _add(out, vertices[k, 0], -factor, by_first)
-            _add(out, vertices[k, 1], factor, by_first)
-            _add(out, vertices[k, 2], -factor, by_second)
-            _add(out, vertices[k, 3], factor, by_second)

@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ...compiled import use_threads
-from ...geometry.bounding_volumes import box_nodes, box_parts, box_vertices, build_tree
+from ...kernels.bounding_volumes import box_nodes, box_parts, box_vertices, build_tree
 from ...kernels.broad_phase import (
     Parts,
     Trajectories,

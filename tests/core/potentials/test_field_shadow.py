@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from supple.core import Absorber, Channel, ForceField, Scene, Simulator, SoftBody, TetMesh
-from supple.core.geometry.bounding_volumes import LEAF_SIZE
 from supple.core.integrators import ImplicitEuler, SymplecticEuler
+from supple.core.kernels.bounding_volumes import LEAF_SIZE
 from supple.core.kernels.shadows import is_blocked
 from supple.core.kernels.triangles import crossing
 from supple.core.potentials.field_laws import FieldLaw
