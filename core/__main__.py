@@ -57,8 +57,13 @@ def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
         action="store_true",
         help="load the solver, then wait for the job on standard input",
     )
+    parser.add_argument(
+        "--compile",
+        action="store_true",
+        help="compile what other processes are not at, until standard input closes",
+    )
     arguments = parser.parse_args(words)
-    if arguments.job is None and not arguments.standby:
+    if arguments.job is None and not (arguments.standby or arguments.compile):
         parser.error("which job folder?")
     return arguments
 
@@ -66,8 +71,13 @@ def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
 def _work(arguments: argparse.Namespace) -> None:
     # Loaded here, as Ctrl-C may come meanwhile; a quarter of the time would go into garbage.
     with kept_for_good():
+        from .job.warm_up import compile_beside
         from .job.worker import stop_when_input_closes, wait_for_job, work
 
+    if arguments.compile:
+        stop_when_input_closes()
+        compile_beside()
+        return
     job = wait_for_job() if arguments.standby else arguments.job
     if arguments.stop_with_parent or arguments.standby:
         stop_when_input_closes()

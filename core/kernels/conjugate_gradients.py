@@ -46,7 +46,6 @@ def solve(
     groups: Any,
     inverses: Any,
     rank_ones: Any,
-    rhs: Any,
     work: Any,
     tolerances: Any,
 ) -> tuple[int, int]:
@@ -58,16 +57,15 @@ def solve(
         inverses: of the diagonal blocks, and of the matrix between the groups.
         rank_ones: of a ``RankOneUpdate`` directions and solutions, (K, N, 3), factors, inverse
             capacitance, and room for (2, K) numbers.
-        work: x, r, z, p and q, (5, N, 3); residual and correction of the groups; a sum of each;
-            energies.
+        work: x, r, z, p and q, (5, N, 3), with zero, the right-hand side and zero for x, r and p;
+            residual and correction of the groups; a sum of each; energies.
         tolerances: relative and absolute, squared.
     """
     group_offsets, (inverse, coarse_inverse) = groups[0], inverses
     vectors, coarse, sums, energies = work
-    x, r, z, p, q = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    r, z, p, q = vectors[1], vectors[2], vectors[3], vectors[4]
     coarse_residual, coarse_correction = coarse[0], coarse[1]
     count = len(group_offsets) - 1
-    x[:], r[:], p[:] = 0.0, rhs, 0.0
     rho, step = 0.0, 0.0
     for iteration in range(len(energies)):
         # r is known but for the last step; the coarse residual is gathered on the way.

@@ -296,6 +296,12 @@ def write_pairs(
 
 
 @compiled()
+def _copy_row(rows: Any, source: int, target: int) -> None:
+    for i in range(rows.shape[1]):
+        rows[target, i] = rows[source, i]
+
+
+@compiled()
 def leave_out_idle(count: int, pairs: Any, out: Any) -> Any:
     """Closes up ``count`` contacts, of (P,) pairs and then others, over the pairs that never push,
     as most do that others around them count for; how many contacts are left, and of pairs."""
@@ -307,12 +313,12 @@ def leave_out_idle(count: int, pairs: Any, out: Any) -> Any:
             pairs[kept] = pairs[k]
             kept_pairs += 1
         if kept < k:
-            out.nodes[kept], out.coefficients[kept] = out.nodes[k], out.coefficients[k]
-            out.normals[kept], out.distances[kept] = out.normals[k], out.distances[k]
-            out.displacements[kept], out.dhats[kept] = out.displacements[k], out.dhats[k]
+            for rows in (out.coefficients, out.normals, out.displacements, out.frictions):
+                _copy_row(rows, k, kept)
+            _copy_row(out.nodes, k, kept)
+            out.distances[kept], out.dhats[kept] = out.distances[k], out.dhats[k]
             out.scales[kept], out.compliances[kept] = out.scales[k], out.compliances[k]
             out.static[kept], out.kinetic[kept] = out.static[k], out.kinetic[k]
             out.kinds[kept], out.forces[kept] = out.kinds[k], out.forces[k]
-            out.frictions[kept] = out.frictions[k]
         kept += 1
     return kept, kept_pairs

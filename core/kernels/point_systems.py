@@ -60,7 +60,8 @@ def solve(stiffness: Any, numbers: Any, shares: Any, own: Any, rhs: Any) -> Any:
     """
     size = len(stiffness)
     diagonal = np.ones(size + 1)
-    diagonal[:size] = stiffness
+    for v in range(size):
+        diagonal[v] = stiffness[v]
     for i in range(len(numbers)):
         for k in range(4):
             diagonal[numbers[i, k]] += shares[i, k] ** 2 * own[i]

@@ -61,6 +61,8 @@ class CompiledCG:
         return torch.from_numpy(self._vectors[2].copy())
 
     def solve(self, rhs: Tensor, relative: float, absolute: float, limit: int) -> Solution:
+        # Not in the loop: to assign arrays there takes five seconds to compile.
+        self._vectors[0], self._vectors[1], self._vectors[3] = 0.0, rhs.numpy(), 0.0
         use_threads(self._pattern.size, ROWS_PER_THREAD)
         iterations, end = solve(
             (self._pattern.offsets, self._pattern.columns, self._values),
@@ -68,7 +70,6 @@ class CompiledCG:
             (self._modes.offsets, self._modes.group_of, self._modes.centroid_offsets),
             (self._inverse, self._coarse_inverse),
             self._rank_ones,
-            rhs.numpy(),
             (self._vectors, self._coarse, self._sums, np.zeros(limit + 1)),
             (relative * relative, absolute * absolute),
         )

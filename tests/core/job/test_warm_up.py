@@ -31,6 +31,32 @@ def double(number):
 double(1.0)
 print("done", flush=True)
 """
+# What is being compiled calls for the process, as somebody else would.
+WANTED = """
+import threading
+from supple.core.compiled import compiled
+from supple.core.job import tiny_scenes, warm_up
+
+@compiled()
+def half(number):
+    return 0.5 * number
+
+@compiled()
+def quarter(number):
+    return 0.5 * half(number)
+
+def piece():
+    half(1.0)
+    wanted.set()
+    quarter(1.0)
+    print("not left")
+
+wanted = threading.Event()
+tiny_scenes.PIECES = (piece,)
+warm_up.prepare_everything(wanted)
+print(len(half.signatures), len(quarter.signatures))
+print(quarter(2.0), flush=True)
+"""
 # What ``prepare_everything`` prepares needs nothing compiled in these simulations afterwards.
 COMPILED_LATER = """
 import threading
@@ -74,6 +100,12 @@ def test_a_loop_that_is_compiled_is_told_before_it_is(tmp_path: Path) -> None:
     assert warm_up.progress(tmp_path / "output.txt") == 0.0
     (tmp_path / "output.txt").write_text(f"{said}\n{end}\n")
     assert warm_up.progress(tmp_path / "output.txt") is None
+
+
+def test_what_is_being_compiled_is_left_when_the_process_is_wanted(tmp_path: Path) -> None:
+    """And is compiled where somebody needs it."""
+    said = [line for line in run(WANTED, tmp_path, tmp_path / "kept") if "preparing" not in line]
+    assert said == ["1 0", "0.5"]
 
 
 @pytest.mark.parametrize(

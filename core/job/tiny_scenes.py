@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tiny scenes whose simulation loads and compiles the solver, a piece at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..geometry.embedding import embed
+from ..geometry.tet_mesh import TetMesh
+from ..materials import CorotatedLinear, StableNeoHookean
+from ..scene.absorber import Absorber
+from ..scene.channel import Channel
+from ..scene.contact_settings import Contact, ContactSurface
+from ..scene.force_fields import ForceField
+from ..scene.goals import Goals
+from ..scene.ground import Ground
+from ..scene.plasticity import Plasticity
+from ..scene.rest_shape import RestShape
+from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
+from ..scene.velocity_grid import VelocityGrid
+
+if TYPE_CHECKING:
+    from ..integrators import Integrator
+
+Piece = Callable[[], None]
+
+
+def tetrahedra() -> None:
+    from ..geometry.embedding import embed
+    from ..meshing import tetrahedralize
+
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    triangles = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    embed(tetrahedralize(corners, triangles, edge_length=0.9), corners)
+
+
+def explicit_steps() -> None:
+    from ..integrators import SymplecticEuler
+
+    _steps(SymplecticEuler())
+
+
+def implicit_steps() -> None:
+    from ..integrators import ImplicitEuler
+
+    _steps(ImplicitEuler())
+
+
+def _steps(integrator: Integrator) -> None:
+    for body in (_tet(), _seen_tet()):
+        _simulate(Scene([body], Ground()), integrator)
+    for sag_free in (False, True):
+        drawn = replace(_tet(), goals=_goals(sag_free))
+        _simulate(Scene([drawn]), integrator)
+
+
+def clearance() -> None:
+    if find_spec("ipctk") is None:
+        return
+    from ..integrators import Automatic
+
+    # Farther apart than surfaces push, and within what is looked at.
+    bodies = [_tet(), _tet(height=1.007)]
+    _simulate(Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=Contact()), Automatic())
+
+
+def contact() -> None:
+    if find_spec("ipctk") is None:
+        return
+    from ..integrators import ImplicitEuler, SymplecticEuler
+
+    # Fast enough to be held where it meets the other, which some loops are for.
+    falling = replace(_tet(height=1.001), velocity=(0.0, 0.0, -5.0), friction=0.5)
+    bodies = [replace(_tet(), friction=0.5), falling]
+    for integrator in (SymplecticEuler(), ImplicitEuler()):
+        _simulate(Scene(bodies, Ground(), contact=Contact()), integrator)
+
+
+def viscosity() -> None:
+    from ..integrators import ImplicitEuler, SymplecticEuler
+
+    thick = replace(_tet(), viscosity=1.0, stiffness_damping=0.01)
+    for integrator in (SymplecticEuler(), ImplicitEuler()):
+        _simulate(Scene([thick], Ground()), integrator)
+
+
+def plasticity() -> None:
+    from ..integrators import SymplecticEuler
+
+    # Soft enough to flow under its weight, which loops are for.
+    clay = replace(_tet(), plasticity=Plasticity(1.0))
+    _simulate(Scene([clay], Ground()), SymplecticEuler())
+
+
+def gradients() -> None:
+    import torch
+
+    from ..adjoint import simulate
+    from ..integrators import Midpoint, SymplecticEuler
+
+    young = torch.tensor(1e5, dtype=torch.float64, requires_grad=True)
+    soft = replace(_tet(), material=StableNeoHookean(young), viscosity=1.0)
+    above = replace(_tet(height=1.01), velocity=(0.0, 0.0, -1.0))
+    clay = replace(soft, plasticity=Plasticity(1.0))
+    seen = replace(_seen_tet(), material=StableNeoHookean(young))
+    scenes = [Scene([clay], Ground()), Scene([seen], Ground()), *_reshaped()]
+    if find_spec("ipctk") is not None:
+        scenes.append(Scene([soft, above], Ground(), contact=Contact()))
+    runs = [(scene, SymplecticEuler()) for scene in scenes]
+    for scene, integrator in [*runs, (Scene([soft], Ground()), Midpoint())]:
+        frames = simulate(scene, integrator, frames=1)
+        torch.autograd.backward(frames[-1].positions[0].sum())
+
+
+def _reshaped() -> list[Scene]:
+    """Of bodies that gradients by rest shapes are wanted of."""
+    import torch
+
+    body = _tet()
+    assert isinstance(body.mesh, TetMesh)
+    vertices = torch.tensor(body.mesh.vertices, requires_grad=True)
+    body = replace(body, mesh=TetMesh(vertices, body.mesh.tets))
+    return [Scene([body]), Scene([replace(body, viscosity=1.0)])]
+
+
+def bounce() -> None:
+    from ..integrators import SymplecticEuler
+
+    _simulate(Scene([_seen_tet()], Ground(response="projection")), SymplecticEuler())
+
+
+def constraints() -> None:
+    from ..integrators import XPBD
+
+    _simulate(Scene([_tet()], Ground()), XPBD())
+
+
+def stretches() -> None:
+    from ..integrators import ImplicitEuler
+
+    _simulate(Scene([replace(_tet(), material=CorotatedLinear())], Ground()), ImplicitEuler())
+
+
+def noise() -> None:
+    from ..integrators import ImplicitEuler
+
+    field = ForceField("turbulence", is_absorbed=True)
+    wall = Absorber(Channel.constant(np.eye(3)), np.array([[0, 1, 2]], dtype=np.int32))
+    _simulate(Scene([_tet()], forces=[field], absorbers=[wall]), ImplicitEuler())
+    still = VelocityGrid(np.zeros((1, 1, 1, 3), dtype=np.float32), Channel.constant(np.eye(3, 4)))
+    flow = ForceField("fluid_flow", grid=still)
+    _simulate(Scene([_tet()], forces=[flow]), ImplicitEuler())
+
+
+def gas() -> None:
+    from ..integrators import ImplicitEuler
+
+    _simulate(Scene([replace(_tet(), target_volume=1.1)]), ImplicitEuler())
+
+
+def rest_shape() -> None:
+    from ..integrators import ImplicitEuler
+
+    body = _tet()
+    assert isinstance(body.mesh, TetMesh)
+    amounts = Channel(np.array([[0.0], [0.1], [0.2]]))
+    growing = replace(body, rest_shape=RestShape(body.mesh.vertices[None], amounts))
+    _simulate(Scene([growing]), ImplicitEuler())
+
+
+def _tet(height: float = 0.001) -> SoftBody:
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    corners[:, 2] += height
+    return SoftBody(TetMesh(corners, [[0, 1, 2, 3]]))
+
+
+def _goals(sag_free: bool) -> Goals:
+    targets = Channel.constant([[0.0, 0.0, 0.1]])
+    return Goals(np.array([0], dtype=np.int32), targets, sag_free=sag_free)
+
+
+def _seen_tet() -> SoftBody:
+    """One that the ground meets at the points of a surface."""
+    body = _tet()
+    assert isinstance(body.mesh, TetMesh)
+    points, triangles = body.mesh.vertices, body.mesh.surface
+    seen = ContactSurface(points, triangles, embed(body.mesh, points))
+    return replace(body, seen_surface=seen)
+
+
+def _simulate(scene: Scene, integrator: Integrator) -> None:
+    from ..simulator import Simulator
+
+    for _ in Simulator(scene, integrator, device="cpu").run(2):
+        pass
+
+
+#: In the order in which a simulation needs them.
+PIECES: tuple[Piece, ...] = (
+    *(tetrahedra, explicit_steps, clearance, contact, implicit_steps),
+    *(viscosity, plasticity, bounce, constraints, stretches, noise, gas, rest_shape, gradients),
+)
