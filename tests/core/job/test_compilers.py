@@ -17,11 +17,12 @@ from supple.core.job import compilers, tiny_scenes, warm_up
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where loops are kept; nothing was started or prepared yet."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    """Where loops are to be kept; nothing was started or prepared yet."""
+    folder = tmp_path / "kernels" / "0.1.0"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
     monkeypatch.setattr(compilers, "_started", [])
     monkeypatch.setattr(warm_up, "_prepared", set())
-    return tmp_path
+    return folder
 
 
 @pytest.fixture
