@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import pickle
 import re
 import sys
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from .garbage import uncollected
-from .system_lock import acquire
+from .system_lock import acquire, lock_file
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
@@ -46,8 +45,8 @@ _UNREADABLE = (
 )
 
 # Longer than any loop takes; who waits in vain compiles it as well.
-_LONGEST_WAIT_SECONDS = 120.0
-_LOOK_EVERY_SECONDS = 0.01
+_MAX_WAIT_SECONDS = 120.0
+_POLL_SECONDS = 0.01
 
 _last = threading.local()
 
@@ -183,19 +182,11 @@ def _compile_once(loop: Any) -> None:
 @contextlib.contextmanager
 def _only_process(kept: Any) -> Iterator[None]:
     """Keeps other processes from compiling a loop, where a file can be locked."""
-    try:
-        kept._impl.locator.ensure_cache_path()
-        descriptor = os.open(f"{kept._cache_file._index_path}.lock", os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError:
+    with lock_file(Path(f"{kept._cache_file._index_path}.lock")) as descriptor:
+        end = time.monotonic() + _MAX_WAIT_SECONDS
+        while descriptor is not None and not acquire(descriptor) and time.monotonic() < end:
+            time.sleep(_POLL_SECONDS)
         yield
-        return
-    try:
-        end = time.monotonic() + _LONGEST_WAIT_SECONDS
-        while not acquire(descriptor) and time.monotonic() < end:
-            time.sleep(_LOOK_EVERY_SECONDS)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def use_threads(work: int, work_per_thread: int) -> None:

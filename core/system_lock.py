@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 # Windows keeps others from reading the byte that is locked: one that is never written.
 _LOCKED_BYTE = 1 << 20
@@ -34,3 +37,18 @@ else:
             # Some network drives know no locks: a run there is worth more than the check.
             return True
         return True
+
+
+@contextlib.contextmanager
+def lock_file(path: Path) -> Iterator[int | None]:
+    """A descriptor of a file that is there to be locked; None where it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        yield None
+        return
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..system_lock import acquire
+from ..system_lock import acquire, lock_file
 
 LAUNCHER = Path(__file__).resolve().parents[1] / "launch.py"
 # All told, with the one that starts them: each takes some 400 MB.
@@ -59,9 +59,5 @@ def claimed(name: str) -> Iterator[bool]:
     if not folder:
         yield True
         return
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(Path(folder) / f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        yield acquire(descriptor)
-    finally:
-        os.close(descriptor)
+    with lock_file(Path(folder) / f"{name}.lock") as descriptor:
+        yield descriptor is None or acquire(descriptor)

@@ -18,7 +18,7 @@ from ..system_lock import acquire
 from .files import why_not_written
 
 LOCK = "lock"
-_LONGEST_HOLDER_BYTES = 1000
+_MAX_HOLDER_BYTES = 1000
 
 
 @contextlib.contextmanager
@@ -79,7 +79,7 @@ def _in_use(folder: Path, descriptor: int) -> str:
 def _holder(descriptor: int) -> str:
     os.lseek(descriptor, 0, os.SEEK_SET)
     try:
-        holder = json.loads(os.read(descriptor, _LONGEST_HOLDER_BYTES))
+        holder = json.loads(os.read(descriptor, _MAX_HOLDER_BYTES))
         process, computer = int(holder["process"]), str(holder["computer"])
     except (ValueError, TypeError, KeyError):  # it has only just begun
         return "another process"

@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import threading
+from functools import cache
 from pathlib import Path
 
 from ..garbage import kept_for_good
@@ -23,7 +24,7 @@ from .tiny_scenes import Piece
 _PREPARING = "preparing "
 _MARK = "prepared"
 # In bytes, of those that tell how far it is, and the end of the one before.
-_LONGEST_LINE = 100
+_MAX_LINE = 100
 
 # So many pieces are for the process that the first frame comes from.
 SOON = 2
@@ -63,7 +64,6 @@ def prepare_everything(wanted: threading.Event) -> None:
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
         # Where nothing can be written, loops are not kept either: the next session begins anew.
         with contextlib.suppress(OSError):
-            Path(folder).mkdir(parents=True, exist_ok=True)
             (Path(folder) / _MARK).write_bytes(_fingerprint().encode())
     say("prepared")
 
@@ -100,7 +100,7 @@ def progress(output: Path) -> float | None:
     """
     try:
         with output.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_LINE))
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _MAX_LINE))
             printed = file.read().decode(errors="replace")
     except OSError:  # it has printed nothing yet, or has gone
         return None
@@ -151,7 +151,7 @@ def _say_when_compiling() -> None:
             global _compiled
             _compiled = sum(bool(loop.overloads) for loop in loops) / len(loops)
             say_compiling()
-            compilers.start(_threads())
+            _start_compilers()
             # A piece takes up to half a minute, and a loop a few seconds.
             _stop_if_wanted()
 
@@ -172,10 +172,14 @@ def _stop_if_wanted() -> None:
         raise _WantedError
 
 
-def _threads() -> int:
+@cache
+def _start_compilers() -> None:
+    """Unless all but a loop that few need is compiled."""
     import torch
 
-    return torch.get_num_threads()
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    if folder and not is_prepared(Path(folder)):
+        compilers.start(torch.get_num_threads())
 
 
 def _fingerprint() -> str:
