@@ -214,7 +214,7 @@ class Releases:
         if all(hold.force is None for hold in self._holds):
             return
         system.go_to(state.frame, 0.0)
-        system.plastic_flow.use(state.plastic)
+        system.plastic_flow.plastic = state.plastic
         attached = self._attachments_of(system)
         gradient = torch.zeros_like(state.positions)
         system.add_gradient(state.positions, gradient)

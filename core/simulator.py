@@ -262,19 +262,20 @@ class Simulator:
     def frame(self, began: float | None = None) -> Frame:
         """The present state as a frame; ``began`` is when its computation did."""
         state, system = self.state, self.system
-        system.use_rest_shapes(state.frame)
+        system.go_to(state.frame, 0.0)
+        volume_ratios = system.volume_ratios(state.positions)
         report = Report(
             seconds=0.0 if began is None else time.perf_counter() - began,
             substeps=state.substeps,
             integrator=self.stepper.label,
             solver_statistics=state.solver_statistics,
             energies=system.energies(state),
-            minimum_volume_ratio=system.minimum_volume_ratio(state.positions),
+            minimum_volume_ratio=float(volume_ratios.min()),
             minimum_ground_distance=system.minimum_ground_distance(state.positions),
             most_work=self.stepper.most_work,
             unfolding=self._unfolding.names(state, caught=False),
             caught=self._unfolding.names(state, caught=True),
-            inverted_tets=system.inverted_tets(state.positions),
+            inverted_tets=int((volume_ratios <= 0.0).sum()),
             because=state.hindrance.words,
             crossing=tuple(b.name for b in system.bodies if not (b.self_contact or b.is_sag_free)),
             let_go=self._gone,

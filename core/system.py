@@ -54,8 +54,9 @@ class System:
         self.bodies = scene.bodies
         self.meshes = [tet_mesh_of(body) for body in scene.bodies]
         self._counts = [len(mesh.vertices) for mesh in self.meshes]
-        self._vertex_offsets = [int(start) for start in np.cumsum([0, *self._counts])]
-        self.vertex_count = self._vertex_offsets[-1]
+        #: Index of the first vertex of each body among all, and how many there are.
+        self.vertex_offsets = [int(start) for start in np.cumsum([0, *self._counts])]
+        self.vertex_count = self.vertex_offsets[-1]
         mass = np.concatenate(
             [m.lumped_mass(b.density) for m, b in zip(self.meshes, self.bodies, strict=True)]
         )
@@ -68,7 +69,7 @@ class System:
         #: Rate at which velocities decay, in 1/s: a number, or (N,).
         self.damping = merged_damping(self.bodies, self.meshes, self._tensor)
         self.moving_pins = MovingPins.of(self)
-        energies = TetEnergies(scene.bodies, self.meshes, self._vertex_offsets, self.mass)
+        energies = TetEnergies(scene.bodies, self.meshes, self.vertex_offsets, self.mass)
         self.elasticities = energies.elasticities
         #: The same for implicit steps, in which models stand that have no energy where a tet is
         #: flat.
@@ -89,7 +90,6 @@ class System:
         self.potentials: list[Potential] = [*self.elasticities, self.gravity]
         # A frame ends where the next begins.
         self._potential_energies = CachedAt(self._measure)
-        self._volume_ratios = CachedAt(self._find_volume_ratios)
         members = [[(self.bodies[i], self.meshes[i]) for i in own] for own in self._model_bodies]
         #: What gives the elasticities other rest shapes.
         self.plastic_flow = PlasticFlow(
@@ -125,14 +125,9 @@ class System:
         """Of all bodies, for messages."""
         return ", ".join(body.name for body in self.bodies)
 
-    @property
-    def vertex_offsets(self) -> list[int]:
-        """Index of the first vertex of each body among all, and how many there are."""
-        return self._vertex_offsets
-
     def body_slices(self) -> list[slice]:
         """Where the vertices of each body lie among all."""
-        return [slice(*ends) for ends in pairwise(self._vertex_offsets)]
+        return [slice(*ends) for ends in pairwise(self.vertex_offsets)]
 
     def rest_positions(self) -> Tensor:
         """(3, N) in metres."""
@@ -184,12 +179,6 @@ class System:
         next."""
         for part in self.prescribed:
             part.go_to(frame, fraction)
-
-    def use_rest_shapes(self, frame: int) -> None:
-        """Takes those after a frame."""
-        for part in self._prescribed_elasticities:
-            part.go_to(frame, 0.0)
-        self._volume_ratios.forget()
 
     @contextmanager
     def at_its_stiffest(self) -> Iterator[None]:
@@ -273,16 +262,9 @@ class System:
         """Whether there is anything to meet."""
         return len(self.obstacles.steps) > 0
 
-    def collide_with_obstacles(
-        self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
-    ) -> None:
-        """Corrects (3, N) positions and velocities after an explicit step of ``step`` seconds, in
-        which forces over mass change velocities over (N,) ``impulse_times``."""
-        self.obstacles.collide(positions, velocities, step, impulse_times)
-
     def energies(self, state: State) -> Energies:
         """Of a state."""
-        self.plastic_flow.use(state.plastic)
+        self.plastic_flow.plastic = state.plastic
         kinetic = 0.5 * float((self.free_mass * state.velocities.square()).sum())
         gravity = float(self.gravity.energy_at(state.positions, state.frame))
         found = self._potential_energies(state.positions)
@@ -307,17 +289,9 @@ class System:
             forces=sum(float(part.energy(positions)) for part in self._constant_forces),
         )
 
-    def minimum_volume_ratio(self, positions: Tensor) -> float:
-        """The smallest J = det F of all tets: below 0, a tet is inside out."""
-        return min(float(ratios.min()) for ratios in self._volume_ratios(positions))
-
-    def inverted_tets(self, positions: Tensor) -> int:
-        """How many tets are flat or inside out."""
-        return sum(int((own <= 0.0).sum()) for own in self._volume_ratios(positions))
-
-    def _find_volume_ratios(self, positions: Tensor) -> list[Tensor]:
-        """Of the tets of each elasticity."""
-        return [part.tets.volume_ratios(positions) for part in self.elasticities]
+    def volume_ratios(self, positions: Tensor) -> Tensor:
+        """(M,) J = det F of all tets: below 0, a tet is inside out."""
+        return torch.cat([part.tets.volume_ratios(positions) for part in self.elasticities])
 
     def minimum_ground_distance(self, positions: Tensor) -> float | None:
         """Of the lowest point that it meets, in metres; None without a ground."""
@@ -339,7 +313,7 @@ class System:
 
     def _pinned_mask(self) -> NDArray[np.bool_]:
         mask = np.zeros(self.vertex_count, dtype=bool)
-        for start, body in zip(self._vertex_offsets, self.bodies, strict=False):
+        for start, body in zip(self.vertex_offsets, self.bodies, strict=False):
             if body.pinned is not None:
                 mask[start + body.pinned] = True
         return mask

@@ -39,7 +39,7 @@ class Expectation:
             theory says how much: it is what was measured once, rounded up.
         fall_error: of an adaptive one, (tolerance, t, g) → how far off t²/2 g it may fall.
         spin_order: of the change of angular momentum in the step, where it is not ``order``.
-        slack: by subject, the share that a figure may be off beyond what others may.
+        extra_tolerance: by subject, the share that a figure may be off beyond what others may.
         ground: the responses of the ground that it can step.
         creep: of a body that friction holds, in its diagonals a second.
         recovers_from: inverted starts, ``random`` and ``mirrored``, that a body comes back from.
@@ -57,7 +57,7 @@ class Expectation:
     drift: tuple[float, float] = (0.0, 0.0)
     fall_error: Callable[[float, float, float], float] = lambda tolerance, t, g: 0.0
     spin_order: int | None = None
-    slack: Mapping[str, float] = field(default_factory=dict)
+    extra_tolerance: Mapping[str, float] = field(default_factory=dict)
     ground: tuple[str, ...] = ("barrier", "projection")
     creep: float = 1e-9
     recovers_from: tuple[str, ...] = ("random", "mirrored")
@@ -88,7 +88,7 @@ class Method:
 
     def share(self, strict: float, subject: str) -> float:
         """By what share a figure may be off."""
-        return max(strict, self.expected.slack.get(subject, 0.0))
+        return max(strict, self.expected.extra_tolerance.get(subject, 0.0))
 
     def fall_error(self, seconds: float, gravity: float) -> float:
         """How far off the parabola it may fall, in metres."""
@@ -203,11 +203,11 @@ INTEGRATORS = {
         keeps_spin=True,
         drift=(0.2, 0.0),
         fall_error=_adaptive_euler_fall,
-        slack={"damping": 0.04},
+        extra_tolerance={"damping": 0.04},
     ),
     # At rest its steps grow until one is off by the tolerance, which shows.
     "adaptive_midpoint": Expectation(
-        "adaptive", 2, "kept", drift=(0.02, 1e-5), slack={"rest": 0.01}
+        "adaptive", 2, "kept", drift=(0.02, 1e-5), extra_tolerance={"rest": 0.01}
     ),
     "adaptive_runge_kutta4": Expectation("adaptive", 4, "kept", drift=(1e-3, 1e-5)),
     # Its Neo-Hookean energy has no logarithm, and its multipliers start from zero in every step.

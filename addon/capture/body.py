@@ -175,7 +175,8 @@ def _factors(obj: bpy.types.Object, young: Channel) -> Channel | None:
 def _material(props: bpy.types.PropertyGroup, young: float) -> Material:
     model, poisson = MODELS[props.model], exact_float(props.poisson)
     if model is StVenantKirchhoff:
-        return StVenantKirchhoff(young, poisson, guard=exact_float(props.guard) * young)
+        resistance = exact_float(props.guard) * young
+        return StVenantKirchhoff(young, poisson, compression_resistance=resistance)
     return model(young, poisson)
 
 

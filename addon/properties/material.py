@@ -48,6 +48,7 @@ class MaterialSettings:
         step=1,
         options=NOT_KEYED,
     )
+    # Called so in the files of artists.
     guard: FloatProperty(
         name="Compression Resistance",
         description=(

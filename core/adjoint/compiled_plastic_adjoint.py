@@ -11,7 +11,7 @@ from ..kernels.elasticity import ElasticityKernel
 from ..kernels.flow_adjoint import FlowAdjointKernel
 from ..kernels.plastic_flow import FlowKernel
 from ..kernels.rest_products import RestProducts
-from ..materials.eigensystem import matmul3
+from ..kernels.torch_matrices import matmul3
 from ..system import System
 from .force_adjoint import add_rest
 from .plastic_adjoint import PlasticAdjoint

@@ -158,7 +158,7 @@ class ExplicitRun:
             numbers = range(count)[index * self._length :][: self._length]
             positions, velocities, plastic = starts[index]
             step.begin(positions, velocities)
-            tets.use(plastic)
+            tets.plastic = plastic
             strains: list[Tensor | None] = []
             surfaces = self._surfaces
             record = _Record(back.ground, surfaces, len(stages_of(self._integrator)[0]) - 1)

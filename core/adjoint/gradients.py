@@ -13,7 +13,7 @@ from ..kernels.barrier import barrier_derivative
 from ..materials import StableNeoHookean
 from ..merged_material import fill
 from ..potentials import GroundBarrier, TimeStep
-from ..potentials.attachments import joints_of
+from ..potentials.attachments import attached_vertices
 from ..potentials.goals import GoalDamping, GoalSprings
 from ..potentials.ground_friction import STICK_SPEED_DIAGONALS_PER_S
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints
@@ -48,11 +48,11 @@ class Gradients:
         self.contact: TapeContact | None = None
         if solved and system.scene.contact is not None:
             self.contact = TapeContact(system)
-        self._joints: tuple[Tensor, Tensor] | None = None
+        self._attached: tuple[Tensor, Tensor] | None = None
         if solved and system.scene.attaches_bodies:
-            joints = joints_of(system.scene, system.vertex_offsets)
-            vertices, shares = (torch.as_tensor(part) for part in joints.shares())
-            self._joints = vertices, shares.to(system.mass)
+            attached = attached_vertices(system.scene, system.vertex_offsets)
+            vertices, shares = (torch.as_tensor(part) for part in attached.shares())
+            self._attached = vertices, shares.to(system.mass)
         start = system.initial_positions
         self._pressure_ratios = [pressure_ratios(part, start) for part in parts]
         self._fills = [
@@ -121,8 +121,8 @@ class Gradients:
         out = out + self._forces.of_step(positions, step, given, frame, fraction)
         if "height" in given:
             out = out + self._barrier(positions, given) + self.friction(positions, step, given)
-        if self._joints is not None:
-            out = out + _held(*self._joints, positions, given["joints"])
+        if self._attached is not None:
+            out = out + _held(*self._attached, positions, given["attached"])
         if self.contact is not None:
             out = out + self.contact.gradient(positions, step, given)
         return out
@@ -143,14 +143,14 @@ class Gradients:
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalDamping):
                 channel = _targets(force, given, index)
-                came_from = self._target_way(channel, step, frame, fraction)
+                came_from = self._target_displacement(channel, step, frame, fraction)
                 points = force.goals.points
                 relative = gather(points, positions - step.coasting_origin) - came_from
                 pull = given[f"dashpots {index}"] / step.seconds * relative
                 out = out + scatter(points, pull, positions)
         return out
 
-    def _target_way(
+    def _target_displacement(
         self, channel: TensorChannel, step: TimeStep, frame: int, fraction: float
     ) -> Tensor:
         """(3, P) t − t̂, as ``GoalDamping`` has it."""

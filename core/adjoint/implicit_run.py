@@ -71,7 +71,7 @@ class ImplicitRun:
         seconds, steps = times.of(before.frame) / count, []
         ends = zip(stepper.sampled_positions[1:], stepper.sample_fractions[1:], strict=True)
         flow = self._system.plastic_flow
-        flow.use(before.plastic)
+        flow.plastic = before.plastic
         for positions, fraction in ends:
             converged = statistics.converged and not statistics.blocked
             steps.append(_Step(state, positions, seconds, before.frame, fraction, converged))
@@ -200,7 +200,7 @@ class ImplicitRun:
         """(3, N) λ."""
         objective, system = self._objective, self._system
         system.go_to(step.frame, step.fraction)
-        system.plastic_flow.use(step.before.plastic)
+        system.plastic_flow.plastic = step.before.plastic
         plain = replace(
             on_tape,
             start=on_tape.start.detach(),

@@ -15,7 +15,7 @@ from ..errors import InstabilityError
 # The first weight of residuals over what one of them answers to, and by how much it grows.
 FIRST_WEIGHT, WEIGHT_GROWTH, MAX_GROWTH = 10.0, 10.0, 1e3
 # Of what was answered at first: residuals that a control answers to so little cannot be helped.
-LEAST_ANSWER = 1e-10
+MIN_GRADIENT_RATIO = 1e-10
 # Of all that conjugate gradients have gained: one that gains less, times its number, is the last.
 LINEAR_GAIN, MAX_DIRECTIONS = 0.1, 40
 # Of the gain that the linear problem promises: a step that comes this near to it, or promises so
@@ -65,7 +65,7 @@ class _Point:
     slope: Tensor
 
     @property
-    def answer(self) -> float:
+    def gradient_ratio(self) -> float:
         """|Jᵀ r| / |r|."""
         size = float(self.residual.norm())
         return float(self.slope.norm()) / size if size > 0.0 else 0.0
@@ -108,25 +108,27 @@ class LeastControlSearch:
     def found(self, start: Tensor) -> LeastControl:
         """The best from a control ``start``."""
         point, stalled = self._at(start), 0
-        answer = self._largest = point.answer
-        weight, least = FIRST_WEIGHT / max(answer, TINY) ** 2, LEAST_ANSWER * answer
+        ratio = self._largest = point.gradient_ratio
+        weight, least = FIRST_WEIGHT / max(ratio, TINY) ** 2, MIN_GRADIENT_RATIO * ratio
         if start.any():
             # All its effort counts as much as a residual that is just small enough.
             small = float(point.residual.norm()) / max(self._excess(point.residual), TINY)
             weight = max(weight, float(start.square().sum()) / max(small, TINY) ** 2)
         is_least = not start.any()
-        while self._runs < self._max_runs and stalled < MAX_STALLED and point.answer > least:
+        while (
+            self._runs < self._max_runs and stalled < MAX_STALLED and point.gradient_ratio > least
+        ):
             excess = self._excess(point.residual)
             if is_least and excess <= 1.0:
                 break
             is_heavier = is_least and bool(point.control.any())
             if is_heavier:
                 weight *= min(max(WEIGHT_GROWTH, 2.0 * excess), MAX_GROWTH)
-            way, promised = self._newton_step(point, weight)
+            direction, promised = self._newton_step(point, weight)
             missed = weight * float(point.residual.square().sum())
             if is_heavier and promised < 2.0 * LEAST_GAIN * missed:
                 break
-            better = self._searched(point, way, weight)
+            better = self._searched(point, direction, weight)
             if better is None:
                 break
             gain = point.cost(weight) - better.cost(weight)
@@ -148,37 +150,37 @@ class LeastControlSearch:
         """v, and by how much the linear problem says that it lowers the cost."""
         step = torch.zeros_like(point.control)
         left = -point.control - weight * point.slope
-        way, square, gained = left, float(left.square().sum()), 0.0
+        direction, square, gained = left, float(left.square().sum()), 0.0
         for count in range(1, MAX_DIRECTIONS + 1):
             if self._runs >= self._max_runs or square == 0.0:
                 break
-            image = way + weight * point.pull(self._pushed(point, way))
-            length = square / float((way * image).sum())
-            step, left = step + length * way, left - length * image
+            image = direction + weight * point.pull(self._pushed(point, direction))
+            length = square / float((direction * image).sum())
+            step, left = step + length * direction, left - length * image
             gained += length * square
             if count * length * square <= LINEAR_GAIN * gained and count > 1:
                 break
             before, square = square, float(left.square().sum())
-            way = left + square / before * way
+            direction = left + square / before * direction
         return step, gained
 
-    def _pushed(self, point: _Point, way: Tensor) -> Tensor:
-        """J times a way of the control."""
+    def _pushed(self, point: _Point, direction: Tensor) -> Tensor:
+        """J times a direction of the control."""
         self._runs += 1
-        length = float(way.norm())
+        length = float(direction.norm())
         size = self._trial / max(self._largest * length, TINY)
-        changed = self._problem.residual(point.control + size * way)
+        changed = self._problem.residual(point.control + size * direction)
         self._heard(point.residual, self._runs / self._max_runs)
         found = (changed - point.residual) / size
         self._largest = max(self._largest, float(found.norm()) / max(length, TINY))
         return found
 
-    def _searched(self, point: _Point, way: Tensor, weight: float) -> _Point | None:
+    def _searched(self, point: _Point, direction: Tensor, weight: float) -> _Point | None:
         """Where as much of a step as lowers the cost leads."""
         share = 1.0
         while share >= LEAST_SHARE and self._runs < self._max_runs:
             try:
-                found = self._at(point.control + share * way)
+                found = self._at(point.control + share * direction)
             except InstabilityError:  # the run failed, or there is no derivative through it
                 found = None
             if found is not None and found.cost(weight) < point.cost(weight):

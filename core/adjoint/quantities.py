@@ -16,7 +16,7 @@ from torch import Tensor
 from ..merged_material import fill
 from ..obstacles.obstacles import BARRIER_STIFFNESS_RATIO
 from ..potentials import Elasticity
-from ..potentials.attachments import STIFFNESS_FACTOR, joints_of
+from ..potentials.attachments import STIFFNESS_FACTOR, attached_vertices
 from ..potentials.ground_points import GroundPoints
 from ..system import System
 from .contact_tables import barrier_tables, friction_tables
@@ -35,7 +35,7 @@ from .rest_quantities import RestQuantities
 #: mass, and ``at rest i`` of a target volume, in m³. Of the ground ``height``, ``weights`` (S,) in
 #: N, ``static`` and ``kinetic`` (S,), and ``diagonals`` (N,) of bodies. Of contact ``contact
 #: stiffness``, ``contact distance``, ``contact static`` and ``contact kinetic``, (O, O) of every
-#: two objects. Of attachments ``joints`` (A,) in N/m.
+#: two objects. Of attachments ``attached`` (A,) in N/m.
 Quantities = dict[str, Tensor]
 
 # Of a plasticity, in the order of ``TetFlow``; and of a body without.
@@ -72,7 +72,7 @@ class Derivation:
         own = self._lumped, found["mass"], self._rest.positions
         forces = ForceQuantities(self._system, self._value, *own)
         found |= forces.all()
-        return found | self._ground() | self._contact() | self._joints()
+        return found | self._ground() | self._contact() | self._attached()
 
     def _tensor(self, values: Any) -> Tensor:
         return torch.as_tensor(values, dtype=self._system.dtype)
@@ -266,12 +266,12 @@ class Derivation:
         own = barrier_tables(self._system, torch.stack(self._mean_young), self._value)
         return own | {"contact static": static, "contact kinetic": kinetic}
 
-    def _joints(self) -> Quantities:
+    def _attached(self) -> Quantities:
         """As ``Attachments.of_scene`` finds the stiffness."""
         system = self._system
         if not system.scene.attaches_bodies:
             return {}
-        joints, around = joints_of(system.scene, system.vertex_offsets), []
+        attached, around = attached_vertices(system.scene, system.vertex_offsets), []
         for index, (_, mesh) in enumerate(self._bodies):
             young, corners = self._own(index, "material.young"), self._tensor(mesh.tets.ravel())
             edges = self._tensor(mesh.mean_edges)
@@ -279,9 +279,9 @@ class Derivation:
             whole = sums.index_add(0, corners.long(), (young * edges).repeat_interleave(4))
             around.append(whole / torch.bincount(corners.long()))
         own = torch.cat(around)
-        others = own[torch.as_tensor(joints.corners)].mean(1)
-        stiffness = torch.maximum(own[torch.as_tensor(joints.vertices)], others)
-        return {"joints": STIFFNESS_FACTOR * stiffness}
+        others = own[torch.as_tensor(attached.corners)].mean(1)
+        stiffness = torch.maximum(own[torch.as_tensor(attached.vertices)], others)
+        return {"attached": STIFFNESS_FACTOR * stiffness}
 
     @property
     def _mean_young(self) -> list[Tensor]:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..materials.eigensystem import matmul3
+from ..kernels.torch_matrices import matmul3
 from ..merged_material import fill
 from ..system import System
 from .tape_tets import pulled_back
@@ -29,7 +29,7 @@ class RestShapeChange:
     """
 
     def __init__(self, system: System, positions: Tensor) -> None:
-        self._system, self._positions = system, positions
+        self._system = system
         self._parts = []
         densities = [
             torch.as_tensor(np.broadcast_to(body.density * fill(mesh), len(mesh.tets)).copy())

@@ -45,7 +45,7 @@ STEP_DIAGONALS, KEPT_DIAGONALS = 1e-5, 1e-3
 LINEAR_TOLERANCE = 1e-3
 MAX_ITERATIONS, MAX_GROWTH = 20, 4.0
 # The load grows from none to the whole by shares of it, of which the least ends the search.
-FIRST_SHARE, LEAST_SHARE = 0.5, 1.0 / 256.0
+FIRST_LOAD_STEP, MIN_LOAD_STEP = 0.5, 1.0 / 256.0
 
 
 @dataclass(frozen=True)
@@ -87,21 +87,22 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
     starts = [start_positions(body) for body in prepared.bodies]
     _refuse_touching(prepared, starts)
     rests = before = starts
-    load, last, share = 0.0, 1.0, FIRST_SHARE
+    load, last, load_step = 0.0, 1.0, FIRST_LOAD_STEP
     while load < 1.0:
-        share = min(share, 1.0 - load)
+        load_step = min(load_step, 1.0 - load)
         # As the last part of the load changed them, this one will.
         pairs = zip(rests, before, strict=True)
-        guess = [own + share / last * (own - earlier) for own, earlier in pairs]
-        found = _search(prepared, starts, guess, load + share, observe)
+        guess = [own + load_step / last * (own - earlier) for own, earlier in pairs]
+        found = _search(prepared, starts, guess, load + load_step, observe)
         if found is None and rests is not before:
-            found = _search(prepared, starts, rests, load + share, observe)
+            found = _search(prepared, starts, rests, load + load_step, observe)
         if found is None:
-            share *= 0.5
-            if share < LEAST_SHARE:
+            load_step *= 0.5
+            if load_step < MIN_LOAD_STEP:
                 raise InstabilityError(_too_soft(prepared))
             continue
-        before, rests, load, last, share = rests, found, load + share, share, 2.0 * share
+        before, rests = rests, found
+        load, last, load_step = load + load_step, load_step, 2.0 * load_step
     kept = _with_rest_shapes(prepared, starts, rests)
     return SagFree(kept, *_checked(kept, starts))
 

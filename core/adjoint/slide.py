@@ -8,13 +8,13 @@ from torch import Tensor
 from ..scene.friction import f1
 
 # Below this share of the stick threshold a way along a surface has no direction.
-NO_WAY = 1e-9
+MIN_SLIDE_RATIO = 1e-9
 
 
 def slide_lengths(squares: Tensor, thresholds: Tensor) -> Tensor:
     """(K,) lengths of ways along surfaces by their squares, above zero, in metres."""
     # The root of a clamped square has a derivative at zero.
-    return squares.clamp(min=(NO_WAY * thresholds).square()).sqrt()
+    return squares.clamp(min=(MIN_SLIDE_RATIO * thresholds).square()).sqrt()
 
 
 def slide_stiffness(lengths: Tensor, thresholds: Tensor, limits: Tensor, drops: Tensor) -> Tensor:

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from ..assembly.tets import Tets
 from ..kernels.plastic_flow import MIN_SQUARED_STRETCH
+from ..kernels.torch_matrices import matmul3
 from ..materials import Material
-from ..materials.eigensystem import matmul3
 from ..potentials import Elasticity
 from ..potentials.tet_flow import TetFlow
 from ..system import System
@@ -81,13 +81,13 @@ class TapePlasticity:
             self._parts.append((index, flow, system.solved_elasticities[index]))
             gradients = np.concatenate([mesh.shape_gradients for _, mesh in flow.tets.meshes])
             self._rest.append(torch.as_tensor(gradients[:, 1:].transpose(1, 2, 0)).to(system.mass))
-        self._like = system.mass
+        self._template = system.mass
 
     def strain(self, plastic: Tensor | None) -> Tensor:
         """A plastic strain as numbers, where it is None, too."""
         if plastic is not None:
             return plastic
-        whole = self._like.new_zeros(10, self._flow.count)
+        whole = self._template.new_zeros(10, self._flow.count)
         whole[:9:4] = 1.0
         return whole
 

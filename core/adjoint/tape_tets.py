@@ -15,8 +15,8 @@ from ..assembly.tets import Tets
 from ..kernels.elastic_derivatives import ElasticDerivativesKernel
 from ..kernels.elasticity import ElasticityKernel
 from ..kernels.laws import Constants
+from ..kernels.torch_matrices import matmul3
 from ..materials import Material
-from ..materials.eigensystem import matmul3
 from ..potentials import Elasticity, Viscosity
 
 

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from ..errors import InstabilityError
-from ..linear_solvers.linear_solver import LinearSolver
 from ..minimizers.incremental_potential import IncrementalPotential
 from .conjugate_residuals import MAX_DIRECTIONS, conjugate_residuals
 from .tape_contact import TapeContact
@@ -30,13 +29,7 @@ class TransposedSolve:
 
     def __init__(self, objective: IncrementalPotential) -> None:
         self._objective = objective
-        points = objective.unknowns(objective.system.rest_positions())
-        self._solver = LinearSolver(
-            objective.pattern,
-            objective.group_offsets,
-            points.cpu().double().numpy(),
-            objective.system.dtype,
-        )
+        self._solver = objective.linear_solver()
 
     def prepare(
         self, positions: Tensor, contact: TapeContact | None = None, projected: bool = False

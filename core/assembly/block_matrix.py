@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,8 +24,6 @@ CORNER_PAIRS = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), 
 BLOCKS_PER_THREAD = 5000
 
 RankOneTerms = tuple[tuple[Tensor, float], ...]
-#: Of a matrix: the blocks on its pattern, those beside it, terms of rank one.
-Content = tuple[Tensor, OffPatternBlocks, RankOneTerms]
 
 
 class BlockPattern:
@@ -134,7 +133,7 @@ class ElementMap:
 
 
 class BlockMatrix:
-    """A symmetric matrix on a pattern; ``values`` holds (B, 9) blocks, row by row.
+    """A symmetric matrix on a pattern, zero at first; ``values`` holds (B, 9) blocks, row by row.
 
     Beside them it may have ``off_pattern``, whose pattern changes, and ``rank_ones``.
     """
@@ -144,24 +143,15 @@ class BlockMatrix:
         self.values = torch.zeros(len(pattern.columns), 9, dtype=dtype, device=pattern.device)
         #: As numpy knows it.
         self.dtype = self.values[:0].cpu().numpy().dtype
-        self._no_off_pattern = OffPatternBlocks.none(pattern.size, self.dtype)
-        self.off_pattern = self._no_off_pattern
+        self.off_pattern = OffPatternBlocks.none(pattern.size, self.dtype)
         #: Terms c u uᵀ: u, (n, 3), and c, above 0.
         self.rank_ones: RankOneTerms = ()
 
-    def clear(self) -> None:
-        """Makes this the matrix of zeros."""
-        self.values.zero_()
-        self.off_pattern, self.rank_ones = self._no_off_pattern, ()
-
-    def copied(self) -> Content:
-        """What it holds, for ``restore``."""
-        return self.values.clone(), self.off_pattern, self.rank_ones
-
-    def restore(self, content: Content) -> None:
-        """Makes this what it was when ``copied`` was called."""
-        values, self.off_pattern, self.rank_ones = content
-        self.values.copy_(values)
+    def copy(self) -> BlockMatrix:
+        """Another one, which may be added to."""
+        other = copy(self)
+        other.values = self.values.clone()
+        return other
 
     def add_rank_one(self, direction: Tensor, factor: float) -> None:
         """Adds the factor, above 0, times u uᵀ of an (n, 3) direction u."""

@@ -15,8 +15,8 @@ from torch import Tensor
 from ..compiled import is_compiled
 from ..geometry.tet_mesh import TetMesh
 from ..kernels.rest_shape import write_rest_shape
+from ..kernels.torch_matrices import matmul3
 from ..kernels.volumes import volume_ratios_on_cpu
-from ..materials.eigensystem import matmul3
 from .block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
 
 # Of a symmetric 3 × 3 matrix, row by row.
@@ -75,7 +75,7 @@ class Tets:
         unique = [self.metric[i, j].numpy() for i, j in _UPPER]
         return np.stack([*unique, 1.0 / self.volumes.numpy()])
 
-    def use_rest_gradients(self, gradients: Tensor) -> None:
+    def set_rest_gradients(self, gradients: Tensor) -> None:
         """Gives the passes other rest shapes of the same volumes.
 
         Args:
@@ -86,7 +86,7 @@ class Tets:
         torch.neg(gradients.sum(0), out=self.shape_gradients[0])
         torch.mul(self.volumes, matmul3(gradients, gradients.transpose(0, 1)), out=self.metric)
 
-    def use_rest_positions(self, positions: Tensor) -> None:
+    def set_rest_positions(self, positions: Tensor) -> None:
         """Gives the tets the rest shapes, and volumes, of vertices at (3, N) positions. On CUDA
         this is recorded: nothing in it may look at values."""
         if is_compiled() and not positions.is_cuda:
@@ -99,9 +99,9 @@ class Tets:
         # In place: what CUDA has recorded reads these.
         torch.mul(determinants, 1.0 / 6.0, out=self.volumes)
         torch.reciprocal(self.volumes, out=self.inverse_volumes)
-        self.use_rest_gradients(areas / determinants)
+        self.set_rest_gradients(areas / determinants)
 
-    def use_rest_shapes(self, gradients: Tensor, volumes: Tensor, which: Tensor) -> None:
+    def set_rest_shapes(self, gradients: Tensor, volumes: Tensor, which: Tensor) -> None:
         """Gives some tets other rest shapes of other volumes, wherever they are read.
 
         Args:

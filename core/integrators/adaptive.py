@@ -35,7 +35,7 @@ class Adaptive(Integrator):
     step to the power p + 1, which tells how long the next one may be.
 
     Args:
-        scheme: takes the steps.
+        integrator: takes the steps.
         tolerance: the largest distance of a vertex, in metres.
 
     Source: Hairer, Nørsett and Wanner, "Solving Ordinary Differential Equations I", 2nd edition,
@@ -45,7 +45,7 @@ class Adaptive(Integrator):
         SceneError: when the tolerance is not above 0.
     """
 
-    scheme: ExplicitIntegrator = field(default_factory=SymplecticEuler)
+    integrator: ExplicitIntegrator = field(default_factory=SymplecticEuler)
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
@@ -57,7 +57,7 @@ class Adaptive(Integrator):
     @property
     def label(self) -> str:
         """What users call it."""
-        return f"Adaptive {self.scheme.label}"
+        return f"Adaptive {self.integrator.label}"
 
     def stepper(self, system: System, substeps: int | None) -> TimeStepper:
         return _AdaptiveStepper(self, system, substeps)
@@ -68,16 +68,16 @@ class _AdaptiveStepper(TimeStepper):
 
     def __init__(self, settings: Adaptive, system: System, substeps: int | None) -> None:
         refuse_contact(system, settings.label)
-        scheme, found = settings.scheme, spectrum(system)
+        integrator, found = settings.integrator, spectrum(system)
         longest = system.frame_times.longest
-        needed = substeps or max(1, math.ceil(longest / scheme.default_step(found)))
+        needed = substeps or max(1, math.ceil(longest / integrator.default_step(found)))
         refuse_too_many(system, settings.label, needed)
         super().__init__(needed, adapts=True)
         self.label = settings.label
         self._settings, self._system = settings, system
-        self._max_step = min(longest, scheme.stability_limit(found))
-        self._whole = scheme.make_step(system, self._max_step)
-        self._half = scheme.make_step(system, 0.5 * self._max_step)
+        self._max_step = min(longest, integrator.stability_limit(found))
+        self._whole = integrator.make_step(system, self._max_step)
+        self._half = integrator.make_step(system, 0.5 * self._max_step)
         if system.has_obstacles:
             self._half.contact_impulse = torch.zeros_like(self._half.positions)
 
@@ -88,7 +88,7 @@ class _AdaptiveStepper(TimeStepper):
     def advance(self, state: State) -> State:
         positions, velocities = state.positions, state.velocities
         flow = self._system.plastic_flow
-        flow.use(state.plastic)
+        flow.plastic = state.plastic
         seconds = self._system.frame_times.of(state.frame)
         step, elapsed, count, tries = seconds / state.substeps, 0.0, 0, 0
         while elapsed < 1.0:
@@ -153,7 +153,7 @@ class _AdaptiveStepper(TimeStepper):
         """How much longer the next step may be."""
         if error == 0.0:
             return MAX_GROWTH_RATIO
-        order = self._settings.scheme.order
+        order = self._settings.integrator.order
         ratio = SAFETY_FACTOR * (self._settings.tolerance / error) ** (1.0 / (order + 1))
         return min(MAX_GROWTH_RATIO, max(MIN_GROWTH_RATIO, ratio))
 

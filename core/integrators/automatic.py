@@ -225,7 +225,7 @@ class AutomaticStepper(TimeStepper):
         return int(COST_RATIO * IMPLICIT_BUDGET_RATIO * CONTACT_ITERATIONS)
 
     def _volume_ratio(self, state: State) -> float:
-        return self._system.minimum_volume_ratio(state.positions)
+        return float(self._system.volume_ratios(state.positions).min())
 
     def _advance_implicitly(
         self, state: State, hindrance: Hindrance, budget: int | None = None

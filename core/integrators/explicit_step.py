@@ -66,7 +66,7 @@ class ExplicitStep(ABC):
         self._prescribed = [_StepParameters(part, len(nodes)) for part in system.prescribed]
         #: (3, N) of obstacles in the last step, over mass, in m/s; None while nobody asks.
         self.contact_impulse: Tensor | None = None
-        #: None while nobody asks; schemes of one stage tell it of no acceleration.
+        #: None while nobody asks; integrators of one stage tell it of no acceleration.
         self.record: StepRecord | None = None
         #: Of surfaces, and the ground with them, where they are to meet.
         self.contact: MeshContactStep | None = None
@@ -118,7 +118,7 @@ class ExplicitStep(ABC):
             for began, now in zip(self._began, self._changed, strict=True):
                 began.copy_(now)
         pins = self._system.moving_pins
-        self._use_stage(0)
+        self._set_stage(0)
         self._add_change(self._centre)
         if pins is None or self._target is None:
             self._move()
@@ -148,7 +148,7 @@ class ExplicitStep(ABC):
         """What a step changes."""
         return self.positions, self.velocities, self.work, self.raised
 
-    def _use_stage(self, stage: int) -> None:
+    def _set_stage(self, stage: int) -> None:
         for prescribed in self._prescribed:
             prescribed.part.act(prescribed.stages[stage])
 
@@ -166,7 +166,7 @@ class ExplicitStep(ABC):
             times = self._impulse_times
             self.work += self.contact.apply(self._began[0], positions, velocities, self.step, times)
             return
-        self._system.collide_with_obstacles(positions, velocities, self.step, self._impulse_times)
+        self._system.obstacles.collide(positions, velocities, self.step, self._impulse_times)
 
     @abstractmethod
     def _move(self) -> None:

@@ -112,7 +112,7 @@ class ExplicitStepper(TimeStepper):
         seconds = self._system.frame_times.of(start.frame)
         substep, advance_step = self._prepare(seconds / start.substeps)
         flow = self._system.plastic_flow
-        flow.use(start.plastic)
+        flow.plastic = start.plastic
         substep.begin(start.positions, start.velocities)
         if self.contact is not None:
             self.contact.begin(start)

@@ -54,7 +54,7 @@ class Inertia:
 
 
 class ImplicitStepper(TimeStepper):
-    """What implicit schemes share: the search, pins, retries, statistics.
+    """What implicit integrators share: the search, pins, retries, statistics.
 
     Args:
         system: to be carried on.
@@ -140,7 +140,7 @@ class ImplicitStepper(TimeStepper):
         step, limit = self._system.frame_times.of(state.frame) / state.substeps, most
         frame, substeps = state.frame, state.substeps
         self.sampled_positions, self.sample_fractions = [state.positions], [0.0]
-        self._system.plastic_flow.use(state.plastic)
+        self._system.plastic_flow.plastic = state.plastic
         for substep in range(substeps):
             if retry > 0:
                 left = RETRY_ITERATIONS_FACTOR * most - state.solver_statistics.iterations

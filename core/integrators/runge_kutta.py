@@ -149,7 +149,7 @@ class _RungeKuttaStep(ExplicitStep):
             torch.add(self.positions, velocities, alpha=node * step, out=stage_positions)
             torch.mul(self.velocities, retention, out=stage_velocities)
             velocities = stage_velocities.addcmul_(first, impulse).addcmul_(surplus, before)
-            self._use_stage(index)
+            self._set_stage(index)
             self._accelerate(stage_positions, velocities, self._stage_gradient)
             if reaction is not None:
                 self._acceleration.add_(reaction)

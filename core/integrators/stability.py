@@ -48,7 +48,7 @@ def spectrum(system: System) -> Spectrum:
     √((λ + 2μ)/ρ), times a factor near one that depends on the shape of the tets.
     """
     # Before all flow, so that a run that goes on takes the steps it began with.
-    system.plastic_flow.use(None)
+    system.plastic_flow.plastic = None
     with system.at_its_stiffest():
         return _spectrum(system)
 

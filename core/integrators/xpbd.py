@@ -117,7 +117,7 @@ def _check(system: System) -> None:
                 f"{body.name}: XPBD has no constraints for the model {type(material).__name__}. "
                 "Choose Stable Neo-Hookean or St. Venant–Kirchhoff, or another integrator."
             )
-        if isinstance(material, StVenantKirchhoff) and material.guard > 0.0:
+        if isinstance(material, StVenantKirchhoff) and material.compression_resistance > 0.0:
             raise SceneError(
                 f"{body.name}: XPBD has no constraint for St. Venant–Kirchhoff's compression "
                 "resistance. Set it to 0, or choose another integrator."

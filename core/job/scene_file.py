@@ -83,6 +83,10 @@ _TYPES: dict[str, type] = {
 }
 
 
+# Members that files know by the name that they had.
+_WRITTEN_AS = {"compression_resistance": "guard"}
+
+
 def save_scene(json_path: Path, scene: Scene, more: Mapping[str, object]) -> None:
     """Writes ``scene``, and ``more`` of it, to a JSON file, its arrays to the .npz beside that.
 
@@ -138,7 +142,8 @@ def encode(value: Any, key: str, arrays: Arrays) -> Any:
     if isinstance(value, TetMesh):
         members = {"vertices": value.vertices, "tets": value.tets, "fill": value.fill}
     elif is_dataclass(value):
-        members = {f.name: getattr(value, f.name) for f in fields(value) if _is_written(f, value)}
+        written = [f.name for f in fields(value) if _is_written(f, value)]
+        members = {_WRITTEN_AS.get(name, name): getattr(value, name) for name in written}
     else:
         return value.item() if isinstance(value, np.generic) else value
     inside = {name: encode(item, f"{key}/{name}", arrays) for name, item in members.items()}
@@ -154,6 +159,9 @@ def decode(value: Any, arrays: Arrays) -> Any:
     if "array" in value:
         return arrays[value["array"]]
     members = {name: decode(item, arrays) for name, item in value.items() if name != "type"}
+    for name, written in _WRITTEN_AS.items():
+        if written in members:
+            members[name] = members.pop(written)
     kind = _TYPES[value["type"]]
     check_members(kind, members)
     return kind(**members)

@@ -80,11 +80,11 @@ class _Throws:
         self._job, self._wanted, self._observe = job, wanted, observe
         self._target = np.asarray(wanted.target)
         self._mean = mean_of(self.body, wanted.weights)
-        self._way = self._target - self._mean @ start_positions(self.body)
+        self._displacement = self._target - self._mean @ start_positions(self.body)
         self._radius = 0.5 * tet_mesh_of(self.body).diagonal
         self._seconds = wanted.frame * job.settings.frame_time
         #: How near is a hit, in metres.
-        self.near = HIT_RATIO * max(float(np.linalg.norm(self._way)), self._radius)
+        self.near = HIT_RATIO * max(float(np.linalg.norm(self._displacement)), self._radius)
         #: With which it would go as far as its radius.
         self.slowest = self._radius / self._seconds
         #: How far throws are apart that tell how they act.
@@ -121,7 +121,7 @@ class _Throws:
     def straight(self) -> FloatArray:
         """A free flight to the target, with the spin that is set."""
         weight = Channel.of(self._job.tet_scene.gravity, "Gravity", 3).at(0)
-        return self._parameters(self._way / self._seconds - 0.5 * self._seconds * weight)
+        return self._parameters(self._displacement / self._seconds - 0.5 * self._seconds * weight)
 
     def free_flight_jacobian(self) -> FloatArray:
         return self._seconds * np.eye(3, self.jacobian_runs)

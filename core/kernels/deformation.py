@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Deformation gradients, their singular values and eigenvalues, for the kernels over tets.
 
-The torch counterparts are in ``tets.py`` and ``core/materials/eigensystem.py``.
+The torch counterparts are in ``core/assembly/tets.py`` and ``torch_matrices.py``.
 """
 
 from __future__ import annotations

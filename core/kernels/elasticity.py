@@ -36,7 +36,8 @@ class ElasticityKernel:
 
     def __init__(self, constants: Constants, tets: Tets) -> None:
         self._constants, self._corners = constants, tets.corners.numpy()
-        self._metric = tets.metric_by_tet
+        self._metric, law = tets.metric_by_tet, (constants.law, constants.low, constants.high)
+        self._tets = self._corners, self._metric, constants.moduli, *law
         self._forces: NDArray[Any] = np.empty((9, len(tets)), dtype=self._metric.dtype)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
@@ -46,34 +47,14 @@ class ElasticityKernel:
     def edge_forces(self, positions: Tensor) -> NDArray[Any]:
         """(9, M) gradient by the edges of tets, in newtons; the next call writes over it."""
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
-        own = self._constants
-        _edge_forces(
-            positions.numpy(),
-            self._corners,
-            self._metric,
-            own.moduli,
-            own.law,
-            own.low,
-            own.high,
-            self._forces,
-        )
+        _edge_forces(positions.numpy(), *self._tets, self._forces)
         return self._forces
 
     def energy(self, positions: Tensor) -> float:
         """In joules; the sum is the same whatever the number of threads."""
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
-        own = self._constants
         sums = np.zeros(-(-self._corners.shape[1] // TETS_PER_SUM))
-        _energy_sums(
-            positions.numpy(),
-            self._corners,
-            self._metric,
-            own.moduli,
-            own.law,
-            own.low,
-            own.high,
-            sums,
-        )
+        _energy_sums(positions.numpy(), *self._tets, sums)
         return float(sums.sum())
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kernel of the projected elastic Hessian on a CPU.
 
-Formulas and sources: ``core/materials/eigensystem.py``, which writes the same for torch.
+Formulas and sources: ``eigensystem.py``, which writes the same for torch.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class HessianKernel:
             tets.gradients_by_tet,
             tets.volumes.numpy(),
             own.moduli,
-            (own.law, own.guard, own.low, own.high),
+            (own.law, own.kappa, own.low, own.high),
             projected,
             out.numpy(),
         )
@@ -98,12 +98,12 @@ def _of_stretches(
     eigenvalues, at least ``floor``, into ``shear`` and ``cross``.
 
     Args:
-        material: number of the law, its guard, and between which J it holds.
+        material: number of the law, its kappa, and between which J it holds.
         own: μ, λ and volume of the tet.
     """
-    law, guard, _, _ = material
+    law, kappa, _, _ = material
     mu, lam, volume = own
-    numbers = stretch_second_derivatives(law, s[0], s[1], s[2], mu, lam, guard)
+    numbers = stretch_second_derivatives(law, s[0], s[1], s[2], mu, lam, kappa)
     for k in range(3):
         a, b = (k + 1) % 3, (k + 2) % 3
         stretch[k, k] = volume * numbers[k]

@@ -53,7 +53,10 @@ class Constants:
         self.law = LAWS.index(type(material))
         precision = volumes.numpy().dtype.type
         self.low, self.high = (precision(limit) for limit in material.valid_j_range())
-        self.guard = float(material.guard) if isinstance(material, StretchMaterial) else 0.0
+        #: κ in pascal.
+        self.kappa = 0.0
+        if isinstance(material, StretchMaterial):
+            self.kappa = float(material.compression_resistance)
         #: (2, M) Lamé's μ and λ in pascal.
         self.moduli: NDArray[Any] = np.stack(
             [
@@ -107,28 +110,28 @@ def strain_energy_density(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
 
 
 @compiled()
-def principal_stresses(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+def principal_stresses(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float) -> Any:
     """See ``StretchMaterial.first_derivatives``."""
     if law == _ST_VENANT_KIRCHHOFF:
-        return _green_first(a, b, c, mu, lam, guard)
-    return _corotated_first(a, b, c, mu, lam, guard)
+        return _green_first(a, b, c, mu, lam, kappa)
+    return _corotated_first(a, b, c, mu, lam, kappa)
 
 
 @compiled()
 def stretch_second_derivatives(
-    law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+    law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
 ) -> Any:
     """See ``StretchMaterial.second_derivatives``."""
     if law == _ST_VENANT_KIRCHHOFF:
-        return _green_second(a, b, c, mu, lam, guard)
-    return _corotated_second(a, b, c, mu, lam, guard)
+        return _green_second(a, b, c, mu, lam, kappa)
+    return _corotated_second(a, b, c, mu, lam, kappa)
 
 
 @compiled()
 def stretch_energy_density(
-    law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+    law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
 ) -> Any:
     """See ``StretchMaterial.strain_energy_density``."""
     if law == _ST_VENANT_KIRCHHOFF:
-        return _green_density(a, b, c, mu, lam, guard)
-    return _corotated_density(a, b, c, mu, lam, guard)
+        return _green_density(a, b, c, mu, lam, kappa)
+    return _corotated_density(a, b, c, mu, lam, kappa)

@@ -40,12 +40,12 @@ class FlowKernel:
         self._rest, self._rest_metric = tets.gradients_by_tet.copy(), tets.metric_by_tet.copy()
         self._flowing = np.zeros(-(-len(tets) // TETS_PER_CHUNK), dtype=np.int64)
 
-    def use(self, plastic: Tensor) -> None:
+    def set_rest_shapes(self, plastic: Tensor) -> None:
         use_threads(len(self._tets), TETS_PER_THREAD)
         tets = self._tets
         tets.gradients_by_tet[:] = self._rest
         tets.metric_by_tet[:] = self._rest_metric
-        _use(plastic.numpy(), self._rest, tets.gradients_by_tet, tets.metric_by_tet)
+        _write_rest_shapes(plastic.numpy(), self._rest, tets.gradients_by_tet, tets.metric_by_tet)
         tets.forget_passes(is_written=bool((plastic[9] > 0.0).any()))
 
     def flow(self, positions: Tensor, seconds: float, plastic: Tensor) -> bool:
@@ -69,7 +69,7 @@ class FlowKernel:
 
 
 @compiled(parallel=True)
-def _use(plastic: Any, rest: Any, gradients: Any, metric: Any) -> None:
+def _write_rest_shapes(plastic: Any, rest: Any, gradients: Any, metric: Any) -> None:
     count = rest.shape[0]
     for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
         inverse = np.empty((3, 3))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled
-from ..materials.eigensystem import matmul3
+from .torch_matrices import matmul3
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets

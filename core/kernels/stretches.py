@@ -30,41 +30,22 @@ class StretchKernel:
     """
 
     def __init__(self, constants: Constants, tets: Tets) -> None:
-        self._constants, self._corners = constants, tets.corners.numpy()
-        self._volumes, self._gradients = tets.volumes.numpy(), tets.gradients_by_tet
+        self._corners, self._volumes = tets.corners.numpy(), tets.volumes.numpy()
+        law = constants.moduli, constants.law, constants.kappa
+        self._tets = self._corners, tets.gradients_by_tet, self._volumes, *law
         self._forces = np.empty((9, len(tets)), dtype=self._volumes.dtype)
         self._energies = np.empty(-(-len(tets) // TETS_PER_CHUNK))
 
     def energy(self, positions: Tensor) -> float:
         """In joules; the sum is the same whatever the number of threads."""
         use_threads(len(self._volumes), TETS_PER_THREAD)
-        own = self._constants
-        _energy_sums(
-            positions.numpy(),
-            self._corners,
-            self._gradients,
-            self._volumes,
-            own.moduli,
-            own.law,
-            own.guard,
-            self._energies,
-        )
+        _energy_sums(positions.numpy(), *self._tets, self._energies)
         return float(self._energies.sum())
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the (3, N) gradient in newtons to ``out``."""
         use_threads(len(self._volumes), TETS_PER_THREAD)
-        own = self._constants
-        _edge_forces(
-            positions.numpy(),
-            self._corners,
-            self._gradients,
-            self._volumes,
-            own.moduli,
-            own.law,
-            own.guard,
-            self._forces,
-        )
+        _edge_forces(positions.numpy(), *self._tets, self._forces)
         sum_at_vertices(self._forces, self._corners, out.numpy())
 
 
@@ -76,7 +57,7 @@ def _edge_forces(
     volumes: Any,
     moduli: Any,
     law: int,
-    guard: float,
+    kappa: float,
     out: Any,
 ) -> None:
     """V P times the shape gradients of corners 1 to 3, into (9, M)."""
@@ -88,7 +69,7 @@ def _edge_forces(
             deformation_gradient(positions, corners, gradients, e, edges, f)
             signed_svd(f, u, s, v, scratch)
             mu, lam = moduli[0, e], moduli[1, e]
-            stresses = principal_stresses(law, s[0], s[1], s[2], mu, lam, guard)
+            stresses = principal_stresses(law, s[0], s[1], s[2], mu, lam, kappa)
             for i in range(3):
                 x, y, z = u[i, 0] * stresses[0], u[i, 1] * stresses[1], u[i, 2] * stresses[2]
                 for j in range(3):
@@ -109,7 +90,7 @@ def _energy_sums(
     volumes: Any,
     moduli: Any,
     law: int,
-    guard: float,
+    kappa: float,
     out: Any,
 ) -> None:
     """Energies of chunks of tets, in J."""
@@ -122,5 +103,5 @@ def _energy_sums(
             deformation_gradient(positions, corners, gradients, e, edges, f)
             signed_svd(f, u, s, v, scratch)
             mu, lam = moduli[0, e], moduli[1, e]
-            total += volumes[e] * stretch_energy_density(law, s[0], s[1], s[2], mu, lam, guard)
+            total += volumes[e] * stretch_energy_density(law, s[0], s[1], s[2], mu, lam, kappa)
         out[chunk] = total

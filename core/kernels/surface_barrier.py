@@ -9,7 +9,7 @@ from typing import Any
 
 from ..compiled import compiled
 from .closest_features import CROSSING
-from .vectors import add_to, cross, dot, four_points, minus, scaled, vector_at
+from .vectors import add_to, add_to_four, cross, dot, four_points, minus, scaled, vector_at
 
 
 @compiled()
@@ -89,7 +89,6 @@ def add_barrier_gradient(
             add_to(out, vertices[k, i], scaled(coefficients[k, i], force))
         if mollifier_derivative > 0.0:
             factor = 2.0 * weights[k] * value * mollifier_derivative
-            add_to(out, vertices[k, 0], scaled(-factor, by_first))
-            add_to(out, vertices[k, 1], scaled(factor, by_first))
-            add_to(out, vertices[k, 2], scaled(-factor, by_second))
-            add_to(out, vertices[k, 3], scaled(factor, by_second))
+            first, second = scaled(factor, by_first), scaled(factor, by_second)
+            changes = scaled(-1.0, first), first, scaled(-1.0, second), second
+            add_to_four(out, vertices[k], changes)

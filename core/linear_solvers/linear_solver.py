@@ -53,8 +53,8 @@ class LinearSolver:
 
     def _factorize(self) -> DirectSolver:
         """The direct solver for the present matrix."""
-        pattern, off_pattern = self._pattern, self._matrix.off_pattern
-        values = self._matrix.values.cpu().double().numpy()
+        pattern, off_pattern = self._pattern, self.matrix.off_pattern
+        values = self.matrix.values.cpu().double().numpy()
         if not len(off_pattern):
             self._direct.factorize(values)
             return self._direct
@@ -70,7 +70,9 @@ class LinearSolver:
 
     def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
         """Takes a matrix whose unknowns are at (n, 3) ``positions``."""
-        self._matrix, self._positions = matrix, positions
+        #: The present one.
+        self.matrix = matrix
+        self._positions = positions
         self._is_factorized = False
         if not self._is_direct:
             self._iterative.prepare(matrix, positions)
@@ -89,10 +91,10 @@ class LinearSolver:
             was_indefinite, self._is_indefinite = self._is_indefinite, direct is None
             if direct is not None:
                 return direct
-            if not (was_indefinite or self._matrix.rank_ones):
+            if not (was_indefinite or self.matrix.rank_ones):
                 return Solution(torch.zeros_like(rhs), 0, "indefinite")
             self._is_direct = False
-            self._iterative.prepare(self._matrix, self._positions)
+            self._iterative.prepare(self.matrix, self._positions)
         limit = self._limit if is_available() else LIMIT_FACTOR_WITHOUT_DIRECT * self._limit
         solution = self._iterative.solve(rhs, relative, absolute, limit)
         if solution.end != "limit" or not is_available():
@@ -110,7 +112,7 @@ class LinearSolver:
                 self._factorized = self._factorize()
             except NotPositiveDefiniteError:
                 return None
-            terms = self._matrix.rank_ones
+            terms = self.matrix.rank_ones
             self._update = RankOneUpdate(terms, self._solve_factorized) if terms else None
             self._is_factorized = True
             self.factorizations += 1

@@ -22,14 +22,14 @@ class CorotatedLinear(StretchMaterial):
     """
 
     @staticmethod
-    def strain_energy_density(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+    def strain_energy_density(a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float) -> Any:
         x, y, z = a - 1.0, b - 1.0, c - 1.0
         trace = x + y + z
         return mu * (x * x + y * y + z * z) + 0.5 * lam * trace * trace
 
     @staticmethod
     def first_derivatives(
-        a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+        a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
     ) -> tuple[Any, Any, Any]:
         pressure = lam * (a + b + c - 3.0)
         return (
@@ -40,7 +40,7 @@ class CorotatedLinear(StretchMaterial):
 
     @staticmethod
     def second_derivatives(
-        a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+        a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
     ) -> tuple[Any, ...]:
         along, flip = lam + 2.0 * mu, 2.0 * mu + 0.0 * a
         turning = 2.0 * lam * (a + b + c - 3.0) - 4.0 * mu

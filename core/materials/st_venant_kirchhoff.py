@@ -18,42 +18,44 @@ class StVenantKirchhoff(StretchMaterial):
     κ/12 ((1 − J)/6)³ where J < 1 holds against that.
 
     Args:
-        guard: κ in pascal, some thousand times Young's modulus; 0 for none.
+        compression_resistance: κ in pascal, some thousand times Young's modulus; 0 for none.
 
     Source: Bonet and Wood, "Nonlinear Continuum Mechanics for Finite Element Analysis", 2nd
-    edition, section 6.4; the guard is that of Barbič, Sin and Schroeder, "Vega FEM Library", 2012.
+    edition, section 6.4; the compression resistance is that of Barbič, Sin and Schroeder, "Vega FEM
+    Library", 2012.
 
     Raises:
         SceneError: when a parameter lies outside its range.
     """
 
-    guard: float = 0.0
+    compression_resistance: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 <= self.guard < float("inf"):
+        kappa = self.compression_resistance
+        if not 0.0 <= kappa < float("inf"):
             raise SceneError(
-                f"The guard against compression must be 0 Pa or more, not {self.guard:g}; "
+                f"The compression resistance must be 0 Pa or more, not {kappa:g}; "
                 "a thousand times Young's modulus is a start."
             )
 
     @staticmethod
-    def strain_energy_density(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+    def strain_energy_density(a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float) -> Any:
         x, y, z = 0.5 * (a * a - 1.0), 0.5 * (b * b - 1.0), 0.5 * (c * c - 1.0)
         trace, compression = x + y + z, 1.0 - a * b * c
         compression = 0.5 * (compression + abs(compression))
-        volumetric = guard / 2592.0 * compression * compression * compression
+        volumetric = kappa / 2592.0 * compression * compression * compression
         return mu * (x * x + y * y + z * z) + 0.5 * lam * trace * trace + volumetric
 
     @staticmethod
     def first_derivatives(
-        a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+        a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
     ) -> tuple[Any, Any, Any]:
         # By a stretch s: s (2μ (s² − 1)/2 + λ tr E).
         base = 0.5 * lam * (a * a + b * b + c * c - 3.0) - mu
         compression = 1.0 - a * b * c
         compression = 0.5 * (compression + abs(compression))
-        by_j = -guard / 864.0 * compression * compression
+        by_j = -kappa / 864.0 * compression * compression
         return (
             a * (base + mu * a * a) + by_j * b * c,
             b * (base + mu * b * b) + by_j * c * a,
@@ -62,13 +64,13 @@ class StVenantKirchhoff(StretchMaterial):
 
     @staticmethod
     def second_derivatives(
-        a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+        a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
     ) -> tuple[Any, ...]:
         base = 0.5 * lam * (a * a + b * b + c * c - 3.0) - mu
         along = lam + 3.0 * mu
         compression = 1.0 - a * b * c
         compression = 0.5 * (compression + abs(compression))
-        by_j, twice = -guard / 864.0 * compression * compression, guard / 432.0 * compression
+        by_j, twice = -kappa / 864.0 * compression * compression, kappa / 432.0 * compression
         x, y, z = b * c, c * a, a * b
         return (
             base + along * a * a + twice * x * x,

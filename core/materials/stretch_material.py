@@ -20,27 +20,28 @@ class StretchMaterial(Material):
     compiled loops over tets.
 
     Args:
-        guard: κ in pascal of a term κ/12 ((1 − J)/6)³ where J < 1, for models that need it.
+        compression_resistance: κ in pascal of a term κ/12 ((1 − J)/6)³ where J < 1, for models that
+            need it.
     """
 
-    guard: float = 0.0
+    compression_resistance: float = 0.0
 
     @staticmethod
     @abstractmethod
-    def strain_energy_density(a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float) -> Any:
+    def strain_energy_density(a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float) -> Any:
         """Energy density Ψ in J/m³, zero at rest."""
 
     @staticmethod
     @abstractmethod
     def first_derivatives(
-        a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+        a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
     ) -> tuple[Any, Any, Any]:
         """∂Ψ by each stretch, so that P = U diag(law) Vᵀ."""
 
     @staticmethod
     @abstractmethod
     def second_derivatives(
-        a: Any, b: Any, c: Any, mu: Any, lam: Any, guard: float
+        a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
     ) -> tuple[Any, ...]:
         """Twelve numbers: ∂²Ψ by each stretch twice, by the other two of each axis, and for each
         axis, of the other two, the flip (Ψ_i − Ψ_j)/(σ_i − σ_j) and twist (Ψ_i + Ψ_j)/(σ_i + σ_j).
@@ -48,11 +49,11 @@ class StretchMaterial(Material):
 
     # Materials are described where torch is not loaded.
     def energy_density(self, deformation_gradient: Tensor) -> Tensor:
-        from .stretch_derivatives import energy_density
+        from ..kernels.stretch_derivatives import energy_density
 
         return energy_density(self, deformation_gradient)
 
     def first_piola(self, deformation_gradient: Tensor) -> Tensor:
-        from .stretch_derivatives import first_piola
+        from ..kernels.stretch_derivatives import first_piola
 
         return first_piola(self, deformation_gradient)

@@ -48,7 +48,7 @@ def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> Fl
     per_sample = CELL_VOLUME / SAMPLES_INSIDE
     fill = held / np.maximum(asked, 1) + beside * per_sample / volumes
     fill = _with_min_fill(np.where(is_partial, fill, 1.0), volumes, mesh, is_partial)
-    return fill * _correction(cells, mesh, fill, volumes, is_partial)
+    return fill * _correction(cells, fill, volumes, is_partial)
 
 
 def _with_min_fill(
@@ -69,11 +69,7 @@ def _with_min_fill(
 
 
 def _correction(
-    cells: Cells,
-    mesh: VirtualMesh,
-    fill: FloatArray,
-    volumes: FloatArray,
-    is_partial: NDArray[np.bool_],
+    cells: Cells, fill: FloatArray, volumes: FloatArray, is_partial: NDArray[np.bool_]
 ) -> FloatArray:
     """(M,) factor that gives all tets together the volume that their cells held."""
     samples = cells.sample_labels[:, -SAMPLES_INSIDE:]

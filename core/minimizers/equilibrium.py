@@ -53,7 +53,7 @@ def solve_static(system: System, state: State) -> State:
     """
     flow = system.plastic_flow
     for _ in range(MAX_FLOWS):
-        flow.use(state.plastic)
+        flow.plastic = state.plastic
         state = _elastic_equilibrium(system, state)
         before = flow.total_strain
         flow.flow(state.positions, math.inf)
@@ -98,13 +98,13 @@ def _elastic_equilibrium(system: System, state: State) -> State:
             tolerance * system.size,
             step,
             MAX_ITERATIONS,
-            is_enough=None if objective.has_friction else partial(_is_enough, objective),
+            is_enough=None if objective.has_friction else partial(_is_enough, objective, newton),
         )
         positions = result.positions
         statistics = result.added_to(replace(statistics, converged=True), step)
         before, gradient = residual, objective.gradient(positions)
         residual = objective.residual_acceleration(positions, gradient)
-        if residual <= _tolerance(objective):
+        if residual <= _tolerance(objective, newton):
             return _at_rest(state, positions, statistics)
         displacement = float((positions - state.positions).abs().max())
         if not displacement < MAX_DISPLACEMENT_DIAGONALS * system.size:
@@ -137,12 +137,13 @@ def _at_rest(state: State, positions: Tensor, statistics: SolverStatistics) -> S
     )
 
 
-def _tolerance(objective: IncrementalPotential) -> float:
+def _tolerance(objective: IncrementalPotential, newton: Newton) -> float:
     """Of the residual acceleration, in m/s²."""
-    return max(TOLERANCE_M_PER_S2, ROUND_OFF_FACTOR * objective.acceleration_rounding())
+    rounding = objective.acceleration_rounding(newton.hessian)
+    return max(TOLERANCE_M_PER_S2, ROUND_OFF_FACTOR * rounding)
 
 
-def _is_enough(objective: IncrementalPotential, search: Search) -> bool:
+def _is_enough(objective: IncrementalPotential, newton: Newton, search: Search) -> bool:
     """Whether the search of a static step is as near to its end as that is to the equilibrium."""
     inverse_mass = objective.system.inverse_mass
     inertia = objective.inertia.gradient(search.positions)
@@ -152,7 +153,7 @@ def _is_enough(objective: IncrementalPotential, search: Search) -> bool:
     if left <= held:
         return True
     residual = objective.residual_acceleration(search.positions, search.gradient)
-    return residual <= _tolerance(objective)
+    return residual <= _tolerance(objective, newton)
 
 
 def _unsupported_message(system: System) -> str:

@@ -12,8 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..assembly.block_matrix import BlockMatrix, BlockPattern, Content
+from ..assembly.block_matrix import BlockMatrix, BlockPattern
 from ..errors import SceneError
+from ..linear_solvers.linear_solver import LinearSolver
 from ..linear_solvers.rigid_modes import bisect, group_size
 from ..potentials import GroundFriction, Inertia, Potential, TimeStep
 from ..potentials.attachments import Attachments
@@ -62,7 +63,6 @@ class IncrementalPotential:
         self._smooth = [part for part in self.potentials if not part.is_stiff]
         self._of_ground = _present(*of_ground)
         self._stiff = [p for p in self.potentials if p.is_stiff and p not in self._of_ground]
-        self._saved: Content | None = None
         self.paths = SearchPaths(
             self.potentials, self.inertia, ground, friction, self.contact, system.free
         )
@@ -109,10 +109,6 @@ class IncrementalPotential:
     def group_offsets(self) -> NDArray[np.int32]:
         """(G + 1,) the first unknown of each group."""
         return np.cumsum([0, *(len(group) for group in self._groups)]).astype(np.int32)
-
-    @cached_property
-    def matrix(self) -> BlockMatrix:
-        return BlockMatrix(self.pattern, self.system.dtype)
 
     @cached_property
     def _free_masses(self) -> list[float]:
@@ -206,9 +202,9 @@ class IncrementalPotential:
             force -= part.rest_force_error(positions)
         return float(torch.linalg.vector_norm(force * self.system.inverse_mass, dim=0).max())
 
-    def acceleration_rounding(self) -> float:
+    def acceleration_rounding(self, hessian: BlockMatrix) -> float:
         """What rounding of positions alone makes of the residual acceleration, in m/s²."""
-        blocks = self.matrix.values[self.pattern.diagonal]
+        blocks = hessian.values[self.pattern.diagonal]
         stiffness = (blocks[:, 0] + blocks[:, 4] + blocks[:, 8]) / 3.0
         rate = float((stiffness / self.system.mass[self.pattern.vertices]).max())
         return rate * self.system.size * torch.finfo(self.system.dtype).eps
@@ -273,37 +269,43 @@ class IncrementalPotential:
         """(3, N) in newtons, the potential of contact left out, also where pinned."""
         return _gradient(self._without_contact, positions)
 
+    def smooth_hessian(
+        self, positions: Tensor, projected: bool = True, extra_inertia: float = 0.0
+    ) -> BlockMatrix:
+        """Of the energies that are not stiff, in N/m.
+
+        Args:
+            projected: whether it has to be positive semi-definite.
+            extra_inertia: so many times the inertia is added, for shorter steps.
+        """
+        matrix = BlockMatrix(self.pattern, self.system.dtype)
+        for part in self._smooth:
+            part.add_hessian(positions, matrix, projected)
+        if extra_inertia > 0.0:
+            matrix.add_diagonal(extra_inertia * self.inertia.weight[self.pattern.vertices])
+        return matrix
+
     def hessian(
-        self,
-        positions: Tensor,
-        projected: bool = True,
-        reassemble: bool = True,
-        extra_inertia: float = 0.0,
+        self, positions: Tensor, projected: bool = True, smooth: BlockMatrix | None = None
     ) -> BlockMatrix:
         """In N/m.
 
         Args:
             projected: whether it has to be positive semi-definite.
-            reassemble: whether energies that are not stiff are evaluated here, or serve as they
-                were evaluated last; where there is contact.
-            extra_inertia: so many times the inertia is added, for shorter steps.
+            smooth: of the energies that are not stiff, as evaluated nearby; None is here.
         """
-        matrix = self.matrix
-        if reassemble or self._saved is None:
-            matrix.clear()
-            for part in self._smooth:
-                part.add_hessian(positions, matrix, projected)
-            if extra_inertia > 0.0:
-                matrix.add_diagonal(extra_inertia * self.inertia.weight[self.pattern.vertices])
-            self._saved = None if self.contact is None else matrix.copied()
-        else:
-            matrix.restore(self._saved)
+        matrix = self.smooth_hessian(positions, projected) if smooth is None else smooth.copy()
         for part in self._stiff:
             part.add_hessian(positions, matrix, projected)
         self.paths.set_model(matrix, projected)
         for part in self._of_ground:
             part.add_hessian(positions, matrix, projected)
         return matrix
+
+    def linear_solver(self) -> LinearSolver:
+        """Of matrices such as its Hessians."""
+        points = self.unknowns(self.system.rest_positions()).cpu().double().numpy()
+        return LinearSolver(self.pattern, self.group_offsets, points, self.system.dtype)
 
     def unknowns(self, vectors: Tensor) -> Tensor:
         """(3, N) to (n, 3): the rows of the vertices that are not pinned."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from ..linear_solvers.linear_solver import LinearSolver
+from ..assembly.block_matrix import BlockMatrix
 from .incremental_potential import IncrementalPotential
 from .lagged_update import LaggedUpdate
 from .minimize_result import ENOUGH, MinimizeResult
@@ -34,13 +34,7 @@ class Newton:
     def __init__(self, objective: IncrementalPotential, forcing: float = FORCING_TERM) -> None:
         self._objective, self.forcing = objective, forcing
         self._projects = True
-        points = objective.unknowns(objective.system.rest_positions())
-        self._solver = LinearSolver(
-            objective.pattern,
-            objective.group_offsets,
-            points.cpu().double().numpy(),
-            objective.system.dtype,
-        )
+        self._solver = objective.linear_solver()
 
     def minimize(
         self,
@@ -88,6 +82,11 @@ class Newton:
         """Forgets earlier searches, so that what follows does not depend on them."""
         self._projects = True
         self._solver.begin()
+
+    @property
+    def hessian(self) -> BlockMatrix:
+        """In N/m, what the last step was solved with."""
+        return self._solver.matrix
 
     def newton_step(self, positions: Tensor, gradient: Tensor) -> Tensor:
         """(3, N) step against a gradient, by the projected Hessian at ``positions``."""

@@ -9,6 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from ..assembly.block_matrix import BlockMatrix
 from ..linear_solvers.linear_solver import LinearSolver
 from .incremental_potential import IncrementalPotential
 from .lagged_update import LaggedUpdate
@@ -77,8 +78,9 @@ class Search:
         self._wait, self._max_wait = 0, 1
         self._has_no_descent, self._allows_expansion = False, False
         self._damping = LevenbergMarquardt()
-        # Steps since the Hessian of elasticity was assembled, and whether that was projected.
-        self._accumulated_step, self._is_projected = math.inf, True
+        # The Hessian of smooth energies, whether it is projected, and the steps taken since.
+        self._smooth_hessian: BlockMatrix | None = None
+        self._is_projected, self._accumulated_step = True, math.inf
         # Known where a line search evaluated them: at the present point and at the last trial.
         self._gradient: Tensor | None = None
         self._trial_gradient: Tensor | None = None
@@ -195,13 +197,13 @@ class Search:
     def _assemble_hessian(self) -> None:
         objective = self._objective
         is_stale = self._accumulated_step > MAX_REUSE_STEP_SIZE
-        reassemble = is_stale or self.projects != self._is_projected
-        matrix = objective.hessian(
-            self.positions, self.projects, reassemble, self._damping.extra_inertia
-        )
-        if reassemble:
+        if is_stale or self.projects != self._is_projected:
+            self._smooth_hessian = objective.smooth_hessian(
+                self.positions, self.projects, self._damping.extra_inertia
+            )
             self._accumulated_step, self._is_projected = 0.0, self.projects
-        self._solver.prepare(matrix, objective.unknowns(self.positions))
+        hessian = objective.hessian(self.positions, self.projects, self._smooth_hessian)
+        self._solver.prepare(hessian, objective.unknowns(self.positions))
 
     def _choose_hessian(self, step_size: float, contracts: bool) -> None:
         """Chooses which Hessian the next step takes."""

@@ -28,7 +28,7 @@ from .potential import Potential
 STIFFNESS_FACTOR = 25.0
 
 
-class Joints(NamedTuple):
+class AttachedVertices(NamedTuple):
     """Vertices that keep their places among others, numbered among all of the scene.
 
     Args:
@@ -96,11 +96,11 @@ class Attachments(Potential):
         """
         if not scene.attaches_bodies:
             return None
-        joints = joints_of(scene, vertex_offsets)
+        attached = attached_vertices(scene, vertex_offsets)
         around = np.concatenate([stiffness_around(body) for body in scene.bodies])
-        own, others = around[joints.vertices], around[joints.corners].mean(axis=1)
+        own, others = around[attached.vertices], around[attached.corners].mean(axis=1)
         stiffness = STIFFNESS_FACTOR * np.maximum(own, others)
-        return cls(joints.offsets(vertex_offsets[-1]), stiffness, template)
+        return cls(attached.offsets(vertex_offsets[-1]), stiffness, template)
 
     def energy(self, positions: Tensor) -> Tensor:
         offsets = (self._offsets @ positions.T).T
@@ -132,7 +132,7 @@ class Attachments(Potential):
         return sparse.csr_array(sparse.kron(stiffness, sparse.eye_array(3)))
 
 
-def joints_of(scene: Scene, vertex_offsets: Sequence[int]) -> Joints:
+def attached_vertices(scene: Scene, vertex_offsets: Sequence[int]) -> AttachedVertices:
     """Those of a scene that hold.
 
     Args:
@@ -152,7 +152,7 @@ def joints_of(scene: Scene, vertex_offsets: Sequence[int]) -> Joints:
                 anchors.weights,
             )
         )
-    return Joints(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return AttachedVertices(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _anchors(body: SoftBody, points: NDArray[np.float64]) -> Embedding:

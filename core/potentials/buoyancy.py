@@ -37,7 +37,7 @@ class Buoyancy(PrescribedPotential):
 
     @property
     def stiffest(self) -> Tensor:
-        return self._channel.samples.max()
+        return self.channel.samples.max()
 
     def energy(self, positions: Tensor) -> Tensor:
         return self.parameters * self.tets.depth_integral(positions)

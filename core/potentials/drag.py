@@ -31,7 +31,7 @@ class DragForce(PrescribedPotential):
 
     @property
     def stiffest(self) -> Tensor:
-        return self._channel.largest()
+        return self.channel.largest()
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         out += (self.parameters * self._masses) * velocities

@@ -111,15 +111,15 @@ class Elasticity(PrescribedPotential):
     @property
     def stiffest(self) -> Tensor:
         if self.rest_shape is None:
-            return self._channel.largest()
-        return torch.cat([self._channel.largest()[:1], self._fastest_amounts])
+            return self.channel.largest()
+        return torch.cat([self.channel.largest()[:1], self._fastest_amounts])
 
     @cached_property
     def _fastest_amounts(self) -> Tensor:
         """(K,) of all samples, those by which the fastest tet vibrates fastest."""
         assert self.rest_shape is not None
         present, speeds = self.parameters.clone(), []
-        samples = torch.unique(self._channel.samples[:, 1:], dim=0)
+        samples = torch.unique(self.channel.samples[:, 1:], dim=0)
         for amounts in samples:
             self._take_rest_shape(self.rest_shape, amounts)
             speeds.append(self.rest_shape.fastest(self.material))
@@ -136,7 +136,7 @@ class Elasticity(PrescribedPotential):
             self._take_rest_shape(self.rest_shape, self.parameters[1:])
 
     def _take_rest_shape(self, rest_shape: KeyedRestShape, amounts: Tensor) -> None:
-        rest_shape.use(amounts)
+        rest_shape.set_amounts(amounts)
 
     def scale(self, parameters: Tensor) -> Tensor:
         """k of parameters."""

@@ -79,12 +79,8 @@ class GoalSprings(PrescribedPotential):
 
     def __init__(self, goals: _GoalPoints) -> None:
         super().__init__(goals.targets)
-        self._goals = goals
-
-    @property
-    def goals(self) -> _GoalPoints:
-        """The points and what draws them."""
-        return self._goals
+        #: The points and what draws them.
+        self.goals = goals
 
     @staticmethod
     def of(system: System, body: int, goals: Goals) -> GoalSprings:
@@ -94,15 +90,15 @@ class GoalSprings(PrescribedPotential):
         return self.energy_with(self.parameters, positions)
 
     def energy_with(self, parameters: Tensor, positions: Tensor) -> Tensor:
-        extension = self._goals.points.gather(positions).sub_(parameters)
-        return 0.5 * (self._goals.stiffness * extension.square()).sum()
+        extension = self.goals.points.gather(positions).sub_(parameters)
+        return 0.5 * (self.goals.stiffness * extension.square()).sum()
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        extension = self._goals.points.gather(positions).sub_(self.parameters)
-        self._goals.points.add(extension.mul_(self._goals.stiffness), out)
+        extension = self.goals.points.gather(positions).sub_(self.parameters)
+        self.goals.points.add(extension.mul_(self.goals.stiffness), out)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        self._goals.add_hessian(self._goals.stiffness, matrix)
+        self.goals.add_hessian(self.goals.stiffness, matrix)
 
 
 class GoalDamping(PrescribedPotential):
@@ -121,32 +117,29 @@ class GoalDamping(PrescribedPotential):
 
     def __init__(self, goals: _GoalPoints, times: FrameTimes) -> None:
         super().__init__(goals.targets)
-        self._goals, self._times = goals, times
+        #: The points and what draws them.
+        self.goals = goals
+        self._times = times
         #: ṫ, (3, P) in m/s.
         self.parameters = self.at(0, 0.0)
         self._time = 0, 0.0
         self._seconds = math.inf
         self._before = torch.zeros_like(self.parameters)
 
-    @property
-    def goals(self) -> _GoalPoints:
-        """The points and what draws them."""
-        return self._goals
-
     @staticmethod
     def of(system: System, body: int, goals: Goals) -> GoalDamping:
         return GoalDamping(_GoalPoints.of(system, body, goals), system.frame_times)
 
     def at(self, frame: int, fraction: float) -> Tensor:
-        return self._goals.targets.rate(frame, fraction) / self._times.of(frame)
+        return self.goals.targets.rate(frame, fraction) / self._times.of(frame)
 
     def go_to(self, frame: int, fraction: float) -> None:
         super().go_to(frame, fraction)
         self._time = frame, fraction
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
-        relative = self._goals.points.gather(velocities).sub_(self.parameters)
-        self._goals.points.add(relative.mul_(self._goals.damping), out)
+        relative = self.goals.points.gather(velocities).sub_(self.parameters)
+        self.goals.points.add(relative.mul_(self.goals.damping), out)
 
     def begin_time_step(self, step: TimeStep) -> None:
         self._seconds = math.inf if step.is_static else step.seconds
@@ -157,30 +150,30 @@ class GoalDamping(PrescribedPotential):
         end, start = self._target(0.0), self._target(length)
         came_from = start if is_first_order else (4.0 * start - self._target(2.0 * length)) / 3.0
         #: What W x is where there is no relative motion.
-        self._before = self._goals.points.gather(step.coasting_origin) + (end - came_from)
+        self._before = self.goals.points.gather(step.coasting_origin) + (end - came_from)
 
     def energy(self, positions: Tensor) -> Tensor:
         if self._seconds == math.inf:
             return positions.new_zeros(())
-        displacement = self._goals.points.gather(positions).sub_(self._before)
-        return 0.5 * (self._goals.damping * displacement.square()).sum() / self._seconds
+        displacement = self.goals.points.gather(positions).sub_(self._before)
+        return 0.5 * (self.goals.damping * displacement.square()).sum() / self._seconds
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         if self._seconds == math.inf:
             return
-        displacement = self._goals.points.gather(positions).sub_(self._before)
-        self._goals.points.add(displacement.mul_(self._goals.damping / self._seconds), out)
+        displacement = self.goals.points.gather(positions).sub_(self._before)
+        self.goals.points.add(displacement.mul_(self.goals.damping / self._seconds), out)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         if self._seconds < math.inf:
-            self._goals.add_hessian(self._goals.damping / self._seconds, matrix)
+            self.goals.add_hessian(self.goals.damping / self._seconds, matrix)
 
     def _target(self, seconds_before: float) -> Tensor:
         """(3, P) so long before the end of the step that began last, at the start at the latest."""
         frame, fraction = self._time
         time = max(0.0, frame + fraction - seconds_before / self._times.of(frame))
         whole = min(frame, int(time))
-        return self._goals.targets.at(whole, time - whole)
+        return self.goals.targets.at(whole, time - whole)
 
 
 def carried_masses(system: System, body: int, goals: Goals) -> FloatArray:

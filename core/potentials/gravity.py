@@ -26,7 +26,7 @@ class Gravity(PrescribedPotential):
     @property
     def samples(self) -> Tensor:
         """(T, 3) as its channel has them."""
-        return self._channel.samples
+        return self.channel.samples
 
     @property
     def acceleration(self) -> Tensor:

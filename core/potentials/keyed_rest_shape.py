@@ -30,11 +30,11 @@ class KeyedRestShape:
         #: How often it has changed.
         self.changes = 0
 
-    def use(self, amounts: Tensor) -> None:
+    def set_amounts(self, amounts: Tensor) -> None:
         """Gives the tets the rest shape of (K,) amounts. On CUDA this is recorded."""
         moved = torch.tensordot(amounts, self._displacements, dims=1)
         torch.add(self._modelled, moved, out=self.positions[:, self._slice])
-        self._tets.use_rest_positions(self.positions)
+        self._tets.set_rest_positions(self.positions)
         self.changes += 1
 
     def put_into(self, positions: Tensor) -> None:

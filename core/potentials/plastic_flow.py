@@ -44,7 +44,9 @@ class PlasticFlow:
     """The plastic strains of a system's tets, as its elasticities see them.
 
     A plastic strain is a (10, P) tensor of the tets of all elasticities that have a body with
-    plasticity, one after the other; None is none anywhere.
+    plasticity, one after the other; None is none anywhere. The tets have one at a time, since loops
+    and recorded graphs read their rest shapes in place: who evaluates energies at a state sets
+    ``plastic`` to that of the state first.
 
     Args:
         elasticities: of the system.
@@ -59,14 +61,12 @@ class PlasticFlow:
         changed: Callable[[], None],
     ) -> None:
         self._changed = changed
-        self._parts: list[TetFlow] = []
-        #: The bodies and their counts of tets, in the order of plastic strains.
-        self._bodies: list[tuple[SoftBody, int]] = []
+        #: Of each elasticity whose tets flow, in the order of plastic strains.
+        self.parts: list[TetFlow] = []
         for part, pairs in zip(elasticities, members, strict=True):
             if all(body.plasticity is None for body, _ in pairs):
                 continue
-            self._parts.append(TetFlow(part, _constants(part, pairs)))
-            self._bodies += [(body, len(mesh.tets)) for body, mesh in pairs]
+            self.parts.append(TetFlow(part, _constants(part, pairs)))
         self._squared_speeds = [
             (part, _squared_speeds(part, pairs))
             for part, pairs in zip(elasticities, members, strict=True)
@@ -79,25 +79,12 @@ class PlasticFlow:
 
     def __bool__(self) -> bool:
         """Whether any body has plasticity."""
-        return len(self._parts) > 0
-
-    @property
-    def parts(self) -> list[TetFlow]:
-        """Of each elasticity whose tets flow, in the order of plastic strains."""
-        return self._parts
+        return len(self.parts) > 0
 
     @property
     def count(self) -> int:
         """P, of the tets that plastic strains are of."""
-        return sum(len(part.tets) for part in self._parts)
-
-    def use(self, plastic: Tensor | None) -> None:
-        """Gives the tets the rest shapes of a plastic strain."""
-        if self._is_known and plastic is self._plastic:
-            return
-        for part, own in zip(self._parts, self.pieces(plastic), strict=True):
-            part.use(own)
-        self.take_note(plastic)
+        return sum(len(part.tets) for part in self.parts)
 
     def take_note(self, plastic: Tensor | None) -> None:
         """Takes note that the tets have got the rest shapes of a plastic strain."""
@@ -106,45 +93,46 @@ class PlasticFlow:
 
     def pieces(self, plastic: Tensor | None) -> Sequence[Tensor | None]:
         """What each elasticity has of a plastic strain."""
-        counts = [len(part.tets) for part in self._parts]
+        counts = [len(part.tets) for part in self.parts]
         return [None] * len(counts) if plastic is None else torch.split(plastic, counts, dim=1)
 
     def flow(self, positions: Tensor, seconds: float) -> None:
         """Lets the tets flow for some seconds at (3, N) positions."""
-        flowed = [part.flow(positions, seconds) for part in self._parts]
+        flowed = [part.flow(positions, seconds) for part in self.parts]
         if any(flowed):
             self._is_known = False
             self._changed()
 
     @property
     def plastic(self) -> Tensor | None:
-        """The plastic strain now, which stays as it is."""
+        """The plastic strain that the tets have now; a tensor that nobody writes to."""
         if not self._is_known:
-            self._plastic = torch.cat([part.plastic for part in self._parts], dim=1)
+            self._plastic = torch.cat([part.plastic for part in self.parts], dim=1)
             self._is_known = True
         return self._plastic
 
+    @plastic.setter
+    def plastic(self, plastic: Tensor | None) -> None:
+        if self._is_known and plastic is self._plastic:
+            return
+        for part, own in zip(self.parts, self.pieces(plastic), strict=True):
+            part.set_plastic(own)
+        self.take_note(plastic)
+
     def in_steps(self, elastic: Elasticity) -> Elasticity:
         """What implicit steps take for an elasticity: what its tets flow by counts in it."""
-        flow = next((part for part in self._parts if part.tets is elastic.tets), None)
+        flow = next((part for part in self.parts if part.tets is elastic.tets), None)
         return elastic if flow is None else YieldingElasticity(elastic, flow)
 
     @property
     def total_strain(self) -> float:
         """Σ α over all tets."""
-        return sum(float(part.plastic[9].sum()) for part in self._parts)
-
-    def strains(self, plastic: Tensor | None) -> dict[str, Tensor]:
-        """(M,) α of the tets of each body that has plasticity, by its name."""
-        values = torch.zeros(self.count) if plastic is None else plastic[9]
-        pieces = torch.split(values, [count for _, count in self._bodies])
-        pairs = zip(self._bodies, pieces, strict=True)
-        return {body.name: own for (body, _), own in pairs if body.plasticity is not None}
+        return sum(float(part.plastic[9].sum()) for part in self.parts)
 
     def strains_of(self, elasticity: Elasticity, plastic: Tensor | None) -> Tensor:
         """(M,) α of the tets of one of the elasticities; zeros where they cannot flow."""
         start = 0
-        for part in self._parts:
+        for part in self.parts:
             end = start + len(part.tets)
             if part.tets is elasticity.tets and plastic is not None:
                 return plastic[9, start:end]

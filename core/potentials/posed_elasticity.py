@@ -12,8 +12,8 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..geometry.tet_mesh import TetMesh
+from ..kernels.torch_matrices import matmul3, signed_svd
 from ..materials import Material
-from ..materials.eigensystem import matmul3, signed_svd
 from .elasticity import Elasticity
 from .prescribed import PrescribedPotential
 
@@ -69,12 +69,12 @@ class PosedElasticity(Elasticity):
     @property
     def stiffest(self) -> Tensor:
         """That of the start, whatever ``frequency_ratio`` says."""
-        return self._channel.at(0, 0.0)
+        return self.channel.at(0, 0.0)
 
     def act(self, parameters: Tensor) -> None:
         PrescribedPotential.act(self, parameters)
         self._placed[:, self._body] = parameters
-        self.tets.use_rest_positions(self._placed)
+        self.tets.set_rest_positions(self._placed)
         if len(self._squeezed) > 0:
             self._hold_apart(self._squeezed)
 
@@ -85,7 +85,7 @@ class PosedElasticity(Elasticity):
         sigma = sigma.clamp(min=MIN_REST_STRETCH)
         gradients = matmul3(rest, matmul3(v / sigma, u.transpose(0, 1)))
         volumes = self._rest_volumes[which] * sigma.prod(0)
-        self.tets.use_rest_shapes(gradients, volumes, which)
+        self.tets.set_rest_shapes(gradients, volumes, which)
         self._balance.zero_()
         self._add_unscaled_gradient(self._placed, self._balance)
 

@@ -18,22 +18,18 @@ class PrescribedPotential(Potential):
     """
 
     def __init__(self, channel: TensorChannel) -> None:
-        self._channel = channel
+        #: Of the parameters.
+        self.channel = channel
         #: As ``channel`` has them, in place.
         self.parameters = channel.at(0, 0.0).clone()
 
     @property
-    def channel(self) -> TensorChannel:
-        """Of the parameters."""
-        return self._channel
-
-    @property
     def is_constant(self) -> bool:
-        return self._channel.is_constant
+        return self.channel.is_constant
 
     def at(self, frame: int, fraction: float) -> Tensor:
         """The parameters a ``fraction`` of the way from a frame to the next."""
-        return self._channel.at(frame, fraction)
+        return self.channel.at(frame, fraction)
 
     @property
     def stiffest(self) -> Tensor:

@@ -27,7 +27,7 @@ class Pressure(PrescribedPotential):
 
     @property
     def stiffest(self) -> Tensor:
-        samples = self._channel.samples
+        samples = self.channel.samples
         return samples[samples.abs().argmax()]
 
     @property

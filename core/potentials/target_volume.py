@@ -32,7 +32,7 @@ class TargetVolume(PrescribedPotential):
 
     @property
     def stiffest(self) -> Tensor:
-        samples = self._channel.samples
+        samples = self.channel.samples
         return samples[(samples - 1.0).abs().argmax()]
 
     @property

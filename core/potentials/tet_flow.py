@@ -37,12 +37,12 @@ class TetFlow:
         kind = FlowKernel if has_kernel(elasticity.material, self.tets.template) else TorchFlow
         #: Lets them flow.
         self.map: FlowKernel | TorchFlow = kind(self.tets, constants)
-        self.use(None)
+        self.set_plastic(None)
 
-    def use(self, plastic: Tensor | None) -> None:
+    def set_plastic(self, plastic: Tensor | None) -> None:
         """Gives the tets the rest shapes of a (10, M) plastic strain."""
         self.plastic.copy_(self.unstrained() if plastic is None else plastic)
-        self.map.use(self.plastic)
+        self.map.set_rest_shapes(self.plastic)
 
     def unstrained(self) -> Tensor:
         """The (10, M) plastic strain of tets that have not flowed."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS
 from ..assembly.tets import Tets
-from ..materials.eigensystem import matmul3
+from ..kernels.torch_matrices import matmul3
 
 # Row and column of each.
 _COMPONENTS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))

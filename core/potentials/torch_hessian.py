@@ -7,8 +7,8 @@ from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS
 from ..assembly.tets import Tets
+from ..kernels.eigensystem import Eigensystem, eigensystem
 from ..materials import Material
-from ..materials.eigensystem import Eigensystem, eigensystem
 
 
 class TorchHessian:

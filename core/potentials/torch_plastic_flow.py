@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..assembly.tets import Tets
 from ..kernels.plastic_flow import MIN_SQUARED_STRETCH
-from ..materials.eigensystem import diagonalize, matmul3
+from ..kernels.torch_matrices import diagonalize, matmul3
 
 
 class TorchFlow:
@@ -26,10 +26,10 @@ class TorchFlow:
         self._tets, self._constants = tets, constants
         self._rest = tets.shape_gradients[1:].clone()
 
-    def use(self, plastic: Tensor) -> None:
+    def set_rest_shapes(self, plastic: Tensor) -> None:
         """Gives the tets the rest shapes that (10, M) plastic strains say."""
         flowed = matmul3(self._rest, plastic[:9].view(3, 3, -1))
-        self._tets.use_rest_gradients(torch.where(plastic[9] > 0.0, flowed, self._rest))
+        self._tets.set_rest_gradients(torch.where(plastic[9] > 0.0, flowed, self._rest))
 
     def flow(self, positions: Tensor, seconds: float, plastic: Tensor) -> bool:
         """Lets them flow at (3, N) positions, in place; whether any may have."""
@@ -55,7 +55,7 @@ class TorchFlow:
         left = torch.minimum(growth, (limit - _principal(old)[0]).clamp(min=0.0))
         plastic[9] += torch.where(is_over, left, growth)
         plastic[:9] = torch.where(flows, new, old).view(9, -1)
-        self.use(plastic)
+        self.set_rest_shapes(plastic)
         return True
 
 

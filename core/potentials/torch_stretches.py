@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from ..assembly.tets import Tets
+from ..kernels.torch_matrices import matmul3, signed_svd
 from ..materials import StretchMaterial
-from ..materials.eigensystem import matmul3, signed_svd
 
 
 class TorchStretches:
@@ -26,7 +26,8 @@ class TorchStretches:
         _, (a, b, c), _ = self._svd(positions)
         own = self._material
         return torch.dot(
-            own.strain_energy_density(a, b, c, own.mu, own.lam, own.guard), self._tets.volumes
+            own.strain_energy_density(a, b, c, own.mu, own.lam, own.compression_resistance),
+            self._tets.volumes,
         )
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
@@ -34,7 +35,7 @@ class TorchStretches:
         u, (a, b, c), v = self._svd(positions)
         own = self._material
         principal_stresses = self._tets.volumes * torch.stack(
-            own.first_derivatives(a, b, c, own.mu, own.lam, own.guard)
+            own.first_derivatives(a, b, c, own.mu, own.lam, own.compression_resistance)
         )
         stress = matmul3(u * principal_stresses, v.transpose(0, 1))
         forces = matmul3(stress, self._tets.shape_gradients[1:].transpose(0, 1))

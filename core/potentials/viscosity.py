@@ -44,7 +44,7 @@ class Viscosity(PrescribedPotential):
         self, tets: Tets, shear: Tensor, bulk: Tensor, stiffness: TensorChannel | None = None
     ) -> None:
         super().__init__(stiffness or TensorChannel(shear.new_ones(1)))
-        self._tets, self._unscaled = tets, (shear, bulk)
+        self.tets, self._unscaled = tets, (shear, bulk)
         self._shear, self._bulk = self.parameters * shear, self.parameters * bulk
         on_cpu = is_compiled() and not shear.is_cuda
         self._strains: GreenStrainKernel | TorchGreenStrain = (
@@ -54,11 +54,6 @@ class Viscosity(PrescribedPotential):
         self._span = math.inf
         self._before = shear.new_zeros(6, len(shear))
 
-    @property
-    def tets(self) -> Tets:
-        """Those that have it."""
-        return self._tets
-
     def act(self, parameters: Tensor) -> None:
         super().act(parameters)
         for scaled, unscaled in zip((self._shear, self._bulk), self._unscaled, strict=True):
@@ -66,7 +61,7 @@ class Viscosity(PrescribedPotential):
 
     @property
     def stiffest(self) -> Tensor:
-        return self._channel.largest()
+        return self.channel.largest()
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         self._strains.add_viscous_forces(positions, velocities, self._shear, self._bulk, out)
@@ -99,7 +94,7 @@ class Viscosity(PrescribedPotential):
         change = self._strains.strain(positions).sub_(self._before)
         work = change * self._stress(change)
         density = 0.5 * work[:3].sum(0) + work[3:].sum(0)
-        return torch.dot(density, self._tets.volumes) / self._span
+        return torch.dot(density, self.tets.volumes) / self._span
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         if self._span == math.inf:
@@ -113,10 +108,10 @@ class Viscosity(PrescribedPotential):
         stress = self._step_stress(positions)
         if projected:
             stress.zero_()
-        blocks = self._tets.blocks
+        blocks = self.tets.blocks
         shear, bulk = self._shear / self._span, self._bulk / self._span
         self._strains.hessian_blocks(positions, stress, shear, bulk, blocks)
-        matrix.add_elements(self._tets.element_map(matrix), blocks)
+        matrix.add_elements(self.tets.element_map(matrix), blocks)
 
     def _step_stress(self, positions: Tensor) -> Tensor:
         change = self._strains.strain(positions).sub_(self._before)

@@ -25,9 +25,10 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..cached_at import CachedAt
+from ..kernels.eigensystem import Eigensystem, in_stretches
 from ..kernels.plastic_flow import MIN_SQUARED_STRETCH
+from ..kernels.torch_matrices import matmul3, signed_svd
 from ..materials import InvariantMaterial, Material, StretchMaterial
-from ..materials.eigensystem import Eigensystem, in_stretches, matmul3, signed_svd
 from ..materials.material import PARAMETERS
 from .elasticity import Elasticity
 from .potential import TimeStep
@@ -214,7 +215,9 @@ def _density(material: Material, sigma: Tensor) -> Tensor:
         return material.energy(sigma.square().sum(0), sigma.prod(0))
     assert isinstance(material, StretchMaterial)
     a, b, c = sigma
-    own: Tensor = material.strain_energy_density(a, b, c, material.mu, material.lam, material.guard)
+    own: Tensor = material.strain_energy_density(
+        a, b, c, material.mu, material.lam, material.compression_resistance
+    )
     return own
 
 
@@ -226,7 +229,9 @@ def _principal_stresses(material: Material, sigma: Tensor) -> Tensor:
         return along_f * sigma + along_cofactor * cofactor
     assert isinstance(material, StretchMaterial)
     a, b, c = sigma
-    numbers = material.first_derivatives(a, b, c, material.mu, material.lam, material.guard)
+    numbers = material.first_derivatives(
+        a, b, c, material.mu, material.lam, material.compression_resistance
+    )
     return torch.stack(numbers)
 
 

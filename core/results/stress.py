@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..kernels.torch_matrices import matmul3
 from ..materials import Linear, Material
-from ..materials.eigensystem import matmul3
 from ..merged_material import fill
 from ..potentials import Elasticity
 from ..state import State

@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..materials.eigensystem import matmul3
+from ..kernels.torch_matrices import matmul3
 from ..potentials import Elasticity
 from ..state import State
 from ..system import System

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled, use_threads
-from ..materials.eigensystem import matmul3
+from ..kernels.torch_matrices import matmul3
 from ..potentials import Elasticity
 from .colouring import colour_tets
 
@@ -42,7 +42,7 @@ class Constraints(ABC):
         self._order = where = torch.as_tensor(order, device=template.device)
         self._corners = tets.corners[:, where]
         self._weights = inverse_mass[self._corners]
-        self.use_rest_shape(elasticity)
+        self.set_rest_shape(elasticity)
         #: (M,) Lamé's moduli in pascal.
         self._mu, self._lam = (
             torch.as_tensor(modulus, dtype=template.dtype, device=template.device).expand(
@@ -56,12 +56,12 @@ class Constraints(ABC):
         ``set_step`` is told of next."""
         keyed = elasticity.rest_shape
         if keyed is not None and keyed.changes != self._rest_shape_changes:
-            self.use_rest_shape(elasticity)
+            self.set_rest_shape(elasticity)
             self._rest_shape_changes = keyed.changes
 
     _rest_shape_changes = -1
 
-    def use_rest_shape(self, elasticity: Elasticity) -> None:
+    def set_rest_shape(self, elasticity: Elasticity) -> None:
         """Takes the rest shape that the tets have now."""
         tets = elasticity.tets
         self._gradients = tets.shape_gradients[:, :, self._order]

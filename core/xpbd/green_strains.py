@@ -19,8 +19,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..kernels.torch_matrices import matmul3
 from ..kernels.xpbd_tets import BASIS, COMPLIANCES, TRACES, relax_green_strains
-from ..materials.eigensystem import matmul3
 from ..potentials import Elasticity
 from .constraints import Constraints, full, upper
 

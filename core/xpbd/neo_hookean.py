@@ -21,8 +21,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..kernels.torch_matrices import diagonalize, matmul3
 from ..kernels.xpbd_tets import relax_neo_hookean
-from ..materials.eigensystem import diagonalize, matmul3
 from ..potentials import Elasticity
 from .constraints import Constraints, full, upper
 
@@ -39,8 +39,8 @@ class NeoHookeanConstraints(Constraints):
     μV F : ΔF + μVτ Σ mΔx² + λ'V/2 (C_H + cof F : ΔF)². At rest κ = −1 and R = 0.
     """
 
-    def use_rest_shape(self, elasticity: Elasticity) -> None:
-        super().use_rest_shape(elasticity)
+    def set_rest_shape(self, elasticity: Elasticity) -> None:
+        super().set_rest_shape(elasticity)
         # (M,) τ.
         self._largest = diagonalize(self._inverse_mass_metric)[0].amax(0)
 

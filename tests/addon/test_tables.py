@@ -45,7 +45,7 @@ def test_every_integrator_is_what_its_row_says(name):
     if row.is_adaptive:
         assert isinstance(integrator, Adaptive)
         assert (integrator.label, integrator.tolerance) == (row.label, 1e-3)
-        integrator = integrator.scheme
+        integrator = integrator.integrator
     module, kind = row.where.split(".")
     assert type(integrator).__module__ == f"supple.core.integrators.{module}"
     assert type(integrator).__name__ == kind

@@ -71,7 +71,7 @@ def test_schemes_that_fall_the_parabola_may_not_leave_it() -> None:
     assert all(method.fall_error(2.0, 9.81) == 0.0 for method in others)
 
 
-def test_a_slack_is_that_of_its_subject_alone() -> None:
+def test_an_extra_tolerance_is_that_of_its_subject_alone() -> None:
     (method,) = (m for m in methods() if m.name == "adaptive_midpoint")
     assert method.share(1e-4, "rest") == 0.01
     assert method.share(0.03, "rest") == 0.03

@@ -35,7 +35,7 @@ FORMULATIONS: tuple[Formulation, ...] = ("convergent", "original")
 class Slide(NamedTuple):
     """Of the centre of mass, down the slope, at the start and after every frame."""
 
-    ways: NDArray[np.float64]
+    displacements: NDArray[np.float64]
     speeds: NDArray[np.float64]
 
     @property
@@ -53,7 +53,9 @@ def run() -> Subject:
     checks = []
     for kind in FORMULATIONS:
         checks += [
-            at_most(f"{kind}, μ = {CRITICAL}: way in 2 s", _way(sticking[kind]), 0.5, "mm"),
+            at_most(
+                f"{kind}, μ = {CRITICAL}: way in 2 s", _displacement(sticking[kind]), 0.5, "mm"
+            ),
             _acceleration(f"{kind}, μ = {SLIDES}", sliding[kind], SLIDES),
             *_kinetic(kind),
         ]
@@ -80,9 +82,11 @@ def _kinetic(kind: Formulation) -> list[Check]:
     static, kinetic = BRAKES
     braked = _slide(kind, static, kinetic, 0.6, PUSHED)
     # While it slides: it stands after 0.28 s.
-    going = Slide(braked.ways[:7], braked.speeds[:7])
+    going = Slide(braked.displacements[:7], braked.speeds[:7])
     return [
-        at_most(f"{name}: way in 1 s", _way(_slide(kind, STATIC, KINETIC, 1.0)), 0.5, "mm"),
+        at_most(
+            f"{name}: way in 1 s", _displacement(_slide(kind, STATIC, KINETIC, 1.0)), 0.5, "mm"
+        ),
         _acceleration(f"{name}, pushed", pushed, KINETIC),
         _acceleration(f"{kind}, μ = {static} at rest, {kinetic} sliding, pushed", going, kinetic),
         near("… and its speed after 0.6 s", 1e3 * braked.speeds[-1], 0.0, 0.2, "mm/s"),
@@ -97,9 +101,9 @@ def _pull(friction: float) -> float:
     return GRAVITY * (math.sin(ANGLE) - friction * math.cos(ANGLE))
 
 
-def _way(slide: Slide) -> float:
+def _displacement(slide: Slide) -> float:
     """In millimetres."""
-    return float(1e3 * np.abs(slide.ways).max())
+    return float(1e3 * np.abs(slide.displacements).max())
 
 
 def _usually() -> str:
@@ -167,8 +171,10 @@ def _panels(sticking: dict[Formulation, Slide], sliding: dict[Formulation, Slide
     time = np.arange(1 + 2 * FRAME_RATE) / FRAME_RATE
     speeds = [Curve(kind, time, slide.speeds, kind) for kind, slide in sliding.items()]
     speeds.append(Curve("closed form", time, _pull(SLIDES) * time, "closed form", "dashes"))
-    ways = [Curve(kind, time, 1e3 * slide.ways, kind) for kind, slide in sticking.items()]
+    displacements = [
+        Curve(kind, time, 1e3 * slide.displacements, kind) for kind, slide in sticking.items()
+    ]
     return [
         Panel(f"μ = {SLIDES}", "time (s)", "speed (m/s)", speeds),
-        Panel(f"μ = {CRITICAL}", "time (s)", "way (mm)", ways),
+        Panel(f"μ = {CRITICAL}", "time (s)", "way (mm)", displacements),
     ]

@@ -74,9 +74,9 @@ def run() -> Subject:
 
 def _away(points: Vectors, shape: str) -> Vectors:
     """From the nearest point of the source."""
-    way = points - ORIGIN
-    along = (way @ AXIS)[:, None] * AXIS
-    return {"point": way, "line": way - along, "plane": along}[shape]
+    offset = points - ORIGIN
+    along = (offset @ AXIS)[:, None] * AXIS
+    return {"point": offset, "line": offset - along, "plane": along}[shape]
 
 
 def _length(vectors: Vectors) -> Vectors:
@@ -132,11 +132,11 @@ def _whirl(away: Vectors, _: Vectors) -> Vectors:
     return STRENGTH * _falloff(away) * _length(away) * around / _length(around)
 
 
-def _turning(away: Vectors, way: Vectors) -> Vectors:
+def _turning(away: Vectors, offset: Vectors) -> Vectors:
     """Velocities become those of a rotation, with what keeps that on its circle."""
     falloff = _falloff(away)
     rate = STRENGTH * falloff
-    circling = rate * np.cross(AXIS, way)
+    circling = rate * np.cross(AXIS, offset)
     return circling + rate * np.cross(AXIS, circling) - (falloff > 0.0) * SPEED
 
 
@@ -253,9 +253,9 @@ def _led_to_plane(label: str) -> Check:
     decay = 0.5 * STRENGTH
     rate = math.sqrt(STRENGTH * INFLOW - decay**2)
     phase = rate * COURSE
-    way = math.exp(-decay * COURSE) * (math.cos(phase) + decay / rate * math.sin(phase))
+    ratio = math.exp(-decay * COURSE) * (math.cos(phase) + decay / rate * math.sin(phase))
     reached = float(last.positions[0][:, 0].mean())
-    return within(f"{label}: place in a flow to a plane", reached, start * way, SWUNG, "m")
+    return within(f"{label}: place in a flow to a plane", reached, start * ratio, SWUNG, "m")
 
 
 def _carried(grid: VelocityGrid, body: SoftBody, label: str) -> Frame:

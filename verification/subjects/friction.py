@@ -22,7 +22,7 @@ SPEED = 2.0
 # note. In seconds: β times its fastest frequency of 4400/s is about 2.
 STIFF, SOFT, STIFFNESS_DAMPING = 1e8, 1e6, 5e-4
 IMPLICIT_STEPS = 8
-Ways = NDArray[np.float64]
+Displacements = NDArray[np.float64]
 
 
 def run() -> Subject:
@@ -99,7 +99,7 @@ def _scene(
     return Scene([body], ground=Ground(friction=friction), gravity=gravity)
 
 
-def _ways(
+def _displacements(
     method: Method,
     scene: Scene,
     seconds: float,
@@ -107,7 +107,7 @@ def _ways(
     from_equilibrium: bool,
     substeps: int | None = None,
     as_usual: bool = False,
-) -> Ways:
+) -> Displacements:
     """How far the centre of mass has come at the start and after every frame, in metres."""
     if from_equilibrium:
         angle = _scene(STICKS, float(scene.bodies[0].material.young))
@@ -120,74 +120,78 @@ def _ways(
     weights = (simulator.system.mass / simulator.system.mass.sum()).numpy()
     frames = [simulator.frame(), *simulator.run(round(FRAME_RATE * seconds))]
     centres = np.array([weights @ frame.positions[0].numpy()[:, 0] for frame in frames])
-    ways: Ways = centres - centres[0]
-    return ways
+    displacements: Displacements = centres - centres[0]
+    return displacements
 
 
-def _slide(method: Method, friction: float, seconds: float) -> Ways:
+def _slide(method: Method, friction: float, seconds: float) -> Displacements:
     scene = _scene(friction, STIFF, stiffness_damping=_stiffness_damping(method))
-    return _ways(method, scene, seconds, from_equilibrium=True)
+    return _displacements(method, scene, seconds, from_equilibrium=True)
 
 
 def _stiffness_damping(method: Method) -> float:
     return 0.0 if method.expected.energy == "falls" else STIFFNESS_DAMPING
 
 
-def _stop(method: Method) -> Ways:
-    return _ways(method, _scene(LEVEL, SOFT, slope=0.0, speed=SPEED), 0.75, from_equilibrium=False)
+def _stop(method: Method) -> Displacements:
+    return _displacements(
+        method, _scene(LEVEL, SOFT, slope=0.0, speed=SPEED), 0.75, from_equilibrium=False
+    )
 
 
-def _creep(method: Method, ways: Ways) -> Check:
+def _creep(method: Method, displacements: Displacements) -> Check:
     diagonal = math.sqrt(2.04)
     bound = 2.0 * method.expected.creep * diagonal
-    crept = np.abs(ways[FRAME_RATE:] - ways[FRAME_RATE]).max()
+    crept = np.abs(displacements[FRAME_RATE:] - displacements[FRAME_RATE]).max()
     return at_most(f"{method.label}, μ = {STICKS}: creep in 2 s", crept, bound, "m")
 
 
-def _acceleration(method: Method, ways: Ways) -> Check:
+def _acceleration(method: Method, displacements: Displacements) -> Check:
     what = f"{method.label}, μ = {SLIDES}: acceleration"
-    return within(what, _found(ways), _pull(SLIDES), 1e-3, "m/s²")
+    return within(what, _found(displacements), _pull(SLIDES), 1e-3, "m/s²")
 
 
-def _found(ways: Ways) -> float:
+def _found(displacements: Displacements) -> float:
     """The acceleration, from three ways, since breaking loose leaves a speed."""
-    first, second, third = (ways[FRAME_RATE * eighths // 8] for eighths in (2, 5, 8))
+    first, second, third = (displacements[FRAME_RATE * eighths // 8] for eighths in (2, 5, 8))
     return float((third - 2.0 * second + first) / (3.0 / 8.0) ** 2)
 
 
 def _as_usual(method: Method) -> Check:
     """In the steps and to the tolerance that a user gets."""
     scene = _scene(CLEAR, STIFF, stiffness_damping=_stiffness_damping(method))
-    ways = _ways(method, scene, 1.0, from_equilibrium=True, as_usual=True)
+    displacements = _displacements(method, scene, 1.0, from_equilibrium=True, as_usual=True)
     what = f"{method.label} with its usual settings, μ = {CLEAR}: acceleration"
-    return within(what, _found(ways), _pull(CLEAR), 0.03, "m/s²")
+    return within(what, _found(displacements), _pull(CLEAR), 0.03, "m/s²")
 
 
 def _fast_slide(method: Method) -> Check:
-    ways = _ways(method, _scene(SLIPPERY, SOFT), 1.0, from_equilibrium=False)
+    displacements = _displacements(method, _scene(SLIPPERY, SOFT), 1.0, from_equilibrium=False)
     what = f"{method.label}, μ = {SLIPPERY}: way in 1 s"
-    return within(what, ways[-1], 0.5 * _pull(SLIPPERY), 0.03, "m")
+    return within(what, displacements[-1], 0.5 * _pull(SLIPPERY), 0.03, "m")
 
 
-def _distance(method: Method, ways: Ways) -> Check:
+def _distance(method: Method, displacements: Displacements) -> Check:
     expected = SPEED**2 / (2.0 * LEVEL * GRAVITY)
-    return within(f"{method.label}, level: stops after", ways[-1], expected, 0.03, "m")
+    return within(f"{method.label}, level: stops after", displacements[-1], expected, 0.03, "m")
 
 
 def _shaken(name: str, substeps: int | None) -> float:
     """The acceleration of the soft block without damping, near the critical friction."""
     method = next(method for method in methods() if method.name == name)
     scene = _scene(SLIDES, SOFT)
-    ways = _ways(method, scene, 1.0, from_equilibrium=True, substeps=substeps)
-    time = np.arange(len(ways)) / FRAME_RATE
-    return float(2.0 * np.polyfit(time, ways, 2)[0])
+    displacements = _displacements(method, scene, 1.0, from_equilibrium=True, substeps=substeps)
+    time = np.arange(len(displacements)) / FRAME_RATE
+    return float(2.0 * np.polyfit(time, displacements, 2)[0])
 
 
-def _panels(sliding: dict[Method, Ways], stopping: dict[Method, Ways]) -> list[Panel]:
+def _panels(
+    sliding: dict[Method, Displacements], stopping: dict[Method, Displacements]
+) -> list[Panel]:
     slide, stop = _curves(sliding), _curves(stopping)
     time = np.linspace(0.0, 1.0, 60)
-    way = 1e3 * _pull(SLIDES) * 0.5 * time**2
-    slide.append(Curve("closed form", time, way, "closed form", "dashes"))
+    displacement = 1e3 * _pull(SLIDES) * 0.5 * time**2
+    slide.append(Curve("closed form", time, displacement, "closed form", "dashes"))
     moving = np.minimum(time, SPEED / (LEVEL * GRAVITY))
     stopped = 1e3 * (SPEED * moving - 0.5 * LEVEL * GRAVITY * moving**2)
     stop.append(Curve("closed form", time, stopped, "closed form", "dashes"))
@@ -197,8 +201,13 @@ def _panels(sliding: dict[Method, Ways], stopping: dict[Method, Ways]) -> list[P
     ]
 
 
-def _curves(ways: dict[Method, Ways]) -> list[Curve]:
+def _curves(displacements: dict[Method, Displacements]) -> list[Curve]:
     return [
-        Curve(method.label, np.arange(len(way)) / FRAME_RATE, 1e3 * way, method.label)
-        for method, way in ways.items()
+        Curve(
+            method.label,
+            np.arange(len(displacement)) / FRAME_RATE,
+            1e3 * displacement,
+            method.label,
+        )
+        for method, displacement in displacements.items()
     ]

@@ -43,7 +43,7 @@ def run() -> Subject:
         checks=[
             _ramp("at its soft end", LOW, 1.0),
             _ramp("at its hard end", 1.0, LOW),
-            *(_gain(scheme) for scheme in (SymplecticEuler(), Midpoint(), RungeKutta4())),
+            *(_gain(integrator) for integrator in (SymplecticEuler(), Midpoint(), RungeKutta4())),
         ],
     )
 
@@ -65,7 +65,7 @@ def _ramp(where: str, first: float, last: float) -> Check:
     return within(f"Held {where}: sag of the other", float(sag), expected, EXACT, "m")
 
 
-def _gain(scheme: FixedStepIntegrator) -> Check:
+def _gain(integrator: FixedStepIntegrator) -> Check:
     mesh = block((6, 2, 2), (LENGTH, WIDTH, WIDTH))
     body = SoftBody(
         *(mesh, StableNeoHookean(YOUNG, 0.3), DENSITY, at_start(mesh, 0)),
@@ -76,7 +76,7 @@ def _gain(scheme: FixedStepIntegrator) -> Check:
     system = System(scene, torch.device("cpu"), torch.float64)
     plain = _unscaled(body, mesh)
     state = system.initial_state()
-    step = scheme.make_step(system, FRAME / STEPS)
+    step = integrator.make_step(system, FRAME / STEPS)
     step.begin(state.positions, state.velocities)
     # By the trapezoidal rule on the positions alone.
     put_in, change = 0.0, (FACTORS[1] - FACTORS[0]) / STEPS
@@ -88,7 +88,7 @@ def _gain(scheme: FixedStepIntegrator) -> Check:
         put_in, before = put_in + 0.5 * change * (before + after), after
     end = replace(state, positions=step.positions, velocities=step.velocities, frame=1)
     gained = system.energies(end).total - system.energies(state).total
-    name = type(scheme).label
+    name = type(integrator).label
     return within(f"{name}: energy gained by a bar that stiffens", gained, put_in, EXACT, "J")
 
 

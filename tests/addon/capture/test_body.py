@@ -61,9 +61,9 @@ def test_a_mirrored_object_still_has_its_outside_outside(add_body):
 def test_the_guard_of_st_venant_kirchhoff_is_in_units_of_the_stiffness(add_body):
     props = add_body().supple
     props.young, props.guard = 2e4, 1000.0
-    assert not hasattr(captured().scene.bodies[0].material, "guard")
+    assert not hasattr(captured().scene.bodies[0].material, "compression_resistance")
     props.model = "st_venant_kirchhoff"
-    assert captured().scene.bodies[0].material.guard == pytest.approx(2e7)
+    assert captured().scene.bodies[0].material.compression_resistance == pytest.approx(2e7)
 
 
 def test_material_reaches_the_solver_as_it_was_typed(add_body):

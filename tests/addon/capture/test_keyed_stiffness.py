@@ -58,7 +58,7 @@ def test_the_guard_keeps_its_ratio(add_body):
     obj = add_body()
     obj.supple.model, obj.supple.guard = "st_venant_kirchhoff", 10.0
     key(obj, 2e4, 8e4)
-    assert body().material.guard == pytest.approx(2e5)
+    assert body().material.compression_resistance == pytest.approx(2e5)
 
 
 def test_a_stiffness_that_vanishes_is_refused_with_when(add_body):

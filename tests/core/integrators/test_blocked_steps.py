@@ -50,8 +50,8 @@ def test_a_step_that_failed_leaves_nothing_that_is_believed_of_distances(monkeyp
     monkeypatch.setattr(contact, "_go", lambda *arguments: (*go(*arguments)[:2], False))
     with pytest.raises(BlockedStepError):
         next(simulator.run(1))
-    assert len(contact._distances) > 0
-    assert not contact._distances.any() and not contact._blocked.any()
+    assert len(contact._candidates.distances) > 0
+    assert not contact._candidates.distances.any() and not contact._candidates.blocked.any()
 
 
 def test_what_has_no_way_at_all_fails_in_words(monkeypatch) -> None:

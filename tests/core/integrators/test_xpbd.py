@@ -227,7 +227,9 @@ def test_a_model_that_has_no_constraints_is_refused_with_those_that_do(make_bloc
 
 
 def test_a_guard_against_compression_is_refused(make_block) -> None:
-    body = SoftBody(make_block(), StVenantKirchhoff(1e4, 0.3, guard=1e7), name="Jelly")
+    body = SoftBody(
+        make_block(), StVenantKirchhoff(1e4, 0.3, compression_resistance=1e7), name="Jelly"
+    )
     with pytest.raises(SceneError, match=r"Jelly: .* compression resistance. Set it to 0"):
         Simulator(Scene([body]), XPBD())
 

@@ -9,7 +9,8 @@ import pytest
 from supple.core import Ground, JobError, Scene, SceneError, Skin, SoftBody, Sphere, SurfaceMesh
 from supple.core.job import Job, Settings, digest
 from supple.core.job.files import read_json, write_json
-from supple.core.materials import NeoHookean, StableNeoHookean
+from supple.core.job.scene_file import decode, encode
+from supple.core.materials import NeoHookean, StableNeoHookean, StVenantKirchhoff
 from supple.core.scene.integrator_table import INTEGRATORS
 
 BOX = (
@@ -66,6 +67,12 @@ def test_a_scene_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path
     assert read.scene.gravity == (0.0, 1.0, -2.0)
     (ball,) = read.scene.colliders
     assert (ball.center, ball.radius, ball.penalty, ball.name) == ((0, 9, 0), 1.5, 4.0, "Ball")
+
+
+def test_members_with_another_name_in_older_files_are_read_and_written_by_that() -> None:
+    written = encode(StVenantKirchhoff(1e4, 0.3, compression_resistance=1e7), "material", {})
+    assert written == {"type": "StVenantKirchhoff", "young": 1e4, "poisson": 0.3, "guard": 1e7}
+    assert decode(written, {}).compression_resistance == 1e7
 
 
 def test_a_change_of_any_number_changes_the_digest(make_block) -> None:

@@ -9,8 +9,8 @@ from supple.core.compiled import is_compiled
 from supple.core.kernels.elastic_derivatives import ElasticDerivativesKernel
 from supple.core.kernels.laws import Constants
 from supple.core.kernels.rest_products import RestProducts
+from supple.core.kernels.torch_matrices import matmul3
 from supple.core.materials import InvariantMaterial, NeoHookean, StableNeoHookean
-from supple.core.materials.eigensystem import matmul3
 from supple.core.system import System
 from supple.verification.meshes import block
 

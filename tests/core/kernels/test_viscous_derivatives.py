@@ -15,9 +15,9 @@ from supple.core.kernels.elastic_derivatives import ElasticDerivativesKernel
 from supple.core.kernels.green_strain import GreenStrainKernel
 from supple.core.kernels.laws import Constants
 from supple.core.kernels.rest_products import RestProducts
+from supple.core.kernels.torch_matrices import matmul3
 from supple.core.kernels.viscous_derivatives import ViscousDerivativesKernel
 from supple.core.materials import InvariantMaterial, NeoHookean, StableNeoHookean
-from supple.core.materials.eigensystem import matmul3
 from supple.core.system import System
 from supple.verification.meshes import block
 

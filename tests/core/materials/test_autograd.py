@@ -16,7 +16,7 @@ YOUNG, POISSON = 1e4, 0.4
 
 #: By name; those with settings of their own that change the law, once more.
 MATERIALS = {name: model(YOUNG, POISSON) for name, model in MODELS.items()} | {
-    "guarded": StVenantKirchhoff(YOUNG, POISSON, guard=1e3 * YOUNG)
+    "resistant": StVenantKirchhoff(YOUNG, POISSON, compression_resistance=1e3 * YOUNG)
 }
 
 #: Where every law is smooth.

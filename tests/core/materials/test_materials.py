@@ -122,16 +122,19 @@ def test_st_venant_kirchhoff_is_weakest_at_a_third_of_its_squared_length() -> No
 
 def test_the_guard_holds_st_venant_kirchhoff_against_collapse() -> None:
     flat = torch.diag(torch.tensor([0.05, 1.0, 1.0], dtype=torch.float64))[None]
-    bare, guarded = StVenantKirchhoff(1e4, 0.0), StVenantKirchhoff(1e4, 0.0, guard=1e7)
-    pushes = [float(-m.first_piola(flat)[0, 0, 0]) for m in (bare, guarded)]
+    bare, resistant = (
+        StVenantKirchhoff(1e4, 0.0),
+        StVenantKirchhoff(1e4, 0.0, compression_resistance=1e7),
+    )
+    pushes = [float(-m.first_piola(flat)[0, 0, 0]) for m in (bare, resistant)]
     # κ/864 (1 − J)² more.
     assert pushes[1] - pushes[0] == pytest.approx(1e7 / 864.0 * 0.95**2)
     assert pushes[1] > 10.0 * pushes[0]
 
 
 def test_a_negative_guard_is_refused() -> None:
-    with pytest.raises(SceneError, match=r"guard against compression must be 0 Pa or more, not -1"):
-        StVenantKirchhoff(1e4, 0.3, guard=-1.0)
+    with pytest.raises(SceneError, match=r"compression resistance must be 0 Pa or more, not -1"):
+        StVenantKirchhoff(1e4, 0.3, compression_resistance=-1.0)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -103,9 +103,9 @@ def test_a_search_for_room_ends_when_nothing_opens_any_more() -> None:
 def test_heavier_steps_add_to_inertia_alone() -> None:
     crossing = Crossing(1e-2)
     crossing.minimize(1)
-    hessian = crossing.objective.hessian
-    light = hessian(crossing.start, True).diagonal_blocks().clone()
-    heavier = hessian(crossing.start, True, extra_inertia=3.0).diagonal_blocks() - light
+    hessian = crossing.objective.smooth_hessian
+    light = hessian(crossing.start).diagonal_blocks()
+    heavier = hessian(crossing.start, extra_inertia=3.0).diagonal_blocks() - light
     masses = crossing.objective.system.mass
     expected = 3.0 * masses[:, None, None] * torch.eye(3, dtype=torch.float64) / STEP**2
     torch.testing.assert_close(heavier, expected)

@@ -28,6 +28,7 @@ from supple.core import (
     SoftBody,
     Stitches,
 )
+from supple.core.assembly.block_matrix import BlockMatrix
 from supple.core.materials import Linear, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.potentials import Potential
@@ -149,8 +150,7 @@ def energy_of(kind: type[Potential]) -> Potential:
 def full(potential: Potential, projected: bool) -> torch.Tensor:
     """(3N, 3N) second derivative, vertex by vertex."""
     objective, positions = in_a_step()
-    matrix = objective.matrix
-    matrix.clear()
+    matrix = BlockMatrix(objective.pattern, positions.dtype)
     potential.add_hessian(positions, matrix, projected)
     blocks, coupled = dense(matrix).transpose(1, 2).contiguous(), matrix.off_pattern
     blocks[coupled.rows, coupled.columns] += torch.as_tensor(coupled.values).view(-1, 3, 3)

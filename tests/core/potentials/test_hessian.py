@@ -29,14 +29,14 @@ from supple.tests.core.dense import dense
 from supple.tests.core.smoothness import is_smooth
 
 YOUNG = 1e4
-GUARDED = partial(StVenantKirchhoff, guard=1e3 * YOUNG)
+RESISTANT = partial(StVenantKirchhoff, compression_resistance=1e3 * YOUNG)
 MODELS = [
     StableNeoHookean,
     NeoHookean,
     CorotatedLinear,
     AsRigidAsPossible,
     StVenantKirchhoff,
-    GUARDED,
+    RESISTANT,
 ]
 EVALUATORS = ["compiled", "passes"]
 

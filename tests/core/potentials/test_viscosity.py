@@ -83,7 +83,7 @@ def test_the_gradient_of_a_step_is_the_finite_difference_of_its_energy(
 
 def _hessian(resistance: Viscosity, positions: torch.Tensor, projected: bool) -> torch.Tensor:
     count = positions.shape[1]
-    corners = resistance._tets.corners.numpy()
+    corners = resistance.tets.corners.numpy()
     matrix = BlockMatrix(
         BlockPattern(corners, np.arange(count), count, positions.device), positions.dtype
     )

@@ -29,8 +29,8 @@ def in_a_step(
     kind, young: float = YOUNG, keyed: Channel | None = None, **settings
 ) -> tuple[YieldingElasticity, torch.Tensor]:
     """A cube that has flowed before, and where it has come to."""
-    guard = {"guard": young} if kind is StVenantKirchhoff else {}
-    material, plasticity = kind(young, 0.3, **guard), Plasticity(YIELD, **settings)
+    more = {"compression_resistance": young} if kind is StVenantKirchhoff else {}
+    material, plasticity = kind(young, 0.3, **more), Plasticity(YIELD, **settings)
     mesh = block((1, 1, 1), (1, 1, 1), (0, 0, 0))
     body = SoftBody(mesh, material, plasticity=plasticity, stiffness=keyed)
     system = System(Scene([body]), torch.device("cpu"), torch.float64)
@@ -84,7 +84,7 @@ def test_a_keyed_stiffness_is_a_factor_on_youngs_modulus(kind) -> None:
 def test_equal_stretches_have_derivatives() -> None:
     part, _ = in_a_step(KINDS[0])
     rest = torch.as_tensor(part.tets.meshes[0][1].vertices.T)
-    part._flow.use(None)
+    part._flow.set_plastic(None)
     part._yielding.forget()
     pulled = torch.diag(torch.tensor([1.3, 0.9, 0.9], dtype=torch.float64))
     x, h, direction = pulled @ rest, 1e-6, spread(rest, 3, 1.0)
@@ -108,7 +108,7 @@ def test_stresses_of_a_step_are_those_after_its_flow() -> None:
 
 def test_below_the_yield_stress_it_has_the_bits_of_the_elastic_energy() -> None:
     part, x = in_a_step(KINDS[0])
-    part._flow.use(None)
+    part._flow.set_plastic(None)
     part._yielding.forget()
     rest = torch.as_tensor(part.tets.meshes[0][1].vertices.T)
     near = rest + 1e-3 * (x - rest)
@@ -125,7 +125,7 @@ def test_a_tet_at_its_limit_is_elastic_and_others_flow() -> None:
     plastic[:9] = torch.eye(3, dtype=torch.float64).ravel()[:, None]
     # F_p of a bar that has been pulled by so much for good, which keeps its volume.
     plastic[0], plastic[4], plastic[8] = (-size).exp(), (0.5 * size).exp(), (0.5 * size).exp()
-    part._flow.use(plastic)
+    part._flow.set_plastic(plastic)
     part.begin_time_step(TimeStep(x, x, STEP, STEP))
     found = part._yielding(x)
     assert found is not None

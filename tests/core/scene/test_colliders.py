@@ -45,7 +45,7 @@ def _ellipsoid(make_block: MakeBlock, at: tuple[float, float, float]) -> TetMesh
 def _impulses(simulator: Simulator) -> NDArray[np.float64]:
     """(3,) sum of what obstacles give from now on, in N s."""
     system, total = simulator.system, np.zeros(3)
-    meet = system.collide_with_obstacles
+    meet = system.obstacles.collide
 
     def counted(
         positions: torch.Tensor, velocities: torch.Tensor, step: float, times: torch.Tensor
@@ -55,7 +55,7 @@ def _impulses(simulator: Simulator) -> NDArray[np.float64]:
         # A velocity that decays keeps less of a force than that gave.
         total[:] += ((velocities - before) @ (system.mass * step / times)).numpy()
 
-    system.collide_with_obstacles = counted  # type: ignore[method-assign, assignment]
+    system.obstacles.collide = counted  # type: ignore[method-assign, assignment]
     return total
 
 

@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from .eigensystem import eigensystem, matmul3, signed_svd
+from .eigensystem import eigensystem
+from .torch_matrices import matmul3, signed_svd
 
 if TYPE_CHECKING:
-    from .stretch_material import StretchMaterial
+    from ..materials import StretchMaterial
 
 
 def energy_density(material: StretchMaterial, f: Tensor) -> Tensor:
@@ -76,7 +77,7 @@ class _EnergyDensity(torch.autograd.Function):
         again = torch.is_grad_enabled()
         with torch.enable_grad():
             density = ctx.material.strain_energy_density(
-                *_apply(_Stretches, f), *moduli, guard=ctx.material.guard
+                *_apply(_Stretches, f), *moduli, kappa=ctx.material.compression_resistance
             )
             (by_moduli,) = torch.autograd.grad(density, moduli, upstream, create_graph=again)
         return by_f, by_moduli, None
@@ -109,14 +110,18 @@ class _FirstPiola(torch.autograd.Function):
 
 def _density(material: StretchMaterial, f: Tensor, moduli: Tensor) -> Tensor:
     (a, b, c), (mu, lam) = _apply(_Stretches, f), moduli
-    density: Tensor = material.strain_energy_density(a, b, c, mu, lam, material.guard)
+    density: Tensor = material.strain_energy_density(
+        a, b, c, mu, lam, material.compression_resistance
+    )
     return density
 
 
 def _principal_stresses(material: StretchMaterial, sigma: Tensor, moduli: Tensor) -> Tensor:
     """(3, M) principal stresses."""
     (a, b, c), (mu, lam) = sigma, moduli
-    return torch.stack(material.first_derivatives(a, b, c, mu, lam, material.guard))
+    return torch.stack(
+        material.first_derivatives(a, b, c, mu, lam, material.compression_resistance)
+    )
 
 
 def _rotated(u: Tensor, principal_stresses: Tensor, v: Tensor) -> Tensor:
