@@ -102,7 +102,6 @@ class MeshContactStep:
         self._mobility = np.zeros(system.vertex_count + colliders)
         self._min_distances = np.zeros_like(distances)
         self._targets = surface.colliders_at(0, 0.0)
-        self._distances, self._blocked = np.zeros(0), np.zeros(0, dtype=np.int64)
         self._pairs = np.zeros(0, dtype=np.int64)
         #: Of a frame.
         self.budget = FrameBudget(system.names)
@@ -125,8 +124,8 @@ class MeshContactStep:
         velocities = np.concatenate([moving.astype(np.float64), still])
         self._candidates.begin(self._points(velocities))
         self._limited_steps, self.budget.spent_s = 0, 0.0
-        self._find_at(state.positions)
-        self._energy = surface_energy(self._constraints, self._count)
+        # Of the barriers at the start, once the first step has found candidates.
+        self._energy: float | None = None
 
     def prescribe(self, frame: int, until: float) -> None:
         """Says that colliders are ``until`` of the way to the next frame after the next step."""
@@ -166,7 +165,7 @@ class MeshContactStep:
         np.maximum(least, self._rounding, out=self._min_distances)
         last = self._solve(first, predicted, step)
         # Positions are kept with the precision of their tensor: each point may have come closer.
-        self._distances -= self._rounding
+        self._candidates.distances -= self._rounding
         ended = torch.as_tensor(last[:count].T.copy()).to(positions)
         velocities += (ended - positions) / step
         positions.copy_(ended)
@@ -187,7 +186,11 @@ class MeshContactStep:
             What it took, with how close surfaces are after it; and by how much less the barriers
             between them hold than at its start, in joules.
         """
-        self._find_at(positions)
+        at = np.concatenate([positions.numpy().T.astype(np.float64), self.colliders])
+        points = self._points(at)
+        # Of no duration: candidates that are there hold as far as they reach.
+        self._candidates.cover(points, points, 0.0)
+        energy = self._find_still(at, points)
         own, count = self._constraints, self._count
         is_near = (own.kinds[:count] == SURFACES) & (own.distances < own.dhats)[:count]
         closest = float(own.distances[:count][is_near].min(initial=math.inf))
@@ -196,15 +199,14 @@ class MeshContactStep:
             minimum_distance=closest if closest < math.inf else None,
             limited_steps=self._limited_steps,
         )
-        return statistics, self._energy - float(surface_energy(own, count))
+        assert self._energy is not None
+        return statistics, self._energy - energy
 
-    def _find_at(self, positions: Tensor) -> None:
-        """Makes contacts linear where vertices and colliders are."""
-        at = np.concatenate([positions.numpy().T.astype(np.float64), self.colliders])
-        points, still = self._points(at), np.zeros_like(at)
-        # Of no duration: candidates that are there hold as far as they reach.
-        self._cover(points, points, 0.0)
+    def _find_still(self, at: Points, points: Points) -> float:
+        """Makes contacts linear where nodes and points are; their energy in joules."""
+        still = np.zeros_like(at)
         self._count = self._find(at, points, still, points, still)
+        return float(surface_energy(self._constraints, self._count))
 
     def _solve(self, start: Points, predicted: Points, step: float) -> Points:
         """(N, 3) where nodes end that would go from one place to another."""
@@ -215,9 +217,12 @@ class MeshContactStep:
             is_hindered = linearization > 0
             moves = predicted - at
             ends = points + self._points(moves)
-            self._cover(points, ends, step, is_hindered)
-            found = self._find(at, points, moves, ends, at - start)
-            self._count, pairs = leave_out_idle(found, self._pairs, self._constraints)
+            found = self._candidates.cover(points, ends, step, is_hindered)
+            self.budget.spend(SEARCH_S * found)
+            if self._energy is None:
+                self._energy = self._find_still(at, points)
+            count = self._find(at, points, moves, ends, at - start)
+            self._count, pairs = leave_out_idle(count, self._pairs, self._constraints)
             self._pairs = self._pairs[:pairs]
             flat_tets = self._find_flat(at, predicted)
             if self.record is not None:
@@ -228,26 +233,15 @@ class MeshContactStep:
             at, points, is_free = self._go(at, points, moves, step, is_hindered)
             if is_free:
                 self._candidates.advance(began, points, step)
-                self._blocked[:] = 0
+                self._candidates.blocked[:] = 0
                 return at
             self._limited_steps += 1
         # The step is taken again from where it began, of which the distances here tell nothing.
-        self._distances, self._blocked = np.zeros_like(self._distances), 0 * self._blocked
+        self._candidates.forget_values()
         raise BlockedStepError(
             f"{self._system.names}: surfaces cannot make way for each other within a step of "
             f"{step:.2g} s. Choose Automatic or Implicit Euler, or more substeps."
         )
-
-    def _cover(self, before: Points, after: Points, step: float, is_hindered: bool = False) -> None:
-        """Sees to candidates between two (V, 3) places."""
-        known = self._candidates.candidates
-        self._candidates.cover(before, after, step, is_hindered)
-        now = self._candidates.candidates
-        if now is not known:
-            # None of the distances of pairs is known any more.
-            self._distances = np.zeros(len(now))
-            self._blocked = now.carried(known, self._blocked)
-            self.budget.spend(SEARCH_S * len(self._distances))
 
     def _points(self, nodes: Points) -> Points:
         """(V, 3) of the surface from (N, 3) of the nodes."""
@@ -266,12 +260,12 @@ class MeshContactStep:
     ) -> int:
         """Makes contacts linear; how many there are."""
         stencils, mesh = self._candidates.stencils, self.surface.topology
-        self.budget.spend(PAIR_S * len(self._distances))
-        may_push = np.empty(len(self._distances), dtype=np.bool_)
+        self.budget.spend(PAIR_S * len(self._candidates.distances))
+        may_push = np.empty(len(self._candidates.distances), dtype=np.bool_)
         use_threads(len(may_push), PAIRS_PER_THREAD)
         find_pairs(
             *(stencils, mesh.object_of, self.laws.distances, points, ends - points),
-            *(self._distances, may_push),
+            *(self._candidates.distances, may_push),
         )
         pairs = self._pairs = np.flatnonzero(may_push)
         while True:
@@ -280,7 +274,7 @@ class MeshContactStep:
             if count <= len(out.forces):
                 use_threads(count, CONTACTS_PER_THREAD)
                 nodes = (self.points_of, displacements, self._mobility)
-                of_pairs = (pairs, stencils, self._blocked)
+                of_pairs = (pairs, stencils, self._candidates.blocked)
                 write_pairs(*of_pairs, mesh, self.laws, points, ends, *nodes, out)
             if self._ground is not None:
                 own = (at, moves, displacements, self._mobility)
@@ -320,14 +314,15 @@ class MeshContactStep:
         """Moves (N, 3) nodes as far as nothing meets: where those and (V, 3) points are then, and
         whether all made their whole move."""
         sizes, after = np.ones(len(at)), points + self._points(moves)
-        self._cover(points, after, step, is_hindered)
-        stencils = self._candidates.stencils
-        of_pairs, distances = np.empty((2, len(self._candidates.candidates)))
+        candidates = self._candidates
+        self.budget.spend(SEARCH_S * candidates.cover(points, after, step, is_hindered))
+        stencils = candidates.stencils
+        of_pairs, distances = np.empty((2, len(candidates.distances)))
         least = 1.0
         for shortening in range(MAX_SHORTENINGS):
             use_threads(len(of_pairs), PAIRS_PER_THREAD)
             pair_step_sizes(
-                *(stencils, points, after, self._distances),
+                *(stencils, points, after, candidates.distances),
                 *(self.surface.object_of, self._min_distances, of_pairs, distances),
             )
             of_nodes = np.ones(len(at))
@@ -337,14 +332,14 @@ class MeshContactStep:
                 cut += shorten_falls(*self._ground, self._rounding, *own)
             if cut == 0:
                 is_free = bool((sizes == 1.0).all())
-                self._distances = distances
+                candidates.distances = distances
                 return at + sizes[:, None] * moves, after, is_free
             if shortening == 0:
                 least = float(of_nodes.min())
-                self._blocked += of_pairs < 1.0
+                candidates.blocked += of_pairs < 1.0
             sizes *= of_nodes
             after = points + self._points(sizes[:, None] * moves)
         # Shortened one by one, moves may come in the way of each other; all alike, none does.
-        self._distances = np.zeros_like(distances)
+        candidates.distances[:] = 0.0
         at = at + least * moves
         return at, self._points(at), False

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernels of a tree of boxes over the triangles of a surface."""
+"""Kernels of trees of boxes over the triangles of surfaces.
+
+Boxes are swept along linear trajectories without the mean motion of their tree. Between two trees
+the first one's are swept by the difference of their means: what moves together needs small boxes
+only.
+"""
 
 from __future__ import annotations
 
@@ -86,9 +91,12 @@ def box_vertices(before: Any, after: Any, tree_of: Any, motions: Any, boxes: Any
 
 
 @compiled(parallel=True)
-def box_parts(corners: Any, vertex_boxes: Any, radii: Any, boxes: Any) -> None:
-    """(P, 6) of parts with (P, k) corners, widened by the largest of the (V,) radii of those."""
+def box_parts(corners: Any, moved: Any, vertex_boxes: Any, radii: Any, boxes: Any) -> None:
+    """(P, 6) of parts with (P, k) corners, widened by the largest of the (V,) radii of those; left
+    as they are where none of the corners is one of the (V,) ``moved``."""
     for part in shared_range(len(corners)):
+        if not _is_any(moved, corners, part):
+            continue
         radius = radii[corners[part, 0]]
         for k in range(1, corners.shape[1]):
             radius = max(radius, radii[corners[part, k]])
@@ -98,6 +106,30 @@ def box_parts(corners: Any, vertex_boxes: Any, radii: Any, boxes: Any) -> None:
                 v = corners[part, k]
                 low, high = min(low, vertex_boxes[v, i]), max(high, vertex_boxes[v, 3 + i])
             boxes[part, i], boxes[part, 3 + i] = low - radius, high + radius
+
+
+@compiled()
+def _is_any(moved: Any, corners: Any, part: int) -> bool:
+    is_any = False
+    for k in range(corners.shape[1]):
+        is_any |= moved[corners[part, k]]
+    return is_any
+
+
+@compiled()
+def mark_nodes(ends: Any, ranges: Any, corners: Any, moved: Any, out: Any) -> None:
+    """(N,) whether any of the (V,) ``moved`` is a corner below each node of trees.
+
+    Args:
+        corners: (F, 3) of triangles in the order of leaves.
+    """
+    for node in range(len(ends) - 1, -1, -1):
+        out[node] = False
+        if ends[node] == node + 1:
+            for k in range(ranges[node, 0], ranges[node, 1]):
+                out[node] |= _is_any(moved, corners, k)
+        else:
+            out[node] = out[node + 1] | out[ends[node + 1]]
 
 
 @compiled()
@@ -125,3 +157,134 @@ def _widen(boxes: Any, node: int, other: Any) -> None:
     for i in range(3):
         boxes[node, i] = min(boxes[node, i], other[i])
         boxes[node, 3 + i] = max(boxes[node, 3 + i], other[3 + i])
+
+
+@compiled()
+def tree_pairs(
+    boxes: Any, motions: Any, roots: Any, objects: Any, can_collide: Any, order: Any
+) -> Any:
+    """(K, 2) trees whose swept boxes may overlap, the lower one first, each with itself where it
+    can collide so.
+
+    Args:
+        boxes: (N, 6) of nodes.
+        motions: (T, 3) mean motion of each tree.
+        roots: (T,) nodes.
+        objects: (T,) that each tree belongs to.
+        can_collide: (O, O) whether two objects may.
+        order: (T,) trees by the least x of their swept boxes.
+    """
+    found, count = np.empty((64, 2), np.int32), 0
+    for i in range(len(order)):
+        high = boxes[roots[order[i]], 3] + max(motions[order[i], 0], 0.0)
+        for k in range(i, len(order)):
+            if boxes[roots[order[k]], 0] + min(motions[order[k], 0], 0.0) > high:
+                break
+            first, second = min(order[i], order[k]), max(order[i], order[k])
+            shift = (
+                motions[first, 0] - motions[second, 0],
+                motions[first, 1] - motions[second, 1],
+                motions[first, 2] - motions[second, 2],
+            )
+            if can_collide[objects[first], objects[second]] and (
+                i == k or overlap(box_of(boxes, roots[first], shift), boxes, roots[second])
+            ):
+                found = _with_capacity(found, count)
+                found[count, 0], found[count, 1] = first, second
+                count += 1
+    return found[:count].copy()
+
+
+@compiled()
+def leaf_pairs(boxes: Any, ends: Any, wanted: Any, roots: Any, trees: Any, shifts: Any) -> Any:
+    """(K, 3) pairs of leaves whose boxes overlap, and the row of ``trees`` they come from.
+
+    Args:
+        ends: (N,) node after the last one below each.
+        wanted: (N,) nodes: one of a pair has to be among them.
+        trees: (P, 2) pairs of trees.
+        shifts: (P, 3) by how much more the first moves.
+    """
+    found, count = np.empty((1024, 3), np.int32), 0
+    stack = np.empty((1024, 2), np.int32)
+    for row in range(len(trees)):
+        shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
+        stack[0, 0], stack[0, 1] = roots[trees[row, 0]], roots[trees[row, 1]]
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            a, b = stack[depth, 0], stack[depth, 1]
+            if not (wanted[a] or wanted[b]):
+                continue
+            if a != b and not overlap(box_of(boxes, a, shift), boxes, b):
+                continue
+            is_leaf, is_other_leaf = ends[a] == a + 1, ends[b] == b + 1
+            if is_leaf and is_other_leaf:
+                found = _with_capacity(found, count)
+                found[count, 0], found[count, 1], found[count, 2] = a, b, row
+                count += 1
+                continue
+            if depth + 3 > len(stack):
+                stack = _with_capacity(stack, len(stack))
+            if a == b:
+                left, right = a + 1, ends[a + 1]
+                depth = _push(stack, depth, right, right)
+                depth = _push(stack, depth, left, right)
+                depth = _push(stack, depth, left, left)
+            elif is_other_leaf or (not is_leaf and _box_size(boxes, a) >= _box_size(boxes, b)):
+                depth = _push(stack, depth, ends[a + 1], b)
+                depth = _push(stack, depth, a + 1, b)
+            else:
+                depth = _push(stack, depth, a, ends[b + 1])
+                depth = _push(stack, depth, a, b + 1)
+    return found[:count].copy()
+
+
+@compiled()
+def _push(stack: Any, depth: int, first: int, second: int) -> int:
+    stack[depth, 0], stack[depth, 1] = first, second
+    return depth + 1
+
+
+@compiled()
+def _with_capacity(rows: Any, count: int) -> Any:
+    """The rows, twice as many when all are taken."""
+    if count < len(rows):
+        return rows
+    larger = np.empty((2 * len(rows), rows.shape[1]), np.int32)
+    for row in range(count):
+        for i in range(rows.shape[1]):
+            larger[row, i] = rows[row, i]
+    return larger
+
+
+@compiled()
+def _box_size(boxes: Any, node: int) -> float:
+    return (
+        (boxes[node, 3] - boxes[node, 0])
+        + (boxes[node, 4] - boxes[node, 1])
+        + (boxes[node, 5] - boxes[node, 2])
+    )
+
+
+@compiled()
+def box_of(boxes: Any, i: int, shift: Any) -> Any:
+    """Six numbers: a box, swept by a shift."""
+    return (
+        *(boxes[i, 0] + min(shift[0], 0.0), boxes[i, 1] + min(shift[1], 0.0)),
+        *(boxes[i, 2] + min(shift[2], 0.0), boxes[i, 3] + max(shift[0], 0.0)),
+        *(boxes[i, 4] + max(shift[1], 0.0), boxes[i, 5] + max(shift[2], 0.0)),
+    )
+
+
+@compiled()
+def overlap(box: Any, boxes: Any, i: int) -> bool:
+    """Whether two boxes share a point; all is compared, as half of them do and no guess helps."""
+    return (
+        (box[0] <= boxes[i, 3])
+        & (boxes[i, 0] <= box[3])
+        & (box[1] <= boxes[i, 4])
+        & (boxes[i, 1] <= box[4])
+        & (box[2] <= boxes[i, 5])
+        & (boxes[i, 2] <= box[5])
+    )

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernels of the broad phase: candidates among two trees of boxes.
-
-Boxes are swept along linear trajectories without the mean motion of their tree. Between two trees
-the first one's are swept by the difference of their means: what moves together needs small boxes
-only.
-"""
+"""Kernels of the broad phase: candidates among the leaves of trees whose boxes overlap."""
 
 from __future__ import annotations
 
@@ -13,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import compiled, shared_range
-from .bounding_volumes import LEAF_SIZE
+from .bounding_volumes import LEAF_SIZE, box_of, overlap
 from .continuous_collision import distance_lower_bound
 from .vectors import advanced, dot, four_points, minus, scaled
 
@@ -38,139 +33,20 @@ class Parts(NamedTuple):
 
 
 class Trajectories(NamedTuple):
-    """Linear trajectories of (V, 3) vertices, and (V,) search radii around them."""
+    """Linear trajectories of vertices.
+
+    Args:
+        before, after: (V, 3) between which they go.
+        radii: (V,) to search in around them.
+        wanted: (V,) vertices of which a candidate has one at least.
+        wanted_nodes: (N,) nodes of trees that hold one.
+    """
 
     before: Any
     after: Any
     radii: Any
-
-
-@compiled()
-def tree_pairs(
-    boxes: Any, motions: Any, roots: Any, objects: Any, can_collide: Any, order: Any
-) -> Any:
-    """(K, 2) trees whose swept boxes may overlap, the lower one first, each with itself where it
-    can collide so.
-
-    Args:
-        boxes: (N, 6) of nodes.
-        motions: (T, 3) mean motion of each tree.
-        roots: (T,) nodes.
-        objects: (T,) that each tree belongs to.
-        can_collide: (O, O) whether two objects may.
-        order: (T,) trees by the least x of their swept boxes.
-    """
-    found, count = np.empty((64, 2), np.int32), 0
-    for i in range(len(order)):
-        high = boxes[roots[order[i]], 3] + max(motions[order[i], 0], 0.0)
-        for k in range(i, len(order)):
-            if boxes[roots[order[k]], 0] + min(motions[order[k], 0], 0.0) > high:
-                break
-            first, second = min(order[i], order[k]), max(order[i], order[k])
-            shift = (
-                motions[first, 0] - motions[second, 0],
-                motions[first, 1] - motions[second, 1],
-                motions[first, 2] - motions[second, 2],
-            )
-            if can_collide[objects[first], objects[second]] and (
-                i == k or overlap(box_of(boxes, roots[first], shift), boxes, roots[second])
-            ):
-                found = _with_capacity(found, count)
-                found[count, 0], found[count, 1] = first, second
-                count += 1
-    return found[:count].copy()
-
-
-@compiled()
-def leaf_pairs(boxes: Any, ends: Any, roots: Any, trees: Any, shifts: Any) -> Any:
-    """(K, 3) pairs of leaves whose boxes overlap, and the row of ``trees`` they come from.
-
-    Args:
-        ends: (N,) node after the last one below each.
-        trees: (P, 2) pairs of trees.
-        shifts: (P, 3) by how much more the first moves.
-    """
-    found, count = np.empty((1024, 3), np.int32), 0
-    stack = np.empty((1024, 2), np.int32)
-    for row in range(len(trees)):
-        shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
-        stack[0, 0], stack[0, 1] = roots[trees[row, 0]], roots[trees[row, 1]]
-        depth = 1
-        while depth > 0:
-            depth -= 1
-            a, b = stack[depth, 0], stack[depth, 1]
-            if a != b and not overlap(box_of(boxes, a, shift), boxes, b):
-                continue
-            is_leaf, is_other_leaf = ends[a] == a + 1, ends[b] == b + 1
-            if is_leaf and is_other_leaf:
-                found = _with_capacity(found, count)
-                found[count, 0], found[count, 1], found[count, 2] = a, b, row
-                count += 1
-                continue
-            if depth + 3 > len(stack):
-                stack = _with_capacity(stack, len(stack))
-            if a == b:
-                left, right = a + 1, ends[a + 1]
-                depth = _push(stack, depth, right, right)
-                depth = _push(stack, depth, left, right)
-                depth = _push(stack, depth, left, left)
-            elif is_other_leaf or (not is_leaf and _box_size(boxes, a) >= _box_size(boxes, b)):
-                depth = _push(stack, depth, ends[a + 1], b)
-                depth = _push(stack, depth, a + 1, b)
-            else:
-                depth = _push(stack, depth, a, ends[b + 1])
-                depth = _push(stack, depth, a, b + 1)
-    return found[:count].copy()
-
-
-@compiled()
-def _push(stack: Any, depth: int, first: int, second: int) -> int:
-    stack[depth, 0], stack[depth, 1] = first, second
-    return depth + 1
-
-
-@compiled()
-def _with_capacity(rows: Any, count: int) -> Any:
-    """The rows, twice as many when all are taken."""
-    if count < len(rows):
-        return rows
-    larger = np.empty((2 * len(rows), rows.shape[1]), np.int32)
-    for row in range(count):
-        for i in range(rows.shape[1]):
-            larger[row, i] = rows[row, i]
-    return larger
-
-
-@compiled()
-def _box_size(boxes: Any, node: int) -> float:
-    return (
-        (boxes[node, 3] - boxes[node, 0])
-        + (boxes[node, 4] - boxes[node, 1])
-        + (boxes[node, 5] - boxes[node, 2])
-    )
-
-
-@compiled()
-def box_of(boxes: Any, i: int, shift: Any) -> Any:
-    """Six numbers: a box, swept by a shift."""
-    return (
-        *(boxes[i, 0] + min(shift[0], 0.0), boxes[i, 1] + min(shift[1], 0.0)),
-        *(boxes[i, 2] + min(shift[2], 0.0), boxes[i, 3] + max(shift[0], 0.0)),
-        *(boxes[i, 4] + max(shift[1], 0.0), boxes[i, 5] + max(shift[2], 0.0)),
-    )
-
-
-@compiled()
-def overlap(box: Any, boxes: Any, i: int) -> bool:
-    """Whether two boxes share a point; all is compared, as half of them do and no guess helps."""
-    return (
-        (box[0] <= boxes[i, 3])
-        & (boxes[i, 0] <= box[3])
-        & (box[1] <= boxes[i, 4])
-        & (boxes[i, 1] <= box[4])
-        & (box[2] <= boxes[i, 5])
-        & (boxes[i, 2] <= box[5])
-    )
+    wanted: Any
+    wanted_nodes: Any
 
 
 @compiled(parallel=True)
@@ -186,23 +62,29 @@ def edge_edge_candidates(
         found: (C, S, 2) pairs in so many chunks; those beyond their capacity are not kept.
         counts: (C,) how many there are in each.
     """
+    wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
     for chunk in shared_range(len(found)):
         count, overlapping = 0, np.empty(3 * LEAF_SIZE + 1, np.int32)
         for k in range(chunk, len(leaves), len(found)):
             first, second, row = leaves[k, 0], leaves[k, 1], leaves[k, 2]
             shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
+            if not wanted_nodes[first]:
+                first, second, shift = second, first, scaled(-1.0, shift)
             for i in range(edges.ranges[first, 0], edges.ranges[first, 1]):
+                a, b = edges.corners[i, 0], edges.corners[i, 1]
+                is_wanted = wanted[a] or wanted[b]
                 box = box_of(edges.boxes, i, shift)
-                if not overlap(box, boxes, second):
+                if not (is_wanted or wanted_nodes[second]) or not overlap(box, boxes, second):
                     continue
                 start = i + 1 if first == second else edges.ranges[second, 0]
                 number = _overlapping(box, edges.boxes, start, edges.ranges[second, 1], overlapping)
-                a, b = edges.corners[i, 0], edges.corners[i, 1]
                 for n in range(number):
                     j = overlapping[n]
                     c, d = edges.corners[j, 0], edges.corners[j, 1]
                     # Asked here, where no call is needed: most have a common vertex.
                     if a in (c, d) or b in (c, d):
+                        continue
+                    if not (is_wanted or wanted[c] or wanted[d]):
                         continue
                     if are_within_radii(trajectories, a, b, c, d, True):
                         if count < found.shape[1]:
@@ -267,15 +149,17 @@ def _add_face_vertices(
 ) -> int:
     """Those with the vertex in the first leaf; how many there are with them. ``scratch`` holds as
     many faces as a leaf has, and one more."""
+    wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
     for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
-        box = box_of(vertices.boxes, i, shift)
-        if not overlap(box, boxes, second):
+        a, box = vertices.indices[i], box_of(vertices.boxes, i, shift)
+        if not (wanted[a] or wanted_nodes[second]) or not overlap(box, boxes, second):
             continue
-        a = vertices.indices[i]
         start, end = faces.ranges[second, 0], faces.ranges[second, 1]
         for n in range(_overlapping(box, faces.boxes, start, end, scratch)):
             j = scratch[n]
             b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
+            if not (wanted[a] or wanted[b] or wanted[c] or wanted[d]):
+                continue
             if a not in (b, c, d) and are_within_radii(trajectories, a, b, c, d, False):
                 if count < len(found):
                     found[count, 0], found[count, 1] = faces.indices[j], a

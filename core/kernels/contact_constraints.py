@@ -253,10 +253,13 @@ def _write_range(
         one, other = painted_parts(laws.friction_factors, (a, b, c, d), (c0, c1, c2, c3))
         rubbing = math.sqrt(one * other) if rubs else 0.0
         _write_pair(laws, objects, difference, distance, weight, rubbing, out, k)
-        used = add_point(interpolation, a, c0, out, k, 0)
-        used = add_point(interpolation, b, c1, out, k, used)
-        used = add_point(interpolation, c, c2, out, k, used)
-        used = add_point(interpolation, d, c3, out, k, used)
+        used = 0
+        # One that never pushes is between nothing.
+        if weight != 0.0:
+            used = add_point(interpolation, a, c0, out, k, used)
+            used = add_point(interpolation, b, c1, out, k, used)
+            used = add_point(interpolation, c, c2, out, k, used)
+            used = add_point(interpolation, d, c3, out, k, used)
         finish(out, k, used, displacements, mobility)
 
 

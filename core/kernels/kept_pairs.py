@@ -8,7 +8,8 @@ import math
 from typing import Any
 
 from ..compiled import compiled, shared_range
-from .broad_phase import are_within_radii, box_of, overlap
+from .bounding_volumes import box_of, overlap
+from .broad_phase import are_within_radii
 from .vectors import minus, vector_at
 
 # Kept pairs are all that two leaves may have; would be, if they were found anew; or are not,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether points keep to straight paths."""
+"""How far points are from straight paths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def deviation(point: Any, origin: Any, velocity: Any, time: float) -> float:
 
 
 @compiled()
-def keep_to_paths(
+def deviation_ratios(
     before: Any,
     after: Any,
     origins: Any,
@@ -26,13 +26,14 @@ def keep_to_paths(
     since: float,
     until: float,
     allowed: Any,
-) -> bool:
-    """Whether (V, 3) points are no farther from their paths than (V,) ``allowed`` metres at two
-    times, in seconds since the paths began."""
-    for v in range(len(allowed)):
+    out: Any,
+) -> float:
+    """(V,) how far (V, 3) points are from their paths at two times, in seconds since the paths
+    began, the farther of both over what is ``allowed``; the largest of them."""
+    largest = 0.0
+    for v in range(len(out)):
         origin, velocity = vector_at(origins, v), vector_at(velocities, v)
-        if deviation(vector_at(before, v), origin, velocity, since) > allowed[v]:
-            return False
-        if deviation(vector_at(after, v), origin, velocity, until) > allowed[v]:
-            return False
-    return True
+        first = deviation(vector_at(before, v), origin, velocity, since)
+        out[v] = max(first, deviation(vector_at(after, v), origin, velocity, until)) / allowed[v]
+        largest = max(largest, out[v])
+    return largest

@@ -13,14 +13,20 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ...compiled import use_threads
-from ...kernels.bounding_volumes import box_nodes, box_parts, box_vertices, build_tree
+from ...kernels.bounding_volumes import (
+    box_nodes,
+    box_parts,
+    box_vertices,
+    build_tree,
+    leaf_pairs,
+    mark_nodes,
+    tree_pairs,
+)
 from ...kernels.broad_phase import (
     Parts,
     Trajectories,
     edge_edge_candidates,
     face_vertex_candidates,
-    leaf_pairs,
-    tree_pairs,
 )
 from .candidates import Candidates, IndexPairs, pair_keys
 
@@ -143,12 +149,44 @@ class BroadPhase:
     def sweep(self, before: Points, after: Points, radii: NDArray[np.float64]) -> Sweep:
         """Boxes around trajectories, and which leaves' overlap; arguments as of ``candidates``."""
         trajectories = Trajectories(
-            np.ascontiguousarray(before), np.ascontiguousarray(after), radii
+            *(np.ascontiguousarray(before), np.ascontiguousarray(after), radii),
+            *(np.ones(len(before), dtype=bool), np.ones(len(self.ends), dtype=bool)),
         )
         motions = self._mean_motions(trajectories.after - trajectories.before)
-        use_threads(len(before), BOXES_PER_THREAD)
-        edges, faces, vertices = self._boxed(trajectories, motions)
-        boxes = np.empty((len(self.ends), 6))
+        parts = [
+            Parts(indices, corners, ranges, np.empty((len(corners), 6)))
+            for indices, corners, ranges in self._parts
+        ]
+        return self._fit(trajectories, motions, parts, np.empty((len(self.ends), 6)))
+
+    def sweep_moved(
+        self, swept: Sweep, moved: NDArray[np.bool_], before: Points, after: Points, radii: Any
+    ) -> Sweep:
+        """A sweep of which some vertices have other trajectories now, with the leaves alone where
+        one of these is.
+
+        Args:
+            swept: whose boxes are fitted in place.
+            moved: (V,) which vertices.
+            before, after, radii: of all vertices.
+        """
+        moved_nodes = np.empty(len(self.ends), dtype=bool)
+        mark_nodes(self.ends, self.ranges, self.faces, moved, moved_nodes)
+        trajectories = Trajectories(before, after, radii, moved, moved_nodes)
+        parts = [swept.edges, swept.faces, swept.vertices]
+        return self._fit(trajectories, swept.motions, parts, swept.boxes)
+
+    def _fit(
+        self, trajectories: Trajectories, motions: Points, parts: list[Parts], boxes: Points
+    ) -> Sweep:
+        """Fits the boxes of what is wanted, and finds which leaves' overlap those."""
+        before, after, radii, wanted, wanted_nodes = trajectories
+        use_threads(len(wanted), BOXES_PER_THREAD)
+        vertex_boxes = np.empty((len(wanted), 6))
+        box_vertices(before, after, self.tree_of, motions, vertex_boxes)
+        for part in parts:
+            box_parts(part.corners, wanted, vertex_boxes, radii, part.boxes)
+        edges, faces, vertices = parts
         box_nodes(self.ends, self.ranges, faces.boxes, boxes)
         least = boxes[self._roots, 0] + np.minimum(motions[:, 0], 0.0)
         by_lowest_x = np.argsort(least, kind="stable").astype(np.int32)
@@ -156,7 +194,7 @@ class BroadPhase:
             boxes, motions, self._roots, self._groups, self._can_collide, by_lowest_x
         )
         shifts = motions[trees[:, 0]] - motions[trees[:, 1]]
-        leaves = leaf_pairs(boxes, self.ends, self._roots, trees, shifts)
+        leaves = leaf_pairs(boxes, self.ends, wanted_nodes, self._roots, trees, shifts)
         return Sweep(trajectories, motions, edges, faces, vertices, boxes, leaves, shifts)
 
     def among(self, swept: Sweep, leaves: Indices) -> Candidates:
@@ -174,16 +212,6 @@ class BroadPhase:
             np.bincount(self.tree_of, component, len(self._roots)) for component in displacements.T
         ]
         return np.stack(sums, axis=1) / self._vertex_counts[:, None]
-
-    def _boxed(self, trajectories: Trajectories, motions: Points) -> list[Parts]:
-        """Edges, faces and vertices with their swept boxes."""
-        vertex_boxes, boxed = np.empty((len(trajectories.radii), 6)), []
-        box_vertices(trajectories.before, trajectories.after, self.tree_of, motions, vertex_boxes)
-        for indices, corners, ranges in self._parts:
-            boxes = np.empty((len(corners), 6))
-            box_parts(corners, vertex_boxes, trajectories.radii, boxes)
-            boxed.append(Parts(indices, corners, ranges, boxes))
-        return boxed
 
     def _collect(self, kind: int, near: Callable[..., None], *arguments: Any) -> IndexPairs:
         """The pairs that a kernel finds, once there is capacity for all."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.detection import CandidateStencils
+from ...kernels.sorted_pairs import find_among, merged
 
 IndexPairs = NDArray[np.int32]
 
@@ -34,21 +35,20 @@ class Candidates:
         """Of a surface with (E, 2) edges and (F, 3) triangles, for the kernels."""
         return CandidateStencils(self.edge_edges, self.face_vertices, edges, triangles)
 
-    def carried(self, known: Candidates, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each pair the value that it had among known ones, or zero; few of (K,) are others."""
-        found = np.zeros(len(self), dtype=np.int64)
-        parts = [(self.edge_edges, known.edge_edges), (self.face_vertices, known.face_vertices)]
-        first = start = 0
-        for own, other in parts:
-            of_other = values[first : first + len(other)]
-            held = np.flatnonzero(of_other)
-            if len(held) and len(own):
-                keys, wanted = pair_keys(own), pair_keys(other[held])
-                places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-                is_there = keys[places] == wanted
-                found[start + places[is_there]] = of_other[held[is_there]]
-            first, start = first + len(other), start + len(own)
-        return found
+    def places_among(self, known: Candidates) -> NDArray[np.int64]:
+        """(K,) the place of each pair among known ones; −1 where it is none of them."""
+        places, edges = np.empty(len(self), dtype=np.int64), len(self.edge_edges)
+        find_among(self.edge_edges, known.edge_edges, 0, places[:edges])
+        start = len(known.edge_edges)
+        find_among(self.face_vertices, known.face_vertices, start, places[edges:])
+        return places
+
+    def merged(self, others: Candidates) -> Candidates:
+        """With those that are only among others."""
+        return Candidates(
+            merged(self.edge_edges, others.edge_edges),
+            merged(self.face_vertices, others.face_vertices),
+        )
 
     def __len__(self) -> int:
         return len(self.edge_edges) + len(self.face_vertices)

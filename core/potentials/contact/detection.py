@@ -11,7 +11,7 @@ from ...compiled import use_threads
 from ...kernels.detection import CandidateStencils, distances, step_sizes, vertex_min_distances
 from .broad_phase import BroadPhase
 from .candidates import Candidates
-from .kept_pairs import KeptPairs, kept_margins
+from .kept_pairs import KeptPairs
 from .surface import CollisionSurface
 from .topology import Points, Values
 
@@ -42,7 +42,7 @@ class Detection:
         )
         #: (V,) search radius around each vertex, in metres.
         self.radii = SEARCH_RADIUS_RATIO * _search_radii(distances, surface)[surface.object_of]
-        self._kept = KeptPairs(self.broad_phase, self.radii, kept_margins(surface))
+        self._kept = KeptPairs(self.broad_phase, self.radii, surface.edge_lengths)
         #: The swept candidates that were built last.
         self.candidates = Candidates.none()
         self._edges = surface.edges

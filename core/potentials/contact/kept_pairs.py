@@ -17,7 +17,6 @@ from ...kernels.kept_pairs import (
 )
 from .broad_phase import BOXES_PER_THREAD, PAIRS_PER_THREAD, BroadPhase, Sweep, sorted_pairs
 from .candidates import Candidates
-from .surface import CollisionSurface
 from .topology import Points, Values
 
 # By how much farther pairs are kept that were found, in mean edges at a vertex.
@@ -38,12 +37,13 @@ class KeptPairs:
     Args:
         broad_phase: of a surface.
         radii: (V,) around points within which pairs have to be found, in metres.
-        margins: (V,) by how much farther pairs are kept, in metres.
+        edge_lengths: (V,) mean of the edges at each vertex, in metres.
     """
 
-    def __init__(self, broad_phase: BroadPhase, radii: Values, margins: Values) -> None:
-        self._broad_phase, self._radii, self._margins = broad_phase, radii, margins
-        self._leaf_margins = _least_of_leaves(margins, broad_phase)
+    def __init__(self, broad_phase: BroadPhase, radii: Values, edge_lengths: Values) -> None:
+        self._broad_phase, self._radii = broad_phase, radii
+        self._margins = MARGIN_RATIO * edge_lengths
+        self._leaf_margins = _least_of_leaves(self._margins, broad_phase)
         # Where kept pairs were found, and by their place in the order of leaves, which.
         self._origins: Points | None = None
         self._edges = self._faces = Candidates.none().edge_edges
@@ -127,12 +127,3 @@ def _places(indices: NDArray[np.int32]) -> NDArray[np.int32]:
     places = np.zeros(int(indices.max(initial=-1)) + 1, dtype=np.int32)
     places[indices] = np.arange(len(indices), dtype=np.int32)
     return places
-
-
-def kept_margins(surface: CollisionSurface) -> Values:
-    """(V,) by how much farther pairs are kept, in metres; no collider has more than a body."""
-    count, ends = len(surface.rest), surface.edges.ravel()
-    lengths = np.repeat(np.sqrt(surface.topology.squared_lengths), 2)
-    means = np.bincount(ends, lengths, count) / np.maximum(np.bincount(ends, minlength=count), 1)
-    most = means[: surface.body_count].max(initial=0.0)
-    return np.asarray(MARGIN_RATIO * np.minimum(means, most))

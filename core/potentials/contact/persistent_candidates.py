@@ -6,30 +6,33 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...kernels.detection import CandidateStencils
-from ...kernels.straight_paths import keep_to_paths
-from .broad_phase import BroadPhase
+from ...kernels.straight_paths import deviation_ratios
+from .broad_phase import BroadPhase, Sweep
 from .candidates import Candidates
-from .kept_pairs import KeptPairs, kept_margins
 from .surface import CollisionSurface
 from .topology import Points, Values
 
-# In mean edges of bodies, how far points may leave the straight paths that candidates were built
-# along; and at most so many times as far, for points whose velocity changes much.
-DEVIATION_RATIO, MAX_GROWTH = 0.05, 4.0
+# In edges at a point, how far it may leave the straight path that candidates were built along; and
+# at most so many times as far, where its velocity changes much.
+DEVIATION_RATIO, MAX_GROWTH = 0.03, 4.0
 # Steps that candidates are built for, and in mean edges how far points may go from each other on
 # paths of more steps than the least.
-MIN_STEPS, MAX_STEPS, PATH_RATIO = 5, 64, 0.5
+MIN_STEPS, MAX_STEPS, PATH_RATIO = 5, 64, 1.0
 # What is left after a step of the change of velocity that a point is expected to make.
 MEMORY = 0.5
+# Points that have left their paths by more than this ratio of what is allowed get new ones along
+# with those that have left them, of which there are this ratio of all at most.
+NEW_PATH_RATIO, MAX_NEW_PATHS_RATIO = 0.5, 0.1
 # In metres: what goes less far rests.
 SHORTEST_PATH = 1e-300
 
 
 class PersistentCandidates:
-    """Candidates along paths on which points go on as they did, built anew only when a point leaves
-    its path by more than was allowed for.
+    """Candidates along paths on which points go on as they did. Points that leave theirs by more
+    than was allowed for get new ones, and what comes close to those is added.
 
     A point that trembles where it is pressed is allowed more than one that goes straight: else one
     such point would have all of them looked for again in every step.
@@ -45,68 +48,122 @@ class PersistentCandidates:
         of_bodies = surface.edges[:, 0] < surface.body_count
         lengths = np.sqrt(surface.topology.squared_lengths[of_bodies])
         self._mean_edge = float(lengths.mean())
-        self._least_allowed = DEVIATION_RATIO * self._mean_edge
-        wider = radii + self._least_allowed
-        self._kept = KeptPairs(broad_phase, wider, kept_margins(surface))
+        edges = np.minimum(surface.edge_lengths, self._mean_edge)
+        self._least_allowed = DEVIATION_RATIO * edges
         self.begin(np.zeros((len(radii), 3)))
 
     def begin(self, velocities: Points) -> None:
         """Begins anew, with points that have (V, 3) velocities in m/s."""
         count = len(velocities)
         self.candidates = Candidates.none()
+        #: (K,) lower bounds of the distances of pairs, in metres, as those note who are given them.
+        self.distances = np.zeros(0)
+        #: (K,) how often each pair was in the way in this step, likewise.
+        self.blocked = np.zeros(0, dtype=np.int64)
         self._origins, self._path_velocities = np.zeros((2, count, 3))
         self._velocities, self._changes = velocities, np.zeros(count)
         self._allowed = np.zeros(count)
         self._elapsed, self._until = 0.0, -1.0
+        self._swept: Sweep | None = None
 
     @property
     def stencils(self) -> CandidateStencils:
         """Of the candidates that there are."""
         return self.candidates.stencils(self._surface.edges, self._surface.triangles)
 
-    def cover(self, before: Points, after: Points, step: float, is_hindered: bool = False) -> None:
+    def cover(self, before: Points, after: Points, step: float, is_hindered: bool = False) -> int:
         """Sees to it that all is among the candidates that comes close on straight paths between
         two (V, 3) places in a step of ``step`` seconds, which may be none.
 
         Args:
-            is_hindered: whether something was in the way in this step: points are no more where a
-                path leads that goes on after it, and what is found serves the rest of it alone.
+            is_hindered: whether something was in the way in this step: most points are where it
+                ends already, and few have a part of their way before them.
+
+        Returns:
+            How many pairs were found; those before are candidates still, where few points have
+            left their paths.
         """
-        if self._elapsed + step <= self._until:
-            paths = (self._origins, self._path_velocities)
-            times = (self._elapsed, self._elapsed + step)
-            if keep_to_paths(before, after, *paths, *times, self._allowed):
-                return
-        self._origins, self._elapsed = before, 0.0
-        if is_hindered:
-            self._path_velocities, self._until = (after - before) / step, step
-            allowed = self._least_allowed + _lengths(after - before)
-            if allowed.mean() <= MAX_GROWTH * self._least_allowed:
-                # Wherever they stop on their way, what is found serves on.
-                self._allowed = allowed
-                self.candidates = self._broad_phase.candidates(before, after, self._radii + allowed)
-                return
-            self._allowed = np.full(len(before), self._least_allowed)
-            self.candidates = self._kept.candidates(before, after)
-            return
-        steps = self._horizon(step)
-        self._allow_for(_lengths(after - before - step * self._velocities), steps, step)
+        until = self._elapsed + step
+        since = until if is_hindered else self._elapsed
+        if until > self._until:
+            return self._find_all(before, after, since, step)
+        ratios = np.empty(len(before))
+        paths = self._origins, self._path_velocities
+        if deviation_ratios(before, after, *paths, since, until, self._allowed, ratios) <= 1.0:
+            return 0
+        leaving = ratios > NEW_PATH_RATIO
+        goes_on = step > 0.0 and self._until < math.inf
+        if goes_on and leaving.mean() <= MAX_NEW_PATHS_RATIO:
+            return self._find_around(leaving, before, after, since, step)
+        return self._find_all(before, after, since, step)
+
+    def _find_all(self, before: Points, after: Points, since: float, step: float) -> int:
+        """Finds all candidates, of paths that begin with this step."""
+        since, self._elapsed = since - self._elapsed, 0.0
+        steps, velocities = self._horizon(step), self._velocities
         # Half a step more, so that rounding does not end the last one.
         duration = (steps + 0.5) * step
         # What is found for no step, where nothing moves yet, holds until something does.
-        rests = step == 0.0 and not self._velocities.any()
-        self._path_velocities, self._until = self._velocities, math.inf if rests else duration
-        self.candidates = self._broad_phase.candidates(
-            before, before + duration * self._velocities, self._radii + self._allowed
-        )
+        rests = step == 0.0 and not velocities.any()
+        self._until = math.inf if rests else duration
+        self._path_velocities, self._origins = velocities.copy(), before - since * velocities
+        deviations = _lengths(after - before - (step - since) * velocities)
+        self._allowed = self._allowance(np.ones(len(before), bool), deviations, steps, step)
+        self._ends = self._origins + duration * velocities
+        reach = self._radii + self._allowed
+        self._swept = self._broad_phase.sweep(self._origins, self._ends, reach)
+        found = self._broad_phase.among(self._swept, self._swept.leaves)
+        self._replace(found)
+        return len(found)
 
-    def _allow_for(self, deviations: Values, steps: int, step: float) -> None:
-        """Lets points leave their paths that deviate by so many metres in the first of steps."""
+    def _find_around(
+        self, leaving: NDArray[np.bool_], before: Points, after: Points, since: float, step: float
+    ) -> int:
+        """Gives (V,) points that leave their paths new ones, and adds what comes close to those."""
+        assert self._swept is not None
+        velocities, start = self._velocities[leaving], before[leaving]
+        left = self._elapsed + step - since
+        steps = math.ceil((self._until - since) / step)
+        self._path_velocities[leaving] = velocities
+        self._origins[leaving] = start - since * velocities
+        self._ends[leaving] = start + (self._until - since) * velocities
+        deviations = _lengths(after[leaving] - start - left * velocities)
+        self._allowed[leaving] = self._allowance(leaving, deviations, steps, step)
+        reach = self._radii + self._allowed
+        self._swept = self._broad_phase.sweep_moved(
+            self._swept, leaving, self._origins, self._ends, reach
+        )
+        found = self._broad_phase.among(self._swept, self._swept.leaves)
+        self._replace(self.candidates.merged(found))
+        return len(found)
+
+    def _replace(self, candidates: Candidates) -> None:
+        """Takes other candidates; what is known of those that were there stays."""
+        # The last place is that of pairs that were not.
+        places = candidates.places_among(self.candidates)
+        self.distances = np.append(self.distances, 0.0)[places]
+        self.blocked = np.append(self.blocked, 0)[places]
+        self.candidates = candidates
+
+    def forget_values(self) -> None:
+        """Says that nothing is known of pairs."""
+        self.distances[:], self.blocked[:] = 0.0, 0
+
+    def _allowance(
+        self, which: NDArray[np.bool_], deviations: Values, steps: int, step: float
+    ) -> Values:
+        """How far points may leave their paths, in metres.
+
+        Args:
+            which: (V,) those, of which there are D.
+            deviations: (D,) by which they leave them in the first of steps, in metres.
+        """
         # As a velocity that changes by as much in each of them leads away.
-        expected = 0.5 * steps * (steps + 1) * np.maximum(step * self._changes, deviations)
-        most = MAX_GROWTH * self._least_allowed
-        self._allowed = np.minimum(self._least_allowed + expected, most)
-        np.maximum(self._allowed, deviations, out=self._allowed)
+        changes = np.maximum(step * self._changes[which], deviations)
+        expected = 0.5 * steps * (steps + 1) * changes
+        least = self._least_allowed[which]
+        most = MAX_GROWTH * least
+        return np.maximum(np.minimum(least + expected, most), least + deviations)
 
     def _horizon(self, step: float) -> int:
         """Steps to build candidates for: what goes on together has to be looked at less often."""

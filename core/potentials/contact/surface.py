@@ -88,6 +88,17 @@ class CollisionSurface:
         #: (O, O) whether two objects can collide, on the diagonal whether one can with itself.
         self.can_collide = _can_collide(scene)
 
+    @cached_property
+    def edge_lengths(self) -> NDArray[np.float64]:
+        """(V,) mean of the edges at each vertex, in metres; no collider's is larger than all of
+        bodies."""
+        count, ends = len(self.rest), self.edges.ravel()
+        lengths = np.repeat(np.sqrt(self.topology.squared_lengths), 2)
+        sums, numbers = np.bincount(ends, lengths, count), np.bincount(ends, minlength=count)
+        means = sums / np.maximum(numbers, 1)
+        limited: NDArray[np.float64] = np.minimum(means, means[: self.body_count].max(initial=0.0))
+        return limited
+
     @property
     def collider_slices(self) -> list[slice]:
         """Where the vertices of each collider lie among those of all colliders."""

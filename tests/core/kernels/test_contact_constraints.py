@@ -69,7 +69,7 @@ def test_contacts_are_between_closest_points_whatever_features_those_are_on(are_
         points = random_points(seed)
         mesh = mesh_of(points)
         stencils = stencils_of(mesh, are_edges, not are_edges)
-        own = found_at(points, laws_of(), stencils=stencils)
+        own = found_at(points, laws_of(area_weighted=False), stencils=stencils)
         rows = matrix(own, 9)
         assert len(rows) == len(stencils.edge_edges) + len(stencils.face_vertices)
         for k, row in enumerate(rows):
@@ -141,6 +141,17 @@ def test_nodes_that_have_no_part_in_a_contact_are_not_in_it() -> None:
         assert sorted(nodes[nodes >= 0].tolist()) == carriers.tolist()
 
 
+def test_what_never_pushes_is_between_nothing() -> None:
+    """Beside a pair that is closer a pair counts nothing, and how far it is apart stays known."""
+    points = random_points(3)
+    own, whole = found_at(points, laws_of()), found_at(points, laws_of(area_weighted=False))
+    idle = own.scales == 0.0
+    assert 0 < idle.sum() < len(idle)
+    np.testing.assert_array_equal((own.nodes < 0).all(axis=1), idle)
+    np.testing.assert_array_equal(own.distances, whole.distances)
+    assert not own.compliances[idle].any() and not own.displacements[idle].any()
+
+
 def test_points_are_gathered_from_what_carries_them() -> None:
     random, interpolation = np.random.default_rng(4), random_interpolation(4, 12)
     values, out = random.normal(size=(12, 3)), np.empty((9, 3))
@@ -154,7 +165,7 @@ def test_points_are_gathered_from_what_carries_them() -> None:
 def test_what_is_closer_than_the_distance_of_its_objects_is_found() -> None:
     points = random_points(5)
     distances = np.array([[9.0, 0.9, 0.2], [0.9, 9.0, 1.4], [0.2, 1.4, 9.0]])
-    everything = found_at(points, laws_of())
+    everything = found_at(points, laws_of(area_weighted=False))
     objects = np.sort([np.flatnonzero(row)[[0, -1]] // 3 for row in matrix(everything, 9)], axis=1)
     limits = distances[objects[:, 0], objects[:, 1]]
     near = everything.distances < limits

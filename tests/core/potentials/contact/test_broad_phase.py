@@ -141,6 +141,32 @@ def test_who_may_not_meet_does_not(moved) -> None:
         np.testing.assert_array_equal(own, before[allowed])
 
 
+@pytest.mark.parametrize("vertices", [[5], [0, 30], list(range(20, 40))])
+def test_around_what_goes_another_way_all_pairs_of_that_are_found_and_no_others(
+    moved, vertices: list[int]
+) -> None:
+    trees, radii, is_moved = broad_phase(), near_ones(POINTS), np.zeros(len(POINTS), dtype=bool)
+    is_moved[vertices] = True
+    before, after = POINTS.copy(), moved.copy()
+    swept = trees.sweep(before, after, radii)
+    after[vertices] += [0.3, -0.9, 0.05]
+    before[vertices] += [0.0, 0.02, 0.0]
+    radii[vertices] *= 2.0
+    again = trees.sweep_moved(swept, is_moved, before, after, radii)
+    found = as_sets(trees.among(again, again.leaves))
+    wanted = expected(before, after, radii, ALL)
+    corners = (
+        lambda pair: {*EDGES[pair[0]], *EDGES[pair[1]]},
+        lambda pair: {*FACES[pair[0]], pair[1]},
+    )
+    for own, needed, of in zip(found, wanted, corners, strict=True):
+        assert all(of(pair) & set(vertices) for pair in own)
+        needed = {pair for pair in needed if of(pair) & set(vertices)}
+        assert own >= needed and len(needed) > 0
+    # What is known of the others still holds.
+    assert as_sets(trees.among(again, trees.sweep(before, after, radii).leaves)) == found
+
+
 def test_pairs_are_in_order_and_the_same_with_any_number_of_threads(moved) -> None:
     radii = near_ones(POINTS)
     answers = []

@@ -10,7 +10,7 @@ import pytest
 
 from supple.core.potentials.contact.broad_phase import BroadPhase, Sweep
 from supple.core.potentials.contact.candidates import Candidates
-from supple.core.potentials.contact.kept_pairs import KeptPairs
+from supple.core.potentials.contact.kept_pairs import MARGIN_RATIO, KeptPairs
 from supple.verification.meshes import block
 
 PLATE = block((8, 8, 1), (1.0, 1.0, 0.1))
@@ -59,7 +59,7 @@ class Pile:
         # Each vertex has its own.
         self.radii = RADIUS * random.uniform(least, 1.0, len(self.points))
         margins = MARGIN * random.uniform(least, 1.0, len(self.points))
-        self.kept = KeptPairs(self.broad_phase, self.radii, margins)
+        self.kept = KeptPairs(self.broad_phase, self.radii, margins / MARGIN_RATIO)
 
     def check(self, before: np.ndarray, after: np.ndarray) -> Candidates:
         """What is found, once it is seen to be the same both ways."""

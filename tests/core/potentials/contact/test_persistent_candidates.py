@@ -4,84 +4,28 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from supple.core import Collider, Contact, Scene, SoftBody
-from supple.core.potentials.contact.broad_phase import BroadPhase
-from supple.core.potentials.contact.candidates import Candidates
 from supple.core.potentials.contact.persistent_candidates import (
     DEVIATION_RATIO,
     PersistentCandidates,
 )
-from supple.core.potentials.contact.surface import CollisionSurface
-from supple.verification.meshes import block
-
-STEP, RADIUS = 1e-3, 0.04
-MESHES = [block((3, 3, 2)), block((3, 2, 2), (0.7, 0.8, 0.6), (0.2, 0.1, 1.1))]
-TABLE = np.array([[-3.0, -3, -0.2], [3, -3, -0.2], [0, 4, -0.2]])
-
-
-def surface_of(scale: float) -> CollisionSurface:
-    """Two blocks over a table."""
-    meshes = [mesh.with_vertices(scale * mesh.vertices) for mesh in MESHES]
-    bodies = [SoftBody(mesh, name=f"Body {number}") for number, mesh in enumerate(meshes)]
-    table, contact = Collider(scale * TABLE, [[0, 1, 2]]), Contact(distance=2.0 * scale * RADIUS)
-    return CollisionSurface(Scene(bodies, colliders=[table], contact=contact), meshes)
-
-
-SURFACE = surface_of(1.0)
-OWNERS = SURFACE.object_of
-RADII = np.array([RADIUS, 0.7 * RADIUS, 1.3 * RADIUS])[OWNERS]
-Path = Callable[[float], np.ndarray]
-
-
-class Counted(BroadPhase):
-    """Knows how often it was asked."""
-
-    asked = 0
-
-    def candidates(self, before: np.ndarray, after: np.ndarray, radii: np.ndarray) -> Candidates:
-        self.asked += 1
-        return super().candidates(before, after, radii)
-
-
-def broad_phase(surface: CollisionSurface = SURFACE) -> Counted:
-    return Counted(
-        *(surface.rest, surface.edges, surface.triangles, surface.group_of),
-        surface.by_groups(surface.can_collide),
-    )
-
-
-NEAR = broad_phase()
-
-
-def as_set(found: Candidates) -> set[tuple[int, int, int]]:
-    pairs = [(found.edge_edges, 0), (found.face_vertices, 1)]
-    return {(kind, a, b) for own, kind in pairs for a, b in own.tolist()}
-
-
-def near(before: np.ndarray, after: np.ndarray) -> set[tuple[int, int, int]]:
-    """Exactly what comes within the sum of radii at some moments between two places."""
-    places = [before + share * (after - before) for share in (0.0, 0.3, 0.7, 1.0)]
-    return set().union(*(as_set(NEAR.candidates(x, x, RADII)) for x in places))
-
-
-def falling(time: float) -> np.ndarray:
-    """The upper body comes down ever faster and turns, the lower one rises, both go sideways."""
-    points = SURFACE.rest.copy()
-    upper, lower = OWNERS == 1, OWNERS == 0
-    angle, centre = 1.5 * time, points[upper].mean(axis=0)
-    turn = np.array(
-        [[np.cos(angle), -np.sin(angle), 0.0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]]
-    )
-    points[upper] = (points[upper] - centre) @ turn.T + centre
-    points[upper, 2] -= 1.2 * time + 4.0 * time**2
-    points[lower, 2] += 0.3 * time
-    points[:, 0] += 2.0 * time
-    return points
+from supple.tests.core.potentials.contact.moving_blocks import (
+    NEAR,
+    OWNERS,
+    RADII,
+    STEP,
+    SURFACE,
+    Path,
+    as_set,
+    broad_phase,
+    falling,
+    near,
+    persistent,
+    surface_of,
+)
 
 
 def trembling(time: float) -> np.ndarray:
@@ -97,11 +41,6 @@ def jumping(time: float) -> np.ndarray:
     whole, rest = divmod(time / STEP, 15.0)
     way = turns[: int(whole)].sum(axis=0) * 15.0 + turns[int(whole)] * rest
     return falling(time) + 2.0 * STEP * way
-
-
-def persistent() -> tuple[PersistentCandidates, Counted]:
-    trees = broad_phase()
-    return PersistentCandidates(SURFACE, trees, RADII), trees
 
 
 PATHS = [falling, trembling, jumping]
@@ -159,7 +98,7 @@ def test_what_goes_ever_faster_is_allowed_as_much_as_that_leads_away() -> None:
     def path(time: float) -> np.ndarray:
         return SURFACE.rest + (OWNERS == 1)[:, None] * np.array([0.0, 0.0, 40.0 * time**2])
 
-    assert asked(path, 150) <= 5
+    assert asked(path, 150) <= 6
 
 
 def test_what_rests_is_looked_for_once_in_many_steps() -> None:
@@ -177,47 +116,6 @@ def test_what_leaps_through_everything_in_one_step_is_covered() -> None:
         leaped[vertex] += [0.4, 0.3, -2.0]
         own.cover(before, leaped, STEP)
         assert as_set(own.candidates) >= near(before, leaped) > near(before, after)
-
-
-def fast(time: float, speed: float) -> np.ndarray:
-    """The upper body goes by a fifth of its size in a step, or so many times as far."""
-    move = speed * np.array([0.12, 0.06, -0.04])
-    return falling(0.06) + (OWNERS == 1)[:, None] * time / STEP * move
-
-
-@pytest.mark.parametrize("speed", [1.0, 4.0])
-@pytest.mark.parametrize("stops", [0.0, 0.3, 0.8])
-def test_the_rest_of_a_step_in_which_something_was_in_the_way_is_covered_by_few(
-    stops: float, speed: float
-) -> None:
-    (own, _), (other, _) = persistent(), persistent()
-    for candidates in (own, other):
-        for number in range(3):
-            ends = fast(number * STEP, speed), fast((number + 1) * STEP, speed)
-            candidates.cover(*ends, STEP)
-            candidates.advance(*ends, STEP)
-    began, predicted = fast(3 * STEP, speed), fast(4 * STEP, speed)
-    shares = np.where(np.arange(len(OWNERS)) % 3 == 0, stops, 0.9)
-    at = began + shares[:, None] * (predicted - began)
-    own.cover(began, predicted, STEP)
-    own.cover(at, predicted, STEP, is_hindered=True)
-    other.cover(began, predicted, STEP)
-    other.cover(at, predicted, STEP)
-    assert as_set(own.candidates) >= near(at, predicted)
-    assert len(own.candidates) < 0.8 * len(other.candidates)
-    # What deviates a little from there is among them, and what does by more is looked for.
-    known = own.candidates
-    own.cover(at, predicted + 0.001, STEP, is_hindered=True)
-    assert own.candidates is known
-    own.cover(at + 0.4, predicted, STEP, is_hindered=True)
-    assert own.candidates is not known
-    assert as_set(own.candidates) >= near(at + 0.4, predicted)
-    # They serve no step after it.
-    own.advance(began, predicted, STEP)
-    known = own.candidates
-    own.cover(predicted, fast(5 * STEP, speed), STEP)
-    assert own.candidates is not known
-    assert as_set(own.candidates) >= near(predicted, fast(5 * STEP, speed))
 
 
 @pytest.mark.parametrize(("length", "time"), [(2.0**-9, 1.0), (1.0, 2.0**-9), (2.0**8, 2.0**7)])
@@ -266,7 +164,8 @@ def test_what_rests_has_all_that_is_a_little_farther_than_its_radii() -> None:
     points = falling(0.06)
     of_bodies = SURFACE.edges[SURFACE.edges[:, 0] < SURFACE.body_count]
     first, second = SURFACE.rest[of_bodies].swapaxes(0, 1)
-    more = DEVIATION_RATIO * np.linalg.norm(first - second, axis=1).mean()
+    mean = np.linalg.norm(first - second, axis=1).mean()
+    more = DEVIATION_RATIO * np.minimum(SURFACE.edge_lengths, mean)
     own.cover(points, points, STEP)
     assert as_set(own.candidates) == as_set(NEAR.candidates(points, points, RADII + more))
 

@@ -101,6 +101,20 @@ def test_each_vertex_knows_its_object_and_each_object_its_name(scene) -> None:
     assert (np.diff(surface.object_of) >= 0).all()
 
 
+def test_edges_at_a_vertex_are_as_long_as_in_the_mean_and_of_colliders_as_those_of_bodies() -> None:
+    table = Collider(SQUARE, HALVES, name="Table")
+    surface = surface_of(Scene(bodies(), colliders=[table], contact=Contact()))
+    lengths: list[list[float]] = [[] for _ in surface.rest]
+    for first, second in surface.edges:
+        length = float(np.linalg.norm(surface.rest[first] - surface.rest[second]))
+        lengths[first].append(length)
+        lengths[second].append(length)
+    expected = np.array([np.mean(own) for own in lengths])
+    most = expected[: surface.body_count].max()
+    assert (expected[surface.body_count :] > most).all()
+    np.testing.assert_allclose(surface.edge_lengths, np.minimum(expected, most), rtol=1e-12)
+
+
 def test_triangles_of_bodies_are_seen_from_outside() -> None:
     surface = surface_of(Scene(bodies(), contact=Contact()))
     a, b, c = surface.rest[surface.triangles].swapaxes(0, 1)

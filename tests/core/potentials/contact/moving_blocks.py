@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Two blocks that move over a table, and what comes near on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from supple.core import Collider, Contact, Scene, SoftBody
+from supple.core.potentials.contact.broad_phase import BroadPhase, Sweep
+from supple.core.potentials.contact.candidates import Candidates
+from supple.core.potentials.contact.persistent_candidates import PersistentCandidates
+from supple.core.potentials.contact.surface import CollisionSurface
+from supple.verification.meshes import block
+
+STEP, RADIUS = 1e-3, 0.04
+MESHES = [block((3, 3, 2)), block((3, 2, 2), (0.7, 0.8, 0.6), (0.2, 0.1, 1.1))]
+TABLE = np.array([[-3.0, -3, -0.2], [3, -3, -0.2], [0, 4, -0.2]])
+
+
+def surface_of(scale: float) -> CollisionSurface:
+    """Two blocks over a table."""
+    meshes = [mesh.with_vertices(scale * mesh.vertices) for mesh in MESHES]
+    bodies = [SoftBody(mesh, name=f"Body {number}") for number, mesh in enumerate(meshes)]
+    table, contact = Collider(scale * TABLE, [[0, 1, 2]]), Contact(distance=2.0 * scale * RADIUS)
+    return CollisionSurface(Scene(bodies, colliders=[table], contact=contact), meshes)
+
+
+SURFACE = surface_of(1.0)
+OWNERS = SURFACE.object_of
+RADII = np.array([RADIUS, 0.7 * RADIUS, 1.3 * RADIUS])[OWNERS]
+Path = Callable[[float], np.ndarray]
+
+
+class Counted(BroadPhase):
+    """Knows how often it was asked for all, and which points for theirs alone."""
+
+    asked = 0
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.moved: list[np.ndarray] = []
+
+    def sweep(self, before: np.ndarray, after: np.ndarray, radii: np.ndarray) -> Sweep:
+        self.asked += 1
+        return super().sweep(before, after, radii)
+
+    def sweep_moved(self, swept: Sweep, moved: np.ndarray, *trajectories: np.ndarray) -> Sweep:
+        self.moved.append(np.flatnonzero(moved))
+        return super().sweep_moved(swept, moved, *trajectories)
+
+
+def broad_phase(surface: CollisionSurface = SURFACE) -> Counted:
+    return Counted(
+        *(surface.rest, surface.edges, surface.triangles, surface.group_of),
+        surface.by_groups(surface.can_collide),
+    )
+
+
+NEAR = broad_phase()
+
+
+def as_set(found: Candidates) -> set[tuple[int, int, int]]:
+    pairs = [(found.edge_edges, 0), (found.face_vertices, 1)]
+    return {(kind, a, b) for own, kind in pairs for a, b in own.tolist()}
+
+
+def near(before: np.ndarray, after: np.ndarray) -> set[tuple[int, int, int]]:
+    """Exactly what comes within the sum of radii at some moments between two places."""
+    places = [before + share * (after - before) for share in (0.0, 0.3, 0.7, 1.0)]
+    return set().union(*(as_set(NEAR.candidates(x, x, RADII)) for x in places))
+
+
+def falling(time: float) -> np.ndarray:
+    """The upper body comes down ever faster and turns, the lower one rises, both go sideways."""
+    points = SURFACE.rest.copy()
+    upper, lower = OWNERS == 1, OWNERS == 0
+    angle, centre = 1.5 * time, points[upper].mean(axis=0)
+    turn = np.array(
+        [[np.cos(angle), -np.sin(angle), 0.0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]]
+    )
+    points[upper] = (points[upper] - centre) @ turn.T + centre
+    points[upper, 2] -= 1.2 * time + 4.0 * time**2
+    points[lower, 2] += 0.3 * time
+    points[:, 0] += 2.0 * time
+    return points
+
+
+def persistent() -> tuple[PersistentCandidates, Counted]:
+    trees = broad_phase()
+    return PersistentCandidates(SURFACE, trees, RADII), trees

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Candidates that serve many steps, once points leave their paths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from supple.tests.core.potentials.contact.moving_blocks import (
+    OWNERS,
+    RADII,
+    STEP,
+    as_set,
+    falling,
+    near,
+    persistent,
+)
+
+
+def fast(time: float, speed: float) -> np.ndarray:
+    """The upper body goes by a fifth of its size in a step, or so many times as far."""
+    move = speed * np.array([0.12, 0.06, -0.04])
+    return falling(0.06) + (OWNERS == 1)[:, None] * time / STEP * move
+
+
+@pytest.mark.parametrize("speed", [1.0, 4.0])
+@pytest.mark.parametrize("stops", [0.0, 0.3, 0.8])
+def test_the_rest_of_a_step_in_which_few_were_in_the_way_is_looked_for_around_those(
+    stops: float, speed: float
+) -> None:
+    own, trees = persistent()
+    for number in range(3):
+        ends = fast(number * STEP, speed), fast((number + 1) * STEP, speed)
+        own.cover(*ends, STEP)
+        own.advance(*ends, STEP)
+    began, predicted = fast(3 * STEP, speed), fast(4 * STEP, speed)
+    held = np.flatnonzero(OWNERS == 1)[::15]
+    at = predicted.copy()
+    at[held] = began[held] + stops * (predicted - began)[held]
+    own.cover(began, predicted, STEP)
+    asked_before = trees.asked
+    own.cover(at, predicted, STEP, is_hindered=True)
+    assert trees.asked == asked_before and len(trees.moved) == (stops < 0.8 or speed > 1.0)
+    assert all(set(moved) <= set(held) for moved in trees.moved)
+    assert as_set(own.candidates) >= near(at, predicted) | near(began, predicted)
+    # What deviates a little from there is among them, and what does by more is looked for.
+    known = own.candidates
+    assert own.cover(at, predicted + 0.001, STEP, is_hindered=True) == 0
+    assert own.candidates is known
+    own.cover(at + 0.4, predicted, STEP, is_hindered=True)
+    assert as_set(own.candidates) >= near(at + 0.4, predicted)
+    # The step after it is covered like any other.
+    own.advance(began, predicted, STEP)
+    own.cover(predicted, fast(5 * STEP, speed), STEP)
+    assert as_set(own.candidates) >= near(predicted, fast(5 * STEP, speed))
+
+
+def test_points_that_leave_their_paths_are_looked_for_alone_until_many_do() -> None:
+    own, trees = persistent()
+    before, after = falling(0.06), falling(0.06 + STEP)
+    own.begin((after - before) / STEP)
+    own.cover(before, after, STEP)
+    first, leaps = as_set(own.candidates), np.array([0.4, 0.3, -2.0])
+    some = np.flatnonzero(OWNERS < 2)[7::23]
+    for count in range(1, len(some)):
+        left = after.copy()
+        left[some[:count]] += leaps
+        own.cover(before, left, STEP)
+        assert some[count - 1] in trees.moved[-1] and trees.asked == 1
+        assert set(trees.moved[-1]) <= set(some[:count])
+        assert as_set(own.candidates) >= near(before, left) | first
+    left[OWNERS == 1] += leaps
+    own.cover(before, left, STEP)
+    assert trees.asked == 2 and len(trees.moved) == len(some) - 1
+    assert as_set(own.candidates) >= near(before, left)
+
+
+def test_what_is_known_of_pairs_stays_while_they_are_candidates() -> None:
+    own, _ = persistent()
+    before, after = falling(0.06), falling(0.06 + STEP)
+    own.cover(before, after, STEP)
+    known = sorted(as_set(own.candidates))
+    own.distances[:] = np.arange(1, len(known) + 1)
+    own.blocked[:] = np.arange(1, len(known) + 1)
+    for leaping in (slice(3, 4), slice(None)):
+        left = after.copy()
+        left[leaping] += np.array([0.4, 0.3, -2.0])
+        own.cover(before, left, STEP)
+        pairs = sorted(as_set(own.candidates))
+        expected = [known.index(pair) + 1 if pair in known else 0 for pair in pairs]
+        assert 0 in expected and max(expected) > 0
+        assert own.distances.tolist() == own.blocked.tolist() == expected
+    own.forget_values()
+    assert not own.distances.any() and not own.blocked.any()
+    own.begin(np.zeros((len(RADII), 3)))
+    assert len(own.distances) == len(own.blocked) == 0
