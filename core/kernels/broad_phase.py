@@ -78,12 +78,9 @@ def edge_edge_candidates(
                     continue
                 start = i + 1 if first == second else edges.ranges[second, 0]
                 number = _overlapping(box, edges.boxes, start, edges.ranges[second, 1], overlapping)
-                for n in range(number):
+                for n in range(_without_edge(a, b, edges.corners, overlapping, number)):
                     j = overlapping[n]
                     c, d = edges.corners[j, 0], edges.corners[j, 1]
-                    # Asked here, where no call is needed: most have a common vertex.
-                    if a in (c, d) or b in (c, d):
-                        continue
                     if not (is_wanted or wanted[c] or wanted[d]):
                         continue
                     if are_within_radii(trajectories, a, b, c, d, True):
@@ -106,6 +103,20 @@ def _overlapping(box: Any, boxes: Any, start: int, end: int, out: Any) -> int:
     return count
 
 
+@compiled()
+def _without_edge(a: int, b: int, corners: Any, parts: Any, number: int) -> int:
+    """Closes up the first of some edges over those that have a vertex of one, as half of them do;
+    how many are left."""
+    count = 0
+    for n in range(number):
+        part = parts[n]
+        c, d = corners[part, 0], corners[part, 1]
+        # Always written, so that nothing has to be guessed.
+        parts[count] = part
+        count += (a != c) & (a != d) & (b != c) & (b != d)
+    return count
+
+
 @compiled(parallel=True)
 def face_vertex_candidates(
     leaves: Any,
@@ -118,56 +129,38 @@ def face_vertex_candidates(
     counts: Any,
 ) -> None:
     """The same of a face and a vertex that is none of its corners."""
+    wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
     for chunk in shared_range(len(found)):
-        count, own, scratch = 0, found[chunk], np.empty(LEAF_SIZE + 1, np.int32)
+        count, overlapping = 0, np.empty(LEAF_SIZE + 1, np.int32)
         for k in range(chunk, len(leaves), len(found)):
-            first, second, row = leaves[k, 0], leaves[k, 1], leaves[k, 2]
-            shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
-            count = _add_face_vertices(
-                first, second, shift, boxes, faces, vertices, trajectories, scratch, own, count
-            )
-            if first != second:
-                back = (-shift[0], -shift[1], -shift[2])
-                count = _add_face_vertices(
-                    second, first, back, boxes, faces, vertices, trajectories, scratch, own, count
-                )
+            # The vertices of the first leaf, then those of the second.
+            for turn in range(2):
+                first, second, row = leaves[k, turn], leaves[k, 1 - turn], leaves[k, 2]
+                if turn == 1 and first == second:
+                    continue
+                sign = 1.0 - 2.0 * turn
+                shift = (sign * shifts[row, 0], sign * shifts[row, 1], sign * shifts[row, 2])
+                for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
+                    a, box = vertices.indices[i], box_of(vertices.boxes, i, shift)
+                    if not (wanted[a] or wanted_nodes[second]) or not overlap(box, boxes, second):
+                        continue
+                    start, end = faces.ranges[second, 0], faces.ranges[second, 1]
+                    number = _overlapping(box, faces.boxes, start, end, overlapping)
+                    for n in range(number):
+                        j = overlapping[n]
+                        b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
+                        if a in (b, c, d):
+                            continue
+                        if not (wanted[a] or wanted[b] or wanted[c] or wanted[d]):
+                            continue
+                        if are_within_radii(trajectories, a, b, c, d, False):
+                            if count < found.shape[1]:
+                                found[chunk, count, 0], found[chunk, count, 1] = faces.indices[j], a
+                            count += 1
         counts[chunk] = count
 
 
-@compiled()
-def _add_face_vertices(
-    first: int,
-    second: int,
-    shift: Any,
-    boxes: Any,
-    faces: Any,
-    vertices: Any,
-    trajectories: Any,
-    scratch: Any,
-    found: Any,
-    count: int,
-) -> int:
-    """Those with the vertex in the first leaf; how many there are with them. ``scratch`` holds as
-    many faces as a leaf has, and one more."""
-    wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
-    for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
-        a, box = vertices.indices[i], box_of(vertices.boxes, i, shift)
-        if not (wanted[a] or wanted_nodes[second]) or not overlap(box, boxes, second):
-            continue
-        start, end = faces.ranges[second, 0], faces.ranges[second, 1]
-        for n in range(_overlapping(box, faces.boxes, start, end, scratch)):
-            j = scratch[n]
-            b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
-            if not (wanted[a] or wanted[b] or wanted[c] or wanted[d]):
-                continue
-            if a not in (b, c, d) and are_within_radii(trajectories, a, b, c, d, False):
-                if count < len(found):
-                    found[count, 0], found[count, 1] = faces.indices[j], a
-                count += 1
-    return count
-
-
-@compiled()
+@compiled(inline=True)
 def are_within_radii(trajectories: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> bool:
     """Whether two edges, or a vertex and a face, come within the sum of their radii."""
     radii = trajectories.radii
@@ -187,8 +180,28 @@ def are_within_radii(trajectories: Any, a: int, b: int, c: int, d: int, are_edge
 @compiled()
 def _are_separated(start: Any, end: Any, are_edges: bool, radius_sum: float) -> bool:
     """Whether two parts stay farther apart than ``radius_sum`` along the line between their
-    middles: most pairs do, and ``distance_lower_bound`` takes several times as long."""
+    middles, or, if they are edges, along what of it is normal to one: most pairs do, and
+    ``distance_lower_bound`` takes several times as long."""
     line = minus(_second_middle(start, are_edges), _first_middle(start, are_edges))
+    if _are_apart_along(line, start, end, are_edges, radius_sum):
+        return True
+    if not are_edges:
+        return False
+    first = _normal_part(line, minus(start[1], start[0]))
+    if _are_apart_along(first, start, end, True, radius_sum):
+        return True
+    second = _normal_part(line, minus(start[3], start[2]))
+    return _are_apart_along(second, start, end, True, radius_sum)
+
+
+@compiled()
+def _normal_part(line: Any, edge: Any) -> Any:
+    """What of a line is normal to an edge, times the square of that one's length."""
+    return minus(scaled(dot(edge, edge), line), scaled(dot(line, edge), edge))
+
+
+@compiled()
+def _are_apart_along(line: Any, start: Any, end: Any, are_edges: bool, radius_sum: float) -> bool:
     distance = min(_distance_along(line, start, are_edges), _distance_along(line, end, are_edges))
     return (
         distance > 0.0
