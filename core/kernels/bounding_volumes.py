@@ -95,7 +95,7 @@ def box_parts(corners: Any, moved: Any, vertex_boxes: Any, radii: Any, boxes: An
     """(P, 6) of parts with (P, k) corners, widened by the largest of the (V,) radii of those; left
     as they are where none of the corners is one of the (V,) ``moved``."""
     for part in shared_range(len(corners)):
-        if not _is_any(moved, corners, part):
+        if not _is_any(moved, corners, np.int64(part)):
             continue
         radius = radii[corners[part, 0]]
         for k in range(1, corners.shape[1]):

@@ -106,7 +106,8 @@ def point_at(interpolation: Any, values: Any, point: int) -> Any:
 def gather(interpolation: Any, values: Any, out: Any) -> None:
     """(V, 3) of the points from (N, 3) of the nodes."""
     for point in shared_range(len(out)):
-        value = point_at(interpolation, values, point)
+        # Of the type that other callers have, else it would be compiled once more.
+        value = point_at(interpolation, values, np.int64(point))
         out[point, 0], out[point, 1], out[point, 2] = value[0], value[1], value[2]
 
 

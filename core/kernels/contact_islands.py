@@ -159,6 +159,8 @@ def relax_islands(
     """
     solved = 0
     for island in shared_range(len(islands.contact_offsets) - 1):
-        of_all = (islands, island, constraints, flat_tets, floor, mobility, moves)
+        # Of one type whether threads share or not, else it would be compiled for either.
+        number = np.int64(island)
+        of_all = (islands, number, constraints, flat_tets, floor, mobility, moves)
         solved += _relax_island(*of_all, max_passes, tolerance)
     return solved
