@@ -42,13 +42,17 @@ class Counted(BroadPhase):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.moved: list[np.ndarray] = []
+        # Of the last search.
+        self.trajectories: tuple[np.ndarray, ...] = ()
 
     def sweep(self, before: np.ndarray, after: np.ndarray, radii: np.ndarray) -> Sweep:
         self.asked += 1
+        self.trajectories = before.copy(), after.copy(), radii
         return super().sweep(before, after, radii)
 
     def sweep_moved(self, swept: Sweep, moved: np.ndarray, *trajectories: np.ndarray) -> Sweep:
         self.moved.append(np.flatnonzero(moved))
+        self.trajectories = tuple(each.copy() for each in trajectories)
         return super().sweep_moved(swept, moved, *trajectories)
 
 
@@ -86,6 +90,35 @@ def falling(time: float) -> np.ndarray:
     points[lower, 2] += 0.3 * time
     points[:, 0] += 2.0 * time
     return points
+
+
+def trembling(time: float) -> np.ndarray:
+    """Single corners go to and fro besides, by much or little, and ever more of them."""
+    points, random = falling(time), np.random.default_rng(round(time / STEP))
+    size = 0.004 * (np.arange(len(points)) % 5 == 0) + 0.05 * (time > 0.1) * (OWNERS == 0)
+    return points + size[:, None] * random.uniform(-1.0, 1.0, points.shape)
+
+
+def jumping(time: float) -> np.ndarray:
+    """Every now and then all goes on in another direction."""
+    turns = np.random.default_rng(3).uniform(-3.0, 3.0, (30, len(OWNERS), 3))
+    whole, rest = divmod(time / STEP, 15.0)
+    way = turns[: int(whole)].sum(axis=0) * 15.0 + turns[int(whole)] * rest
+    return falling(time) + 2.0 * STEP * way
+
+
+def scattering(time: float) -> np.ndarray:
+    """Each point goes on in another direction at times of its own."""
+    points = np.arange(len(OWNERS))
+    turns = np.random.default_rng(5).uniform(-3.0, 3.0, (40, len(OWNERS), 3))
+    whole, rest = divmod(time / STEP + points % 40, 40.0)
+    number = whole.astype(int)
+    before = np.concatenate([0.0 * turns[:1], 40.0 * turns.cumsum(axis=0)])
+    way = before[number, points] + turns[number, points] * rest[:, None]
+    return falling(time) + 2.0 * STEP * way
+
+
+PATHS = [falling, trembling, jumping, scattering]
 
 
 def persistent() -> tuple[PersistentCandidates, Counted]:

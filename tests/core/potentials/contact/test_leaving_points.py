@@ -8,12 +8,16 @@ import pytest
 
 from supple.tests.core.potentials.contact.moving_blocks import (
     OWNERS,
+    PATHS,
     RADII,
     STEP,
+    Counted,
+    Path,
     as_set,
     falling,
     near,
     persistent,
+    scattering,
 )
 
 
@@ -55,6 +59,37 @@ def test_the_rest_of_a_step_in_which_few_were_in_the_way_is_looked_for_around_th
     assert as_set(own.candidates) >= near(predicted, fast(5 * STEP, speed))
 
 
+def assert_within_reach(points: np.ndarray, trees: Counted) -> None:
+    """Of what candidates were found along."""
+    start, end, reach = trees.trajectories
+    along = end - start
+    squares = np.maximum((along**2).sum(axis=1), 1e-300)
+    share = np.clip(((points - start) * along).sum(axis=1) / squares, 0.0, 1.0)
+    apart = np.linalg.norm(points - start - share[:, None] * along, axis=1)
+    assert (apart <= (reach - RADII) * (1.0 + 1e-9) + 1e-12).all()
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(("held", "speed"), [(0.0, 1), (0.03, 1), (0.03, 8), (0.5, 8)])
+def test_no_point_is_farther_from_its_path_than_candidates_were_found_for(
+    path: Path, held: float, speed: int
+) -> None:
+    (own, trees), random = persistent(), np.random.default_rng(9)
+    for number in range(50):
+        before, after = path(speed * number * STEP), path(speed * (number + 1) * STEP)
+        own.cover(before, after, STEP)
+        for points in (before, after):
+            assert_within_reach(points, trees)
+        if held > 0.0:
+            left = random.uniform(0.0, 1.0, len(RADII)) * (random.uniform(size=len(RADII)) < held)
+            at = after - left[:, None] * (after - before)
+            own.cover(at, after, STEP, is_hindered=True)
+            for points in (at, after):
+                assert_within_reach(points, trees)
+        own.advance(before, after, STEP)
+    assert trees.asked >= 2
+
+
 def test_points_that_leave_their_paths_are_looked_for_alone_until_many_do() -> None:
     own, trees = persistent()
     before, after = falling(0.06), falling(0.06 + STEP)
@@ -73,6 +108,17 @@ def test_points_that_leave_their_paths_are_looked_for_alone_until_many_do() -> N
     own.cover(before, left, STEP)
     assert trees.asked == 2 and len(trees.moved) == len(some) - 1
     assert as_set(own.candidates) >= near(before, left)
+
+
+def test_new_paths_of_single_points_hold_until_they_turn_again() -> None:
+    own, trees = persistent()
+    for number in range(50):
+        before, after = scattering(number * STEP), scattering((number + 1) * STEP)
+        own.cover(before, after, STEP)
+        own.advance(before, after, STEP)
+    # Most points turn once or twice, each at times of its own.
+    assert trees.asked <= 4 and len(trees.moved) <= 20
+    assert 70 <= sum(map(len, trees.moved)) <= 110
 
 
 def test_what_is_known_of_pairs_stays_while_they_are_candidates() -> None:

@@ -15,6 +15,7 @@ from supple.core.potentials.contact.persistent_candidates import (
 from supple.tests.core.potentials.contact.moving_blocks import (
     NEAR,
     OWNERS,
+    PATHS,
     RADII,
     STEP,
     SURFACE,
@@ -22,28 +23,12 @@ from supple.tests.core.potentials.contact.moving_blocks import (
     as_set,
     broad_phase,
     falling,
+    jumping,
     near,
     persistent,
     surface_of,
+    trembling,
 )
-
-
-def trembling(time: float) -> np.ndarray:
-    """Single corners go to and fro besides, by much or little, and ever more of them."""
-    points, random = falling(time), np.random.default_rng(round(time / STEP))
-    size = 0.004 * (np.arange(len(points)) % 5 == 0) + 0.05 * (time > 0.1) * (OWNERS == 0)
-    return points + size[:, None] * random.uniform(-1.0, 1.0, points.shape)
-
-
-def jumping(time: float) -> np.ndarray:
-    """Every now and then all goes on in another direction."""
-    turns = np.random.default_rng(3).uniform(-3.0, 3.0, (30, len(OWNERS), 3))
-    whole, rest = divmod(time / STEP, 15.0)
-    way = turns[: int(whole)].sum(axis=0) * 15.0 + turns[int(whole)] * rest
-    return falling(time) + 2.0 * STEP * way
-
-
-PATHS = [falling, trembling, jumping]
 
 
 @pytest.mark.parametrize("path", PATHS)
