@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,6 +10,8 @@ from supple.core import TetMesh
 from supple.core.geometry.embedding import followed_tets
 from supple.core.geometry.triangle_distance import distance_to_triangles
 from supple.core.geometry.winding_number import winding_number
+
+from .region import EVERYWHERE, Region
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -26,21 +26,6 @@ SPREAD = 8
 ON_SURFACE_CELLS = 1e-3
 #: In cells: farther is not looked for.
 FARTHEST_CELLS = 4.0
-
-
-@dataclass(frozen=True)
-class Region:
-    """A box, open where its bounds are infinite.
-
-    Args:
-        low, high: its corners in metres.
-    """
-
-    low: tuple[float, float, float] = (-np.inf, -np.inf, -np.inf)
-    high: tuple[float, float, float] = (np.inf, np.inf, np.inf)
-
-
-EVERYWHERE = Region()
 
 
 def enclosed_volume(

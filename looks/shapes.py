@@ -15,8 +15,8 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from .filling import EVERYWHERE, Region
 from .implicit_surfaces import ellipsoid, limb, ring, surface, union, without
+from .region import EVERYWHERE, Region
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.int64]

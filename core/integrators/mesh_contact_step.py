@@ -174,9 +174,10 @@ class MeshContactStep:
 
     def _prescribed_work(self, first: Points, last: Points) -> float:
         """Of nodes that do not move freely, against contact, in joules."""
-        moves = np.where((self._mobility == 0.0)[:, None], last - first, 0.0)
-        if not moves.any():
+        fixed = self._mobility == 0.0
+        if (last[fixed] == first[fixed]).all():
             return 0.0
+        moves = np.where(fixed[:, None], last - first, 0.0)
         return float(prescribed_work(self._constraints, self._count, moves))
 
     def finish(self, positions: Tensor) -> tuple[SolverStatistics, float]:

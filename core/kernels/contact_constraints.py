@@ -102,6 +102,17 @@ def point_at(interpolation: Any, values: Any, point: int) -> Any:
     return x, y, z
 
 
+@compiled(inline=True)
+def height_at(interpolation: Any, values: Any, point: int) -> float:
+    """The third component of that sum."""
+    z = 0.0
+    for i in range(interpolation.nodes.shape[1]):
+        node = interpolation.nodes[point, i]
+        if node >= 0:
+            z += interpolation.weights[point, i] * values[node, 2]
+    return z
+
+
 @compiled(parallel=True)
 def gather(interpolation: Any, values: Any, out: Any) -> None:
     """(V, 3) of the points from (N, 3) of the nodes."""

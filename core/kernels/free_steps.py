@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiled import compiled, shared_range
-from .contact_constraints import point_at
+from .contact_constraints import height_at
 from .continuous_collision import allowed_distance, pair_step_size
 from .detection import closing_bound, stencil
 from .vectors import four_points, minus
@@ -98,8 +98,8 @@ def shorten_falls(
     """
     cut = 0
     for point in range(len(interpolation.nodes)):
-        before = point_at(interpolation, nodes, point)[2] - laws.height
-        change = point_at(interpolation, moves, point)[2]
+        before = height_at(interpolation, nodes, point) - laws.height
+        change = height_at(interpolation, moves, point)
         if before + change >= min(before, least_height):
             continue
         cut += 1

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..compiled import compiled
-from .contact_constraints import GROUND, add_point, finish, point_at
+from .contact_constraints import GROUND, add_point, finish, height_at
 
 
 class GroundLaws(NamedTuple):
@@ -38,8 +38,8 @@ def find_ground(
         nodes, moves: (N, 3) where nodes are, and the moves they are about to make.
     """
     for point in range(len(laws.weights)):
-        height = point_at(interpolation, nodes, point)[2] - laws.height
-        ahead = height + point_at(interpolation, moves, point)[2]
+        height = height_at(interpolation, nodes, point) - laws.height
+        ahead = height + height_at(interpolation, moves, point)
         dhat = laws.distances[point]
         if min(height, ahead) >= dhat:
             continue

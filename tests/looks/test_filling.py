@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from supple.core import TetMesh
-from supple.looks.filling import Region, distances_outside, enclosed_volume, material_volume
+from supple.looks.filling import distances_outside, enclosed_volume, material_volume
+from supple.looks.region import Region
 from supple.verification.meshes import block, graded_ball
 
 BLOCK = block((2, 2, 2), (1.0, 2.0, 3.0), (0.1, 0.2, 0.3))
