@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -112,11 +111,7 @@ def compare(python: Path, body: str, fine: Path) -> list[dict[str, Any]]:
 def settled(python: Path, body: str, finer: float, path: Path) -> dict[str, Any]:
     """Settles a body in a process of its own; keeps where its visible vertices are."""
     command = [str(python), "-m", "looks.static_squeeze_run", body, str(finer), str(path)]
-    # Threads that wait for others in busy loops would count as work.
-    environment = {**os.environ, "GOMP_SPINCOUNT": "1000"}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
-    )
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
