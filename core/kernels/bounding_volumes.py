@@ -109,7 +109,7 @@ def box_parts(corners: Any, moved: Any, vertex_boxes: Any, radii: Any, boxes: An
 
 
 @compiled()
-def _is_any(moved: Any, corners: Any, part: int) -> bool:
+def _is_any(moved: Any, corners: Any, part: Any) -> bool:
     is_any = False
     for k in range(corners.shape[1]):
         is_any |= moved[corners[part, k]]

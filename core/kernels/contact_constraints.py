@@ -89,7 +89,7 @@ class PairLaws(NamedTuple):
 
 
 @compiled()
-def point_at(interpolation: Any, values: Any, point: int) -> Any:
+def point_at(interpolation: Any, values: Any, point: Any) -> Any:
     """The sum of (N, 3) values of nodes that a point is."""
     x = y = z = 0.0
     for i in range(interpolation.nodes.shape[1]):

@@ -113,7 +113,7 @@ def find_islands(nodes: Any, corners: Any, mobility: Any) -> Any:
 @compiled()
 def _relax_island(
     islands: Any,
-    island: int,
+    island: Any,
     constraints: Any,
     flat_tets: Any,
     floor: float,
