@@ -18,6 +18,8 @@ from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from .garbage import uncollected
 from .system_lock import acquire, lock_file
 
@@ -58,6 +60,9 @@ loops: list[Any] = []
 
 #: What a compiled loop shares among threads; ``range`` where nothing is compiled.
 shared_range: Any = range if numba is None else numba.prange
+#: For what a shared loop hands its number to: threads count without a sign, and it would else be
+#: compiled for either type.
+as_index: Any = np.int64
 
 
 def is_compiled() -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import compiled, shared_range
+from ..compiled import as_index, compiled, shared_range
 
 # Triangles of a leaf, at most.
 LEAF_SIZE = 8
@@ -95,7 +95,7 @@ def box_parts(corners: Any, moved: Any, vertex_boxes: Any, radii: Any, boxes: An
     """(P, 6) of parts with (P, k) corners, widened by the largest of the (V,) radii of those; left
     as they are where none of the corners is one of the (V,) ``moved``."""
     for part in shared_range(len(corners)):
-        if not _is_any(moved, corners, np.int64(part)):
+        if not _is_any(moved, corners, as_index(part)):
             continue
         radius = radii[corners[part, 0]]
         for k in range(1, corners.shape[1]):
@@ -109,7 +109,7 @@ def box_parts(corners: Any, moved: Any, vertex_boxes: Any, radii: Any, boxes: An
 
 
 @compiled()
-def _is_any(moved: Any, corners: Any, part: Any) -> bool:
+def _is_any(moved: Any, corners: Any, part: int) -> bool:
     is_any = False
     for k in range(corners.shape[1]):
         is_any |= moved[corners[part, k]]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import compiled, shared_range
+from ..compiled import as_index, compiled, shared_range
 from .closest_points import closest_points
 from .detection import closing_bound, stencil
 from .pair_weights import pair_weight, within_step
@@ -89,7 +89,7 @@ class PairLaws(NamedTuple):
 
 
 @compiled()
-def point_at(interpolation: Any, values: Any, point: Any) -> Any:
+def point_at(interpolation: Any, values: Any, point: int) -> Any:
     """The sum of (N, 3) values of nodes that a point is."""
     x = y = z = 0.0
     for i in range(interpolation.nodes.shape[1]):
@@ -117,8 +117,7 @@ def height_at(interpolation: Any, values: Any, point: int) -> float:
 def gather(interpolation: Any, values: Any, out: Any) -> None:
     """(V, 3) of the points from (N, 3) of the nodes."""
     for point in shared_range(len(out)):
-        # Of the type that other callers have, else it would be compiled once more.
-        value = point_at(interpolation, values, np.int64(point))
+        value = point_at(interpolation, values, as_index(point))
         out[point, 0], out[point, 1], out[point, 2] = value[0], value[1], value[2]
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import compiled, shared_range
+from ..compiled import as_index, compiled, shared_range
 from .contact_relaxation import initialize_force, relax
 from .flat_tets import relax_flat
 
@@ -113,7 +113,7 @@ def find_islands(nodes: Any, corners: Any, mobility: Any) -> Any:
 @compiled()
 def _relax_island(
     islands: Any,
-    island: Any,
+    island: int,
     constraints: Any,
     flat_tets: Any,
     floor: float,
@@ -159,8 +159,6 @@ def relax_islands(
     """
     solved = 0
     for island in shared_range(len(islands.contact_offsets) - 1):
-        # Of one type whether threads share or not, else it would be compiled for either.
-        number = np.int64(island)
-        of_all = (islands, number, constraints, flat_tets, floor, mobility, moves)
+        of_all = (islands, as_index(island), constraints, flat_tets, floor, mobility, moves)
         solved += _relax_island(*of_all, max_passes, tolerance)
     return solved
