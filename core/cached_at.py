@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was computed of a tensor, kept for whoever asks for it next."""
+"""What was computed of positions, kept for whoever asks for it next."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+import torch
 from torch import Tensor
 
 T = TypeVar("T")
 
 
 class CachedAt(Generic[T]):
-    """A function of positions that keeps its last value, until other ones are asked for or these
-    are written to.
+    """A function of positions that keeps its last value, until it is asked for at others.
+
+    Positions are the same where their numbers are, which takes no time beside computing anything
+    of them.
 
     Args:
         compute: the function.
@@ -21,14 +24,12 @@ class CachedAt(Generic[T]):
 
     def __init__(self, compute: Callable[[Tensor], T]) -> None:
         self._compute = compute
-        self._last: tuple[Tensor, int, T] | None = None
+        self._last: tuple[Tensor, T] | None = None
 
     def __call__(self, positions: Tensor) -> T:
-        last = self._last
-        if last is None or last[0] is not positions or last[1] != positions._version:
-            last = positions, positions._version, self._compute(positions)
-            self._last = last
-        return last[2]
+        if self._last is None or not torch.equal(self._last[0], positions):
+            self._last = positions.detach().clone(), self._compute(positions)
+        return self._last[1]
 
     def forget(self) -> None:
         """Computes it anew next time, since something else that it depends on has changed."""

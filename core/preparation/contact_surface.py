@@ -20,8 +20,10 @@ from ..scene.contact_settings import ContactSurface
 from ..scene.soft_body import SoftBody
 from .uncrossed_surface import crosses_itself, spare_unseen
 
-# Longer edges, in units of those of the tetrahedra, are split: these would sag between them.
-MAX_EDGE_RATIO = 1.25
+# Longer edges, in units of those of the tetrahedra, are split. The ground and spheres meet points
+# alone. What touches others is as straight between its points as what is seen, but where a mesh is
+# so coarse that nobody sees it bend.
+MAX_SPACING_RATIO, MAX_EDGE_RATIO = 1.25, 4.0
 # A mesh of more faces than these, and than so many times those of the tetrahedra's boundary, is
 # dense. A copy has at least half as many. More than the last in a whole scene cost more than a
 # frame may.
@@ -78,35 +80,38 @@ def with_contact_surfaces(
     assert isinstance(mesh, TetMesh)
     if body.touching == "tetrahedra":
         return replace(body, contact_surface=None, seen_surface=None), Verdict("tetrahedra")
-    longest = MAX_EDGE_RATIO * float(mesh.mean_edges.mean())
-    seen = _embedded(refined(welded(surface), longest), mesh)
+    edge = float(mesh.mean_edges.mean())
+    coarse = refined(welded(surface), MAX_EDGE_RATIO * edge)
+    seen = _embedded(refined(coarse, MAX_SPACING_RATIO * edge), mesh)
     body = replace(body, seen_surface=seen)
     if not has_contact:
         return body, Verdict("mesh")
     if body.contact_surface is not None:
         given = _embedded(body.contact_surface, mesh)
         return replace(body, contact_surface=given), Verdict("mesh")
+    # Its points are the same, some of them in no triangle.
+    touching = replace(seen, triangles=coarse.triangles)
     if body.touching == "mesh":
-        return replace(body, contact_surface=seen), Verdict("mesh")
-    return _chosen(body, seen, mesh, max_faces)
+        return replace(body, contact_surface=touching), Verdict("mesh")
+    return _chosen(body, touching, mesh, max_faces)
 
 
 def _chosen(
-    body: SoftBody, seen: ContactSurface, mesh: TetMesh, max_faces: int
+    body: SoftBody, touching: ContactSurface, mesh: TetMesh, max_faces: int
 ) -> tuple[SoftBody, Verdict]:
-    faces = len(seen.triangles)
+    faces = len(touching.triangles)
     if faces > max(MIN_DENSE_FACES, DENSE_FACE_RATIO * len(mesh.surface)):
-        copy = _embedded(wrapped(seen, mesh), mesh)
+        copy = _embedded(wrapped(touching, mesh), mesh)
         if len(copy.triangles) > 0 and not crosses_itself(copy):
             reason = f"the mesh is dense: {faces} faces"
             return replace(body, contact_surface=copy), Verdict("copy", reason)
         if faces > max_faces:
             reason = "the mesh is dense, and a simpler copy crosses itself"
             return body, Verdict("tetrahedra", reason)
-    touching = spare_unseen(seen)
-    if touching is seen:
-        return replace(body, contact_surface=seen), Verdict("mesh")
-    return replace(body, contact_surface=touching), Verdict("crossing")
+    spared = spare_unseen(touching)
+    if spared is touching:
+        return replace(body, contact_surface=touching), Verdict("mesh")
+    return replace(body, contact_surface=spared), Verdict("crossing")
 
 
 def welded(surface: ContactSurface) -> ContactSurface:

@@ -20,12 +20,13 @@ from supple.core import (
 )
 from supple.core.integrators import ImplicitEuler
 from supple.core.job.scene_file import decode, encode
+from supple.core.materials import NeoHookean
 from supple.core.preparation import tetrahedralize_scene as whole_scene
 from supple.core.preparation.contact_surface import _normals, refined, welded
 from supple.core.preparation.intersections import Surfaces, find_intersections
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
-from ..balls import ball_surface, soft_ball
+from ..balls import ball_surface, seen_points, soft_ball
 from ..touching import check_apart, plate
 
 CROSSING = "the mesh touches, itself only where it does not cross itself"
@@ -52,9 +53,52 @@ def _two_balls(apart: float) -> tuple[np.ndarray, np.ndarray]:
 def test_the_mesh_touches_where_it_can() -> None:
     body, said = _chosen(soft_ball((0.0, 0.0, 0.0), subdivisions=3))
     assert said == "the mesh touches"
-    assert body.contact_surface is body.seen_surface
+    _check_as_seen(body)
     assert body.contact_surface is not None
     assert len(body.contact_surface.triangles) == 8 * 4**3
+
+
+def _check_as_seen(body: SoftBody) -> None:
+    touching, seen = body.contact_surface, body.seen_surface
+    assert touching is not None and seen is not None
+    assert touching.embedding is seen.embedding
+    np.testing.assert_array_equal(touching.triangles, seen.triangles)
+
+
+def test_between_vertices_that_are_apart_the_ground_meets_points_and_bodies_what_is_seen() -> None:
+    points, faces = ball_surface(2)
+    for edge_length, is_split in ((0.13, False), (0.05, True)):
+        body, said = _chosen(_body(points, faces, edge_length))
+        assert said == "the mesh touches"
+        assert isinstance(body.mesh, TetMesh)
+        touching, seen = body.contact_surface, body.seen_surface
+        assert touching is not None and seen is not None
+        assert (len(touching.triangles) > len(faces)) == is_split
+        edge = body.mesh.mean_edges.mean()
+        assert 2.0 * edge < _longest(touching) <= 4.0 * edge
+        assert _longest(seen) <= 1.25 * edge
+        assert body.skin is not None and body.skin.phong is None
+
+
+def _longest(surface: ContactSurface) -> float:
+    corners = surface.points[surface.triangles]
+    return float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max())
+
+
+def test_faces_that_are_larger_than_the_tetrahedra_are_not_seen_to_cross() -> None:
+    points, faces = ball_surface(2)
+    low, high = (
+        replace(_body(points + [x, 0.0, z], faces, 0.13), material=NeoHookean(4e3, 0.4))
+        for x, z in ((0.0, 0.0), (0.2, 1.02))
+    )
+    simulator = Simulator(Scene([low, high], Ground(-0.5), contact=Contact()), device="cpu")
+    owner = np.repeat(np.arange(2, dtype=np.int32), len(points))
+    both = np.concatenate([faces, faces + len(points)]).astype(np.int32)
+    for frame in simulator.run(14):
+        bodies = zip(simulator.scene.bodies, frame.positions, strict=True)
+        seen = np.concatenate([seen_points(body, at.numpy()) for body, at in bodies])
+        assert len(find_intersections(Surfaces(seen, both, owner))) == 0
+    assert frame.positions[1][:, 2].min() < 0.4
 
 
 def test_a_dense_mesh_gets_a_simpler_copy_that_lies_on_it() -> None:
@@ -122,7 +166,7 @@ def test_a_dense_mesh_with_parts_too_near_for_a_copy_touches_itself() -> None:
     faces = np.concatenate([first[1], second[1] + len(first[0])])
     body, said = _chosen(_body(points, faces))
     assert said == "the mesh touches"
-    assert body.contact_surface is body.seen_surface
+    _check_as_seen(body)
 
 
 def test_tetrahedra_that_lie_over_each_other_touch_but_there(make_block) -> None:
