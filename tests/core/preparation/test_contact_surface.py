@@ -88,7 +88,7 @@ def _longest(surface: ContactSurface) -> float:
 def test_faces_that_are_larger_than_the_tetrahedra_are_not_seen_to_cross() -> None:
     points, faces = ball_surface(2)
     low, high = (
-        replace(_body(points + [x, 0.0, z], faces, 0.13), material=NeoHookean(4e3, 0.4))
+        replace(_body(points + np.array([x, 0.0, z]), faces, 0.13), material=NeoHookean(4e3, 0.4))
         for x, z in ((0.0, 0.0), (0.2, 1.02))
     )
     simulator = Simulator(Scene([low, high], Ground(-0.5), contact=Contact()), device="cpu")
