@@ -85,8 +85,8 @@ class ExplicitStepper(TimeStepper):
         before = system.energies(state)
         substeps = self._substeps(state)
         while True:
-            after, work, raised = self._frame(replace(state, substeps=substeps))
-            if self._is_stable(before, after, work, raised):
+            after = self._stable_frame(before, replace(state, substeps=substeps))
+            if after is not None:
                 return after
             if 2 * substeps > self._max_substeps:
                 break
@@ -98,6 +98,14 @@ class ExplicitStepper(TimeStepper):
         raise DivergedStepError(
             unstable_step_message(system, substeps, f" at frame {state.frame + 1}", cure)
         )
+
+    def _stable_frame(self, before: Energies, start: State) -> State | None:
+        """The state a frame later, if its steps do not diverge."""
+        try:
+            after, work, raised = self._frame(start)
+        except DivergedStepError:
+            return None
+        return after if self._is_stable(before, after, work, raised) else None
 
     def _substeps(self, state: State) -> int:
         """To begin with: what has flowed flat vibrates faster."""

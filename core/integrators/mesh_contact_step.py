@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import use_threads
-from ..errors import InstabilityError
 from ..kernels.contact_constraints import (
     SURFACES,
     Constraints,
@@ -42,6 +41,7 @@ from ..system import System
 from .contact_failures import BlockedStepError
 from .contact_nodes import ground_points, no_constraints, no_flat_tets, surface_points
 from .contact_record import ContactRecord, Contacts
+from .divergence import DivergenceCheck
 from .frame_budget import FrameBudget
 
 Points = NDArray[np.float64]
@@ -101,6 +101,7 @@ class MeshContactStep:
         colliders = len(surface.object_of) - surface.body_count
         self._mobility = np.zeros(system.vertex_count + colliders)
         self._min_distances = np.zeros_like(distances)
+        self._divergence = DivergenceCheck(system)
         self._targets = surface.colliders_at(0, 0.0)
         self._pairs = np.zeros(0, dtype=np.int64)
         #: Of a frame.
@@ -150,14 +151,13 @@ class MeshContactStep:
 
         Raises:
             BlockedStepError: where the end of the step cannot be reached.
-            InstabilityError: where it is no number.
+            DivergedStepError: where it is no number, or far away.
             CostlyFrameError: where the budget of the frame is spent.
         """
         system, count = self._system, self._system.vertex_count
         first = np.concatenate([start.numpy().T.astype(np.float64), self.colliders])
         predicted = np.concatenate([positions.numpy().T.astype(np.float64), self._targets])
-        if not np.isfinite(predicted).all():
-            raise InstabilityError(f"{system.names}: explicit steps diverge.")
+        self._divergence.refuse(predicted[:count] - first[:count])
         self._mobility[:count] = step * (impulse_times * system.inverse_mass).numpy()
         units = MIN_DISTANCE_ROUNDINGS * torch.finfo(positions.dtype).eps
         self._rounding = units * np.abs(predicted).max()

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Steps that diverge, told by how far they take a body's vertices apart."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system import System
+from .contact_failures import DivergedStepError
+
+# Of a body's diagonal: by more no body deforms in one step. To look for what it meets on its way
+# would take long.
+MAX_CHANGE_RATIO = 0.25
+
+
+class DivergenceCheck:
+    """What no step may do to the bodies of a system."""
+
+    def __init__(self, system: System) -> None:
+        self._names, self._slices = system.names, system.body_slices()
+        self._most = [MAX_CHANGE_RATIO * mesh.diagonal for mesh in system.meshes]
+
+    def refuse(self, moves: NDArray[np.float64]) -> None:
+        """
+        Args:
+            moves: (N, 3) of vertices in a step, in metres.
+
+        Raises:
+            DivergedStepError: where they are no numbers, or vertices of a body go too far apart.
+        """
+        # Two go apart by no more than twice the longest move, which is no number where any is none.
+        if 2.0 * np.abs(moves).max(initial=0.0) <= min(self._most):
+            return
+        bodies = zip(self._slices, self._most, strict=True)
+        if not all((np.ptp(moves[where], axis=0) <= most).all() for where, most in bodies):
+            raise DivergedStepError(f"{self._names}: explicit steps diverge.")
