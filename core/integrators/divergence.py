@@ -30,7 +30,7 @@ class DivergenceCheck:
             DivergedStepError: where they are no numbers, or vertices of a body go too far apart.
         """
         # Two go apart by no more than twice the longest move, which is no number where any is none.
-        if 2.0 * np.abs(moves).max(initial=0.0) <= min(self._most):
+        if 2.0 * np.abs(moves).max() <= min(self._most):
             return
         bodies = zip(self._slices, self._most, strict=True)
         if not all((np.ptp(moves[where], axis=0) <= most).all() for where, most in bodies):
