@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ADDON = "bl_ext.user_default.supple.addon"
 FRAME = 8
+# The search that is broken off takes far longer than a key takes to arrive.
+FINE, COARSE = 16, 3
 
 
 def scenario(ui: Ui) -> Steps:
@@ -25,7 +27,7 @@ def scenario(ui: Ui) -> Steps:
     target = bpy.context.object
     bpy.context.view_layer.objects.active = cube
     soft = cube.supple
-    soft.resolution, soft.fit_target, soft.fit_frame = 3, target, FRAME
+    soft.resolution, soft.fit_target, soft.fit_frame = FINE, target, FRAME
     _open_panel()
     yield from ui.open_sidebar("Supple")
     yield from ui.find_button("supple.find")
@@ -38,6 +40,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait_for(lambda: _running() is None, "the search to end", timeout=3.0)
     assert tuple(soft.start_velocity) == (0.0, 0.0, 0.0)
 
+    soft.resolution = COARSE
     with ui.context():
         bpy.ops.supple.find("INVOKE_DEFAULT", tool="hit_target")
     yield from ui.wait(0.3)
