@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 ADDON = "bl_ext.user_default.supple.addon"
 FRAME = 6
+# The search that is broken off takes far longer than a key takes to arrive.
+FINE, COARSE = 12, 2
 
 
 def scenario(ui: Ui) -> Steps:
@@ -27,7 +29,7 @@ def scenario(ui: Ui) -> Steps:
     with ui.context():
         bpy.ops.supple.add()
     scene.supple.integrator, scene.supple.contact = "implicit_euler", "never"
-    cube.supple.resolution = 2
+    cube.supple.resolution = FINE
     _open_panel()
     yield from ui.open_sidebar("Supple")
     yield from ui.find_button("supple.find")
@@ -40,6 +42,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait_for(lambda: _running() is None, "the search to end", timeout=3.0)
     assert _kept(cube) is None
 
+    bpy.data.objects["Cube"].supple.resolution = COARSE
     with ui.context():
         bpy.ops.supple.find("INVOKE_DEFAULT", tool="follow_keys")
     yield from ui.wait(0.3)
