@@ -113,6 +113,22 @@ def test_a_dense_mesh_gets_a_simpler_copy_that_lies_on_it() -> None:
     assert away.max() < 0.505
     owner = np.zeros(len(copy.points), dtype=np.int32)
     assert len(find_intersections(Surfaces(copy.points, copy.triangles, owner))) == 0
+    # With its corners on the sphere, its faces would lie up to 3.8 mm inside.
+    assert _least_height(copy, seen.points) > -1e-4
+
+
+def _least_height(surface: ContactSurface, points: np.ndarray) -> float:
+    """How far a convex surface around the origin stands out over points, least of all."""
+    a, b, c = surface.points[surface.triangles].swapaxes(0, 1)
+    normals = np.cross(b - a, c - a)
+    normals *= np.sign((normals * a).sum(axis=1, keepdims=True))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    middles = (a + b + c) / 3.0
+    heights = [
+        (middles[k] - points[np.linalg.norm(points - middles[k], axis=1).argmin()]) @ normals[k]
+        for k in range(len(middles))
+    ]
+    return float(min(heights))
 
 
 @pytest.mark.parametrize("turn", [1, -1], ids=["outwards", "inwards"])
