@@ -10,14 +10,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.closest_point import closest_in_triangle
+from ..geometry.closest_point import closest_among_near
 from ..geometry.embedding import embed
-from ..geometry.orientation import orient_consistently
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.unreferenced import compact_indices, without_unreferenced
-from ..meshing.surface import signed_volume
 from ..scene.contact_settings import ContactSurface
 from ..scene.soft_body import SoftBody
+from .surface_normals import outward_normals
 from .uncrossed_surface import crosses_itself, spare_unseen
 
 # Longer edges, in units of those of the tetrahedra, are split. The ground and spheres meet points
@@ -28,8 +27,6 @@ MAX_SPACING_RATIO, MAX_EDGE_RATIO = 1.25, 4.0
 # dense. A copy has at least half as many. More than the last in a whole scene cost more than a
 # frame may.
 MIN_DENSE_FACES, DENSE_FACE_RATIO, MAX_SCENE_FACES = 2000, 2, 40_000
-# The triangle of a copy that is closest to a point is among so many whose middles are closest.
-NEIGHBOUR_COUNT = 8
 
 Kind = Literal["mesh", "crossing", "copy", "tetrahedra"]
 
@@ -181,32 +178,16 @@ def wrapped(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:
 
     # The surface is dense: the closest of its points does.
     _, closest = cKDTree(surface.points).query(copy.points)
-    anchors, normals = surface.points[closest], _normals(surface)
-    corners = anchors[copy.triangles]
-    _, near = cKDTree(corners.mean(axis=1)).query(surface.points, k=NEIGHBOUR_COUNT)
-    point = np.repeat(np.arange(len(surface.points)), NEIGHBOUR_COUNT)
-    weights, squared = closest_in_triangle(surface.points[point], corners[near.ravel()])
-    best = np.arange(len(near)), squared.reshape(near.shape).argmin(axis=1)
-    on_copy = np.einsum("pk,pki->pi", weights.reshape(*near.shape, 3)[best], corners[near[best]])
+    anchors = surface.points[closest]
+    normals = outward_normals(surface.points, surface.points, surface.triangles)
+    near, weights = closest_among_near(surface.points, anchors, copy.triangles)
+    corners = copy.triangles[near]
+    on_copy = np.einsum("pk,pki->pi", weights, anchors[corners])
     beyond = np.einsum("pi,pi->p", surface.points - on_copy, normals)
     farthest = np.zeros(len(anchors))
-    np.maximum.at(farthest, copy.triangles[near[best]], np.maximum(beyond, 0.0)[:, None])
+    np.maximum.at(farthest, corners, np.maximum(beyond, 0.0)[:, None])
     outside = anchors + farthest[:, None] * normals[closest]
     return welded(ContactSurface(outside, copy.triangles))
-
-
-def _normals(surface: ContactSurface) -> Points:
-    """(V, 3) of unit length at the points, outwards."""
-    triangles = orient_consistently(surface.triangles)
-    if signed_volume(surface.points, triangles) < 0.0:
-        triangles = triangles[:, ::-1]
-    a, b, c = surface.points[triangles].swapaxes(0, 1)
-    faces = np.repeat(np.cross(b - a, c - a), 3, axis=0)
-    corners, count = triangles.ravel(), len(surface.points)
-    sums = np.stack([np.bincount(corners, axis, count) for axis in faces.T], axis=1)
-    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    normals: Points = sums / np.where(lengths > 0.0, lengths, 1.0)
-    return normals
 
 
 def _embedded(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:

@@ -18,12 +18,14 @@ from supple.core import (
     SurfaceMesh,
     TetMesh,
 )
+from supple.core.geometry.closest_point import closest_points
 from supple.core.integrators import ImplicitEuler
 from supple.core.job.scene_file import decode, encode
 from supple.core.materials import NeoHookean
 from supple.core.preparation import tetrahedralize_scene as whole_scene
-from supple.core.preparation.contact_surface import _normals, refined, welded
+from supple.core.preparation.contact_surface import refined, welded
 from supple.core.preparation.intersections import Surfaces, find_intersections
+from supple.core.preparation.surface_normals import outward_normals
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
 from ..balls import ball_surface, seen_points, soft_ball
@@ -114,27 +116,20 @@ def test_a_dense_mesh_gets_a_simpler_copy_that_lies_on_it() -> None:
     owner = np.zeros(len(copy.points), dtype=np.int32)
     assert len(find_intersections(Surfaces(copy.points, copy.triangles, owner))) == 0
     # With its corners on the sphere, its faces would lie up to 3.8 mm inside.
-    assert _least_height(copy, seen.points) > -1e-4
+    assert _most_outside(seen.points, copy) < 1e-4
 
 
-def _least_height(surface: ContactSurface, points: np.ndarray) -> float:
-    """How far a convex surface around the origin stands out over points, least of all."""
-    a, b, c = surface.points[surface.triangles].swapaxes(0, 1)
-    normals = np.cross(b - a, c - a)
-    normals *= np.sign((normals * a).sum(axis=1, keepdims=True))
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    middles = (a + b + c) / 3.0
-    heights = [
-        (middles[k] - points[np.linalg.norm(points - middles[k], axis=1).argmin()]) @ normals[k]
-        for k in range(len(middles))
-    ]
-    return float(min(heights))
+def _most_outside(points: np.ndarray, surface: ContactSurface) -> float:
+    """How far points on a ball around the origin lie outside of a surface around it, at most."""
+    nearest, weights = closest_points(points, surface.points, surface.triangles)
+    on_surface = np.einsum("pk,pki->pi", weights, surface.points[surface.triangles[nearest]])
+    return float((np.linalg.norm(points, axis=1) - np.linalg.norm(on_surface, axis=1)).max())
 
 
 @pytest.mark.parametrize("turn", [1, -1], ids=["outwards", "inwards"])
 def test_whichever_way_faces_look_a_copy_grows_outwards(turn: int) -> None:
     points, faces = ball_surface(3)
-    normals = _normals(ContactSurface(points, faces[:, ::turn].astype(np.int32)))
+    normals = outward_normals(points, points, faces[:, ::turn])
     outwards = points / np.linalg.norm(points, axis=1, keepdims=True)
     np.testing.assert_allclose((normals * outwards).sum(axis=1), 1.0, atol=0.02)
 
