@@ -20,6 +20,7 @@ from supple.core.job import Job
 
 REPEATS = 5
 RESOLUTION = 13
+APART_M = 2.5
 # What an artist takes at least between adding a body and pressing Simulate.
 LOADING_SECONDS = 5.0
 
@@ -30,7 +31,7 @@ def run() -> dict[str, Any]:
     try:
         alone = [_first_frame(False) for _ in range(REPEATS + 1)][1:]
         waiting = [_first_frame(True) for _ in range(REPEATS)]
-        first = _first_of_all()
+        first, first_of_two = _first_of_all(1), _first_of_all(2)
     finally:
         supple.unregister()
     return {
@@ -38,6 +39,7 @@ def run() -> dict[str, Any]:
         "new_worker_s": _summary(alone),
         "waiting_worker_s": _summary(waiting),
         "nothing_compiled_s": round(first, 1),
+        "two_bodies_nothing_compiled_s": round(first_of_two, 1),
     }
 
 
@@ -46,23 +48,25 @@ def _summary(measured: list[tuple[float, int]]) -> dict[str, float]:
     return {"median": round(statistics.median(seconds), 3), "longest": round(max(seconds), 3)}
 
 
-def _first_of_all() -> float:
+def _first_of_all(bodies: int) -> float:
     """Seconds until the first frame that anybody simulates with an installation."""
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as empty,
         patch.dict(os.environ, NUMBA_CACHE_DIR=empty),
     ):
-        return _first_frame(False)[0]
+        return _first_frame(False, bodies)[0]
 
 
-def _first_frame(with_standby: bool) -> tuple[float, int]:
-    """Seconds until the monkey shows the first frame of a new simulation, and its tets."""
+def _first_frame(with_standby: bool, bodies: int = 1) -> tuple[float, int]:
+    """Seconds until monkeys above each other show the first frame of a new simulation, and the tets
+    of one."""
     with tempfile.TemporaryDirectory() as cache:
         bpy.ops.wm.read_factory_settings(use_empty=True)
-        bpy.ops.mesh.primitive_monkey_add(location=(0.0, 0.0, 2.0))
-        bpy.context.object.modifiers.new("Subdivision", "SUBSURF").levels = 2
-        bpy.ops.supple.add()
-        bpy.context.object.supple.resolution = RESOLUTION
+        for body in range(bodies):
+            bpy.ops.mesh.primitive_monkey_add(location=(0.0, 0.0, 2.0 + APART_M * body))
+            bpy.context.object.modifiers.new("Subdivision", "SUBSURF").levels = 2
+            bpy.ops.supple.add()
+            bpy.context.object.supple.resolution = RESOLUTION
         scene = bpy.context.scene
         scene.supple.cache_folder = cache
         if with_standby:
@@ -76,5 +80,5 @@ def _first_frame(with_standby: bool) -> tuple[float, int]:
         scene.frame_set(scene.frame_start + 1)
         elapsed = time.perf_counter() - began
         simulation.cancel()
-        (report,) = Job(next(Path(cache).iterdir())).mesh_reports()
+        report, *_ = Job(next(Path(cache).iterdir())).mesh_reports()
     return elapsed, report["tets"]

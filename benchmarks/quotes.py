@@ -67,7 +67,8 @@ def _first_frame(figures: dict[str, Any]) -> str:
         f"Of {found['tets']} tetrahedra the first frame shows "
         f"{found['waiting_worker_s']['median']:.1f} s after pressing Simulate, "
         f"{found['new_worker_s']['median']:.1f} s when the solver is not loaded yet, and "
-        f"{found['nothing_compiled_s']:.0f} s when its loops are not compiled yet"
+        f"{found['nothing_compiled_s']:.0f} s when its loops are not compiled yet, "
+        f"{found['two_bodies_nothing_compiled_s']:.0f} s where there are two bodies"
     )
 
 

@@ -70,16 +70,25 @@ def clearance() -> None:
     _simulate(Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=Contact()), Automatic())
 
 
-def contact() -> None:
+def explicit_contact() -> None:
+    from ..integrators import SymplecticEuler
+
+    _touch(SymplecticEuler())
+
+
+def implicit_contact() -> None:
+    from ..integrators import ImplicitEuler
+
+    _touch(ImplicitEuler())
+
+
+def _touch(integrator: Integrator) -> None:
     if find_spec("ipctk") is None:
         return
-    from ..integrators import ImplicitEuler, SymplecticEuler
-
     # Fast enough to be held where it meets the other, which some loops are for.
     falling = replace(_tet(height=1.001), velocity=(0.0, 0.0, -5.0), friction=0.5)
     bodies = [replace(_tet(), friction=0.5), falling]
-    for integrator in (SymplecticEuler(), ImplicitEuler()):
-        _simulate(Scene(bodies, Ground(), contact=Contact()), integrator)
+    _simulate(Scene(bodies, Ground(), contact=Contact()), integrator)
 
 
 def viscosity() -> None:
@@ -203,6 +212,6 @@ def _simulate(scene: Scene, integrator: Integrator) -> None:
 
 #: In the order in which a simulation needs them.
 PIECES: tuple[Piece, ...] = (
-    *(tetrahedra, explicit_steps, clearance, contact, implicit_steps),
+    *(tetrahedra, explicit_steps, clearance, explicit_contact, implicit_contact, implicit_steps),
     *(viscosity, plasticity, bounce, constraints, stretches, noise, gas, rest_shape, gradients),
 )

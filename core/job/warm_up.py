@@ -27,7 +27,7 @@ _MARK = "prepared"
 _MAX_LINE = 100
 
 # So many pieces are for the process that the first frame comes from.
-SOON = 2
+SOON = 3
 
 
 def prepare_for(scene: Scene) -> None:
@@ -41,11 +41,9 @@ def prepare_for(scene: Scene) -> None:
         _prepare(tiny_scenes.gas)
     if any(body.changes_rest_shape for body in scene.bodies):
         _prepare(tiny_scenes.rest_shape)
+    # What is for frames in which something touches, others compile during those before.
     if scene.contact is not None:
         _prepare(tiny_scenes.clearance)
-    # A body alone may never touch itself.
-    if scene.contact is not None and len(scene.bodies) + len(scene.meshes) > 1:
-        _prepare(tiny_scenes.contact)
 
 
 class _WantedError(Exception):

@@ -93,7 +93,7 @@ def test_one_begins_with_what_is_needed_after_the_first_steps(kept, monkeypatch)
     monkeypatch.setattr(compilers, "give_way", lambda: None)
     with compilers.claimed("tetrahedra"):
         warm_up.compile_beside()
-    assert done == [*names[2:], "explicit_steps"]
+    assert done == [*names[3:], "explicit_steps", "clearance"]
 
 
 def _noting(name: str, done: list[str]) -> tiny_scenes.Piece:
@@ -116,7 +116,7 @@ def test_a_real_one_compiles_until_its_input_closes(tmp_path: Path) -> None:
     while not list(tmp_path.rglob("*.nbc")) and time.monotonic() < end:
         time.sleep(0.02)
     assert list(tmp_path.rglob("*.nbc"))
-    assert (tmp_path / "clearance.lock").exists()
+    assert (tmp_path / "explicit_contact.lock").exists()
     process.stdin.close()
     assert process.wait(timeout=10.0) == 3
     # It says nothing, as nobody reads it.
