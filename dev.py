@@ -40,9 +40,13 @@ BPY_LIBRARIES = (
 )
 # Each test process takes up to 2 GB.
 TOGETHER = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
-# Loops are compiled once for all that is tested and checked. OpenMP's threads wait for each other
-# in busy loops, which slows the processes beside theirs.
-SOLVER = {"NUMBA_CACHE_DIR": str(ROOT / "build" / "kernels"), "GOMP_SPINCOUNT": "1000"}
+# Loops are compiled once for all that is tested and checked. Threads wait for each other in busy
+# loops, which slows the processes beside theirs.
+SOLVER = {
+    "NUMBA_CACHE_DIR": str(ROOT / "build" / "kernels"),
+    "GOMP_SPINCOUNT": "1000",
+    "OPENBLAS_THREAD_TIMEOUT": "10",
+}
 # Processes fill the cores already. Each of them, and each worker that a test starts, reads bytecode
 # instead of compiling hundreds of files once more.
 SHARED = {**SOLVER, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}

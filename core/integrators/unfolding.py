@@ -68,8 +68,9 @@ class Unfolding:
             state = solve(state)
             self._system.limit_poisson((), MAX_POISSON)
             state = solve(state)
+            folded = self._folded(state)
         counts = np.zeros(len(self._system.bodies), dtype=np.int64)
-        counts[list(self._folded(state))] = CAUGHT
+        counts[list(folded)] = CAUGHT
         return replace(state, unfolding=counts if counts.any() else None)
 
     def names(self, state: State, caught: bool) -> tuple[str, ...]:
