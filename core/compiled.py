@@ -194,12 +194,13 @@ def _only_process(kept: Any) -> Iterator[None]:
         yield
 
 
-def use_threads(work: int, work_per_thread: int) -> None:
-    """Shares the next loops among as many threads as have enough to do each."""
+def use_threads(work: int, work_per_thread: int) -> int:
+    """Shares the next loops among as many threads as have enough to do each; how many those are."""
     if numba is None:
-        return
+        return 1
     count = max(1, min(numba.config.NUMBA_NUM_THREADS, work // work_per_thread))
     # To set it takes as long as a small loop; numba too keeps it for each thread.
     if getattr(_last, "count", 0) != count:
         numba.set_num_threads(count)
         _last.count = count
+    return count

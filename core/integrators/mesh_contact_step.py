@@ -302,10 +302,10 @@ class MeshContactStep:
             return
         own, flat = self._constraints, self._flat
         islands = find_islands(own.nodes[: self._count], flat.corners[:flat_tets], self._mobility)
-        use_threads(self._count, CONTACTS_PER_THREAD)
+        threads = use_threads(self._count, CONTACTS_PER_THREAD)
         solved = relax_islands(
             *(islands, own, flat, FLOOR_RATIO, self._mobility, moves),
-            *(MAX_PASSES, RELATIVE_TOLERANCE),
+            *(MAX_PASSES, RELATIVE_TOLERANCE, threads),
         )
         self.budget.spend(CONTACT_S * solved)
 

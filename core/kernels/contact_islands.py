@@ -15,6 +15,9 @@ from ..compiled import as_index, compiled, shared_range
 from .contact_relaxation import initialize_force, relax
 from .flat_tets import relax_flat
 
+# So many of the smallest islands that are large make a thread's share of the work.
+LARGE_ISLANDS_PER_SHARE = 8
+
 
 class Islands(NamedTuple):
     """I islands.
@@ -137,6 +140,33 @@ def _relax_island(
     return passes * (last - first)
 
 
+@compiled()
+def _size(islands: Any, island: int) -> int:
+    contacts = islands.contact_offsets[island + 1] - islands.contact_offsets[island]
+    return contacts + islands.tet_offsets[island + 1] - islands.tet_offsets[island]
+
+
+@compiled()
+def share_out(islands: Any, count: int) -> Any:
+    """(I,) which of ``count`` shares of the work each island is in: large ones first, each goes
+    where there is the least so far."""
+    shares = np.empty(len(islands.contact_offsets) - 1, np.int64)
+    work = np.zeros(count, np.int64)
+    whole = islands.contact_offsets[-1] + islands.tet_offsets[-1]
+    for is_turn_of_large in (True, False):
+        for island in range(len(shares)):
+            size = _size(islands, island)
+            if (LARGE_ISLANDS_PER_SHARE * count * size >= whole) != is_turn_of_large:
+                continue
+            least = 0
+            for share in range(1, count):
+                if work[share] < work[least]:
+                    least = share
+            shares[island] = least
+            work[least] += size
+    return shares
+
+
 @compiled(parallel=True)
 def relax_islands(
     islands: Any,
@@ -147,6 +177,7 @@ def relax_islands(
     moves: Any,
     max_passes: int,
     tolerance: float,
+    threads: int,
 ) -> int:
     """Relaxes contacts and flat tets; how often contacts were solved, all together.
 
@@ -156,9 +187,12 @@ def relax_islands(
         moves: (N, 3) from where contacts were made linear, in metres; changed.
         max_passes: over each island.
         tolerance: an island ends when no distance changes by more than this ratio.
+        threads: that share them.
     """
-    solved = 0
-    for island in shared_range(len(islands.contact_offsets) - 1):
-        of_all = (islands, as_index(island), constraints, flat_tets, floor, mobility, moves)
-        solved += _relax_island(*of_all, max_passes, tolerance)
+    solved, shares = 0, share_out(islands, threads)
+    for share in shared_range(threads):
+        for island in range(len(shares)):
+            if shares[island] == as_index(share):
+                of_all = (islands, island, constraints, flat_tets, floor, mobility, moves)
+                solved += _relax_island(*of_all, max_passes, tolerance)
     return solved

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from supple.core.integrators.contact_nodes import no_flat_tets
-from supple.core.kernels.contact_islands import find_islands, relax_islands
+from supple.core.kernels.contact_islands import Islands, find_islands, relax_islands, share_out
 from supple.core.kernels.flat_tets import relax_flat
 from supple.tests.core.kernels.linear_contacts import (
     UP,
@@ -62,6 +62,24 @@ def test_flat_tets_join_what_touches_them() -> None:
     assert members(found.tet_offsets, found.tets) == [[0], [], [1]]
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_islands_are_shared_out_evenly_whatever_their_order(count) -> None:
+    rng = np.random.default_rng(count)
+    sizes = rng.permutation(np.array([300] * count + [2] * 100 + [5] * 60))
+    contacts = rng.integers(0, sizes + 1)
+    offsets = [np.concatenate([[0], np.cumsum(each)]) for each in (contacts, sizes - contacts)]
+    shares = share_out(Islands(NO_CORNERS[:, 0], offsets[0], NO_CORNERS[:, 0], offsets[1]), count)
+    work = np.bincount(shares, sizes, count)
+    assert np.ptp(work) <= 5
+    assert work.sum() == sizes.sum()
+
+
+def test_what_is_larger_than_all_others_is_alone_in_its_share() -> None:
+    offsets = np.array([0, 1, 2, 3, 90, 91, 92])
+    shares = share_out(Islands(NO_CORNERS[:, 0], offsets, NO_CORNERS[:, 0], 0 * offsets), 2)
+    assert shares.tolist() == [1, 1, 1, 0, 1, 1]
+
+
 def relaxed(seed: int, max_passes: int, tolerance: float) -> tuple:
     """Two scenes of which neither knows of the other, as one."""
     own, mobility, wanted = random_contacts(seed, static=0.4, kinetic=0.3)
@@ -71,7 +89,7 @@ def relaxed(seed: int, max_passes: int, tolerance: float) -> tuple:
     both = type(own)(*(np.concatenate(pair) for pair in zip(own, other, strict=True)))
     mobility, moves = np.concatenate([mobility, others]), np.concatenate([wanted, theirs])
     islands = find_islands(both.nodes, NO_CORNERS, mobility)
-    rest = (no_flat_tets(1), FLOOR, mobility, moves, max_passes, tolerance)
+    rest = (no_flat_tets(1), FLOOR, mobility, moves, max_passes, tolerance, 2)
     solved = relax_islands(islands, both, *rest)
     return both, moves, solved, len(islands.contact_offsets) - 1
 
@@ -98,7 +116,7 @@ def test_an_island_that_has_converged_is_left_alone() -> None:
     moves[2, 2] = -3.0
     islands = find_islands(own.nodes, NO_CORNERS, separate)
     # A single contact is solved in one pass; the next one sees that nothing changes.
-    solved = relax_islands(islands, own, no_flat_tets(1), FLOOR, separate, moves, 20, 1e-7)
+    solved = relax_islands(islands, own, no_flat_tets(1), FLOOR, separate, moves, 20, 1e-7, 1)
     assert solved <= 4
     assert (own.forces > 0.0).all()
 
@@ -107,7 +125,7 @@ def test_relaxed_to_the_end_all_are_at_the_least_of_their_energy() -> None:
     own, mobility, wanted = random_contacts(7)
     moves = wanted.copy()
     islands = find_islands(own.nodes, NO_CORNERS, mobility)
-    rest = (no_flat_tets(1), FLOOR, mobility, moves, 3000, 1e-9)
+    rest = (no_flat_tets(1), FLOOR, mobility, moves, 3000, 1e-9, 1)
     solved = relax_islands(islands, own, *rest)
     assert solved < 3000 * len(own.forces)
     np.testing.assert_allclose(moves, minimum(own, mobility, wanted), atol=2e-5)
@@ -116,7 +134,7 @@ def test_relaxed_to_the_end_all_are_at_the_least_of_their_energy() -> None:
 def test_only_so_many_contacts_as_are_named_count() -> None:
     own, mobility, wanted = random_contacts(4)
     islands = find_islands(own.nodes[:10], NO_CORNERS, mobility)
-    rest = (no_flat_tets(1), FLOOR, mobility, wanted.copy(), 20, 0.2)
+    rest = (no_flat_tets(1), FLOOR, mobility, wanted.copy(), 20, 0.2, 1)
     relax_islands(islands, own, *rest)
     assert own.forces[:10].any() and not own.forces[10:].any()
 
@@ -139,7 +157,7 @@ def pressed(gaps: Sequence[float]) -> tuple:
 def test_flat_tets_are_relaxed_with_the_contacts() -> None:
     tets, own, mobility, moves = pressed([5.0])
     islands = find_islands(own.nodes, tets.corners, mobility)
-    relax_islands(islands, own, tets, FLOOR, mobility, moves, 20, 0.2)
+    relax_islands(islands, own, tets, FLOOR, mobility, moves, 20, 0.2, 1)
     reached = 0.1 + (tets.gradients[0] * moves[:4]).sum()
     assert 0.1 < reached < FLOOR
     assert tets.forces[0] == pytest.approx(2.0 * (1.0 - reached / FLOOR) ** 2)
@@ -152,7 +170,7 @@ def test_flat_tets_are_relaxed_with_the_contacts_of_their_own_island() -> None:
     islands = find_islands(own.nodes, tets.corners, mobility)
     assert members(islands.tet_offsets, islands.tets) == [[0], [1], [2]]
     passes = 4
-    relax_islands(islands, own, tets, FLOOR, mobility, moves, passes, 0.0)
+    relax_islands(islands, own, tets, FLOOR, mobility, moves, passes, 0.0, 2)
     alone, single, _, expected = pressed(gaps)
     initialize_forces(single, 3, mobility, expected)
     for _ in range(passes):
