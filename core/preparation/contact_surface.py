@@ -63,7 +63,7 @@ def with_contact_surfaces(
     body: SoftBody,
     surface: ContactSurface,
     has_contact: bool,
-    max_faces: int,
+    is_affordable: bool,
 ) -> tuple[SoftBody, Verdict]:
     """The body with its contact surface, embedded in its tetrahedra.
 
@@ -71,7 +71,7 @@ def with_contact_surfaces(
         body: with tetrahedra, made of a surface.
         surface: that is seen.
         has_contact: whether there is contact, not the ground and spheres alone.
-        max_faces: faces, more than which a dense mesh may not have.
+        is_affordable: whether the mesh may touch where it is dense and no copy can.
     """
     mesh = body.mesh
     assert isinstance(mesh, TetMesh)
@@ -90,11 +90,11 @@ def with_contact_surfaces(
     touching = replace(seen, triangles=coarse.triangles)
     if body.touching == "mesh":
         return replace(body, contact_surface=touching), Verdict("mesh")
-    return _chosen(body, touching, mesh, max_faces)
+    return _chosen(body, touching, mesh, is_affordable)
 
 
 def _chosen(
-    body: SoftBody, touching: ContactSurface, mesh: TetMesh, max_faces: int
+    body: SoftBody, touching: ContactSurface, mesh: TetMesh, is_affordable: bool
 ) -> tuple[SoftBody, Verdict]:
     faces = len(touching.triangles)
     if faces > max(MIN_DENSE_FACES, DENSE_FACE_RATIO * len(mesh.surface)):
@@ -102,7 +102,7 @@ def _chosen(
         if len(copy.triangles) > 0 and not crosses_itself(copy):
             reason = f"the mesh is dense: {faces} faces"
             return replace(body, contact_surface=copy), Verdict("copy", reason)
-        if faces > max_faces:
+        if not is_affordable:
             reason = "the mesh is dense, and a simpler copy crosses itself"
             return body, Verdict("tetrahedra", reason)
     spared = spare_unseen(touching)

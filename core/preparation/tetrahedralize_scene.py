@@ -48,14 +48,15 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         SceneError: when a surface cannot be filled or a body is pinned everywhere.
     """
     bodies, reports, normals = [], [], []
-    max_faces = MAX_SCENE_FACES // max(1, len(scene.bodies))
+    most_faces = _most_faces(scene)
     for body in scene.bodies:
         surface = body.mesh
         if isinstance(surface, SurfaceMesh):
             body, report = _fill(body, surface)
             seen = ContactSurface(surface.vertices, surface.triangles)
             touches = scene.contact is not None
-            body, verdict = with_contact_surfaces(body, seen, touches, max_faces)
+            is_affordable = len(surface.triangles) <= most_faces
+            body, verdict = with_contact_surfaces(body, seen, touches, is_affordable)
             report |= {"summary": f"{report['summary']}; {verdict}", "touching": str(verdict)}
             reports.append(report)
         if scene.contact is not None:
@@ -76,6 +77,17 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     # Last: the skin is seen as it was modelled where the tets are as they were filled.
     rested = [with_tet_control(with_tet_rest_shape(body)) for body in smooth]
     return replace(tet_scene, bodies=rested), reports
+
+
+def _most_faces(scene: Scene) -> int:
+    """Of a mesh that may touch though it is dense: of the largest that has, with all that have no
+    more, at most ``MAX_SCENE_FACES``. Meshes that are alike touch alike."""
+    faces = [
+        len(body.mesh.triangles) for body in scene.bodies if isinstance(body.mesh, SurfaceMesh)
+    ]
+    sizes, meshes = np.unique(faces, return_counts=True)
+    are_affordable = np.cumsum(sizes * meshes) <= MAX_SCENE_FACES
+    return int(sizes[are_affordable].max(initial=0))
 
 
 def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any]]:

@@ -46,8 +46,15 @@ def _chosen(body: SoftBody, contact: bool = True) -> tuple[SoftBody, str]:
     return solids.bodies[0], report["touching"]
 
 
-def _two_balls(apart: float) -> tuple[np.ndarray, np.ndarray]:
-    first, second = (ball_surface(3, 0.5, (x, 0.0, 0.0)) for x in (0.0, apart))
+def _all_chosen(bodies: list[SoftBody]) -> list[str]:
+    _, reports = tetrahedralize_scene(Scene(bodies, None, contact=Contact()))
+    return [report["touching"] for report in reports]
+
+
+def _two_balls(
+    apart: float, subdivisions: int = 3, y: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    first, second = (ball_surface(subdivisions, 0.5, (x, y, 0.0)) for x in (0.0, apart))
     count = len(first[0])
     return np.concatenate([first[0], second[0]]), np.concatenate([first[1], second[1] + count])
 
@@ -202,14 +209,27 @@ def test_tetrahedra_that_lie_over_each_other_touch_but_there(make_block) -> None
 
 
 def test_dense_meshes_of_many_bodies_leave_it_to_the_tetrahedra(monkeypatch) -> None:
-    monkeypatch.setattr(whole_scene, "MAX_SCENE_FACES", 6_000)
-    first, second = (ball_surface(4, 0.5, (x, 0.0, 0.0)) for x in (0.0, 1.003))
-    points = np.concatenate([first[0], second[0]])
-    faces = np.concatenate([first[1], second[1] + len(first[0])])
-    many = [_body(points + np.array([0.0, 3.0 * k, 0.0]), faces) for k in range(2)]
+    many = [_body(*_two_balls(1.003, 4, 3.0 * k)) for k in range(2)]
+    faces = len(many[0].mesh.triangles)
+    monkeypatch.setattr(whole_scene, "MAX_SCENE_FACES", 2 * faces - 1)
     for bodies, kind in ((many[:1], "the mesh touches"), (many, "the tetrahedra touch")):
-        _, reports = tetrahedralize_scene(Scene(bodies, None, contact=Contact()))
-        assert all(report["touching"].startswith(kind) for report in reports)
+        assert all(said.startswith(kind) for said in _all_chosen(bodies))
+
+
+def test_a_dense_mesh_among_others_touches_while_there_are_not_too_many_faces(monkeypatch) -> None:
+    """However many the others are, whose few faces count as well."""
+    dense, larger = _body(*_two_balls(1.003, 4)), _body(*_two_balls(1.003, 5, 30.0))
+    others = [_body(*ball_surface(2, 0.5, (0.0, 3.0 * k, 0.0))) for k in range(1, 4)]
+    faces = [len(body.mesh.triangles) for body in (dense, *others)]
+    kinds = ["the tetrahedra touch", "the mesh touches"]
+    for most, expected in ((sum(faces) - 1, kinds[0]), (sum(faces), kinds[1])):
+        monkeypatch.setattr(whole_scene, "MAX_SCENE_FACES", most)
+        said = _all_chosen([dense, *others])
+        assert said[0].startswith(expected)
+        assert said[1:] == ["the mesh touches"] * 3
+    said = _all_chosen([larger, dense, *others])
+    assert said[0].startswith(kinds[0])
+    assert said[1:] == ["the mesh touches"] * 4
 
 
 def test_shells_that_are_apart_touch_with_their_mesh() -> None:
