@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,6 +109,13 @@ class BroadPhase:
             (self._order, self.faces, self.ranges),
             (vertices, vertices[:, None], vertex_ranges),
         )
+
+    def among_groups(self, can_collide: NDArray[np.bool_]) -> BroadPhase:
+        """The same trees, of which other (G, G) groups may meet."""
+        other = copy(self)
+        other._can_collide = np.ascontiguousarray(can_collide)
+        other._capacities = [INITIAL_CAPACITY, INITIAL_CAPACITY]
+        return other
 
     def _in_leaves(self, owned: Indices) -> tuple[Indices, Indices]:
         """What (F, 3) triangles own in the order of leaves, and (N, 2) the range of each node."""

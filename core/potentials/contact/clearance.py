@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from ...compiled import use_threads
 from ...geometry.tet_mesh import TetMesh
 from ...kernels.clearance import deviations, max_own_displacement, min_clearances, stay_separated
 from ...scene.scene import Scene
+from .broad_phase import BroadPhase
 from .candidates import Candidates
 from .detection import CHUNKS, PAIRS_PER_THREAD, SEARCH_RADIUS_RATIO, Detection
 from .rest_distance import surface_distances
@@ -75,9 +77,15 @@ class Clearance:
         self.surface = surface = CollisionSurface(scene, meshes)
         self._distances = surface_distances(scene, surface)
         detection = Detection(surface, self._distances)
-        self._broad_phase, self._radii = detection.broad_phase, detection.radii
+        self._radii = detection.radii
         own = np.diag(self._distances)[: surface.topology.body_objects]
         self._collides_with_itself = np.diag(surface.can_collide)[: len(own)]
+        is_same = np.eye(len(surface.can_collide), dtype=bool)
+        #: Find pairs of one object, and of different ones.
+        self._of_one, self._of_two = (
+            detection.broad_phase.among_groups(surface.by_groups(surface.can_collide & wanted))
+            for wanted in (is_same, ~is_same)
+        )
         #: In metres, the largest clearance that a search can tell of.
         self.max_clearance = RADIUS_MARGIN_RATIO * float(
             own[self._collides_with_itself].min(initial=math.inf)
@@ -108,19 +116,16 @@ class Clearance:
         Returns:
             None where something was in contact, or may have been.
         """
-        if len(self._nonempty) == 1:
-            # A common translation brings nothing nearer, and must not count as deviation.
-            trajectory = replace(
-                trajectory,
-                positions=trajectory.positions - trajectory.positions.mean(axis=1, keepdims=True),
-            )
+        if self._boxes_overlap(trajectory) and not self._stay_clear(trajectory, self._of_two):
+            return None
         approach = APPROACH_RATIO * self._max_own_displacement(trajectory)
-        if approach < clearance and not self._boxes_overlap(trajectory):
+        if approach < clearance:
             return clearance - approach
         # To know what is farther away pays where another frame of the kind could do with it.
         margin = RADIUS_MARGIN_RATIO if approach < self.max_clearance else 0.0
         last = len(trajectory.positions) - 1
-        found = self._collision_free_candidates(trajectory, 0, last, margin)
+        trajectory = self._without_translations(trajectory)
+        found = self._collision_free_candidates(trajectory, 0, last, self._of_one, margin)
         if found is None:
             return None
         if margin == 0.0:
@@ -131,7 +136,21 @@ class Clearance:
         """Whether nothing is near where (B, 3) and (C, 3) vertices are, in metres."""
         still = np.stack([bodies, bodies])
         trajectory = Trajectory(still, np.array([0.0, 1.0]), True, (colliders, colliders))
-        return self._collision_free_candidates(trajectory, 0, 1, 0.0) is not None
+        return all(self._stay_clear(trajectory, pairs) for pairs in (self._of_one, self._of_two))
+
+    def _stay_clear(self, trajectory: Trajectory, broad_phase: BroadPhase) -> bool:
+        """Whether nothing came near, of what the broad phase finds."""
+        last = len(trajectory.positions) - 1
+        return self._collision_free_candidates(trajectory, 0, last, broad_phase) is not None
+
+    def _without_translations(self, trajectory: Trajectory) -> Trajectory:
+        """As bodies move within themselves: a common translation of all of one brings no parts of
+        it nearer, and must not count as deviation."""
+        positions, bodies = trajectory.positions.copy(), len(self._collides_with_itself)
+        for first, last in pairwise(self._offsets[: bodies + 1]):
+            if last > first:
+                positions[:, first:last] -= positions[:, first:last].mean(axis=1, keepdims=True)
+        return replace(trajectory, positions=positions)
 
     def _max_own_displacement(self, trajectory: Trajectory) -> float:
         """In metres, of the body that moved the most within itself."""
@@ -168,18 +187,23 @@ class Clearance:
         return bool(overlap.any())
 
     def _collision_free_candidates(
-        self, trajectory: Trajectory, first: int, last: int, margin: float
+        self,
+        trajectory: Trajectory,
+        first: int,
+        last: int,
+        broad_phase: BroadPhase,
+        margin: float = 0.0,
     ) -> Candidates | None:
         """Candidates at the last of some times, found with a ``margin``; None where anything came
         near on the trajectory to it."""
         deviations = trajectory.deviations(first, last)
         if last - first > 1 and deviations.max() > self._max_deviation:
             middle = (first + last) // 2
-            if self._collision_free_candidates(trajectory, first, middle, 0.0) is None:
+            if self._collision_free_candidates(trajectory, first, middle, broad_phase) is None:
                 return None
-            return self._collision_free_candidates(trajectory, middle, last, margin)
+            return self._collision_free_candidates(trajectory, middle, last, broad_phase, margin)
         radii = (1.0 + margin) * self._radii + deviations
-        found = self._broad_phase.candidates(
+        found = broad_phase.candidates(
             trajectory.position_at(first), trajectory.position_at(last), radii
         )
         return found if self._stay_separated(found, trajectory, first, last) else None

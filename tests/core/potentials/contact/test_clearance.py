@@ -164,6 +164,35 @@ def test_a_body_that_went_through_and_back_is_seen():
     assert clearance.clearance_after(trajectory_of(lifted(clearance, (0.0, -0.2, -0.4, -0.1))), 1.0)
 
 
+def test_what_bodies_have_left_to_themselves_is_theirs_whoever_else_is_near() -> None:
+    """Also where they fall, faster and faster, and the boxes around them overlap."""
+    clearance = clearance_of(two(0.01))
+    rest, falls = at_rest(clearance), [share * share for share in np.linspace(0.0, 1.0, 9)]
+    falling = [rest - [0.0, 0.0, 0.3 * fall] for fall in falls]
+    left = clearance.clearance_after(trajectory_of(falling, is_linear=False), 0.5)
+    assert left == pytest.approx(0.5, abs=1e-12)
+    alone = clearance_of(lone(2))
+    rests = trajectory_of([at_rest(alone)] * 2)
+    expected = alone.clearance_after(rests, 0.0)
+    assert expected is not None and expected > 1e-6
+    found = clearance.clearance_after(trajectory_of(falling, is_linear=False), 0.0)
+    assert found == pytest.approx(min(expected, clearance.max_clearance), rel=0.01)
+
+
+def test_a_body_that_folds_while_another_is_near_is_seen() -> None:
+    clearance = clearance_of(two(0.01))
+    rest, lower = at_rest(clearance), clearance.surface.object_of == 0
+    beside = [rest, rest.copy()]
+    top = lower & (rest[:, 2] == 1.0) & (abs(rest[:, :2] - 0.5).max(axis=1) < 0.2)
+    assert top.any()
+    beside[1][top, 2] = 0.5 * clearance.max_clearance
+    assert clearance.clearance_after(trajectory_of(beside), 0.0) is None
+    assert not clearance.is_clear(beside[1], NOTHING)
+    beside[1][top, 2] = 0.5
+    assert clearance.clearance_after(trajectory_of(beside), 0.0) is not None
+    assert clearance.is_clear(beside[1], NOTHING)
+
+
 def test_what_lies_between_the_known_places_counts():
     """At constant acceleration the lowest point of the way lies between two of them."""
     scene = two(0.5)
