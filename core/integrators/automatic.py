@@ -28,12 +28,13 @@ IMPLICIT_FRAME_S = (5e-3, 3e-6)
 # The same of an implicit frame in which much touches, of so many Newton steps; and what each
 # triangle that may touch adds.
 CONTACT_FRAME_S, CONTACT_FACE_S, CONTACT_ITERATIONS = (6e-2, 4e-5), 1e-5, 20
-# So much longer a frame may take that keeps its oscillation.
-COST_RATIO = 2.0
+# So much longer a frame may take that keeps its oscillation, and one in which much touches: what
+# implicit steps take there is known no better than that.
+COST_RATIO, CONTACT_COST_RATIO = 2.0, 4.0
 # Where explicit steps take longer than they may, implicit ones may take so many times as long;
 # where they do, too, explicit ones take as long as they do. After that they may take so many times
 # as long as in the frame before, while this is more than at first.
-IMPLICIT_BUDGET_RATIO, BUDGET_GROWTH = 4, 2
+IMPLICIT_BUDGET_RATIO, BUDGET_GROWTH = 2, 2
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
 # implicit steps that begin when they are flat come too late.
 MIN_VOLUME_RATIO = 0.05
@@ -51,7 +52,7 @@ class Automatic(Integrator):
 
     A frame is first taken without contact. One in which anything comes close, or a tet is pressed
     flat, is taken again from its start with contact after each step; one that explicit steps cannot
-    take so, or not in ``COST_RATIO`` times of what an implicit frame is expected to take, by
+    take so, or not in ``CONTACT_COST_RATIO`` times of what an implicit frame should take, by
     implicit Euler, and so are some that follow. Where that takes far longer than expected, explicit
     steps take it after all. From the first frame on that these do not manage without contact, it
     stays with implicit ones.
@@ -123,7 +124,8 @@ class AutomaticStepper(TimeStepper):
         """What a frame of explicit steps with contact may take in its first turn, in seconds."""
         assert self.with_contact is not None and self.with_contact.contact is not None
         faces = self.with_contact.contact.body_faces
-        return COST_RATIO * (_expected_s(CONTACT_FRAME_S, self._system) + CONTACT_FACE_S * faces)
+        expected_s = _expected_s(CONTACT_FRAME_S, self._system) + CONTACT_FACE_S * faces
+        return CONTACT_COST_RATIO * expected_s
 
     @property
     def label(self) -> str:  # type: ignore[override]
@@ -222,7 +224,7 @@ class AutomaticStepper(TimeStepper):
     @property
     def _iteration_budget(self) -> int:
         """Newton steps that an implicit frame may take in place of explicit ones."""
-        return int(COST_RATIO * IMPLICIT_BUDGET_RATIO * CONTACT_ITERATIONS)
+        return int(CONTACT_COST_RATIO * IMPLICIT_BUDGET_RATIO * CONTACT_ITERATIONS)
 
     def _volume_ratio(self, state: State) -> float:
         return float(self._system.volume_ratios(state.positions).min())
