@@ -70,6 +70,25 @@ def test_settings_of_contact_are_there_where_it_is_possible(scene, add_body, set
     assert of_body == ["friction", "sliding_friction", "contact_surface"]
 
 
+def test_what_rounds_the_frames_is_told_once_something_has_touched(add_body):
+    body = add_body()
+    body.modifiers.new("Solid", "SOLIDIFY")
+    first = body.modifiers.new("Round", "SUBSURF")
+    assert said_of_surface(body) == ""
+    body.supple.touching_report = "The mesh touches."
+    said = said_of_surface(body)
+    assert "Round rounds the frames anew" in said and "Apply it" in said
+    second = body.modifiers.new("Rounder", "SUBSURF")
+    said = said_of_surface(body)
+    assert "Round and Rounder round the frames anew" in said and "Apply them" in said
+    first.show_viewport = second.show_viewport = False
+    assert said_of_surface(body) == "The mesh touches."
+
+
+def said_of_surface(body: bpy.types.Object) -> str:
+    return " ".join(text for _, text in drawn(SUPPLE_PT_surface, body).texts)
+
+
 def test_the_detail_is_there_where_the_mesh_touches(add_body):
     body = add_body()
     settings = ["friction", "sliding_friction", "contact_surface"]
