@@ -77,13 +77,13 @@ class Clearance:
         self.surface = surface = CollisionSurface(scene, meshes)
         self._distances = surface_distances(scene, surface)
         detection = Detection(surface, self._distances)
-        self._radii = detection.radii
+        self._broad_phase, self._radii = detection.broad_phase, detection.radii
         own = np.diag(self._distances)[: surface.topology.body_objects]
         self._collides_with_itself = np.diag(surface.can_collide)[: len(own)]
         is_same = np.eye(len(surface.can_collide), dtype=bool)
         #: Find pairs of one object, and of different ones.
         self._of_one, self._of_two = (
-            detection.broad_phase.among_groups(surface.by_groups(surface.can_collide & wanted))
+            self._broad_phase.among_groups(surface.by_groups(surface.can_collide & wanted))
             for wanted in (is_same, ~is_same)
         )
         #: In metres, the largest clearance that a search can tell of.
@@ -136,7 +136,7 @@ class Clearance:
         """Whether nothing is near where (B, 3) and (C, 3) vertices are, in metres."""
         still = np.stack([bodies, bodies])
         trajectory = Trajectory(still, np.array([0.0, 1.0]), True, (colliders, colliders))
-        return all(self._stay_clear(trajectory, pairs) for pairs in (self._of_one, self._of_two))
+        return self._stay_clear(trajectory, self._broad_phase)
 
     def _stay_clear(self, trajectory: Trajectory, broad_phase: BroadPhase) -> bool:
         """Whether nothing came near, of what the broad phase finds."""
