@@ -18,7 +18,7 @@ from .cache import scene_cache
 from .capture.objects import soft_bodies
 from .fits.fit_run import Fit
 from .paths import absolute, portable
-from .playback import fields, mesh_cache, pc2, preview, smooth
+from .playback import fields, fitted_cage, mesh_cache, pc2, preview, refined_frames, smooth
 from .reports import mesh_reports
 from .worker import session
 
@@ -63,11 +63,16 @@ def bake(context: bpy.types.Context, step: int = 1) -> str:
     if not objects:
         raise SuppleError("The scene has no soft body to bake.")
     # All are read before the first is changed: either every body is baked or none.
-    frames = [(obj, *mesh_cache.read(obj)) for obj in objects]
-    for obj, positions, _ in frames:
+    frames, notes = [], []
+    for obj in objects:
+        positions, start = mesh_cache.read(obj)
         shape_keys.check(obj, positions)
+        if (seen := refined_frames.shown(obj)) is not None:
+            kept = shape_keys.kept_frames(len(positions), step)
+            positions, note = fitted_cage.fitted(obj, positions, seen, kept)
+            notes.append(note)
+        frames.append((obj, positions, start))
     done: list[bpy.types.Object] = []
-    notes: list[str] = []
     try:
         for obj, positions, start in frames:
             notes += shape_keys.bake(obj, positions, start, step)

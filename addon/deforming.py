@@ -33,15 +33,13 @@ CARRYING = {
 }
 #: Those that go by numbers of their own alone.
 STILL_DEFORMING = {"CAST", "DISPLACE", "SIMPLE_DEFORM"}
+_SMOOTHING = {"CORRECTIVE_SMOOTH", "LAPLACIANSMOOTH", "SMOOTH"}
 # They leave vertices where they are, or even out what others did.
-_KEEPING = {
+_KEEPING = _SMOOTHING | {
     "COLLISION",
-    "CORRECTIVE_SMOOTH",
     "DATA_TRANSFER",
-    "LAPLACIANSMOOTH",
     "NORMAL_EDIT",
     "PARTICLE_SYSTEM",
-    "SMOOTH",
     "SURFACE",
     "UV_PROJECT",
     "UV_WARP",
@@ -49,6 +47,20 @@ _KEEPING = {
     "VERTEX_WEIGHT_MIX",
     "VERTEX_WEIGHT_PROXIMITY",
     "WEIGHTED_NORMAL",
+}
+# They add vertices, as many whatever the shape of a mesh; and add or remove some by its shape.
+_ADDING_STEADILY = {"MULTIRES", "SOLIDIFY", "SUBSURF", "TRIANGULATE", "WIREFRAME"}
+_ADDING = _ADDING_STEADILY | {
+    "ARRAY",
+    "BEVEL",
+    "DECIMATE",
+    "EDGE_SPLIT",
+    "MASK",
+    "MIRROR",
+    "REMESH",
+    "SCREW",
+    "SKIN",
+    "WELD",
 }
 # What geometry may pass through on its way to a group's output and have as many vertices as before.
 _MOVING_NODES = {"GeometryNodeSetPosition", "GeometryNodeTransform"}
@@ -88,6 +100,22 @@ def deforms(modifier: bpy.types.Modifier) -> bool:
     if modifier.type == "NODES":
         return not _MOVING_NODES.isdisjoint(_passed(modifier) or ())
     return modifier.type not in _KEEPING and keeps_vertices(modifier)
+
+
+def smooths(modifier: bpy.types.Modifier) -> bool:
+    """Whether it evens out where vertices are."""
+    return modifier.type in _SMOOTHING
+
+
+def adds(modifier: bpy.types.Modifier) -> bool:
+    """Whether it makes other vertices of a mesh, by that and by its own numbers alone."""
+    return modifier.type in _ADDING
+
+
+def adds_steadily(modifier: bpy.types.Modifier) -> bool:
+    """Whether it makes as many of a mesh that is bent as of another."""
+    merges = modifier.type == "SOLIDIFY" and modifier.solidify_mode != "EXTRUDE"
+    return modifier.type in _ADDING_STEADILY and not merges
 
 
 def _passed(modifier: bpy.types.Modifier) -> set[str] | None:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The modifiers that play simulated frames on an object, smooth them, and show their fields."""
+"""The modifiers that play simulated frames on an object, and what modifiers behind them make of
+these, smooth them, and show their fields."""
 
 from __future__ import annotations
 
 import bpy
 
 MODIFIER = "Supple"
+REFINED = "Supple Refined"
 SMOOTH = "Supple Smooth"
 VIEW = "Supple Field"
 
@@ -26,8 +28,13 @@ def simulated_start(modifier: bpy.types.Modifier) -> int:
 
 def find_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
     """The playback modifier of an object."""
-    found = (m for m in obj.modifiers if m.type == "MESH_CACHE" and is_own(m))
+    found = (m for m in _caches(obj) if not m.name.startswith(REFINED))
     return next(found, None)
+
+
+def find_refined(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
+    """Those that play the mesh as other modifiers make it of the frames."""
+    return [m for m in _caches(obj) if m.name.startswith(REFINED)]
 
 
 def find_smooth(obj: bpy.types.Object) -> bpy.types.Modifier | None:
@@ -36,12 +43,27 @@ def find_smooth(obj: bpy.types.Object) -> bpy.types.Modifier | None:
     return next(found, None)
 
 
+def new_cache(obj: bpy.types.Object, name: str) -> bpy.types.Modifier:
+    """One more that plays frames, behind all others; its file is still to be chosen."""
+    modifier = obj.modifiers.new(name, "MESH_CACHE")
+    modifier.cache_format = "PC2"
+    modifier.interpolation = "LINEAR"
+    modifier.deform_mode = "OVERWRITE"
+    modifier.show_in_editmode = False
+    modifier.show_expanded = False
+    return modifier
+
+
 def removed(obj: bpy.types.Object, modifier: bpy.types.Modifier | None) -> bool:
     """Takes a modifier away; False where there is none."""
     if modifier is None:
         return False
     obj.modifiers.remove(modifier)
     return True
+
+
+def _caches(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
+    return [m for m in obj.modifiers if m.type == "MESH_CACHE" and is_own(m)]
 
 
 def is_own(modifier: bpy.types.Modifier) -> bool:

@@ -23,8 +23,8 @@ _LASTING = {".npy", ".npz"}
 #: Why a cache did not go with its file when that was saved last; empty when all did.
 problem = ""
 
-# What modifiers played before a save, by the session_uid of their objects.
-_before: dict[int, str] = {}
+# What modifiers played before a save, by the session_uid of their objects and their names.
+_before: dict[tuple[int, str], str] = {}
 
 
 def before_saving(file: Path) -> None:
@@ -62,9 +62,8 @@ def before_saving(file: Path) -> None:
 def after_saving(file: Path) -> None:
     """Goes back to the caches of the open file where ``file`` is a copy of it."""
     if scene_cache.open_file() != file:
-        for obj in bpy.data.objects:
-            path = _before.get(obj.session_uid)
-            for modifier, _ in playing([obj]) if path is not None else ():
+        for modifier, _ in playing(bpy.data.objects):
+            if (path := _before.get(_key(modifier))) is not None:
                 modifier.filepath = path
     reconnect()
 
@@ -136,8 +135,12 @@ def _play_from(
         if folder_of(path) == folder:
             playback = target / path.relative_to(folder)
             kept = str(playback) if is_moved else modifier.filepath
-            _before.setdefault(modifier.id_data.session_uid, kept)
+            _before.setdefault(_key(modifier), kept)
             modifier.filepath = portable(playback, start)
+
+
+def _key(modifier: bpy.types.Modifier) -> tuple[int, str]:
+    return modifier.id_data.session_uid, modifier.name
 
 
 def _found(scene: bpy.types.Scene, path: Path) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import bpy
@@ -28,6 +28,7 @@ from .captured import CaptureError
 from .friction import coefficients
 from .motion import Matrices, Motion, transform, world_matrix
 from .pins import Pins
+from .refined import Refined, refined
 from .releases import captured_release
 from .start_velocity import StartVelocity
 from .surfaces import Points, Triangles, driven_coordinates, surface_to_fill
@@ -43,12 +44,14 @@ class Shape:
     Args:
         points: (V, 3) of its own mesh.
         vertices, triangles: of the surface that is filled.
+        refined: what is seen of it in place of its own vertices.
         start: the shape it starts in; None where that is this one.
     """
 
     points: Points
     vertices: Points
     triangles: Triangles
+    refined: tuple[Refined, ...] = ()
     start: PosedStart | RunStart | None = None
 
     @staticmethod
@@ -64,8 +67,12 @@ class Shape:
         if np.linalg.det(matrix[:3, :3]) < 0.0:
             # A mirrored object would be seen from its inside.
             triangles = np.ascontiguousarray(triangles[:, ::-1])
-        points = unit * transform(matrix, local)
-        return Shape(points, unit * transform(matrix, vertices), triangles)
+
+        def placed(own: Points) -> Points:
+            return unit * transform(matrix, own)
+
+        seen = [replace(each, points=placed(each.points)) for each in refined(obj, local, vertices)]
+        return Shape(placed(local), placed(vertices), triangles, tuple(seen))
 
     def size(self) -> Points:
         """(3,) extent of the surface along the axes."""
@@ -146,7 +153,8 @@ def _skin(
     path = pins.pin_path(motion, unit, is_placed=shape.start is not None)
     goals = pins.goals(motion, unit)
     of_skin = rest_shape if isinstance(rest_shape, RestShape) else None
-    return Skin(shape.points, pins.pinned(), path, goals=goals, rest_shape=of_skin)
+    seen = [Skin(each.points) for each in shape.refined]
+    return Skin(shape.points, pins.pinned(), path, goals=goals, rest_shape=of_skin, refined=seen)
 
 
 def _release(obj: bpy.types.Object, pinned: Channel) -> Release | None:

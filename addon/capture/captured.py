@@ -13,6 +13,7 @@ from ...core.job import Settings
 from ...core.scene.channel import Channel
 from ...core.scene.scene import Scene
 from .motion import transform
+from .refined import SeenIn
 from .surfaces import Points
 
 
@@ -31,6 +32,8 @@ class CapturedObject:
         matrices: channel of (4, 4) object to world in Blender units.
         unit: metres in a Blender unit.
         marks: of the object as it was captured (``changes``).
+        refined: where each of what refines its skin is seen.
+        of_rest: whether that is made of its own mesh as it is at the start.
     """
 
     uid: int
@@ -39,6 +42,8 @@ class CapturedObject:
     matrices: Channel
     unit: float
     marks: str = ""
+    refined: tuple[SeenIn, ...] = ()
+    of_rest: bool = False
 
     def to_local(self, frame: int, positions: Points) -> NDArray[np.float32]:
         """(V, 3) world positions in metres after ``frame`` to the object's own space."""

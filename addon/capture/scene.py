@@ -80,6 +80,8 @@ def capture(context: bpy.types.Context) -> Capture:
         CapturedObject(
             *(obj.session_uid, obj.name, len(shape.points), motion.matrices, read.unit),
             changes.body_marks(obj),
+            tuple(each.seen_in for each in shape.refined),
+            any(each.of_rest for each in shape.refined),
         )
         for obj, shape, motion in zip(objects, read.shapes, read.motions, strict=True)
     ]

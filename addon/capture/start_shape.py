@@ -76,4 +76,10 @@ def _of_run(obj: bpy.types.Object, own: Shape) -> Shape:
                 f"{obj.name} has {len(now)} {what}, and {other.name} had {len(then)} in the run "
                 "that it starts from; take a run of the same mesh under Start."
             )
-    return Shape(other.skin.points, other.mesh.vertices, other.mesh.triangles, start)
+    of_run = other.skin.refined
+    seen = [
+        replace(one, points=skin.points) for one, skin in zip(own.refined, of_run, strict=False)
+    ]
+    if [len(each.points) for each in seen] != [len(each.points) for each in own.refined]:
+        seen = []
+    return Shape(other.skin.points, other.mesh.vertices, other.mesh.triangles, tuple(seen), start)

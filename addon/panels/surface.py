@@ -8,11 +8,10 @@ import bpy
 from .. import driving
 from ..capture.contact import is_possible
 from ..capture.objects import soft_bodies
+from ..deforming import keeps_vertices
+from ..playback import refined_frames
 from .body import SUPPLE_PT_body
 from .sidebar import SoftBodySidebar, draw_settings, write
-
-# Modifiers that move all vertices of a mesh towards each other, and add more.
-ROUNDING = {"MULTIRES", "SUBSURF"}
 
 
 class SUPPLE_PT_surface(SoftBodySidebar, bpy.types.Panel):
@@ -29,21 +28,27 @@ class SUPPLE_PT_surface(SoftBodySidebar, bpy.types.Panel):
             draw_settings(layout, props, "contact_detail")
         if props.touching_report:
             write(layout, context, props.touching_report)
-            if text := _rounding(context.object):
+            if text := _shaping(context):
                 write(layout, context, text)
 
 
-def _rounding(obj: bpy.types.Object) -> str:
-    """What modifiers do that round the frames; empty where there are none."""
+def _shaping(context: bpy.types.Context) -> str:
+    """What modifiers do that shape the frames anew; empty where none does."""
+    obj = context.object
     names = [
         modifier.name
         for modifier in driving.refiners(obj)
-        if modifier.type in ROUNDING and driving.is_shown(obj, modifier)
+        if driving.is_shown(obj, modifier) and not keeps_vertices(modifier)
     ]
     if not names:
         return ""
-    rounds, it = ("rounds", "it") if len(names) == 1 else ("round", "them")
+    evaluated = obj.evaluated_get(context.evaluated_depsgraph_get())
+    shown = refined_frames.shown_points(obj)
+    if shown == len(evaluated.data.vertices):
+        return ""
+    shapes, it = ("shapes", "it") if len(names) == 1 else ("shape", "them")
+    cure = f"Apply {it}" if shown is None else "Simulate again"
     return (
-        f"{' and '.join(names)} {rounds} the frames anew, so that what is seen can lie beside what "
-        f"touches. Apply {it} to see what touches."
+        f"{' and '.join(names)} {shapes} the frames anew, so that what is seen can lie beside what "
+        f"touches. {cure} to see what touches."
     )

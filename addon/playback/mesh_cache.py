@@ -2,7 +2,8 @@
 """Shows simulated frames with a Mesh Cache modifier, which Blender plays without Supple too.
 
 The object's own mesh, keys and modifiers stay as they are. The frames stand behind the modifiers
-that drive the body, whose work they hold, and before those that refine the result.
+that drive the body, whose work they hold, and before those that refine the result
+(``refined_frames``).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from ...core.errors import SuppleError
 from ...core.job import Job
 from .. import driving
 from ..capture.captured import Capture, CapturedObject
-from ..modifiers import MODIFIER, find_modifier, removed
+from ..modifiers import MODIFIER, find_modifier, find_refined, new_cache, removed
 from ..paths import absolute, portable
-from . import pc2, smooth
+from . import pc2, refined_frames, smooth
 
 
 class Playback:
@@ -37,8 +38,11 @@ class Playback:
         self.last_frame = -1
         self.last_shown = captured.first_shown
         self._job, self._captured = job, captured
+        folder = job.folder / "playback"
+        # Of each body: those of its own mesh, then of what refines it.
         self._paths = [
-            job.folder / "playback" / f"{index}.pc2" for index in range(len(captured.objects))
+            [folder / f"{index}.pc2", *refined_frames.paths(folder, index, body).values()]
+            for index, body in enumerate(captured.objects)
         ]
 
     def extend(self, last_frame: int, seconds: float) -> bool:
@@ -49,31 +53,36 @@ class Playback:
             SuppleError: when a frame cannot be read or the playback file not written.
         """
         first, end = self.last_frame + 1, time.monotonic() + seconds
-        samples: list[list[NDArray[np.float32]]] = [[] for _ in self._paths]
+        samples: list[list[list[NDArray[np.float32]]]] = [[] for _ in self._paths]
         frame, pre_roll = first, self._captured.settings.pre_roll
         while frame <= last_frame and (frame == first or time.monotonic() < end):
             if frame >= pre_roll:
-                positions = self._job.skin_positions(frame)
-                for body, at, skin in zip(self._captured.objects, samples, positions, strict=True):
-                    at.append(body.to_local(frame, skin))
+                positions = self._job.seen_positions(frame)
+                for body, at, seen in zip(self._captured.objects, samples, positions, strict=True):
+                    at.append([body.to_local(frame, points) for points in seen])
             frame += 1
         self.last_frame = frame - 1
         if frame == first or frame <= pre_roll:
             return False
-        for body, path, new in zip(self._captured.objects, self._paths, samples, strict=True):
-            if first <= pre_roll:
-                pc2.create(path, body.vertex_count)
-            pc2.append(path, new)
+        for index, at in enumerate(samples):
+            # What is refined cannot be known of all bodies.
+            self._paths[index] = self._paths[index][: len(at[0])]
+            for path, new in zip(self._paths[index], zip(*at, strict=True), strict=True):
+                if first <= pre_roll:
+                    pc2.create(path, len(new[0]))
+                pc2.append(path, new)
         self.last_shown = self._captured.start_frame + self.last_frame
         return True
 
     def attach(self) -> None:
         """Makes those that are still soft bodies play the frames; does nothing where they do."""
-        for body, path in zip(self._captured.objects, self._paths, strict=True):
+        for body, (path, *refined) in zip(self._captured.objects, self._paths, strict=True):
             obj = _soft_body(body)
             if obj is not None:
                 _attach(obj, path, self._captured, body)
                 smooth.update(obj)
+                seen = dict(zip(body.refined, refined, strict=False))
+                refined_frames.attach(obj, seen, self._captured.first_shown)
                 for scene in obj.users_scene:
                     if scene.supple.simulated_as != self._captured.mark:
                         scene.supple.simulated_as = self._captured.mark
@@ -88,7 +97,8 @@ def playing(objects: Iterable[bpy.types.Object]) -> Iterator[tuple[bpy.types.Mod
     for obj in objects:
         modifier = find_modifier(obj)
         if modifier is not None and obj.is_editable:
-            yield modifier, absolute(modifier.filepath)
+            for each in (modifier, *find_refined(obj)):
+                yield each, absolute(each.filepath)
 
 
 def folder_of(path: Path) -> Path:
@@ -104,7 +114,8 @@ def shown_folder(scene: bpy.types.Scene) -> Path | None:
 
 
 def detach(obj: bpy.types.Object) -> bool:
-    """Removes the playback modifier; False when there was none."""
+    """Removes the playback modifiers; False when there were none."""
+    refined_frames.detach(obj)
     return removed(obj, find_modifier(obj))
 
 
@@ -149,12 +160,7 @@ def _attach(obj: bpy.types.Object, path: Path, captured: Capture, body: Captured
     modifier = find_modifier(obj)
     if modifier is None:
         driving_modifiers = driving.drivers(obj)
-        modifier = obj.modifiers.new(MODIFIER, "MESH_CACHE")
-        modifier.cache_format = "PC2"
-        modifier.interpolation = "LINEAR"
-        modifier.deform_mode = "OVERWRITE"
-        modifier.show_in_editmode = False
-        modifier.show_expanded = False
+        modifier = new_cache(obj, MODIFIER)
         driving.move_behind(obj, modifier, driving_modifiers)
     wanted, first = portable(path), captured.first_shown
     if modifier.filepath != wanted or modifier.frame_start != first:

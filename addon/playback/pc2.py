@@ -79,11 +79,12 @@ def read(path: Path) -> NDArray[np.float32]:
 
 def frame_count(path: Path) -> int:
     """How many frames there are, the start among them; raises SuppleError as ``read`` does."""
-    try:
-        with path.open("rb") as file:
-            return _parse(path, file.read(_HEADER.size))[1]
-    except OSError as error:
-        raise SuppleError(_not_read(path, error)) from error
+    return _counts(path)[1]
+
+
+def point_count(path: Path) -> int:
+    """How many points each frame has; raises SuppleError as ``read`` does."""
+    return _counts(path)[0]
 
 
 def why_unreadable(path: Path) -> str:
@@ -98,6 +99,14 @@ def why_unreadable(path: Path) -> str:
     except SuppleError as error:
         return str(error)
     return _cut_off(path)
+
+
+def _counts(path: Path) -> tuple[int, int]:
+    try:
+        with path.open("rb") as file:
+            return _parse(path, file.read(_HEADER.size))
+    except OSError as error:
+        raise SuppleError(_not_read(path, error)) from error
 
 
 def _not_read(path: Path, error: OSError) -> str:

@@ -15,7 +15,7 @@ from bpy.props import (
 
 from ..capture import integrators
 from ..capture.rest_shape import KEPT, MODELLED, SHAPE_KEYS
-from ..playback import smooth
+from ..playback import refined_frames, smooth
 from .attach import HoldSettings, SuppleAttachment
 from .collider import ColliderSettings
 from .contact import BodyContactSettings
@@ -26,6 +26,11 @@ from .material import MaterialSettings
 from .options import HIDDEN, NOT_KEYED
 from .paint import PaintSettings
 from .start import StartSettings
+
+
+def _show_smoothed(props: bpy.types.PropertyGroup, _: bpy.types.Context) -> None:
+    smooth.update(props.id_data)
+    refined_frames.update(props.id_data)
 
 
 class SuppleObject(
@@ -148,7 +153,7 @@ class SuppleObject(
         min=0,
         soft_max=20,
         options=NOT_KEYED,
-        update=lambda props, _: smooth.update(props.id_data),
+        update=_show_smoothed,
     )
     is_preview: BoolProperty(options=HIDDEN)
     simulated_vertices: IntProperty(options=HIDDEN)

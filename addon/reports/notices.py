@@ -16,7 +16,7 @@ from ..capture.body import linked_reason
 from ..capture.objects import soft_bodies
 from ..modifiers import find_modifier
 from ..paths import absolute
-from ..playback import mesh_cache, pc2
+from ..playback import mesh_cache, pc2, refined_frames
 from . import coarse_meshes
 
 
@@ -87,7 +87,11 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
 
 
 def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterator[Notice]:
-    problem = mesh_cache.why_not_playing(obj) or pc2.why_unreadable(absolute(modifier.filepath))
+    problem = (
+        mesh_cache.why_not_playing(obj)
+        or pc2.why_unreadable(absolute(modifier.filepath))
+        or refined_frames.why_still(obj, bpy.context.evaluated_depsgraph_get())
+    )
     if problem:
         yield Notice(f"{obj.name} does not play its frames: {problem}", ids.SIMULATE)
         return

@@ -22,12 +22,13 @@ def check_embeddings(path: Path, body: SoftBody) -> None:
     if not isinstance(body.mesh, TetMesh):
         raise DamageError(path, f"{body.name} has no tetrahedra")
     count = len(body.mesh.vertices)
-    for surface in (body.skin, body.contact_surface, body.seen_surface):
+    skins = [] if body.skin is None else [body.skin, *body.skin.refined]
+    for surface in (*skins, body.contact_surface, body.seen_surface):
         if surface is None or surface.embedding is None:
             continue
         if not _fits(surface.embedding, len(surface.points), count, 4):
             raise DamageError(path, f"{body.name} does not fit its surface")
-    if body.skin is not None and not _fits(body.skin.phong, len(body.skin.points), count):
+    if not all(_fits(skin.phong, len(skin.points), count) for skin in skins):
         raise DamageError(path, f"{body.name} does not fit its surface")
 
 

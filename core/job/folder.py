@@ -233,8 +233,9 @@ class Job:
                 found[index] = error.finding
         return found
 
-    def skin_positions(self, index: int) -> Iterator[NDArray[np.float64]]:
-        """(V, 3) positions of the skin of each body after frame ``index``, in metres."""
+    def seen_positions(self, index: int) -> Iterator[list[NDArray[np.float64]]]:
+        """(V, 3) positions after frame ``index`` of each body's skin and of all that refines it,
+        in metres."""
         frame, ground = self.read_frame(index), self.tet_scene.ground
         height = None if ground is None else ground.height
         start = 0
@@ -242,9 +243,10 @@ class Job:
             positions = frame[start : start + len(mesh.vertices)]
             start += len(mesh.vertices)
             if body.skin is None or body.skin.embedding is None:
-                yield positions
+                yield [positions]
             else:
-                yield body.skin.seen_at(positions, height, index)
+                skins = (body.skin, *body.skin.refined)
+                yield [skin.seen_at(positions, height, index) for skin in skins]
 
     def _meshes(self) -> Iterator[tuple[SoftBody, TetMesh]]:
         for body in self.tet_scene.bodies:

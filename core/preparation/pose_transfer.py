@@ -54,7 +54,8 @@ def with_pose(body: SoftBody) -> SoftBody:
 
 
 def with_detail(body: SoftBody, before: SoftBody) -> SoftBody:
-    """The body with a skin that is seen exactly where its animation has it, in its pose.
+    """The body with a skin that is seen exactly where its animation has it, in its pose; what is
+    refined is not, and is left out.
 
     Args:
         before: the body as it was before ``with_pose``.
@@ -72,7 +73,7 @@ def with_detail(body: SoftBody, before: SoftBody) -> SoftBody:
     detail = np.zeros((count, len(skin.points), 3))
     for frame in range(count):
         detail[frame, points] = path.at(frame) - seen.interpolate(pose.at(frame))[points]
-    return replace(body, skin=replace(skin, detail=Channel(detail)))
+    return replace(body, skin=replace(skin, detail=Channel(detail), refined=[]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,29 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 
+def outward_faces(vertices: FloatArray, triangles: NDArray[np.integer[Any]]) -> IndexArray:
+    """(F, 3) the triangles of a closed surface, wound so that their normals point out of it."""
+    faces = orient_consistently(np.asarray(triangles, dtype=np.intp))
+    return faces[:, ::-1] if signed_volume(vertices, faces) < 0.0 else faces
+
+
+def vertex_normals(vertices: FloatArray, faces: IndexArray) -> FloatArray:
+    """(V, 3) the unit means of the normals of the triangles (F, 3) around each vertex, weighted by
+    area; zero where there is none."""
+    a, b, c = vertices[faces].swapaxes(0, 1)
+    areas = np.cross(b - a, c - a)
+    normals = np.stack(
+        [
+            np.bincount(faces.ravel(), np.repeat(areas[:, axis], 3), minlength=len(vertices))
+            for axis in range(3)
+        ],
+        axis=1,
+    )
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    unit: FloatArray = normals / np.where(length > 0.0, length, 1.0)
+    return unit
+
+
 def outward_normals(
     points: FloatArray, vertices: FloatArray, triangles: NDArray[np.integer[Any]]
 ) -> FloatArray:
@@ -28,20 +51,8 @@ def outward_normals(
         points: (P, 3), the vertices themselves or others.
         vertices, triangles: (V, 3) and (F, 3); which way they are wound does not matter.
     """
-    faces = orient_consistently(np.asarray(triangles, dtype=np.intp))
-    a, b, c = vertices[faces].swapaxes(0, 1)
-    areas = np.cross(b - a, c - a)
-    if signed_volume(vertices, faces) < 0.0:
-        areas = -areas
-    normals = np.stack(
-        [
-            np.bincount(faces.ravel(), np.repeat(areas[:, axis], 3), minlength=len(vertices))
-            for axis in range(3)
-        ],
-        axis=1,
-    )
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
-    normals = normals / np.where(length > 0.0, length, 1.0)
+    faces = outward_faces(vertices, triangles)
+    normals = vertex_normals(vertices, faces)
     if np.array_equal(points, vertices):
         return normals
     used = np.unique(faces)

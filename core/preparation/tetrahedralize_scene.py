@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..geometry.embedding import embed
@@ -32,8 +31,6 @@ from .tet_control_transfer import with_tet_control
 from .tet_rest_transfer import with_tet_rest_shape
 from .uncrossed_surface import boundary_surface, without_crossings
 
-Normals = NDArray[np.float64] | None
-
 
 def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     """The same scene with a TetMesh in every body and every skin embedded in it.
@@ -47,7 +44,7 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     Raises:
         SceneError: when a surface cannot be filled or a body is pinned everywhere.
     """
-    bodies, reports, normals = [], [], []
+    bodies, reports = [], []
     most_faces = _most_faces(scene)
     for body in scene.bodies:
         surface = body.mesh
@@ -61,7 +58,6 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
             reports.append(report)
         if scene.contact is not None:
             body = _with_contact_surface(body)
-        normals.append(_skin_normals(body.skin, surface))
         body, warning = with_start(with_pose(_with_rest_shape(_embed_skin(body))))
         if warning and isinstance(surface, SurfaceMesh):
             reports[-1] |= {"summary": f"{reports[-1]['summary']}; {warning}", "start": warning}
@@ -71,8 +67,8 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     smooth = [
         body
         if before.skin is not None and before.skin.embedding is not None
-        else with_detail(_smooth(body, own), before)
-        for before, body, own in zip(scene.bodies, tet_scene.bodies, normals, strict=True)
+        else with_detail(_smooth(body, before.mesh), before)
+        for before, body in zip(scene.bodies, tet_scene.bodies, strict=True)
     ]
     # Last: the skin is seen as it was modelled where the tets are as they were filled.
     rested = [with_tet_control(with_tet_rest_shape(body)) for body in smooth]
@@ -113,12 +109,6 @@ def _with_contact_surface(body: SoftBody) -> SoftBody:
     return body if touching is boundary else replace(body, contact_surface=touching)
 
 
-def _skin_normals(skin: Skin | None, surface: SurfaceMesh | TetMesh) -> Normals:
-    if skin is None or not isinstance(surface, SurfaceMesh):
-        return None
-    return outward_normals(skin.points, surface.vertices, surface.triangles)
-
-
 def _embed_skin(body: SoftBody) -> SoftBody:
     skin, mesh = body.skin, body.mesh
     surface = body.contact_surface
@@ -128,7 +118,8 @@ def _embed_skin(body: SoftBody) -> SoftBody:
     if skin is None or skin.embedding is not None or not isinstance(mesh, TetMesh):
         return body
     embedding = embed(mesh, skin.points)
-    embedded = replace(skin, embedding=embedding)
+    refined = [replace(each, embedding=embed(mesh, each.points)) for each in skin.refined]
+    embedded = replace(skin, embedding=embedding, refined=refined)
     if skin.pinned is None or len(skin.pinned) == 0:
         return replace(body, skin=embedded)
     if body.pinned is not None:
@@ -157,8 +148,8 @@ def _with_rest_shape(body: SoftBody) -> SoftBody:
     return body
 
 
-def _smooth(body: SoftBody, normals: Normals) -> SoftBody:
-    """The body with the Phong deformation of its skin."""
+def _smooth(body: SoftBody, surface: SurfaceMesh | TetMesh) -> SoftBody:
+    """The body, made of a surface, with the Phong deformation of its skin."""
     skin, mesh = body.skin, body.mesh
     if skin is None or skin.embedding is None or not isinstance(mesh, TetMesh):
         return body
@@ -168,8 +159,17 @@ def _smooth(body: SoftBody, normals: Normals) -> SoftBody:
     is_pinned = np.zeros(len(mesh.vertices), dtype=bool)
     if body.pinned is not None:
         is_pinned[body.pinned] = True
-    phong = embed_smoothly(mesh, skin.points, skin.embedding, normals, is_pinned)
-    return replace(body, skin=replace(skin, phong=phong))
+
+    def smooth(skin: Skin) -> Skin:
+        assert skin.embedding is not None
+        normals = None
+        if isinstance(surface, SurfaceMesh):
+            normals = outward_normals(skin.points, surface.vertices, surface.triangles)
+        phong = embed_smoothly(mesh, skin.points, skin.embedding, normals, is_pinned)
+        return replace(skin, phong=phong)
+
+    refined = [smooth(each) for each in skin.refined]
+    return replace(body, skin=replace(smooth(skin), refined=refined))
 
 
 def _touches_as_seen(body: SoftBody) -> bool:

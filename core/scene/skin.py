@@ -66,6 +66,8 @@ class Skin:
         rest_shape: of the points; the tets around them get one that shows it.
         detail: channel of (V, 3) in metres, one sample a frame, from where a body in its pose
             carries the points to where they are seen then; None is nothing.
+        refined: the same surface with other points, such as a subdivision makes of it; they are
+            carried and seen alike.
     """
 
     points: NDArray[np.float64]
@@ -76,6 +78,7 @@ class Skin:
     goals: Goals | None = field(default=None, metadata={IF_THERE: True})
     rest_shape: RestShape | None = field(default=None, metadata={IF_THERE: True})
     detail: Channel | None = field(default=None, metadata={IF_THERE: True})
+    refined: list[Skin] = field(default_factory=list, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.points = checks.positions(self.points, "the skin")

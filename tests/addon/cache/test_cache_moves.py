@@ -12,17 +12,16 @@ import numpy as np
 import pytest
 
 from supple.addon import actions
-from supple.addon.cache import cache_moves, scene_cache
-from supple.addon.capture.scene import capture
+from supple.addon.cache import cache_moves
 from supple.addon.modifiers import find_modifier
 from supple.addon.paths import users_cache
 from supple.addon.playback import mesh_cache
 from supple.addon.worker import session
 from supple.core.job import Job
-from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
-from ..conftest import empty_file, evaluated_positions, write_frames
+from ..conftest import empty_file, evaluated_positions
 from ..shown_notices import only, shown_notices
+from .saved import assert_moves, opened, path_of, save, simulate
 
 FRAME = Path("frames") / "000002.npy"
 
@@ -30,40 +29,10 @@ FRAME = Path("frames") / "000002.npy"
 @pytest.fixture
 def cube(scene, add_body) -> bpy.types.Object:
     scene.supple.cache_folder = ""
-    return add_body()
-
-
-def simulate() -> Path:
-    """What Simulate leaves, without waiting for a solver; returns the job folder."""
-    captured = capture(bpy.context)
-    job = scene_cache.open_job(bpy.context.scene, captured.scene, captured.settings).job
-    job.write_tet_scene(*tetrahedralize_scene(captured.scene))
-    write_frames(job, 3)
-    shown = mesh_cache.Playback(job, captured)
-    while shown.extend(3, 1.0):
-        shown.attach()
-    return job.folder
-
-
-def save(path: Path, **options: bool) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    bpy.ops.wm.save_as_mainfile(filepath=str(path), **options)
-
-
-def opened(path: Path) -> bpy.types.Object:
-    bpy.ops.wm.open_mainfile(filepath=str(path))
-    return bpy.data.objects["Cube"]
-
-
-def path_of(obj: bpy.types.Object) -> str:
-    modifier = find_modifier(obj)
-    assert modifier is not None
-    return str(modifier.filepath)
-
-
-def assert_moves(obj: bpy.types.Object) -> None:
-    rise = evaluated_positions(obj, 4) - evaluated_positions(obj, 1)
-    np.testing.assert_allclose(rise, np.tile([0.3, 0.6, 0.9], (8, 1)), atol=1e-6)
+    obj = add_body()
+    # It plays two files then.
+    obj.modifiers.new("Solidify", "SOLIDIFY")
+    return obj
 
 
 @pytest.mark.parametrize("remap", [True, False])

@@ -70,19 +70,32 @@ def test_settings_of_contact_are_there_where_it_is_possible(scene, add_body, set
     assert of_body == ["friction", "sliding_friction", "contact_surface"]
 
 
-def test_what_rounds_the_frames_is_told_once_something_has_touched(add_body):
+def test_what_shapes_the_frames_anew_is_told_once_something_has_touched(add_body):
     body = add_body()
-    body.modifiers.new("Solid", "SOLIDIFY")
     first = body.modifiers.new("Round", "SUBSURF")
+    body.modifiers.new("Shade", "WEIGHTED_NORMAL")
     assert said_of_surface(body) == ""
     body.supple.touching_report = "The mesh touches."
     said = said_of_surface(body)
-    assert "Round rounds the frames anew" in said and "Apply it" in said
-    second = body.modifiers.new("Rounder", "SUBSURF")
+    assert "Round shapes the frames anew" in said and "Apply it" in said
+    second = body.modifiers.new("Solid", "SOLIDIFY")
     said = said_of_surface(body)
-    assert "Round and Rounder round the frames anew" in said and "Apply them" in said
+    assert "Round and Solid shape the frames anew" in said and "Apply them" in said
     first.show_viewport = second.show_viewport = False
     assert said_of_surface(body) == "The mesh touches."
+
+
+def test_nothing_is_told_where_what_touches_is_seen(add_body, play):
+    body = add_body()
+    subdivision = body.modifiers.new("Round", "SUBSURF")
+    play(3)
+    body.supple.touching_report = "The mesh touches."
+    assert said_of_surface(body) == "The mesh touches."
+    subdivision.levels = 2
+    said = said_of_surface(body)
+    assert "Round shapes the frames anew" in said and "Simulate again to see what touches" in said
+    body.supple.smooth = 2
+    assert "Round shapes the frames anew" in said_of_surface(body)
 
 
 def said_of_surface(body: bpy.types.Object) -> str:

@@ -61,18 +61,18 @@ def test_nothing_is_smoothed_unless_it_is_asked_for(ball, play):
 
 
 def test_it_comes_right_after_the_frames_and_goes_with_the_setting(ball, play):
-    ball.modifiers.new("Round", "SUBSURF")
+    ball.modifiers.new("Round", "BOOLEAN")
     ball.supple.smooth = 3
-    assert stack(ball) == ["SUBSURF"]
+    assert stack(ball) == ["BOOLEAN"]
     play(3)
-    assert stack(ball) == [PLAYBACK, SMOOTH, "SUBSURF"]
+    assert stack(ball) == [PLAYBACK, SMOOTH, "BOOLEAN"]
     assert find_smooth(ball).iterations == 3
     ball.supple.smooth = 8
     assert find_smooth(ball).iterations == 8
     ball.supple.smooth = 0
-    assert stack(ball) == [PLAYBACK, "SUBSURF"]
+    assert stack(ball) == [PLAYBACK, "BOOLEAN"]
     ball.supple.smooth = 2
-    assert stack(ball) == [PLAYBACK, SMOOTH, "SUBSURF"]
+    assert stack(ball) == [PLAYBACK, SMOOTH, "BOOLEAN"]
     assert shown_notices() == []
 
 

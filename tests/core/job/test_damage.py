@@ -148,7 +148,7 @@ def test_what_was_simulated_of_other_tetrahedra_is_not_gone_on_from(
 def _read_all(job: Job) -> None:
     """As Blender does; it shows errors of this kind and no others."""
     readers = (
-        lambda: list(job.skin_positions(2)),
+        lambda: list(job.seen_positions(2)),
         job.records,
         job.lost_records,
         job.mesh_reports,

@@ -47,8 +47,8 @@ def test_a_finished_job_has_every_frame_and_one_record_of_each(whole: Job) -> No
 
 
 def test_the_skin_falls_and_comes_to_lie_on_the_ground(whole: Job) -> None:
-    (start,) = whole.skin_positions(0)
-    (end,) = whole.skin_positions(100)
+    ((start,),) = whole.seen_positions(0)
+    ((end,),) = whole.seen_positions(100)
     np.testing.assert_allclose(start, box().vertices, atol=1e-9)
     assert end[:, 2].min() == pytest.approx(0.0, abs=0.02)
 

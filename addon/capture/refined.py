@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The mesh of an object as the modifiers after its frames make it, for viewport and renders.
+
+Some make as many points of a mesh whatever its shape, and go on shaping the frames wherever these
+points cannot be shown. Others may make another number of a mesh that is bent. The object's own mesh
+keeps its shape then, so that they make what they made of it at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import bpy
+import numpy as np
+
+from .. import driving
+from ..animated import animated_paths, is_animated
+from ..deforming import adds, adds_steadily, deforms, keeps_vertices, smooths
+from .surfaces import Points, evaluated_surface
+
+SeenIn = Literal["viewport", "renders", "both"]
+
+#: Of points that are kept for each frame, in one body.
+MAX_REFINED_POINTS = 100_000
+_NAME = "Supple Refined"
+
+Modifiers = list[bpy.types.Modifier]
+Kind = Callable[[bpy.types.Modifier], bool]
+
+
+@dataclass(frozen=True)
+class Refined:
+    """One of the meshes that modifiers make.
+
+    Args:
+        seen_in: where it is seen.
+        points: (R, 3) its vertices.
+        of_rest: whether it is made of the object's own mesh as it is at the start.
+    """
+
+    seen_in: SeenIn
+    points: Points
+    of_rest: bool = False
+
+
+def refined(obj: bpy.types.Object, local: Points, evaluated: Points) -> list[Refined]:
+    """What is seen of an object in place of its own vertices, in its own space.
+
+    Args:
+        local: (V, 3) its own vertices where the modifiers find them.
+        evaluated: (R, 3) those of the mesh that the viewport shows.
+    """
+    if found := _refined(obj, local, evaluated, adds_steadily):
+        return found
+    found = _refined(obj, local, evaluated, adds) if _keeps_its_shape(obj) else []
+    # Where one of them is not seen the object would stand still.
+    is_seen_everywhere = {each.seen_in for each in found} in ({"both"}, {"viewport", "renders"})
+    return [replace(each, of_rest=True) for each in found] if is_seen_everywhere else []
+
+
+def _refined(
+    obj: bpy.types.Object, local: Points, evaluated: Points, may_add: Kind
+) -> list[Refined]:
+    """By modifiers of a kind, beside those that change nothing of the points."""
+    modifiers = driving.refiners(obj)
+    shown = [modifier for modifier in modifiers if modifier.show_viewport]
+    rendered = [modifier for modifier in modifiers if modifier.show_render]
+    found: list[Refined] = []
+    if _refine(shown, may_add):
+        found.append(Refined("viewport", evaluated))
+    if shown == rendered and not any(map(_differs_in_renders, shown)):
+        found = [replace(each, seen_in="both") for each in found]
+    elif _refine(rendered, may_add):
+        found.append(Refined("renders", _rendered_points(obj, local, rendered)))
+    return [each for each in found if len(local) != len(each.points) <= MAX_REFINED_POINTS]
+
+
+def _refine(modifiers: Modifiers, may_add: Kind) -> bool:
+    """Whether what they make can be known for all frames, and is not the vertices alone."""
+    adding = [modifier for modifier in modifiers if may_add(modifier)]
+    others = [modifier for modifier in modifiers if modifier not in adding]
+    keeping = all(keeps_vertices(m) and not (deforms(m) or smooths(m)) for m in others)
+    return bool(adding) and keeping and not any(map(_is_diced, adding))
+
+
+def _keeps_its_shape(obj: bpy.types.Object) -> bool:
+    """Whether nothing but the frames changes what modifiers are given or make."""
+    keys = obj.data.shape_keys
+    moves = keys is not None and is_animated(keys)
+    is_keyed = any(path.startswith("modifiers[") for path in animated_paths(obj))
+    return not (moves or is_keyed or driving.is_driven(obj))
+
+
+def _is_diced(modifier: bpy.types.Modifier) -> bool:
+    """Whether Cycles subdivides it anew in each frame, by what is seen."""
+    obj = modifier.id_data
+    owners = modifier, getattr(obj, "cycles", None)
+    return any(getattr(owner, "use_adaptive_subdivision", False) for owner in owners)
+
+
+def _differs_in_renders(modifier: bpy.types.Modifier) -> bool:
+    return _has_levels(modifier) and _levels(modifier, "viewport") != _levels(modifier, "renders")
+
+
+def _has_levels(modifier: bpy.types.Modifier) -> bool:
+    return hasattr(modifier, "render_levels")
+
+
+def _levels(modifier: bpy.types.Modifier, seen_in: SeenIn) -> int:
+    """Of subdivision, no more than Simplify leaves of them."""
+    render = bpy.context.scene.render
+    own, most = modifier.levels, render.simplify_subdivision
+    if seen_in == "renders":
+        own, most = modifier.render_levels, render.simplify_subdivision_render
+    return min(own, most) if render.use_simplify else int(own)
+
+
+def _rendered_points(obj: bpy.types.Object, local: Points, modifiers: Modifiers) -> Points:
+    with refining(obj, modifiers, "renders") as refine:
+        return refine(local)
+
+
+@contextmanager
+def refining(
+    obj: bpy.types.Object, modifiers: Modifiers, seen_in: SeenIn
+) -> Iterator[Callable[[Points], Points]]:
+    """What modifiers of an object make of its own vertices (V, 3), wherever these are put.
+
+    That is worked out on a copy, in a scene of its own where nobody sees it; gone afterwards.
+    """
+    levels = {each.name: _levels(each, seen_in) for each in modifiers if _has_levels(each)}
+    names = {modifier.name for modifier in modifiers}
+    copy, mesh = obj.copy(), obj.data.copy()
+    scene = bpy.data.scenes.new(_NAME)
+    try:
+        copy.data, copy.parent = mesh, None
+        copy.animation_data_clear()
+        copy.shape_key_clear()
+        for modifier in list(copy.modifiers):
+            if modifier.name not in names:
+                copy.modifiers.remove(modifier)
+                continue
+            modifier.show_viewport = True
+            if modifier.name in levels:
+                modifier.levels = levels[modifier.name]
+        scene.collection.objects.link(copy)
+        layer = scene.view_layers[0]
+
+        def refine(vertices: Points) -> Points:
+            mesh.vertices.foreach_set("co", vertices.astype(np.float32).ravel())
+            mesh.update()
+            layer.update()
+            return evaluated_surface(copy, layer.depsgraph)[0]
+
+        yield refine
+    finally:
+        bpy.data.scenes.remove(scene)
+        bpy.data.objects.remove(copy)
+        bpy.data.meshes.remove(mesh)

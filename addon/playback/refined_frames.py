@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Shows the mesh that modifiers make of the frames where the body carries it: what touches.
+
+By themselves they would shape it anew from the frames of the object's own vertices, beside that.
+Blender does so where it makes another number of points than was simulated, and shows these frames
+no more. What makes another number of a mesh that is bent is given the one at rest: then the
+object's own frames are switched off, and stay for a bake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import driving
+from ..capture.captured import CapturedObject
+from ..capture.refined import SeenIn
+from ..modifiers import REFINED, find_modifier, find_refined, new_cache, removed
+from ..paths import absolute, portable
+from . import pc2
+
+# The end of the name of what is made of the object's mesh as it is at the start.
+_OF_REST = "_of_rest"
+
+
+def paths(folder: Path, index: int, body: CapturedObject) -> dict[SeenIn, Path]:
+    """The playback files of what refines a body, the ``index``-th of its job."""
+    end = _OF_REST if body.of_rest else ""
+    return {seen_in: folder / f"{index}_{seen_in}{end}.pc2" for seen_in in body.refined}
+
+
+def attach(obj: bpy.types.Object, paths: Mapping[SeenIn, Path], first: int) -> None:
+    """Makes an object play these files, and no others; does nothing where it does.
+
+    Args:
+        first: the scene frame of their first sample.
+    """
+    wanted = {seen_in: portable(path) for seen_in, path in paths.items()}
+    there = {modifier.filepath: modifier for modifier in find_refined(obj)}
+    if there.keys() - wanted.values():
+        detach(obj)
+        there.clear()
+    before = [other for other in driving.refiners(obj) if not other.use_pin_to_last]
+    for path in wanted.values():
+        modifier = there.get(path) or new_cache(obj, REFINED)
+        if modifier.filepath != path or modifier.frame_start != first:
+            modifier.filepath, modifier.frame_start = path, first
+        driving.move_behind(obj, modifier, before)
+        before.append(modifier)
+    if wanted.values() - there.keys():
+        update(obj)
+
+
+def update(obj: bpy.types.Object) -> None:
+    """Shows them unless the frames are smoothed: of that, the modifiers themselves make more."""
+    are_shown, playback = obj.supple.smooth == 0, find_modifier(obj)
+    for modifier in find_refined(obj):
+        seen_in = _name(modifier).partition("_")[2].removesuffix(_OF_REST)
+        modifier.show_viewport = are_shown and seen_in != "renders"
+        modifier.show_render = are_shown and seen_in != "viewport"
+        if _is_of_rest(modifier) and playback is not None:
+            playback.show_viewport = playback.show_render = not are_shown
+
+
+def detach(obj: bpy.types.Object) -> bool:
+    """Removes them; False when there were none."""
+    found, playback = find_refined(obj), find_modifier(obj)
+    if playback is not None and any(map(_is_of_rest, found)):
+        playback.show_viewport = playback.show_render = True
+    return sum(removed(obj, modifier) for modifier in found) > 0
+
+
+def why_still(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> str:
+    """What keeps an object still whose own mesh does not play its frames; empty where it moves."""
+    path = _shown_path(obj)
+    if path is None or not any(map(_is_of_rest, find_refined(obj))):
+        return ""
+    if problem := pc2.why_unreadable(path):
+        return problem
+    now, counted = len(obj.evaluated_get(depsgraph).data.vertices), pc2.point_count(path)
+    if now == counted:
+        return ""
+    return (
+        f"{obj.name} has {now} vertices after its modifiers and had {counted} when it was "
+        "simulated; simulate again, or undo the change to its modifiers."
+    )
+
+
+def shown(obj: bpy.types.Object) -> NDArray[np.float32] | None:
+    """(F, R, 3) of the mesh that the viewport shows, in the object's own space; None where it shows
+    what modifiers make of the frames.
+
+    Raises:
+        SuppleError: when they cannot be read.
+    """
+    path = _shown_path(obj)
+    return None if path is None else pc2.read(path)
+
+
+def shown_points(obj: bpy.types.Object) -> int | None:
+    """How many points they have; None also where they cannot be read."""
+    path = _shown_path(obj)
+    return None if path is None or pc2.why_unreadable(path) else pc2.point_count(path)
+
+
+def _shown_path(obj: bpy.types.Object) -> Path | None:
+    shown = (modifier for modifier in find_refined(obj) if modifier.show_viewport)
+    modifier = next(shown, None)
+    return None if modifier is None else absolute(modifier.filepath)
+
+
+def _is_of_rest(modifier: bpy.types.Modifier) -> bool:
+    return _name(modifier).endswith(_OF_REST)
+
+
+def _name(modifier: bpy.types.Modifier) -> str:
+    return Path(bpy.path.basename(modifier.filepath)).stem

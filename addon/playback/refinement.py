@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What modifiers make of a mesh, as weights of its vertices, where that is linear in them.
+
+It is found by moving vertices and looking at what moves with them. Those that no point follows
+both of are moved at once, along x; along y each goes as far as its number says, which tells them
+apart in what follows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.geometry.embedding import Embedding
+from .. import driving
+from ..capture.refined import refining
+from ..capture.surfaces import Points, vertex_coordinates
+
+# Weights below are rounding; and how far, in units of the mesh, points may be from what they say.
+_MIN_WEIGHT, _TOLERANCE_RATIO = 1e-6, 1e-5
+
+Sets = list[set[int]]
+
+
+def linear_refinement(obj: bpy.types.Object) -> Embedding | None:
+    """The points that the viewport shows of an object in its own vertices; None where they are not
+    linear in these, or no others."""
+    shown = [modifier for modifier in driving.refiners(obj) if modifier.show_viewport]
+    vertices = vertex_coordinates(obj.data)
+    with refining(obj, shown, "viewport") as refine:
+        expected = refine(vertices)
+        if len(expected) == len(vertices):
+            return None
+        found = _probed(refine, list(_groups(obj.data)), expected.shape[0], len(vertices))
+    if found is None:
+        return None
+    error = np.abs(found.interpolate(vertices) - expected).max()
+    extent = max(float(np.ptp(vertices, axis=0).max()), float(np.abs(vertices).max()))
+    return found if error <= _TOLERANCE_RATIO * extent else None
+
+
+def _probed(
+    refine: Callable[[Points], Points], groups: list[list[int]], points: int, vertices: int
+) -> Embedding | None:
+    """(R, K) of so many points in so many vertices; None where there are others at some time."""
+    terms = []
+    for group in groups:
+        moved = np.zeros((vertices, 3))
+        moved[group, 0], moved[group, 1] = 1.0, 1.0 + np.arange(len(group))
+        refined = refine(moved)
+        if len(refined) != points:
+            return None
+        point = np.flatnonzero(np.abs(refined[:, 0]) > _MIN_WEIGHT)
+        weight, numbered = refined[point, 0], refined[point, 1]
+        number = np.rint(numbered / weight).astype(int) - 1
+        if ((number < 0) | (number >= len(group))).any():
+            return None
+        terms.append((point, np.array(group)[number], weight))
+    point, vertex, weight = (np.concatenate(part) for part in zip(*terms, strict=True))
+    return _padded(point, vertex, weight, points)
+
+
+def _padded(
+    point: NDArray[np.intp], vertex: NDArray[np.int_], weight: Points, count: int
+) -> Embedding:
+    order = np.argsort(point, kind="stable")
+    lengths = np.bincount(point, minlength=count)
+    there = np.arange(lengths.max()) < lengths[:, None]
+    found = Embedding(np.zeros(there.shape, dtype=np.int32), np.zeros(there.shape))
+    found.indices[there], found.weights[there] = vertex[order], weight[order]
+    return found
+
+
+def _groups(mesh: bpy.types.Mesh) -> Iterator[list[int]]:
+    """All vertices, in groups of which no two move the same point.
+
+    What subdivision makes of a face follows the vertices of the faces around it.
+    """
+    faces = [list(face.vertices) for face in mesh.polygons]
+    faces += [list(edge.vertices) for edge in mesh.edges if edge.is_loose]
+    around: Sets = [{vertex} for vertex in range(len(mesh.vertices))]
+    for face in faces:
+        for vertex in face:
+            around[vertex].update(face)
+    near = [_union(around, _union(around, ring)) for ring in around]
+    group = [-1] * len(near)
+    for vertex in sorted(range(len(near)), key=lambda vertex: -len(near[vertex])):
+        taken = {group[other] for other in near[vertex]}
+        group[vertex] = next(number for number in range(len(taken) + 1) if number not in taken)
+    for number in range(max(group) + 1):
+        yield [vertex for vertex, own in enumerate(group) if own == number]
+
+
+def _union(around: Sets, vertices: set[int]) -> set[int]:
+    return set().union(*(around[vertex] for vertex in vertices))

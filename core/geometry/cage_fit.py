@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Moves the vertices of a cage so that what is refined from them is where it is wanted.
+
+A subdivision makes points S x of vertices x. Of few vertices no x puts all points where they are
+wanted, q; that of the least |S x − q|² + λ Σ d |x − x₀|² is nearest, with the diagonal d of SᵀS and
+x₀ where the cage would be by itself, which decides what is hardly seen. Points that come to lie
+outside of the wanted surface would reach into what that touches: they are asked for farther inside,
+again and again. Every affine motion is followed exactly.
+
+The least squares are solved by conjugate gradients, preconditioned by the diagonal; numpy alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .embedding import Embedding
+from .point_grid import expand
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+#: λ.
+CAGE_WEIGHT = 0.1
+ITERATIONS = 3
+#: How often points are asked for farther inside, and by how many times what they are outside.
+ROUNDS, OVERSHOOT = 3, 2.0
+# Of terms that are multiplied at once.
+_CHUNK_TERMS = 1_000_000
+
+
+class CageFit:
+    """
+    Args:
+        refinement: R points in V vertices.
+        count: V.
+    """
+
+    def __init__(self, refinement: Embedding, count: int) -> None:
+        self._refinement = refinement
+        point, column = np.nonzero(refinement.weights)
+        self._point, self._vertex = point, refinement.indices[point, column].astype(np.intp)
+        self._weight = refinement.weights[point, column]
+        self._first, self._second, self._product = self._products(count)
+        is_own = self._first == self._second
+        diagonal = np.bincount(self._first[is_own], self._product[is_own], minlength=count)
+        # What nothing is refined from stays where it is.
+        self._diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
+
+    def fitted(self, cage: FloatArray, points: FloatArray, normals: FloatArray) -> FloatArray:
+        """(V, 3) vertices whose refinement is nearest to points.
+
+        Args:
+            cage: (V, 3) where the vertices would be by themselves.
+            points: (R, 3) where their refinement is wanted.
+            normals: (R, 3) unit ones out of the wanted surface.
+        """
+        vertices, wanted = self._nearest(cage, cage, points), points
+        for _ in range(ROUNDS):
+            refined = self._refinement.interpolate(vertices)
+            outside = np.einsum("pi,pi->p", refined - points, normals)
+            wanted = wanted - OVERSHOOT * np.maximum(outside, 0.0)[:, None] * normals
+            vertices = self._nearest(cage, vertices, wanted)
+        return vertices
+
+    def _nearest(self, cage: FloatArray, start: FloatArray, wanted: FloatArray) -> FloatArray:
+        """The least squares, from a first guess; each axis is a system of its own."""
+        found = np.empty_like(start)
+        for axis in range(3):
+            right = self._transposed(np.ascontiguousarray(wanted[:, axis]))
+            right += CAGE_WEIGHT * self._diagonal * cage[:, axis]
+            found[:, axis] = self._solved(right, start[:, axis].copy())
+        return found
+
+    def _solved(self, right: FloatArray, values: FloatArray) -> FloatArray:
+        preconditioner = (1.0 + CAGE_WEIGHT) * self._diagonal
+        residual = right - self._applied(values)
+        direction = scaled = residual / preconditioner
+        power = residual @ scaled
+        for _ in range(ITERATIONS):
+            if power == 0.0:
+                break
+            applied = self._applied(direction)
+            step = power / (direction @ applied)
+            values += step * direction
+            residual -= step * applied
+            scaled = residual / preconditioner
+            before, power = power, residual @ scaled
+            direction = scaled + power / before * direction
+        return values
+
+    def _applied(self, values: FloatArray) -> FloatArray:
+        """SᵀS and λ d times (V,) values."""
+        terms = self._product * values[self._second]
+        products = np.bincount(self._first, terms, minlength=len(values))
+        return products + CAGE_WEIGHT * self._diagonal * values
+
+    def _transposed(self, values: FloatArray) -> FloatArray:
+        """Sᵀ times (R,) values."""
+        terms = self._weight * values[self._point]
+        return np.bincount(self._vertex, terms, len(self._diagonal)).astype(np.float64, copy=False)
+
+    def _products(self, count: int) -> tuple[IndexArray, IndexArray, FloatArray]:
+        """The entries of SᵀS: their rows, columns and values."""
+        starts = np.searchsorted(self._point, np.arange(len(self._refinement.weights) + 1))
+        lengths = np.diff(starts)[self._point]
+        ends = np.cumsum(lengths)
+        keys = np.zeros(0, dtype=np.intp)
+        values: FloatArray = np.zeros(0)
+        first = 0
+        while first < len(lengths):
+            done = ends[first - 1] if first else 0
+            last = max(int(np.searchsorted(ends, done + _CHUNK_TERMS)), first + 1)
+            term, other = expand(lengths[first:last])
+            term, other = first + term, starts[self._point[first + term]] + other
+            pairs = self._vertex[term] * count + self._vertex[other]
+            keys, place = np.unique(np.concatenate([keys, pairs]), return_inverse=True)
+            products = np.concatenate([values, self._weight[term] * self._weight[other]])
+            values = np.bincount(place.ravel(), products, minlength=len(keys)).astype(
+                np.float64, copy=False
+            )
+            first = last
+        return keys // count, keys % count, values
