@@ -94,6 +94,18 @@ def _keeps_its_shape(obj: bpy.types.Object) -> bool:
     return not (moves or is_keyed or driving.is_driven(obj))
 
 
+def subdivisions(obj: bpy.types.Object) -> Modifiers:
+    """The modifiers that subdivide what is played."""
+    shown = [modifier for modifier in driving.refiners(obj) if driving.is_shown(obj, modifier)]
+    is_played = _refine(shown, adds if _keeps_its_shape(obj) else adds_steadily)
+    return [modifier for modifier in shown if is_played and _has_levels(modifier)]
+
+
+def splits(obj: bpy.types.Object) -> int:
+    """In how many pieces an edge of the object's own mesh is seen."""
+    return int(2 ** sum(_levels(modifier, "viewport") for modifier in subdivisions(obj)))
+
+
 def _is_diced(modifier: bpy.types.Modifier) -> bool:
     """Whether Cycles subdivides it anew in each frame, by what is seen."""
     obj = modifier.id_data

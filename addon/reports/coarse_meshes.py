@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Meshes whose edges are so long beside the cells of the solid that its bending is not seen."""
+"""Meshes whose edges are seen so long beside the cells of the solid that its bending is not."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.errors import SuppleError
 from ..bake import shape_keys
+from ..capture.refined import splits
 from ..capture.surfaces import Points, vertex_coordinates
 
 # In cells: an edge that is longer than the first hides bending; split, none is above the second.
@@ -27,7 +28,7 @@ def hides_bending(obj: bpy.types.Object) -> bool:
     ends = np.empty(2 * len(mesh.edges), dtype=np.int32)
     mesh.edges.foreach_get("vertices", ends)
     first, second = _sized(obj)[ends.reshape(-1, 2).T]
-    lengths = np.sqrt(((second - first) ** 2).sum(axis=1))
+    lengths = np.sqrt(((second - first) ** 2).sum(axis=1)) / splits(obj)
     long = lengths > _LONG_EDGE_CELLS * _cell(obj)
     return bool(lengths[long].sum() > _LONG_EDGES_RATIO * lengths.sum())
 

@@ -14,6 +14,7 @@ from ..cache import cache_moves
 from ..capture import changes
 from ..capture.body import linked_reason
 from ..capture.objects import soft_bodies
+from ..capture.refined import subdivisions
 from ..modifiers import find_modifier
 from ..paths import absolute
 from ..playback import mesh_cache, pc2, refined_frames
@@ -73,7 +74,9 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
         return
     yield from (Notice(text, is_problem=False) for text in (*_scenes(scene, obj), *_mesh(obj)))
     if reason := _coarseness(obj):
-        yield Notice(reason, ids.SUBDIVIDE, obj.name, is_problem=False)
+        # It would change what a modifier makes of the mesh.
+        button = "" if subdivisions(obj) else ids.SUBDIVIDE
+        yield Notice(reason, button, obj.name if button else "", is_problem=False)
     if shape_keys.has_idle_keys(obj):
         yield Notice(
             f"{obj.name} has shape keys that were added after Bake and do nothing beside its "
@@ -160,6 +163,11 @@ def _mesh(obj: bpy.types.Object) -> Iterator[str]:
 def _coarseness(obj: bpy.types.Object) -> str:
     if not coarse_meshes.hides_bending(obj):
         return ""
+    if modifiers := subdivisions(obj):
+        return (
+            f"{obj.name} has too few vertices to be seen bending. Raise the levels of "
+            f"{modifiers[0].name}."
+        )
     return f"{obj.name} has too few vertices to be seen bending. Press Subdivide; its shape stays."
 
 

@@ -50,6 +50,17 @@ def test_of_a_finer_one_nothing_is_reported(scene, make):
     assert shown_notices() == []
 
 
+def test_a_subdivision_is_counted_and_is_to_be_finer(scene):
+    obj = COARSE["cube"]()
+    subdivision = obj.modifiers.new("Round", "SUBSURF")
+    subdivision.levels = 0
+    assert "too few vertices to be seen bending. Raise the levels of Round." in only("")
+    subdivision.levels = 1
+    assert shown_notices() == []
+    obj.modifiers.new("Wave", "WAVE")
+    assert "Press Subdivide" in only(ids.SUBDIVIDE)
+
+
 def longest_edge(obj: bpy.types.Object) -> float:
     points = coordinates(obj.data.vertices, len(obj.data.vertices)) * np.array(obj.scale)
     ends = np.array([tuple(edge.vertices) for edge in obj.data.edges])
