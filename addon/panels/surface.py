@@ -42,9 +42,8 @@ def _shaping(context: bpy.types.Context) -> str:
     ]
     if not names:
         return ""
-    evaluated = obj.evaluated_get(context.evaluated_depsgraph_get())
-    shown = refined_frames.shown_points(obj)
-    if shown == len(evaluated.data.vertices):
+    shown, depsgraph = refined_frames.shown_points(obj), context.view_layer.depsgraph
+    if depsgraph and shown == len(obj.evaluated_get(depsgraph).data.vertices):
         return ""
     shapes, it = ("shapes", "it") if len(names) == 1 else ("shape", "them")
     cure = f"Apply {it}" if shown is None else "Simulate again"

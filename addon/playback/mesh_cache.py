@@ -41,7 +41,7 @@ class Playback:
         folder = job.folder / "playback"
         # Of each body: those of its own mesh, then of what refines it.
         self._paths = [
-            [folder / f"{index}.pc2", *refined_frames.paths(folder, index, body).values()]
+            [folder / f"{index}.pc2", *refined_frames.paths(folder, index, body)]
             for index, body in enumerate(captured.objects)
         ]
 
@@ -81,8 +81,7 @@ class Playback:
             if obj is not None:
                 _attach(obj, path, self._captured, body)
                 smooth.update(obj)
-                seen = dict(zip(body.refined, refined, strict=False))
-                refined_frames.attach(obj, seen, self._captured.first_shown)
+                refined_frames.attach(obj, refined, self._captured.first_shown)
                 for scene in obj.users_scene:
                     if scene.supple.simulated_as != self._captured.mark:
                         scene.supple.simulated_as = self._captured.mark

@@ -9,7 +9,7 @@ object's own frames are switched off, and stay for a bake.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 import bpy
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from .. import driving
 from ..capture.captured import CapturedObject
-from ..capture.refined import SeenIn
 from ..modifiers import REFINED, find_modifier, find_refined, new_cache, removed
 from ..paths import absolute, portable
 from . import pc2
@@ -27,31 +26,31 @@ from . import pc2
 _OF_REST = "_of_rest"
 
 
-def paths(folder: Path, index: int, body: CapturedObject) -> dict[SeenIn, Path]:
+def paths(folder: Path, index: int, body: CapturedObject) -> list[Path]:
     """The playback files of what refines a body, the ``index``-th of its job."""
     end = _OF_REST if body.of_rest else ""
-    return {seen_in: folder / f"{index}_{seen_in}{end}.pc2" for seen_in in body.refined}
+    return [folder / f"{index}_{seen_in}{end}.pc2" for seen_in in body.refined]
 
 
-def attach(obj: bpy.types.Object, paths: Mapping[SeenIn, Path], first: int) -> None:
+def attach(obj: bpy.types.Object, paths: Sequence[Path], first: int) -> None:
     """Makes an object play these files, and no others; does nothing where it does.
 
     Args:
         first: the scene frame of their first sample.
     """
-    wanted = {seen_in: portable(path) for seen_in, path in paths.items()}
+    wanted = [portable(path) for path in paths]
     there = {modifier.filepath: modifier for modifier in find_refined(obj)}
-    if there.keys() - wanted.values():
+    if there.keys() - wanted:
         detach(obj)
         there.clear()
     before = [other for other in driving.refiners(obj) if not other.use_pin_to_last]
-    for path in wanted.values():
+    for path in wanted:
         modifier = there.get(path) or new_cache(obj, REFINED)
         if modifier.filepath != path or modifier.frame_start != first:
             modifier.filepath, modifier.frame_start = path, first
         driving.move_behind(obj, modifier, before)
         before.append(modifier)
-    if wanted.values() - there.keys():
+    if len(there) < len(wanted):
         update(obj)
 
 
@@ -74,10 +73,10 @@ def detach(obj: bpy.types.Object) -> bool:
     return sum(removed(obj, modifier) for modifier in found) > 0
 
 
-def why_still(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> str:
+def why_still(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> str:
     """What keeps an object still whose own mesh does not play its frames; empty where it moves."""
     path = _shown_path(obj)
-    if path is None or not any(map(_is_of_rest, find_refined(obj))):
+    if path is None or depsgraph is None or not any(map(_is_of_rest, find_refined(obj))):
         return ""
     if problem := pc2.why_unreadable(path):
         return problem

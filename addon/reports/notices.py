@@ -93,7 +93,7 @@ def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterato
     problem = (
         mesh_cache.why_not_playing(obj)
         or pc2.why_unreadable(absolute(modifier.filepath))
-        or refined_frames.why_still(obj, bpy.context.evaluated_depsgraph_get())
+        or refined_frames.why_still(obj, bpy.context.view_layer.depsgraph)
     )
     if problem:
         yield Notice(f"{obj.name} does not play its frames: {problem}", ids.SIMULATE)

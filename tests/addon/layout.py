@@ -62,7 +62,6 @@ def around(obj: bpy.types.Object | None) -> Any:
         selected_objects=list(context.selected_objects),
         preferences=SimpleNamespace(system=SimpleNamespace(ui_scale=1.0)),
         region=SimpleNamespace(width=4000),
-        evaluated_depsgraph_get=context.evaluated_depsgraph_get,
     )
 
 

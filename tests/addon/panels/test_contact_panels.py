@@ -92,6 +92,7 @@ def test_nothing_is_told_where_what_touches_is_seen(add_body, play):
     body.supple.touching_report = "The mesh touches."
     assert said_of_surface(body) == "The mesh touches."
     subdivision.levels = 2
+    bpy.context.view_layer.update()
     said = said_of_surface(body)
     assert "Round shapes the frames anew" in said and "Simulate again to see what touches" in said
     body.supple.smooth = 2

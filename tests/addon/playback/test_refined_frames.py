@@ -190,9 +190,11 @@ def test_an_object_that_would_stand_still_says_so(scene, add_body, play):
     bevel(obj)
     play(3)
     obj.modifiers["Bevel"].segments = 2
+    bpy.context.view_layer.update()
     (notice,) = shown_notices()
     assert "Cube has 218 vertices after its modifiers and had 98" in str(notice)
     obj.modifiers["Bevel"].segments = 1
+    bpy.context.view_layer.update()
     assert shown_notices() == []
     absolute(find_refined(obj)[0].filepath).unlink()
     (notice,) = shown_notices()

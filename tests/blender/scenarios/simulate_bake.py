@@ -30,6 +30,10 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait_for(lambda: not running(), "the simulation to end", 60)
     yield from ui.wait(0.3)
     assert bpy.context.scene.frame_current == LAST
+    # The viewport and renders have other levels.
+    shown = [(m.show_viewport, m.show_render) for m in monkey().modifiers if m.type == "MESH_CACHE"]
+    assert shown == [(True, True), (True, False), (False, True)]
+    assert -1e-5 < shape(monkey)[:, 2].min() < 0.01, "it should be seen to lie on the ground"
     monkey().supple.smooth = 4
     yield from ui.wait(0.3)
     assert [m.type for m in monkey().modifiers][:2] == ["MESH_CACHE", "CORRECTIVE_SMOOTH"]
