@@ -62,7 +62,7 @@ def test_a_few_iterations_are_almost_there(refinement, places, monkeypatch) -> N
     cage, points, normals = places
     found = CageFit(refinement, VERTICES).fitted(cage, points, normals)
     exact = least_squares(refinement, cage, points)
-    assert np.abs(found - exact).max() < 0.1 * np.abs(cage - exact).max()
+    assert np.abs(found - exact).max() < 0.05 * np.abs(cage - exact).max()
 
 
 def test_points_outside_are_asked_for_as_far_inside_again(refinement, places, monkeypatch) -> None:
