@@ -48,7 +48,7 @@ class PointGrid:
 
     def pairs(self, low: FloatArray, high: FloatArray) -> Iterator[tuple[IndexArray, IndexArray]]:
         """(box, point) index pairs, in chunks: each point inside a box [low, high], both (B, 3)."""
-        first = np.maximum(np.floor((low - self._low) / self._cell), 0.0)
+        first = np.clip(np.floor((low - self._low) / self._cell), 0.0, self._shape)
         last = np.minimum(np.floor((high - self._low) / self._cell), self._shape - 1.0)
         spans = np.maximum(last - first + 1.0, 0.0).astype(np.intp)
         first = first.astype(np.intp)

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.box_pairs import Boxes, pairs_among, pairs_between
 from ..geometry.triangle_pairs import triangle_distance
-from .ipctk import ipctk
 
 #: Triangles closer than this ratio of the size of everything count as touching.
 TOUCHING_RATIO = 1e-12
@@ -101,7 +100,6 @@ def find_close(surfaces: Surfaces, distance: float) -> Intersections:
     search_radius = max(distance, TOUCHING_RATIO * surfaces.size)
     pairs = _candidates(surfaces, search_radius)
     triangles, objects = surfaces.triangles, surfaces.triangle_objects
-    pairs = pairs[surfaces.can_collide()[objects[pairs[:, 0]], objects[pairs[:, 1]]]]
     if surfaces.through_own is not None:
         is_own = objects[pairs[:, 0]] == objects[pairs[:, 1]]
         pairs = pairs[~(is_own & surfaces.through_own[pairs].any(axis=1))]
@@ -118,36 +116,19 @@ def find_close(surfaces: Surfaces, distance: float) -> Intersections:
     return Intersections(pairs[order], objects[pairs[order]], distances[order])
 
 
-def _candidates(surfaces: Surfaces, search_radius: float) -> NDArray[np.int64]:
-    """(K, 2) triangles whose boxes come within ``search_radius``, the lower index first."""
-    if len(surfaces.triangles) == 0:
-        return np.empty((0, 2), dtype=np.int64)
-    broad = ipctk().LBVH()
-    broad.can_vertices_collide = ipctk().make_vertex_patches_filter(_patches(surfaces))
-    broad.build(
-        np.asfortranarray(surfaces.vertices),
-        np.empty((0, 2), dtype=np.int32, order="F"),
-        np.asfortranarray(surfaces.triangles),
-        search_radius,
-    )
-    found = broad.detect_face_face_candidates()
-    pairs = np.empty((len(found), 2), dtype=np.int64)
-    pairs[:, 0] = np.fromiter(map(attrgetter("face0_id"), found), np.int64, len(found))
-    pairs[:, 1] = np.fromiter(map(attrgetter("face1_id"), found), np.int64, len(found))
-    pairs.sort(axis=1)
-    return pairs
-
-
-def _patches(surfaces: Surfaces) -> NDArray[np.int32]:
-    """(V,) labels: vertices of one label belong to objects that may go through each other.
-
-    So that a large collider, which may cross itself, yields no candidates with itself. Not all
-    exclusions can be said like this; the others are looked up pair by pair.
-    """
-    allowed = surfaces.can_collide()
-    _, alike = np.unique(allowed, axis=0, return_inverse=True)
-    is_exempt = ~np.diagonal(allowed)
-    count = len(allowed)
-    alone = count + np.arange(len(surfaces.vertices))
-    labels = np.where(is_exempt[surfaces.objects], alike.ravel()[surfaces.objects], alone)
-    return labels.astype(np.int32)
+def _candidates(surfaces: Surfaces, search_radius: float) -> NDArray[np.intp]:
+    """(K, 2) triangles of objects that are compared whose boxes come within ``search_radius``, the
+    lower index first."""
+    boxes = Boxes.around(surfaces.vertices[surfaces.triangles], 0.5 * search_radius)
+    allowed, objects = surfaces.can_collide(), surfaces.triangle_objects
+    # Large colliders, which may cross themselves and each other, are not looked through for that.
+    alone = ~np.diagonal(allowed)
+    is_idle = (alone & ~allowed[:, alone].any(axis=1))[objects]
+    idle, others = np.flatnonzero(is_idle), np.flatnonzero(~is_idle)
+    found = [np.empty((0, 2), dtype=np.intp)]
+    for first, second in pairs_among(boxes.of(others)):
+        found.append(np.stack([others[first], others[second]], axis=1))
+    for first, second in pairs_between(boxes.of(others), boxes.of(idle)):
+        found.append(np.sort(np.stack([others[first], idle[second]], axis=1), axis=1))
+    pairs = np.concatenate(found)
+    return pairs[allowed[objects[pairs[:, 0]], objects[pairs[:, 1]]]]

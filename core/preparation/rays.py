@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.box_pairs import Boxes, pairs_between
 from ..geometry.triangle_pairs import pierced_at
-from .ipctk import ipctk
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -31,19 +31,15 @@ def segment_hits(
     Returns:
         The segments, the triangles, and the shares of the way from begin to end.
     """
-    count, total = len(begin), len(vertices)
-    segments = total + np.stack([np.arange(count), count + np.arange(count)], axis=1)
-    broad = ipctk().LBVH()
-    if owners is not None and vertex_owners is not None:
-        labels = np.concatenate([vertex_owners, owners, owners])
-        broad.can_vertices_collide = ipctk().make_vertex_patches_filter(labels)
-    broad.build(
-        np.asfortranarray(np.concatenate([vertices, begin, end])),
-        np.asfortranarray(segments.astype(np.int32)),
-        np.asfortranarray(triangles),
-    )
-    found = [(each.edge_id, each.face_id) for each in broad.detect_edge_face_candidates()]
-    segment, triangle = np.array(sorted(found), dtype=np.int64).reshape(-1, 2).T
+    ways = Boxes.around(np.stack([begin, end], axis=1))
+    found = [np.empty((0, 2), dtype=np.int64)]
+    for segment, triangle in pairs_between(ways, Boxes.around(vertices[triangles])):
+        pairs = np.stack([segment, triangle], axis=1)
+        if owners is not None and vertex_owners is not None:
+            pairs = pairs[owners[segment] != vertex_owners[triangles[triangle, 0]]]
+        found.append(pairs)
+    pairs = np.unique(np.concatenate(found), axis=0)
+    segment, triangle = pairs.T
     fraction = pierced_at(begin[segment], end[segment], vertices[triangles[triangle]])
     hit = np.isfinite(fraction)
     return segment[hit], triangle[hit], fraction[hit]

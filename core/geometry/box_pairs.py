@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which axis-aligned boxes overlap, without a Python loop over boxes.
+
+Boxes are sorted by size, each class twice as large as the one before. Those of a class are points
+in a grid as coarse as they are; they are asked for by boxes that are no larger, so that none has to
+look at many cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .point_grid import PointGrid
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+Pairs = Iterator[tuple[IndexArray, IndexArray]]
+
+# Smaller ones, in units of the largest, are of one class.
+_LEAST_SIZE_RATIO = 2.0**-30
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Axis-aligned boxes.
+
+    Args:
+        low, high: (B, 3) corners.
+    """
+
+    low: FloatArray
+    high: FloatArray
+
+    @staticmethod
+    def around(corners: FloatArray, margin: float = 0.0) -> Boxes:
+        """Those around the points of (B, K, 3), larger by a margin on all sides."""
+        return Boxes(corners.min(axis=1) - margin, corners.max(axis=1) + margin)
+
+    def of(self, chosen: IndexArray) -> Boxes:
+        return Boxes(self.low[chosen], self.high[chosen])
+
+    def size_classes(self, largest: float) -> IndexArray:
+        """(B,) the binary logarithm of the longest side, rounded up."""
+        size = (self.high - self.low).max(axis=1)
+        least = max(_LEAST_SIZE_RATIO * largest, float(np.finfo(np.float64).tiny))
+        return np.ceil(np.log2(np.maximum(size, least))).astype(np.intp)
+
+
+def pairs_among(boxes: Boxes) -> Pairs:
+    """(P,) and (P,) the two of every pair of boxes that overlap or touch, the lower first; in
+    chunks."""
+    if len(boxes.low) == 0:
+        return
+    classes = boxes.size_classes(_largest(boxes))
+    for small, large in _pairs(boxes, classes, boxes, classes, alike=True):
+        once = (classes[small] < classes[large]) | (small < large)
+        first, second = small[once], large[once]
+        yield np.minimum(first, second), np.maximum(first, second)
+
+
+def pairs_between(boxes: Boxes, others: Boxes) -> Pairs:
+    """The same of each box with others."""
+    if len(boxes.low) == 0 or len(others.low) == 0:
+        return
+    largest = max(_largest(boxes), _largest(others))
+    own, theirs = boxes.size_classes(largest), others.size_classes(largest)
+    yield from _pairs(boxes, own, others, theirs, alike=True)
+    for other, box in _pairs(others, theirs, boxes, own, alike=False):
+        yield box, other
+
+
+def _pairs(
+    small: Boxes, small_classes: IndexArray, large: Boxes, large_classes: IndexArray, alike: bool
+) -> Pairs:
+    """Of each box with those of higher classes, and of its own where ``alike``."""
+    for number in np.unique(large_classes):
+        members = np.flatnonzero(large_classes == number)
+        asked = np.flatnonzero(small_classes < number + int(alike))
+        if len(asked) == 0:
+            continue
+        theirs, asking = large.of(members), small.of(asked)
+        half = 0.5 * (theirs.high - theirs.low).max()
+        # Centres are rounded.
+        reach = half + 1e-12 * (half + np.abs(theirs.high).max() + np.abs(theirs.low).max())
+        grid = PointGrid(0.5 * (theirs.low + theirs.high), 2.0 * half)
+        for row, column in grid.pairs(asking.low - reach, asking.high + reach):
+            overlap = (asking.low[row] <= theirs.high[column]).all(axis=1)
+            overlap &= (theirs.low[column] <= asking.high[row]).all(axis=1)
+            yield asked[row[overlap]], members[column[overlap]]
+
+
+def _largest(boxes: Boxes) -> float:
+    return float((boxes.high - boxes.low).max())
