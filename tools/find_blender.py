@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from . import debian
-from .real_blender import NAMESPACE, REPOSITORY, Blender, BlenderError
+from .real_blender import NAMESPACE, Blender, BlenderError
 
 OLDEST, NEWEST = (4, 5), (5, 2)
 SUITE = "sid"
@@ -28,8 +26,6 @@ PACKAGES = (
     # what the solver's worker imports
     *("python3-torch", "python3-numpy", "python3-numba", "python3-scipy"),
 )
-#: What it imports that Debian does not have.
-WHEELS = ("ipctk",)
 
 
 def prepare() -> Blender:
@@ -86,12 +82,11 @@ def _debian_blender() -> Blender:
     _demand_debian_root()
     root.parent.mkdir(parents=True, exist_ok=True)
     with _lock(root.with_suffix(".lock")):
-        contents = " ".join([*PACKAGES, *_pinned(WHEELS)])
+        contents = " ".join(PACKAGES)
         if _stamp(root).exists() and _stamp(root).read_text() == contents:
             return blender
         _bootstrap(root)
         _install(blender)
-        _install_wheels(blender, root)
         _stamp(root).write_text(contents)
     return blender
 
@@ -158,26 +153,3 @@ def _install(blender: Blender) -> None:
     install = ["apt-get", *patience, "-qq", "install", "--no-install-recommends", "-y", *PACKAGES]
     debian.call(blender.command(install))
     debian.call(blender.command(["apt-get", "clean"]))
-
-
-def _install_wheels(blender: Blender, root: Path) -> None:
-    """With the pip of this checkout, since the chroot has none."""
-    asked = blender.run(["python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
-    version = asked.stdout.strip()
-    target = root / "usr/local/lib" / f"python{version}" / "dist-packages"
-    kind = ["--only-binary", ":all:", "--python-version", version]
-    kind += ["--platform", f"manylinux_2_28_{platform.machine()}"]
-    options = ["--quiet", "--no-deps", "--upgrade", "--target", str(target)]
-    debian.call([_python(), "-m", "pip", "install", *options, *kind, *_pinned(WHEELS)])
-
-
-def _python() -> str:
-    own = REPOSITORY / ".venv" / "bin" / "python"
-    return str(own) if own.exists() else sys.executable
-
-
-def _pinned(names: Sequence[str]) -> list[str]:
-    """The versions that users get, such as ``numba==1.0``."""
-    text = (REPOSITORY / "requirements" / "solver.txt").read_text(encoding="utf-8")
-    lines = [line.partition(";")[0].strip() for line in text.splitlines()]
-    return [line for line in lines if line.partition("==")[0] in names]

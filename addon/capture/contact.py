@@ -41,7 +41,7 @@ def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bo
     props = scene.supple
     is_bouncy = props.use_ground and props.ground_response == "projection"
     # Without compiled loops, to look whether anything is near takes longer than all else.
-    has_solver = all(solver_environment.may_have(package) for package in ("ipctk", "numba"))
+    has_solver = all(solver_environment.may_have(package) for package in ("scipy", "numba"))
     may_touch = props.self_contact and not all(body.supple.jiggle_group for body in bodies)
     return may_touch and not is_bouncy and has_solver
 

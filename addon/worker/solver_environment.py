@@ -8,7 +8,6 @@ worker itself will see them, which is not where Blender's process does.
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import site
 import subprocess
@@ -23,7 +22,6 @@ from ...core.errors import SuppleError
 from ...core.version import version
 from .. import preferences
 from ..paths import users_cache
-from . import solver_packages
 from .solver_packages import REQUIREMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -130,16 +128,11 @@ def why_no_contact() -> str:
 
     A Python named in the preferences is not looked into: its worker reports what it lacks.
     """
-    if may_have("ipctk"):
+    if may_have("scipy"):
         return ""
-    if not solver_packages.package("ipctk").is_made:
-        return (
-            "Contact needs the package ipctk, which is not made for this machine "
-            f"({platform.machine()}). Set Contact to Never."
-        )
     cure = "Choose Install Solver" if can_install() else f"Install {REQUIREMENTS} there with pip"
     return (
-        f"Contact needs the package ipctk, which the solver does not have. {cure}, or set Contact "
+        f"Contact needs the package SciPy, which the solver does not have. {cure}, or set Contact "
         "to Never."
     )
 

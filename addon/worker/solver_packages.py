@@ -34,7 +34,6 @@ _DESCRIPTIONS = {
     "numpy": Description("NumPy", "nothing can be simulated"),
     "scipy": Description("SciPy", "no implicit steps, no contact"),
     "numba": Description("numba", "the CPU runs slower kernels, contact ones tens of times slower"),
-    "ipctk": Description("ipctk", "soft bodies cannot touch each other, themselves or meshes"),
     "cvxopt": Description("CVXOPT", "stiff and fine bodies take longer", is_optional=True),
     "pytetwild": Description("pytetwild", "no fTetWild tetrahedra", is_optional=True),
 }
@@ -87,7 +86,7 @@ def package(name: str) -> Package:
 
 
 def missing(folder: Path) -> list[str]:
-    """What a folder of packages lacks of the requirements, such as ``ipctk==1.6.1``."""
+    """What a folder of packages lacks of the requirements, such as ``scipy==1.17.1``."""
     names = (path.stem.partition("-") for path in folder.glob("*.dist-info"))
     there = {name: version for name, _, version in names}
     return [

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,8 +60,6 @@ def _steps(integrator: Integrator) -> None:
 
 
 def clearance() -> None:
-    if find_spec("ipctk") is None:
-        return
     from ..integrators import Automatic
 
     # Farther apart than surfaces push, and within what is looked at.
@@ -83,8 +80,6 @@ def implicit_contact() -> None:
 
 
 def _touch(integrator: Integrator) -> None:
-    if find_spec("ipctk") is None:
-        return
     # Fast enough to be held where it meets the other, which some loops are for.
     falling = replace(_tet(height=1.001), velocity=(0.0, 0.0, -5.0), friction=0.5)
     bodies = [replace(_tet(), friction=0.5), falling]
@@ -119,8 +114,7 @@ def gradients() -> None:
     clay = replace(soft, plasticity=Plasticity(1.0))
     seen = replace(_seen_tet(), material=StableNeoHookean(young))
     scenes = [Scene([clay], Ground()), Scene([seen], Ground()), *_reshaped()]
-    if find_spec("ipctk") is not None:
-        scenes.append(Scene([soft, above], Ground(), contact=Contact()))
+    scenes.append(Scene([soft, above], Ground(), contact=Contact()))
     runs = [(scene, SymplecticEuler()) for scene in scenes]
     for scene, integrator in [*runs, (Scene([soft], Ground()), Midpoint())]:
         frames = simulate(scene, integrator, frames=1)

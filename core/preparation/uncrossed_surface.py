@@ -14,6 +14,7 @@ from ..geometry.tet_mesh import TetMesh
 from ..geometry.unreferenced import compact_indices
 from ..geometry.winding_number import winding_number
 from ..scene.contact_settings import ContactSurface
+from .intersections import Surfaces, find_close
 
 # Beside a triangle is so many edge lengths from it, and inside where the surface winds so often.
 SIDE_OFFSET_RATIO, INSIDE_WINDING = 1e-2, 0.5
@@ -112,9 +113,6 @@ def boundary_surface(mesh: TetMesh) -> ContactSurface:
 def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
     """(F,) how near triangles with an area are to others that they share no point with, in metres:
     0 where they cross, infinite beyond a distance."""
-    # It loads ipctk, which takes a moment that scenes without contact need not wait.
-    from .intersections import Surfaces, find_close
-
     triangles = surface.triangles.astype(np.int32)
     valid = np.flatnonzero(have_area(surface.points[triangles]))
     owner = np.zeros(len(surface.points), dtype=np.int32)

@@ -77,12 +77,12 @@ def python_of(environment: Path) -> Path:
     return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def lend(site: Path, without: str) -> None:
-    """What its metadata asks for but one."""
+def lend(site: Path) -> None:
+    """What its metadata asks for."""
     (metadata,) = site.glob("supple-*.dist-info")
     lent = {
         name: str(package.locate_file(""))
-        for package in required(Distribution.at(metadata), without)
+        for package in required(Distribution.at(metadata))
         for name in names_to_import(package)
     }
     (site / "lent.py").write_text(f"LENT = {lent}\n{FINDER}", encoding="utf-8")
@@ -103,14 +103,14 @@ def lend_compiled_loops(package: Path, there: Path) -> None:
             shutil.copy(loop, there / subpath(str(copy)))
 
 
-def required(package: Distribution, without: str = "") -> list[Distribution]:
+def required(package: Distribution) -> list[Distribution]:
     """All that a package asks for without extras, and what that asks for."""
     found: dict[str, Distribution] = {}
     unread = [package]
     while unread:
         for requirement in map(Requirement, unread.pop().requires or []):
             asked = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-            if not asked or requirement.name in (*found, without):
+            if not asked or requirement.name in found:
                 continue
             found[requirement.name] = distribution(requirement.name)
             unread.append(found[requirement.name])
@@ -123,9 +123,9 @@ def names_to_import(package: Distribution) -> set[str]:
     }
 
 
-def run(site: Path, script: str, without: str) -> str:
+def run(site: Path, script: str) -> str:
     """What a script prints that runs in that environment."""
-    lend(site, without)
+    lend(site)
     (environment,) = (folder for folder in site.parents if (folder / "pyvenv.cfg").exists())
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     if "NUMBA_CACHE_DIR" in clean:
@@ -136,13 +136,10 @@ def run(site: Path, script: str, without: str) -> str:
     return done.stdout
 
 
-# Without ipctk, which brings SciPy along and is not made for every machine.
-
-
 def test_the_readmes_script_runs_as_it_stands(site: Path):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    assert len(run(site, script, without="ipctk").splitlines()) == 48
+    assert len(run(site, script).splitlines()) == 48
 
 
 def test_all_of_core_can_be_imported_and_its_loops_are_compiled(site: Path):
@@ -156,12 +153,7 @@ for module in pkgutil.walk_packages(supple.core.__path__, "supple.core."):
 assert is_compiled()
 print(supple.core.__file__)
 """
-    assert Path(run(site, script, without="ipctk").strip()).is_relative_to(site)
-
-
-def test_contact_has_its_package(site: Path):
-    pytest.importorskip("ipctk")
-    run(site, "from supple.core.preparation.ipctk import ipctk; ipctk()", without="")
+    assert Path(run(site, script).strip()).is_relative_to(site)
 
 
 def test_what_blender_installs_is_what_the_package_asks_for(wheel: Path):

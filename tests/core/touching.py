@@ -10,10 +10,10 @@ import numpy as np
 from supple.core import Collider, Simulator
 from supple.core.integrators.implicit_stepper import ImplicitStepper
 from supple.core.potentials.contact.mesh_contact import MeshContact
-from supple.core.preparation.ipctk import ipctk
 from supple.core.scene.attached_pairs import attached_pairs
 from supple.core.simulator import Frame
 from supple.tests.core.potentials.contact.reference import reference_mesh
+from supple.tests.core.toolkit import ipctk
 from supple.verification.exact_intersections import count_intersections
 
 

@@ -65,7 +65,7 @@ def test_a_lone_body_that_cannot_touch_itself_does_without_unless_it_always_shou
     assert "XPBD does not support contact" in refusal()
 
 
-@pytest.mark.parametrize("lacking", ["ipctk", "numba"])
+@pytest.mark.parametrize("lacking", ["scipy", "numba"])
 def test_a_lone_body_does_without_where_the_solver_cannot(add_body, monkeypatch, lacking: str):
     add_body()
     monkeypatch.setattr(solver_environment, "may_have", lambda package: package != lacking)

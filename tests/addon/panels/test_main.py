@@ -115,14 +115,14 @@ def test_the_start_is_set_unless_it_is_taken_from_the_animation(add_body):
 
 def test_contact_that_lacks_its_package_offers_to_install_it(scene, add_body, monkeypatch):
     body = add_body()
-    monkeypatch.setattr(solver_environment, "why_no_contact", lambda: "Contact needs ipctk.")
-    monkeypatch.setattr(solver_environment, "may_have", lambda package: package != "ipctk")
+    monkeypatch.setattr(solver_environment, "why_no_contact", lambda: "Contact needs SciPy.")
+    monkeypatch.setattr(solver_environment, "may_have", lambda package: package != "scipy")
     assert ids.INSTALL_SOLVER not in drawn(SUPPLE_PT_main, body).buttons
     add_body("Other", location=(3, 0, 0))
     layout = drawn(SUPPLE_PT_main, body)
-    assert layout.texts[0] == ("ERROR", "Contact needs ipctk.")
+    assert layout.texts[0] == ("ERROR", "Contact needs SciPy.")
     assert layout.buttons[:2] == [ids.INSTALL_SOLVER, ids.DOCTOR]
-    with pytest.raises(SuppleError, match=r"Contact needs ipctk\."):
+    with pytest.raises(SuppleError, match=r"Contact needs SciPy\."):
         runs.Simulation(bpy.context)
     scene.supple.contact = "never"
     assert ids.INSTALL_SOLVER not in drawn(SUPPLE_PT_main, body).buttons

@@ -111,7 +111,7 @@ def test_a_whole_solver_is_well_and_its_versions_are_reported():
 
 
 def test_missing_packages_are_problems_with_what_is_lost_and_the_cure(broken):
-    names = ("ipctk", "numba", "scipy", "torch")
+    names = ("numba", "scipy", "torch")
     broken(*names)
     findings = doctor.examine()
     found = {finding.what: finding for finding in findings if finding.cure}
@@ -140,8 +140,8 @@ def test_missing_optional_packages_are_reported_and_no_problem(broken):
 
 def test_what_is_not_made_for_a_machine_is_no_problem_there(broken, monkeypatch):
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
-    broken("ipctk")
+    broken("pytetwild")
     findings = doctor.examine()
     assert problems(findings) == []
-    (found,) = (finding for finding in findings if finding.what == "ipctk")
-    assert found.value.startswith("not made for this machine: soft bodies cannot touch")
+    (found,) = (finding for finding in findings if finding.what == "pytetwild")
+    assert found.value.startswith("not made for this machine: no fTetWild tetrahedra")

@@ -92,12 +92,10 @@ def test_contact_without_its_package_is_refused_with_the_button_that_helps(
 ) -> None:
     monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path / "empty")])
     put_torch(solver_folder)
-    with pytest.raises(SuppleError, match=r"ipctk.*Choose Install Solver, or set Contact to Never"):
+    with pytest.raises(SuppleError, match=r"SciPy.*Choose Install Solver, or set Contact to Never"):
         solver_environment.check_contact()
-    monkeypatch.setattr("platform.machine", lambda: "riscv64")
-    assert "not made for this machine (riscv64)" in solver_environment.why_no_contact()
-    (solver_folder / "ipctk").mkdir()
-    (solver_folder / "ipctk" / "__init__.py").touch()
+    (solver_folder / "scipy").mkdir()
+    (solver_folder / "scipy" / "__init__.py").touch()
     assert solver_environment.why_no_contact() == ""
 
 

@@ -174,8 +174,8 @@ def test_what_is_there_in_another_version_is_missing(solver_folder: Path) -> Non
 
 
 def test_pip_is_asked_for_what_is_missing_so_that_it_fits_the_rest(tmp_path: Path) -> None:
-    command = solver_install._pip_command(tmp_path, ["ipctk==1.6.1"])
-    assert command[-3:] == ["ipctk==1.6.1", "--constraint", str(solver_packages.REQUIREMENTS)]
+    command = solver_install._pip_command(tmp_path, ["scipy==1.17.1"])
+    assert command[-3:] == ["scipy==1.17.1", "--constraint", str(solver_packages.REQUIREMENTS)]
     assert "-r" not in command
 
 

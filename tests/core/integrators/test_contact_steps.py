@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +31,6 @@ from supple.core.integrators import (
     SymplecticEuler,
 )
 from supple.core.materials import StableNeoHookean
-from supple.core.preparation.ipctk import ipctk
 from supple.tests.core.pretended_cuda import pretended_cuda
 from supple.tests.core.touching import check_apart, checked, contact_of, plate
 from supple.verification.meshes import block
@@ -171,17 +169,6 @@ def test_automatic_takes_implicit_euler_where_bodies_are_attached() -> None:
     assert Simulator(apart, Automatic()).stepper.label == "Symplectic Euler"
     attached = replace(apart, attachments=[Attachment(1, [0], 0)])
     assert Simulator(attached, Automatic()).stepper.label == "Implicit Euler"
-
-
-def test_without_the_package_it_says_which_one_and_what_else_to_do(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "ipctk", None)
-    ipctk.cache_clear()
-    with pytest.raises(SceneError, match=r"needs the package ipctk.*set Contact to Never"):
-        Simulator(stacked())
-    # What does not touch needs nothing.
-    next(Simulator(replace(stacked(), contact=None), ImplicitEuler()).run(1))
-    monkeypatch.undo()
-    ipctk.cache_clear()
 
 
 # What is attached

@@ -12,7 +12,7 @@ from supple.core.potentials.contact.candidates import Candidates
 from supple.core.potentials.contact.normal_collisions import NormalCollisions
 from supple.core.potentials.contact.surface import CollisionSurface
 from supple.core.potentials.contact.topology import Points
-from supple.core.preparation.ipctk import ipctk
+from supple.tests.core.toolkit import ipctk
 
 #: Places on two edges in the names of ipctk's types, by code.
 EDGES = {
