@@ -70,13 +70,17 @@ def is_compiled() -> bool:
     return numba is not None
 
 
-def compiled(parallel: bool = False, inline: bool = False) -> Callable[[Loop], Loop]:
+def compiled(
+    parallel: bool = False, inline: bool = False, allocates: bool = False
+) -> Callable[[Loop], Loop]:
     """A decorator that compiles where numba is installed.
 
     Args:
         parallel: whether it shares loops among threads.
-        inline: whether it becomes part of what calls it, as what is handed tuples of arrays should:
-            handing them over takes as long as computing a pair of them.
+        inline: whether it becomes part of what calls it, as what is handed tuples of arrays should.
+        allocates: whether it makes arrays, as sums that threads share do. What does counts who
+            holds each array that it hands on, in one place for all threads, which takes longer
+            than computing a pair.
     """
     if numba is None:
         return lambda function: function
@@ -85,6 +89,7 @@ def compiled(parallel: bool = False, inline: bool = False) -> Callable[[Loop], L
     relaxed = {"nsz", "arcp"}
     options = {"parallel": parallel, "fastmath": relaxed, "error_model": "numpy"}
     options["no_cfunc_wrapper"] = True  # for callers in C, of which there are none
+    options["_nrt"] = allocates
     if inline:
         options["inline"] = "always"
 

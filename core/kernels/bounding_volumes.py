@@ -18,7 +18,7 @@ from ..compiled import as_index, compiled, shared_range
 LEAF_SIZE = 8
 
 
-@compiled()
+@compiled(allocates=True)
 def build_tree(centres: Any, order: Any) -> Any:
     """Splits triangles in halves along the longest side of the box of their centres.
 
@@ -61,7 +61,7 @@ def build_tree(centres: Any, order: Any) -> Any:
     return ends[:count].copy(), ranges[:count].copy()
 
 
-@compiled()
+@compiled(allocates=True)
 def _split(centres: Any, order: Any, first: int, last: int) -> int:
     """Sorts a part of an order along the longest side of the box around it; its middle."""
     own = order[first:last].copy()
@@ -159,7 +159,7 @@ def _widen(boxes: Any, node: int, other: Any) -> None:
         boxes[node, 3 + i] = max(boxes[node, 3 + i], other[3 + i])
 
 
-@compiled()
+@compiled(allocates=True)
 def tree_pairs(
     boxes: Any, motions: Any, roots: Any, objects: Any, can_collide: Any, order: Any
 ) -> Any:
@@ -195,7 +195,7 @@ def tree_pairs(
     return found[:count].copy()
 
 
-@compiled()
+@compiled(allocates=True)
 def leaf_pairs(boxes: Any, ends: Any, wanted: Any, roots: Any, trees: Any, shifts: Any) -> Any:
     """(K, 3) pairs of leaves whose boxes overlap, and the row of ``trees`` they come from.
 
@@ -246,7 +246,7 @@ def _push(stack: Any, depth: int, first: int, second: int) -> int:
     return depth + 1
 
 
-@compiled()
+@compiled(allocates=True)
 def _with_capacity(rows: Any, count: int) -> Any:
     """The rows, twice as many when all are taken."""
     if count < len(rows):

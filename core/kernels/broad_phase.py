@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import compiled, shared_range
+from ..compiled import as_index, compiled, shared_range
 from .bounding_volumes import LEAF_SIZE, box_of, overlap
 from .continuous_collision import distance_lower_bound
 from .vectors import advanced, dot, four_points, minus, scaled
@@ -49,7 +49,7 @@ class Trajectories(NamedTuple):
     wanted_nodes: Any
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def edge_edge_candidates(
     leaves: Any, shifts: Any, boxes: Any, edges: Any, trajectories: Any, found: Any, counts: Any
 ) -> None:
@@ -62,34 +62,51 @@ def edge_edge_candidates(
         found: (C, S, 2) pairs in so many chunks; those beyond their capacity are not kept.
         counts: (C,) how many there are in each.
     """
-    wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
     for chunk in shared_range(len(found)):
-        count, overlapping = 0, np.empty(3 * LEAF_SIZE + 1, np.int32)
-        for k in range(chunk, len(leaves), len(found)):
-            first, second, row = leaves[k, 0], leaves[k, 1], leaves[k, 2]
-            shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
-            if not wanted_nodes[first]:
-                first, second, shift = second, first, scaled(-1.0, shift)
-            for i in range(edges.ranges[first, 0], edges.ranges[first, 1]):
-                a, b = edges.corners[i, 0], edges.corners[i, 1]
-                is_wanted = wanted[a] or wanted[b]
-                box = box_of(edges.boxes, i, shift)
-                if not (is_wanted or wanted_nodes[second]) or not overlap(box, boxes, second):
+        scratch, number = np.empty(3 * LEAF_SIZE + 1, np.int32), as_index(chunk)
+        of_all = (leaves, shifts, boxes, edges, trajectories, scratch, found)
+        counts[chunk] = _find_edge_edges(number, *of_all)
+
+
+@compiled()
+def _find_edge_edges(
+    chunk: int,
+    leaves: Any,
+    shifts: Any,
+    boxes: Any,
+    edges: Any,
+    trajectories: Any,
+    scratch: Any,
+    found: Any,
+) -> int:
+    """Those of one chunk; how many there are."""
+    wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
+    count = 0
+    for k in range(chunk, len(leaves), len(found)):
+        first, second, row = leaves[k, 0], leaves[k, 1], leaves[k, 2]
+        shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
+        if not wanted_nodes[first]:
+            first, second, shift = second, first, scaled(-1.0, shift)
+        for i in range(edges.ranges[first, 0], edges.ranges[first, 1]):
+            a, b = edges.corners[i, 0], edges.corners[i, 1]
+            is_wanted = wanted[a] or wanted[b]
+            box = box_of(edges.boxes, i, shift)
+            if not (is_wanted or wanted_nodes[second]) or not overlap(box, boxes, second):
+                continue
+            start = i + 1 if first == second else edges.ranges[second, 0]
+            number = _overlapping(box, edges.boxes, start, edges.ranges[second, 1], scratch)
+            for n in range(_without_edge(a, b, edges.corners, scratch, number)):
+                j = scratch[n]
+                c, d = edges.corners[j, 0], edges.corners[j, 1]
+                if not (is_wanted or wanted[c] or wanted[d]):
                     continue
-                start = i + 1 if first == second else edges.ranges[second, 0]
-                number = _overlapping(box, edges.boxes, start, edges.ranges[second, 1], overlapping)
-                for n in range(_without_edge(a, b, edges.corners, overlapping, number)):
-                    j = overlapping[n]
-                    c, d = edges.corners[j, 0], edges.corners[j, 1]
-                    if not (is_wanted or wanted[c] or wanted[d]):
-                        continue
-                    if are_within_radii(trajectories, a, b, c, d, True):
-                        if count < found.shape[1]:
-                            e, f = edges.indices[i], edges.indices[j]
-                            found[chunk, count, 0] = min(e, f)
-                            found[chunk, count, 1] = max(e, f)
-                        count += 1
-        counts[chunk] = count
+                if are_within_radii(trajectories, a, b, c, d, True):
+                    if count < found.shape[1]:
+                        e, f = edges.indices[i], edges.indices[j]
+                        found[chunk, count, 0] = min(e, f)
+                        found[chunk, count, 1] = max(e, f)
+                    count += 1
+    return count
 
 
 @compiled()
@@ -117,7 +134,7 @@ def _without_edge(a: int, b: int, corners: Any, parts: Any, number: int) -> int:
     return count
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def face_vertex_candidates(
     leaves: Any,
     shifts: Any,
@@ -129,35 +146,52 @@ def face_vertex_candidates(
     counts: Any,
 ) -> None:
     """The same of a face and a vertex that is none of its corners."""
-    wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
     for chunk in shared_range(len(found)):
-        count, overlapping = 0, np.empty(LEAF_SIZE + 1, np.int32)
-        for k in range(chunk, len(leaves), len(found)):
-            # The vertices of the first leaf, then those of the second.
-            for turn in range(2):
-                first, second, row = leaves[k, turn], leaves[k, 1 - turn], leaves[k, 2]
-                if turn == 1 and first == second:
+        scratch, number = np.empty(LEAF_SIZE + 1, np.int32), as_index(chunk)
+        of_all = (leaves, shifts, boxes, faces, vertices, trajectories, scratch, found)
+        counts[chunk] = _find_face_vertices(number, *of_all)
+
+
+@compiled()
+def _find_face_vertices(
+    chunk: int,
+    leaves: Any,
+    shifts: Any,
+    boxes: Any,
+    faces: Any,
+    vertices: Any,
+    trajectories: Any,
+    scratch: Any,
+    found: Any,
+) -> int:
+    """Those of one chunk; how many there are."""
+    wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
+    count = 0
+    for k in range(chunk, len(leaves), len(found)):
+        # The vertices of the first leaf, then those of the second.
+        for turn in range(2):
+            first, second, row = leaves[k, turn], leaves[k, 1 - turn], leaves[k, 2]
+            if turn == 1 and first == second:
+                continue
+            sign = 1.0 - 2.0 * turn
+            shift = (sign * shifts[row, 0], sign * shifts[row, 1], sign * shifts[row, 2])
+            for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
+                a, box = vertices.indices[i], box_of(vertices.boxes, i, shift)
+                if not (wanted[a] or wanted_nodes[second]) or not overlap(box, boxes, second):
                     continue
-                sign = 1.0 - 2.0 * turn
-                shift = (sign * shifts[row, 0], sign * shifts[row, 1], sign * shifts[row, 2])
-                for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
-                    a, box = vertices.indices[i], box_of(vertices.boxes, i, shift)
-                    if not (wanted[a] or wanted_nodes[second]) or not overlap(box, boxes, second):
+                start, end = faces.ranges[second, 0], faces.ranges[second, 1]
+                for n in range(_overlapping(box, faces.boxes, start, end, scratch)):
+                    j = scratch[n]
+                    b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
+                    if a in (b, c, d):
                         continue
-                    start, end = faces.ranges[second, 0], faces.ranges[second, 1]
-                    number = _overlapping(box, faces.boxes, start, end, overlapping)
-                    for n in range(number):
-                        j = overlapping[n]
-                        b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
-                        if a in (b, c, d):
-                            continue
-                        if not (wanted[a] or wanted[b] or wanted[c] or wanted[d]):
-                            continue
-                        if are_within_radii(trajectories, a, b, c, d, False):
-                            if count < found.shape[1]:
-                                found[chunk, count, 0], found[chunk, count, 1] = faces.indices[j], a
-                            count += 1
-        counts[chunk] = count
+                    if not (wanted[a] or wanted[b] or wanted[c] or wanted[d]):
+                        continue
+                    if are_within_radii(trajectories, a, b, c, d, False):
+                        if count < found.shape[1]:
+                            found[chunk, count, 0], found[chunk, count, 1] = faces.indices[j], a
+                        count += 1
+    return count
 
 
 @compiled(inline=True)

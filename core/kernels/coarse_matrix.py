@@ -10,7 +10,7 @@ import numpy as np
 from ..compiled import compiled, shared_range
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def add_coarse(
     offsets: Any,
     columns: Any,

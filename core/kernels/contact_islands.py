@@ -64,7 +64,7 @@ def _join(parents: Any, nodes: Any, mobility: Any) -> int:
     return joined
 
 
-@compiled(inline=True)
+@compiled(inline=True, allocates=True)
 def _in_order(islands: Any, count: int) -> Any:
     """Indices by their island, and where those of each begin; what is in none is left out."""
     offsets = np.zeros(count + 1, np.int64)
@@ -82,7 +82,7 @@ def _in_order(islands: Any, count: int) -> Any:
     return order, offsets
 
 
-@compiled()
+@compiled(allocates=True)
 def find_islands(nodes: Any, corners: Any, mobility: Any) -> Any:
     """``Islands``.
 
@@ -146,7 +146,7 @@ def _size(islands: Any, island: int) -> int:
     return contacts + islands.tet_offsets[island + 1] - islands.tet_offsets[island]
 
 
-@compiled()
+@compiled(allocates=True)
 def share_out(islands: Any, count: int) -> Any:
     """(I,) which of ``count`` shares of the work each island is in: large ones first, each goes
     where there is the least so far."""
@@ -167,7 +167,7 @@ def share_out(islands: Any, count: int) -> Any:
     return shares
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def relax_islands(
     islands: Any,
     constraints: Any,

@@ -77,7 +77,7 @@ class SweepTrace(NamedTuple):
         )
 
 
-@compiled()
+@compiled(allocates=True)
 def apply_ground_barrier(
     motion: Any,
     ground: Any,
@@ -99,7 +99,7 @@ def apply_ground_barrier(
     corners, shares, step = ground.corners, ground.shares, motion.step
     heights, vertical = motion.positions[2], motion.velocities[2]
     impulse_times, inverse_mass, normal = motion.impulse_times, motion.inverse_mass, forces.normal
-    near = find_points_near_ground(heights, ground, groups, forces, near)
+    near = near[: find_points_near_ground(heights, ground, groups, forces, near)]
     if trace is not None:
         trace.counts[:], trace.slides[:] = 0, False
         trace.counts[0] = len(near)
@@ -119,7 +119,7 @@ def apply_ground_barrier(
         apply_friction(motion, ground, coefficients, forces, compliance, near, trace)
 
 
-@compiled()
+@compiled(allocates=True)
 def apply_friction(
     motion: Any,
     ground: Any,

@@ -68,7 +68,7 @@ def _find_low(tets: Any, floor: float, at: Any, wanted: Any, out: Any) -> None:
         out[e] = low and tets.pressures[e] != 0.0
 
 
-@compiled()
+@compiled(allocates=True)
 def find_flat(
     tets: Any, floor: float, at: Any, wanted: Any, mobility: Any, out: Any, count: int
 ) -> int:

@@ -138,7 +138,7 @@ def _leave(waiting: Any, others: Any, rest: Any, gradients: Any, by_plastic: Any
     add_to_column(by_plastic, e, scale, by_inverse)
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def _flow_back(
     positions: Any,
     corners: Any,
@@ -216,7 +216,7 @@ def _take(before: Any, plastic: Any, e: int, inverse: Any) -> None:
     read(before, e, inverse)
 
 
-@compiled()
+@compiled(allocates=True)
 def _tet_back(
     growth: float,
     seconds: float,
@@ -296,7 +296,7 @@ def _values_back(
     return float(0.5 * s)
 
 
-@compiled()
+@compiled(allocates=True)
 def _limit_back(
     new: Any, old: Any, limit: float, growth: float, by_growth: float, by_new: Any
 ) -> Any:

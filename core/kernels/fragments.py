@@ -109,7 +109,7 @@ def _link_neighbours(own: Any, corners: Any, is_sheet: Any, maps: Any, parent: A
                         _unite(parent, k, other)
 
 
-@compiled()
+@compiled(allocates=True)
 def _link_seen(points: Any, numbers: Any, solid: Any, own: Any, parent: Any) -> None:
     """Unites points inside between which there is nothing but inside."""
     places, steps = np.empty(len(own)), np.empty(len(own))
@@ -125,7 +125,7 @@ def _link_seen(points: Any, numbers: Any, solid: Any, own: Any, parent: Any) -> 
                 _unite(parent, i, j)
 
 
-@compiled()
+@compiled(allocates=True)
 def _number_roots(parent: Any, wanted: Any, own_labels: Any, sample_labels: Any) -> int:
     """Puts the number of its fragment beside each triangle and sample, and counts fragments."""
     n, count = len(own_labels), 0
@@ -145,7 +145,7 @@ def _number_roots(parent: Any, wanted: Any, own_labels: Any, sample_labels: Any)
     return count
 
 
-@compiled()
+@compiled(allocates=True)
 def label_cell(
     own: Any,
     corners: Any,
@@ -194,7 +194,7 @@ def label_cell(
     return _number_roots(parent, solid, own_labels, sample_labels)
 
 
-@compiled()
+@compiled(allocates=True)
 def label_cells(
     first: Any,
     triangles: Any,

@@ -94,7 +94,7 @@ class GreenStrainKernel:
         )
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def _strains(positions: Any, corners: Any, gradients: Any, out: Any) -> None:
     count = corners.shape[1]
     for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
@@ -139,7 +139,7 @@ def _viscous_edge_forces(
         set_column(out, e, matmul3(d, full(weighted_sum(a, between(s, r), b, s))))
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def _edge_forces(
     positions: Any, stress: Any, corners: Any, gradients: Any, volumes: Any, out: Any
 ) -> None:
@@ -168,7 +168,7 @@ def _apply(symmetric: Any, e: int, vector: Any, out: Any) -> None:
         )
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def _blocks(
     positions: Any,
     stress: Any,

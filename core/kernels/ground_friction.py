@@ -24,7 +24,7 @@ class SmoothFriction(NamedTuple):
     thresholds: Any
 
 
-@compiled()
+@compiled(allocates=True)
 def solve_tangential_displacements(
     x: Any,
     y: Any,

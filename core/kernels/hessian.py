@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch import Tensor
 
-from ..compiled import compiled, shared_range, use_threads
+from ..compiled import as_index, compiled, shared_range, use_threads
 from .deformation import deformation_gradient, diagonalize, matmul3, signed_svd
 from .laws import (
     FIRST_STRETCH_LAW,
@@ -56,7 +56,7 @@ class HessianKernel:
         )
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def _blocks(
     positions: Any,
     corners: Any,
@@ -67,25 +67,46 @@ def _blocks(
     projected: bool,
     out: Any,
 ) -> None:
-    floor = 0.0 if projected else -math.inf
     count = corners.shape[1]
     for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
-        edges, f = np.empty((3, 3)), np.empty((3, 3))
-        u, s, v = np.empty((3, 3)), np.empty(3), np.empty((3, 3))
-        stretch, shear, cross = np.empty((3, 3)), np.empty(3), np.empty(3)
-        g, scratch = np.empty((3, 3)), np.empty((3, 3))
-        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
-            deformation_gradient(positions, corners, gradients, e, edges, f)
-            signed_svd(f, u, s, v, scratch)
-            own = (moduli[0, e], moduli[1, e], volumes[e])
-            if material[0] >= FIRST_STRETCH_LAW:
-                _of_stretches(s, material, own, floor, stretch, shear, cross)
-            else:
-                _of_invariants(s, material, own, floor, stretch, shear, cross)
-            if projected:
-                _project(stretch, f, scratch)
-            matmul3(gradients[e], v, g)
-            _scatter_to_corner_blocks(u, g, stretch, shear, cross, scratch, f, out[e])
+        scratch = np.empty((7, 3, 3)), np.empty((3, 3))
+        first = as_index(chunk) * TETS_PER_CHUNK
+        of_tets = (positions, corners, gradients, volumes, moduli, material, projected)
+        _write_blocks(first, min(count, first + TETS_PER_CHUNK), scratch, *of_tets, out)
+
+
+@compiled()
+def _write_blocks(
+    first: int,
+    last: int,
+    scratch: Any,
+    positions: Any,
+    corners: Any,
+    gradients: Any,
+    volumes: Any,
+    moduli: Any,
+    material: Any,
+    projected: bool,
+    out: Any,
+) -> None:
+    """Of some tets, one after the other."""
+    floor = 0.0 if projected else -math.inf
+    matrices, vectors = scratch
+    s, shear, cross = vectors[0], vectors[1], vectors[2]
+    edges, f, u, v = matrices[0], matrices[1], matrices[2], matrices[3]
+    stretch, g, spare = matrices[4], matrices[5], matrices[6]
+    for e in range(first, last):
+        deformation_gradient(positions, corners, gradients, e, edges, f)
+        signed_svd(f, u, s, v, spare)
+        own = (moduli[0, e], moduli[1, e], volumes[e])
+        if material[0] >= FIRST_STRETCH_LAW:
+            _of_stretches(s, material, own, floor, stretch, shear, cross)
+        else:
+            _of_invariants(s, material, own, floor, stretch, shear, cross)
+        if projected:
+            _project(stretch, f, spare)
+        matmul3(gradients[e], v, g)
+        _scatter_to_corner_blocks(u, g, stretch, shear, cross, spare, f, out[e])
 
 
 @compiled()

@@ -26,7 +26,7 @@ ROUNDING_RATIO = 1e-14
 _beta = compiled()(barrier_from_log)
 
 
-@compiled()
+@compiled(allocates=True)
 def lift(
     heights: Any, ground: Any, compliance: Any, near: Any, forces: Any, tolerance: float
 ) -> None:
@@ -64,7 +64,7 @@ def lift(
         heights[vertices[v]] = target[vertices[v]] + displacement[v]
 
 
-@compiled()
+@compiled(allocates=True)
 def _minimize(
     stiffness: Any, points: Any, displacement: Any, ratios: Any, tolerance: float
 ) -> None:

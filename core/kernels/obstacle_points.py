@@ -96,7 +96,7 @@ def compliance_at(corners: Any, shares: Any, compliance: Any, p: Any) -> Any:
     return total
 
 
-@compiled()
+@compiled(allocates=True)
 def point_compliances(corners: Any, shares: Any, compliance: Any, near: Any) -> Any:
     """``compliance_at`` of each point that is near."""
     out = np.empty(len(near), compliance.dtype)
@@ -106,15 +106,15 @@ def point_compliances(corners: Any, shares: Any, compliance: Any, near: Any) -> 
 
 
 @compiled()
-def find_points_near_ground(heights: Any, ground: Any, groups: Any, forces: Any, out: Any) -> Any:
-    """Those of the points that may be in contact.
+def find_points_near_ground(heights: Any, ground: Any, groups: Any, forces: Any, out: Any) -> int:
+    """Finds the points that may be in contact; how many those are.
 
     Args:
         heights: (N,) of vertices.
         ground: ``EmbeddedGround``.
         groups: ``PointGroups``.
         forces: ``PointForces``, which points that are not near lose.
-        out: (S,) to work with; what is returned is the first part of it.
+        out: (S,) whose first part is filled in.
     """
     corners, shares, distances = ground.corners, ground.shares, ground.distances
     offsets, outside, was_near = groups.offsets, groups.outside, forces.was_near
@@ -137,10 +137,10 @@ def find_points_near_ground(heights: Any, ground: Any, groups: Any, forces: Any,
                 else:
                     normal[p], friction[p, 0], friction[p, 1] = 0.0, 0.0, 0.0
         was_near[g] = is_near
-    return out[:count]
+    return count
 
 
-@compiled()
+@compiled(allocates=True)
 def solve_normal_forces(
     heights: Any,
     ground: Any,

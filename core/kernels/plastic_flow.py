@@ -68,7 +68,7 @@ class FlowKernel:
         return True
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def _write_rest_shapes(plastic: Any, rest: Any, gradients: Any, metric: Any) -> None:
     count = rest.shape[0]
     for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
@@ -80,7 +80,7 @@ def _write_rest_shapes(plastic: Any, rest: Any, gradients: Any, metric: Any) -> 
                 write_rest(inverse, rest, e, gradients, metric)
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def _flow(
     positions: Any,
     corners: Any,
@@ -191,7 +191,7 @@ def _stretch(inverse: Any, v: Any, factors: Any, out: Any, scratch: Any) -> None
             out[i, j] *= scale
 
 
-@compiled()
+@compiled(allocates=True)
 def _limit(new: Any, old: Any, limit: Any, growth: float, c: Any, v: Any, scratch: Any) -> float:
     """Takes a new F_p⁻¹ back to the limit; the growth of the equivalent plastic strain that
     is left."""

@@ -85,7 +85,7 @@ class ByMotion(NamedTuple):
     friction: Any
 
 
-@compiled()
+@compiled(allocates=True)
 def meet_back(points: Any, trace: Any, vertices: Any, later: Any, out: Any, by: Any) -> None:
     """Takes back how points were pushed; nothing hangs on other points.
 
@@ -121,7 +121,7 @@ def meet_back(points: Any, trace: Any, vertices: Any, later: Any, out: Any, by: 
             by.velocities[axis, v] -= step * by.positions[axis, v]
 
 
-@compiled()
+@compiled(allocates=True)
 def _keep_pushed(pushed: Any, later: Any, by: Any) -> None:
     """Keeps of the gradients by forces, those on ``later`` points, what is by those on pushed
     ones."""
@@ -175,7 +175,7 @@ def _push_back(points: Any, trace: Any, j: int, sweep: int, out: Any, by: Any) -
         by.positions[2, points.corners[p, k]] += points.shares[p, k] * by_start / distance
 
 
-@compiled()
+@compiled(allocates=True)
 def _friction_back(points: Any, trace: Any, out: Any, by: Any) -> None:
     """Through all of friction."""
     pushed, normal = trace.points, trace.normal_forces

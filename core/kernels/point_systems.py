@@ -20,7 +20,7 @@ from .obstacle_points import at_point
 FORCING_TERM, MAX_ITERATIONS = 1e-4, 300
 
 
-@compiled()
+@compiled(allocates=True)
 def carriers(corners: Any, compliance: Any, near: Any) -> Any:
     """The (n,) vertices that carry (K,) points and move, and the (K, 4) numbers of those of each
     point."""
@@ -48,7 +48,7 @@ def add_at_point(force: Any, numbers: Any, shares: Any, i: Any, out: Any) -> Non
         out[numbers[i, k]] += shares[i, k] * force
 
 
-@compiled()
+@compiled(allocates=True)
 def solve(stiffness: Any, numbers: Any, shares: Any, own: Any, rhs: Any) -> Any:
     """(n + 1,) what solves a system, roughly: by conjugate gradients, zero where held.
 

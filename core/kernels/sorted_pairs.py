@@ -29,7 +29,7 @@ def find_among(pairs: Any, known: Any, offset: int, out: Any) -> None:
         out[i] = offset + j if is_known else -1
 
 
-@compiled()
+@compiled(allocates=True)
 def merged(first: Any, second: Any) -> Any:
     """(M, 2) the pairs of either list."""
     out, count = np.empty((len(first) + len(second), 2), np.int32), 0

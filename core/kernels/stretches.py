@@ -49,7 +49,7 @@ class StretchKernel:
         sum_at_vertices(self._forces, self._corners, out.numpy())
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def _edge_forces(
     positions: Any,
     corners: Any,
@@ -82,7 +82,7 @@ def _edge_forces(
                     )
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def _energy_sums(
     positions: Any,
     corners: Any,

@@ -74,7 +74,7 @@ def polygon_area(polygon: Any, count: int) -> float:
     return float(0.5 * np.sqrt(x * x + y * y + z * z))
 
 
-@compiled()
+@compiled(allocates=True)
 def clip_all(triangles: Any, maps: Any, areas: Any, centres: Any) -> None:
     """Of each triangle (K, 3, 3) in its tet, maps (K, 4, 4): the area (K,) of what lies in it, zero
     where nothing does, and a point (K, 3) in the middle."""

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from supple.core import compiled, kernels
 from supple.tests.core import apart
 
 # Turned and stretched matrices: each is rounded alike, or not.
@@ -21,7 +25,7 @@ from supple.core.compiled import compiled
 del sys.modules["supple.core.kernels.deformation"]
 from supple.core.kernels.deformation import signed_svd
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def factors(matrices, out):
     scratch = np.empty((3, 3))
     for m in range(len(matrices)):
@@ -180,7 +184,7 @@ def test_what_a_loop_calls_is_compiled_once_more_where_python_calls_it(tmp_path:
 SLOW = """
 from supple.core.compiled import compiled
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def total(x):
     return (x * x + 2.0 * x).sum()
 
@@ -218,3 +222,22 @@ def test_threads_stop_waiting_in_busy_loops_unless_they_are_told_to(
     count, *modules = done.stdout.split()
     assert count == (before or shorter)
     assert "torch" not in modules
+
+
+def _allocates(loop: Any) -> bool:
+    return bool(loop.targetoptions["_nrt"])
+
+
+def test_what_calls_a_loop_that_makes_arrays_is_declared_to_make_arrays_itself() -> None:
+    # Else nobody would ever free those.
+    pytest.importorskip("numba")
+    for module in pkgutil.iter_modules(kernels.__path__, f"{kernels.__name__}."):
+        importlib.import_module(module.name)
+    own = {id(loop) for loop in compiled.loops}
+    assert any(_allocates(loop) for loop in compiled.loops)
+    for loop in compiled.loops:
+        if not _allocates(loop):
+            known = loop.py_func.__globals__
+            called = [known.get(name) for name in loop.py_func.__code__.co_names]
+            makers = [part for part in called if id(part) in own and _allocates(part)]
+            assert not makers, f"{loop.py_func.__name__} calls {makers}"
