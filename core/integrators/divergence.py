@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from ..system import System
 from .contact_failures import DivergedStepError
 
+Points = NDArray[np.float64]
+
 # Of a body's diagonal: by more no body deforms in one step. To look for what it meets on its way
 # would take long.
 MAX_CHANGE_RATIO = 0.25
@@ -21,7 +23,13 @@ class DivergenceCheck:
         self._names, self._slices = system.names, system.body_slices()
         self._most = [MAX_CHANGE_RATIO * mesh.diagonal for mesh in system.meshes]
 
-    def refuse(self, moves: NDArray[np.float64]) -> None:
+    def is_possible(self, longest: float) -> bool:
+        """Whether moves may be refused of which the largest component is so long, in metres, or no
+        number."""
+        # Two go apart by no more than twice the longest move.
+        return not 2.0 * longest <= min(self._most)
+
+    def refuse(self, moves: Points) -> None:
         """
         Args:
             moves: (N, 3) of vertices in a step, in metres.
@@ -29,9 +37,6 @@ class DivergenceCheck:
         Raises:
             DivergedStepError: where they are no numbers, or vertices of a body go too far apart.
         """
-        # Two go apart by no more than twice the longest move, which is no number where any is none.
-        if 2.0 * np.abs(moves).max() <= min(self._most):
-            return
         bodies = zip(self._slices, self._most, strict=True)
         if not all((np.ptp(moves[where], axis=0) <= most).all() for where, most in bodies):
             raise DivergedStepError(f"{self._names}: explicit steps diverge.")

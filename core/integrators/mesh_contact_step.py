@@ -15,6 +15,7 @@ from ..kernels.contact_constraints import (
     SURFACES,
     Constraints,
     PairLaws,
+    carry,
     find_pairs,
     gather,
     leave_out_idle,
@@ -25,6 +26,7 @@ from ..kernels.contact_relaxation import prescribed_work, surface_energy
 from ..kernels.flat_tets import FlatTets, find_flat
 from ..kernels.free_steps import pair_step_sizes, shorten, shorten_falls
 from ..kernels.ground_constraints import find_ground
+from ..kernels.step_nodes import end_step, write_fixed_moves, write_nodes
 from ..potentials.contact.detection import (
     MIN_DISTANCE_RATIO,
     MIN_DISTANCE_ROUNDINGS,
@@ -100,6 +102,7 @@ class MeshContactStep:
         self._flat = no_flat_tets(64)
         colliders = len(surface.object_of) - surface.body_count
         self._mobility = np.zeros(system.vertex_count + colliders)
+        self._least_distances = MIN_DISTANCE_RATIO * distances
         self._min_distances = np.zeros_like(distances)
         self._divergence = DivergenceCheck(system)
         self._targets = surface.colliders_at(0, 0.0)
@@ -155,29 +158,25 @@ class MeshContactStep:
             CostlyFrameError: where the budget of the frame is spent.
         """
         system, count = self._system, self._system.vertex_count
-        first = np.concatenate([start.numpy().T.astype(np.float64), self.colliders])
-        predicted = np.concatenate([positions.numpy().T.astype(np.float64), self._targets])
-        self._divergence.refuse(predicted[:count] - first[:count])
-        self._mobility[:count] = step * (impulse_times * system.inverse_mass).numpy()
-        units = MIN_DISTANCE_ROUNDINGS * torch.finfo(positions.dtype).eps
-        self._rounding = units * np.abs(predicted).max()
-        least = MIN_DISTANCE_RATIO * self.laws.distances
-        np.maximum(least, self._rounding, out=self._min_distances)
+        first, predicted = np.empty((2, count + len(self.colliders), 3))
+        of_vertices = start.numpy(), positions.numpy()
+        longest, largest = write_nodes(
+            *of_vertices, self.colliders, self._targets, first, predicted
+        )
+        if self._divergence.is_possible(longest):
+            self._divergence.refuse(predicted[:count] - first[:count])
+        self._mobility[:count] = step * impulse_times.numpy() * system.inverse_mass.numpy()
+        self._rounding = MIN_DISTANCE_ROUNDINGS * torch.finfo(positions.dtype).eps * largest
+        np.maximum(self._least_distances, self._rounding, out=self._min_distances)
         last = self._solve(first, predicted, step)
         # Positions are kept with the precision of their tensor: each point may have come closer.
         self._candidates.distances -= self._rounding
-        ended = torch.as_tensor(last[:count].T.copy()).to(positions)
-        velocities += (ended - positions) / step
-        positions.copy_(ended)
+        use_threads(count, POINTS_PER_THREAD)
+        end_step(last, step, positions.numpy(), velocities.numpy())
         self.colliders = last[count:]
-        return self._prescribed_work(first, last)
-
-    def _prescribed_work(self, first: Points, last: Points) -> float:
-        """Of nodes that do not move freely, against contact, in joules."""
-        fixed = self._mobility == 0.0
-        if (last[fixed] == first[fixed]).all():
+        moves = np.empty_like(first)
+        if not write_fixed_moves(self._mobility, first, last, moves):
             return 0.0
-        moves = np.where(fixed[:, None], last - first, 0.0)
         return float(prescribed_work(self._constraints, self._count, moves))
 
     def finish(self, positions: Tensor) -> tuple[SolverStatistics, float]:
@@ -217,7 +216,7 @@ class MeshContactStep:
         for linearization in range(MAX_LINEARIZATIONS):
             is_hindered = linearization > 0
             moves = predicted - at
-            ends = points + self._points(moves)
+            ends = self._carried(points, moves)
             found = self._candidates.cover(points, ends, step, is_hindered)
             self.budget.spend(SEARCH_S * found)
             if self._energy is None:
@@ -249,6 +248,13 @@ class MeshContactStep:
         out = np.empty((len(self.points_of.nodes), 3))
         use_threads(len(out), POINTS_PER_THREAD)
         gather(self.points_of, nodes, out)
+        return out
+
+    def _carried(self, points: Points, moves: Points) -> Points:
+        """(V, 3) points of the surface, once (N, 3) moves of nodes have carried them along."""
+        out = np.empty_like(points)
+        use_threads(len(out), POINTS_PER_THREAD)
+        carry(self.points_of, points, moves, out)
         return out
 
     def _find(
@@ -314,7 +320,7 @@ class MeshContactStep:
     ) -> tuple[Points, Points, bool]:
         """Moves (N, 3) nodes as far as nothing meets: where those and (V, 3) points are then, and
         whether all made their whole move."""
-        sizes, after = np.ones(len(at)), points + self._points(moves)
+        shortened, after = moves, self._carried(points, moves)
         candidates = self._candidates
         self.budget.spend(SEARCH_S * candidates.cover(points, after, step, is_hindered))
         stencils = candidates.stencils
@@ -329,17 +335,15 @@ class MeshContactStep:
             of_nodes = np.ones(len(at))
             cut = shorten(stencils, of_pairs, self.points_of, of_nodes)
             if self._ground is not None:
-                own = (at, sizes[:, None] * moves, of_nodes)
-                cut += shorten_falls(*self._ground, self._rounding, *own)
+                cut += shorten_falls(*self._ground, self._rounding, at, shortened, of_nodes)
             if cut == 0:
-                is_free = bool((sizes == 1.0).all())
                 candidates.distances = distances
-                return at + sizes[:, None] * moves, after, is_free
+                return at + shortened, after, shortened is moves
             if shortening == 0:
                 least = float(of_nodes.min())
                 candidates.blocked += of_pairs < 1.0
-            sizes *= of_nodes
-            after = points + self._points(sizes[:, None] * moves)
+            shortened = of_nodes[:, None] * shortened
+            after = self._carried(points, shortened)
         # Shortened one by one, moves may come in the way of each other; all alike, none does.
         candidates.distances[:] = 0.0
         at = at + least * moves

@@ -194,6 +194,16 @@ def _find_face_vertices(
     return count
 
 
+@compiled()
+def collect(found: Any, counts: Any, out: Any) -> None:
+    """Pairs of (C, S, 2) chunks, of which (C,) so many are there, one chunk after the other."""
+    place = 0
+    for chunk in range(len(counts)):
+        for k in range(counts[chunk]):
+            out[place, 0], out[place, 1] = found[chunk, k, 0], found[chunk, k, 1]
+            place += 1
+
+
 @compiled(inline=True)
 def are_within_radii(trajectories: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> bool:
     """Whether two edges, or a vertex and a face, come within the sum of their radii."""

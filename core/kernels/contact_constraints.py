@@ -121,6 +121,15 @@ def gather(interpolation: Any, values: Any, out: Any) -> None:
         out[point, 0], out[point, 1], out[point, 2] = value[0], value[1], value[2]
 
 
+@compiled(parallel=True)
+def carry(interpolation: Any, points: Any, moves: Any, out: Any) -> None:
+    """(V, 3) where points are once (N, 3) moves of the nodes have carried them along."""
+    for point in shared_range(len(out)):
+        move = point_at(interpolation, moves, as_index(point))
+        for i in range(3):
+            out[point, i] = points[point, i] + move[i]
+
+
 @compiled(inline=True)
 def add_point(interpolation: Any, point: int, factor: float, out: Any, k: int, used: int) -> int:
     """Adds ``factor`` times a point to the nodes of a contact; how many those are then."""

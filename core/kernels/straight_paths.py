@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..compiled import compiled
-from .vectors import advanced, dot, minus, vector_at
+from ..compiled import compiled, shared_range
+from .vectors import advanced, dot, minus, scaled, vector_at
 
 
 @compiled()
@@ -37,3 +37,16 @@ def deviation_ratios(
         out[v] = max(first, deviation(vector_at(after, v), origin, velocity, until)) / allowed[v]
         largest = max(largest, out[v])
     return largest
+
+
+@compiled(parallel=True)
+def follow(
+    before: Any, after: Any, step: float, memory: float, velocities: Any, changes: Any
+) -> None:
+    """Brings (V, 3) velocities, in m/s, up to those of a step of ``step`` seconds between two
+    (V, 3) places, and (V,) how much they change in a step, of which the ratio ``memory`` stays."""
+    for v in shared_range(len(changes)):
+        velocity = scaled(1.0 / step, minus(vector_at(after, v), vector_at(before, v)))
+        change = minus(velocity, vector_at(velocities, v))
+        changes[v] = max(math.sqrt(dot(change, change)), memory * changes[v])
+        velocities[v, 0], velocities[v, 1], velocities[v, 2] = velocity

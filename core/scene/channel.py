@@ -93,7 +93,7 @@ class Channel:
         """What it is a ``fraction`` of the way from a frame to the next; frame 0 is the start."""
         first, second, part = around(frame, fraction, len(self.samples), self.per_frame)
         before: NDArray[np.float64] = self.samples[first]
-        if part == 0.0:
+        if part == 0.0 or self.is_constant:
             return before
         return before + part * (self.samples[second] - before)
 

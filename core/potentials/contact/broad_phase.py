@@ -26,6 +26,7 @@ from ...kernels.bounding_volumes import (
 from ...kernels.broad_phase import (
     Parts,
     Trajectories,
+    collect,
     edge_edge_candidates,
     face_vertex_candidates,
 )
@@ -229,9 +230,9 @@ class BroadPhase:
             near(*arguments, found, counts)
             most = int(counts.max())
             if most <= self._capacities[kind]:
-                return np.concatenate(
-                    [own[:count] for own, count in zip(found, counts, strict=True)]
-                )
+                pairs = np.empty((int(counts.sum()), 2), dtype=np.int32)
+                collect(found, counts, pairs)
+                return pairs
             self._capacities[kind] = 2 * most
 
 

@@ -8,8 +8,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compiled import use_threads
 from ...kernels.detection import CandidateStencils
-from ...kernels.straight_paths import deviation_ratios
+from ...kernels.straight_paths import deviation_ratios, follow
 from .broad_phase import BroadPhase, Sweep
 from .candidates import Candidates
 from .surface import CollisionSurface
@@ -26,6 +27,8 @@ MEMORY = 0.5
 # Points that have left their paths by more than this ratio of what is allowed get new ones along
 # with those that have left them, of which there are this ratio of all at most.
 NEW_PATH_RATIO, MAX_NEW_PATHS_RATIO = 0.5, 0.1
+# What makes a thread worth its while.
+POINTS_PER_THREAD = 4_000
 # In metres: what goes less far rests.
 SHORTEST_PATH = 1e-300
 
@@ -61,7 +64,7 @@ class PersistentCandidates:
         #: (K,) how often each pair was in the way in this step, likewise.
         self.blocked = np.zeros(0, dtype=np.int64)
         self._origins, self._path_velocities = np.zeros((2, count, 3))
-        self._velocities, self._changes = velocities, np.zeros(count)
+        self._velocities, self._changes = velocities.copy(), np.zeros(count)
         self._allowed = np.zeros(count)
         self._elapsed, self._until = 0.0, -1.0
         self._swept: Sweep | None = None
@@ -173,10 +176,8 @@ class PersistentCandidates:
 
     def advance(self, before: Points, after: Points, step: float) -> None:
         """Says that a step has led from (V, 3) ``before`` to ``after``."""
-        velocities = (after - before) / step
-        changes = _lengths(velocities - self._velocities)
-        self._changes = np.maximum(changes, MEMORY * self._changes)
-        self._velocities = velocities
+        use_threads(len(before), POINTS_PER_THREAD)
+        follow(before, after, step, MEMORY, self._velocities, self._changes)
         self._elapsed += step
 
 

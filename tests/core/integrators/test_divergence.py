@@ -37,6 +37,7 @@ def test_a_body_deforms_by_no_more_than_a_quarter_of_its_diagonal(vertex, diagon
     check, moves = _moves()
     moves[vertex, axis] = -0.249 * diagonal
     check.refuse(moves)
+    assert check.is_possible(0.249 * diagonal)
     moves[vertex + 1, axis] = 0.002 * diagonal
     with pytest.raises(DivergedStepError, match=r"Small, .*: explicit steps diverge"):
         check.refuse(moves)
@@ -48,10 +49,17 @@ def test_bodies_may_go_as_far_as_they_like_as_a_whole() -> None:
     check.refuse(moves)
 
 
+def test_no_move_as_short_as_an_eighth_of_the_smallest_diagonal_is_suspected() -> None:
+    check, _ = _moves()
+    assert not check.is_possible(0.124 * 0.3)
+    assert check.is_possible(0.126 * 0.3)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_what_is_no_number_is_refused(value: float) -> None:
     check, moves = _moves()
     moves[40, 1] = value
+    assert check.is_possible(abs(value))
     with pytest.raises(DivergedStepError):
         check.refuse(moves)
 

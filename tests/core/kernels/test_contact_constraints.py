@@ -14,6 +14,7 @@ from supple.core.kernels.contact_constraints import (
     Constraints,
     Interpolation,
     PairLaws,
+    carry,
     find_pairs,
     gather,
     leave_out_idle,
@@ -156,7 +157,10 @@ def test_points_are_gathered_from_what_carries_them() -> None:
     random, interpolation = np.random.default_rng(4), random_interpolation(4, 12)
     values, out = random.normal(size=(12, 3)), np.empty((9, 3))
     gather(interpolation, values, out)
-    np.testing.assert_allclose(out, dense(interpolation, 12) @ values, atol=1e-14)
+    moves = dense(interpolation, 12) @ values
+    np.testing.assert_allclose(out, moves, atol=1e-14)
+    carry(interpolation, 2.0 * moves, values, out)
+    np.testing.assert_allclose(out, 3.0 * moves, atol=1e-14)
 
 
 # Who is found
