@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from ..system import System
 from .contact_failures import DivergedStepError
 
-Points = NDArray[np.float64]
-
 # Of a body's diagonal: by more no body deforms in one step. To look for what it meets on its way
 # would take long.
 MAX_CHANGE_RATIO = 0.25
@@ -29,7 +27,7 @@ class DivergenceCheck:
         # Two go apart by no more than twice the longest move.
         return not 2.0 * longest <= min(self._most)
 
-    def refuse(self, moves: Points) -> None:
+    def refuse(self, moves: NDArray[np.float64]) -> None:
         """
         Args:
             moves: (N, 3) of vertices in a step, in metres.

@@ -32,7 +32,7 @@ from ..potentials.contact.detection import (
     MIN_DISTANCE_ROUNDINGS,
     Detection,
 )
-from ..potentials.contact.persistent_candidates import PersistentCandidates
+from ..potentials.contact.persistent_candidates import POINTS_PER_THREAD, PersistentCandidates
 from ..potentials.contact.rest_distance import surface_distances
 from ..potentials.contact.stiffness import physical_stiffness
 from ..potentials.contact.surface import CollisionSurface
@@ -54,7 +54,7 @@ MAX_PASSES, RELATIVE_TOLERANCE = 20, 0.2
 MAX_LINEARIZATIONS = 8
 # How often the moves of what is in the way are shortened, before all moves are alike.
 MAX_SHORTENINGS = 8
-PAIRS_PER_THREAD, POINTS_PER_THREAD, CONTACTS_PER_THREAD = 2_000, 4_000, 200
+PAIRS_PER_THREAD, CONTACTS_PER_THREAD = 2_000, 200
 TETS_PER_THREAD = 1_500
 # What a step, one contact in one pass, a candidate pair, and finding one cost, in seconds on two
 # cores: only their ratios to each other and to a budget count.

@@ -32,6 +32,20 @@ class Parts(NamedTuple):
     boxes: Any
 
 
+class Leaves(NamedTuple):
+    """Pairs of leaves whose boxes overlap.
+
+    Args:
+        pairs: (K, 3) two leaves, and the row of ``shifts`` of each.
+        shifts: (P, 3) by how much more the first moves.
+        boxes: (N, 6) of nodes.
+    """
+
+    pairs: Any
+    shifts: Any
+    boxes: Any
+
+
 class Trajectories(NamedTuple):
     """Linear trajectories of vertices.
 
@@ -51,39 +65,30 @@ class Trajectories(NamedTuple):
 
 @compiled(parallel=True, allocates=True)
 def edge_edge_candidates(
-    leaves: Any, shifts: Any, boxes: Any, edges: Any, trajectories: Any, found: Any, counts: Any
+    leaves: Any, edges: Any, trajectories: Any, found: Any, counts: Any
 ) -> None:
     """Pairs of edges without a common vertex that come near on their trajectories.
 
     Args:
-        leaves: (K, 3) pairs of leaves, and the row of ``shifts`` of each.
-        shifts: (P, 3) by how much more the first moves.
-        boxes: (N, 6) of nodes.
+        leaves: in which to look.
         found: (C, S, 2) pairs in so many chunks; those beyond their capacity are not kept.
         counts: (C,) how many there are in each.
     """
     for chunk in shared_range(len(found)):
         scratch, number = np.empty(3 * LEAF_SIZE + 1, np.int32), as_index(chunk)
-        of_all = (leaves, shifts, boxes, edges, trajectories, scratch, found)
-        counts[chunk] = _find_edge_edges(number, *of_all)
+        counts[chunk] = _find_edge_edges(number, leaves, edges, trajectories, scratch, found)
 
 
 @compiled()
 def _find_edge_edges(
-    chunk: int,
-    leaves: Any,
-    shifts: Any,
-    boxes: Any,
-    edges: Any,
-    trajectories: Any,
-    scratch: Any,
-    found: Any,
+    chunk: int, leaves: Any, edges: Any, trajectories: Any, scratch: Any, found: Any
 ) -> int:
     """Those of one chunk; how many there are."""
     wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
+    pairs, shifts, boxes = leaves
     count = 0
-    for k in range(chunk, len(leaves), len(found)):
-        first, second, row = leaves[k, 0], leaves[k, 1], leaves[k, 2]
+    for k in range(chunk, len(pairs), len(found)):
+        first, second, row = pairs[k, 0], pairs[k, 1], pairs[k, 2]
         shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
         if not wanted_nodes[first]:
             first, second, shift = second, first, scaled(-1.0, shift)
@@ -136,28 +141,19 @@ def _without_edge(a: int, b: int, corners: Any, parts: Any, number: int) -> int:
 
 @compiled(parallel=True, allocates=True)
 def face_vertex_candidates(
-    leaves: Any,
-    shifts: Any,
-    boxes: Any,
-    faces: Any,
-    vertices: Any,
-    trajectories: Any,
-    found: Any,
-    counts: Any,
+    leaves: Any, faces: Any, vertices: Any, trajectories: Any, found: Any, counts: Any
 ) -> None:
     """The same of a face and a vertex that is none of its corners."""
     for chunk in shared_range(len(found)):
         scratch, number = np.empty(LEAF_SIZE + 1, np.int32), as_index(chunk)
-        of_all = (leaves, shifts, boxes, faces, vertices, trajectories, scratch, found)
-        counts[chunk] = _find_face_vertices(number, *of_all)
+        parts = (faces, vertices)
+        counts[chunk] = _find_face_vertices(number, leaves, *parts, trajectories, scratch, found)
 
 
 @compiled()
 def _find_face_vertices(
     chunk: int,
     leaves: Any,
-    shifts: Any,
-    boxes: Any,
     faces: Any,
     vertices: Any,
     trajectories: Any,
@@ -166,11 +162,12 @@ def _find_face_vertices(
 ) -> int:
     """Those of one chunk; how many there are."""
     wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
+    pairs, shifts, boxes = leaves
     count = 0
-    for k in range(chunk, len(leaves), len(found)):
+    for k in range(chunk, len(pairs), len(found)):
         # The vertices of the first leaf, then those of the second.
         for turn in range(2):
-            first, second, row = leaves[k, turn], leaves[k, 1 - turn], leaves[k, 2]
+            first, second, row = pairs[k, turn], pairs[k, 1 - turn], pairs[k, 2]
             if turn == 1 and first == second:
                 continue
             sign = 1.0 - 2.0 * turn

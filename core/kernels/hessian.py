@@ -44,52 +44,33 @@ class HessianKernel:
         """Writes the (M, 10, 9) blocks of ``CORNER_PAIRS``, row by row, in N/m."""
         use_threads(len(self._tets), TETS_PER_THREAD)
         own, tets = self._constants, self._tets
-        _blocks(
+        of_tets = (
             positions.numpy(),
             tets.corners.numpy(),
             tets.gradients_by_tet,
             tets.volumes.numpy(),
             own.moduli,
-            (own.law, own.kappa, own.low, own.high),
-            projected,
-            out.numpy(),
         )
+        material = own.law, own.kappa, own.low, own.high
+        _blocks(of_tets, material, projected, out.numpy())
 
 
 @compiled(parallel=True, allocates=True)
-def _blocks(
-    positions: Any,
-    corners: Any,
-    gradients: Any,
-    volumes: Any,
-    moduli: Any,
-    material: Any,
-    projected: bool,
-    out: Any,
-) -> None:
-    count = corners.shape[1]
+def _blocks(tets: Any, material: Any, projected: bool, out: Any) -> None:
+    count = len(out)
     for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
         scratch = np.empty((7, 3, 3)), np.empty((3, 3))
         first = as_index(chunk) * TETS_PER_CHUNK
-        of_tets = (positions, corners, gradients, volumes, moduli, material, projected)
-        _write_blocks(first, min(count, first + TETS_PER_CHUNK), scratch, *of_tets, out)
+        last = min(count, first + TETS_PER_CHUNK)
+        _write_blocks(first, last, scratch, tets, material, projected, out)
 
 
 @compiled()
 def _write_blocks(
-    first: int,
-    last: int,
-    scratch: Any,
-    positions: Any,
-    corners: Any,
-    gradients: Any,
-    volumes: Any,
-    moduli: Any,
-    material: Any,
-    projected: bool,
-    out: Any,
+    first: int, last: int, scratch: Any, tets: Any, material: Any, projected: bool, out: Any
 ) -> None:
     """Of some tets, one after the other."""
+    positions, corners, gradients, volumes, moduli = tets
     floor = 0.0 if projected else -math.inf
     matrices, vectors = scratch
     s, shear, cross = vectors[0], vectors[1], vectors[2]

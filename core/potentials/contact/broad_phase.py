@@ -24,6 +24,7 @@ from ...kernels.bounding_volumes import (
     tree_pairs,
 )
 from ...kernels.broad_phase import (
+    Leaves,
     Parts,
     Trajectories,
     collect,
@@ -209,10 +210,10 @@ class BroadPhase:
     def among(self, swept: Sweep, leaves: Indices) -> Candidates:
         """The candidates in some of the leaves that overlap."""
         use_threads(len(leaves), PAIRS_PER_THREAD)
-        start = leaves, swept.shifts, swept.boxes
-        edges = self._collect(0, edge_edge_candidates, *start, swept.edges, swept.trajectories)
+        where = Leaves(leaves, swept.shifts, swept.boxes)
+        edges = self._collect(0, edge_edge_candidates, where, swept.edges, swept.trajectories)
         parts = swept.faces, swept.vertices
-        faces = self._collect(1, face_vertex_candidates, *start, *parts, swept.trajectories)
+        faces = self._collect(1, face_vertex_candidates, where, *parts, swept.trajectories)
         return Candidates(sorted_pairs(edges), sorted_pairs(faces))
 
     def _mean_motions(self, displacements: Points) -> Points:
