@@ -35,6 +35,7 @@ def check_members(kind: type, members: Mapping[str, object]) -> None:
 
 def conforms(value: object, hint: Any) -> bool:
     """Whether a value fits an annotation. Numbers must be finite; ``Any`` is a number or array."""
+    hint = _without_alias(hint)
     kind = get_origin(hint)
     if kind in (Union, UnionType):
         return any(conforms(value, choice) for choice in get_args(hint))
@@ -61,6 +62,12 @@ def conforms(value: object, hint: Any) -> bool:
         return value is None
     # A bool is an int for Python, and no count.
     return type(value) is int if hint is int else isinstance(value, hint)
+
+
+def _without_alias(hint: Any) -> Any:
+    """What an annotation stands for that is a type alias, as numpy's ``NDArray`` is from 2.5 on."""
+    alias = get_origin(hint)
+    return alias.__value__[get_args(hint)] if hasattr(alias, "__value__") else hint
 
 
 def _conform(values: list[Any] | tuple[Any, ...], hints: tuple[Any, ...]) -> bool:

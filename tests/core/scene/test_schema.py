@@ -2,16 +2,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from typing_extensions import TypeAliasType
 
 from supple.core.scene.schema import check_members, conforms
 
 FLOATS, WHOLES = NDArray[np.float64], NDArray[np.int32]
 NAN = float("nan")
+T = TypeVar("T", bound=np.generic)
+#: As numpy declares it from 2.5 on, where Python is 3.12 or later.
+Aliased = TypeAliasType("Aliased", np.ndarray[Any, np.dtype[T]], type_params=(T,))
 
 
 @pytest.mark.parametrize(
@@ -29,6 +33,8 @@ NAN = float("nan")
         (FLOATS, [np.zeros(2), np.zeros(2, int)], [[0.0], np.array([NAN]), np.array(["a"])]),
         (WHOLES, [np.zeros(2, int)], [np.zeros(2), np.array([True]), 3]),
         (NDArray[np.bool_], [np.array([True])], [np.zeros(1), np.zeros(1, int), True]),
+        (Aliased[np.int32], [np.zeros(2, int)], [np.zeros(2), np.array([True]), 3]),
+        (Aliased[np.float64] | None, [np.zeros(2), None], [[0.0], np.array([NAN])]),
         (Any, [0.5, np.zeros(2)], ["0.5", None, True, np.array([NAN]), []]),
     ],
 )
