@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .compiled import is_compiled
-from .errors import SceneError
+from .devices import fastest_device, find_device
 from .integrators import XPBD, ImplicitEuler, Integrator, TimeStepper
 from .integrators.implicit_stepper import ImplicitStepper
 from .integrators.unfolding import Unfolding
@@ -132,7 +132,7 @@ class Simulator:
         frame_time: seconds from one frame to the next, where the scene's time scale is 1.
         substeps: time steps a frame; None lets the integrator choose, and take more where the
             motion needs them.
-        device: ``auto`` takes CUDA where there is one.
+        device: ``cpu``, ``cuda``, or ``auto``, which takes CUDA where that is quicker.
         dtype: ``torch.float64`` or ``torch.float32``.
         is_prepared: whether the scene is what ``prepare`` made of one.
         results: names of the fields that frames have, of ``RESULTS``.
@@ -158,7 +158,8 @@ class Simulator:
         self.scene = scene if is_prepared else prepare(scene)[0]
         self.frame_time = frame_time
         self._integrator, self._substeps = integrator or ImplicitEuler(), substeps
-        self._device, self._dtype, self._results = find_device(device), dtype, results
+        self._device = find_device(fastest_device(self.scene) if device == "auto" else device)
+        self._dtype, self._results = dtype, results
         self._releases = Releases(self.scene)
         self._gone: tuple[str, ...] = ()
         self._is_settled = False
@@ -295,18 +296,3 @@ def begin_frame(system: System, state: State) -> None:
     """Has forces take from a state what is constant through the frame that begins in it."""
     for part in system.forces:
         part.begin_frame(state.positions, state.frame)
-
-
-def find_device(name: str) -> torch.device:
-    """``auto``, ``cpu`` or ``cuda`` as a torch device.
-
-    Raises:
-        SceneError: when CUDA is asked for and there is none.
-    """
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise SceneError("This computer has no CUDA device that torch can use; choose CPU or Auto.")
-    if name not in ("cpu", "cuda"):
-        raise SceneError(f"The device must be auto, cpu or cuda, not {name!r}.")
-    return torch.device(name)

@@ -17,6 +17,8 @@ def why_no_contact(system: System) -> str:
         return "cannot let surfaces meet beside spheres or a bouncy ground; do without those."
     if contact is not None and contact.formulation == "original" and contact.stiffness is None:
         return f"cannot adapt the stiffness of contact; {cure}, or give it one."
-    if system.device.type != "cpu" or not is_compiled():
-        return f"lets surfaces meet on CPUs alone; {cure}."
+    if not is_compiled():
+        return f"needs numba to let surfaces meet; {cure}, or install numba."
+    if system.device.type != "cpu":
+        return f"lets surfaces meet on CPUs alone; {cure}, or compute on the CPU."
     return ""

@@ -205,12 +205,6 @@ def test_every_model_lands_and_comes_to_rest_on_its_weight(make_block, integrato
     assert last.report.energies.kinetic < 1e-3
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
-def test_asking_for_cuda_where_there_is_none_says_so(make_block) -> None:
-    with pytest.raises(SceneError, match="no CUDA device"):
-        Simulator(Scene([SoftBody(make_block())]), device="cuda")
-
-
 # Converged far enough for another order of additions not to show.
 EXACT = [SymplecticEuler(), ImplicitEuler(tolerance=1e-6), BDF2(tolerance=1e-6)]
 EXACTLY = pytest.mark.parametrize("exact", EXACT, ids=lambda kind: type(kind).__name__)

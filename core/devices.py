@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The device that a scene is computed on."""
+
+from __future__ import annotations
+
+import torch
+
+from .errors import SceneError
+from .geometry.tet_mesh import TetMesh
+from .scene.scene import Scene
+
+# From so many tets on CUDA is quicker (``benchmarks/devices.py``): with fewer, handing out its
+# passes takes longer than compiled loops do.
+CUDA_LEAST_TETS = 50_000
+
+
+def fastest_device(scene: Scene) -> str:
+    """``cuda`` where there is one and a prepared scene is quicker on it, else ``cpu``.
+
+    What surfaces do to each other is computed on the CPU, and in explicit steps there alone.
+    """
+    meshes = [body.mesh for body in scene.bodies]
+    tets = sum(len(mesh.tets) for mesh in meshes if isinstance(mesh, TetMesh))
+    is_quicker = scene.contact is None and tets >= CUDA_LEAST_TETS
+    return "cuda" if is_quicker and torch.cuda.is_available() else "cpu"
+
+
+def find_device(name: str) -> torch.device:
+    """``cpu`` or ``cuda`` as a torch device.
+
+    Raises:
+        SceneError: when it is another, or CUDA and there is none.
+    """
+    if name == "cuda" and not torch.cuda.is_available():
+        raise SceneError("This computer has no CUDA device that torch can use; choose CPU or Auto.")
+    if name not in ("cpu", "cuda"):
+        raise SceneError(f"The device must be auto, cpu or cuda, not {name!r}.")
+    return torch.device(name)
