@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +17,7 @@ from ..kernels.rest_shape import write_rest_shape
 from ..kernels.torch_matrices import matmul3
 from ..kernels.volumes import volume_ratios_on_cpu
 from .block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+from .segments import segment_sums
 
 # Of a symmetric 3 × 3 matrix, row by row.
 _UPPER = tuple((i, j) for i in range(3) for j in range(i, 3))
@@ -157,8 +157,10 @@ class Tets:
     def add_edge_forces(self, forces: Tensor, out: Tensor) -> None:
         """Adds forces along the edges from corner 0, (3, 3, M): component, edge, to the (3, N) of
         vertices. The compiled counterpart is ``sum_at_vertices``."""
-        for i in range(3):
-            torch.addmv(out[i], self._edge_divergence, forces[i].reshape(-1), out=out[i])
+        order, offsets = self._corners_by_vertex
+        at_corners = torch.cat([-forces.sum(1, keepdim=True), forces], dim=1)
+        by_vertex = at_corners.view(3, -1).T.contiguous().index_select(0, order)
+        out += segment_sums(by_vertex, offsets).T
 
     @cached_property
     def blocks(self) -> Tensor:
@@ -174,27 +176,17 @@ class Tets:
     _located: tuple[BlockPattern, ElementMap] | None = None
 
     @cached_property
-    def _edge_divergence(self) -> Tensor:
-        """(N, 3M) CSR matrix that adds the columns of edge forces to vertices.
-
-        Column kM + e holds the force along edge k of tet e: it counts for vertex k + 1 and against
-        vertex 0.
-        """
-        corners, count, size = self.corners.cpu().numpy(), len(self), len(self.template)
-        columns = np.tile(np.arange(3 * count), 2)
-        rows = np.concatenate([corners[1:].ravel(), np.tile(corners[0], 3)])
-        values = np.repeat([1.0, -1.0], 3 * count)
-        order = np.lexsort((columns, rows))
-        offsets = np.searchsorted(rows[order], np.arange(size + 1))
-        # int32 indices make the product twice as fast as int64.
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Sparse")
-            return torch.sparse_csr_tensor(
-                torch.as_tensor(offsets.astype(np.int32)),
-                torch.as_tensor(columns[order].astype(np.int32)),
-                torch.as_tensor(values[order]).to(self.template.dtype),
-                size=(size, 3 * count),
-            ).to(self.template.device)
+    def _corners_by_vertex(self) -> tuple[Tensor, Tensor]:
+        """(4M,) the corners, counted one after the other, in the order of their vertices, and
+        (N + 1,) where those of each vertex begin."""
+        vertices = self.corners.cpu().numpy().ravel()
+        order = np.argsort(vertices, kind="stable")
+        offsets = np.searchsorted(vertices[order], np.arange(len(self.template) + 1))
+        device = self.template.device
+        return (
+            torch.as_tensor(order.astype(np.int32), device=device),
+            torch.as_tensor(offsets.astype(np.int32), device=device),
+        )
 
     def _rest_gradients(self) -> NDArray[np.float64]:
         """(M, 4, 3) in 1/m."""

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
-from ..assembly.scalar_rows import ScalarRows
+from ..assembly.block_rows import matrix_rows
 from .rank_ones import RankOneUpdate
 from .solution import End, Solution
 from .torch_rigid_modes import TorchRigidModes
 
-#: Iterations between looks on CUDA; those too many only make the solution better.
+#: Iterations between looks on CUDA; those too many are left out of the solution.
 SYNC_INTERVAL_ITERATIONS = 8
 
 
@@ -30,7 +30,7 @@ class TorchCG:
     def __init__(
         self, pattern: BlockPattern, group_offsets: NDArray[np.int32], dtype: torch.dtype
     ) -> None:
-        self._matrix = ScalarRows(pattern, dtype)
+        self._matrix = matrix_rows(pattern, dtype)
         self._modes = TorchRigidModes(pattern, group_offsets)
         self._sync_interval = SYNC_INTERVAL_ITERATIONS if pattern.device.type == "cuda" else 1
 
@@ -47,12 +47,13 @@ class TorchCG:
         search = _Search(self._matvec, self._precondition, rhs)
         estimate = _ErrorEstimate(relative * relative, absolute * absolute)
         for first in range(0, limit, self._sync_interval):
-            scalars = [search.iterate() for _ in range(min(self._sync_interval, limit - first))]
-            for rho, curvature in torch.stack(scalars).tolist():
+            count = min(self._sync_interval, limit - first)
+            scalars, solutions = zip(*(search.iterate() for _ in range(count)), strict=True)
+            for index, (rho, curvature) in enumerate(torch.stack(scalars).tolist()):
                 end = estimate.end_after(rho, curvature)
                 if end is not None:
-                    return Solution(search.solution(), estimate.iterations, end)
-        return Solution(search.solution(), limit, "limit")
+                    return Solution(_rows(solutions[index]), estimate.iterations, end)
+        return Solution(_rows(search.x), limit, "limit")
 
     def _matvec(self, vector: Tensor) -> Tensor:
         image = self._matrix.matvec(vector)
@@ -78,18 +79,14 @@ class _Search:
     ) -> None:
         self._matvec, self._precondition = matvec, precondition
         self._residual = rhs.T.clone(memory_format=torch.contiguous_format)
-        self._x, self._direction = (
-            torch.zeros_like(self._residual),
-            torch.zeros_like(self._residual),
-        )
+        #: (3, n), the solution so far.
+        self.x = torch.zeros_like(self._residual)
+        self._direction = torch.zeros_like(self._residual)
         self._rho = self._step = rhs.new_ones((), dtype=torch.float64)
 
-    def solution(self) -> Tensor:
-        """(n, 3)."""
-        return self._x.T.contiguous()
-
-    def iterate(self) -> Tensor:
-        """Takes a step; returns ρ = r·M⁻¹r and the curvature p·Ap that it rests on.
+    def iterate(self) -> tuple[Tensor, Tensor]:
+        """Takes a step; returns ρ = r·M⁻¹r and the curvature p·Ap that it rests on, and the
+        solution after it.
 
         Where one of them is not positive no step is taken, now and later.
         """
@@ -102,10 +99,10 @@ class _Search:
         good = torch.minimum(torch.minimum(rho, curvature), self._step) > 0.0
         step = torch.where(good, rho / curvature, 0.0)
         # Not just a step of zero: what came of a breakdown may be infinite.
-        self._x = torch.where(good, self._x.addcmul(self._direction, step), self._x)
+        self.x = torch.where(good, self.x.addcmul(self._direction, step), self.x)
         self._residual.addcmul_(image, step, value=-1.0)
         self._rho, self._step = rho, step
-        return torch.stack([rho, curvature])
+        return torch.stack([rho, curvature]), self.x
 
 
 class _ErrorEstimate:
@@ -138,6 +135,11 @@ class _ErrorEstimate:
             return None
         error = energy - self._energies[before]
         return "converged" if error <= max(self._relative * energy, self._absolute) else None
+
+
+def _rows(vector: Tensor) -> Tensor:
+    """A (3, n) vector as (n, 3)."""
+    return vector.T.contiguous()
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: A number for a uniform body, or one value a tet: (M,) array or tensor.
 Parameter = Any
+# What parameters are checked of: tensors were made of others.
+ON_HOST = (int, float, list, tuple, np.ndarray)
 
 #: The fields that may differ from tet to tet.
 PARAMETERS = ("young", "poisson")
@@ -38,7 +40,7 @@ class Material(ABC):
     poisson: Parameter = 0.45
 
     def __post_init__(self) -> None:
-        if isinstance(self.young, (int, float, list, tuple, np.ndarray)):
+        if isinstance(self.young, ON_HOST) and isinstance(self.poisson, ON_HOST):
             _require(self.young, self.poisson)
 
     @property

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern
-from ..assembly.scalar_rows import ScalarRows
+from ..assembly.block_rows import matrix_rows
 from ..assembly.tets import Tets
 from ..materials import Material
 from .elasticity import Elasticity
@@ -26,7 +26,7 @@ class LinearElasticity(Elasticity):
         pattern = BlockPattern(corners, np.arange(count), count, template.device)
         matrix = BlockMatrix(pattern, template.dtype)
         matrix.add_elements(pattern.locate(corners), self._blocks)
-        self._stiffness = ScalarRows(pattern, template.dtype)
+        self._stiffness = matrix_rows(pattern, template.dtype)
         self._stiffness.set_values(matrix)
         self._rest = template.new_zeros(3, count)
         for first, mesh in self.tets.meshes:

@@ -251,6 +251,13 @@ def test_cuda_agrees_with_the_processor(make_block, exact) -> None:
     torch.testing.assert_close(on_cuda, on_host, rtol=0, atol=1e-6)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+@pytest.mark.parametrize("integrator", [SymplecticEuler(), ImplicitEuler(), BDF2()])
+def test_cuda_repeats_itself_to_the_last_bit(make_block, integrator) -> None:
+    first, again = (_landing(make_block, integrator, "cuda", 12) for _ in range(2))
+    assert torch.equal(first, again)
+
+
 @pytest.mark.parametrize("kind", [ImplicitEuler, BDF2])
 @pytest.mark.parametrize("young", [1e7, 1e8])
 def test_a_stiff_block_breaks_loose_at_the_usual_tolerance(make_block, kind, young) -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from supple.core.assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern
+from supple.core.assembly.block_rows import BlockRows
 from supple.core.assembly.scalar_rows import ScalarRows
 from supple.tests.core.linear_solvers.implicit_systems import dense, implicit_system
 
@@ -92,10 +93,11 @@ def test_a_vertex_whose_tets_are_all_pinned_elsewhere_keeps_its_diagonal() -> No
     assert pattern.columns.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("rows_of", [ScalarRows, lambda pattern, dtype: BlockRows(pattern)])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_the_sparse_product_is_the_dense_one(make_block, dtype: torch.dtype) -> None:
+def test_the_product_by_rows_is_the_dense_one(make_block, dtype: torch.dtype, rows_of) -> None:
     system = implicit_system(make_block((3, 2, 1)), pinned=PINNED, dtype=dtype)
-    rows = ScalarRows(system.pattern, dtype)
+    rows = rows_of(system.pattern, dtype)
     # The values of the last matrix count.
     rows.set_values(BlockMatrix(system.pattern, dtype))
     rows.set_values(system.matrix)

@@ -17,6 +17,7 @@ from supple.core.materials import StableNeoHookean
 from supple.core.partitioned_simulator import PartitionedSimulator
 from supple.core.system import System
 
+from ..pretended_cuda import CUDA, pretended_cuda
 from ..wheel import fan, wheel
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -176,3 +177,17 @@ def test_what_is_being_unfolded_may_move_and_is_given_up_after_48_frames() -> No
 
 def test_with_a_method_that_does_not_follow_the_material_it_is_caught_at_once() -> None:
     assert _watched(can_soften=False) == [0, -1]
+
+
+def test_on_cuda_bodies_are_softened_as_on_the_cpu(make_block) -> None:
+    scene = Scene([SoftBody(make_block(), StableNeoHookean(1e5, 0.49)) for _ in range(2)])
+
+    def softened(device: torch.device) -> torch.Tensor:
+        system = System(scene, device, torch.float64)
+        system.limit_poisson((1,), 0.3)
+        return system.elasticities[0].gradient(1.1 * system.rest_positions()).cpu()
+
+    expected = softened(torch.device("cpu"))
+    with pretended_cuda():
+        found = softened(CUDA)
+    torch.testing.assert_close(found, expected)

@@ -193,6 +193,16 @@ class TestOnADeviceToWaitFor:
         error, size = error_norm(system, solution.x)
         assert error < 1e-6 * size
 
+    def test_iterations_after_the_last_are_left_out(
+        self, make_block, without_compiled_loops
+    ) -> None:
+        block = make_block((6, 2, 2))
+        expected = solve(implicit_system(block, young=1e7), relative=0.1)
+        found = solve(implicit_system(block, young=1e7, device=CUDA), relative=0.1)
+        assert found.iterations == expected.iterations
+        assert found.iterations % torch_cg.SYNC_INTERVAL_ITERATIONS
+        torch.testing.assert_close(found.x.cpu(), expected.x, rtol=1e-9, atol=1e-12)
+
     @pytest.mark.parametrize("share", [0.004, 0.012, 2.0])
     def test_iterations_after_a_breakdown_leave_the_solution_alone(
         self, make_block, without_compiled_loops, share: float
