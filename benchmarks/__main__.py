@@ -16,6 +16,7 @@ from typing import Any
 from . import (
     capture,
     contact,
+    devices,
     explicit_substep,
     first_frame,
     gradients,
@@ -49,6 +50,7 @@ BENCHMARKS: dict[str, Parts] = {
     "contact": _whole(contact.run),
     "monkey_heap": _whole(monkey_heap.run),
     "pile_beside_engines": pile_beside_engines.parts(),
+    "devices": devices.parts(),
     "first_frame": _whole(first_frame.run),
     "shape_keys": _whole(shape_keys.run),
     "capture": _whole(capture.run),
