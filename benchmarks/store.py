@@ -20,6 +20,7 @@ RESULTS = Path(__file__).resolve().parent / "results"
 QUOTED = (
     RESULTS / "amd-epyc-2-cores.json",
     RESULTS / "intel-r-xeon-r-processor-2-cores.json",
+    RESULTS / "intel-r-xeon-r-processor-16-cores-nvidia-h100-80gb-hbm3.json",
 )
 #: Benchmarks whose parts are compared with nothing outside of them.
 INDEPENDENT_PARTS = ("time_stepping",)
@@ -48,7 +49,8 @@ class Store:
     @property
     def machine(self) -> str:
         about = self.figures["machine"]
-        return f"{about['processor']}, {about['cores']} cores"
+        card = f", {about['cuda']}" if about.get("cuda") else ""
+        return f"{about['processor']}, {about['cores']} cores{card}"
 
     def records(self, name: str) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = self.figures.get(MEASURED, {}).get(name, {})
