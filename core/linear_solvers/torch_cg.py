@@ -82,13 +82,13 @@ class _Search:
         #: (3, n), the solution so far.
         self.x = torch.zeros_like(self._residual)
         self._direction = torch.zeros_like(self._residual)
-        self._rho = self._step = rhs.new_ones((), dtype=torch.float64)
+        self._rho = rhs.new_ones((), dtype=torch.float64)
 
     def iterate(self) -> tuple[Tensor, Tensor]:
         """Takes a step; returns ρ = r·M⁻¹r and the curvature p·Ap that it rests on, and the
         solution after it.
 
-        Where one of them is not positive no step is taken, now and later.
+        Where one of them is not positive no step is taken, and later ones are without meaning.
         """
         residual = self._residual.double()
         preconditioned = self._precondition(residual)
@@ -96,12 +96,11 @@ class _Search:
         self._direction.mul_(rho / self._rho).add_(preconditioned)
         image = self._matvec(self._direction)
         curvature = _dot(self._direction, image)
-        good = torch.minimum(torch.minimum(rho, curvature), self._step) > 0.0
-        step = torch.where(good, rho / curvature, 0.0)
+        good, step = torch.minimum(rho, curvature) > 0.0, rho / curvature
         # Not just a step of zero: what came of a breakdown may be infinite.
         self.x = torch.where(good, self.x.addcmul(self._direction, step), self.x)
         self._residual.addcmul_(image, step, value=-1.0)
-        self._rho, self._step = rho, step
+        self._rho = rho
         return torch.stack([rho, curvature]), self.x
 
 
