@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a frame takes on CUDA, beside the processor: a block of jelly falls on the ground.
+"""What a frame takes on CUDA, beside the processor.
 
-python -m benchmarks.devices DEVICE    all cases on a device, as JSON
+A block of jelly falls on the ground, in each device's process of its own.
+
+    python -m benchmarks.devices DEVICE    all cases on a device, as JSON
 """
 
 from __future__ import annotations

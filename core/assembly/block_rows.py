@@ -20,21 +20,22 @@ class BlockRows:
 
     def __init__(self, pattern: BlockPattern) -> None:
         self._rows = _on_device(pattern, pattern.device)
-        self._others: tuple[Tensor, Tensor] | None = None
+        #: Offsets, columns and blocks, on the pattern and beside it.
+        self._parts: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def set_values(self, matrix: BlockMatrix) -> None:
         """Sets the values to those of a matrix on the pattern, which is not to change after it."""
-        self._values, self._others = matrix.values, None
+        self._parts = [(*self._rows, matrix.values)]
         if len(more := matrix.off_pattern):
-            self._others = _on_device(more, matrix.values.device)
-            self._other_values = torch.as_tensor(more.values).to(matrix.values)
+            blocks = torch.as_tensor(more.values).to(matrix.values)
+            self._parts.append((*_on_device(more, matrix.values.device), blocks))
 
     def matvec(self, vector: Tensor) -> Tensor:
         """(3, n) product with a (3, n) vector."""
         by_unknown = vector.T.contiguous()
-        product = _product(*self._rows, self._values, by_unknown)
-        if self._others is not None:
-            product += _product(*self._others, self._other_values, by_unknown)
+        product, *others = (_product(*part, by_unknown) for part in self._parts)
+        for other in others:
+            product += other
         return product.T.contiguous()
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 #: A number for a uniform body, or one value a tet: (M,) array or tensor.
 Parameter = Any
-# What parameters are checked of: tensors were made of others.
-ON_HOST = (int, float, list, tuple, np.ndarray)
 
 #: The fields that may differ from tet to tet.
 PARAMETERS = ("young", "poisson")
@@ -40,7 +38,7 @@ class Material(ABC):
     poisson: Parameter = 0.45
 
     def __post_init__(self) -> None:
-        if isinstance(self.young, ON_HOST) and isinstance(self.poisson, ON_HOST):
+        if isinstance(self.young, (int, float, list, tuple, np.ndarray)):
             _require(self.young, self.poisson)
 
     @property

@@ -98,10 +98,16 @@ class Elasticity(PrescribedPotential):
         """Takes Poisson's ratio as ``highest`` at most for the (M,) tets that are limited."""
         if self._nominal is None:
             self._nominal = self.material
-        ratio = torch.as_tensor(self._nominal.poisson).to(self.tets.volumes).expand(len(self.tets))
-        some = bool(limited.any())
+        if not bool(limited.any()):
+            self._set_material(self._nominal)
+            return
+        # Both as tensors, which nobody checks again as numbers of the host.
+        young, ratio = (
+            torch.as_tensor(value).to(self.tets.volumes).expand(len(self.tets))
+            for value in (self._nominal.young, self._nominal.poisson)
+        )
         poisson = torch.where(limited, ratio.clamp(max=highest), ratio)
-        self._set_material(replace(self._nominal, poisson=poisson) if some else self._nominal)
+        self._set_material(replace(self._nominal, young=young, poisson=poisson))
 
     @property
     def is_limited(self) -> bool:
