@@ -10,22 +10,34 @@ from .triangle_distance import point_triangle_distance
 
 Corners = NDArray[np.float64]
 Distances = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+#: The corners that the sides of a triangle join.
+SIDES = ((0, 1), (1, 2), (2, 0))
 
 _PAIRS_PER_CHUNK = 100_000
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-def triangle_distance(first: Corners, second: Corners, cutoff: float) -> Distances:
+def triangle_distance(
+    first: Corners, second: Corners, cutoff: float, shared: Flags | None = None
+) -> Distances:
     """Distance of each triangle (K, 3 corners, 3) to its own other one; infinite beyond ``cutoff``.
 
     0 where they cross. Triangles without area count as their edges.
+
+    Args:
+        shared: (K, 3, 3) whether a corner of the first is one of the second: what has such corners
+            in common, an edge and another, or an edge and a triangle, is not compared.
     """
+    if shared is None:
+        shared = np.zeros((len(first), 3, 3), dtype=bool)
     distance = np.full(len(first), np.inf)
     for start in range(0, len(first), _PAIRS_PER_CHUNK):
         chunk = slice(start, start + _PAIRS_PER_CHUNK)
         a, b = first[chunk], second[chunk]
         near = np.flatnonzero(~(_beyond_plane(a, b, cutoff) | _beyond_plane(b, a, cutoff)))
-        found = _distance(a[near], b[near])
+        found = _distance(a[near], b[near], shared[chunk][near])
         distance[start + near] = np.where(found <= cutoff, found, np.inf)
     return distance
 
@@ -41,20 +53,20 @@ def _beyond_plane(a: Corners, b: Corners, cutoff: float) -> NDArray[np.bool_]:
     return beyond
 
 
-def _distance(a: Corners, b: Corners) -> Distances:
+def _distance(a: Corners, b: Corners, shared: Flags) -> Distances:
     result = np.full(len(a), np.inf)
-    for corner in range(3):
-        for point, triangle in ((a[:, corner], b), (b[:, corner], a)):
-            found = point_triangle_distance(point, *triangle.swapaxes(0, 1))
-            np.minimum(result, found, out=result)
     crossing = np.zeros(len(a), dtype=bool)
-    for i in range(3):
-        p, q = a[:, i], a[:, (i + 1) % 3]
-        r, s = b[:, i], b[:, (i + 1) % 3]
-        crossing |= np.isfinite(pierced_at(p, q, b)) | np.isfinite(pierced_at(r, s, a))
-        for j in range(3):
-            found = _segment_distance(p, q, b[:, j], b[:, (j + 1) % 3])
-            np.minimum(result, found, out=result)
+    for one, other, common in ((a, b, shared.any(axis=2)), (b, a, shared.any(axis=1))):
+        for i, k in SIDES:
+            found = point_triangle_distance(one[:, i], *other.swapaxes(0, 1))
+            np.minimum(result, found, out=result, where=~common[:, i])
+            pierces = np.isfinite(pierced_at(one[:, i], one[:, k], other))
+            crossing |= pierces & ~(common[:, i] | common[:, k])
+    for i, k in SIDES:
+        for j, m in SIDES:
+            found = _segment_distance(a[:, i], a[:, k], b[:, j], b[:, m])
+            is_apart = ~shared[:, [i, i, k, k], [j, m, j, m]].any(axis=1)
+            np.minimum(result, found, out=result, where=is_apart)
     result[crossing] = 0.0
     return result
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..geometry.degenerate import have_area
 from ..geometry.embedding import Embedding
+from ..geometry.folded_triangles import folded_triangles
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.unreferenced import compact_indices
 from ..geometry.winding_number import winding_number
@@ -20,6 +21,8 @@ from .intersections import Surfaces, find_close
 SIDE_OFFSET_RATIO, INSIDE_WINDING = 1e-2, 0.5
 # Of the size of a surface: what is so near to others beside where they cross lies in the seam.
 SEAM_RATIO = 5e-4
+# Of that size, too: what is so near crosses but for the rounding of a mesh in single precision.
+ROUNDING_RATIO = 1e-6
 # A piece of an open surface is inside where the most of so many of its triangles are.
 SAMPLE_COUNT, MAJORITY_RATIO = 32, 0.5
 
@@ -111,14 +114,17 @@ def boundary_surface(mesh: TetMesh) -> ContactSurface:
 
 
 def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
-    """(F,) how near triangles with an area are to others that they share no point with, in metres:
-    0 where they cross, infinite beyond a distance."""
-    triangles = surface.triangles.astype(np.int32)
-    valid = np.flatnonzero(have_area(surface.points[triangles]))
-    owner = np.zeros(len(surface.points), dtype=np.int32)
-    found = find_close(Surfaces(surface.points, triangles[valid], owner), distance)
+    """(F,) how near triangles with an area are to others, in metres: 0 where they cross, infinite
+    beyond a distance. Of those that share a point only crossing counts."""
+    points, triangles = surface.points, surface.triangles.astype(np.int32)
+    valid = np.flatnonzero(have_area(points[triangles]))
+    whole = Surfaces(points, triangles[valid], np.zeros(len(points), dtype=np.int32))
+    rounding = ROUNDING_RATIO * whole.size
+    found = find_close(whole, max(distance, rounding))
     nearest = np.full(len(triangles), np.inf)
     np.minimum.at(nearest, valid[found.triangles], found.distances[:, None])
+    nearest[nearest <= rounding] = 0.0
+    nearest[valid[folded_triangles(points, whole.triangles, rounding)]] = 0.0
     return nearest
 
 

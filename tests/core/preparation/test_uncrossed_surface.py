@@ -7,6 +7,7 @@ from supple.core import TetMesh
 from supple.core.preparation.intersections import Surfaces, find_intersections
 from supple.core.preparation.uncrossed_surface import (
     boundary_surface,
+    crosses_itself,
     spare_unseen,
     without_crossings,
 )
@@ -68,6 +69,33 @@ def test_a_lid_in_a_socket_is_not_inside() -> None:
     surface = ContactSurface(surface.points, surface.triangles.astype(np.int32))
     outer = kept(spare_unseen(surface))
     assert (surface.points[outer].mean(axis=1)[:, 2] > 2.3).any()
+
+
+def bow_tie(height: float = 0.0) -> ContactSurface:
+    """Two triangles that share a point and lie over each other, as offsets of a narrow bend do, and
+    one that is far away."""
+    points = [[0, 0, 0], [2, -1, 0], [2, 1, 0], [1.5, 0, height], [1.5, 3, height]]
+    points += [[9, 0, 0], [8, 1, 0], [9, 1, 1]]
+    triangles = np.array([[0, 1, 2], [0, 3, 4], [5, 6, 7]], dtype=np.int32)
+    return ContactSurface(np.array(points, dtype=float), triangles)
+
+
+def test_neighbours_that_lie_over_each_other_go_through_but_for_rounding() -> None:
+    for height in (0.0, 1e-7):
+        spared = spare_unseen(bow_tie(height))
+        assert spared.through_own is not None
+        assert spared.through_own.tolist() == [True, True, False]
+    apart = bow_tie(1e-3)
+    assert spare_unseen(apart) is apart
+
+
+def test_what_touches_but_for_rounding_crosses() -> None:
+    """Parts of a mesh in single precision that meet in a plane."""
+    below = box((0, 0, 0), (1, 1, 1), (3, 3, 3))
+    for gap, crosses in ((0.0, True), (1e-7, True), (1e-4, False)):
+        above = box((0.3, 0.3, 1.0 + gap), (0.8, 0.8, 2), (2, 2, 2))
+        points, triangles = with_shells(below, above)
+        assert crosses_itself(ContactSurface(points, triangles.astype(np.int32))) is crosses
 
 
 def test_a_surface_that_does_not_cross_itself_stays_whole() -> None:
