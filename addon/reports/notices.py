@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,7 +19,11 @@ from ..capture.refined import subdivisions
 from ..modifiers import find_modifier
 from ..paths import absolute
 from ..playback import mesh_cache, pc2, refined_frames
+from ..units import metres_per_unit
 from . import coarse_meshes
+
+#: Of the gravity that a new scene has, as Blender shows it.
+EARTH_M_PER_S2 = 9.81
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,7 @@ def notices(context: bpy.types.Context) -> list[Notice]:
     """All there is to report, costing little enough to be drawn."""
     objects = soft_bodies(context)
     found = [notice for obj in objects for notice in _of_body(context.scene, obj)]
+    found += [Notice(text, is_problem=False) for text in _gravity(context.scene) if objects]
     if changes.scene_changed(context.scene) and any(map(find_modifier, objects)):
         found.append(
             Notice(
@@ -59,6 +65,7 @@ def before_a_run(context: bpy.types.Context) -> list[str]:
     """What will work, but not as one may expect."""
     return [
         *_frame_step(context.scene),
+        *_gravity(context.scene),
         *(
             text
             for obj in soft_bodies(context)
@@ -142,6 +149,21 @@ def _frame_step(scene: bpy.types.Scene) -> Iterator[str]:
         yield (
             f"The Step {scene.frame_step} under Output › Frame Range skips frames where they are "
             "played and rendered; every frame is simulated. Bake has a Frame Step of its own."
+        )
+
+
+def _gravity(scene: bpy.types.Scene) -> Iterator[str]:
+    """Where Blender's own number stands for metres that the scene counts in other units."""
+    unit = metres_per_unit(scene)
+    if not scene.use_gravity or unit == 1.0:
+        return
+    number = round(math.hypot(*scene.gravity), 2)
+    if number == EARTH_M_PER_S2:
+        pace = "slow motion" if unit < 1.0 else "a rush"
+        yield (
+            f"Gravity is {unit * number:.3g} m/s², since Blender counts its {number} in units of "
+            f"{unit:.3g} m: bodies fall in {pace}. Type -{number} m/s² under Scene › Gravity for "
+            "that of the Earth."
         )
 
 

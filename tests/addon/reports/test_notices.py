@@ -39,6 +39,30 @@ def test_a_step_of_the_frame_range_is_said_before_a_run(scene, add_body):
     assert not any("Step" in text for text in notices.before_a_run(bpy.context))
 
 
+def test_gravity_that_other_units_make_weak_is_said(scene, add_body):
+    add_body()
+    scene.unit_settings.scale_length = 0.01
+    (notice,) = shown_notices()
+    assert notice.text.startswith("Gravity is 0.0981 m/s²") and not notice.is_problem
+    (line,) = (text for text in notices.before_a_run(bpy.context) if "Gravity" in text)
+    assert line == notice.text
+    assert "in units of 0.01 m: bodies fall in slow motion. Type -9.81 m/s² under" in line
+    # As typed in: Blender takes it for 981 of its units.
+    scene.gravity = (0.0, 0.0, -981.0)
+    assert shown_notices() == []
+    scene.unit_settings.scale_length = 1.0
+    scene.gravity = (0.0, 0.0, -9.81)
+    assert shown_notices() == []
+
+
+@pytest.mark.parametrize("change", [("use_gravity", False), ("gravity", (0.0, 0.0, -3.0))])
+def test_gravity_that_was_chosen_is_not(scene, add_body, change):
+    add_body()
+    scene.unit_settings.scale_length = 0.01
+    setattr(scene, *change)
+    assert shown_notices() == []
+
+
 def test_a_bake_and_a_free_change_nothing_that_was_simulated(scene, add_body, play):
     obj = add_body()
     obj.shape_key_add(name="Basis")
