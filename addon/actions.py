@@ -14,11 +14,12 @@ from ..core.errors import SuppleError
 from ..core.results import RESULTS
 from . import modifiers, runs, start_runs
 from .bake import shape_keys
+from .bake_run import Bake
 from .cache import scene_cache
 from .capture.objects import soft_bodies
 from .fits.fit_run import Fit
 from .paths import absolute, portable
-from .playback import fields, fitted_cage, mesh_cache, pc2, preview, refined_frames, smooth
+from .playback import fields, mesh_cache, pc2, preview, smooth
 from .reports import mesh_reports
 from .worker import session
 
@@ -57,38 +58,10 @@ def _complete(run: runs.Run, context: bpy.types.Context, log: Log | None) -> str
 def bake(context: bpy.types.Context, step: int = 1) -> str:
     """Turns the simulated frames of all soft bodies into shape keys, one every ``step`` frames and
     one at the last."""
-    if step < 1:
-        raise SuppleError(f"A bake has a key every so many frames, at least 1, not {step}.")
-    objects = soft_bodies(context)
-    if not objects:
-        raise SuppleError("The scene has no soft body to bake.")
-    # All are read before the first is changed: either every body is baked or none.
-    frames, notes = [], []
-    for obj in objects:
-        positions, start = mesh_cache.read(obj)
-        shape_keys.check(obj, positions)
-        if (seen := refined_frames.shown(obj)) is not None:
-            kept = shape_keys.kept_frames(len(positions), step)
-            positions, note = fitted_cage.fitted(obj, positions, seen, kept)
-            notes.append(note)
-        frames.append((obj, positions, start))
-    done: list[bpy.types.Object] = []
-    try:
-        for obj, positions, start in frames:
-            notes += shape_keys.bake(obj, positions, start, step)
-            done.append(obj)
-    except SuppleError:
-        for obj in done:
-            shape_keys.free(obj)
-        raise
-    for obj in objects:
-        fields.remember(obj)
-        mesh_cache.detach(obj)
-    names = ", ".join(obj.name for obj in objects)
-    count = len(frames[0][1])
-    keys = len(shape_keys.kept_frames(count, step))
-    sparse = f", {keys} of them, one every {step} frames and one at the last" if step > 1 else ""
-    return " ".join([f"Baked {count} frames to shape keys{sparse}: {names}.", *notes])
+    run = Bake(context, step)
+    while run.step():
+        pass
+    return run.finish(context)
 
 
 def why_no_bake(context: bpy.types.Context) -> str:

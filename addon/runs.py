@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import bpy
 
@@ -33,24 +33,14 @@ LOG_SECONDS = 1.0
 PREPARING = session.PREPARING
 
 
-class Run(Protocol):
-    """Work that goes on in the worker while Blender does something else.
+class Work(Protocol):
+    """What goes on while Blender does something else; ``cancelling`` says what Esc does."""
 
-    ``warnings`` are what the user should know before it begins; ``job`` is what the worker works
-    on; ``cancelling`` says what Esc does; ``losses`` are those of a search so far, in metres.
-    """
-
-    warnings: list[str]
-    job: Job
     cancelling: str
-    losses: tuple[float, ...]
-
-    @property
-    def start_frame(self) -> int:
-        """The timeline's number of the job's frame 0."""
 
     def step(self) -> bool:
-        """Takes over what is new. True while there is more to come; raises SuppleError."""
+        """Does some more, or takes over what is new. True while there is more to come; raises
+        SuppleError."""
 
     def progress(self) -> float:
         """0 … 1."""
@@ -65,8 +55,25 @@ class Run(Protocol):
         """Concludes after the last step; returns the message for the user."""
 
 
+@runtime_checkable
+class Run(Work, Protocol):
+    """Work of the worker.
+
+    ``warnings`` are what the user should know before it begins; ``job`` is what the worker works
+    on; ``losses`` are those of a search so far, in metres.
+    """
+
+    warnings: list[str]
+    job: Job
+    losses: tuple[float, ...]
+
+    @property
+    def start_frame(self) -> int:
+        """The timeline's number of the job's frame 0."""
+
+
 #: What a window is waiting for, for its panels to show.
-current: Run | None = None
+current: Work | None = None
 
 
 class Simulation:

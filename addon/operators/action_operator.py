@@ -8,7 +8,14 @@ from typing import Any
 import bpy
 
 from ...core.errors import SuppleError
+from .. import runs
 from ..worker import session
+
+
+def _why_busy() -> str:
+    if session.is_running():
+        return "A simulation is running; Esc cancels it."
+    return "" if runs.current is None else f"{runs.current.describe()}; Esc cancels that."
 
 
 class ActionOperator:
@@ -25,8 +32,7 @@ class ActionOperator:
 
     @classmethod
     def poll(cls: Any, context: bpy.types.Context) -> bool:
-        running = "A simulation is running; Esc cancels it."
-        reason = running if session.is_running() else cls.unavailable_reason(context)
+        reason = _why_busy() or cls.unavailable_reason(context)
         if reason:
             cls.poll_message_set(reason)
         return not reason

@@ -3,19 +3,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 from bpy.props import IntProperty
 
-from .. import actions, ids
-from .action_operator import ActionOperator
+from .. import actions, bake_run, ids
+from ..bake_run import Bake
+from .timed_operator import TimedOperator
 
 
-class SUPPLE_OT_bake(ActionOperator, bpy.types.Operator):
+class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
     """Turn the simulated frames of all soft bodies into shape keys, which need no Supple to play"""
 
     bl_idname = ids.BAKE
     bl_label = "Bake"
     bl_options = {"REGISTER", "UNDO"}
+
+    changes_meanwhile = lets_others_act = False
 
     step: IntProperty(
         name="Frame Step",
@@ -32,6 +37,14 @@ class SUPPLE_OT_bake(ActionOperator, bpy.types.Operator):
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
         return actions.why_no_bake(context)
+
+    def begin(self: Any, context: bpy.types.Context) -> Bake:
+        return Bake(context, self.step)
+
+    def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        is_quick = bake_run.is_quick(context)
+        result: set[str] = self.execute(context) if is_quick else super().invoke(context, event)
+        return result
 
     def act(self, context: bpy.types.Context) -> str:
         return actions.bake(context, self.step)

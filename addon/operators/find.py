@@ -40,5 +40,5 @@ class SUPPLE_OT_find(WorkerOperator, bpy.types.Operator):
             return reason
         return "" if is_soft_body(context.object) else "Select a soft body."
 
-    def begin(self: Any, context: bpy.types.Context) -> Fit:
+    def begin_run(self: Any, context: bpy.types.Context) -> Fit:
         return Fit(context, context.object, self.tool)

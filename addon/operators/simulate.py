@@ -60,7 +60,7 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
         result: set[str] = super().invoke(context, event)
         return result
 
-    def begin(self: Any, context: bpy.types.Context) -> Simulation:
+    def begin_run(self: Any, context: bpy.types.Context) -> Simulation:
         self._take_in(context)
         return Simulation(context)
 

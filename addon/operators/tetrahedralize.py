@@ -17,5 +17,5 @@ class SUPPLE_OT_tetrahedralize(WorkerOperator, bpy.types.Operator):
     bl_label = "Tetrahedralize"
     bl_options = {"REGISTER", "UNDO"}
 
-    def begin(self, context: bpy.types.Context) -> Tetrahedralization:
+    def begin_run(self, context: bpy.types.Context) -> Tetrahedralization:
         return Tetrahedralization(context)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Simulate and Tetrahedralize share: they run beside a window, and block without one."""
+"""What Simulate, Tetrahedralize and Find share: they run beside a window, and block without one."""
 
 from __future__ import annotations
 
@@ -12,28 +12,17 @@ from .. import runs
 from ..reports import intersections
 from ..runs import Run
 from ..worker import solver_environment, warm_worker
-from ..worker.redraw import redraw_sidebars
-from .action_operator import ActionOperator
-
-TICK_SECONDS = 0.05
+from .timed_operator import TimedOperator
 
 
-class WorkerOperator(ActionOperator):
-    """An operator that takes the steps of a run from a timer. Esc cancels."""
-
-    #: Whether steps show what there is so far; else all changes when the run is finished.
-    changes_meanwhile = True
+class WorkerOperator(TimedOperator):
+    """An operator whose work a process of its own does."""
 
     _run: Run
-    _reported = "", 0
-    _timer: bpy.types.Timer | None = None
 
-    def begin(self, context: bpy.types.Context) -> Run:
-        """The work to do; raises SuppleError when it cannot be begun."""
+    def begin_run(self, context: bpy.types.Context) -> Run:
+        """The run to take; raises SuppleError when it cannot be begun."""
         raise NotImplementedError
-
-    def show(self, context: bpy.types.Context) -> None:
-        """Called after each step."""
 
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
@@ -43,47 +32,17 @@ class WorkerOperator(ActionOperator):
 
     def act(self, context: bpy.types.Context) -> str:
         run = self.begin(context)
-        self._warn(run)
         return runs.complete(run, context, lambda line: print(f"Supple: {line}", flush=True))
 
-    def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        if bpy.app.background or context.window is None:
-            result: set[str] = self.execute(context)
-            return result
-        try:
-            self._run = self.begin(context)
-        except SuppleError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
-        self._warn(self._run)
+    def begin(self: Any, context: bpy.types.Context) -> Run:
+        run: Run = self.begin_run(context)
+        for warning in run.warnings:
+            self.report({"WARNING"}, warning)
         intersections.forget()
-        manager = context.window_manager
-        self._timer = manager.event_timer_add(TICK_SECONDS, window=context.window)
-        manager.progress_begin(0, 100)
-        manager.modal_handler_add(self)
-        runs.current = self._run
-        return {"RUNNING_MODAL"}
+        return run
 
-    def modal(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        if event.type == "ESC" and event.value == "PRESS":
-            return self._conclude(context, {"INFO"}, self._run.cancel(), is_done=False)
-        if event.type != "TIMER":
-            return {"PASS_THROUGH"}
-        try:
-            goes_on = self._run.step()
-            self.show(context)
-            message = "" if goes_on else self._run.finish(context)
-        except SuppleError as error:
-            self._run.cancel()
-            text = self._explain(context, str(error))
-            return self._conclude(context, {"ERROR"}, text, is_done=False)
-        if not goes_on:
-            return self._conclude(context, {"INFO"}, message)
-        self._report_progress(context)
-        return {"PASS_THROUGH"}
-
-    def _explain(self, context: bpy.types.Context, message: str) -> str:
-        """The message of a failure; selects what intersects, where that is it."""
+    def explain(self, context: bpy.types.Context, message: str) -> str:
+        """Selects what intersects, where that is it."""
         intersections.remember(context.scene, self._run.job, message)
         failure = intersections.latest(context.scene)
         if failure is None:
@@ -93,41 +52,9 @@ class WorkerOperator(ActionOperator):
         except SuppleError:  # deleted meanwhile, or the frame range was turned around
             return message
 
-    def cancel(self, context: bpy.types.Context) -> None:
-        """Blender calls this when it quits or opens another file."""
-        self._run.cancel()
-        self._clear(context)
-
-    def _report_progress(self, context: bpy.types.Context) -> None:
-        """Redraws only for news: drawing takes time that the worker can use."""
-        status, percent = self._run.describe(), round(100.0 * self._run.progress())
-        if (status, percent) == self._reported:
-            return
-        self._reported = status, percent
-        context.window_manager.progress_update(percent)
-        context.workspace.status_text_set(f"{status}, Esc cancels")
-        redraw_sidebars()
-
     def _conclude(
         self: Any, context: bpy.types.Context, kind: set[str], message: str, is_done: bool = True
     ) -> set[str]:
-        self._clear(context)
-        self.report(kind, message)
+        result: set[str] = super()._conclude(context, kind, message, is_done)
         warm_worker.prepare()
-        # What was shown so far is a change that undo has to know of.
-        return {"FINISHED"} if is_done or self.changes_meanwhile else {"CANCELLED"}
-
-    def _clear(self, context: bpy.types.Context) -> None:
-        runs.current = None
-        manager = context.window_manager
-        if self._timer is not None:
-            manager.event_timer_remove(self._timer)
-            self._timer = None
-        manager.progress_end()
-        if context.workspace is not None:
-            context.workspace.status_text_set(None)
-        redraw_sidebars()
-
-    def _warn(self: Any, run: Run) -> None:
-        for warning in run.warnings:
-            self.report({"WARNING"}, warning)
+        return result

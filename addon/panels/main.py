@@ -68,11 +68,12 @@ def _draw_selection(layout: bpy.types.UILayout, context: bpy.types.Context) -> N
         write(layout, context, "Select a mesh object to make it a soft body.", icon="INFO")
 
 
-def _draw_progress(layout: bpy.types.UILayout, context: bpy.types.Context, run: runs.Run) -> None:
-    layout.progress(factor=run.progress(), text=run.describe())
-    _draw_steps(layout, context, run.job, run.start_frame)
-    loss_plot.draw(layout, run.losses)
-    write(layout, context, run.cancelling, icon="INFO")
+def _draw_progress(layout: bpy.types.UILayout, context: bpy.types.Context, work: runs.Work) -> None:
+    layout.progress(factor=work.progress(), text=work.describe())
+    if isinstance(work, runs.Run):
+        _draw_steps(layout, context, work.job, work.start_frame)
+        loss_plot.draw(layout, work.losses)
+    write(layout, context, work.cancelling, icon="INFO")
 
 
 def _draw_preparation(layout: bpy.types.UILayout) -> None:

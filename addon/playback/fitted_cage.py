@@ -16,14 +16,18 @@ from ...core.geometry.cage_fit import CageFit
 from ...core.preparation.surface_normals import outward_faces, vertex_normals
 from .. import driving
 from ..capture.surfaces import evaluated_surface
+from ..steps import Steps, scaled
 from .refinement import linear_refinement
+
+# Of the time that the fit of a few dozen frames takes, what modifiers make is found in about this.
+PROBING_SHARE = 0.2
 
 Frames = NDArray[np.float32]
 
 
 def fitted(
     obj: bpy.types.Object, frames: Frames, seen: Frames, kept: Sequence[int]
-) -> tuple[Frames, str]:
+) -> Steps[tuple[Frames, str]]:
     """The frames of a body, some of them fitted to those of what is seen of it.
 
     Args:
@@ -36,13 +40,14 @@ def fitted(
         know of it.
     """
     names = ", ".join(each.name for each in driving.refiners(obj) if each.show_viewport)
-    refinement = linear_refinement(obj)
+    refinement = yield from scaled(linear_refinement(obj), PROBING_SHARE)
     if refinement is None or len(refinement.weights) != seen.shape[1]:
         return frames, _note(obj, names, "beside what was shown")
     _, triangles = evaluated_surface(obj, bpy.context.evaluated_depsgraph_get())
     faces = outward_faces(seen[0].astype(np.float64), triangles)
     fit, fits, farthest = CageFit(refinement, frames.shape[1]), frames.copy(), 0.0
-    for index in kept:
+    for number, index in enumerate(kept):
+        yield PROBING_SHARE + (1.0 - PROBING_SHARE) * number / len(kept)
         points = seen[index].astype(np.float64)
         normals = vertex_normals(points, faces)
         own = fit.fitted(frames[index].astype(np.float64), points, normals)

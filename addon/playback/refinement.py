@@ -18,49 +18,56 @@ from ...core.geometry.embedding import Embedding
 from .. import driving
 from ..capture.refined import refining
 from ..capture.surfaces import Points, vertex_coordinates
+from ..steps import Steps
 
 # Weights below are rounding; and how far, in units of the mesh, points may be from what they say.
 _MIN_WEIGHT, _TOLERANCE_RATIO = 1e-6, 1e-5
 
 Sets = list[set[int]]
+Terms = tuple[NDArray[np.intp], NDArray[np.int_], Points]
 
 
-def linear_refinement(obj: bpy.types.Object) -> Embedding | None:
+def linear_refinement(obj: bpy.types.Object) -> Steps[Embedding | None]:
     """The points that the viewport shows of an object in its own vertices; None where they are not
     linear in these, or no others."""
     shown = [modifier for modifier in driving.refiners(obj) if modifier.show_viewport]
     vertices = vertex_coordinates(obj.data)
     with refining(obj, shown, "viewport") as refine:
         expected = refine(vertices)
-        if len(expected) == len(vertices):
-            return None
-        found = _probed(refine, list(_groups(obj.data)), expected.shape[0], len(vertices))
-    if found is None:
+    if len(expected) == len(vertices):
         return None
+    groups, terms = list(_groups(obj.data)), []
+    for number, group in enumerate(groups):
+        yield number / len(groups)
+        # What a copy is worked out on is gone wherever this is broken off.
+        with refining(obj, shown, "viewport") as refine:
+            probed = _probed(refine, group, len(expected), len(vertices))
+        if probed is None:
+            return None
+        terms.append(probed)
+    point, vertex, weight = (np.concatenate(part) for part in zip(*terms, strict=True))
+    found = _padded(point, vertex, weight, len(expected))
     error = np.abs(found.interpolate(vertices) - expected).max()
     extent = max(float(np.ptp(vertices, axis=0).max()), float(np.abs(vertices).max()))
     return found if error <= _TOLERANCE_RATIO * extent else None
 
 
 def _probed(
-    refine: Callable[[Points], Points], groups: list[list[int]], points: int, vertices: int
-) -> Embedding | None:
-    """(R, K) of so many points in so many vertices; None where there are others at some time."""
-    terms = []
-    for group in groups:
-        moved = np.zeros((vertices, 3))
-        moved[group, 0], moved[group, 1] = 1.0, 1.0 + np.arange(len(group))
-        refined = refine(moved)
-        if len(refined) != points:
-            return None
-        point = np.flatnonzero(np.abs(refined[:, 0]) > _MIN_WEIGHT)
-        weight, numbered = refined[point, 0], refined[point, 1]
-        number = np.rint(numbered / weight).astype(int) - 1
-        if ((number < 0) | (number >= len(group))).any():
-            return None
-        terms.append((point, np.array(group)[number], weight))
-    point, vertex, weight = (np.concatenate(part) for part in zip(*terms, strict=True))
-    return _padded(point, vertex, weight, points)
+    refine: Callable[[Points], Points], group: list[int], points: int, vertices: int
+) -> Terms | None:
+    """Which of so many points follow the vertices of a group, which vertex each does, and by what
+    weight; None where there are others at some time."""
+    moved = np.zeros((vertices, 3))
+    moved[group, 0], moved[group, 1] = 1.0, 1.0 + np.arange(len(group))
+    refined = refine(moved)
+    if len(refined) != points:
+        return None
+    point = np.flatnonzero(np.abs(refined[:, 0]) > _MIN_WEIGHT)
+    weight, numbered = refined[point, 0], refined[point, 1]
+    number = np.rint(numbered / weight).astype(int) - 1
+    if ((number < 0) | (number >= len(group))).any():
+        return None
+    return point, np.array(group)[number], weight
 
 
 def _padded(

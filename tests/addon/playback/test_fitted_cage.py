@@ -9,9 +9,11 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon import actions
+from supple.addon import actions, bake_run
+from supple.addon.bake_run import Bake
 from supple.addon.playback import mesh_cache
 from supple.addon.playback.refinement import linear_refinement
+from supple.addon.steps import completed
 
 from ..conftest import evaluated_positions
 
@@ -58,7 +60,7 @@ def creased_and_loose(obj):
 def test_a_subdivision_is_known_by_weights_of_the_vertices(monkey, change, levels):
     change(monkey)
     subdivide(monkey, levels)
-    found = linear_refinement(monkey)
+    found = completed(linear_refinement(monkey))
     assert found is not None
     np.testing.assert_allclose(found.weights.sum(axis=1), 1.0, atol=1e-5)
     moved = np.random.default_rng(1).normal(size=(len(monkey.data.vertices), 3))
@@ -80,7 +82,7 @@ def mirror(obj):
 @pytest.mark.parametrize("change", [lambda obj: None, thicken, mirror])
 def test_what_is_not_made_of_the_vertices_by_weights_is_told(monkey, change):
     change(monkey)
-    assert linear_refinement(monkey) is None
+    assert completed(linear_refinement(monkey)) is None
 
 
 def gaps(points, others):
@@ -106,6 +108,32 @@ def test_a_bake_is_nearer_to_what_was_shown_than_the_frames_and_less_outside(mon
     )
     assert told is not None
     assert float(told[1]) == pytest.approx(100.0 * farthest / size, abs=0.06)
+
+
+def test_a_bake_that_is_broken_off_leaves_all_as_it_was(monkey, play, monkeypatch):
+    monkeypatch.setattr(bake_run, "STEP_SECONDS", 0.0)
+    subdivide(monkey)
+    play(3, wobble=True)
+    scenes, objects, meshes = map(len, (bpy.data.scenes, bpy.data.objects, bpy.data.meshes))
+    shares = []
+    work = Bake(bpy.context)
+    while work.step() and work.progress() < 0.5:
+        shares.append(work.progress())
+    assert shares == sorted(shares) and 0.0 <= shares[0] < 0.1
+    assert work.cancel() == "Cancelled; nothing is baked."
+    assert not work.step()
+    assert monkey.data.shape_keys is None and mesh_cache.playing([monkey])
+    assert (scenes, objects, meshes) == tuple(
+        map(len, (bpy.data.scenes, bpy.data.objects, bpy.data.meshes))
+    )
+
+
+def test_bodies_that_are_seen_by_their_own_vertices_are_baked_at_once(monkey, play):
+    play(3)
+    assert bake_run.is_quick(bpy.context)
+    subdivide(monkey)
+    play(3)
+    assert not bake_run.is_quick(bpy.context)
 
 
 def test_a_bake_says_where_vertices_cannot_show_it(monkey, play):

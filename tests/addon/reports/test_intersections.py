@@ -175,7 +175,7 @@ def test_a_run_that_fails_of_it_is_shown_and_cured(scene, add_body, monkeypatch)
     failure = intersections.latest(scene)
     assert failure is not None and "Push Apart" in failure.message
     operator = SimpleNamespace(_run=SimpleNamespace(job=runs.Tetrahedralization(bpy.context).job))
-    message = WorkerOperator._explain(operator, bpy.context, "Why.")
+    message = WorkerOperator.explain(operator, bpy.context, "Why.")
     assert message == "Why. Selected Lower, Upper and their faces that intersect; Tab shows these."
     assert lower.select_get() and upper.select_get()
     session.stop()

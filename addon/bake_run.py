@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From the simulated frames of all soft bodies to their shape keys, one step at a time."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import bpy
+from numpy.typing import NDArray
+
+from ..core.errors import SuppleError
+from .bake import shape_keys
+from .capture.objects import soft_bodies
+from .playback import fields, fitted_cage, mesh_cache, refined_frames
+from .runs import STEP_SECONDS
+from .steps import Steps, scaled
+
+
+class Bake:
+    """All frames are found before any mesh is changed: either every body is baked or none.
+
+    Args:
+        context: whose scene is baked.
+        step: every so many frames there is a key, and one at the last.
+
+    Raises:
+        SuppleError: when it cannot be; nothing was changed.
+    """
+
+    cancelling = "Esc cancels; then nothing is baked."
+
+    def __init__(self, context: bpy.types.Context, step: int = 1) -> None:
+        if step < 1:
+            raise SuppleError(f"A bake has a key every so many frames, at least 1, not {step}.")
+        self._objects = soft_bodies(context)
+        if not self._objects:
+            raise SuppleError("The scene has no soft body to bake.")
+        self._key_step = step
+        self._frames: list[NDArray[Any]] = []
+        self._starts: list[int] = []
+        for obj in self._objects:
+            positions, start = mesh_cache.read(obj)
+            shape_keys.check(obj, positions)
+            self._frames.append(positions)
+            self._starts.append(start)
+        self._notes: list[str] = []
+        self._done = 0.0
+        self._fits = self._fitted()
+
+    def step(self) -> bool:
+        end = time.monotonic() + STEP_SECONDS
+        for done in self._fits:
+            self._done = done
+            if time.monotonic() > end:
+                return True
+        return False
+
+    def progress(self) -> float:
+        return self._done
+
+    def describe(self) -> str:
+        return "Fitting shape keys to what is seen"
+
+    def cancel(self) -> str:
+        self._fits.close()
+        return "Cancelled; nothing is baked."
+
+    def finish(self, context: bpy.types.Context) -> str:
+        done: list[bpy.types.Object] = []
+        try:
+            for obj, frames, start in zip(self._objects, self._frames, self._starts, strict=True):
+                self._notes += shape_keys.bake(obj, frames, start, self._key_step)
+                done.append(obj)
+        except SuppleError:
+            for obj in done:
+                shape_keys.free(obj)
+            raise
+        for obj in self._objects:
+            fields.remember(obj)
+            mesh_cache.detach(obj)
+        return " ".join([self._message(), *self._notes])
+
+    def _fitted(self) -> Steps[None]:
+        """Replaces the frames of bodies that are seen otherwise than by their own vertices."""
+        for index, obj in enumerate(self._objects):
+            if (seen := refined_frames.shown(obj)) is None:
+                continue
+            frames = self._frames[index]
+            kept = shape_keys.kept_frames(len(frames), self._key_step)
+            fit = fitted_cage.fitted(obj, frames, seen, kept)
+            share = 1.0 / len(self._objects)
+            self._frames[index], note = yield from scaled(fit, share, index * share)
+            self._notes.append(note)
+
+    def _message(self) -> str:
+        names, count = ", ".join(obj.name for obj in self._objects), len(self._frames[0])
+        keys, step = len(shape_keys.kept_frames(count, self._key_step)), self._key_step
+        sparse = f", {keys} of them, one every {step} frames and one at the last"
+        return f"Baked {count} frames to shape keys{sparse if step > 1 else ''}: {names}."
+
+
+def is_quick(context: bpy.types.Context) -> bool:
+    """Whether all bodies are baked as they are, at once."""
+    return all(refined_frames.shown_points(obj) is None for obj in soft_bodies(context))
