@@ -32,10 +32,11 @@ and renders all of it anew; this page is not edited by hand. Run it after a chan
 tetrahedralizer, the embedding, contact or the add-on's defaults; `python3 dev.py looks --quick
 monkey` takes seconds, measures one scene and prints it beside the figures kept here.
 
-Five bodies are dropped from 0.6 m, and squeezed by 40 % of their width between two plates that open
-again, 40 frames each. They are so stiff that a column as high as the body is long would sag by 5,
-15 and 40 % under its own weight; all other settings are those that a new soft body gets. What is
-measured is the mesh that Blender shows.
+Six bodies are dropped from 0.6 m, and squeezed by 40 % of their width between two plates that open
+again, 40 frames each. *Cage* is the monkey once more, its subdivision left to a modifier. They are
+so stiff that a column as high as the body is long would sag by 5, 15 and 40 % under its own weight;
+all other settings are those that a new soft body gets. What is measured is the mesh that Blender
+shows.
 
 - **crossing**: faces of the body that cross another of it, where neither crosses any at rest,
   nor are both next to such; in the worst frame, like all that follows

@@ -96,11 +96,15 @@ def build(scenario: Scenario, frames: int = FRAMES) -> Stage:
 
 def _soft_body(scenario: Scenario, made: Shape) -> bpy.types.Object:
     mesh = bpy.data.meshes.new(scenario.body)
-    mesh.from_pydata(made.vertices.tolist(), [], made.quads.tolist())
+    vertices, faces = made.cage or (made.vertices, made.quads.tolist())
+    mesh.from_pydata(vertices.tolist(), [], faces)
     mesh.shade_smooth()
     mesh.materials.append(plain("Skin", COLOUR))
     body = bpy.data.objects.new(scenario.body, mesh)
     bpy.context.collection.objects.link(body)
+    if made.levels:
+        modifier = body.modifiers.new("Subdivision", "SUBSURF")
+        modifier.levels = modifier.render_levels = made.levels
     bpy.context.view_layer.objects.active = body
     body.select_set(True)
     bpy.ops.supple.add()

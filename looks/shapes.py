@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The five bodies, made by code: what is soft in many a scene, and hard to get right.
+"""The bodies, made by code: what is soft in many a scene, and hard to get right.
 
 They stand on z = 0 and look along -y.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import bpy
@@ -21,6 +21,10 @@ from .region import EVERYWHERE, Region
 Points = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Shell = tuple[Points, Indices]
+# Vertices (V, 3), and those of each face.
+Cage = tuple[Points, list[list[int]]]
+
+SUBDIVISION_LEVELS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +35,14 @@ class Shape:
         vertices: (V, 3) in metres.
         quads: (F, 4), counter-clockwise seen from outside.
         thin: where it is thin.
+        cage: what a Subdivision of ``levels`` makes these of; None where they are the mesh itself.
     """
 
     vertices: Points
     quads: Indices
     thin: Region = EVERYWHERE
+    cage: Cage | None = None
+    levels: int = 0
 
     @property
     def size(self) -> Points:
@@ -47,19 +54,42 @@ class Shape:
 def monkey() -> Shape:
     """Blender's own, 2.7 m wide, with two levels of subdivision applied."""
     bpy.ops.mesh.primitive_monkey_add()
+    return _subdivided(bpy.context.object.data)[0]
+
+
+def cage() -> Shape:
+    """The monkey, its subdivision left to a modifier."""
+    bpy.ops.mesh.primitive_monkey_add()
+    given = bpy.context.object.data
+    own = _vertices(given), [list(face.vertices) for face in given.polygons]
+    # Subdivision numbers points by edges, which get an order of their own here.
+    mesh = bpy.data.meshes.new("Cage")
+    mesh.from_pydata(own[0].tolist(), [], own[1])
+    bpy.context.object.data = mesh
+    made, shift = _subdivided(mesh)
+    return replace(made, cage=(own[0] + shift, own[1]), levels=SUBDIVISION_LEVELS)
+
+
+def _subdivided(mesh: bpy.types.Mesh) -> tuple[Shape, Points]:
+    """What the active object, which has the mesh, is seen as, and how far that was moved; both are
+    gone then."""
     made = bpy.context.object
     modifier = made.modifiers.new("Subdivision", "SUBSURF")
-    modifier.levels = 2
+    modifier.levels = SUBDIVISION_LEVELS
     bpy.ops.object.modifier_apply(modifier=modifier.name)
-    mesh = made.data
-    vertices = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     corners = np.empty(len(mesh.loops), dtype=np.int32)
-    mesh.vertices.foreach_get("co", vertices)
     mesh.loops.foreach_get("vertex_index", corners)
+    points = _vertices(mesh)
     bpy.data.objects.remove(made)
     bpy.data.meshes.remove(mesh)
-    points = vertices.reshape(-1, 3).astype(np.float64)
-    return _standing(points, corners.reshape(-1, 4).astype(np.int64), _beyond(0, 0.92))
+    standing = _standing(points, corners.reshape(-1, 4).astype(np.int64), _beyond(0, 0.92))
+    return standing, standing.vertices[0] - points[0]
+
+
+def _vertices(mesh: bpy.types.Mesh) -> Points:
+    vertices = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", vertices)
+    return vertices.reshape(-1, 3).astype(np.float64)
 
 
 def hand() -> Shape:
@@ -137,6 +167,7 @@ def rabbit() -> Shape:
 
 SHAPES: dict[str, Callable[[], Shape]] = {
     "monkey": monkey,
+    "cage": cage,
     "hand": hand,
     "mouth": mouth,
     "teddy": teddy,

@@ -13,6 +13,7 @@ import pytest
 import supple
 from supple.looks.measure import figures, simulate
 from supple.looks.scenes import FALL_M, SCENARIOS, Scenario, build
+from supple.looks.shapes import shape
 from supple.tests.addon.conftest import working_here
 
 
@@ -64,8 +65,18 @@ def test_only_stiffness_and_place_are_set() -> None:
         assert getattr(stage.body.supple, name) == getattr(other.supple, name)
 
 
+def test_the_cage_is_what_a_modifier_makes_the_monkey_of() -> None:
+    stage = build(Scenario("cage", "drop", 15))
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    seen = stage.body.evaluated_get(depsgraph).data
+    assert len(stage.body.data.vertices) == 507
+    points = np.empty(3 * len(seen.vertices), dtype=np.float32)
+    seen.vertices.foreach_get("co", points)
+    np.testing.assert_allclose(points.reshape(-1, 3), shape("cage").vertices, atol=1e-6)
+
+
 def test_every_body_is_dropped_and_squeezed_at_three_stiffnesses() -> None:
-    assert len(SCENARIOS) == 5 * 2 * 3
+    assert len(SCENARIOS) == 6 * 2 * 3
     for body in {scenario.body for scenario in SCENARIOS}:
         young = [s.young for s in SCENARIOS if (s.body, s.action) == (body, "drop")]
         assert young == sorted(young, reverse=True)

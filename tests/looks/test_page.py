@@ -49,7 +49,7 @@ def test_roughness_is_held_beside_a_finer_simulation_where_there_is_one() -> Non
 
 def test_a_scene_shows_its_figures_before_and_now() -> None:
     text = page.text(Kept({NAME: BAD}, {NAME: GOOD}, {}, ""))
-    monkey = text.split("## Monkey")[1].split("## Hand")[0]
+    monkey = text.split("## Monkey")[1].split("## Cage")[0]
     row = monkey.split("| drop, 40 % |")[-1]
     assert row.startswith(" 469 → 0 | 0.61 → 0 |  | 2.5 → 1.1 | -0.5 → 0.4 |")
 
