@@ -17,6 +17,8 @@ from . import suited
 
 # Objects that Blender turns into meshes.
 _CONVERTIBLE = {"CURVE": "curve", "SURFACE": "surface", "META": "metaball", "FONT": "text"}
+# Of the size of a body: what is less below the ground stands on it.
+ROUNDING_RATIO = 1e-6
 
 
 def candidates(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -74,7 +76,8 @@ def _lower_ground(context: bpy.types.Context, objects: Sequence[bpy.types.Object
         return False
     depsgraph = context.evaluated_depsgraph_get()
     lowest = min(_lowest_point(obj, depsgraph) for obj in objects)
-    if not lowest < props.ground_height:
+    size = max(max(obj.dimensions) for obj in objects)
+    if not lowest < props.ground_height - ROUNDING_RATIO * size:
         return False
     props.ground_height = lowest
     return True

@@ -41,6 +41,14 @@ def test_the_ground_goes_below_a_first_body_that_lies_under_it(scene, cube):
     capture(bpy.context)
 
 
+def test_the_ground_stays_under_what_is_below_it_by_rounding_alone(scene, cube):
+    cube.location.z = 0.5 - 1e-7
+    bpy.context.view_layer.update()
+    bpy.ops.supple.add()
+    assert scene.supple.ground_height == 0.0
+    capture(bpy.context)
+
+
 def test_the_ground_stays_once_there_is_a_soft_body(scene, cube):
     bpy.ops.supple.add()
     bpy.ops.mesh.primitive_cube_add(location=(5, 0, -9))
