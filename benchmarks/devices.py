@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from .printed import printed
 from .store import WHOLE
 
 FRAMES = 12
@@ -38,7 +38,7 @@ def parts() -> dict[str, Callable[[], list[dict[str, Any]]]]:
 
 def _compare() -> list[dict[str, Any]]:
     """One row a case and size."""
-    on_cuda, on_host = (_in_own_process(device) for device in ("cuda", "cpu"))
+    on_cuda, on_host = (printed("devices", device) for device in ("cuda", "cpu"))
     return [
         {
             **{name: host[name] for name in ("integrator", "tets", "steps_a_frame")},
@@ -50,13 +50,6 @@ def _compare() -> list[dict[str, Any]]:
         }
         for host, cuda in zip(on_host, on_cuda, strict=True)
     ]
-
-
-def _in_own_process(device: str) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "benchmarks.devices", device]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
 
 
 def _measure(device: str, case: str, cells: int) -> dict[str, Any]:

@@ -10,7 +10,6 @@ Supple's torch passes, which CUDA takes, show what the compiled loop is for.
 from __future__ import annotations
 
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +20,8 @@ from typing import Any
 
 import numpy as np
 import torch
+
+from .printed import printed
 
 SUBSTEPS = 40
 STEP = 1e-4
@@ -49,7 +50,7 @@ def _compare(edge_length: float, precision: str) -> dict[str, Any]:
         seconds: dict[str, list[float]] = {name: [] for name in CONTENDERS}
         for _ in range(TURNS):
             for name, measured in seconds.items():
-                measured.append(_in_own_process(name, path, precision))
+                measured.append(printed("explicit_substep", name, path, precision))
         ends = [np.load(path.with_suffix(f".{name}.npy")) for name in CONTENDERS]
     ours, passes, theirs = (
         1e3 * statistics.median(seconds[name]) / SUBSTEPS for name in CONTENDERS
@@ -64,12 +65,6 @@ def _compare(edge_length: float, precision: str) -> dict[str, Any]:
         "ratio": round(theirs / ours, 1),
         "largest_difference_m": float(np.abs(ends[0] - ends[-1]).max()),
     }
-
-
-def _in_own_process(name: str, mesh: Path, precision: str) -> float:
-    command = [sys.executable, "-m", "benchmarks.explicit_substep", name, str(mesh), precision]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(done.stdout)
 
 
 def _measure(name: str, path: Path, precision: str) -> None:

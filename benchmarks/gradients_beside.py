@@ -11,7 +11,6 @@ numbers of the body to its gradients, in processes of their own, in turns.
 from __future__ import annotations
 
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +22,8 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+
+from .printed import printed
 
 STEPS, STEP = 100, 1e-4
 ROUNDS, TURNS = 3, 3
@@ -56,7 +57,7 @@ def _compare(edge_length: float | None) -> dict[str, Any]:
         seconds: dict[str, list[float]] = {name: [] for name in CONTENDERS}
         for _ in range(TURNS):
             for name, measured in seconds.items():
-                measured.append(_in_own_process(name, path))
+                measured.append(printed("gradients_beside", name, path))
         ours, theirs = (dict(np.load(path.with_suffix(f".{name}.npz"))) for name in CONTENDERS)
     own, other = (statistics.median(seconds[name]) for name in CONTENDERS)
     return {
@@ -70,12 +71,6 @@ def _compare(edge_length: float | None) -> dict[str, Any]:
             for name, found in theirs.items()
         },
     }
-
-
-def _in_own_process(name: str, mesh: Path) -> float:
-    command = [sys.executable, "-m", "benchmarks.gradients_beside", name, str(mesh)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(done.stdout)
 
 
 def _measure(name: str, path: Path) -> None:

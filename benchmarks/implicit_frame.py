@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -21,6 +20,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+
+from .printed import printed
 
 FRAMES = 72
 HEIGHT = 0.5
@@ -38,14 +39,7 @@ CASES: dict[str, tuple[float, float, float, float | None]] = {
 
 
 def parts() -> dict[str, Callable[[], dict[str, Any]]]:
-    return {name: partial(_in_own_process, name) for name in CASES}
-
-
-def _in_own_process(name: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.implicit_frame", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return {name: partial(printed, "implicit_frame", name) for name in CASES}
 
 
 def _measure(
