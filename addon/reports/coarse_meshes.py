@@ -1,36 +1,49 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Meshes whose edges are seen so long beside the cells of the solid that its bending is not."""
+"""Meshes whose faces are seen so large beside the cells of the solid that its bending is not."""
 
 from __future__ import annotations
 
 import bmesh
 import bpy
 import numpy as np
+from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
 from ..bake import shape_keys
 from ..capture.refined import splits
 from ..capture.surfaces import Points, vertex_coordinates
 
-# In cells: an edge that is longer than the first hides bending; split, none is above the second.
+Values = NDArray[np.float64]
+
+# In cells: a face with a longer edge than the first hides bending; split, none is above the second.
 _LONG_EDGE_CELLS, _SPLIT_EDGE_CELLS = 4.0, 0.5
-# Of the length of all edges, that of the long ones above which bending is not seen.
-_LONG_EDGES_RATIO = 0.25
+# Of the area of all faces, that of those above which bending is not seen.
+_LARGE_FACES_RATIO = 0.25
 # A mesh with more is fine enough somewhere, and is not looked through at every redraw.
-_FEW_VERTICES, _MOST_VERTICES = 2000, 100_000
+_FEW_VERTICES, _MOST_VERTICES = 5000, 100_000
 
 
 def hides_bending(obj: bpy.types.Object) -> bool:
     """Whether the mesh of a soft body is too coarse to show how it bends."""
     mesh = obj.data
-    if not 0 < len(mesh.vertices) <= _FEW_VERTICES or len(mesh.edges) == 0:
+    if not 0 < len(mesh.vertices) <= _FEW_VERTICES or len(mesh.polygons) == 0:
         return False
-    ends = np.empty(2 * len(mesh.edges), dtype=np.int32)
-    mesh.edges.foreach_get("vertices", ends)
-    first, second = _sized(obj)[ends.reshape(-1, 2).T]
-    lengths = np.sqrt(((second - first) ** 2).sum(axis=1)) / splits(obj)
-    long = lengths > _LONG_EDGE_CELLS * _cell(obj)
-    return bool(lengths[long].sum() > _LONG_EDGES_RATIO * lengths.sum())
+    longest, areas = _faces(mesh, _sized(obj))
+    large = longest / splits(obj) > _LONG_EDGE_CELLS * _cell(obj)
+    return bool(areas[large].sum() > _LARGE_FACES_RATIO * areas.sum())
+
+
+def _faces(mesh: bpy.types.Mesh, points: Points) -> tuple[Values, Values]:
+    """(F,) the longest edges of the faces of (V, 3) points, and twice their areas."""
+    corners = np.empty(len(mesh.loops), dtype=np.int32)
+    starts = np.empty(len(mesh.polygons), dtype=np.int32)
+    mesh.loops.foreach_get("vertex_index", corners)
+    mesh.polygons.foreach_get("loop_start", starts)
+    following = np.arange(1, len(corners) + 1)
+    following[np.append(starts[1:], len(corners)) - 1] = starts
+    at, then = points[corners], points[corners[following]]
+    longest = np.maximum.reduceat(np.linalg.norm(then - at, axis=1), starts)
+    return longest, np.linalg.norm(np.add.reduceat(np.cross(at, then), starts), axis=1)
 
 
 def subdivide(obj: bpy.types.Object) -> None:

@@ -21,10 +21,18 @@ def added(add, **arguments) -> bpy.types.Object:
     return bpy.context.object
 
 
+def text(**arguments) -> None:
+    """Of letters whose curves have many short edges, and whose straight bars have none."""
+    bpy.ops.object.text_add(**arguments)
+    bpy.context.object.data.body, bpy.context.object.data.extrude = "SUPPLE", 0.1
+    bpy.ops.object.convert(target="MESH")
+
+
 COARSE = {
     "cube": lambda: added(bpy.ops.mesh.primitive_cube_add),
     "cylinder": lambda: added(bpy.ops.mesh.primitive_cylinder_add, depth=6),
     "long cube": lambda: added(bpy.ops.mesh.primitive_cube_add, scale=(5, 1, 1)),
+    "text": lambda: added(text),
 }
 FINE = {
     "monkey": lambda: added(bpy.ops.mesh.primitive_monkey_add),
@@ -48,6 +56,18 @@ def test_a_coarse_mesh_is_reported_and_mended_at_a_button(scene, make):
 def test_of_a_finer_one_nothing_is_reported(scene, make):
     make()
     assert shown_notices() == []
+
+
+def test_faces_count_by_their_area_as_the_object_is_scaled(scene):
+    obj = FINE["monkey"]()
+    points, axes = coordinates(obj.data.vertices, len(obj.data.vertices)), np.array([1.0, 2.0, 3.0])
+    longest, doubled = coarse_meshes._faces(obj.data, points * axes)
+    for face in list(obj.data.polygons)[::50]:
+        corners = (points * axes)[list(face.vertices)]
+        fan = np.cross(corners[1:-1] - corners[0], corners[2:] - corners[0])
+        assert doubled[face.index] == pytest.approx(np.linalg.norm(fan.sum(axis=0)))
+        sides = np.linalg.norm(np.roll(corners, -1, axis=0) - corners, axis=1)
+        assert longest[face.index] == pytest.approx(sides.max())
 
 
 def test_a_subdivision_is_counted_and_is_to_be_finer(scene):
