@@ -69,6 +69,10 @@ class TimedOperator(ActionOperator):
             self._run.cancel()
             text = self.explain(context, str(error))
             return self._conclude(context, {"ERROR"}, text, is_done=False)
+        except BaseException:
+            # Else all buttons would wait for it until Blender ends.
+            self.cancel(context)
+            raise
         if not is_under_way:
             return self._conclude(context, {"INFO"}, message)
         self._report_progress(context)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a window does with work that takes a while, without a window."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from supple.addon import runs
+from supple.addon.operators.action_operator import _why_busy
+from supple.addon.operators.timed_operator import TimedOperator
+from supple.core.errors import SuppleError
+
+CONTEXT: Any = SimpleNamespace(
+    workspace=None, window_manager=SimpleNamespace(progress_end=lambda: None)
+)
+
+
+class Work:
+    """Two steps, or an error in the first."""
+
+    cancelling = "Esc cancels."
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error, self.left, self.is_cancelled = error, 2, False
+
+    def step(self) -> bool:
+        if self.error is not None:
+            raise self.error
+        self.left -= 1
+        return self.left > 0
+
+    def progress(self) -> float:
+        return 0.5
+
+    def describe(self) -> str:
+        return "Working"
+
+    def cancel(self) -> str:
+        self.is_cancelled = True
+        return "Cancelled."
+
+    def finish(self, context: Any) -> str:
+        return "Done."
+
+
+class Operator(TimedOperator):
+    """One that was invoked."""
+
+    changes_meanwhile = lets_others_act = False
+
+    def __init__(self, work: Work) -> None:
+        self._run = work
+        self.said: list[tuple[str, ...]] = []
+        runs.current = work
+
+    def report(self, kind: set[str], message: str) -> None:
+        self.said.append((*kind, message))
+
+    def _report_progress(self, context: Any) -> None:
+        """Needs a window."""
+
+
+def event(kind: str) -> Any:
+    return SimpleNamespace(type=kind, value="PRESS")
+
+
+def test_steps_are_taken_by_a_timer_until_the_last(monkeypatch) -> None:
+    monkeypatch.setattr(runs, "current", None)
+    operator = Operator(Work())
+    assert _why_busy() == "Working; Esc cancels that."
+    assert operator.modal(CONTEXT, event("X")) == {"RUNNING_MODAL"}
+    assert operator.modal(CONTEXT, event("TIMER")) == {"RUNNING_MODAL"}
+    assert operator.modal(CONTEXT, event("TIMER")) == {"FINISHED"}
+    assert operator.said == [("INFO", "Done.")]
+    assert runs.current is None and _why_busy() == ""
+
+
+def test_esc_cancels(monkeypatch) -> None:
+    monkeypatch.setattr(runs, "current", None)
+    work = Work()
+    operator = Operator(work)
+    assert operator.modal(CONTEXT, event("ESC")) == {"CANCELLED"}
+    assert work.is_cancelled and runs.current is None
+    assert operator.said == [("INFO", "Cancelled.")]
+
+
+def test_an_error_is_reported_and_a_fault_raised_and_both_end_it(monkeypatch) -> None:
+    monkeypatch.setattr(runs, "current", None)
+    work = Work(SuppleError("Why."))
+    operator = Operator(work)
+    assert operator.modal(CONTEXT, event("TIMER")) == {"CANCELLED"}
+    assert operator.said == [("ERROR", "Why.")]
+    assert work.is_cancelled and runs.current is None
+    broken = Work(ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        Operator(broken).modal(CONTEXT, event("TIMER"))
+    assert broken.is_cancelled and runs.current is None
