@@ -12,16 +12,6 @@ Result = TypeVar("Result")
 Steps = Generator[float, None, Result]
 
 
-def completed(steps: Steps[Result]) -> Result:
-    """The result of work that nobody waits for between its steps."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-
-
 def scaled(steps: Steps[Result], share: float, first: float = 0.0) -> Steps[Result]:
     """Work that is a share of some other, after the first of that."""
     while True:

@@ -35,14 +35,18 @@ class Shape:
         vertices: (V, 3) in metres.
         quads: (F, 4), counter-clockwise seen from outside.
         thin: where it is thin.
-        cage: what a Subdivision of ``levels`` makes these of; None where they are the mesh itself.
+        cage: what a Subdivision makes these of; None where they are the mesh itself.
     """
 
     vertices: Points
     quads: Indices
     thin: Region = EVERYWHERE
     cage: Cage | None = None
-    levels: int = 0
+
+    @property
+    def levels(self) -> int:
+        """Of the Subdivision."""
+        return 0 if self.cage is None else SUBDIVISION_LEVELS
 
     @property
     def size(self) -> Points:
@@ -67,7 +71,7 @@ def cage() -> Shape:
     mesh.from_pydata(own[0].tolist(), [], own[1])
     bpy.context.object.data = mesh
     made, shift = _subdivided(mesh)
-    return replace(made, cage=(own[0] + shift, own[1]), levels=SUBDIVISION_LEVELS)
+    return replace(made, cage=(own[0] + shift, own[1]))
 
 
 def _subdivided(mesh: bpy.types.Mesh) -> tuple[Shape, Points]:

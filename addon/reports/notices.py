@@ -19,7 +19,7 @@ from ..capture.refined import subdivisions
 from ..modifiers import find_modifier
 from ..paths import absolute
 from ..playback import mesh_cache, pc2, refined_frames
-from ..units import metres_per_unit
+from ..units import gravity, metres_per_unit
 from . import coarse_meshes
 
 #: Of the gravity that a new scene has, as Blender shows it.
@@ -154,14 +154,12 @@ def _frame_step(scene: bpy.types.Scene) -> Iterator[str]:
 
 def _gravity(scene: bpy.types.Scene) -> Iterator[str]:
     """Where Blender's own number stands for metres that the scene counts in other units."""
-    unit = metres_per_unit(scene)
-    if not scene.use_gravity or unit == 1.0:
-        return
-    number = round(math.hypot(*scene.gravity), 2)
-    if number == EARTH_M_PER_S2:
+    unit, pull = metres_per_unit(scene), math.hypot(*gravity(scene))
+    number = round(pull / unit, 2)
+    if unit != 1.0 and number == EARTH_M_PER_S2:
         pace = "slow motion" if unit < 1.0 else "a rush"
         yield (
-            f"Gravity is {unit * number:.3g} m/s², since Blender counts its {number} in units of "
+            f"Gravity is {pull:.3g} m/s², since Blender counts its {number} in units of "
             f"{unit:.3g} m: bodies fall in {pace}. Type -{number} m/s² under Scene › Gravity for "
             "that of the Earth."
         )
