@@ -106,6 +106,13 @@ class Ui:
             window=self.window, area=self.area(), region=self.region(region)
         )
 
+    def clear(self, last: int) -> None:
+        """Takes the default cube away; frames up to `last` go to this scenario's own folder."""
+        scene = bpy.context.scene
+        scene.frame_end, scene.supple.cache_folder = last, str(self.work / "cache")
+        with self.context():
+            bpy.data.objects.remove(bpy.data.objects["Cube"])
+
     def screenshot(self, name: str) -> Steps:
         """Keep a picture of the whole screen as build/screenshots/<scenario>-<name>.png."""
         yield from self.redraw()

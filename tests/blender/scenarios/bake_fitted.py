@@ -54,11 +54,8 @@ def scenario(ui: Ui) -> Steps:
 
 
 def _monkey(ui: Ui) -> None:
-    scene = bpy.context.scene
-    scene.frame_end = LAST
-    scene.supple.cache_folder = str(ui.work / "cache")
+    ui.clear(LAST)
     with ui.context():
-        bpy.data.objects.remove(bpy.data.objects["Cube"])
         bpy.ops.mesh.primitive_monkey_add(location=(0.0, 0.0, 1.2))
         modifier = bpy.context.object.modifiers.new("Subdivision", "SUBSURF")
         modifier.levels = modifier.render_levels = 2

@@ -58,11 +58,8 @@ def scenario(ui: Ui) -> Steps:
 
 
 def _bodies(ui: Ui) -> None:
-    scene = bpy.context.scene
-    scene.frame_end = FRAMES
-    scene.supple.cache_folder = str(ui.work / "cache")
+    ui.clear(FRAMES)
     with ui.context():
-        bpy.data.objects.remove(bpy.data.objects["Cube"])
         for name, x in (("Left", -2.0), ("Right", 2.0)):
             bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=3, location=(x, 0.0, 2.0))
             bpy.context.object.name = name

@@ -70,11 +70,8 @@ def scenario(ui: Ui) -> Steps:
 
 def _monkey(ui: Ui):
     """Replaces the default cube; answers how to find the monkey, whatever undo replaced."""
-    scene = bpy.context.scene
-    scene.frame_end = LAST
-    scene.supple.cache_folder = str(ui.work / "cache")
+    ui.clear(LAST)
     with ui.context():
-        bpy.data.objects.remove(bpy.data.objects["Cube"])
         bpy.ops.mesh.primitive_monkey_add(location=(0.0, 0.0, 2.0))
         bpy.context.object.modifiers.new("Subdivision", "SUBSURF").levels = 1
         bpy.ops.ed.undo_push(message="Monkey")
