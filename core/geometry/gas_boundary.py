@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from .components import components
 from .tet_mesh import FACES, TetMesh
 
 # Of the volume around it: what is smaller is a bubble of the mesh rather than a hollow.
@@ -68,15 +67,12 @@ def _boundary(tets: NDArray[np.int32], amounts: Weights) -> tuple[Triangles, Wei
     return np.ascontiguousarray(triangles, dtype=np.int32), np.abs(weights)
 
 
-def _parts(triangles: Triangles) -> NDArray[np.int64]:
+def _parts(triangles: Triangles) -> NDArray[np.int32]:
     """(S,) which part each triangle belongs to; those with an edge in common belong together."""
     count = len(triangles)
     edges = np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
     _, edge = np.unique(edges, axis=0, return_inverse=True)
     edge = edge.ravel() + count
-    owner = np.repeat(np.arange(count), 3)
-    size = int(edge.max()) + 1
-    links = coo_array((np.ones(len(owner)), (owner, edge)), shape=(size, size))
-    _, labels = connected_components(links, directed=False)
-    parts: NDArray[np.int64] = np.unique(labels[:count], return_inverse=True)[1].ravel()
-    return parts
+    links = np.stack([np.repeat(np.arange(count), 3), edge], axis=1)
+    # Each edge is that of a triangle, so that these come first in every component.
+    return components(int(edge.max()) + 1, links)[:count]

@@ -6,6 +6,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .components import components
+
 IndexArray = NDArray[np.intp]
 
 
@@ -20,11 +22,8 @@ def orient_consistently(triangles: IndexArray) -> IndexArray:
         return triangles
     # Each triangle is two nodes of a graph, as it is and flipped; neighbours link what agrees.
     other = 2 * second + ~agree
-    labels = _components(
-        2 * len(triangles),
-        np.concatenate([2 * first, 2 * first + 1]),
-        np.concatenate([other, other ^ 1]),
-    )
+    links = np.stack([np.r_[2 * first, 2 * first + 1], np.r_[other, other ^ 1]], axis=1)
+    labels = components(2 * len(triangles), links)
     kept, flipped = labels[0::2], labels[1::2]
     patch, side = np.minimum(kept, flipped), kept < flipped
     votes = np.bincount(patch, weights=np.where(side, 1.0, -1.0), minlength=len(labels))
@@ -43,17 +42,3 @@ def _neighbours(triangles: IndexArray) -> tuple[IndexArray, IndexArray, NDArray[
     _, first, count = np.unique(keys[order], return_index=True, return_counts=True)
     one, two = order[first[count == 2]], order[first[count == 2] + 1]
     return one // 3, two // 3, start[one] == end[two]
-
-
-def _components(nodes: int, start: IndexArray, end: IndexArray) -> IndexArray:
-    """Smallest node number of the component of each node, by hooking and pointer jumping."""
-    labels = np.arange(nodes)
-    while True:
-        least = np.minimum(labels[start], labels[end])
-        hooked = labels.copy()
-        np.minimum.at(hooked, labels[start], least)
-        np.minimum.at(hooked, labels[end], least)
-        hooked = hooked[hooked]
-        if (hooked == labels).all():
-            return labels
-        labels = hooked

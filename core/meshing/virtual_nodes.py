@@ -12,10 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
+from ..geometry.components import components
 from ..geometry.unreferenced import compact_indices
 from .cells import FACE_CORNERS, SAMPLES_PER_FACE, Cells
 
@@ -97,10 +96,7 @@ def _copies(cells: Cells, neighbours: _Neighbours) -> VirtualMesh:
     one = 4 * (offset[faces // 4] + first)[:, None] + neighbours.corners[faces]
     two = 4 * (offset[others // 4] + second)[:, None] + neighbours.corners[others]
     count = 4 * int(offset[-1])
-    graph = sparse.coo_matrix(
-        (np.ones(one.size, dtype=np.int8), (one.ravel(), two.ravel())), shape=(count, count)
-    )
-    _, vertex = connected_components(graph, directed=False)
+    vertex = components(count, np.stack([one.ravel(), two.ravel()], axis=1)).astype(np.intp)
     cell = np.repeat(np.arange(len(cells.tets)), cells.counts)
     node = cells.tets[cell].ravel()
     vertices = np.empty((int(vertex.max()) + 1, 3))
@@ -113,7 +109,7 @@ def _copies(cells: Cells, neighbours: _Neighbours) -> VirtualMesh:
 
 def joined(mesh: VirtualMesh, ends: IndexArray) -> VirtualMesh:
     """The mesh with vertices (2, L) made one, which are the same node of the lattice."""
-    vertex = _components(ends, len(mesh.vertices))
+    vertex = components(len(mesh.vertices), ends.T).astype(np.intp)
     vertices = np.empty((int(vertex.max()) + 1, 3))
     vertices[vertex] = mesh.vertices
     return _without_twins(replace(mesh, vertices=vertices, tets=vertex[mesh.tets]))
@@ -201,20 +197,14 @@ def _renumbered(cells: Cells) -> Cells:
 
 def _pieces(mesh: VirtualMesh) -> IndexArray:
     """(M,) number of the piece that each tet belongs to: pieces share no vertex."""
-    ends = np.stack([np.repeat(mesh.tets[:, 0], 3), mesh.tets[:, 1:].ravel()])
-    return _components(ends, len(mesh.vertices))[mesh.tets[:, 0]]
+    links = np.stack([np.repeat(mesh.tets[:, 0], 3), mesh.tets[:, 1:].ravel()], axis=1)
+    return components(len(mesh.vertices), links)[mesh.tets[:, 0]].astype(np.intp)
 
 
 def _shells(corners: IndexArray) -> IndexArray:
     """(T,) number of the shell of each triangle: shells share no corner."""
-    ends = np.stack([np.repeat(corners[:, 0], 2), corners[:, 1:].ravel()])
-    return _components(ends, int(corners.max()) + 1)[corners[:, 0]]
-
-
-def _components(ends: IndexArray, count: int) -> IndexArray:
-    graph = sparse.coo_matrix((np.ones(ends.shape[1], np.int8), tuple(ends)), shape=(count, count))
-    labels: IndexArray = connected_components(graph, directed=False)[1].astype(np.intp)
-    return labels
+    links = np.stack([np.repeat(corners[:, 0], 2), corners[:, 1:].ravel()], axis=1)
+    return components(int(corners.max()) + 1, links)[corners[:, 0]].astype(np.intp)
 
 
 def _most_frequent(owner: IndexArray, value: IndexArray) -> IndexArray:

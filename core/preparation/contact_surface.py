@@ -19,9 +19,9 @@ from ..scene.soft_body import SoftBody
 from .surface_normals import outward_normals
 from .uncrossed_surface import crosses_itself, spare_unseen
 
-# Longer edges, in units of those of the tetrahedra, are split. The ground and spheres meet points
-# alone. What touches others is as straight between its points as what is seen, but where a mesh is
-# so coarse that nobody sees it bend.
+# Longer edges, in units of those of the tetrahedra, are split: those between points that the ground
+# and spheres meet, and those of what touches. That is as straight between its points as what is
+# seen, but where a mesh is so coarse that nobody sees it bend.
 MAX_SPACING_RATIO, MAX_EDGE_RATIO = 1.25, 4.0
 # A mesh of more faces than these, and than so many times those of the tetrahedra's boundary, is
 # dense. A copy has at least half as many. More than the last in a whole scene cost more than a
@@ -89,26 +89,56 @@ def with_contact_surfaces(
     # Its points are the same, some of them in no triangle.
     touching = replace(seen, triangles=coarse.triangles)
     if body.touching == "mesh":
-        return replace(body, contact_surface=touching), Verdict("mesh")
-    return _chosen(body, touching, mesh, is_affordable)
+        verdict = Verdict("mesh")
+    else:
+        touching, verdict = _chosen(touching, mesh, is_affordable)
+    if verdict.kind in ("mesh", "crossing"):
+        touching = _borne(touching, seen)
+    return replace(body, contact_surface=touching), verdict
 
 
 def _chosen(
-    body: SoftBody, touching: ContactSurface, mesh: TetMesh, is_affordable: bool
-) -> tuple[SoftBody, Verdict]:
+    touching: ContactSurface, mesh: TetMesh, is_affordable: bool
+) -> tuple[ContactSurface | None, Verdict]:
+    """What touches in place of the mesh; None is the boundary of the tetrahedra."""
     faces = len(touching.triangles)
     if faces > max(MIN_DENSE_FACES, DENSE_FACE_RATIO * len(mesh.surface)):
         copy = _embedded(wrapped(touching, mesh), mesh)
         if len(copy.triangles) > 0 and not crosses_itself(copy):
             reason = f"the mesh is dense: {faces} faces"
-            return replace(body, contact_surface=copy), Verdict("copy", reason)
+            return copy, Verdict("copy", reason)
         if not is_affordable:
             reason = "the mesh is dense, and a simpler copy crosses itself"
-            return body, Verdict("tetrahedra", reason)
+            return None, Verdict("tetrahedra", reason)
     spared = spare_unseen(touching)
-    if spared is touching:
-        return replace(body, contact_surface=touching), Verdict("mesh")
-    return replace(body, contact_surface=spared), Verdict("crossing")
+    return spared, Verdict("mesh" if spared is touching else "crossing")
+
+
+def _borne(touching: ContactSurface, seen: ContactSurface) -> ContactSurface:
+    """What touches, and, on triangles that are larger than the tetrahedra, those of the surface
+    that is seen, which touch other objects: borne at the corners of the larger ones alone, the
+    tetrahedra between these would sag.
+
+    Args:
+        seen: has the same points.
+    """
+    large, small = touching.triangles, seen.triangles
+    refined, is_added = ~_are_among(large, small), ~_are_among(small, large)
+    if not is_added.any():
+        return touching
+    return replace(
+        touching,
+        triangles=np.concatenate([large, small[is_added]]),
+        through_own=np.concatenate([~touching.meets_own, np.ones(is_added.sum(), dtype=bool)]),
+        refined=np.concatenate([refined, np.zeros(is_added.sum(), dtype=bool)]),
+    )
+
+
+def _are_among(triangles: Triangles, others: Triangles) -> NDArray[np.bool_]:
+    """(F,) whether triangles have the corners of one of (G, 3) others."""
+    both = np.sort(np.concatenate([triangles, others]), axis=1)
+    number = np.unique(both, axis=0, return_inverse=True)[1].ravel()
+    return np.isin(number[: len(triangles)], number[len(triangles) :])
 
 
 def welded(surface: ContactSurface) -> ContactSurface:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.components import components
 from ..geometry.degenerate import have_area
 from ..geometry.embedding import Embedding
 from ..geometry.folded_triangles import folded_triangles
@@ -77,15 +78,9 @@ def spare_unseen(surface: ContactSurface) -> ContactSurface:
 
 def _pieces(surface: ContactSurface) -> NDArray[np.int32]:
     """(F,) the connected piece that each triangle belongs to, numbered from 0."""
-    # It takes a moment to load, which surfaces that do not cross need not wait.
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    ends = surface.triangles[:, [0, 1, 1, 2]].reshape(-1, 2).T
-    size = len(surface.points)
-    links = coo_array((np.ones(ends.shape[1], dtype=bool), tuple(ends)), (size, size))
-    labels = connected_components(links, directed=False)[1]
-    pieces: NDArray[np.int32] = np.unique(labels[surface.triangles[:, 0]], return_inverse=True)[1]
+    links = surface.triangles[:, [0, 1, 1, 2]].reshape(-1, 2)
+    labels = components(len(surface.points), links)[surface.triangles[:, 0]]
+    pieces: NDArray[np.int32] = np.unique(labels, return_inverse=True)[1]
     return pieces
 
 

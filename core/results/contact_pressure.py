@@ -86,8 +86,7 @@ class _Carriers:
     @staticmethod
     def of_surfaces(forces: SurfaceForces) -> _Carriers:
         surface = forces.surface
-        areas = surface.topology.vertex_areas[: surface.body_count]
-        return _Carriers.of(surface.displacement_map, areas)
+        return _Carriers.of(surface.displacement_map, surface.body_areas)
 
     @staticmethod
     def of(carried: Any, areas: Values) -> _Carriers:

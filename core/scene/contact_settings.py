@@ -141,24 +141,31 @@ class ContactSurface:
         embedding: the points in the tetrahedra of the body, once it has them.
         through_own: (F,) whether a triangle goes through its own body, as those do that cross it at
             rest; None is none of them.
+        refined: (F,) whether a triangle is there in smaller ones as well; None is none of them.
     """
 
     points: NDArray[np.float64]
     triangles: NDArray[np.int32]
     embedding: Embedding | None = None
     through_own: NDArray[np.bool_] | None = field(default=None, metadata={IF_THERE: True})
+    refined: NDArray[np.bool_] | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.points = checks.positions(self.points, "the contact surface")
         self.triangles = checks.triangles(self.triangles, len(self.points), "the contact surface")
-        if self.through_own is None:
-            return
-        self.through_own = np.asarray(self.through_own, dtype=bool)
-        if self.through_own.shape != (len(self.triangles),):
+        self.through_own = self._checked(self.through_own, "go through their own body")
+        self.refined = self._checked(self.refined, "be there in smaller ones")
+
+    def _checked(self, flags: NDArray[np.bool_] | None, what: str) -> NDArray[np.bool_] | None:
+        if flags is None:
+            return None
+        flags = np.asarray(flags, dtype=bool)
+        if flags.shape != (len(self.triangles),):
             raise SceneError(
-                f"The contact surface: of {len(self.triangles)} triangles, "
-                f"{self.through_own.shape} are said to go through their own body or not to."
+                f"The contact surface: of {len(self.triangles)} triangles, {flags.shape} are said "
+                f"to {what} or not to."
             )
+        return flags
 
     @property
     def meets_own(self) -> NDArray[np.bool_]:
@@ -166,6 +173,13 @@ class ContactSurface:
         if self.through_own is None:
             return np.ones(len(self.triangles), dtype=bool)
         return ~self.through_own
+
+    @property
+    def is_finest(self) -> NDArray[np.bool_]:
+        """(F,) whether a triangle is not there in smaller ones."""
+        if self.refined is None:
+            return np.ones(len(self.triangles), dtype=bool)
+        return ~self.refined
 
 
 @dataclass(eq=False)

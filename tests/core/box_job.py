@@ -10,21 +10,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-
 from supple.core import Ground, Scene, Skin, SoftBody, SurfaceMesh
 from supple.core.__main__ import main
 from supple.core.job import Job, Settings
 from supple.core.materials import StableNeoHookean
 
+from .boxes import BOX_TRIANGLES, box_corners
+
 COMMAND = [sys.executable, "-m", "supple.core"]
 
 
 def box() -> SurfaceMesh:
-    corners = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.5, 1.5)])
-    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-    triangles = [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])]
-    return SurfaceMesh(corners, triangles, edge_length=0.34)
+    return SurfaceMesh(box_corners((0.0, 0.0, 0.5)), BOX_TRIANGLES, edge_length=0.34)
 
 
 def box_job(folder: Path, frames: int, integrator: str = "automatic") -> Job:

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from supple.core import Collider, Contact, Ground, Scene, Simulator, SoftBody, Sphere, SurfaceMesh
 from supple.core.integrators import BDF2, XPBD, ImplicitEuler, Integrator, SymplecticEuler
 from supple.core.materials import StableNeoHookean
+from supple.core.scene.start_shape import tet_mesh_of
 
 from .balls import seen_points, soft_ball
+from .boxes import BOX_TRIANGLES, box_corners
 
 FALL = 0.3
 
@@ -63,25 +67,16 @@ def test_a_ball_is_never_seen_in_a_sphere_nor_in_a_bouncy_ground() -> None:
     assert -1e-9 < closest < 1e-3
 
 
+def _coarse_cube(height: float, young: float, **settings: Any) -> SoftBody:
+    """1 m wide, of 12 triangles, around tetrahedra a quarter as long."""
+    corners = box_corners((0.0, 0.0, height))
+    mesh = SurfaceMesh(corners, BOX_TRIANGLES, edge_length=0.25)
+    return SoftBody(mesh, StableNeoHookean(young, 0.3), **settings)
+
+
 def test_a_coarse_mesh_does_not_hang_on_its_corners() -> None:
     """Between the corners of a cube its tetrahedra would sag unseen."""
-    corners = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.01, 1.01)])
-    faces = [
-        [0, 2, 6],
-        [0, 6, 4],
-        [1, 5, 7],
-        [1, 7, 3],
-        [0, 1, 3],
-        [0, 3, 2],
-        [4, 6, 7],
-        [4, 7, 5],
-        [0, 4, 5],
-        [0, 5, 1],
-        [2, 3, 7],
-        [2, 7, 6],
-    ]
-    mesh = SurfaceMesh(corners, np.array(faces, dtype=np.int32), edge_length=0.25)
-    body = SoftBody(mesh, StableNeoHookean(1e4, 0.3), damping=4.0)
+    body = _coarse_cube(0.01, 1e4, damping=4.0)
     simulator = Simulator(Scene([body], Ground()), SymplecticEuler())
     list(simulator.run(48))
     barrier = simulator.system.ground_barrier
@@ -94,3 +89,22 @@ def test_a_coarse_mesh_does_not_hang_on_its_corners() -> None:
     assert float(carried[middle].sum()) > 0.1 * float(carried.sum())
     weight = 9.81 * float(simulator.system.mass.sum())
     assert float(carried.sum()) == pytest.approx(weight, rel=0.05)
+
+
+def test_a_plate_or_another_body_bears_it_between_its_corners() -> None:
+    """Borne at its corners alone it would sink twice as far."""
+    corners = np.array([[-2.0, -2, 0], [2, -2, 0], [2, 2, 0], [-2, 2, 0]])
+    plate = Collider(corners, [[0, 1, 2], [0, 2, 3]], name="Plate")
+    young = 2e5
+    boxes = [_coarse_cube(height, young, damping=8.0) for height in (0.006, 1.012)]
+    simulator = Simulator(Scene(boxes, colliders=[plate], contact=Contact()), ImplicitEuler())
+    *_, last = simulator.run(24)
+    starts = [tet_mesh_of(body).vertices for body in simulator.scene.bodies]
+    sunk = [
+        float((start - ended.numpy())[:, 2].mean())
+        for start, ended in zip(starts, last.positions, strict=True)
+    ]
+    # Of two columns on each other, in the mean of their heights, by the weight of each: that below
+    # shortens by a half of ρ g H² / E by itself, and by all of it under that above.
+    unit = 1000.0 * 9.81 / young
+    assert sunk == pytest.approx([unit * (1 / 3 + 1 / 2), unit * (3 / 2 + 1 / 3)], rel=0.1)

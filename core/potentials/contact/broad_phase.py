@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ...compiled import use_threads
+from ...geometry.components import components
 from ...kernels.bounding_volumes import (
     box_nodes,
     box_parts,
@@ -93,7 +92,7 @@ class BroadPhase:
         self._triangles = np.ascontiguousarray(triangles, dtype=np.int32)
         self._can_collide = np.ascontiguousarray(can_collide)
         self._capacities = [INITIAL_CAPACITY, INITIAL_CAPACITY]
-        pieces = _pieces(len(points), self._edges)[self._triangles[:, 0]]
+        pieces = components(len(points), self._edges)[self._triangles[:, 0]]
         firsts, tree_of_face = np.unique(pieces, return_index=True, return_inverse=True)[1:]
         self._groups = group_of[self._triangles[firsts, 0]].astype(np.int32)
         #: (V,) the tree that each vertex is in.
@@ -235,13 +234,6 @@ class BroadPhase:
                 collect(found, counts, pairs)
                 return pairs
             self._capacities[kind] = 2 * most
-
-
-def _pieces(count: int, edges: Indices) -> NDArray[np.int32]:
-    """(V,) the connected piece of a surface that each vertex belongs to."""
-    links = coo_array((np.ones(len(edges), dtype=bool), tuple(edges.T)), (count, count))
-    labels: NDArray[np.int32] = connected_components(links, directed=False)[1]
-    return labels
 
 
 def _edges_of(triangles: Indices, edges: Indices) -> Indices:

@@ -32,12 +32,14 @@ class _BodyPart(NamedTuple):
         triangles: (F, 3) points.
         displacement_map: (V, N) matrix from the vertices of its tetrahedra to the points.
         through_own: (V,) whether a point goes through its own body.
+        is_finest: (F,) whether a triangle is not there in smaller ones.
     """
 
     points: Points
     triangles: Indices
     displacement_map: Any
     through_own: NDArray[np.bool_]
+    is_finest: NDArray[np.bool_]
 
 
 class CollisionSurface:
@@ -69,6 +71,7 @@ class CollisionSurface:
         self.triangles: Triangles = np.concatenate(
             [own + start for own, start in zip(faces, first, strict=False)]
         ).astype(np.int32)
+        self._is_finest = np.concatenate([part.is_finest for part in parts])
         #: (B, N) matrix from vertices of the tetrahedra to those of the bodies' surfaces.
         self.displacement_map = sparse.block_diag(
             [part.displacement_map for part in parts], format="csr"
@@ -98,6 +101,15 @@ class CollisionSurface:
         means = sums / np.maximum(numbers, 1)
         limited: NDArray[np.float64] = np.minimum(means, means[: self.body_count].max(initial=0.0))
         return limited
+
+    @cached_property
+    def body_areas(self) -> NDArray[np.float64]:
+        """(B,) a third of the faces of bodies around each of their vertices at rest, in m², of
+        faces that are there in smaller ones the smaller."""
+        faces = self.triangles[: len(self._is_finest)][self._is_finest]
+        a, b, c = self.rest[faces].swapaxes(0, 1)
+        thirds = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
+        return np.bincount(faces.ravel(), np.repeat(thirds, 3), self.body_count)
 
     @property
     def collider_slices(self) -> list[slice]:
@@ -195,27 +207,32 @@ def _body_part(scene: Scene, index: int, mesh: TetMesh) -> _BodyPart:
         displacement_map = sparse.csr_array(
             (np.ones(len(used)), used, np.arange(len(used) + 1)), shape=(len(used), size)
         )
-        return _BodyPart(
-            mesh.vertices[used], triangles, displacement_map, np.zeros(len(used), dtype=bool)
-        )
+        spared, is_finest = np.zeros(len(used), dtype=bool), np.ones(len(triangles), dtype=bool)
+        return _BodyPart(mesh.vertices[used], triangles, displacement_map, spared, is_finest)
     assert surface.embedding is not None
-    used, triangles, through_own = _parted(surface)
+    used, triangles, through_own, is_finest = _parted(surface)
     embedding, starts = surface.embedding, 4 * np.arange(len(used) + 1)
     displacement_map = sparse.csr_array(
         (embedding.weights[used].ravel(), embedding.indices[used].ravel(), starts),
         shape=(len(used), size),
     )
-    return _BodyPart(displacement_map @ mesh.vertices, triangles, displacement_map, through_own)
+    points = displacement_map @ mesh.vertices
+    return _BodyPart(points, triangles, displacement_map, through_own, is_finest)
 
 
-def _parted(surface: ContactSurface) -> tuple[Indices, Indices, NDArray[np.bool_]]:
-    """Points that are used (U,), triangles with an area (F, 3) as places in them, and (U,) whether
-    points go through their own body. Those between triangles that do and others are there twice."""
+def _parted(
+    surface: ContactSurface,
+) -> tuple[Indices, Indices, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Points that are used (U,), triangles with an area (F, 3) as places in them, (U,) whether
+    points go through their own body, and (F,) whether triangles are the finest. Points between
+    triangles that go through their own body and others are there twice."""
     has_area = are_valid(surface.points, surface.triangles)
-    kept, kept_triangles = compact_indices(surface.triangles[has_area & surface.meets_own])
-    spared, spared_triangles = compact_indices(surface.triangles[has_area & ~surface.meets_own])
+    keeps, spares = has_area & surface.meets_own, has_area & ~surface.meets_own
+    kept, kept_triangles = compact_indices(surface.triangles[keeps])
+    spared, spared_triangles = compact_indices(surface.triangles[spares])
     return (
         np.concatenate([kept, spared]),
         np.concatenate([kept_triangles, spared_triangles + len(kept)]),
         np.repeat([False, True], [len(kept), len(spared)]),
+        np.concatenate([surface.is_finest[keeps], surface.is_finest[spares]]),
     )

@@ -13,16 +13,15 @@ from supple.addon.worker import session, solver_environment, warm_worker
 from supple.addon.worker.session import State
 from supple.core import Ground, Scene, SoftBody, SurfaceMesh
 from supple.core.job import Job, Settings
+from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
 
 loaded = pytest.mark.usefixtures("solver_loaded")
 
 
 @pytest.fixture
 def job(tmp_path: Path) -> Iterator[Job]:
-    corners = [[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.5, 1.5)]
-    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-    triangles = [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])]
-    body = SoftBody(SurfaceMesh(corners, triangles, edge_length=0.34), name="Box")
+    corners = box_corners((0.0, 0.0, 0.5))
+    body = SoftBody(SurfaceMesh(corners, BOX_TRIANGLES, edge_length=0.34), name="Box")
     yield Job.create(tmp_path / "job", Scene([body], ground=Ground()), Settings(3))
     session.stop()
 

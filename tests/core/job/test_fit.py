@@ -19,15 +19,14 @@ from supple.core.materials import StableNeoHookean
 from supple.core.scene.paint import Paint
 
 from ..box_job import run
+from ..boxes import BOX_TRIANGLES, box_corners
 
 
 def bar(held: bool = True, young: float = 2e4, **changes: Any) -> SoftBody:
     """0.3 m long, of two dozen tets, held at one end."""
-    corners = np.array([[x, y, z] for x in (0.0, 0.3) for y in (0.0, 0.1) for z in (0.5, 0.6)])
-    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-    triangles = [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])]
+    corners = box_corners((0.0, 0.0, 0.5), (0.3, 0.1, 0.1))
     paint = changes.pop("paint", [])
-    surface = SurfaceMesh(corners, np.array(triangles), edge_length=0.1, paint=paint)
+    surface = SurfaceMesh(corners, BOX_TRIANGLES, edge_length=0.1, paint=paint)
     skin = Skin(corners, pinned=np.arange(4, dtype=np.int32) if held else None)
     return SoftBody(surface, StableNeoHookean(young, 0.4), skin=skin, name="Bar", **changes)
 

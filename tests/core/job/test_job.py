@@ -13,11 +13,9 @@ from supple.core.job.scene_file import decode, encode
 from supple.core.materials import NeoHookean, StableNeoHookean, StVenantKirchhoff
 from supple.core.scene.integrator_table import INTEGRATORS
 
-BOX = (
-    [[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.0, 1)],
-    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
-     [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]],
-)  # fmt: skip
+from ..boxes import BOX_TRIANGLES, box_corners
+
+BOX = box_corners(), BOX_TRIANGLES
 
 
 def _scene(make_block) -> Scene:

@@ -16,6 +16,7 @@ import pytest
 from supple.core import Ground, Scene, SoftBody, SurfaceMesh
 from supple.core.job import Job, Settings, warm_up
 from supple.tests.core import apart
+from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
 
 # A new loop, which no disk holds yet, compiled while the others are ready.
 COMPILING = """
@@ -177,7 +178,5 @@ def test_a_job_given_to_a_worker_that_compiles_is_told_how_far_it_is(waiting, tm
 
 
 def _box() -> SoftBody:
-    corners = [[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.5, 1.5)]
-    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-    triangles = [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])]
-    return SoftBody(SurfaceMesh(corners, triangles, edge_length=0.34), name="Box")
+    corners = box_corners((0.0, 0.0, 0.5))
+    return SoftBody(SurfaceMesh(corners, BOX_TRIANGLES, edge_length=0.34), name="Box")

@@ -12,17 +12,16 @@ from supple.core.job import Job, Settings
 from supple.core.materials import NeoHookean
 
 from ..box_job import run
+from ..boxes import BOX_TRIANGLES, box_corners
 
 
 def tiny_scene() -> Scene:
     """A pinned box of two dozen tets above a plate that rises, and does not reach it."""
-    corners = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.5, 1.5)])
-    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-    triangles = [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])]
+    corners = box_corners((0.0, 0.0, 0.5))
     plate = np.array([[-1.0, -1, 0.1], [2, -1, 0.1], [2, 2, 0.1], [-1, 2, 0.1]])
     rising = plate + np.linspace(0.0, 0.05, 6)[:, None, None] * np.array([0.0, 0.0, 1.0])
     body = SoftBody(
-        SurfaceMesh(corners, triangles, edge_length=0.6),
+        SurfaceMesh(corners, BOX_TRIANGLES, edge_length=0.6),
         NeoHookean(3e4, 0.4),
         skin=Skin(corners, pinned=[0], pin_path=np.tile(corners[:1], (3, 1, 1))),
         name="Jelly",

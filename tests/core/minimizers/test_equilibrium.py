@@ -21,6 +21,7 @@ from supple.core import (
 from supple.core.integrators import SymplecticEuler
 from supple.core.materials import NeoHookean, StableNeoHookean, StVenantKirchhoff
 from supple.tests.core.balls import ball_surface, soft_ball
+from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
 from supple.verification.meshes import graded_ball
 
 
@@ -148,10 +149,8 @@ def test_a_start_inside_out_is_refused_where_the_model_is_undefined(make_block) 
 )
 def test_a_slender_beam_of_uneven_tets_settles(material) -> None:
     """What is left at the end lies in its softest bending, far below the rounding of the energy."""
-    corners = np.array([[x, y, z] for x in (0, 0.8) for y in (0, 0.2) for z in (0, 0.2)])
-    sides = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-    triangles = [t for a, b, c, d in sides for t in ([a, b, c], [a, c, d])]
-    mesh = tetrahedralize(corners, triangles, edge_length=0.067)
+    corners = box_corners(size=(0.8, 0.2, 0.2))
+    mesh = tetrahedralize(corners, BOX_TRIANGLES, edge_length=0.067)
     clamped = np.flatnonzero(mesh.vertices[:, 0] < 0.02)
     frame = Simulator(Scene([SoftBody(mesh, material, pinned=clamped)])).settle()
     assert frame.report.solver_statistics.iterations < 200

@@ -13,6 +13,7 @@ from supple.core.integrators import BDF2, ImplicitEuler, RungeKutta4, Symplectic
 from supple.core.integrators.explicit_stepper import ExplicitStepper
 from supple.core.integrators.stability import spectrum
 from supple.core.materials import StableNeoHookean
+from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
 
 TET = TetMesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2, 3]])
 STIFF = StableNeoHookean(1e4, 0.3)
@@ -126,16 +127,14 @@ def test_stiff_goals_shorten_explicit_steps() -> None:
     assert found.viscous_rate == pytest.approx(2.0 * 2.0 * 2.0 * math.pi * 500.0, rel=1e-6)
 
 
-CUBE = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.0, 1)])
-SIDES = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-FACES = [[a, *pair] for a, *rest in SIDES for pair in (rest[:2], rest[1:])]
+CUBE = box_corners()
 
 
 def test_goals_of_a_skin_hold_its_body_as_a_whole() -> None:
     """Whatever its tets: the masses of the points sum to that of the body."""
     goals = Goals(np.arange(8), CUBE, 1.0, FREQUENCY)
     skin = Skin(CUBE, goals=goals)
-    mesh = SurfaceMesh(CUBE, FACES, edge_length=0.5)
+    mesh = SurfaceMesh(CUBE, BOX_TRIANGLES, edge_length=0.5)
     sim = simulator(Scene([SoftBody(mesh, StableNeoHookean(1e8, 0.3), skin=skin)]))
     frame = sim.settle()
     assert len(frame.positions[0]) > 20
@@ -149,7 +148,7 @@ def test_a_goal_of_a_skin_acts_on_the_point_itself() -> None:
     """Weightless, all that pulls is one goal away from the point: the point comes to it."""
     goals = Goals([7], CUBE[[7]] + [0.1, 0.0, 0.3], 0.5, FREQUENCY)
     skin = Skin(CUBE, goals=goals)
-    mesh = SurfaceMesh(CUBE, FACES, edge_length=0.5)
+    mesh = SurfaceMesh(CUBE, BOX_TRIANGLES, edge_length=0.5)
     scene = Scene([SoftBody(mesh, StableNeoHookean(1e5, 0.3), skin=skin)], gravity=(0.0, 0.0, 0.0))
     sim = simulator(scene)
     frame = sim.settle()

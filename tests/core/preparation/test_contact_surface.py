@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,7 +75,7 @@ def _check_as_seen(body: SoftBody) -> None:
     np.testing.assert_array_equal(touching.triangles, seen.triangles)
 
 
-def test_between_vertices_that_are_apart_the_ground_meets_points_and_bodies_what_is_seen() -> None:
+def test_larger_faces_than_those_of_the_tetrahedra_touch_and_smaller_ones_on_them() -> None:
     points, faces = ball_surface(2)
     for edge_length, is_split in ((0.13, False), (0.05, True)):
         body, said = _chosen(_body(points, faces, edge_length))
@@ -82,15 +83,20 @@ def test_between_vertices_that_are_apart_the_ground_meets_points_and_bodies_what
         assert isinstance(body.mesh, TetMesh)
         touching, seen = body.contact_surface, body.seen_surface
         assert touching is not None and seen is not None
-        assert (len(touching.triangles) > len(faces)) == is_split
+        large, finest = touching.meets_own, touching.is_finest
+        assert (large.sum() > len(faces)) == is_split
         edge = body.mesh.mean_edges.mean()
-        assert 2.0 * edge < _longest(touching) <= 4.0 * edge
-        assert _longest(seen) <= 1.25 * edge
+        assert 2.0 * edge < _longest(touching, large) <= 4.0 * edge
+        assert _longest(seen, slice(None)) <= 1.25 * edge
+        # The smaller ones go through their own body, and are all of the surface that is seen.
+        assert set(map(tuple, touching.triangles[finest])) == set(map(tuple, seen.triangles))
+        assert (~large).sum() + (large & finest).sum() == finest.sum() == len(seen.triangles)
+        assert (large & ~finest).any()
         assert body.skin is not None and body.skin.phong is None
 
 
-def _longest(surface: ContactSurface) -> float:
-    corners = surface.points[surface.triangles]
+def _longest(surface: ContactSurface, chosen: Any) -> float:
+    corners = surface.points[surface.triangles[chosen]]
     return float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max())
 
 

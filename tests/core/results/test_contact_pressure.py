@@ -19,7 +19,9 @@ from supple.core import (
 from supple.core.integrators import XPBD, Automatic, ImplicitEuler, SymplecticEuler
 from supple.core.materials import StableNeoHookean
 from supple.core.results.contact_pressure import _Carriers
+from supple.core.results.surface_forces import SurfaceForces
 from supple.tests.core.balls import ball_surface
+from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
 from supple.tests.core.touching import plate
 from supple.verification.meshes import block
 
@@ -56,6 +58,20 @@ def test_a_plate_bears_a_box_at_rest(integrator) -> None:
     pressure = pressure_after(scene, integrator, 40)
     assert pressure @ body.mesh.surface_areas == pytest.approx(WEIGHT, rel=0.01)
     assert pressure[body.mesh.vertices[:, 2] > 0.1].max() == 0.0
+
+
+def test_a_plate_bears_a_box_whose_faces_are_larger_than_its_tets_all_over() -> None:
+    surface = SurfaceMesh(box_corners((0.0, 0.0, 0.01)), BOX_TRIANGLES, edge_length=0.25)
+    scene = Scene([SoftBody(surface, MATERIAL, damping=8.0)], colliders=[plate(0.0, 3.0)])
+    simulator = Simulator(scene, ImplicitEuler(), results=RESULTS)
+    pressure = simulator.settle().fields["contact_pressure"][0].numpy()
+    forces = SurfaceForces(simulator.system)
+    areas = _Carriers.of_surfaces(forces).vertex_areas
+    assert areas.sum() == pytest.approx(6.0)
+    assert pressure @ areas == pytest.approx(float(simulator.system.mass.sum()) * 9.81, rel=1e-3)
+    vertices = simulator.system.meshes[0].vertices
+    below = (vertices[:, 2] < 0.1) & (np.abs(vertices[:, :2] - 0.5) < 0.3).all(axis=1)
+    assert pressure[below].min() > 0.5 * WEIGHT
 
 
 def test_a_box_presses_on_the_one_below_as_hard_as_that_on_it() -> None:
