@@ -91,8 +91,7 @@ class Simulation:
 
     def __init__(self, context: bpy.types.Context) -> None:
         self._captured = captured = capture(context)
-        if captured.scene.contact is not None:
-            solver_environment.check_contact()
+        solver_environment.check_complete()
         opened = scene_cache.open_job(context.scene, captured.scene, captured.settings)
         self.warnings = _warnings(context, opened, captured)
         self.playback = Playback(opened.job, captured)

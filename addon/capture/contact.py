@@ -41,9 +41,8 @@ def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bo
     props = scene.supple
     is_bouncy = props.use_ground and props.ground_response == "projection"
     # Without compiled loops, to look whether anything is near takes longer than all else.
-    has_solver = all(solver_environment.may_have(package) for package in ("scipy", "numba"))
     may_touch = props.self_contact and not all(body.supple.jiggle_group for body in bodies)
-    return may_touch and not is_bouncy and has_solver
+    return may_touch and not is_bouncy and solver_environment.may_have("numba")
 
 
 def check_integrators(scene: bpy.types.Scene, objects: Objects) -> None:

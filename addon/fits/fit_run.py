@@ -64,8 +64,7 @@ class Fit:
         self._captured = captured = capture(context)
         self._index = [own.uid for own in captured.objects].index(self._uid)
         scene, wanted = self._tool.ask(Question(context, obj, captured, self._index))
-        if scene.contact is not None:
-            solver_environment.check_contact()
+        solver_environment.check_complete()
         followed = obj if self._tool.follows else None
         self.warnings = ignored.messages(context, followed=followed)
         self.losses: tuple[float, ...] = ()

@@ -7,8 +7,7 @@ import bpy
 
 from ...core.job import Job
 from .. import ids, modifiers, runs
-from ..capture.contact import is_wanted
-from ..capture.objects import is_soft_body, shown_colliders, soft_bodies
+from ..capture.objects import is_soft_body
 from ..fits import loss_plot
 from ..playback import mesh_cache
 from ..properties import selection
@@ -24,7 +23,7 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        if problem := _what_is_missing(context):
+        if problem := _what_is_missing():
             _draw_installation(layout, context, problem)
         _draw_selection(layout, context)
         if runs.current is not None:
@@ -37,13 +36,11 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
             write(layout, context, message, icon="ERROR")
 
 
-def _what_is_missing(context: bpy.types.Context) -> str:
-    """What the solver lacks for this scene, and the cure; empty when it is all there."""
+def _what_is_missing() -> str:
+    """What the solver lacks, and the cure; empty when it is all there."""
     if solver_environment.find() is None:
         return solver_environment.why_not_found()
-    if is_wanted(context.scene, soft_bodies(context), shown_colliders(context)):
-        return solver_environment.why_no_contact()
-    return ""
+    return solver_environment.why_incomplete()
 
 
 def _draw_installation(

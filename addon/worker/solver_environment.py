@@ -113,28 +113,25 @@ def why_not_found() -> str:
     )
 
 
-def check_contact() -> None:
-    """Refuses contact where its package is known to be missing.
+def check_complete() -> None:
+    """Refuses to simulate where a package is known to be missing without which nothing can be.
 
     Raises:
         SuppleError: with the cure.
     """
-    if reason := why_no_contact():
+    if reason := why_incomplete():
         raise SuppleError(reason)
 
 
-def why_no_contact() -> str:
-    """Why soft bodies cannot touch each other here, and the cure; empty where they can.
+def why_incomplete() -> str:
+    """What the solver lacks without which it cannot simulate, and the cure; empty where nothing.
 
     A Python named in the preferences is not looked into: its worker reports what it lacks.
     """
     if may_have("scipy"):
         return ""
     cure = "Choose Install Solver" if can_install() else f"Install {REQUIREMENTS} there with pip"
-    return (
-        f"Contact needs the package SciPy, which the solver does not have. {cure}, or set Contact "
-        "to Never."
-    )
+    return f"The solver lacks the package SciPy. {cure}."
 
 
 def may_have(package: str) -> bool:

@@ -22,7 +22,7 @@ import bpy
 
 from ...core.errors import SuppleError
 from ..paths import link_or_copy
-from . import solver_environment, solver_packages
+from . import solver_environment, solver_packages, warm_worker
 from .solver_packages import REQUIREMENTS
 
 _LAST_LINES = 3
@@ -125,6 +125,8 @@ class Installation:
                 f"The solver was not installed: there is no PyTorch for Python "
                 f"{sysconfig.get_python_version()} on this machine."
             )
+        # On Windows what a process has loaded cannot be moved.
+        warm_worker.stop()
         self._put_in_place()
         importlib.invalidate_caches()
 
@@ -168,6 +170,7 @@ class Installation:
         except OSError as error:
             if old.exists() and not self.folder.exists():
                 old.rename(self.folder)
+            self._discard()
             raise SuppleError(
                 f"The solver in {self.folder} is in use: {error.strerror or error}. Stop the "
                 "simulation, then install again."

@@ -18,6 +18,7 @@ import os
 import re
 import stat
 import struct
+import time
 import tokenize
 import zipfile
 from collections.abc import Mapping
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from ..errors import DamageError, JobError
 
 CHECKSUM_BYTES = 16
+RENAME_RETRIES, RENAME_PAUSE_S = 20, 0.05
 _CHECKSUM_MEMBER = re.compile(rb'\{"checksum": "([0-9a-f]{32})",')
 _TEMPORARY_NAME = re.compile(r".+\.\d+\.part")
 _npy: Any = np.lib.format  # it has no types
@@ -63,13 +65,24 @@ def write_whole(path: Path, *parts: bytes | memoryview) -> None:
         with temporary.open("wb") as file:
             for part in parts:
                 file.write(part)
-        temporary.replace(path)
+        _take_the_place_of(path, temporary)
     except OSError as error:
         raise JobError(why_not_written(path, error)) from error
     finally:
         # It is there still where writing failed; a disk that refuses this, too, has been named.
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _take_the_place_of(path: Path, temporary: Path) -> None:
+    """Tries again for a while where another program, such as a virus scanner on Windows, has one of
+    the two open."""
+    for _ in range(RENAME_RETRIES):
+        with contextlib.suppress(PermissionError):
+            temporary.replace(path)
+            return
+        time.sleep(RENAME_PAUSE_S)
+    temporary.replace(path)
 
 
 def remove_unfinished(folder: Path) -> None:

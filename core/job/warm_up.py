@@ -103,7 +103,7 @@ def progress(output: Path) -> float | None:
     except OSError:  # it has printed nothing yet, or has gone
         return None
     whole, _, _ = printed.rpartition("\n")
-    last = whole.rpartition("\n")[2]
+    last = whole.rpartition("\n")[2].strip()
     share = last.removeprefix(_PREPARING)
     is_share = last.startswith(_PREPARING) and re.fullmatch(r"\d\.\d\d", share)
     return float(share) if is_share else None

@@ -65,10 +65,9 @@ def test_a_lone_body_that_cannot_touch_itself_does_without_unless_it_always_shou
     assert "XPBD does not support contact" in refusal()
 
 
-@pytest.mark.parametrize("lacking", ["scipy", "numba"])
-def test_a_lone_body_does_without_where_the_solver_cannot(add_body, monkeypatch, lacking: str):
+def test_a_lone_body_does_without_where_the_solver_compiles_nothing(add_body, monkeypatch):
     add_body()
-    monkeypatch.setattr(solver_environment, "may_have", lambda package: package != lacking)
+    monkeypatch.setattr(solver_environment, "may_have", lambda package: package != "numba")
     assert captured().contact is None
     add_body("Other", location=(3, 0, 0))
     assert captured().contact is not None

@@ -113,19 +113,16 @@ def test_the_start_is_set_unless_it_is_taken_from_the_animation(add_body):
     assert drawn(SUPPLE_PT_start, body).labels == ["Shape", "From Animation"]
 
 
-def test_contact_that_lacks_its_package_offers_to_install_it(scene, add_body, monkeypatch):
+def test_a_solver_that_lacks_a_package_offers_to_install_it(add_body, monkeypatch):
     body = add_body()
-    monkeypatch.setattr(solver_environment, "why_no_contact", lambda: "Contact needs SciPy.")
+    assert ids.INSTALL_SOLVER not in drawn(SUPPLE_PT_main, body).buttons
     monkeypatch.setattr(solver_environment, "may_have", lambda package: package != "scipy")
-    assert ids.INSTALL_SOLVER not in drawn(SUPPLE_PT_main, body).buttons
-    add_body("Other", location=(3, 0, 0))
     layout = drawn(SUPPLE_PT_main, body)
-    assert layout.texts[0] == ("ERROR", "Contact needs SciPy.")
+    assert layout.texts[0][0] == "ERROR"
+    assert layout.texts[0][1].startswith("The solver lacks the package SciPy.")
     assert layout.buttons[:2] == [ids.INSTALL_SOLVER, ids.DOCTOR]
-    with pytest.raises(SuppleError, match=r"Contact needs SciPy\."):
+    with pytest.raises(SuppleError, match="SciPy"):
         runs.Simulation(bpy.context)
-    scene.supple.contact = "never"
-    assert ids.INSTALL_SOLVER not in drawn(SUPPLE_PT_main, body).buttons
 
 
 def test_a_worker_that_compiles_shows_how_far_it_is(scene, add_body, monkeypatch):

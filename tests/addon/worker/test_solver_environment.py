@@ -84,19 +84,19 @@ def test_outside_blenders_extensions_the_cure_is_pip(tmp_path: Path) -> None:
         solver_environment.worker_command(tmp_path)
 
 
-# Contact
+# Completeness
 
 
-def test_contact_without_its_package_is_refused_with_the_button_that_helps(
+def test_a_solver_without_scipy_is_refused_with_the_button_that_helps(
     monkeypatch: pytest.MonkeyPatch, solver_folder: Path, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path / "empty")])
     put_torch(solver_folder)
-    with pytest.raises(SuppleError, match=r"SciPy.*Choose Install Solver, or set Contact to Never"):
-        solver_environment.check_contact()
+    with pytest.raises(SuppleError, match=r"SciPy.*Choose Install Solver\."):
+        solver_environment.check_complete()
     (solver_folder / "scipy").mkdir()
     (solver_folder / "scipy" / "__init__.py").touch()
-    assert solver_environment.why_no_contact() == ""
+    assert solver_environment.why_incomplete() == ""
 
 
 def test_a_named_python_says_itself_what_it_lacks(
@@ -106,7 +106,7 @@ def test_a_named_python_says_itself_what_it_lacks(
     python = tmp_path / "python"
     python.touch()
     name_python(monkeypatch, python)
-    assert solver_environment.why_no_contact() == ""
+    assert solver_environment.why_incomplete() == ""
 
 
 # Starting

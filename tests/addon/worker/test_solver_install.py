@@ -14,7 +14,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from supple.addon.worker import solver_environment, solver_install, solver_packages
+from supple.addon.worker import (
+    solver_environment,
+    solver_install,
+    solver_packages,
+    warm_worker,
+)
 from supple.core.errors import SuppleError
 
 from ..conftest import put_torch
@@ -88,6 +93,27 @@ def test_a_broken_installation_says_why_and_leaves_the_earlier_one(
     put_packages(solver_folder)
     pretend(monkeypatch, code)
     with pytest.raises(SuppleError, match=why):
+        solver_install.install(print)
+    assert solver_environment.holds_torch(solver_folder)
+    assert [path.name for path in solver_folder.parent.iterdir()] == ["solver"]
+
+
+@pytest.mark.usefixtures("online")
+def test_a_solver_that_is_in_use_stays_and_nothing_else_does(
+    monkeypatch: pytest.MonkeyPatch, solver_folder: Path
+) -> None:
+    """As on Windows, while a worker has loaded it; one that only waits is ended first."""
+    put_packages(solver_folder)
+    pretend(monkeypatch, WORKING_PIP)
+    ended = []
+    monkeypatch.setattr(warm_worker, "stop", lambda: ended.append(True))
+
+    def refuse(path: Path, target: Path) -> None:
+        assert ended
+        raise PermissionError(13, "Access is denied")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(SuppleError, match=r"in use: Access is denied\. Stop the simulation"):
         solver_install.install(print)
     assert solver_environment.holds_torch(solver_folder)
     assert [path.name for path in solver_folder.parent.iterdir()] == ["solver"]

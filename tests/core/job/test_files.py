@@ -63,6 +63,20 @@ def test_a_file_under_another_name_is_damaged(tmp_path: Path) -> None:
         read_array(tmp_path / "000002.npy")
 
 
+def test_a_file_that_another_program_reads_for_a_moment_is_written(tmp_path: Path, monkeypatch):
+    replace, refusals = Path.replace, [PermissionError(13, "in use")] * 3
+
+    def refuse_at_first(path: Path, target: Path) -> Path:
+        if refusals:
+            raise refusals.pop()
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", refuse_at_first)
+    write_whole(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "mine").write_text("")

@@ -118,10 +118,11 @@ def test_what_is_being_compiled_is_left_when_the_process_is_wanted(tmp_path: Pat
         ("preparing 0.25\nprepar", 0.25),
         ("preparing 1.00\nImplicit Euler, 1 step a frame\n", None),
         (f"{'x' * 5000}\npreparing 0.75\n", 0.75),
+        ("preparing 0.25\r\npreparing 0.75\r\n", 0.75),
     ],
 )
 def test_progress_is_the_last_whole_line(tmp_path: Path, printed: str, progress: float) -> None:
-    (tmp_path / "output.txt").write_text(printed)
+    (tmp_path / "output.txt").write_bytes(printed.encode())
     assert warm_up.progress(tmp_path / "output.txt") == progress
 
 
