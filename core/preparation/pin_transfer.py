@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.embedding import Embedding
+from ..geometry.inverse_distance import nearest_weights
 
-# A tet vertex follows so many pinned points where they do not move as one.
-NEIGHBOUR_COUNT = 4
 # A corner carries less of a point that lies on the face across from it.
 NEGLIGIBLE_WEIGHT = 1e-9
 
@@ -47,11 +46,7 @@ def transfer_path(
     rotations, offsets = _rigid_fits(rest, path)
     residual = path - (np.einsum("tij,pj->tpi", rotations, rest) + offsets[:, None])
     rigid = np.einsum("tij,qj->tqi", rotations, vertices) + offsets[:, None]
-    distance = np.linalg.norm(vertices[:, None] - rest[None], axis=2)
-    nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEIGHBOUR_COUNT]
-    near = np.take_along_axis(distance, nearest, axis=1)
-    weights = 1.0 / (near + 1e-9 * (1.0 + near.max()))
-    weights /= weights.sum(axis=1, keepdims=True)
+    nearest, weights = nearest_weights(rest, vertices)
     result: NDArray[np.float64] = rigid + np.einsum("qk,tqki->tqi", weights, residual[:, nearest])
     return result
 

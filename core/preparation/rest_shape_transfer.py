@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from ..geometry.embedding import Embedding
 from ..geometry.harmonic import harmonic_extension
+from ..geometry.inverse_distance import nearest_weights
 from ..geometry.tet_mesh import TetMesh, signed_volumes
 from ..scene.rest_shape import RestShape
 from ..scene.soft_body import SoftBody
-from .pin_transfer import NEGLIGIBLE_WEIGHT, NEIGHBOUR_COUNT
+from .pin_transfer import NEGLIGIBLE_WEIGHT
 
 FloatArray = NDArray[np.float64]
 
@@ -57,30 +58,15 @@ def _extended(
     count = len(mesh.vertices)
     if not left.any():
         return np.zeros((count, left.shape[1]))
-    weights = np.abs(embedding.weights)
-    carrying = embedding.indices[weights > NEGLIGIBLE_WEIGHT]
+    carrying = embedding.indices[np.abs(embedding.weights) > NEGLIGIBLE_WEIGHT]
     is_known = np.zeros(count, dtype=bool)
     is_known[mesh.surface] = is_known[carrying] = True
     known = np.flatnonzero(is_known)
     values = np.zeros((count, left.shape[1]))
-    values[known] = _nearest(left, points, mesh.vertices[known])
+    nearest, weights = nearest_weights(points, mesh.vertices[known])
+    values[known] = np.einsum("qk,qkc->qc", weights, left[nearest])
     _fit(values, left, embedding)
     return harmonic_extension(mesh, known, values[known])
-
-
-def _nearest(values: FloatArray, points: FloatArray, places: FloatArray) -> FloatArray:
-    """(Q, C) at places, from the nearest points by inverse distance."""
-    # It loads scipy.spatial, which takes a moment that other scenes need not wait.
-    from scipy.spatial import KDTree
-
-    near = min(NEIGHBOUR_COUNT, len(points))
-    distances, which = (
-        found.reshape(len(places), near) for found in KDTree(points).query(places, k=near)
-    )
-    weights = 1.0 / (distances + 1e-9 * (1.0 + distances.max()))
-    weights /= weights.sum(axis=1, keepdims=True)
-    found: FloatArray = np.einsum("qk,qkc->qc", weights, values[which])
-    return found
 
 
 def _fit(values: FloatArray, wanted: FloatArray, embedding: Embedding) -> None:

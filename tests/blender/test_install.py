@@ -5,6 +5,8 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from supple.tests.blender.harness import ADDON, BUILD, InstalledBlender, fresh_folder
 from supple.tools.real_blender import REPOSITORY
 
@@ -19,8 +21,13 @@ def test_zip_holds_what_blender_would_pack(installed: InstalledBlender, archive:
         assert sorted(ours.namelist()) == sorted(expected.namelist())
 
 
-def test_enabled_in_the_background(installed: InstalledBlender) -> None:
+def test_enabled_in_the_background_where_blender_has_nothing_of_the_solver(
+    installed: InstalledBlender,
+) -> None:
     installed.python(f"import bpy; assert {ADDON!r} in bpy.context.preferences.addons")
+    for package in ("torch", "scipy", "numba"):
+        with pytest.raises(AssertionError, match=f"import of {package} halted"):
+            installed.python(f"import {package}")
 
 
 def test_switches_off_and_on_again(installed: InstalledBlender) -> None:

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Interpolation between scattered points: Shepard, "A two-dimensional interpolation function for
+irregularly-spaced data", 1968."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A place takes from so many points.
+NEIGHBOUR_COUNT = 4
+# Of the largest distance: what is nearer is taken for the point itself.
+MIN_DISTANCE_RATIO = 1e-9
+
+
+def nearest_weights(
+    points: NDArray[np.float64], places: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The nearest points of (Q, 3) places among (P, 3), and their weights, the inverse distances.
+
+    Returns:
+        (Q, K) indices of points and (Q, K) weights that sum to one, K being four, or P where that
+        is less.
+    """
+    # It loads scipy.spatial, which takes a moment that other scenes need not wait.
+    from scipy.spatial import KDTree
+
+    count = min(NEIGHBOUR_COUNT, len(points))
+    distances, which = (
+        found.reshape(len(places), count) for found in KDTree(points).query(places, k=count)
+    )
+    # Where all are at one place, any weights are right.
+    weights = 1.0 / (distances + MIN_DISTANCE_RATIO * (distances.max() or 1.0))
+    return which, weights / weights.sum(axis=1, keepdims=True)
