@@ -182,11 +182,11 @@ def relax_islands(
     """Relaxes contacts and flat tets; how often contacts were solved, all together.
 
     Args:
-        floor: J̄ of flat tets.
+        floor: η̄ of flat tets.
         mobility: (N,) in metres a newton over the step.
         moves: (N, 3) from where contacts were made linear, in metres; changed.
         max_passes: over each island.
-        tolerance: an island ends when no distance changes by more than this ratio.
+        tolerance: an island ends when no distance of its contacts changes by more than this ratio.
         threads: that share them.
     """
     solved, shares = 0, share_out(islands, threads)

@@ -85,7 +85,7 @@ class ObstacleStep(ABC):
 
 
 def stopped_share(speed: Tensor, change: Tensor, friction: Coefficients) -> Tensor:
-    """(S,) what ``compiled_contact.stopped_share`` is of one vertex."""
+    """(S,) what ``kernels.obstacle_contact.stopped_share`` is of one vertex."""
     # The smallest positive divisor keeps a vertex at rest from becoming 0 / 0.
     slowed = friction.kinetic * change / speed.clamp(min=torch.finfo(speed.dtype).tiny)
     return torch.where(speed <= friction.static * change, torch.ones_like(speed), slowed)
