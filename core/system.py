@@ -300,7 +300,7 @@ class System:
 
     def tensor_channel(self, channel: Channel) -> TensorChannel:
         """A channel on the device."""
-        return TensorChannel(self._tensor(channel.samples), channel.per_frame)
+        return TensorChannel.of(channel, self.mass)
 
     # Assembly
 

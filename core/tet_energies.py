@@ -70,7 +70,7 @@ class TetEnergies:
         """Of the factor on Young's modulus and the amounts of displacements."""
         factor = Channel(np.ones(1)) if body.stiffness is None else body.stiffness
         both = Channel.side_by_side([factor.mapped(lambda k: k[:, None]), rest_shape.amounts])
-        return TensorChannel(self._tensor(both.samples), both.per_frame)
+        return TensorChannel.of(both, self._template)
 
     def _viscosities(self, elasticity: Elasticity, indices: list[int]) -> list[Viscosity]:
         """Of the tets of one model, zero where their body has none."""
@@ -89,7 +89,7 @@ class TetEnergies:
     def _stiffness(self, indices: list[int]) -> TensorChannel | None:
         """Of the bodies of one elasticity, which is one alone where it is there."""
         stiffness = self._bodies[indices[0]].stiffness
-        return None if stiffness is None else TensorChannel(self._tensor(stiffness.samples))
+        return None if stiffness is None else TensorChannel.of(stiffness, self._template)
 
     def _of_tets(self, name: str, indices: list[int]) -> NDArray[np.float64]:
         """A setting of bodies, one value a tet."""

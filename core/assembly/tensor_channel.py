@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
-from ..scene.channel import around
+from ..scene.channel import Channel, around
 
 
 class TensorChannel:
@@ -17,6 +18,11 @@ class TensorChannel:
 
     def __init__(self, samples: Tensor, per_frame: int = 1) -> None:
         self.samples, self._per_frame = samples, per_frame
+
+    @staticmethod
+    def of(channel: Channel, template: Tensor) -> TensorChannel:
+        """A channel on the device and in the precision of another tensor."""
+        return TensorChannel(torch.as_tensor(channel.samples).to(template), channel.per_frame)
 
     def with_samples(self, samples: Tensor) -> TensorChannel:
         """One of other samples at the same times."""

@@ -32,8 +32,8 @@ class Buoyancy(PrescribedPotential):
     @classmethod
     def of(cls, tets: SubmergedTets, density: float, gravity: Gravity) -> Buoyancy:
         """In gravity along −z; what of it points elsewhere has no level."""
-        down = -gravity.samples[:, 2]
-        return cls(tets, TensorChannel(density * down.clamp(min=0.0)))
+        down = -gravity.channel.samples[:, 2]
+        return cls(tets, gravity.channel.with_samples(density * down.clamp(min=0.0)))
 
     @property
     def stiffest(self) -> Tensor:

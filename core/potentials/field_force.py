@@ -52,7 +52,7 @@ class FieldForce(PrescribedPotential):
         for body, where in zip(system.bodies, system.body_slices(), strict=True):
             if body.field_weight is not None:
                 mass[where] *= body.field_weight
-        return FieldForce(law, TensorChannel(torch.as_tensor(parameters.samples).to(mass)), mass)
+        return FieldForce(law, TensorChannel.of(parameters, mass), mass)
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         response = self.law(self.parameters, positions)

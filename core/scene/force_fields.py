@@ -150,9 +150,9 @@ class ForceField:
             setattr(self, name, channel.number(getattr(self, name), what, least))
         self.origin = channel.vector(self.origin, f"{self.name}: the origin")
         self.axis = channel.vector(self.axis, f"{self.name}: the axis")
-        if (np.linalg.norm(_samples(self.axis), axis=1) == 0.0).any():
+        if (np.linalg.norm(_flat(self.axis).samples, axis=1) == 0.0).any():
             raise SceneError(f"{self.name}: the axis has no length, and so no direction.")
-        if self.kind == "lennard_jones" and _samples(self.size).min() == 0.0:
+        if self.kind == "lennard_jones" and _flat(self.size).samples.min() == 0.0:
             raise SceneError(
                 f"{self.name}: Lennard-Jones needs a size above 0, at which it neither attracts "
                 "nor repels."
@@ -225,14 +225,13 @@ class Wind:
 
 def _row(values: list[Channel | Vector | float]) -> Channel:
     """Vectors and numbers one behind the other."""
-    parts = [Channel(_samples(value)) for value in values]
-    return Channel.side_by_side(parts)
+    return Channel.side_by_side([_flat(value) for value in values])
 
 
-def _samples(value: Channel | Vector | float) -> NDArray[np.float64]:
-    """(T, n) of a vector, (T, 1) of a number."""
-    samples = value.samples if isinstance(value, Channel) else np.asarray(value, dtype=float)[None]
-    return samples.reshape(len(samples), -1)
+def _flat(value: Channel | Vector | float) -> Channel:
+    """(n,) of a vector or a matrix, (1,) of a number."""
+    values = value if isinstance(value, Channel) else Channel.constant(value)
+    return values.mapped(lambda samples: samples.reshape(len(samples), -1))
 
 
 def _check_choice(value: str, choices: object, what: str) -> None:
