@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import SceneError
 
@@ -38,8 +39,7 @@ class Material(ABC):
     poisson: Parameter = 0.45
 
     def __post_init__(self) -> None:
-        if isinstance(self.young, (int, float, list, tuple, np.ndarray)):
-            _require(self.young, self.poisson)
+        _require(_numbers(self.young), _numbers(self.poisson))
 
     @property
     def mu(self) -> Parameter:
@@ -79,8 +79,14 @@ class Material(ABC):
         """
 
 
-def _require(young: Parameter, poisson: Parameter) -> None:
-    stiffness, ratio = np.asarray(young, dtype=float), np.asarray(poisson, dtype=float)
+def _numbers(values: Parameter) -> NDArray[np.float64]:
+    """None of a tensor on another device, which they would have to be waited for."""
+    if hasattr(values, "detach"):
+        values = values.detach() if values.device.type == "cpu" else []
+    return np.asarray(values, dtype=float)
+
+
+def _require(stiffness: NDArray[np.float64], ratio: NDArray[np.float64]) -> None:
     if not (np.isfinite(stiffness).all() and (stiffness > 0.0).all()):
         raise SceneError(
             f"Young's modulus must be above 0 Pa, not {stiffness.min():g}; "

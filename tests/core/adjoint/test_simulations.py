@@ -173,6 +173,11 @@ def test_gradients_of_an_equilibrium() -> None:
     Comparison(lambda v: [settle(bar(v)).positions[0]], own).check()
 
 
+@pytest.mark.parametrize("name", ["young", "poisson"])
+def test_one_modulus_may_be_known_by_a_number(name: str) -> None:
+    Comparison(lambda v: [settle(bar(v)).positions[0]], {name: VALUES[name]}).check()
+
+
 def test_an_equilibrium_does_not_hang_on_the_way_to_it() -> None:
     velocity = torch.ones(3, requires_grad=True)
     settle(bar({"velocity": velocity})).positions[0].sum().backward()

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from supple.core import (
+    Contact,
     Ground,
     InstabilityError,
     Scene,
@@ -128,9 +129,26 @@ def test_implicit_steps_on_a_bouncy_ground_are_refused_with_what_helps(make_bloc
 def test_implicit_steps_with_colliders_are_refused_with_their_names(make_block, kind) -> None:
     spheres = [Sphere((0.0, 0.0, -3.0), 1.0, name="Ball"), Sphere((9.0, 0.0, 0.0), 1.0, name="Egg")]
     scene = Scene([SoftBody(make_block())], ground=Ground(), colliders=spheres)
-    words = r"Colliders \(Ball, Egg\) need explicit steps: remove them, or choose .* Automatic or"
+    words = r"Colliders \(Ball, Egg\) need explicit steps: put meshes in .* choose .* Automatic or"
     with pytest.raises(SceneError, match=words):
         Simulator(scene, kind())
+
+
+@pytest.mark.parametrize("kind", [Automatic, ImplicitEuler, SymplecticEuler])
+@pytest.mark.parametrize(
+    "surroundings",
+    [
+        {"ground": Ground(response="projection")},
+        {"colliders": [Sphere((0.0, 0.0, -3.0), 1.0, name="Ball")]},
+    ],
+)
+def test_no_integrator_takes_contact_beside_spheres_or_a_bouncy_ground(
+    make_block, kind, surroundings
+) -> None:
+    scene = Scene([SoftBody(make_block())], contact=Contact(), **surroundings)
+    with pytest.raises(SceneError, match="do without") as refused:
+        Simulator(scene, kind())
+    assert "Automatic" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

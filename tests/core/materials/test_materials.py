@@ -206,6 +206,11 @@ def test_parameters_may_differ_from_tet_to_tet(model) -> None:
         (1e5, 0.5, "Poisson's ratio must lie above -1 and below 0.5, not 0.5"),
         (1e5, -1.0, "not -1"),
         (np.array([1e5, -2.0]), 0.3, "not -2"),
+        (np.float32(-1.0), 0.3, "not -1"),
+        (np.int64(0), 0.3, "not 0"),
+        (torch.tensor([1e5, -2.0]), 0.3, "not -2"),
+        (1e5, torch.tensor(0.5, requires_grad=True), "not 0.5"),
+        (torch.tensor(1e5), 0.5, "not 0.5"),
     ],
 )
 def test_parameters_out_of_range_are_refused(young, poisson, message: str) -> None:
