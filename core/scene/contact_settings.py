@@ -209,7 +209,7 @@ class Attachment:
     vertices: NDArray[np.int32] | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
-        self.points = np.asarray(self.points, dtype=np.int32).ravel()
+        self.points = checks.whole_numbers(self.points, "An attached point").ravel()
         if self.to not in ("body", "collider"):
             raise SceneError(f"Attachment: nothing is attached to a {self.to!r}.")
         if len(self.points) == 0:
