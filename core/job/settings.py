@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import SceneError
 from ..results import in_order
+from ..scene import checks
 from ..scene.integrator_table import INTEGRATORS
 from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members
@@ -57,6 +58,9 @@ class Settings:
         # A list, where it comes from a file.
         object.__setattr__(self, "body_integrators", tuple(self.body_integrators))
         object.__setattr__(self, "results", in_order(self.results))
+        for name, what in (("frame_count", "number of frames"), ("pre_roll", "pre-roll")):
+            count = checks.whole_number(getattr(self, name), f"The {what}")
+            object.__setattr__(self, name, count)
         if self.frame_count < 1:
             raise SceneError("The end frame must come after the start frame.")
         if not 0 <= self.pre_roll < self.frame_count:
@@ -66,10 +70,8 @@ class Settings:
             )
         if self.frame_count > MOST_FRAMES:
             raise SceneError(f"There can be at most {MOST_FRAMES} frames; simulate fewer.")
-        if not 0.0 < self.frame_time < float("inf"):
-            raise SceneError(f"The time of a frame must be above 0 s, not {self.frame_time:g}.")
-        if self.substeps is not None and self.substeps < 1:
-            raise SceneError(f"There must be at least 1 substep a frame, not {self.substeps}.")
+        steps = checks.time_steps(self.frame_time, self.substeps)
+        object.__setattr__(self, "substeps", steps)
         if self.device not in ("auto", "cpu", "cuda"):
             raise SceneError(f"The device must be auto, cpu or cuda, not {self.device!r}.")
         if self.dtype not in ("float32", "float64"):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,3 +104,26 @@ def above_zero(value: float, what: str) -> None:
     """A finite number above zero."""
     if not (math.isfinite(value) and value > 0.0):
         raise SceneError(f"{what} must be above 0, not {value:g}.")
+
+
+def whole_number(value: object, what: str) -> int:
+    """An int, whatever kind of integer it is."""
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise SceneError(f"{what} must be a whole number, not {value!r}.") from error
+
+
+def time_steps(frame_time: float, substeps: int | None) -> int | None:
+    """How long a frame is, and of how many steps; these as an int, or None."""
+    if not 0.0 < frame_time < math.inf:
+        raise SceneError(f"The time of a frame must be above 0 s, not {frame_time:g}.")
+    if substeps is None:
+        return None
+    count = whole_number(substeps, "The number of substeps")
+    if count < 1:
+        raise SceneError(
+            f"There must be at least 1 substep a frame, not {count}; None lets the integrator "
+            "choose."
+        )
+    return count
