@@ -85,6 +85,20 @@ class Settings:
                 f"The tolerance of adaptive steps must be above 0 m, not {self.step_tolerance:g}."
             )
 
+    def integrators(self, bodies: int) -> tuple[str, ...]:
+        """The name of that of each of so many bodies.
+
+        Raises:
+            SceneError: when ``body_integrators`` are of another number.
+        """
+        names = self.body_integrators or bodies * (self.integrator,)
+        if len(names) != bodies:
+            raise SceneError(
+                f"The body_integrators are {len(names)}, the bodies {bodies}; give one a body, or "
+                "none, where all have the same."
+            )
+        return names
+
     def record(self) -> dict[str, Any]:
         """As a JSON object, in which members that older versions do not know are where they say
         something."""
