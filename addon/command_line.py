@@ -148,9 +148,7 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         "--output", type=Path, metavar="FILE", help="default: <name>_found.blend beside the file"
     )
     find_command.set_defaults(action=find)
-    doctor_command = commands.add_parser(
-        "doctor", help="check what the solver needs on this machine"
-    )
+    doctor_command = commands.add_parser("doctor", help="check what the solver needs here")
     doctor_command.set_defaults(action=doctor)
     return described
 
@@ -173,7 +171,9 @@ def _common_options(with_file: bool) -> argparse.ArgumentParser:
     )
     common.add_argument("--device", choices=("auto", "cpu", "cuda"))
     common.add_argument("--integrator", choices=INTEGRATORS)
-    common.add_argument("--substeps", type=int, metavar="N", help="time steps a frame; 0 chooses")
+    common.add_argument(
+        "--substeps", type=parsed_count, metavar="N", help="time steps a frame; 0 chooses"
+    )
     common.add_argument(
         "--results",
         type=parsed_results,

@@ -24,7 +24,7 @@ def parsed_frames(text: str) -> tuple[int, int]:
 def parsed_count(text: str) -> int:
     """``12`` as 12."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of frames such as 24")
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number such as 24")
     return int(text)
 
 

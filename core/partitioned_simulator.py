@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .errors import JobError, SceneError
+from .errors import SceneError
 from .integrators import Integrator
 from .potentials.tet_flow import ROWS
 from .scene.scene import Scene
 from .simulator import Frame, Report, Simulator
+from .state import fitting
 
 
 class PartitionedSimulator:
@@ -107,12 +107,16 @@ class PartitionedSimulator:
         for number, simulator in enumerate(self.simulators):
             prefix = f"{number}/"
             own = {n.removeprefix(prefix): v for n, v in arrays.items() if n.startswith(prefix)}
-            vertices = sum(len(mesh.at(0)) for mesh in simulator.scene.meshes)
-            if own.get("colliders", np.empty((vertices, 3))).shape != (vertices, 3):
-                raise JobError("The checkpoint does not fit the colliders; simulate again.")
-            flow, plastic = simulator.system.plastic_flow, own.get("plastic")
-            if plastic is not None and plastic.shape != (ROWS, flow.count):
-                raise JobError("The checkpoint does not fit what is plastic; simulate again.")
+            scene = simulator.scene
+            vertices = sum(len(mesh.at(0)) for mesh in scene.meshes)
+            tets = simulator.system.plastic_flow.count
+            for name, shape, kinds, what in (
+                ("colliders", (vertices, 3), "f", "the colliders"),
+                ("plastic", (ROWS, tets), "f", "what is plastic"),
+                ("unfolding", (len(scene.bodies),), "i", "the bodies"),
+            ):
+                if name in own:
+                    fitting(own, name, shape, kinds, what=what)
             simulator.go_on_from(simulator.state.restored(frame, own))
 
     def _together(self, parts: list[Frame]) -> Frame:

@@ -24,6 +24,7 @@ from .minimizers.equilibrium import solve_static
 from .preparation.prepared import prepare
 from .releases import Releases
 from .results.fields import fields_of
+from .scene import checks
 from .scene.scene import Scene
 from .state import Energies, SolverStatistics, State
 from .system import System
@@ -138,8 +139,8 @@ class Simulator:
         results: names of the fields that frames have, of ``RESULTS``.
 
     Raises:
-        SceneError: when the scene cannot be simulated, the device does not exist, or a result
-            cannot be had.
+        SceneError: when the scene cannot be simulated, the device does not exist, a result cannot
+            be had, or ``frame_time`` or ``substeps`` are not above 0.
         InstabilityError: when ``substeps`` are too few for the stiffness of the scene.
     """
 
@@ -155,6 +156,7 @@ class Simulator:
         is_prepared: bool = False,
         results: Sequence[str] = (),
     ) -> None:
+        substeps = checks.time_steps(frame_time, substeps)
         self.scene = scene if is_prepared else prepare(scene)[0]
         self.frame_time = frame_time
         self._integrator, self._substeps = integrator or ImplicitEuler(), substeps

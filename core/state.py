@@ -19,6 +19,7 @@ from .errors import JobError
 PREVIOUS_KEYS = ("positions_before", "velocities_before")
 # What log records call what has another name here.
 _RECORD_KEYS = {"termination_reason": "stopped", "blocked": "held"}
+_MISFIT = "The checkpoint does not fit {}; simulate again."
 
 
 @dataclass(frozen=True)
@@ -168,40 +169,59 @@ class State:
         Raises:
             JobError: when the arrays do not fit this scene.
         """
+        shape = tuple(self.positions.shape)
         names = ["positions", "velocities", *(name for name in PREVIOUS_KEYS if name in arrays)]
-        for name in names:
-            if name not in arrays or arrays[name].shape != tuple(self.positions.shape):
-                raise JobError("The checkpoint does not fit the scene; simulate again.")
         positions, velocities, *before = (
-            torch.as_tensor(arrays[name]).to(self.positions) for name in names
+            torch.as_tensor(fitting(arrays, name, shape, "f")).to(self.positions) for name in names
         )
         earlier = (before[0], before[1]) if len(before) == len(PREVIOUS_KEYS) else None
-        plastic, colliders = arrays.get("plastic"), arrays.get("colliders")
-        steps = arrays.get("substeps", np.array([]))
-        if steps.shape != () or steps.dtype.kind not in "iu" or steps < 1:
-            raise JobError("The checkpoint does not fit the scene; simulate again.")
-        waits, room = arrays.get("waits", np.zeros(2, int)), arrays.get("room", np.array(0.0))
-        effort = arrays.get("effort", np.array(0))
-        if effort.shape != () or effort.dtype.kind not in "iu":
-            raise JobError("The checkpoint does not fit the scene; simulate again.")
-        if waits.shape != (2,) or waits.dtype.kind not in "iu" or room.shape != ():
-            raise JobError("The checkpoint does not fit the scene; simulate again.")
+        plastic = arrays.get("plastic")
+        steps = fitting(arrays, "substeps", (), "iu")
+        hindrance, waits = fitting(arrays, "waits", (2,), "iu", (Hindrance.NONE, 0)).tolist()
+        if steps < 1 or hindrance not in list(Hindrance):
+            raise JobError(_MISFIT.format("the scene"))
         return State(
             positions,
             velocities,
             frame,
             int(steps),
             earlier,
-            colliders=colliders,
+            colliders=arrays.get("colliders"),
             unfolding=arrays.get("unfolding"),
             gave_up="gave_up" in arrays,
-            hindrance=Hindrance(int(waits[0])),
-            waits=int(waits[1]),
-            effort=int(effort),
-            clearance=float(room),
+            hindrance=Hindrance(hindrance),
+            waits=waits,
+            effort=int(fitting(arrays, "effort", (), "iu", 0)),
+            clearance=float(fitting(arrays, "room", (), "f", 0.0)),
             plastic=None if plastic is None else torch.as_tensor(plastic).to(self.positions),
             released=arrays.get("released"),
         )
+
+
+def fitting(
+    arrays: dict[str, NDArray[Any]],
+    name: str,
+    shape: tuple[int, ...],
+    kinds: str,
+    otherwise: object = None,
+    what: str = "the scene",
+) -> NDArray[Any]:
+    """An array of a checkpoint.
+
+    Args:
+        kinds: of numbers, as numpy's dtypes call them.
+        otherwise: where there is none; None is an error.
+        what: what of the scene it has to fit.
+
+    Raises:
+        JobError: when it is of another shape or kind.
+    """
+    found = arrays.get(name)
+    if found is None and otherwise is not None:
+        found = np.array(otherwise)
+    if found is None or found.shape != shape or found.dtype.kind not in kinds:
+        raise JobError(_MISFIT.format(what))
+    return found
 
 
 @dataclass(frozen=True)

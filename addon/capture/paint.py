@@ -53,7 +53,9 @@ def capture_paint(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list
     Raises:
         CaptureError: when what an object is painted with cannot be used.
     """
-    props, sources = obj.supple, list(painted(obj.supple))
+    props = obj.supple
+    # ``reports/ignored`` reports what is left out here.
+    sources = [s for s in painted(props) if s[0] != "yield_stress" or props.use_plasticity]
     if not sources:
         return []
     with mesh_to_fill(obj, depsgraph) as mesh:

@@ -11,6 +11,7 @@ from ..errors import InstabilityError, SceneError
 from ..system import System
 from .explicit_stepper import (
     ExplicitStepper,
+    more_substeps,
     refuse_stiff_forces,
     refuse_too_many,
     unstable_step_message,
@@ -70,7 +71,7 @@ class ExplicitIntegrator(FixedStepIntegrator):
             return ExplicitStepper(self, system, needed, True, *own)
         limit = self.stability_limit(found)
         if longest / substeps > limit:
-            cure = f"Set substeps to 0 (automatic) or to at least {math.ceil(longest / limit)}"
+            cure = more_substeps(math.ceil(longest / limit))
             raise InstabilityError(unstable_step_message(system, substeps, "", cure))
         return ExplicitStepper(self, system, substeps, False, *own)
 

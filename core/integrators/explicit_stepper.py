@@ -91,7 +91,7 @@ class ExplicitStepper(TimeStepper):
             if 2 * substeps > self._max_substeps:
                 break
             substeps *= 2
-        cure = f"Set substeps to 0 (automatic) or to at least {2 * substeps}"
+        cure = more_substeps(2 * substeps)
         if self.adapts:
             # They are automatic.
             cure = "Choose BDF2 or Implicit Euler"
@@ -244,6 +244,14 @@ def refuse_too_many(system: System, label: str, substeps: int) -> None:
             f"{MAX_SUBSTEPS}. Choose Automatic or Implicit Euler, lower Young's modulus, or use a "
             "coarser resolution."
         )
+
+
+def more_substeps(least: int) -> str:
+    """The cure for too few."""
+    return (
+        f"Let substeps be automatic (0 in the sidebar, None in a script) or set them to at least "
+        f"{least}"
+    )
 
 
 def unstable_step_message(system: System, substeps: int, where: str, cure: str) -> str:

@@ -15,6 +15,7 @@ from ..minimizers.incremental_potential import IncrementalPotential
 from ..minimizers.minimize_result import MinimizeResult
 from ..minimizers.newton import Newton
 from ..minimizers.prescribed_motion import PrescribedMotion
+from ..scene import checks
 from ..scene.pressure import burst_warning
 from ..state import SolverStatistics, State
 from ..system import System
@@ -71,6 +72,8 @@ class ImplicitStepper(TimeStepper):
         with_contact: bool = True,
     ) -> None:
         super().__init__(substeps or 1, adapts=substeps is None)
+        if tolerance is not None:
+            checks.above_zero(tolerance, f"{self.label}: the tolerance in m/s")
         self._system = system
         self._tolerance = tolerance or TOLERANCE_M_PER_S
         self._relaxes = tolerance is None

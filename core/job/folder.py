@@ -40,9 +40,10 @@ class Job:
     folder: Path
 
     @staticmethod
-    def create(folder: Path, scene: Scene, settings: Settings) -> Job:
+    def create(folder: Path | str, scene: Scene, settings: Settings) -> Job:
         """Writes what the worker needs. A folder that already holds frames keeps them."""
-        job = Job(folder)
+        settings.integrators(len(scene.bodies))
+        job = Job(Path(folder))
         job.make_folders()
         scene_file.save_scene(job._scene_path, scene, {"settings": settings.record()})
         return job

@@ -36,6 +36,7 @@ _MEMBERS: dict[str, Any] = {
     "inverted_tets": int,
     "because": str,
     "crossing": list[str],
+    "let_go": list[str],
     "most_work": str,
     "kinetic_energy": float | None,
     "elastic_energy": float | None,

@@ -59,8 +59,8 @@ def simulator_of(scene: Scene, settings: Settings) -> PartitionedSimulator:
 
 def integrator_of(scene: Scene, settings: Settings, body: int) -> Integrator:
     """That of one of its bodies."""
-    names = settings.body_integrators or len(scene.bodies) * (settings.integrator,)
-    return integrator_named(names[body], settings.step_tolerance)
+    name = settings.integrators(len(scene.bodies))[body]
+    return integrator_named(name, settings.step_tolerance)
 
 
 def _resume(job: Job, simulator: PartitionedSimulator) -> None:

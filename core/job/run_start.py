@@ -65,7 +65,7 @@ def _velocities(job: Job, body: int, frame: int) -> FloatArray:
 def _place(job: Job, body: int) -> tuple[int, int, int]:
     """Which of the simulators of a checkpoint has a body, and where among its vertices."""
     bodies = job.tet_scene.bodies
-    names = job.settings.body_integrators or len(bodies) * (job.settings.integrator,)
+    names = job.settings.integrators(len(bodies))
     number = list(dict.fromkeys(names)).index(names[body])
     members = [index for index, name in enumerate(names) if name == names[body]]
     counts = [len(tet_mesh_of(bodies[index]).vertices) for index in members]

@@ -82,7 +82,7 @@ _TYPES: dict[str, type] = {
     )
 }
 
-
+_JSON = (NoneType, bool, int, float, str)
 # Members that files know by the name that they had.
 _WRITTEN_AS = {"compression_resistance": "guard"}
 
@@ -91,14 +91,10 @@ def save_scene(json_path: Path, scene: Scene, more: Mapping[str, object]) -> Non
     """Writes ``scene``, and ``more`` of it, to a JSON file, its arrays to the .npz beside that.
 
     Raises:
-        SceneError: when it has forces of its author's own.
+        SceneError: when it has what could not be read again, such as forces and materials of its
+            author's own.
     """
-    for force in scene.forces:
-        if type(force) not in _TYPES.values():
-            raise SceneError(
-                f"No file can hold the force {type(force).__name__}; simulate the scene in the "
-                "script that makes it."
-            )
+    _refuse_unreadable(scene)
     arrays: Arrays = {}
     encoded = encode(scene, "scene", arrays)
     # The JSON comes last: a folder that has it has all of it.
@@ -139,14 +135,13 @@ def encode(value: Any, key: str, arrays: Arrays) -> Any:
         return {"array": key}
     if isinstance(value, (list, tuple)):
         return [encode(item, f"{key}/{index}", arrays) for index, item in enumerate(value)]
-    if isinstance(value, TetMesh):
-        members = {"vertices": value.vertices, "tets": value.tets, "fill": value.fill}
-    elif is_dataclass(value):
-        written = [f.name for f in fields(value) if _is_written(f, value)]
-        members = {_WRITTEN_AS.get(name, name): getattr(value, name) for name in written}
-    else:
-        return value.item() if isinstance(value, np.generic) else value
-    inside = {name: encode(item, f"{key}/{name}", arrays) for name, item in members.items()}
+    members = _members(value)
+    if members is None:
+        return _plain(value)
+    names = {name: _WRITTEN_AS.get(name, name) for name in members}
+    inside = {
+        names[name]: encode(item, f"{key}/{names[name]}", arrays) for name, item in members.items()
+    }
     return {"type": type(value).__name__, **inside}
 
 
@@ -165,6 +160,47 @@ def decode(value: Any, arrays: Arrays) -> Any:
     kind = _TYPES[value["type"]]
     check_members(kind, members)
     return kind(**members)
+
+
+def _refuse_unreadable(value: Any) -> None:
+    """
+    Raises:
+        SceneError: when ``decode`` could not make anything of it.
+    """
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            _refuse_unreadable(item)
+        return
+    kind, members = type(value), _members(value)
+    if members is None and isinstance(value, (np.ndarray, np.generic, *_JSON)):
+        return
+    if kind not in _TYPES.values():
+        raise SceneError(
+            f"No file can hold the class {kind.__name__}; simulate the scene in the script that "
+            "makes it."
+        )
+    members = members or {}
+    try:
+        check_members(kind, {name: _plain(item) for name, item in members.items()})
+    except ValueError as error:
+        raise SceneError(
+            f"No file can hold the scene: {error}; give numbers, or arrays of numpy's."
+        ) from error
+    for item in members.values():
+        _refuse_unreadable(item)
+
+
+def _members(value: Any) -> dict[str, Any] | None:
+    """What is written of an object; None of what has no members."""
+    if isinstance(value, TetMesh):
+        return {"vertices": value.vertices, "tets": value.tets, "fill": value.fill}
+    if not is_dataclass(value):
+        return None
+    return {f.name: getattr(value, f.name) for f in fields(value) if _is_written(f, value)}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_written(member: Field[Any], value: Any) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import SceneError
 from ..results import in_order
+from ..scene import checks
 from ..scene.integrator_table import INTEGRATORS
 from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members
@@ -57,6 +58,9 @@ class Settings:
         # A list, where it comes from a file.
         object.__setattr__(self, "body_integrators", tuple(self.body_integrators))
         object.__setattr__(self, "results", in_order(self.results))
+        for name, what in (("frame_count", "number of frames"), ("pre_roll", "pre-roll")):
+            count = checks.whole_number(getattr(self, name), f"The {what}")
+            object.__setattr__(self, name, count)
         if self.frame_count < 1:
             raise SceneError("The end frame must come after the start frame.")
         if not 0 <= self.pre_roll < self.frame_count:
@@ -66,10 +70,8 @@ class Settings:
             )
         if self.frame_count > MOST_FRAMES:
             raise SceneError(f"There can be at most {MOST_FRAMES} frames; simulate fewer.")
-        if not 0.0 < self.frame_time < float("inf"):
-            raise SceneError(f"The time of a frame must be above 0 s, not {self.frame_time:g}.")
-        if self.substeps is not None and self.substeps < 1:
-            raise SceneError(f"There must be at least 1 substep a frame, not {self.substeps}.")
+        steps = checks.time_steps(self.frame_time, self.substeps)
+        object.__setattr__(self, "substeps", steps)
         if self.device not in ("auto", "cpu", "cuda"):
             raise SceneError(f"The device must be auto, cpu or cuda, not {self.device!r}.")
         if self.dtype not in ("float32", "float64"):
@@ -82,6 +84,20 @@ class Settings:
             raise SceneError(
                 f"The tolerance of adaptive steps must be above 0 m, not {self.step_tolerance:g}."
             )
+
+    def integrators(self, bodies: int) -> tuple[str, ...]:
+        """The name of that of each of so many bodies.
+
+        Raises:
+            SceneError: when ``body_integrators`` are of another number.
+        """
+        names = self.body_integrators or bodies * (self.integrator,)
+        if len(names) != bodies:
+            raise SceneError(
+                f"The body_integrators are {len(names)}, the bodies {bodies}; give one a body, or "
+                "none, where all have the same."
+            )
+        return names
 
     def record(self) -> dict[str, Any]:
         """As a JSON object, in which members that older versions do not know are where they say

@@ -46,11 +46,10 @@ def with_painted_settings(body: SoftBody, surface: SurfaceMesh, mesh: TetMesh) -
     for paint, factors in zip(inside, tet_factors(mesh, surface, painted).T, strict=True):
         if paint.setting == "young":
             settings["material"] = replace(body.material, young=body.material.young * factors)
-        elif paint.setting == "yield_stress" and body.plasticity is not None:
+        elif paint.setting == "yield_stress":
+            assert body.plasticity is not None
             stress = body.plasticity.yield_stress * factors
             settings["plasticity"] = replace(body.plasticity, yield_stress=stress)
-        elif paint.setting == "yield_stress":
-            continue
         elif paint.setting == "drag":
             settings["drag_factors"] = body.drag_factors * factors
         elif np.any(value := getattr(body, paint.setting)):

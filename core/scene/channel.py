@@ -148,5 +148,25 @@ def number(values: Channel | ArrayLike, what: str, least: float | None = None) -
     return float(channel.at(0)) if channel.is_constant else channel
 
 
+def above_zero(values: Channel | ArrayLike, what: str, more: str = "") -> Channel:
+    """Numbers above 0 at every frame.
+
+    Args:
+        more: what else a message says.
+
+    Raises:
+        SceneError: when they are not.
+    """
+    channel = Channel.of(values, what)
+    low = np.flatnonzero(channel.samples <= 0.0)
+    if len(low):
+        frame = low[0] / channel.per_frame
+        raise SceneError(
+            f"{what} must be above 0 at every frame, and is {channel.samples[low[0]]:g} at frame "
+            f"{frame:g}{more}."
+        )
+    return channel
+
+
 def _fits(samples: NDArray[np.float64], shape: tuple[int | None, ...]) -> bool:
     return all(size in (own, None) for own, size in zip(samples.shape[1:], shape, strict=True))

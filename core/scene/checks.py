@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,42 @@ def positions(values: object, what: str) -> NDArray[np.float64]:
     return array
 
 
+def whole_numbers(values: object, what: str) -> NDArray[np.int32]:
+    """Indices in an array of any shape."""
+    try:
+        given = np.asarray(values)
+    except ValueError as error:
+        raise SceneError(
+            f"{what} is given by its index, and these are in rows of different lengths; split "
+            "faces into triangles first."
+        ) from error
+    if given.dtype == bool and given.size:
+        raise SceneError(
+            f"{what} is given by its index, not by a mask of true and false; np.flatnonzero(mask) "
+            "makes indices of one."
+        )
+    if given.dtype.kind not in "iu" and given.size:
+        raise SceneError(
+            f"{what} is given by its index, a whole number, not by {given.flat[0]!s:.40}; make an "
+            "array of integers of them."
+        )
+    array = given.astype(np.int32, copy=False)
+    if (array != given).any():
+        raise SceneError(f"{what} cannot be {given[array != given][0]}; there are not so many.")
+    return array
+
+
 def triangles(values: object, vertex_count: int, what: str) -> NDArray[np.int32]:
     """(T, 3) indices of vertices, at least one triangle."""
-    array = np.asarray(values, dtype=np.int32).reshape(-1, 3)
+    array = whole_numbers(values, f"{what}: a corner of a triangle")
     if len(array) == 0:
         raise SceneError(f"{what} has no faces.")
+    if array.ndim != 2 or array.shape[1] != 3:
+        is_quads = array.ndim == 2 and array.shape[1] == 4
+        cure = "; split quads into triangles first, (a, b, c, d) into (a, b, c) and (a, c, d)"
+        raise SceneError(
+            f"{what} must have (F, 3) triangles, not {array.shape}{cure if is_quads else ''}."
+        )
     if array.min() < 0 or array.max() >= vertex_count:
         raise SceneError(f"{what} has a triangle that names a vertex it does not have.")
     return array
@@ -36,7 +68,7 @@ def triangles(values: object, vertex_count: int, what: str) -> NDArray[np.int32]
 
 def tets(values: object, vertex_count: int, what: str) -> NDArray[np.int32]:
     """(M, 4) indices of vertices, at least one tet."""
-    array = np.ascontiguousarray(values, dtype=np.int32)
+    array = np.ascontiguousarray(whole_numbers(values, f"A corner of the tets of {what}"))
     if array.ndim != 2 or array.shape[1] != 4 or len(array) == 0:
         raise SceneError(f"The tets of {what} must be (M, 4) numbers, not {array.shape}.")
     if array.min() < 0 or array.max() >= vertex_count:
@@ -46,7 +78,7 @@ def tets(values: object, vertex_count: int, what: str) -> NDArray[np.int32]:
 
 def indices(values: object, count: int, what: str) -> NDArray[np.int32]:
     """Different indices of what there are ``count`` of."""
-    array = np.asarray(values, dtype=np.int32).ravel()
+    array = whole_numbers(values, what).ravel()
     if len(array) and (array.min() < 0 or array.max() >= count):
         raise SceneError(f"{what} lies outside 0 … {count - 1}.")
     if len(np.unique(array)) != len(array):
@@ -72,3 +104,26 @@ def above_zero(value: float, what: str) -> None:
     """A finite number above zero."""
     if not (math.isfinite(value) and value > 0.0):
         raise SceneError(f"{what} must be above 0, not {value:g}.")
+
+
+def whole_number(value: object, what: str) -> int:
+    """An int, whatever kind of integer it is."""
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise SceneError(f"{what} must be a whole number, not {value!r}.") from error
+
+
+def time_steps(frame_time: float, substeps: int | None) -> int | None:
+    """How long a frame is, and of how many steps; these as an int, or None."""
+    if not 0.0 < frame_time < math.inf:
+        raise SceneError(f"The time of a frame must be above 0 s, not {frame_time:g}.")
+    if substeps is None:
+        return None
+    count = whole_number(substeps, "The number of substeps")
+    if count < 1:
+        raise SceneError(
+            f"There must be at least 1 substep a frame, not {count}; None lets the integrator "
+            "choose."
+        )
+    return count

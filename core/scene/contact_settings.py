@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,7 +209,7 @@ class Attachment:
     vertices: NDArray[np.int32] | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
-        self.points = np.asarray(self.points, dtype=np.int32).ravel()
+        self.points = checks.whole_numbers(self.points, "An attached point").ravel()
         if self.to not in ("body", "collider"):
             raise SceneError(f"Attachment: nothing is attached to a {self.to!r}.")
         if len(self.points) == 0:
@@ -237,4 +237,13 @@ def check_friction(name: str, friction: float | None, kinetic: float | None) -> 
         raise SceneError(
             f"{name}: the kinetic friction {kinetic:g} is above the static one, {friction:g}; what "
             "slides is held less, not more."
+        )
+
+
+def check_touching(name: str, touching: str) -> None:
+    """What of a body touches."""
+    choices = get_args(TouchingChoice)
+    if touching not in choices:
+        raise SceneError(
+            f"{name}: what touches must be one of {', '.join(choices)}, not {touching!r}."
         )

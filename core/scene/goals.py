@@ -55,7 +55,7 @@ class Goals:
     falloff_depth: float | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
-        self.vertices = np.asarray(self.vertices, dtype=np.int32).ravel()
+        self.vertices = checks.whole_numbers(self.vertices, "A vertex with a goal").ravel()
         count = len(self.vertices)
         if count == 0:
             raise SceneError("Goals need a vertex; name some, or leave them out.")

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from ..errors import SceneError
 from ..tracked import tracks_tensors
 from . import channel
@@ -19,6 +17,14 @@ from .ground import Ground, Sphere
 from .schema import IF_THERE
 from .soft_body import SoftBody
 from .stitches import Stitches
+
+# Of what kinds those members are that are lists.
+_LISTS: dict[str, tuple[type, ...]] = {
+    "bodies": (SoftBody,),
+    "colliders": (Sphere, Collider),
+    "attachments": (Attachment,),
+    "absorbers": (Absorber,),
+}
 
 
 @tracks_tensors
@@ -52,12 +58,15 @@ class Scene:
     absorbers: list[Absorber] = field(default_factory=list, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         if not self.bodies:
             raise SceneError("The scene has no soft body; add one first.")
         self.gravity = channel.vector(self.gravity, "Gravity")
         if self.contact is None and self.meshes:
             self.contact = Contact()
-        self.time_scale = _time_scale(self.time_scale)
+        more = ": time cannot stand still or run back. 1 is real time, 0.5 half as fast"
+        scale = channel.above_zero(self.time_scale, "The time scale", more)
+        self.time_scale = channel.number(scale, "The time scale")
         for force in self.forces:
             if not isinstance(force, Force):
                 raise SceneError(f"{force!r} is no force: it has no method potential(system).")
@@ -108,6 +117,27 @@ class Scene:
         releases += [stitches.release for stitches in self.stitches]
         return any(release is not None for release in releases)
 
+    def _check_kinds(self) -> None:
+        for name, kinds in _LISTS.items():
+            given = getattr(self, name)
+            wanted = " or ".join(kind.__name__ for kind in kinds)
+            if not isinstance(given, (list, tuple)):
+                raise SceneError(
+                    f"The {name} of a scene must be a list of {wanted}, and is {_kind(given)}."
+                )
+            for item in given:
+                if not isinstance(item, kinds):
+                    raise SceneError(
+                        f"Each of the {name} of a scene must be of the kind {wanted}, and one is "
+                        f"{_kind(item)}."
+                    )
+        for name, kind in (("ground", Ground), ("contact", Contact)):
+            if not isinstance(given := getattr(self, name), kind | None):
+                raise SceneError(
+                    f"The {name} of a scene must be of the kind {kind.__name__}, or None, and is "
+                    f"{_kind(given)}."
+                )
+
     def _check_stitches(self, stitches: Stitches) -> None:
         for index in (stitches.body, stitches.other):
             if not 0 <= index < len(self.bodies):
@@ -124,14 +154,5 @@ class Scene:
             raise SceneError(f"{name} is attached to itself; choose another object.")
 
 
-def _time_scale(given: Channel | float) -> Channel | float:
-    """As a scene has it: a number where it does not change."""
-    found = Channel.of(given, "The time scale")
-    low = np.argwhere(found.samples <= 0.0)
-    if len(low):
-        frame = low[0, 0] / found.per_frame
-        raise SceneError(
-            f"The time scale must be above 0 and is {found.samples[low[0, 0]]:g} at frame "
-            f"{frame:g}: time cannot stand still or run back. 1 is real time, 0.5 half as fast."
-        )
-    return float(found.at(0)) if found.is_constant else found
+def _kind(given: object) -> str:
+    return "None" if given is None else f"of the kind {type(given).__name__}"

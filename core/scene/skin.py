@@ -49,6 +49,17 @@ class SurfaceMesh:
         if len(set(painted)) < len(painted):
             raise SceneError("The surface has two paints of one setting; keep one of them.")
 
+    def check(self, name: str, is_plastic: bool) -> None:
+        """
+        Raises:
+            SceneError: when a setting is painted that a body of that name does not have.
+        """
+        if not is_plastic and any(paint.setting == "yield_stress" for paint in self.paint):
+            raise SceneError(
+                f"{name}: its yield stress is painted, but it never gives way; give it a "
+                "plasticity, or leave the paint out."
+            )
+
 
 @dataclass(eq=False)
 class Skin:
@@ -122,6 +133,11 @@ def checked_pins(
     pinned: object, path: Channel | None, count: int, what: str
 ) -> tuple[NDArray[np.int32] | None, Channel | None]:
     if pinned is None:
+        if path is not None:
+            raise SceneError(
+                f"{what} leads nothing, as nothing is pinned; name what it leads as pinned, or "
+                "leave the path out."
+            )
         return None, None
     indices = checks.indices(pinned, count, "a pinned vertex")
     return indices, None if path is None else Channel.of(path, what, len(indices), 3)

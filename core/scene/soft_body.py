@@ -17,7 +17,7 @@ from . import channel, checks
 from .accelerations import Accelerations
 from .channel import Channel
 from .checks import Vector
-from .contact_settings import ContactSurface, TouchingChoice, check_friction
+from .contact_settings import ContactSurface, TouchingChoice, check_friction, check_touching
 from .drag import Drag
 from .forces import BodyForce
 from .goals import GoalDampers, Goals, Support
@@ -160,8 +160,10 @@ class SoftBody:
         if self.field_weight is not None:
             checks.at_least_zero(self.field_weight, f"{self.name}: the weight of force fields")
         if self.stiffness is not None:
-            self.stiffness = self._checked_stiffness(self.stiffness)
+            what = f"{self.name}: the factor on Young's modulus"
+            self.stiffness = channel.above_zero(self.stiffness, what)
         check_friction(self.name, self.friction, self.kinetic_friction)
+        check_touching(self.name, self.touching)
         self.velocity = checks.vector(self.velocity, f"{self.name}: the velocity")
         what = f"{self.name}: the angular velocity"
         self.angular_velocity = checks.vector(self.angular_velocity, what)
@@ -174,8 +176,10 @@ class SoftBody:
             self._check_lengths(len(self.mesh.tets))
             return
         self._check_lengths(None)
-        of_tets = self.pinned, self.initial_positions, self.initial_velocities, self.goals
-        if any(given is not None for given in (*of_tets, self.rest_shape, self.accelerations)):
+        self.mesh.check(self.name, self.plasticity is not None)
+        of_tets = self.pinned, self.pin_path, self.initial_positions, self.initial_velocities
+        more = self.goals, self.rest_shape, self.accelerations
+        if any(given is not None for given in (*of_tets, *more)):
             raise SceneError(
                 f"{self.name}: a surface has no tet vertices yet to pin, place, reshape or draw to "
                 "goals; take points of its skin, or tetrahedralize first."
@@ -232,26 +236,11 @@ class SoftBody:
 
     def _check_target_volume(self, given: Channel | float) -> None:
         what = f"{self.name}: the target volume"
-        self.target_volume = channel.number(given, what)
-        samples = Channel.of(given, what).samples
-        if samples.min() <= 0.0:
-            raise SceneError(
-                f"{what} must be above 0 at every frame, and is {samples.min():g}; 1 is the volume "
-                "as it was modelled."
-            )
+        found = channel.above_zero(given, what, "; 1 is the volume as it was modelled")
+        self.target_volume = channel.number(found, what)
         checks.above_zero(
             self.volume_stiffness, f"{self.name}: the stiffness of its volume, in Pa,"
         )
-
-    def _checked_stiffness(self, given: Channel) -> Channel:
-        channel = Channel.of(given, f"{self.name}: the factor on Young's modulus")
-        low = np.flatnonzero(channel.samples <= 0.0)
-        if len(low):
-            raise SceneError(
-                f"{self.name}: the factor on Young's modulus must be above 0 at every frame, and "
-                f"is {channel.samples[low[0]]:g} at frame {low[0]}."
-            )
-        return channel
 
     def _check_pose(self) -> None:
         if not self.is_sag_free:

@@ -70,7 +70,7 @@ class Stitches:
 
 
 def _indices(points: NDArray[np.int32]) -> NDArray[np.int32]:
-    found = np.asarray(points, dtype=np.int32).ravel()
+    found = checks.whole_numbers(points, "A stitched point").ravel()
     if len(found) == 0:
         raise SceneError("Stitches: there is no point to stitch.")
     return found

@@ -127,8 +127,9 @@ def test_the_command_line_takes_a_range_and_a_pre_roll(scene, falling, tmp_path)
     _, first = mesh_cache.read(falling)
     assert first == 38
     for text in ("-1", "2.5", "few"):
-        with pytest.raises((SystemExit, argparse.ArgumentTypeError)):
-            described.parse_args(["simulate", f"--pre-roll={text}"])
+        for option in ("--pre-roll", "--substeps"):
+            with pytest.raises((SystemExit, argparse.ArgumentTypeError)):
+                described.parse_args(["simulate", f"{option}={text}"])
 
 
 def test_the_panel_has_them(scene, falling):

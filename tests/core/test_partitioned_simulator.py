@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
-from supple.core import Ground, InstabilityError, Scene, SceneError, Simulator, SoftBody
+from supple.core import Ground, InstabilityError, JobError, Scene, SceneError, Simulator, SoftBody
 from supple.core.integrators import ImplicitEuler, Midpoint, RungeKutta4, SymplecticEuler
 from supple.core.materials import StableNeoHookean
 from supple.core.partitioned_simulator import PartitionedSimulator
@@ -76,6 +77,28 @@ def test_it_goes_on_from_what_it_saved_to_the_same_bits(make_block) -> None:
     *_, found = resumed.run(3)
     for one, other in zip(found.positions, expected.positions, strict=True):
         assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("positions", np.zeros((3, 3)), "the scene"),
+        ("velocities", None, "the scene"),
+        ("substeps", np.array(0), "the scene"),
+        ("waits", np.array([99, 1]), "the scene"),
+        ("waits", np.array([0.5, 1.0]), "the scene"),
+        ("effort", np.array([3]), "the scene"),
+        ("room", np.array(["far"]), "the scene"),
+        ("unfolding", np.zeros(2, dtype=int), "the bodies"),
+        ("unfolding", np.zeros(3), "the bodies"),
+        ("colliders", np.zeros((1, 3)), "the colliders"),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused(make_block, name, value, what) -> None:
+    simulator = PartitionedSimulator(_scene(make_block), [ImplicitEuler()] * 3)
+    saved = simulator.to_arrays() | {f"0/{name}": value}
+    with pytest.raises(JobError, match=f"checkpoint does not fit {what}; simulate again"):
+        simulator.restore(0, {key: array for key, array in saved.items() if array is not None})
 
 
 def test_a_body_that_explodes_ends_the_run_and_is_named(make_block) -> None:

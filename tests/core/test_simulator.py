@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,7 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Ground, Scene, SceneError, Simulator, SoftBody, TetMesh
+from supple.core import (
+    Ground,
+    InstabilityError,
+    Scene,
+    SceneError,
+    Simulator,
+    SoftBody,
+    TetMesh,
+)
 from supple.core import simulator as simulator_module
 from supple.core.integrators import (
     BDF2,
@@ -191,6 +200,39 @@ def test_a_body_put_exactly_on_the_ground_is_not_thrown_up(make_block, integrato
 def test_parameters_that_do_not_fit_the_tets_are_refused(make_block) -> None:
     with pytest.raises(SceneError, match=r"Jelly: the material's young has the shape \(7,\), but"):
         SoftBody(make_block(), StableNeoHookean(np.full(7, 1e5), 0.4), name="Jelly")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"substeps": 0}, "at least 1 substep a frame, not 0; None lets the integrator choose"),
+        ({"substeps": -1}, "at least 1 substep a frame, not -1"),
+        ({"substeps": 2.5}, r"substeps must be a whole number, not 2\.5"),
+        ({"frame_time": 0.0}, "time of a frame must be above 0 s, not 0"),
+        ({"frame_time": -0.1}, r"time of a frame must be above 0 s, not -0\.1"),
+        ({"frame_time": math.nan}, "time of a frame must be above 0 s, not nan"),
+        ({"frame_time": math.inf}, "time of a frame must be above 0 s, not inf"),
+    ],
+)
+def test_no_time_and_no_steps_are_refused(make_block, integrator, values, message: str) -> None:
+    with pytest.raises(SceneError, match=message):
+        Simulator(Scene([SoftBody(make_block())]), integrator, **values)
+
+
+@pytest.mark.parametrize("kind", [ImplicitEuler, BDF2])
+@pytest.mark.parametrize("tolerance", [-1.0, 0.0, math.nan])
+def test_a_tolerance_that_no_step_can_reach_is_refused(make_block, kind, tolerance) -> None:
+    with pytest.raises(SceneError, match=r"the tolerance in m/s must be above 0, not"):
+        Simulator(Scene([SoftBody(make_block())]), kind(tolerance))
+
+
+def test_too_few_substeps_are_refused_with_what_is_enough(make_block) -> None:
+    scene = Scene([SoftBody(make_block(), StableNeoHookean(1e6, 0.3))])
+    with pytest.raises(InstabilityError, match="None in a script") as refused:
+        Simulator(scene, SymplecticEuler(), substeps=1)
+    enough = re.search(r"at least (\d+)", str(refused.value))
+    assert enough is not None
+    Simulator(scene, SymplecticEuler(), substeps=int(enough[1]))
 
 
 @pytest.mark.parametrize("model", MODELS.values())

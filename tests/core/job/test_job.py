@@ -161,6 +161,9 @@ def test_a_folder_that_cannot_be_made_is_named(make_block, tmp_path: Path) -> No
         ({"frame_count": 0}, "end frame must come after the start frame"),
         ({"frame_count": 3, "frame_time": 0.0}, "above 0 s"),
         ({"frame_count": 3, "substeps": 0}, "at least 1 substep"),
+        ({"frame_count": 2.5}, r"number of frames must be a whole number, not 2\.5"),
+        ({"frame_count": 3, "substeps": 1.5}, r"number of substeps must be a whole number"),
+        ({"frame_count": 3, "pre_roll": "1"}, "pre-roll must be a whole number, not '1'"),
         ({"frame_count": 3, "device": "tpu"}, "auto, cpu or cuda"),
         ({"frame_count": 3, "dtype": "float16"}, "float32 or float64"),
         ({"frame_count": 3, "integrator": "Euler"}, "automatic, implicit_euler, .*not 'Euler'"),
@@ -171,6 +174,42 @@ def test_a_folder_that_cannot_be_made_is_named(make_block, tmp_path: Path) -> No
 def test_settings_out_of_range_are_refused(values: dict, message: str) -> None:
     with pytest.raises(SceneError, match=message):
         Settings(**values)
+
+
+@pytest.mark.parametrize("names", [("bdf2",), ("bdf2", "xpbd", "bdf2")])
+def test_a_job_wants_one_integrator_a_body(make_block, tmp_path: Path, names) -> None:
+    scene = Scene([SoftBody(make_block()), SoftBody(make_block())])
+    with pytest.raises(SceneError, match=f"body_integrators are {len(names)}, the bodies 2"):
+        Job.create(tmp_path / "job", scene, Settings(3, body_integrators=names))
+    assert not list(tmp_path.iterdir())
+
+
+class _Slime(StableNeoHookean):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("material", "message"),
+    [
+        (_Slime(1e4, 0.3), "No file can hold the class _Slime; simulate the scene in the script"),
+        (StableNeoHookean([1e4] * 48, 0.3), "young of StableNeoHookean cannot be a list; give num"),
+    ],
+)
+def test_what_could_not_be_read_again_is_not_saved(
+    make_block, tmp_path: Path, material: StableNeoHookean, message: str
+) -> None:
+    with pytest.raises(SceneError, match=message):
+        Job.create(tmp_path, Scene([SoftBody(make_block(), material)]), Settings(3))
+    assert not (tmp_path / "scene.json").exists()
+
+
+def test_a_folder_may_be_named_by_a_string_and_numbers_be_numpys(make_block, tmp_path) -> None:
+    material = StableNeoHookean(np.float32(1e4), np.float64(0.3))
+    scene = Scene([SoftBody(make_block(), material, density=np.int64(900))])
+    job = Job.create(str(tmp_path / "job"), scene, Settings(np.int64(3)))
+    assert job.folder == tmp_path / "job"
+    assert job.settings.frame_count == 3
+    assert job.scene.bodies[0].density == 900
 
 
 def _cut(path: Path) -> None:

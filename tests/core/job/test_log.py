@@ -67,6 +67,13 @@ def test_a_damaged_line_at_the_end_is_told(job: Job) -> None:
     assert job.lost_records(last_frame=-1) == ""
 
 
+@pytest.mark.parametrize("member", ["held", "unfolding", "caught", "crossing", "let_go"])
+def test_names_that_are_no_list_of_names_are_damage(job: Job, member: str) -> None:
+    job.append_record({"frame": 0, member: ["Jelly"]})
+    job.append_record({"frame": 1, member: "Jelly"})
+    assert job.records() == [{"frame": 0, member: ["Jelly"]}]
+
+
 def test_a_log_with_nothing_to_drop_is_not_written(job: Job) -> None:
     for frame in range(3):
         job.append_record({"frame": frame})

@@ -196,7 +196,7 @@ def test_what_has_no_energy_is_no_force() -> None:
 
 def test_a_scene_with_forces_is_in_no_file(tmp_path) -> None:
     scene = Scene([body()], forces=[Pull(Channel.constant(GRAVITY))])
-    with pytest.raises(SceneError, match="No file can hold the force Pull"):
+    with pytest.raises(SceneError, match="No file can hold the class Pull"):
         save_scene(tmp_path / "scene.json", scene, {})
     assert not list(tmp_path.iterdir())
     save_scene(tmp_path / "scene.json", Scene([body()]), {})

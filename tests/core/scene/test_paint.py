@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from supple.core import Paint, SceneError, SoftBody, SurfaceMesh
+from supple.core import Paint, Plasticity, SceneError, SoftBody, SurfaceMesh
 from supple.core.materials import StableNeoHookean
 
 CORNERS = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
@@ -61,6 +61,13 @@ def test_a_surface_has_no_tets_that_settings_could_differ_in() -> None:
     for options in ({"density": np.ones(6)}, {"material": StableNeoHookean(np.ones(6))}):
         with pytest.raises(SceneError, match="give one number and paint the surface"):
             SoftBody(surface, **options)
+
+
+def test_a_painted_yield_stress_wants_a_plasticity() -> None:
+    surface = SurfaceMesh(CORNERS, FACES, paint=[Paint("yield_stress", np.ones(4))])
+    with pytest.raises(SceneError, match="Jelly: its yield stress is painted, but it never gives"):
+        SoftBody(surface, name="Jelly")
+    assert SoftBody(surface, plasticity=Plasticity(1e3)).mesh is surface
 
 
 def test_only_what_resists_rates_makes_a_body_viscous(make_block) -> None:

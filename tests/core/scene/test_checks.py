@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Indices that a scene is given: what is no index is refused, not rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from supple.core import (
+    Absorber,
+    Attachment,
+    Collider,
+    ContactSurface,
+    Goals,
+    SceneError,
+    SoftBody,
+    Stitches,
+    SurfaceMesh,
+)
+
+from ..boxes import BOX_TRIANGLES, box_corners
+
+QUADS = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1]]
+
+OF_TRIANGLES = [Collider, SurfaceMesh, Absorber, ContactSurface]
+OF_INDICES = [
+    pytest.param(lambda given, mesh: SoftBody(mesh, pinned=given), id="pins"),
+    pytest.param(lambda given, mesh: Attachment(0, given, 1), id="attachment"),
+    pytest.param(lambda given, mesh: Stitches(0, given, 1), id="stitches"),
+    pytest.param(lambda given, mesh: Goals(given, np.zeros((2, 3))), id="goals"),
+]
+
+
+@pytest.mark.parametrize("kind", OF_TRIANGLES)
+@pytest.mark.parametrize(
+    ("faces", "message"),
+    [
+        (QUADS, r"must have \(F, 3\) triangles, not \(3, 4\); split quads into triangles first"),
+        ([0, 1, 2], r"must have \(F, 3\) triangles, not \(3,\)\."),
+        ([[0, 1, 2], [0, 2, 3, 1]], "rows of different lengths; split faces into triangles"),
+        ([[0.0, 1.0, 2.7]], r"a whole number, not by 0\.0; make an array of integers"),
+        ([[0, 1, 2**32]], "cannot be 4294967296; there are not so many"),
+        ([[0, 1, 8]], "names a vertex it does not have"),
+        ([], "has no faces"),
+    ],
+)
+def test_faces_that_are_no_triangles_of_the_mesh_are_refused(
+    kind: type, faces: list[Any], message: str
+) -> None:
+    with pytest.raises(SceneError, match=message):
+        kind(box_corners(), faces)
+
+
+@pytest.mark.parametrize("kind", OF_TRIANGLES)
+def test_triangles_may_be_a_list_or_of_any_kind_of_integers(kind: type) -> None:
+    for faces in (np.asarray(BOX_TRIANGLES).tolist(), np.asarray(BOX_TRIANGLES, dtype=np.uint64)):
+        found = kind(box_corners(), faces).triangles
+        assert found.dtype == np.int32
+        np.testing.assert_array_equal(found, BOX_TRIANGLES)
+
+
+@pytest.mark.parametrize("make", OF_INDICES)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([0.9, 1.9], r"given by its index, a whole number, not by 0\.9"),
+        ([0, 2**32], "cannot be 4294967296"),
+        ([True, False], r"not by a mask of true and false; np\.flatnonzero\(mask\)"),
+    ],
+)
+def test_what_is_no_index_of_a_vertex_is_refused(
+    make_block, make: Callable[[Any, Any], object], given: list[Any], message: str
+) -> None:
+    with pytest.raises(SceneError, match=message):
+        make(given, make_block())
+
+
+def test_nothing_may_be_pinned(make_block) -> None:
+    pinned = SoftBody(make_block(), pinned=[]).pinned
+    assert pinned is not None
+    assert pinned.dtype == np.int32
+    assert len(pinned) == 0
