@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor
 from ..errors import SceneError
 from ..integrators import ImplicitEuler, Integrator
 from ..preparation.prepared import prepare
+from ..scene import checks
 from ..scene.channel import Channel
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
@@ -23,7 +24,7 @@ from ..scene.start_shape import start_positions, tet_mesh_of
 from ..scene.tet_control import ControlKind
 from .least_control import LeastControl, LeastControlSearch
 from .observer import Observer
-from .refusals import refuse_scene
+from .refusals import chosen_body, refuse_scene
 from .simulations import simulate
 
 # Of the body's diagonal: this near it passes through a key; by so much controls are tried.
@@ -109,8 +110,12 @@ def follow_keys(
             scene has no gradients.
         InstabilityError: when a simulation fails.
     """
+    if by not in get_args(ControlKind):
+        raise SceneError(f"Keys are followed by {' or '.join(get_args(ControlKind))}, not by {by}.")
+    if tolerance is not None:
+        checks.above_zero(tolerance, "The tolerance of keys in metres")
     prepared = prepare(scene)[0]
-    points = tet_mesh_of(own := prepared.bodies[body]).vertices
+    points = tet_mesh_of(own := chosen_body(prepared, body)).vertices
     diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
     near = NEAR_DIAGONALS * diagonal if tolerance is None else tolerance
     wanted = _all_checked(keys, own, len(points))

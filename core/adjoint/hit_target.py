@@ -16,10 +16,12 @@ from torch import Tensor
 from ..errors import SceneError
 from ..integrators import Integrator
 from ..preparation.prepared import prepare
+from ..scene import checks
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions
 from .observer import Observer
+from .refusals import chosen_body
 from .simulations import simulate
 from .trust_region import FloatArray, trust_region
 
@@ -86,14 +88,15 @@ def hit_target(
         InstabilityError: when the throw that it has cannot be simulated, or has no gradient.
     """
     prepared, there = prepare(scene)[0], _checked(target, frame)
-    thrown = prepared.bodies[body]
+    thrown = chosen_body(prepared, body)
     mean = _weights(thrown, vertices, weights)
     way = float(np.linalg.norm(there - mean @ start_positions(thrown)))
 
     def place(parameters: Tensor) -> Tensor:
         own = _thrown(prepared, body, parameters)
         last = simulate(own, integrator, frames=frame, **options)[-1]
-        return torch.as_tensor(mean) @ last.positions[body]
+        reached = last.positions[body].double()
+        return torch.as_tensor(mean) @ reached
 
     def heard(distance: float, runs: int) -> None:
         if observe is not None:
@@ -187,10 +190,17 @@ def _thrown(scene: Scene, body: int, parameters: Tensor) -> Scene:
 
 def _weights(body: Any, vertices: ArrayLike | None, given: ArrayLike | None) -> NDArray[np.float64]:
     """(N,) that sum to one."""
+    count = len(body.mesh.vertices)
     if given is not None:
         weights = np.asarray(given, dtype=np.float64)
     elif vertices is None:
         weights = body.mesh.lumped_mass(body.density)
     else:
-        weights = np.bincount(np.asarray(vertices), minlength=len(body.mesh.vertices)).astype(float)
+        what = f"{body.name}: a vertex that is to hit the target"
+        weights = np.bincount(checks.indices(vertices, count, what), minlength=count).astype(float)
+    if weights.shape != (count,) or not np.isfinite(weights).all() or weights.sum() == 0.0:
+        raise SceneError(
+            f"{body.name}: what is to hit the target must be vertices, at least one, or {count} "
+            "weights, one a tet vertex, that do not sum to zero."
+        )
     return weights / weights.sum()

@@ -22,6 +22,7 @@ from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import skin_embedding_of
 from .observer import Observer
+from .refusals import chosen_body
 from .simulations import simulate
 
 MAX_ITERATIONS = 40
@@ -80,7 +81,7 @@ def match_shape(
         InstabilityError: when the shapes do not tell of the stiffness.
     """
     prepared = prepare(scene)[0]
-    own = prepared.bodies[body]
+    own = chosen_body(prepared, body)
     seen = _carried(own) if on_skin else None
     targets = _targets(positions, own, seen)
     shares = _shares(regions, own)

@@ -21,6 +21,7 @@ from ..scene.fluid import Fluid
 from ..scene.force_fields import ForceField
 from ..scene.friction import FrictionTable
 from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
 from ..system import System
 from .tape_forces import KNOWN_FORCES
 
@@ -35,6 +36,16 @@ def refuse_scene(scene: Scene) -> None:
     """
     for what in _of_scene(scene):
         raise SceneError(f"There are no gradients through {what}; leave it out.")
+
+
+def chosen_body(scene: Scene, body: int) -> SoftBody:
+    """
+    Raises:
+        SceneError: when there is none of that index.
+    """
+    if not 0 <= body < len(scene.bodies):
+        raise SceneError(f"There is no body {body}; the scene has {len(scene.bodies)}, from 0 on.")
+    return scene.bodies[body]
 
 
 def _of_scene(scene: Scene) -> Iterator[str]:

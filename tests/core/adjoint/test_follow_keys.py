@@ -122,5 +122,13 @@ def test_keys_are_checked() -> None:
             follow_keys(thrown(), [key])
     with pytest.raises(SceneError, match="no keys"):
         follow_keys(thrown(), [])
-    with pytest.raises(SceneError, match="no pins to move"):
-        follow_keys(thrown(), [Key(1, CUBE.vertices)], by="pins")
+    keys = [Key(1, CUBE.vertices)]
+    wrong: Any
+    for wrong, what in (
+        ({"by": "pins"}, "no pins to move"),
+        ({"by": "force"}, "followed by forces or pins, not by force"),
+        ({"tolerance": 0.0}, "tolerance of keys in metres must be above 0"),
+        ({"body": 1}, "There is no body 1; the scene has 1"),
+    ):
+        with pytest.raises(SceneError, match=what):
+            follow_keys(thrown(), keys, **wrong)

@@ -135,6 +135,28 @@ def test_targets_are_checked() -> None:
         hit_target(scene, (0.0, 0.0, 1.0), 0)
 
 
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ({"vertices": [8]}, "lies outside 0 … 7"),
+        ({"vertices": [-1]}, "lies outside 0 … 7"),
+        ({"vertices": []}, "vertices, at least one, or 8 weights"),
+        ({"weights": [1.0]}, "8 weights"),
+        ({"weights": np.zeros(8)}, "do not sum to zero"),
+        ({"body": 2}, "There is no body 2"),
+    ],
+)
+def test_what_is_to_hit_a_target_is_checked(what: dict[str, Any], message: str) -> None:
+    with pytest.raises(SceneError, match=message):
+        hit_target(thrown((0.0, 0.0, 1.0), (0, 0, 0)), (0.1, 0.0, 0.1), 2, **what)
+
+
+def test_a_throw_in_single_precision_hits_too() -> None:
+    scene = thrown((0.0, 0.0, 1.0), (0, 0, 0))
+    throw = hit_target(scene, (0.1, 0.0, 0.3), 2, dtype=torch.float32)
+    assert throw.hits
+
+
 def animation(young: Any) -> list[Any]:
     return [f.positions[0].numpy() for f in Simulator(bar(young), device="cpu").run(4)]
 
