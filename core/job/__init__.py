@@ -5,7 +5,8 @@
 
     scene.json, scene.npz      what to simulate, and how
     solids.json, solids.npz    the same scene, its surfaces filled with tetrahedra; of which run, by
-                               which version; one report a body on its tetrahedra
+                               which version, with which settings; one report a body on its
+                               tetrahedra
     intersections.json         what intersects at the start, where that keeps it from beginning
     frames/000000.npy …        (N, 3) vertex positions of all bodies, one after the other
     frames/000000.npz …        what results say of it, by name: (M,) of the tets or (N,) of the

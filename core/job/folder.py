@@ -18,13 +18,12 @@ from ..errors import DamageError, JobError
 from ..geometry.tet_mesh import TetMesh
 from ..preparation.intersection_report import IntersectionReport
 from ..scene.scene import Scene
-from ..scene.schema import conforms
 from ..scene.soft_body import SoftBody
 from ..version import version
 from . import files, log, scene_file
-from .embeddings import check_embeddings
 from .frame_fields import read_fields
 from .settings import Settings, digest
+from .tet_scene_file import load_tet_scene
 
 OUTPUT = "output.txt"
 # Farther away nothing can be shown in single precision, nor be meant.
@@ -85,7 +84,8 @@ class Job:
         return self._tet_scene_path.exists()
 
     def write_tet_scene(self, tet_scene: Scene, reports: list[dict[str, Any]]) -> None:
-        origin = {"run": digest(self.scene, self.settings), "version": version()}
+        run, settings = digest(self.scene, self.settings), self.settings.run_record()
+        origin = {"run": run, "version": version(), "settings": settings}
         for cached in ("_tet_scene_file", "_tet_scene_checksum"):
             self.__dict__.pop(cached, None)
         scene_file.save_scene(self._tet_scene_path, tet_scene, {**origin, "reports": reports})
@@ -114,22 +114,19 @@ class Job:
         """Whether the tetrahedra are of this scene, made by this version or another."""
         return self.run == digest(self.scene, self.settings, by_version)
 
+    def other_settings(self) -> list[str]:
+        """Names of those that were not as they are now when the tetrahedra were made."""
+        now = json.loads(json.dumps(self.settings.run_record()))
+        then = self._tet_scene_file[1].get("settings") or now
+        return sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
+
     def remove_tet_scene(self) -> None:
         """For the worker to make them again."""
         files.remove(self._tet_scene_path)
 
     @cached_property
     def _tet_scene_file(self) -> tuple[Scene, dict[str, Any]]:
-        tet_scene, content = scene_file.load_scene(self._tet_scene_path)
-        for name, hint in (("run", str), ("version", str), ("reports", list[dict[str, Any]])):
-            if not conforms(content.get(name), hint):
-                raise DamageError(self._tet_scene_path, f"{name} cannot be {content.get(name)!r}")
-        for report in content["reports"]:
-            if not all(conforms(report.get(name), str) for name in ("name", "summary")):
-                raise DamageError(self._tet_scene_path, "a report on tetrahedra says nothing")
-        for body in tet_scene.bodies:
-            check_embeddings(self._tet_scene_path, body)
-        return tet_scene, content
+        return load_tet_scene(self._tet_scene_path)
 
     @property
     def _tet_scene_path(self) -> Path:

@@ -107,6 +107,10 @@ class Settings:
         }
         return {name: value for name, value in asdict(self).items() if name not in empty}
 
+    def run_record(self) -> dict[str, Any]:
+        """``record`` without the number of frames: a longer run goes on from a shorter one."""
+        return self.record() | {"frame_count": 1}
+
     @staticmethod
     def of(values: Mapping[str, Any]) -> Settings:
         """What ``record`` made of settings.
@@ -121,15 +125,12 @@ class Settings:
 def digest(scene: Scene, settings: Settings, of_version: str | None = None) -> str:
     """A name for a run: equal exactly when its frames are.
 
-    The number of frames is left out, so that a longer run goes on from a shorter one.
-
     Args:
         of_version: the Supple that simulates it; None is this one.
     """
     arrays: scene_file.Arrays = {}
-    numbers = settings.record() | {"frame_count": 1}
     origin = [scene_file.FORMAT, of_version or version()]
-    content = [scene_file.encode(scene, "scene", arrays), numbers, origin]
+    content = [scene_file.encode(scene, "scene", arrays), settings.run_record(), origin]
     hashed = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
     for key in sorted(arrays):
         hashed.update(f"{key}{arrays[key].dtype}{arrays[key].shape}".encode())

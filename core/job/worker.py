@@ -105,9 +105,10 @@ def _has_tet_scene(job: Job) -> bool:
     if is_of_scene or not job.has_frame(0):
         return is_of_scene
     if not job.is_of_scene(of_version):
+        others = ", ".join(job.other_settings())
+        what = f"simulated with other settings ({others})" if others else "of another scene"
         raise JobError(
-            f"{job.folder} holds frames of another scene; simulate into another folder, or remove "
-            "this one."
+            f"{job.folder} holds frames {what}; simulate into another folder, or remove this one."
         )
     if _is_complete(job):
         return True

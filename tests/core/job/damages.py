@@ -99,7 +99,7 @@ def _forged_json() -> Iterator[tuple[str, Damage]]:
 def forged_solids() -> Iterator[tuple[str, Damage]]:
     """Other tetrahedra with a checksum that fits. Those may be another simulation, rightly."""
     values = [value for value in _VALUES if type(value) not in (int, float)]
-    for number in range(45):
+    for number in range(54):
         value = values[number % len(values)]
         yield f"value {number} {_short(value)}", _leaf_changed("solids.json", number, value)
 

@@ -90,6 +90,24 @@ def test_tetrahedra_of_another_version_are_made_again(tmp_path: Path) -> None:
     assert Job(tmp_path).version == version()
 
 
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"results": ("speed",)}, "results"),
+        ({"integrator": "bdf2", "substeps": 2}, "integrator, substeps"),
+    ],
+)
+def test_frames_with_other_settings_are_not_gone_on_from(
+    whole: Job, tmp_path: Path, changes: dict, names: str
+) -> None:
+    job = copied(whole, tmp_path)
+    Job.create(job.folder, whole.scene, replace(whole.settings, **changes))
+    done = run(job.folder)
+    assert done.returncode == 1
+    assert f"holds frames simulated with other settings ({names}); simulate into" in done.stderr
+    assert job.last_frame() == 100
+
+
 def test_frames_of_another_scene_are_not_gone_on_from(whole: Job, tmp_path: Path) -> None:
     job = copied(whole, tmp_path)
     Job.create(job.folder, replace(whole.scene, gravity=(0.0, 0.0, -1.0)), whole.settings)
