@@ -88,13 +88,13 @@ def with_contact_surfaces(
         return replace(body, contact_surface=given), Verdict("mesh")
     # Its points are the same, some of them in no triangle.
     touching = replace(seen, triangles=coarse.triangles)
-    if body.touching == "mesh":
-        verdict = Verdict("mesh")
-    else:
-        touching, verdict = _chosen(touching, mesh, is_affordable)
-    if verdict.kind in ("mesh", "crossing"):
-        touching = _borne(touching, seen)
-    return replace(body, contact_surface=touching), verdict
+    verdict = Verdict("mesh")
+    chosen: ContactSurface | None = touching
+    if body.touching != "mesh":
+        chosen, verdict = _chosen(touching, mesh, is_affordable)
+    if chosen is not None and verdict.kind != "copy":
+        chosen = _borne(chosen, seen)
+    return replace(body, contact_surface=chosen), verdict
 
 
 def _chosen(

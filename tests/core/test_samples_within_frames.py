@@ -24,7 +24,7 @@ Change = Callable[[Channel], Channel]
 
 
 def _body(**keyed: object) -> SoftBody:
-    return SoftBody(MESH, StableNeoHookean(2e3, 0.3), **keyed)  # type: ignore[arg-type]
+    return SoftBody(MESH, StableNeoHookean(2e3, 0.3), **keyed)
 
 
 #: Scenes in which one thing changes, by what becomes of its channel.

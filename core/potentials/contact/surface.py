@@ -109,7 +109,10 @@ class CollisionSurface:
         faces = self.triangles[: len(self._is_finest)][self._is_finest]
         a, b, c = self.rest[faces].swapaxes(0, 1)
         thirds = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
-        return np.bincount(faces.ravel(), np.repeat(thirds, 3), self.body_count)
+        areas: NDArray[np.float64] = np.bincount(
+            faces.ravel(), np.repeat(thirds, 3), self.body_count
+        )
+        return areas
 
     @property
     def collider_slices(self) -> list[slice]:
