@@ -336,14 +336,13 @@ def _gradient(potentials: Sequence[Potential], positions: Tensor) -> Tensor:
 
 
 def _needs_explicit_steps(system: System) -> str:
-    names = ", ".join(collider.name for collider in system.obstacles.colliders)
     what, cure = "A bouncy ground needs", "choose smooth contact"
-    if names:
+    if names := ", ".join(collider.name for collider in system.obstacles.colliders):
         what, cure = f"Colliders ({names}) need", "put meshes in their place"
     if system.scene.couples_bodies:
         return (
-            f"{what} explicit steps, which cannot let bodies meet or hold each other beside that: "
-            f"{cure}, or do without contact, attachments and stitches."
+            f"{what} explicit steps, which cannot let bodies meet or hold each other there: {cure} "
+            "or do without contact, attachments and stitches."
         )
     return (
         f"{what} explicit steps: {cure}, or choose the integrator Automatic or an explicit one "

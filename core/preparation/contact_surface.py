@@ -88,10 +88,9 @@ def with_contact_surfaces(
         return replace(body, contact_surface=given), Verdict("mesh")
     # Its points are the same, some of them in no triangle.
     touching = replace(seen, triangles=coarse.triangles)
-    verdict = Verdict("mesh")
-    chosen: ContactSurface | None = touching
-    if body.touching != "mesh":
-        chosen, verdict = _chosen(touching, mesh, is_affordable)
+    if body.touching == "mesh":
+        return replace(body, contact_surface=_borne(touching, seen)), Verdict("mesh")
+    chosen, verdict = _chosen(touching, mesh, is_affordable)
     if chosen is not None and verdict.kind != "copy":
         chosen = _borne(chosen, seen)
     return replace(body, contact_surface=chosen), verdict

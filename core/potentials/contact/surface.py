@@ -18,7 +18,7 @@ from ...scene.attached_pairs import attached_pairs
 from ...scene.collider_surface import collider_surface
 from ...scene.contact_settings import ContactSurface
 from ...scene.scene import Scene
-from .topology import Points, Topology, topology
+from .topology import Points, Topology, areas_at_vertices, topology
 
 Triangles = NDArray[np.int32]
 Indices = NDArray[np.intp]
@@ -106,13 +106,8 @@ class CollisionSurface:
     def body_areas(self) -> NDArray[np.float64]:
         """(B,) a third of the faces of bodies around each of their vertices at rest, in m², of
         faces that are there in smaller ones the smaller."""
-        faces = self.triangles[: len(self._is_finest)][self._is_finest]
-        a, b, c = self.rest[faces].swapaxes(0, 1)
-        thirds = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
-        areas: NDArray[np.float64] = np.bincount(
-            faces.ravel(), np.repeat(thirds, 3), self.body_count
-        )
-        return areas
+        finest = self.triangles[: len(self._is_finest)][self._is_finest]
+        return areas_at_vertices(self.rest[: self.body_count], finest)
 
     @property
     def collider_slices(self) -> list[slice]:

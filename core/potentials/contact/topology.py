@@ -71,10 +71,8 @@ def topology(
     vertex_offsets, order = _grouped(edges.ravel(), len(rest))
     edge_offsets, at_edges = _grouped(face_edges.ravel(), len(edges))
     faces_around = np.bincount(faces.ravel(), minlength=len(rest))
-    a, b, c = rest[faces].swapaxes(0, 1)
-    thirds = np.repeat(np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0, 3)
-    vertex_areas = _sums(thirds, faces.ravel(), len(rest))
-    edge_areas = _sums(thirds, face_edges.ravel(), len(edges))
+    vertex_areas = areas_at_vertices(rest, faces)
+    edge_areas = _sums(_thirds(rest, faces), face_edges.ravel(), len(edges))
     along = rest[edges[:, 1]] - rest[edges[:, 0]]
     return Topology(
         edges=edges,
@@ -93,6 +91,17 @@ def topology(
         mean_vertex_areas=_means(vertex_areas, object_of),
         mean_edge_areas=_means(edge_areas, object_of[edges[:, 0]]),
     )
+
+
+def areas_at_vertices(rest: Points, faces: NDArray[np.integer[Any]]) -> Values:
+    """(V,) a third of the (F, 3) faces around each vertex at rest, in m²."""
+    return _sums(_thirds(rest, faces), faces.ravel(), len(rest))
+
+
+def _thirds(rest: Points, faces: NDArray[np.integer[Any]]) -> Values:
+    """(3F,) of the area of a face, for each of its corners or edges."""
+    a, b, c = rest[faces].swapaxes(0, 1)
+    return np.repeat(np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0, 3)
 
 
 def _contiguous(indices: NDArray[np.integer[Any]]) -> Indices:
