@@ -110,10 +110,7 @@ def follow_keys(
             scene has no gradients.
         InstabilityError: when a simulation fails.
     """
-    if by not in get_args(ControlKind):
-        raise SceneError(f"Keys are followed by {' or '.join(get_args(ControlKind))}, not by {by}.")
-    if tolerance is not None:
-        checks.above_zero(tolerance, "The tolerance of keys in metres")
+    _check(by, tolerance)
     prepared = prepare(scene)[0]
     points = tet_mesh_of(own := chosen_body(prepared, body)).vertices
     diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
@@ -137,6 +134,13 @@ def follow_keys(
     effort = float(found.control.square().sum() / frames) ** 0.5
     controlled, follows = control.applied(accelerations), distance <= near
     return Following(controlled, accelerations, effort, distance, follows, search.runs)
+
+
+def _check(by: ControlKind, tolerance: float | None) -> None:
+    if by not in get_args(ControlKind):
+        raise SceneError(f"Keys are followed by {' or '.join(get_args(ControlKind))}, not by {by}.")
+    if tolerance is not None:
+        checks.above_zero(tolerance, "The tolerance of keys in metres")
 
 
 class _Search:

@@ -89,10 +89,10 @@ def with_contact_surfaces(
     # Its points are the same, some of them in no triangle.
     touching = replace(seen, triangles=coarse.triangles)
     if body.touching == "mesh":
-        return replace(body, contact_surface=_borne(touching, seen)), Verdict("mesh")
+        return replace(body, contact_surface=_with_finer_triangles(touching, seen)), Verdict("mesh")
     chosen, verdict = _chosen(touching, mesh, is_affordable)
     if chosen is not None and verdict.kind != "copy":
-        chosen = _borne(chosen, seen)
+        chosen = _with_finer_triangles(chosen, seen)
     return replace(body, contact_surface=chosen), verdict
 
 
@@ -113,7 +113,7 @@ def _chosen(
     return spared, Verdict("mesh" if spared is touching else "crossing")
 
 
-def _borne(touching: ContactSurface, seen: ContactSurface) -> ContactSurface:
+def _with_finer_triangles(touching: ContactSurface, seen: ContactSurface) -> ContactSurface:
     """What touches, and, on triangles that are larger than the tetrahedra, those of the surface
     that is seen, which touch other objects: borne at the corners of the larger ones alone, the
     tetrahedra between these would sag.
