@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import torch
@@ -110,7 +110,6 @@ def follow_keys(
             scene has no gradients.
         InstabilityError: when a simulation fails.
     """
-    _check(by, tolerance)
     prepared = prepare(scene)[0]
     points = tet_mesh_of(own := chosen_body(prepared, body)).vertices
     diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
@@ -120,7 +119,7 @@ def follow_keys(
     options["integrator"] = integrator or ImplicitEuler(SOLVED_M_PER_S)
     # Before it is searched without what there are no gradients through.
     refuse_scene(prepared)
-    kind = _Forces if by == "forces" else _Pins
+    kind = _kind(by)
 
     def problem_of(scene: Scene) -> _Problem:
         control = kind(scene, body, frames, options.get("frame_time", 1.0 / 24.0))
@@ -136,11 +135,9 @@ def follow_keys(
     return Following(controlled, accelerations, effort, distance, follows, search.runs)
 
 
-def _check(by: ControlKind, tolerance: float | None) -> None:
-    if by not in get_args(ControlKind):
-        raise SceneError(f"Keys are followed by {' or '.join(get_args(ControlKind))}, not by {by}.")
-    if tolerance is not None:
-        checks.above_zero(tolerance, "The tolerance of keys in metres")
+def _kind(by: ControlKind) -> type[_Forces] | type[_Pins]:
+    checks.choice(by, ControlKind, "What brings a body through keys")
+    return _Forces if by == "forces" else _Pins
 
 
 class _Search:
@@ -156,6 +153,7 @@ class _Search:
     def __init__(
         self, near: float, diagonal: float, max_runs: int, observe: Observer | None
     ) -> None:
+        checks.above_zero(near, "The tolerance of keys in metres")
         self._near, self._trial = near, TRIAL_DIAGONALS * diagonal
         self._max_runs, self._observe = max_runs, observe
         #: Simulations until now.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +105,13 @@ def above_zero(value: float, what: str) -> None:
     """A finite number above zero."""
     if not (math.isfinite(value) and value > 0.0):
         raise SceneError(f"{what} must be above 0, not {value:g}.")
+
+
+def choice(value: str, choices: object, what: str) -> None:
+    """One of the words of a ``Literal``."""
+    names = get_args(choices)
+    if value not in names:
+        raise SceneError(f"{what} must be one of {', '.join(names)}, not {value!r}.")
 
 
 def whole_number(value: object, what: str) -> int:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,13 +237,4 @@ def check_friction(name: str, friction: float | None, kinetic: float | None) -> 
         raise SceneError(
             f"{name}: the kinetic friction {kinetic:g} is above the static one, {friction:g}; what "
             "slides is held less, not more."
-        )
-
-
-def check_touching(name: str, touching: str) -> None:
-    """What of a body touches."""
-    choices = get_args(TouchingChoice)
-    if touching not in choices:
-        raise SceneError(
-            f"{name}: what touches must be one of {', '.join(choices)}, not {touching!r}."
         )

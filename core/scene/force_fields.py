@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -80,8 +80,8 @@ class Falloff:
     side: FieldSide = "both"
 
     def __post_init__(self) -> None:
-        _check_choice(self.shape, FalloffShape, "The shape of a falloff")
-        _check_choice(self.side, FieldSide, "The side of a falloff")
+        checks.choice(self.shape, FalloffShape, "The shape of a falloff")
+        checks.choice(self.side, FieldSide, "The side of a falloff")
         for name in FALLOFF_NUMBERS:
             value = getattr(self, name)
             if value is not None:
@@ -140,8 +140,8 @@ class ForceField:
     grid: VelocityGrid | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
-        _check_choice(self.kind, FieldKind, f"{self.name}: the kind")
-        _check_choice(self.shape, FieldShape, f"{self.name}: the shape")
+        checks.choice(self.kind, FieldKind, f"{self.name}: the kind")
+        checks.choice(self.shape, FieldShape, f"{self.name}: the shape")
         checks.above_zero(self.unit, f"{self.name}: the unit")
         for name in OWN_NUMBERS:
             least = 0.0 if name in {"size", "weight"} else None
@@ -231,9 +231,3 @@ def _flat(value: Channel | Vector | float) -> Channel:
     """(n,) of a vector or a matrix, (1,) of a number."""
     values = value if isinstance(value, Channel) else Channel.constant(value)
     return values.mapped(lambda samples: samples.reshape(len(samples), -1))
-
-
-def _check_choice(value: str, choices: object, what: str) -> None:
-    names = get_args(choices)
-    if value not in names:
-        raise SceneError(f"{what} must be one of {', '.join(names)}, not {value!r}.")

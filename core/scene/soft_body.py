@@ -17,7 +17,7 @@ from . import channel, checks
 from .accelerations import Accelerations
 from .channel import Channel
 from .checks import Vector
-from .contact_settings import ContactSurface, TouchingChoice, check_friction, check_touching
+from .contact_settings import ContactSurface, TouchingChoice, check_friction
 from .drag import Drag
 from .forces import BodyForce
 from .goals import GoalDampers, Goals, Support
@@ -163,7 +163,7 @@ class SoftBody:
             what = f"{self.name}: the factor on Young's modulus"
             self.stiffness = channel.above_zero(self.stiffness, what)
         check_friction(self.name, self.friction, self.kinetic_friction)
-        check_touching(self.name, self.touching)
+        checks.choice(self.touching, TouchingChoice, f"{self.name}: what touches")
         self.velocity = checks.vector(self.velocity, f"{self.name}: the velocity")
         what = f"{self.name}: the angular velocity"
         self.angular_velocity = checks.vector(self.angular_velocity, what)

@@ -126,7 +126,7 @@ def test_keys_are_checked() -> None:
     wrong: Any
     for wrong, what in (
         ({"by": "pins"}, "no pins to move"),
-        ({"by": "force"}, "followed by forces or pins, not by force"),
+        ({"by": "force"}, "must be one of forces, pins, not 'force'"),
         ({"tolerance": 0.0}, "tolerance of keys in metres must be above 0"),
         ({"body": 1}, "There is no body 1; the scene has 1"),
     ):
