@@ -148,8 +148,8 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         "--output", type=Path, metavar="FILE", help="default: <name>_found.blend beside the file"
     )
     find_command.set_defaults(action=find)
-    doctor_command = commands.add_parser("doctor", help="check what the solver needs here")
-    doctor_command.set_defaults(action=doctor)
+    about = "check what the solver needs on this machine"
+    commands.add_parser("doctor", help=about).set_defaults(action=doctor)
     return described
 
 

@@ -56,8 +56,8 @@ class TetEnergies:
         pose = self._bodies[indices[0]].pose
         if pose is not None:
             # Of the bodies of one elasticity, which is one alone where it is there.
-            samples = self._tensor(pose.samples.swapaxes(1, 2))
-            channel = TensorChannel(samples, pose.per_frame)
+            rows = pose.mapped(lambda samples: samples.swapaxes(1, 2))
+            channel = TensorChannel.of(rows, self._template)
             return PosedElasticity(material, *meshes[0], self._template, channel)
         kind = LinearElasticity if isinstance(material, Linear) else Elasticity
         rest_shape = self._bodies[indices[0]].rest_shape

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def components(count: int, links: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+def components(count: int, links: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
     """The (count,) number of the connected component of each node, from 0 in the order of their
     first nodes.
 
@@ -21,5 +21,5 @@ def components(count: int, links: NDArray[np.integer[Any]]) -> NDArray[np.int32]
     from scipy.sparse.csgraph import connected_components
 
     graph = coo_array((np.ones(len(links), dtype=bool), tuple(links.T)), (count, count))
-    labels: NDArray[np.int32] = connected_components(graph, directed=False)[1]
+    labels: NDArray[np.intp] = connected_components(graph, directed=False)[1].astype(np.intp)
     return labels

@@ -67,7 +67,7 @@ def _boundary(tets: NDArray[np.int32], amounts: Weights) -> tuple[Triangles, Wei
     return np.ascontiguousarray(triangles, dtype=np.int32), np.abs(weights)
 
 
-def _parts(triangles: Triangles) -> NDArray[np.int32]:
+def _parts(triangles: Triangles) -> NDArray[np.intp]:
     """(S,) which part each triangle belongs to; those with an edge in common belong together."""
     count = len(triangles)
     edges = np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)

@@ -96,7 +96,7 @@ def _copies(cells: Cells, neighbours: _Neighbours) -> VirtualMesh:
     one = 4 * (offset[faces // 4] + first)[:, None] + neighbours.corners[faces]
     two = 4 * (offset[others // 4] + second)[:, None] + neighbours.corners[others]
     count = 4 * int(offset[-1])
-    vertex = components(count, np.stack([one.ravel(), two.ravel()], axis=1)).astype(np.intp)
+    vertex = components(count, np.stack([one.ravel(), two.ravel()], axis=1))
     cell = np.repeat(np.arange(len(cells.tets)), cells.counts)
     node = cells.tets[cell].ravel()
     vertices = np.empty((int(vertex.max()) + 1, 3))
@@ -109,7 +109,7 @@ def _copies(cells: Cells, neighbours: _Neighbours) -> VirtualMesh:
 
 def joined(mesh: VirtualMesh, ends: IndexArray) -> VirtualMesh:
     """The mesh with vertices (2, L) made one, which are the same node of the lattice."""
-    vertex = components(len(mesh.vertices), ends.T).astype(np.intp)
+    vertex = components(len(mesh.vertices), ends.T)
     vertices = np.empty((int(vertex.max()) + 1, 3))
     vertices[vertex] = mesh.vertices
     return _without_twins(replace(mesh, vertices=vertices, tets=vertex[mesh.tets]))
@@ -198,13 +198,13 @@ def _renumbered(cells: Cells) -> Cells:
 def _pieces(mesh: VirtualMesh) -> IndexArray:
     """(M,) number of the piece that each tet belongs to: pieces share no vertex."""
     links = np.stack([np.repeat(mesh.tets[:, 0], 3), mesh.tets[:, 1:].ravel()], axis=1)
-    return components(len(mesh.vertices), links)[mesh.tets[:, 0]].astype(np.intp)
+    return components(len(mesh.vertices), links)[mesh.tets[:, 0]]
 
 
 def _shells(corners: IndexArray) -> IndexArray:
     """(T,) number of the shell of each triangle: shells share no corner."""
     links = np.stack([np.repeat(corners[:, 0], 2), corners[:, 1:].ravel()], axis=1)
-    return components(int(corners.max()) + 1, links)[corners[:, 0]].astype(np.intp)
+    return components(int(corners.max()) + 1, links)[corners[:, 0]]
 
 
 def _most_frequent(owner: IndexArray, value: IndexArray) -> IndexArray:

@@ -119,25 +119,21 @@ def _with_finer_triangles(touching: ContactSurface, seen: ContactSurface) -> Con
     tetrahedra between these would sag.
 
     Args:
-        seen: has the same points.
+        seen: has the same points, and as many triangles where none is larger.
     """
     large, small = touching.triangles, seen.triangles
-    refined, is_added = ~_are_among(large, small), ~_are_among(small, large)
-    if not is_added.any():
+    if len(large) == len(small):
         return touching
+    both = np.sort(np.concatenate([large, small]), axis=1)
+    number = np.unique(both, axis=0, return_inverse=True)[1].ravel()
+    of_large, of_small = np.split(number, [len(large)])
+    added = small[~np.isin(of_small, of_large)]
     return replace(
         touching,
-        triangles=np.concatenate([large, small[is_added]]),
-        through_own=np.concatenate([~touching.meets_own, np.ones(is_added.sum(), dtype=bool)]),
-        refined=np.concatenate([refined, np.zeros(is_added.sum(), dtype=bool)]),
+        triangles=np.concatenate([large, added]),
+        through_own=np.concatenate([~touching.meets_own, np.ones(len(added), dtype=bool)]),
+        refined=np.concatenate([~np.isin(of_large, of_small), np.zeros(len(added), dtype=bool)]),
     )
-
-
-def _are_among(triangles: Triangles, others: Triangles) -> NDArray[np.bool_]:
-    """(F,) whether triangles have the corners of one of (G, 3) others."""
-    both = np.sort(np.concatenate([triangles, others]), axis=1)
-    number = np.unique(both, axis=0, return_inverse=True)[1].ravel()
-    return np.isin(number[: len(triangles)], number[len(triangles) :])
 
 
 def welded(surface: ContactSurface) -> ContactSurface:

@@ -170,16 +170,15 @@ class ContactSurface:
     @property
     def meets_own(self) -> NDArray[np.bool_]:
         """(F,) whether a triangle meets its own body."""
-        if self.through_own is None:
-            return np.ones(len(self.triangles), dtype=bool)
-        return ~self.through_own
+        return self._not(self.through_own)
 
     @property
     def is_finest(self) -> NDArray[np.bool_]:
         """(F,) whether a triangle is not there in smaller ones."""
-        if self.refined is None:
-            return np.ones(len(self.triangles), dtype=bool)
-        return ~self.refined
+        return self._not(self.refined)
+
+    def _not(self, flags: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+        return np.ones(len(self.triangles), dtype=bool) if flags is None else ~flags
 
 
 @dataclass(eq=False)

@@ -11,13 +11,12 @@ import bpy
 
 from supple.addon.capture.scene import capture
 from supple.core.job import digest
+from supple.tests.without_solver import WITHOUT_SOLVER
 
 from .rigs import armature, key
 
-# Blender itself has none of what the solver runs on.
-READ = """
-import sys
-sys.modules.update(dict.fromkeys(("torch", "scipy", "numba", "cvxopt", "pytetwild")))
+READ = f"""
+{WITHOUT_SOLVER}
 import bpy, supple
 supple.register()
 bpy.ops.wm.open_mainfile(filepath=sys.argv[1])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from supple.tests.without_solver import WITHOUT_SOLVER
 from supple.tools.real_blender import REPOSITORY, Blender, ending
 
 HERE = Path(__file__).resolve().parent
@@ -19,12 +20,6 @@ WINDOW = ("--window-geometry", "0", "0", "1600", "1000")
 ADDON = "bl_ext.user_default.supple"
 # Redraws take long without a graphics card: nothing smooth, and a sidebar beside the 3D view,
 # not over it, so that pointing at a button does not redraw the scene.
-# Blender itself has none of what the solver runs on, which a distribution's may find beside it.
-WITHOUT_SOLVER = """
-import sys
-sys.modules.update(dict.fromkeys(("torch", "scipy", "numba", "cvxopt", "pytetwild")))
-def register(): pass
-"""
 PREFERENCES = """
 import bpy
 preferences = bpy.context.preferences
@@ -138,7 +133,7 @@ def install(blender: Blender, archive: Path, display: str) -> InstalledBlender:
     """
     installed = InstalledBlender(blender, fresh_folder(BUILD / "blender" / "profile"), display)
     startup = fresh_folder(installed.profile / "scripts" / "startup")
-    (startup / "without_solver.py").write_text(WITHOUT_SOLVER)
+    (startup / "without_solver.py").write_text(f"{WITHOUT_SOLVER}\ndef register(): pass\n")
     checked = installed.run("--command", "extension", "validate", str(archive))
     assert checked.returncode == 0, checked.stdout
     command = ["--command", "extension", "install-file", "-r", "user_default", "--enable"]

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from supple.core import Collider, Contact, Ground, Scene, Simulator, SoftBody, Sphere, SurfaceMesh
+from supple.core import Contact, Ground, Scene, Simulator, SoftBody, Sphere, SurfaceMesh
 from supple.core.integrators import BDF2, XPBD, ImplicitEuler, Integrator, SymplecticEuler
 from supple.core.materials import StableNeoHookean
 from supple.core.scene.start_shape import tet_mesh_of
 
 from .balls import seen_points, soft_ball
 from .boxes import BOX_TRIANGLES, box_corners
+from .touching import plate
 
 FALL = 0.3
 
@@ -46,10 +47,8 @@ def test_with_contact_it_is_seen_neither_in_the_ground_nor_in_itself(distance) -
 
 
 def test_a_ball_is_never_seen_in_a_plate_that_it_lies_on() -> None:
-    corners = np.array([[-2.0, -2, 0], [2, -2, 0], [2, 2, 0], [-2, 2, 0]])
-    plate = Collider(corners, [[0, 1, 2], [0, 2, 3]], name="Plate")
     ball = soft_ball((0.0, 0.0, 0.6), subdivisions=3, damping=2.0)
-    lowest = _lowest(Simulator(Scene([ball], colliders=[plate])), 24)
+    lowest = _lowest(Simulator(Scene([ball], colliders=[plate(0.0, 2.0)])), 24)
     assert min(lowest) > 0.0
     assert lowest[-1] < 5e-3
 
@@ -93,11 +92,11 @@ def test_a_coarse_mesh_does_not_hang_on_its_corners() -> None:
 
 def test_a_plate_or_another_body_bears_it_between_its_corners() -> None:
     """Borne at its corners alone it would sink twice as far."""
-    corners = np.array([[-2.0, -2, 0], [2, -2, 0], [2, 2, 0], [-2, 2, 0]])
-    plate = Collider(corners, [[0, 1, 2], [0, 2, 3]], name="Plate")
     young = 2e5
     boxes = [_coarse_cube(height, young, damping=8.0) for height in (0.006, 1.012)]
-    simulator = Simulator(Scene(boxes, colliders=[plate], contact=Contact()), ImplicitEuler())
+    simulator = Simulator(
+        Scene(boxes, colliders=[plate(0.0, 2.0)], contact=Contact()), ImplicitEuler()
+    )
     *_, last = simulator.run(24)
     starts = [tet_mesh_of(body).vertices for body in simulator.scene.bodies]
     sunk = [
