@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -55,13 +56,18 @@ class SagFree:
         scene: with tetrahedra whose rest shape is the one found, and which start where they were
             modelled.
         distance: by how much any vertex is away from there at equilibrium, at most, in metres.
-        is_stable: whether a body that is pushed comes back there; what is very soft may buckle in
-            the end.
+        _settled: the simulator that came to rest there.
     """
 
     scene: Scene
     distance: float
-    is_stable: bool
+    _settled: Simulator = field(repr=False)
+
+    @cached_property
+    def is_stable(self) -> bool:
+        """Whether a body that is pushed comes back; what is very soft may buckle in the end. It
+        takes a factorization and a solve when it is first asked for."""
+        return _is_stable(self._settled.system, self._settled.state.positions)
 
 
 def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
@@ -77,13 +83,14 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
 
     Raises:
         SceneError: when there is no derivative through something of the scene, or surfaces touch.
-        InstabilityError: when bodies are too soft to keep the shape.
+        InstabilityError: when nothing holds a body, or bodies are too soft to keep the shape.
     """
     prepared = prepare(scene)[0]
     refuse_scene(prepared)
     refuse_sliding(prepared)
     refuse_flow(prepared)
     refuse_for_rest_shape(prepared)
+    _refuse_unheld(prepared)
     starts = [start_positions(body) for body in prepared.bodies]
     _refuse_touching(prepared, starts)
     rests = before = starts
@@ -103,8 +110,25 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
             continue
         before, rests = rests, found
         load, last, load_step = load + load_step, load_step, 2.0 * load_step
-    kept = _with_rest_shapes(prepared, starts, rests)
-    return SagFree(kept, *_checked(kept, starts))
+    return _checked(_with_rest_shapes(prepared, starts, rests), starts)
+
+
+def _refuse_unheld(scene: Scene) -> None:
+    """Forces and a ground may bear a body, and what joins bodies may hold one by another."""
+    if scene.ground is not None or scene.forces or scene.attaches_bodies:
+        return
+    free = [body.name for body in scene.bodies if not _has_pins_or_goals(body)]
+    if free:
+        raise InstabilityError(
+            f"{', '.join(free)}: nothing holds it, so that no shape at rest keeps it in place. Pin "
+            "some of its vertices, draw them to goals, or attach it to a collider."
+        )
+
+
+def _has_pins_or_goals(body: SoftBody) -> bool:
+    skin_goals = None if body.skin is None else body.skin.goals
+    has_pins = body.pinned is not None and len(body.pinned) > 0
+    return has_pins or body.goals is not None or skin_goals is not None
 
 
 def _refuse_touching(scene: Scene, starts: list[Positions]) -> None:
@@ -207,8 +231,8 @@ def _with_rest_shape(body: SoftBody, start: Positions, rest: Positions) -> SoftB
     return replace(body, mesh=mesh, initial_positions=start, skin=skin)
 
 
-def _checked(scene: Scene, starts: list[Positions]) -> tuple[float, bool]:
-    """How far from the start the equilibrium is, and whether it is a minimum."""
+def _checked(scene: Scene, starts: list[Positions]) -> SagFree:
+    """The scene, once its equilibrium is found to be near the start."""
     simulator = Simulator(scene, device="cpu", is_prepared=True)
     frame = simulator.settle()
     distances = [
@@ -217,7 +241,7 @@ def _checked(scene: Scene, starts: list[Positions]) -> tuple[float, bool]:
     ]
     if max(distances) > KEPT_DIAGONALS * simulator.system.size:
         raise InstabilityError(_too_soft(scene))
-    return max(distances), _is_stable(simulator.system, simulator.state.positions)
+    return SagFree(scene, max(distances), simulator)
 
 
 def _is_stable(system: System, positions: Tensor) -> bool:
