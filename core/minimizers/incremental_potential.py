@@ -224,13 +224,13 @@ class IncrementalPotential:
         ]
 
     def update_lagged(
-        self, positions: Tensor, settled: bool = True, fraction: float = 1.0
+        self, positions: Tensor, fraction: float = 1.0, settled: bool = True
     ) -> float:
         """Updates lagged quantities, the normal forces of friction, from ``positions``.
 
         Args:
-            settled: whether the search has come so near that surfaces are where they will be.
             fraction: by which those of the ground change towards them.
+            settled: whether the search has come so near that surfaces are where they will be.
 
         Returns:
             The change, as a share of the whole; 0 where nothing lags.

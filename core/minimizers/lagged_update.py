@@ -48,7 +48,7 @@ class LaggedUpdate:
             step_norm: of the last Newton step, in metres.
         """
         settled = step_norm <= CONTACT_LAG_START_FACTOR * self._tolerance
-        change = self._objective.update_lagged(positions, settled, self._fraction)
+        change = self._objective.update_lagged(positions, self._fraction, settled)
         is_cycling = change > LAG_CYCLING_RATIO * self._last_change
         self._fraction = LAG_RELAXATION_FACTOR if is_cycling else 1.0
         self._last_change = change

@@ -222,6 +222,13 @@ def test_the_normal_forces_of_friction_follow_when_they_are_updated(objective, p
     assert objective.update_lagged(pressed) == 0.0
 
 
+def test_the_normal_forces_of_friction_may_go_a_part_of_the_way(objective, positions) -> None:
+    pressed = positions.clone()
+    pressed[2] *= 0.9
+    whole = objective.update_lagged(pressed, 0.75)
+    assert objective.update_lagged(pressed) == pytest.approx(0.25 * whole)
+
+
 @pytest.mark.parametrize("step", [STEP, 0.1 * STEP])
 def test_what_sticks_creeps_by_a_share_of_its_size_a_second(make_block, step: float) -> None:
     """Whatever the step: 1e-4 of its body on the ground, three times as much between surfaces."""

@@ -258,7 +258,7 @@ def test_normal_forces_that_go_to_and_fro_go_half_of_the_way(make_block, monkeyp
     problem = Problem(make_block, ground=ROUGH, forcing=0.1)
     changes, shares = [1.0, 0.9, 0.5, 0.4, 0.1, 0.0], []
 
-    def lag(positions: torch.Tensor, settled: bool, share: float) -> float:
+    def lag(positions: torch.Tensor, share: float, settled: bool) -> float:
         shares.append(share)
         return changes[len(shares) - 1] if len(shares) < len(changes) else 0.0
 
