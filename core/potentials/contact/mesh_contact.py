@@ -220,10 +220,10 @@ class MeshContact(Potential):
         stencils = self._stencils(positions)
         self.barrier.stiffness = 1.0
         # What presses on colliders need not be balanced.
-        own = self.barrier.gradient(stencils)[: self.surface.body_count]
-        forces = self.surface.displacement_map @ gradient.T.cpu().numpy()
+        by_barrier = self.barrier.gradient(stencils)[: self.surface.body_count]
+        by_others = self.surface.displacement_map @ gradient.T.cpu().numpy()
         points = stencils.points
-        self.barrier.stiffness = self._adaptive.begin_step(points, step, forces, own)
+        self.barrier.stiffness = self._adaptive.begin_step(points, step, by_others, by_barrier)
 
     def after_iteration(self, positions: Tensor) -> bool:
         """Makes the barrier stiffer where surfaces get too close; returns whether it did."""

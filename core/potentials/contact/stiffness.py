@@ -38,8 +38,8 @@ def physical_stiffness(scene: Scene) -> float | Values:
 
 
 class AdaptiveStiffness:
-    """κ of the original formulation: from the forces it has to balance at first, and doubled while
-    surfaces come closer than rounding can tell apart.
+    """κ of the original formulation: from the gradient it has to balance at first, and doubled
+    while surfaces come closer than rounding can tell apart.
 
     Source: Li et al., "Incremental Potential Contact", ACM Transactions on Graphics 39(4), 2020,
     supplement.
@@ -53,14 +53,14 @@ class AdaptiveStiffness:
         self._distance, self._mean_mass = distance, mean_mass
 
     def begin_step(
-        self, points: Points, step: float, forces: Points, barrier_forces: Points
+        self, points: Points, step: float, gradient: Points, barrier_gradient: Points
     ) -> float:
         """κ to begin a step of ``step`` seconds with.
 
         Args:
             points: (V, 3) of the surface.
-            forces: (B, 3) all others on bodies, in newtons.
-            barrier_forces: (B, 3) those of a barrier of κ = 1.
+            gradient: (B, 3) of all other energies, by points of bodies, in newtons.
+            barrier_gradient: (B, 3) that of a barrier of κ = 1.
         """
         diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
         self._closest, self._min_distance = CLOSE_DISTANCE_RATIO * diagonal, math.inf
@@ -69,8 +69,8 @@ class AdaptiveStiffness:
         weakest = INERTIA_RATIO * self._mean_mass / (step * step)
         weakest /= 4.0 * ratio * self._distance**2 * _barrier_second_derivative(ratio)
         self._max_stiffness = MAX_STIFFNESS_RATIO * weakest
-        squared = float((barrier_forces * barrier_forces).sum())
-        balanced = -float((barrier_forces * forces).sum()) / squared if squared > 0.0 else 0.0
+        squared = float((barrier_gradient * barrier_gradient).sum())
+        balanced = -float((barrier_gradient * gradient).sum()) / squared if squared > 0.0 else 0.0
         return min(max(balanced, weakest), self._max_stiffness)
 
     def update(self, stiffness: float, min_distance: float) -> float:

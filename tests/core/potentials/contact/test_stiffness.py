@@ -124,19 +124,19 @@ def test_where_nothing_presses_the_weakest_barrier_goes_with_one_over_the_step_s
 @pytest.mark.parametrize("step", [STEP, 0.01 * STEP])
 def test_it_begins_and_goes_on_as_the_toolkit_has_it(pressure, step) -> None:
     random = np.random.default_rng(5)
-    points, barrier_forces = random.normal(size=(2, 30, 3))
-    forces = random.normal(size=(30, 3)) - pressure * barrier_forces
+    points, barrier_gradient = random.normal(size=(2, 30, 3))
+    gradient = random.normal(size=(30, 3)) - pressure * barrier_gradient
     own, diagonal = AdaptiveStiffness(REACH, 0.3), float(np.linalg.norm(np.ptp(points, axis=0)))
     begun, most = kit.initial_barrier_stiffness(
         diagonal,
         kit.ClampedLogBarrier(),
         REACH,
         0.3,
-        forces.ravel(),
-        barrier_forces.ravel(),
+        gradient.ravel(),
+        barrier_gradient.ravel(),
         1e11 / (step * step),
     )
-    stiffness = own.begin_step(points, step, forces, barrier_forces)
+    stiffness = own.begin_step(points, step, gradient, barrier_gradient)
     assert stiffness == pytest.approx(begun, rel=1e-9)
     before = np.inf
     for gap in diagonal * np.array([2e-9, 0.9e-9, 0.8e-9, 0.85e-9, 0.5e-9, 0.4e-9, 3e-9]):
