@@ -233,7 +233,8 @@ class Simulator:
 
         Raises:
             InstabilityError: when nothing holds a body, or no equilibrium is found.
-            SceneError: when there are colliders or the ground is bouncy.
+            SceneError: when there are spheres or the ground is bouncy, which only explicit steps
+                meet, or a body starts inside out where its material is undefined.
         """
         began = time.perf_counter()
         # Another system: what is unfolded is softened on the way.

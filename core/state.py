@@ -226,7 +226,11 @@ def fitting(
 
 @dataclass(frozen=True)
 class Energies:
-    """In joules; the kinetic energy is that of the vertices that are not pinned."""
+    """In joules; the kinetic energy is that of the vertices that are not pinned.
+
+    The barrier between surfaces and attachments are left out: only implicit steps have these
+    energies, and totals are compared between integrators.
+    """
 
     kinetic: float
     elastic: float

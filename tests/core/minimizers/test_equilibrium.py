@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from supple.core import (
+    Collider,
     Contact,
     Falloff,
     ForceField,
@@ -15,6 +16,7 @@ from supple.core import (
     SceneError,
     Simulator,
     SoftBody,
+    Sphere,
     SurfaceMesh,
     tetrahedralize,
 )
@@ -76,6 +78,19 @@ def test_a_body_that_nothing_holds_is_named_with_the_cure(make_block) -> None:
         InstabilityError, match=r"Block: nothing holds .* Pin vertices, add a ground"
     ):
         Simulator(Scene([body])).settle()
+
+
+def test_a_body_settles_on_a_mesh_but_not_on_what_only_explicit_steps_meet(make_block) -> None:
+    mesh = make_block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.01))
+    body = SoftBody(mesh, StableNeoHookean(2e4, 0.4), friction=0.0)
+    corners = np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 1.0, 0.0]])
+    table = Collider(corners, [[0, 1, 2]], friction=0.0)
+    lowest = Simulator(Scene([body], colliders=[table])).settle().positions[0][:, 2].min()
+    assert 0.0 < float(lowest) < 1e-3
+    ball, bouncy = Sphere((0.0, 0.0, -1.0), 0.9), Ground(response="projection")
+    for scene in (Scene([body], colliders=[ball]), Scene([body], bouncy)):
+        with pytest.raises(SceneError, match="need"):
+            Simulator(scene, SymplecticEuler()).settle()
 
 
 def test_settling_leaves_an_explicit_run_its_materials(make_block) -> None:
