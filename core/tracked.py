@@ -7,6 +7,8 @@ import functools
 import inspect
 from typing import Any, TypeVar
 
+from .errors import SceneError
+
 Kind = TypeVar("Kind", bound=type)
 
 _NAME = "_tracked"
@@ -38,6 +40,18 @@ def tracked(item: object) -> dict[str, Any]:
 def is_tracked(value: object) -> bool:
     """Whether it is a tensor that requires grad."""
     return bool(getattr(value, "requires_grad", False))
+
+
+def refuse_tracked(value: object, what: str) -> None:
+    """
+    Raises:
+        SceneError: when a tensor requires grad where nothing can be differentiated by it.
+    """
+    if is_tracked(value):
+        raise SceneError(
+            f"{what} is a tensor that requires grad, but nothing can be differentiated by it; give "
+            "numbers, or its .detach()."
+        )
 
 
 def plain(tensor: Any) -> Any:

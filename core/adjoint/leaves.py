@@ -9,11 +9,10 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from ..errors import SceneError
 from ..materials.material import PARAMETERS
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
-from ..tracked import is_tracked, plain, tracked
+from ..tracked import is_tracked, plain, refuse_tracked, tracked
 
 #: What can be differentiated by, as it stands in a scene.
 _KNOWN = re.compile(
@@ -50,12 +49,9 @@ def collect(scene: Scene) -> tuple[Scene, dict[str, Tensor]]:
         own, found = _collect_body(body)
         leaves |= _under(f"bodies[{index}].", found)
         bodies.append(own)
-    for place in leaves:
+    for place, tensor in leaves.items():
         if not _KNOWN.fullmatch(place):
-            raise SceneError(
-                f"{place} is a tensor that requires grad, but nothing can be differentiated by it; "
-                "give numbers, or its .detach()."
-            )
+            refuse_tracked(tensor, place)
     plain_scene = copy(scene)
     plain_scene.bodies = bodies
     return plain_scene, leaves

@@ -12,6 +12,7 @@ from ..errors import SceneError
 from ..tracked import tracks_tensors
 from . import channel, checks
 from .channel import Channel
+from .schema import check_kinds
 
 
 @tracks_tensors
@@ -38,6 +39,7 @@ class Absorber:
     name: str = "Absorber"
 
     def __post_init__(self) -> None:
+        check_kinds(self, "Absorber")
         self.vertices = Channel.of(self.vertices, f"{self.name}: the vertices", None, 3)
         self.triangles = checks.triangles(self.triangles, len(self.vertices.at(0)), self.name)
         what = f"{self.name}: the absorption"

@@ -33,9 +33,9 @@ class Channel:
     per_frame: int = 1
 
     def __post_init__(self) -> None:
-        samples = np.asarray(self.samples, dtype=np.float64, order="C")
+        samples = checks.numbers(self.samples, "The samples of a channel")
         object.__setattr__(self, "samples", samples)
-        if self.per_frame < 1:
+        if checks.whole_number(self.per_frame, "The number of samples a frame") < 1:
             raise SceneError(f"A channel has 1 sample a frame or more, not {self.per_frame}.")
 
     @staticmethod
@@ -54,7 +54,7 @@ class Channel:
             samples, per_frame = values.samples, values.per_frame
         else:
             per_frame = 1
-            samples = np.asarray(values, dtype=np.float64)
+            samples = checks.numbers(values, what)
             samples = samples[None] if samples.ndim == len(shape) else samples
         if len(shape) != samples.ndim - 1 or len(samples) == 0 or not _fits(samples, shape):
             one = ", ".join("N" if size is None else str(size) for size in shape)
@@ -130,7 +130,7 @@ def vector(values: Channel | Sequence[float], what: str) -> Channel | Vector:
     Raises:
         SceneError: when it is neither.
     """
-    if not isinstance(values, Channel) and np.ndim(values) < 2:
+    if not isinstance(values, Channel) and checks.numbers(values, what).ndim < 2:
         return checks.vector(values, what)
     channel = Channel.of(values, what, 3)
     return checks.vector(channel.at(0), what) if channel.is_constant else channel

@@ -5,19 +5,45 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from ..tracked import refuse_tracked
 
 Vector = tuple[float, float, float]
 
 
+def array(values: object, what: str, wanted: str = "numbers") -> NDArray[Any]:
+    """Numbers of any kind in an array of any shape."""
+    refuse_tracked(values, what)
+    try:
+        given = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise SceneError(f"{what} must be numbers in rows of one length.") from error
+    if given.dtype.kind not in "biuf":
+        raise SceneError(f"{what} must be {wanted}, not {values!r:.40}.")
+    return given
+
+
+def numbers(values: object, what: str) -> NDArray[np.float64]:
+    """Floats in an array of any shape, finite or not."""
+    return np.asarray(array(values, what), dtype=np.float64, order="C")
+
+
+def number(value: object, what: str) -> float:
+    """One number, finite or not."""
+    given = array(value, what, "a number")
+    if given.ndim:
+        raise SceneError(f"{what} must be one number, not an array of the shape {given.shape}.")
+    return float(given)
+
+
 def positions(values: object, what: str) -> NDArray[np.float64]:
     """(N, 3) finite positions."""
-    array = np.ascontiguousarray(values, dtype=np.float64)
+    array = numbers(values, what)
     if array.ndim != 2 or array.shape[1] != 3:
         raise SceneError(f"{what} must hold (N, 3) positions, not {array.shape}.")
     broken = ~np.isfinite(array).all(axis=1)
@@ -28,6 +54,7 @@ def positions(values: object, what: str) -> NDArray[np.float64]:
 
 def whole_numbers(values: object, what: str) -> NDArray[np.int32]:
     """Indices in an array of any shape."""
+    refuse_tracked(values, what)
     try:
         given = np.asarray(values)
     except ValueError as error:
@@ -54,7 +81,7 @@ def whole_numbers(values: object, what: str) -> NDArray[np.int32]:
 def triangles(values: object, vertex_count: int, what: str) -> NDArray[np.int32]:
     """(T, 3) indices of vertices, at least one triangle."""
     array = whole_numbers(values, f"{what}: a corner of a triangle")
-    if len(array) == 0:
+    if array.size == 0:
         raise SceneError(f"{what} has no faces.")
     if array.ndim != 2 or array.shape[1] != 3:
         is_quads = array.ndim == 2 and array.shape[1] == 4
@@ -89,28 +116,40 @@ def indices(values: object, count: int, what: str) -> NDArray[np.int32]:
 
 def vector(values: object, what: str) -> Vector:
     """Three finite numbers."""
-    array = np.asarray(values, dtype=float)
+    array = numbers(values, what)
     if array.shape != (3,) or not np.isfinite(array).all():
         raise SceneError(f"{what} must be three finite numbers, not {values!r}.")
     return (float(array[0]), float(array[1]), float(array[2]))
 
 
-def at_least_zero(value: float, what: str) -> None:
+def finite(value: object, what: str) -> None:
+    """A number that is neither infinite nor none at all."""
+    if not math.isfinite(given := number(value, what)):
+        raise SceneError(f"{what} must be a finite number, not {given:g}.")
+
+
+def at_least_zero(value: object, what: str, unit: str = "") -> None:
     """A finite number that is not negative."""
-    if not (math.isfinite(value) and value >= 0.0):
-        raise SceneError(f"{what} must be 0 or more, not {value:g}.")
+    if not 0.0 <= (given := number(value, what)) < math.inf:
+        raise SceneError(f"{what} must be 0 or more{unit}, not {given:g}.")
 
 
-def above_zero(value: float, what: str) -> None:
+def above_zero(value: object, what: str, unit: str = "") -> None:
     """A finite number above zero."""
-    if not (math.isfinite(value) and value > 0.0):
-        raise SceneError(f"{what} must be above 0, not {value:g}.")
+    if not 0.0 < (given := number(value, what)) < math.inf:
+        raise SceneError(f"{what} must be above 0{unit}, not {given:g}.")
 
 
-def choice(value: str, choices: object, what: str) -> None:
+def share(value: object, what: str) -> None:
+    """A number from 0 to 1."""
+    if not 0.0 <= (given := number(value, what)) <= 1.0:
+        raise SceneError(f"{what} must be 0 … 1, not {given:g}.")
+
+
+def choice(value: object, choices: object, what: str) -> None:
     """One of the words of a ``Literal``."""
     names = get_args(choices)
-    if value not in names:
+    if not isinstance(value, str) or value not in names:
         raise SceneError(f"{what} must be one of {', '.join(names)}, not {value!r}.")
 
 

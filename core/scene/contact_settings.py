@@ -15,9 +15,10 @@ from ..tracked import tracks_tensors
 from . import checks
 from .channel import Channel
 from .release import Release
-from .schema import IF_THERE
+from .schema import IF_THERE, check_kinds
 
 Formulation = Literal["original", "convergent"]
+AttachedTo = Literal["body", "collider"]
 TouchingChoice = Literal["automatic", "mesh", "tetrahedra"]
 
 
@@ -37,7 +38,10 @@ class PairFriction:
     kinetic_friction: float | None = None
 
     def __post_init__(self) -> None:
-        check_friction(f"{self.first} on {self.second}", self.friction, self.kinetic_friction)
+        what = f"{self.first} on {self.second}"
+        checks.at_least_zero(self.friction, f"{what}: the friction")
+        check_friction(what, self.friction, self.kinetic_friction)
+        check_kinds(self, what)
 
 
 @tracks_tensors
@@ -85,14 +89,16 @@ class Contact:
             checks.above_zero(self.distance, "Contact: the distance in metres")
         if self.stiffness is not None:
             checks.above_zero(self.stiffness, "Contact: the stiffness")
+        checks.at_least_zero(self.friction, "Contact: the friction")
         check_friction("Contact", self.friction, self.kinetic_friction)
-        if self.formulation not in ("original", "convergent"):
-            raise SceneError(f"Contact: there is no formulation {self.formulation!r}.")
-        if self.friction_updates is not None and self.friction_updates < 1:
-            raise SceneError(
-                f"Contact: friction takes its forces at least once a step, not "
-                f"{self.friction_updates} times."
-            )
+        checks.choice(self.formulation, Formulation, "Contact: the formulation")
+        if self.friction_updates is not None:
+            updates = checks.whole_number(self.friction_updates, "Contact: the friction updates")
+            if updates < 1:
+                raise SceneError(
+                    f"Contact: friction takes its forces at least once a step, not {updates} times."
+                )
+        check_kinds(self, "Contact")
 
 
 @tracks_tensors
@@ -120,6 +126,7 @@ class Collider:
     name: str = "Collider"
 
     def __post_init__(self) -> None:
+        check_kinds(self, "Collider")
         self.vertices = Channel.of(self.vertices, f"{self.name}: the vertices", None, 3)
         self.triangles = checks.triangles(self.triangles, len(self.at(0)), self.name)
         check_friction(self.name, self.friction, self.kinetic_friction)
@@ -155,11 +162,12 @@ class ContactSurface:
         self.triangles = checks.triangles(self.triangles, len(self.points), "the contact surface")
         self.through_own = self._checked(self.through_own, "go through their own body")
         self.refined = self._checked(self.refined, "be there in smaller ones")
+        check_kinds(self, "The contact surface")
 
     def _checked(self, flags: NDArray[np.bool_] | None, what: str) -> NDArray[np.bool_] | None:
         if flags is None:
             return None
-        flags = np.asarray(flags, dtype=bool)
+        flags = checks.array(flags, f"The contact surface: whether triangles {what}").astype(bool)
         if flags.shape != (len(self.triangles),):
             raise SceneError(
                 f"The contact surface: of {len(self.triangles)} triangles, {flags.shape} are said "
@@ -202,15 +210,19 @@ class Attachment:
     body: int
     points: NDArray[np.int32]
     other: int
-    to: Literal["body", "collider"] = "body"
+    to: AttachedTo = "body"
     is_pinned: bool = False
     release: Release | None = field(default=None, metadata={IF_THERE: True})
     vertices: NDArray[np.int32] | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
+        self.body = checks.whole_number(self.body, "Attachment: the index of the body")
+        self.other = checks.whole_number(self.other, "Attachment: the index of the other object")
         self.points = checks.whole_numbers(self.points, "An attached point").ravel()
-        if self.to not in ("body", "collider"):
-            raise SceneError(f"Attachment: nothing is attached to a {self.to!r}.")
+        checks.choice(self.to, AttachedTo, "Attachment: what it is to")
+        if self.vertices is not None:
+            self.vertices = checks.whole_numbers(self.vertices, "An attached vertex").ravel()
+        check_kinds(self, "Attachment")
         if len(self.points) == 0:
             raise SceneError("Attachment: there is no point to attach.")
 

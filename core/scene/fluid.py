@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import SceneError
 from . import checks
 
 if TYPE_CHECKING:
@@ -34,11 +32,8 @@ class Fluid:
     damping: float = 0.5
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.level):
-            raise SceneError(f"Fluid: the level must be a finite number, not {self.level}.")
+        checks.finite(self.level, "Fluid: the level")
         checks.above_zero(self.density, "Fluid: the density in kg/m³")
-        if not math.isfinite(self.density):
-            raise SceneError("Fluid: the density must be finite.")
         checks.at_least_zero(self.drag, "Fluid: the drag coefficient")
         checks.at_least_zero(self.damping, "Fluid: the damping per second")
 

@@ -13,7 +13,7 @@ from ..tracked import tracks_tensors
 from . import channel, checks
 from .channel import Channel
 from .checks import Vector
-from .schema import IF_THERE
+from .schema import IF_THERE, check_kinds
 from .velocity_grid import VelocityGrid
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ class ForceField:
     grid: VelocityGrid | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
+        check_kinds(self, "Force field")
         checks.choice(self.kind, FieldKind, f"{self.name}: the kind")
         checks.choice(self.shape, FieldShape, f"{self.name}: the shape")
         checks.above_zero(self.unit, f"{self.name}: the unit")
@@ -206,6 +207,7 @@ class Wind:
     name: str = "Wind"
 
     def __post_init__(self) -> None:
+        check_kinds(self, "Wind")
         self.velocity = channel.vector(self.velocity, f"{self.name}: the velocity")
         self.drag = channel.number(self.drag, f"{self.name}: the drag", least=0.0)
 

@@ -60,7 +60,13 @@ class Goals:
         if count == 0:
             raise SceneError("Goals need a vertex; name some, or leave them out.")
         self.targets = Channel.of(self.targets, "The targets of goals", count, 3)
-        weights = np.broadcast_to(np.asarray(self.weights, dtype=np.float64), count).copy()
+        weights = checks.numbers(self.weights, "The weights of goals")
+        if weights.shape not in ((), (1,), (count,)):
+            raise SceneError(
+                f"The weights of goals have the shape {weights.shape}, but there are {count} "
+                "vertices; give one number, or one a vertex."
+            )
+        weights = np.broadcast_to(weights, count).copy()
         if not ((weights >= 0.0) & (weights <= 1.0)).all():
             raise SceneError("The weights of goals must be numbers from 0 to 1.")
         self.weights = weights
@@ -76,7 +82,8 @@ class Goals:
         """
         checks.indices(self.vertices, count, f"{name}: a vertex with a goal")
 
-    def _check_falloff(self, depth: float) -> None:
+    def _check_falloff(self, given: float) -> None:
+        depth = checks.number(given, "The depth to which goals fall off")
         if not 0.0 < depth <= 1.0:
             raise SceneError(
                 "The depth to which goals fall off is a share of the greatest depth of the body, "

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..errors import SceneError
 from ..tracked import tracks_tensors
 from . import checks
 from .checks import Vector
 from .contact_settings import check_friction
-from .schema import IF_THERE
+from .schema import IF_THERE, check_kinds
+
+GroundResponse = Literal["barrier", "projection"]
 
 
 @tracks_tensors
@@ -36,20 +36,18 @@ class Ground:
     height: float = 0.0
     friction: float = 0.5
     restitution: float = 0.0
-    response: Literal["barrier", "projection"] = "barrier"
+    response: GroundResponse = "barrier"
     distance: float | None = None
     penalty: float = 0.0
     kinetic_friction: float | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.height):
-            raise SceneError(f"Ground: the height must be a finite number, not {self.height}.")
+        checks.finite(self.height, "Ground: the height")
         check_friction("Ground", self.friction, self.kinetic_friction)
         _check_bounce("Ground", self.restitution, self.penalty)
-        if self.response not in ("barrier", "projection"):
-            raise SceneError(f"Ground: there is no response {self.response!r}.")
-        if self.distance is not None and not self.distance > 0.0:
-            raise SceneError(f"Ground: the distance must be above 0 m, not {self.distance:g}.")
+        checks.choice(self.response, GroundResponse, "Ground: the response")
+        if self.distance is not None:
+            checks.above_zero(self.distance, "Ground: the distance", " m")
 
 
 @dataclass(eq=False)
@@ -75,15 +73,13 @@ class Sphere:
     kinetic_friction: float | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
+        check_kinds(self, "Sphere")
         self.center = checks.vector(self.center, f"{self.name}: the center")
-        if not (math.isfinite(self.radius) and self.radius > 0.0):
-            raise SceneError(f"{self.name}: the radius must be above 0 m, not {self.radius:g}.")
+        checks.above_zero(self.radius, f"{self.name}: the radius", " m")
         check_friction(self.name, self.friction, self.kinetic_friction)
         _check_bounce(self.name, self.restitution, self.penalty)
 
 
 def _check_bounce(name: str, restitution: float, penalty: float) -> None:
-    if not 0.0 <= restitution <= 1.0:
-        raise SceneError(f"{name}: restitution must be 0 … 1, not {restitution:g}.")
-    if not (math.isfinite(penalty) and penalty >= 0.0):
-        raise SceneError(f"{name}: the penalty must be 0 or more per second, not {penalty:g}.")
+    checks.share(restitution, f"{name}: restitution")
+    checks.at_least_zero(penalty, f"{name}: the penalty", " per second")

@@ -46,10 +46,10 @@ class Paint:
     factors: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        if self.setting not in PAINTED_SETTINGS:
+        if not isinstance(self.setting, str) or self.setting not in PAINTED_SETTINGS:
             choices = ", ".join(PAINTED_SETTINGS)
             raise SceneError(f"{self.setting!r} cannot be painted; choose one of {choices}.")
-        self.factors = np.ascontiguousarray(self.factors, dtype=np.float64)
+        self.factors = checks.numbers(self.factors, f"the factors on {self.setting}")
         needs_some = self.setting in _ABOVE_ZERO
         enough = self.factors > 0.0 if needs_some else self.factors >= 0.0
         wrong = np.flatnonzero(~(enough & np.isfinite(self.factors)))

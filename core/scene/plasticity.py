@@ -40,7 +40,7 @@ class Plasticity:
     limit: float = DEFAULT_LIMIT
 
     def __post_init__(self) -> None:
-        values = np.asarray(self.yield_stress, dtype=np.float64)
+        values = checks.numbers(self.yield_stress, "The yield stress")
         wrong = values[~((values > 0.0) & np.isfinite(values))]
         if wrong.size:
             raise SceneError(

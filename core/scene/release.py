@@ -25,8 +25,10 @@ class Release:
     force: float | None = None
 
     def __post_init__(self) -> None:
-        if self.frame is not None and self.frame < 0:
-            raise SceneError(f"What holds lets go after a frame from 0 on, not {self.frame}.")
+        if self.frame is not None:
+            frame = checks.whole_number(self.frame, "The frame after which is let go")
+            if frame < 0:
+                raise SceneError(f"What holds lets go after a frame from 0 on, not {frame}.")
         if self.force is not None:
             checks.above_zero(self.force, "The force in newtons that makes let go")
 

@@ -36,7 +36,7 @@ class RestShape:
     amounts: Channel
 
     def __post_init__(self) -> None:
-        displacements = np.ascontiguousarray(self.displacements, dtype=np.float64)
+        displacements = checks.numbers(self.displacements, "The displacements of a rest shape")
         if displacements.ndim != 3 or displacements.shape[2] != 3 or len(displacements) == 0:
             raise SceneError(
                 "The displacements of a rest shape must be (K, V, 3) numbers, not "

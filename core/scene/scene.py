@@ -14,7 +14,7 @@ from .checks import Vector
 from .contact_settings import Attachment, Collider, Contact
 from .forces import Force
 from .ground import Ground, Sphere
-from .schema import IF_THERE
+from .schema import IF_THERE, kind_of
 from .soft_body import SoftBody
 from .stitches import Stitches
 
@@ -67,6 +67,10 @@ class Scene:
         more = ": time cannot stand still or run back. 1 is real time, 0.5 half as fast"
         scale = channel.above_zero(self.time_scale, "The time scale", more)
         self.time_scale = channel.number(scale, "The time scale")
+        if not isinstance(self.forces, (list, tuple)):
+            raise SceneError(
+                f"The forces of a scene must be a list, and are {kind_of(self.forces)}."
+            )
         for force in self.forces:
             if not isinstance(force, Force):
                 raise SceneError(f"{force!r} is no force: it has no method potential(system).")
@@ -123,19 +127,19 @@ class Scene:
             wanted = " or ".join(kind.__name__ for kind in kinds)
             if not isinstance(given, (list, tuple)):
                 raise SceneError(
-                    f"The {name} of a scene must be a list of {wanted}, and is {_kind(given)}."
+                    f"The {name} of a scene must be a list of {wanted}, and is {kind_of(given)}."
                 )
             for item in given:
                 if not isinstance(item, kinds):
                     raise SceneError(
                         f"Each of the {name} of a scene must be of the kind {wanted}, and one is "
-                        f"{_kind(item)}."
+                        f"{kind_of(item)}."
                     )
         for name, kind in (("ground", Ground), ("contact", Contact)):
             if not isinstance(given := getattr(self, name), kind | None):
                 raise SceneError(
                     f"The {name} of a scene must be of the kind {kind.__name__}, or None, and is "
-                    f"{_kind(given)}."
+                    f"{kind_of(given)}."
                 )
 
     def _check_stitches(self, stitches: Stitches) -> None:
@@ -152,7 +156,3 @@ class Scene:
             raise SceneError(f"{name} is attached to a {attachment.to} that is not there.")
         if attachment.to == "body" and attachment.other == attachment.body:
             raise SceneError(f"{name} is attached to itself; choose another object.")
-
-
-def _kind(given: object) -> str:
-    return "None" if given is None else f"of the kind {type(given).__name__}"

@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from ..errors import SceneError
 from .channel import Channel
 
 #: In the metadata of a dataclass's member: one that is not written where it is its default, so
@@ -31,6 +32,41 @@ def check_members(kind: type, members: Mapping[str, object]) -> None:
     for name, value in members.items():
         if name in hints and not conforms(value, hints[name]):
             raise ValueError(f"{name} of {kind.__name__} cannot be {_short(value)}")
+
+
+def check_kinds(item: object, what: str) -> None:
+    """Checks the members of a dataclass that are to be names or other descriptions, alone or in a
+    list, such as the goals of a skin.
+
+    Raises:
+        SceneError: when one is of another kind.
+    """
+    described: type = type(item)
+    for name, hint in _hints(described).items():
+        value, kinds = getattr(item, name), _kinds(hint)
+        if not kinds or conforms(value, hint):
+            continue
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        if get_origin(hint) is list:
+            raise SceneError(f"{what}: {name} must be a list of {wanted} alone.")
+        more = ", or None," if conforms(None, hint) else ""
+        raise SceneError(
+            f"{what}: {name} must be of the kind {wanted}{more} and is {kind_of(value)}."
+        )
+
+
+def kind_of(value: object) -> str:
+    """Such as ``of the kind int``."""
+    return "None" if value is None else f"of the kind {type(value).__name__}"
+
+
+def _kinds(hint: Any) -> list[type]:
+    """Of names and descriptions that an annotation allows; none of numbers and words."""
+    if get_origin(hint) in (Union, UnionType, list):
+        parts = [_kinds(part) for part in get_args(hint) if part is not NoneType]
+        return [kind for part in parts for kind in part] if all(parts) else []
+    is_kind = isinstance(hint, type) and hint not in (bool, int, float, Channel)
+    return [hint] if is_kind and get_origin(hint) is None else []
 
 
 def conforms(value: object, hint: Any) -> bool:

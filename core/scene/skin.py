@@ -17,7 +17,7 @@ from .channel import Channel
 from .goals import Goals
 from .paint import Paint
 from .rest_shape import RestShape
-from .schema import IF_THERE
+from .schema import IF_THERE, check_kinds
 
 
 @dataclass(eq=False)
@@ -40,9 +40,10 @@ class SurfaceMesh:
 
     def __post_init__(self) -> None:
         self.vertices = checks.positions(self.vertices, "the surface")
-        if len(self.triangles) == 0:
-            raise SceneError("The mesh has no faces; a soft body needs a surface to fill.")
         self.triangles = checks.triangles(self.triangles, len(self.vertices), "The surface")
+        if self.edge_length is not None:
+            checks.above_zero(self.edge_length, "The edge length of tetrahedra in metres")
+        check_kinds(self, "The surface")
         for paint in self.paint:
             paint.check_length(len(self.vertices))
         painted = [paint.setting for paint in self.paint]
@@ -93,6 +94,7 @@ class Skin:
 
     def __post_init__(self) -> None:
         self.points = checks.positions(self.points, "the skin")
+        check_kinds(self, "The skin")
         count = len(self.points)
         self.pinned, self.pin_path = checked_pins(self.pinned, self.pin_path, count, "the pin path")
         if self.goals is not None:

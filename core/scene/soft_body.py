@@ -26,7 +26,7 @@ from .plasticity import Plasticity
 from .pressure import Pressure, TargetVolume
 from .release import Release
 from .rest_shape import RestShape, TetRestShape
-from .schema import IF_THERE
+from .schema import IF_THERE, check_kinds
 from .skin import Skin, SurfaceMesh, checked_pins
 from .start import PosedStart, RunStart
 from .tet_control import TetControl
@@ -144,6 +144,7 @@ class SoftBody:
     tet_control: TetControl | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
+        check_kinds(self, self.name)
         self._check_values()
         self._check_start()
         if self.plasticity is not None and self.changes_rest_shape:
@@ -169,6 +170,8 @@ class SoftBody:
         self.angular_velocity = checks.vector(self.angular_velocity, what)
         self.pressure = channel.number(self.pressure, f"{self.name}: the pressure")
         self.drag = channel.number(self.drag, f"{self.name}: the drag per second", least=0.0)
+        what = f"{self.name}: the stiffness of its volume, in Pa,"
+        checks.above_zero(self.volume_stiffness, what)
         if self.target_volume is not None:
             self._check_target_volume(self.target_volume)
         if isinstance(self.mesh, TetMesh):
@@ -238,9 +241,6 @@ class SoftBody:
         what = f"{self.name}: the target volume"
         found = channel.above_zero(given, what, "; 1 is the volume as it was modelled")
         self.target_volume = channel.number(found, what)
-        checks.above_zero(
-            self.volume_stiffness, f"{self.name}: the stiffness of its volume, in Pa,"
-        )
 
     def _check_pose(self) -> None:
         if not self.is_sag_free:
@@ -263,7 +263,7 @@ class SoftBody:
     def _check_values(self) -> None:
         for name, (least, example) in _LEAST.items():
             given = getattr(self, name)
-            values = np.asarray(given, dtype=np.float64)
+            values = checks.numbers(given, f"{self.name}: the {name.replace('_', ' ')}")
             if values.ndim:
                 setattr(self, name, np.ascontiguousarray(values))
             enough = values > 0.0 if name == "density" else values >= 0.0

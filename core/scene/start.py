@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from ..geometry.tet_mesh import TetMesh
 from . import checks
+from .schema import check_kinds
 
 
 @dataclass(eq=False)
@@ -52,6 +53,7 @@ class RunStart:
     velocities: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        check_kinds(self, "The start shape")
         self.positions = checks.positions(self.positions, "the start shape")
         self.velocities = checks.positions(self.velocities, "the velocities at the start")
         count = len(self.mesh.vertices)

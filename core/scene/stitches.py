@@ -13,7 +13,7 @@ from ..errors import SceneError
 from . import channel, checks
 from .channel import Channel
 from .release import Release
-from .schema import IF_THERE
+from .schema import IF_THERE, check_kinds
 
 if TYPE_CHECKING:
     from ..potentials import Potential
@@ -50,6 +50,8 @@ class Stitches:
     threads: NDArray[np.int32] | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
+        self.body = checks.whole_number(self.body, "Stitches: the index of the body")
+        self.other = checks.whole_number(self.other, "Stitches: the index of the other body")
         self.points = _indices(self.points)
         if self.other_points is not None:
             self.other_points = _indices(self.other_points)
@@ -61,6 +63,9 @@ class Stitches:
             raise SceneError(f"Stitches are closed from 0 to 1, not {most:g}.")
         if self.gap is not None:
             checks.at_least_zero(self.gap, "The gap of stitches in metres")
+        if self.threads is not None:
+            self.threads = checks.whole_numbers(self.threads, "A thread").ravel()
+        check_kinds(self, "Stitches")
 
     def potential(self, system: System) -> Potential:
         """The energy of the threads."""

@@ -37,6 +37,7 @@ class TetControl:
     channel: Channel
 
     def __post_init__(self) -> None:
+        checks.choice(self.by, ControlKind, "What drives tet vertices")
         vertices = checks.positions(self.vertices, "the tet vertices of a control")
         tets = checks.tets(self.tets, len(vertices), "a control")
         channel = Channel.of(self.channel, "The control of tet vertices", len(vertices), 3)

@@ -12,6 +12,7 @@ from ..errors import SceneError
 from . import channel, checks
 from .channel import Channel
 from .checks import Vector
+from .schema import check_kinds
 
 Number = Channel | float
 
@@ -45,6 +46,7 @@ class VelocityGrid:
     name: str = "Velocity grid"
 
     def __post_init__(self) -> None:
+        check_kinds(self, "Velocity grid")
         self.velocities = self._cells(self.velocities, "velocities", 5)
         if self.velocities.shape[-1] != 3 or 0 in self.velocities.shape:
             raise SceneError(
@@ -73,7 +75,7 @@ class VelocityGrid:
     def _cells(
         self, values: NDArray[np.float32], what: str, dimensions: int
     ) -> NDArray[np.float32]:
-        array = np.asarray(values)
+        array = checks.array(values, f"{self.name}: the {what}")
         array = array[None] if array.ndim == dimensions - 1 else array
         if array.ndim != dimensions:
             raise SceneError(
