@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
+from ..scene import checks
 
 #: Share of its height by which a body sags for which nobody has chosen a stiffness.
 DEFAULT_SAG = 0.1
@@ -47,11 +48,14 @@ def default_young(
         sag: share of the height.
 
     Raises:
-        SceneError: without extent, or where density or sag are not above zero.
+        SceneError: without extent, where a point or gravity is not finite, or density or sag are
+            not above zero.
     """
-    if not (density > 0.0 and sag > 0.0):
-        raise SceneError(f"The density {density} and the sag {sag} must be above zero.")
-    size = _Size.of(points, gravity if any(gravity) else EARTH)
+    checks.above_zero(density, "The density in kg/m³")
+    checks.above_zero(sag, "The sag, as a share of the height,")
+    pull = checks.vector(gravity, "Gravity in m/s²")
+    places = checks.positions(points, "the body whose stiffness is sought")
+    size = _Size.of(places, pull if any(pull) else EARTH)
     if not size.stress > 0.0:
         raise SceneError("All points are at one place, so no stiffness suits their size.")
     return density * size.stress * max(0.5 / sag, _SAFETY_FACTOR * size.slenderness**2 / _GREENHILL)

@@ -48,7 +48,11 @@ def positions(values: object, what: str) -> NDArray[np.float64]:
         raise SceneError(f"{what} must hold (N, 3) positions, not {array.shape}.")
     broken = ~np.isfinite(array).all(axis=1)
     if broken.any():
-        raise SceneError(f"vertex {int(broken.argmax())} of {what} is not a finite position.")
+        vertex = int(broken.argmax())
+        raise SceneError(
+            f"vertex {vertex} of {what} is not at a finite position ({array[vertex]}); move or "
+            "delete it."
+        )
     return array
 
 

@@ -106,12 +106,21 @@ def test_what_has_no_stiffness_falls(young) -> None:
     assert estimated_sag(BOX, young, gravity=(0.0, 0.0, 0.0)) == math.inf
 
 
+def test_a_vertex_or_a_gravity_that_is_not_finite_is_named() -> None:
+    torn = BOX.copy()
+    torn[3, 1] = math.nan
+    with pytest.raises(SceneError, match=r"vertex 3 .* not at a finite position .* or delete it"):
+        default_young(torn)
+    with pytest.raises(SceneError, match="Gravity in m/s² must be three finite numbers"):
+        default_young(BOX, gravity=(0.0, 0.0, math.inf))
+
+
 def test_what_has_no_size_or_no_weight_is_refused() -> None:
     with pytest.raises(SceneError, match="All points are at one place"):
         default_young(np.ones((3, 3)))
     with pytest.raises(SceneError, match="All points are at one place"):
         default_young(np.empty((0, 3)))
-    with pytest.raises(SceneError, match="must be above zero"):
+    with pytest.raises(SceneError, match="must be above 0"):
         default_young(BOX, density=0.0)
-    with pytest.raises(SceneError, match="must be above zero"):
+    with pytest.raises(SceneError, match="must be above 0"):
         default_young(BOX, sag=-0.1)
