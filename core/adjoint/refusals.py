@@ -168,8 +168,7 @@ def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
     """
     for force in system.forces:
         if not isinstance(force, (GoalSprings, GoalDamping, *KNOWN_FORCES)):
-            kind = type(force).__name__
-            raise SceneError(f"There are no gradients through a {kind}; leave it out.")
+            raise SceneError(f"There are no gradients through {force.label}; leave it out.")
     if bool(system.initially_inverted.any()):
         raise SceneError(
             "There are no gradients through the unfolding of a body; give a start shape in which "

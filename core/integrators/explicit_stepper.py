@@ -213,8 +213,8 @@ def refuse_stiff_forces(system: System, label: str) -> None:
     stiff = next((part for part in system.forces if part.is_stiff), None)
     if stiff is not None:
         raise SceneError(
-            f"{system.names}: {type(stiff).__name__} is too stiff for {label}; choose Automatic or "
-            "an implicit integrator."
+            f"{system.names}: {stiff.label} is too stiff for {label}; choose Automatic or an "
+            "implicit integrator."
         )
 
 

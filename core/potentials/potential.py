@@ -73,6 +73,11 @@ class Potential(ABC):
     is_dissipative: ClassVar[bool] = False
 
     @property
+    def label(self) -> str:
+        """What messages call it: the class of the author of a script's own."""
+        return f"the force {type(self).__name__}"
+
+    @property
     def cancellation(self) -> float:
         """About what its terms add up to before they cancel, in joules: rounding goes with this."""
         return 0.0

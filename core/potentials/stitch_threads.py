@@ -46,6 +46,7 @@ class StitchThreads(PrescribedPotential):
     """
 
     is_stiff = True
+    label = "a stitch"
 
     def __init__(
         self,

@@ -209,7 +209,11 @@ def _cure(
     elif own is not None:
         cures.append("Use a finer resolution where it is folded, or switch self contact off.")
     if report.offsets is not None:
-        cures.append(f"Push Apart in the sidebar moves them apart by {_length(report.farthest)}.")
+        length = _length(report.farthest)
+        cures.append(
+            f"Push Apart in the sidebar moves them apart by {length}, a script by the offsets in "
+            "the report of this error."
+        )
     elif any(first != second for first, second in pairs):
         cures.append("Move them apart.")
     return " ".join(cures)

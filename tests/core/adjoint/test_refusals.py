@@ -22,6 +22,7 @@ from supple.core import (
     SceneError,
     SoftBody,
     Sphere,
+    Stitches,
 )
 from supple.core.adjoint import settle, simulate
 from supple.core.geometry.embedding import embed
@@ -68,7 +69,8 @@ def attached(**members: Any) -> Scene:
         ),
         (lambda: Scene([body(pose=CUBE.vertices)]), "a rest shape that follows a pose"),
         (lambda: Scene([body(pinned=[0], release=Release(frame=2))]), "what lets go"),
-        (lambda: Scene([body()], forces=[Tether(vertex=3, stiffness=2e3)]), "through a "),
+        (lambda: Scene([body()], forces=[Tether(vertex=3, stiffness=2e3)]), "through the force "),
+        (lambda: Scene([body(), body()], forces=[Stitches(0, [0], 1)]), "through a stitch; leave"),
     ],
 )
 def test_what_has_no_derivative_is_refused_by_name(scene: Any, what: str) -> None:

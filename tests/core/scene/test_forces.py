@@ -182,7 +182,9 @@ def test_a_static_equilibrium_knows_forces() -> None:
 
 def test_what_says_that_it_is_stiff_is_left_to_implicit_steps() -> None:
     scene = Scene([body()], forces=[StiffTether(7, 4e5, (0.2, 0.2, 0.25))])
-    with pytest.raises(SceneError, match=r"Jelly: _StiffEnergy is too stiff for Symplectic Euler"):
+    with pytest.raises(
+        SceneError, match=r"Jelly: the force _StiffEnergy is too stiff for Symplectic Euler"
+    ):
         Simulator(scene, SymplecticEuler(), device="cpu")
     frame = run(scene, Automatic(), 2)[-1]
     assert frame.report.integrator == "Implicit Euler"
