@@ -12,6 +12,8 @@ from pathlib import Path
 REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements" / "solver.txt"
 
 _SPECIFIER = re.compile(r"(==|>=|<)([0-9.]+)")
+_COMPARED = r'("[^"]*"|platform_machine|platform_version|sys_platform)'
+_COMPARISON = re.compile(rf"\s*{_COMPARED}\s+(==|in|not in)\s+{_COMPARED}\s*")
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,23 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _applies(marker: str) -> bool:
-    # Markers are written as Python is, over names of the machine.
+    """Whether a marker holds of this machine: comparisons joined by ``and``, then by ``or``."""
+    if not marker.strip():
+        return True
+    return any(all(map(_holds, part.split(" and "))) for part in marker.split(" or "))
+
+
+def _holds(comparison: str) -> bool:
+    compared = _COMPARISON.fullmatch(comparison)
+    if compared is None:
+        raise ValueError(f"{REQUIREMENTS} compares {comparison!r}, which is not understood.")
     names = {
         "platform_machine": platform.machine(),
         "platform_version": platform.version(),
         "sys_platform": sys.platform,
     }
-    return not marker.strip() or bool(eval(marker, {"__builtins__": {}}, names))
+    left, relation, right = compared.groups()
+    first, second = (names.get(each, each.strip('"')) for each in (left, right))
+    if relation == "==":
+        return first == second
+    return (first in second) == (relation == "in")
