@@ -94,7 +94,7 @@ class GroundAdjoint(ABC, Generic[Met]):
             self._found[name] += sums[name]
 
 
-class Response:
+class GroundReaction:
     """What the ground did to K vertices that met it.
 
     Args:

@@ -174,10 +174,10 @@ class ImplicitRun:
         if given["damping"].requires_grad:
             system.damping = given["damping"]
         try:
-            inertia = stepper.inertia(own, step.seconds)
+            prediction = stepper.prediction(own, step.seconds)
         finally:
             system.damping = present
-        inertial = torch.where(system.free, inertia.positions, state[0])
+        inertial = torch.where(system.free, prediction.positions, state[0])
         if system.moving_pins is not None:
             pins = system.moving_pins
             at = pins.path.with_samples(given["pins"]).at(step.frame, step.fraction)
@@ -186,7 +186,7 @@ class ImplicitRun:
         velocities = stepper.velocities(own, whole, step.seconds)
         prescribed = (whole - state[0]) / step.seconds
         previous = None if own.previous is None else own.previous[0]
-        time_step = TimeStep(state[0], inertial, inertia.span, inertia.impulse_time, previous)
+        time_step = TimeStep(state[0], inertial, prediction.span, prediction.impulse_time, previous)
         return time_step, whole, torch.where(system.free, velocities, prescribed)
 
     def _multiplier(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .ground_adjoint import Response
+from .ground_adjoint import GroundReaction
 from .step_adjoint import Course, StepAdjoint
 
 
@@ -24,8 +24,8 @@ class RungeKuttaAdjoint(StepAdjoint):
     def _move_back(self, course: Course, frame: int, since: float, until: float) -> None:
         step, whole, began = self._step, self.span(1.0), course.velocities
         accelerations = self._accelerations(course)
-        first, response = accelerations[0], self._predicted(course)
-        pushed = first if response is None else self._add_reaction(response, first)
+        first, reaction = accelerations[0], self._predicted(course)
+        pushed = first if reaction is None else self._add_reaction(reaction, first)
         stages = self._stages(began, accelerations, pushed)
         for weight, stage in zip(self._weights, stages, strict=True):
             if weight:
@@ -38,8 +38,8 @@ class RungeKuttaAdjoint(StepAdjoint):
         gradients, time = (by_place, by_speed, by_first), (frame, since, until)
         by_pushed = self._stages_back(began, accelerations, pushed, stages, gradients, time)
         by_first += by_pushed
-        if response is not None:
-            self._reaction_back(response, by_pushed, by_place, course, by_first)
+        if reaction is not None:
+            self._reaction_back(reaction, by_pushed, by_place, course, by_first)
         out = self.by_positions, self.by_velocities
         self._accelerate_back(self.positions, began, first, by_first, (frame, since), out)
 
@@ -118,20 +118,22 @@ class RungeKuttaAdjoint(StepAdjoint):
         node, weight = parts[-1]
         return [*found, first + left / (weight * self._step * self.span(1.0 - node).retention)]
 
-    def _predicted(self, course: Course) -> Response | None:
+    def _predicted(self, course: Course) -> GroundReaction | None:
         """What the ground does at the end of a step of symplectic Euler."""
         meeting = self._meeting(course, 0)
-        return None if meeting is None or self.ground is None else Response(self.ground, meeting)
+        if meeting is None or self.ground is None:
+            return None
+        return GroundReaction(self.ground, meeting)
 
-    def _add_reaction(self, response: Response, first: Tensor) -> Tensor:
+    def _add_reaction(self, reaction: GroundReaction, first: Tensor) -> Tensor:
         """a_0 + R, by which positions ended h σ R lower than stages tell."""
-        at, change = response.vertices, response.change
+        at, change = reaction.vertices, reaction.change
         self.positions.index_add_(1, at, change, alpha=self._step)
         return first.index_add(1, at, change / self.span(1.0).impulse[at])
 
     def _reaction_back(
         self,
-        response: Response,
+        reaction: GroundReaction,
         by_pushed: Tensor,
         by_place: Tensor,
         course: Course,
@@ -139,18 +141,18 @@ class RungeKuttaAdjoint(StepAdjoint):
     ) -> None:
         """From the (3, N) gradients by a_0 + R and by x' to those by x, v and a_0 of the
         prediction."""
-        whole, at, first = self.span(1.0), response.vertices, course.accelerations[0]
+        whole, at, first = self.span(1.0), reaction.vertices, course.accelerations[0]
         impulse, retention = whole.impulse[at], whole.retention[at]
         by_reaction = by_pushed.index_select(1, at)
         by_change = (by_reaction / impulse).sub_(by_place.index_select(1, at), alpha=self._step)
-        by_before, by_speed = response.back(by_change)
+        by_before, by_speed = reaction.back(by_change)
         by_speed.add_(by_before, alpha=self._step)
         self.by_positions.index_add_(1, at, by_before)
         self.by_velocities.index_add_(1, at, retention * by_speed)
         by_first.index_add_(1, at, impulse * by_speed)
         if self._needs_accelerations:
             by_impulse = by_speed * first.index_select(1, at)
-            by_impulse.sub_(by_reaction * response.change / impulse.square())
+            by_impulse.sub_(by_reaction * reaction.change / impulse.square())
             whole.by_impulse.index_add_(0, at, by_impulse.sum(0))
             by_retention = by_speed * course.velocities.index_select(1, at)
             whole.by_retention.index_add_(0, at, by_retention.sum(0))

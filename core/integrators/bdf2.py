@@ -11,7 +11,7 @@ from ..scene.integrator_table import INTEGRATORS
 from ..state import State
 from ..system import System
 from .damping import decay, impulse_time
-from .implicit_stepper import ImplicitStepper, Inertia
+from .implicit_stepper import ImplicitStepper, Prediction
 from .integrator import Integrator
 
 
@@ -42,17 +42,17 @@ class BDF2(Integrator):
 class _BDF2Stepper(ImplicitStepper):
     label = INTEGRATORS["bdf2"].label
 
-    def inertia(self, state: State, step: float) -> Inertia:
+    def prediction(self, state: State, step: float) -> Prediction:
         rate = self._system.damping
         keep, impulse = decay(rate, step), impulse_time(rate, step)
         velocities = state.velocities * keep
         if state.previous is None:
-            return Inertia(state.positions + step * velocities, step, impulse)
+            return Prediction(state.positions + step * velocities, step, impulse)
         positions_before, velocities_before = state.previous
         span = 2.0 / 3.0 * step
         coasting = (4.0 * velocities - velocities_before * keep * keep) / 3.0
         coasted = (4.0 * state.positions - positions_before) / 3.0 + span * coasting
-        return Inertia(coasted, span, impulse * (3.0 - keep) / 3.0)
+        return Prediction(coasted, span, impulse * (3.0 - keep) / 3.0)
 
     def velocities(self, state: State, positions: Tensor, step: float) -> Tensor:
         if state.previous is None:

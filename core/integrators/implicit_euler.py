@@ -11,7 +11,7 @@ from ..scene.integrator_table import INTEGRATORS
 from ..state import State
 from ..system import System
 from .damping import decay, impulse_time
-from .implicit_stepper import ImplicitStepper, Inertia
+from .implicit_stepper import ImplicitStepper, Prediction
 from .integrator import Integrator
 
 
@@ -41,10 +41,10 @@ class ImplicitEuler(Integrator):
 class _EulerStepper(ImplicitStepper):
     label = INTEGRATORS["implicit_euler"].label
 
-    def inertia(self, state: State, step: float) -> Inertia:
+    def prediction(self, state: State, step: float) -> Prediction:
         rate = self._system.damping
         velocities = state.velocities * decay(rate, step)
-        return Inertia(state.positions + step * velocities, step, impulse_time(rate, step))
+        return Prediction(state.positions + step * velocities, step, impulse_time(rate, step))
 
     def velocities(self, state: State, positions: Tensor, step: float) -> Tensor:
         return (positions - state.positions) / step

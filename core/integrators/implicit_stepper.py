@@ -39,7 +39,7 @@ SQUASH_DIAGONAL_RATIO = 0.5
 
 
 @dataclass(frozen=True)
-class Inertia:
+class Prediction:
     """How vertices would go on without forces.
 
     Args:
@@ -159,10 +159,10 @@ class ImplicitStepper(TimeStepper):
     def _step(self, state: State, step: float, frame: int, fraction: float, limit: int) -> State:
         start = state.positions
         self._system.go_to(frame, fraction)
-        inertia = self.inertia(state, step)
-        span, impulse = inertia.span, inertia.impulse_time
+        prediction = self.prediction(state, step)
+        span, impulse = prediction.span, prediction.impulse_time
         # Pinned vertices stay, or are where their motion is prescribed.
-        inertial = torch.where(self._system.free, inertia.positions, start)
+        inertial = torch.where(self._system.free, prediction.positions, start)
         if self._system.moving_pins is not None:
             pins = self._system.moving_pins
             inertial[:, pins.vertices] = pins.positions(frame, fraction)
@@ -231,7 +231,7 @@ class ImplicitStepper(TimeStepper):
         )
 
     @abstractmethod
-    def inertia(self, state: State, step: float) -> Inertia:
+    def prediction(self, state: State, step: float) -> Prediction:
         """How a step of ``step`` seconds would go without forces."""
 
     @abstractmethod

@@ -17,7 +17,7 @@ from ..system import System
 from .incremental_potential import IncrementalPotential
 from .minimize_result import CONVERGED, ENOUGH
 from .newton import Newton
-from .newton_search import Search
+from .newton_search import NewtonSearch
 
 # The residual force on every vertex, over its mass, in m/s²: a ten-millionth of the weight.
 TOLERANCE_M_PER_S2 = 1e-6
@@ -143,7 +143,7 @@ def _tolerance(objective: IncrementalPotential, newton: Newton) -> float:
     return max(TOLERANCE_M_PER_S2, ROUND_OFF_FACTOR * rounding)
 
 
-def _is_enough(objective: IncrementalPotential, newton: Newton, search: Search) -> bool:
+def _is_enough(objective: IncrementalPotential, newton: Newton, search: NewtonSearch) -> bool:
     """Whether the search of a static step is as near to its end as that is to the equilibrium."""
     inverse_mass = objective.system.inverse_mass
     inertia = objective.inertia.gradient(search.positions)

@@ -11,7 +11,7 @@ from ..assembly.block_matrix import BlockMatrix
 from .incremental_potential import IncrementalPotential
 from .lagged_update import LaggedUpdate
 from .minimize_result import ENOUGH, MinimizeResult
-from .newton_search import Search
+from .newton_search import NewtonSearch
 
 # The error's energy norm in the linear solves, in units of the solution's.
 FORCING_TERM = 0.1
@@ -44,7 +44,7 @@ class Newton:
         max_iterations: int,
         updates_lagged: bool = True,
         relaxation: float = 1.0,
-        is_enough: Callable[[Search], bool] | None = None,
+        is_enough: Callable[[NewtonSearch], bool] | None = None,
     ) -> MinimizeResult:
         """A search goes on with the solver and the kind of Hessian that the one before ended with.
 
@@ -59,7 +59,7 @@ class Newton:
         """
         lagged = LaggedUpdate(self._objective, tolerance, relaxation, updates_lagged)
         drift = relaxation * STICK_DRIFT_RATIO
-        search = Search(
+        search = NewtonSearch(
             self._objective,
             self._solver,
             positions,

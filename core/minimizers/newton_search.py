@@ -40,7 +40,7 @@ REUSE_CONTRACTION_RATIO = 0.2
 OPENING_RATIO = 1.5
 
 
-class Search:
+class NewtonSearch:
     """One minimization under way.
 
     Args: as of ``Newton`` and its ``minimize``; ``projects`` whether it begins with the projected

@@ -12,7 +12,7 @@ from .checks import Vector
 from .contact_settings import check_friction
 from .schema import IF_THERE, check_kinds
 
-GroundResponse = Literal["barrier", "projection"]
+ResponseChoice = Literal["barrier", "projection"]
 
 
 @tracks_tensors
@@ -36,7 +36,7 @@ class Ground:
     height: float = 0.0
     friction: float = 0.5
     restitution: float = 0.0
-    response: GroundResponse = "barrier"
+    response: ResponseChoice = "barrier"
     distance: float | None = None
     penalty: float = 0.0
     kinetic_friction: float | None = field(default=None, metadata={IF_THERE: True})
@@ -45,7 +45,7 @@ class Ground:
         checks.finite(self.height, "Ground: the height")
         check_friction("Ground", self.friction, self.kinetic_friction)
         _check_bounce("Ground", self.restitution, self.penalty)
-        checks.choice(self.response, GroundResponse, "Ground: the response")
+        checks.choice(self.response, ResponseChoice, "Ground: the response")
         if self.distance is not None:
             checks.above_zero(self.distance, "Ground: the distance", " m")
 

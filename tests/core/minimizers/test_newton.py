@@ -18,7 +18,7 @@ from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.minimizers.lagged_update import LAG_CHANGE_RATIO
 from supple.core.minimizers.minimize_result import CONVERGED, ENOUGH, MinimizeResult
 from supple.core.minimizers.newton import STICK_DRIFT_RATIO, Newton
-from supple.core.minimizers.newton_search import Search
+from supple.core.minimizers.newton_search import NewtonSearch
 from supple.core.minimizers.search_path import SearchPath
 from supple.core.state import SolverStatistics
 from supple.core.system import System
@@ -313,7 +313,7 @@ def test_a_search_ends_where_it_is_near_enough(make_block) -> None:
     enough = 1e-3 * problem.largest_force(problem.start)
     forces: list[float] = []
 
-    def is_enough(search: Search) -> bool:
+    def is_enough(search: NewtonSearch) -> bool:
         assert torch.equal(search.gradient, problem.objective.gradient(search.positions))
         forces.append(float(search.gradient.abs().max()))
         return forces[-1] <= enough
