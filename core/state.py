@@ -17,8 +17,6 @@ from .errors import JobError
 
 # What the previous positions and velocities are saved under, for methods that need them.
 PREVIOUS_KEYS = ("positions_before", "velocities_before")
-# What log records call what has another name here.
-_RECORD_KEYS = {"termination_reason": "stopped", "blocked": "held"}
 _MISFIT = "The checkpoint does not fit {}; simulate again."
 
 
@@ -66,7 +64,7 @@ class SolverStatistics:
 
     def record(self) -> dict[str, Any]:
         """As members of a log record."""
-        return {_RECORD_KEYS.get(name, name): value for name, value in asdict(self).items()}
+        return asdict(self)
 
 
 class Hindrance(IntEnum):

@@ -67,7 +67,12 @@ def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
         parts.append(f"{_count(inverted, 'tet')} inside out")
     parts += _instead(records)
     parts += _let_go(records, start_frame)
-    warnings = [*_missed(records), *_held(records, start_frame), *_caught(last), *_crossing(last)]
+    warnings = [
+        *_missed(records),
+        *_blocked(records, start_frame),
+        *_caught(last),
+        *_crossing(last),
+    ]
     warnings += [lost] if lost else []
     return StepReport(", ".join(parts), ". ".join(warnings))
 
@@ -111,11 +116,11 @@ def _missed(records: list[Record]) -> list[str]:
     return [f"{_count(missed, 'frame')} did not reach the tolerance: more substeps help"]
 
 
-def _held(records: list[Record], start_frame: int) -> list[str]:
+def _blocked(records: list[Record], start_frame: int) -> list[str]:
     """What did not follow its animation because something is in the way."""
     first: dict[str, int] = {}
     for record in records:
-        for what in record.get("held", ()):
+        for what in record.get("blocked", ()):
             first.setdefault(what, start_frame + record["frame"])
     return [f"Held from frame {frame} on: {what}" for what, frame in first.items()]
 

@@ -83,8 +83,8 @@ _TYPES: dict[str, type] = {
 }
 
 _JSON = (NoneType, bool, int, float, str)
-# Members that files know by the name that they had.
-_WRITTEN_AS = {"compression_resistance": "guard"}
+# Members by the names that they had when older files were written.
+_FORMER_NAMES = {"guard": "compression_resistance"}
 
 
 def save_scene(json_path: Path, scene: Scene, more: Mapping[str, object]) -> None:
@@ -138,10 +138,7 @@ def encode(value: Any, key: str, arrays: Arrays) -> Any:
     members = _members(value)
     if members is None:
         return _plain(value)
-    names = {name: _WRITTEN_AS.get(name, name) for name in members}
-    inside = {
-        names[name]: encode(item, f"{key}/{names[name]}", arrays) for name, item in members.items()
-    }
+    inside = {name: encode(item, f"{key}/{name}", arrays) for name, item in members.items()}
     return {"type": type(value).__name__, **inside}
 
 
@@ -154,9 +151,9 @@ def decode(value: Any, arrays: Arrays) -> Any:
     if "array" in value:
         return arrays[value["array"]]
     members = {name: decode(item, arrays) for name, item in value.items() if name != "type"}
-    for name, written in _WRITTEN_AS.items():
-        if written in members:
-            members[name] = members.pop(written)
+    for former, name in _FORMER_NAMES.items():
+        if former in members:
+            members[name] = members.pop(former)
     kind = _TYPES[value["type"]]
     check_members(kind, members)
     return kind(**members)

@@ -81,19 +81,19 @@ def test_tets_that_are_inside_out_are_counted(job: Job) -> None:
 
 
 def test_frames_in_which_nothing_touches_tell_no_contacts(job: Job) -> None:
-    apart = IMPLICIT | {"contacts": 0, "minimum_distance": 0.2, "limited_steps": 0, "held": []}
+    apart = IMPLICIT | {"contacts": 0, "minimum_distance": 0.2, "limited_steps": 0, "blocked": []}
     assert reported(job, apart)[0].endswith("4 iterations")
 
 
 def test_what_was_held_is_named_once_with_its_first_frame(job: Job) -> None:
     pins, plate = "the pins of Cube: Plate is in their way", "Plate: Cube is in its way"
     held = [[], [pins], [pins, plate], [plate]]
-    _, warning = reported(job, *(IMPLICIT | {"held": each} for each in held))
+    _, warning = reported(job, *(IMPLICIT | {"blocked": each} for each in held))
     assert warning == (f"Held from frame 11 on: {pins}. Held from frame 12 on: {plate}")
 
 
 def test_both_warnings_are_reported(job: Job) -> None:
-    _, warning = reported(job, IMPLICIT | {"converged": False, "held": ["Plate"]})
+    _, warning = reported(job, IMPLICIT | {"converged": False, "blocked": ["Plate"]})
     assert warning.startswith("1 frame did not reach the tolerance: more substeps help. Held from")
 
 

@@ -90,7 +90,7 @@ def _forged_json() -> Iterator[tuple[str, Damage]]:
             f"scene.json, value {number} {_short(value)}",
             _leaf_changed("scene.json", number, value),
         )
-    for member in ("frame", "substeps", "integrator", "converged", "held", "minimum_distance"):
+    for member in ("frame", "substeps", "integrator", "converged", "blocked", "minimum_distance"):
         for value in (None, "text", -5, 2.7, {}):
             if (member, value) not in _RIGHT_MEMBERS:
                 yield f"log.jsonl with {member} {value}", _record_changed(member, value)

@@ -67,7 +67,7 @@ def test_a_damaged_line_at_the_end_is_told(job: Job) -> None:
     assert job.lost_records(last_frame=-1) == ""
 
 
-@pytest.mark.parametrize("member", ["held", "unfolding", "caught", "crossing", "let_go"])
+@pytest.mark.parametrize("member", ["blocked", "unfolding", "caught", "crossing", "let_go"])
 def test_names_that_are_no_list_of_names_are_damage(job: Job, member: str) -> None:
     job.append_record({"frame": 0, member: ["Jelly"]})
     job.append_record({"frame": 1, member: "Jelly"})

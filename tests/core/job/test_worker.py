@@ -31,7 +31,8 @@ RECORD = {
     "frame", "time", "seconds", "substeps", "kinetic_energy", "elastic_energy",
     "potential_energy", "ground_energy", "minimum_j", "minimum_ground_distance",
     "integrator", "iterations", "linear_iterations", "factorizations", "converged",
-    "residual_speed", "stopped", "contacts", "minimum_distance", "limited_steps", "held",
+    "residual_speed", "termination_reason", "contacts", "minimum_distance", "limited_steps",
+    "blocked",
     "most_work", "unfolding", "caught", "inverted_tets", "because", "crossing", "let_go",
 }  # fmt: skip
 
