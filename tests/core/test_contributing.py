@@ -9,13 +9,13 @@ from importlib.util import resolve_name
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("addon", "core", "docs", "tests", "verification")
-SOURCES = (*ROOMS, "benchmarks", "examples", "looks", "sample_scenes", "tools")
+FOLDERS = ("addon", "core", "docs", "tests", "verification")
+SOURCES = (*FOLDERS, "benchmarks", "examples", "looks", "sample_scenes", "tools")
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_the_files_that_a_contributor_is_sent_to_are_there() -> None:
-    named = [path for path in re.findall(r"`([\w/.]+)`", TEXT) if path.partition("/")[0] in ROOMS]
+    named = [path for path in re.findall(r"`([\w/.]+)`", TEXT) if path.split("/")[0] in FOLDERS]
     assert len(named) > 20
     assert [path for path in named if not (ROOT / path).exists()] == []
 
@@ -41,22 +41,24 @@ def test_files_and_functions_are_as_short_as_it_says() -> None:
     assert too_long == []
 
 
-def test_rooms_and_files_import_each_other_in_one_direction() -> None:
+def test_packages_and_files_import_each_other_in_one_direction() -> None:
     modules = {name_of(path): path for path in sources_in("core", "addon")}
     files = {path: imported(path, modules) for path in modules.values()}
-    rooms: dict[str, set[str]] = {}
+    packages: dict[str, set[str]] = {}
     for path, others in files.items():
-        rooms.setdefault(room_of(path), set()).update(map(room_of, others))
-    assert len(rooms["core/integrators"]) > 5
+        packages.setdefault(package_of(path), set()).update(map(package_of, others))
+    assert len(packages["core/integrators"]) > 5
     # Raises CycleError, which says what is in the circle.
     TopologicalSorter(files).prepare()
-    TopologicalSorter({room: others - {room} for room, others in rooms.items()}).prepare()
+    TopologicalSorter(
+        {package: others - {package} for package, others in packages.items()}
+    ).prepare()
 
 
 def test_all_that_is_compiled_lies_in_kernels() -> None:
     compiled = [path for path, source in sources_in("core").items() if "\n@compiled(" in source]
     assert len(compiled) > 40
-    assert {room_of(path) for path in compiled} == {"core/kernels"}
+    assert {package_of(path) for path in compiled} == {"core/kernels"}
 
 
 def sources_in(*folders: str) -> dict[str, str]:
@@ -68,8 +70,8 @@ def name_of(path: str) -> str:
     return ".".join(("supple", *Path(path).with_suffix("").parts)).removesuffix(".__init__")
 
 
-def room_of(path: str) -> str:
-    """The folder in core or addon; what lies beside those is a room of its own."""
+def package_of(path: str) -> str:
+    """The folder in core or addon; what lies beside those is a package of its own."""
     return "/".join(Path(path).parts[:2])
 
 
