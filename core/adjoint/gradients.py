@@ -256,9 +256,9 @@ def gather(points: GroundPoints, values: Tensor) -> Tensor:
     return (corners.view(*values.shape[:-1], 4, -1) * points.shares).sum(-2)
 
 
-def scatter(points: GroundPoints, forces: Tensor, like: Tensor) -> Tensor:
+def scatter(points: GroundPoints, forces: Tensor, template: Tensor) -> Tensor:
     """(3, N) at vertices from (3, S) at points."""
     if not isinstance(points, EmbeddedPoints):
-        return torch.zeros_like(like).index_add(1, points.vertices, forces)
+        return torch.zeros_like(template).index_add(1, points.vertices, forces)
     parts = (forces[:, None] * points.shares).flatten(1)
-    return torch.zeros_like(like).index_add(1, points.corners.reshape(-1), parts)
+    return torch.zeros_like(template).index_add(1, points.corners.reshape(-1), parts)

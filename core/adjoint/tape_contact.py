@@ -171,14 +171,14 @@ class TapeContact:
         points = torch.cat([bodies, torch.as_tensor(colliders)])
         return points[self._pairs.vertices]
 
-    def _scattered(self, forces: Tensor, like: Tensor) -> Tensor:
+    def _scattered(self, forces: Tensor, template: Tensor) -> Tensor:
         """(3, N) on the vertices of tetrahedra, by (K, 4, 3) on those of pairs."""
         points = forces.new_zeros(len(self._surface.object_of), 3).index_add(
             0, self._pairs.vertices.reshape(-1), forces.reshape(-1, 3)
         )
         carried = self._shares * points[self._rows]
-        out = forces.new_zeros(like.shape[1], 3).index_add(0, self._columns, carried)
-        return out.T.to(like)
+        out = forces.new_zeros(template.shape[1], 3).index_add(0, self._columns, carried)
+        return out.T.to(template)
 
     def _of_pairs(self, name: str, given: Quantities) -> Tensor:
         """(K,) of a table of every two objects."""

@@ -142,13 +142,13 @@ def _green(f: Tensor) -> Tensor:
     return 0.5 * (matmul3(f.transpose(0, 1), f) - identity)
 
 
-def pulled_back(tets: Tets, corners: Tensor, stress: Tensor, like: Tensor) -> Tensor:
+def pulled_back(tets: Tets, corners: Tensor, stress: Tensor, template: Tensor) -> Tensor:
     """(3, N) V P ∇N summed at vertices, of (3, 3, M) first Piola–Kirchhoff stresses P.
 
     Args:
         corners: (4M,) vertices of all corners, corner first.
-        like: (3, N).
+        template: (3, N).
     """
     weighted = tets.volumes * stress
     forces = torch.stack([(weighted * g).sum(1) for g in tets.shape_gradients], dim=1)
-    return torch.zeros_like(like).index_add(1, corners, forces.reshape(3, -1))
+    return torch.zeros_like(template).index_add(1, corners, forces.reshape(3, -1))

@@ -21,18 +21,18 @@ class FieldFlow:
     """
     Args:
         grid: what flows, and where.
-        like: of whose device and type positions will be.
+        template: of whose device and type positions will be.
     """
 
-    def __init__(self, grid: VelocityGrid, like: Tensor) -> None:
+    def __init__(self, grid: VelocityGrid, template: Tensor) -> None:
         parts = [grid.velocities] if grid.density is None else [*_with_density(grid)]
         cells = np.concatenate(parts, axis=-1, dtype=np.float32)
         #: (T, Z, Y, X, 3 or 4).
-        self._cells = torch.as_tensor(cells).to(like.device)
-        self._counts = like.new_tensor(cells.shape[3:0:-1])[:, None]
-        self._start = like.new_tensor(grid.start)[:, None]
-        self._cell = like.new_tensor(grid.cell)[:, None]
-        self._corners = torch.tensor(_CORNERS, device=like.device).T.contiguous()[:, :, None]
+        self._cells = torch.as_tensor(cells).to(template.device)
+        self._counts = template.new_tensor(cells.shape[3:0:-1])[:, None]
+        self._start = template.new_tensor(grid.start)[:, None]
+        self._cell = template.new_tensor(grid.cell)[:, None]
+        self._corners = torch.tensor(_CORNERS, device=template.device).T.contiguous()[:, :, None]
 
     def at(self, parameters: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
         """(3, N) velocities in m/s, and (N,) how much they count, 0 outside of the box.

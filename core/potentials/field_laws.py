@@ -91,13 +91,15 @@ class FieldLaw(Law):
     """Of a ``ForceField``.
 
     Args:
-        like: of whose device and type positions will be.
+        template: of whose device and type positions will be.
         shadow: what of it arrives; None is all.
     """
 
-    def __init__(self, field: ForceField, like: Tensor, shadow: FieldShadow | None = None) -> None:
-        self._field, self._noise, self._shadow = field, GradientNoise(like), shadow
-        self._flow = None if field.grid is None else FieldFlow(field.grid, like)
+    def __init__(
+        self, field: ForceField, template: Tensor, shadow: FieldShadow | None = None
+    ) -> None:
+        self._field, self._noise, self._shadow = field, GradientNoise(template), shadow
+        self._flow = None if field.grid is None else FieldFlow(field.grid, template)
 
     def begin_frame(self, parameters: Tensor, positions: Tensor, frame: int) -> None:
         if self._shadow is not None:

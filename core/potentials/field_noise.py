@@ -24,13 +24,13 @@ _CORNERS = tuple((x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1))
 class GradientNoise:
     """
     Args:
-        like: of whose device and type points will be.
+        template: of whose device and type points will be.
     """
 
-    def __init__(self, like: Tensor) -> None:
-        self._permutation = torch.as_tensor(PERMUTATION, device=like.device)
-        self._gradients = torch.as_tensor(GRADIENTS).to(like).T.contiguous()
-        self._corners = torch.tensor(_CORNERS, device=like.device).T.contiguous()
+    def __init__(self, template: Tensor) -> None:
+        self._permutation = torch.as_tensor(PERMUTATION, device=template.device)
+        self._gradients = torch.as_tensor(GRADIENTS).to(template).T.contiguous()
+        self._corners = torch.tensor(_CORNERS, device=template.device).T.contiguous()
 
     def vectors(self, points: Tensor) -> Tensor:
         """(3, N) of noise, each component −1 … 1.

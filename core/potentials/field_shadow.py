@@ -25,13 +25,13 @@ class FieldShadow:
 
     Args:
         absorbers: what may stand in the way.
-        like: (N,) of whose device and type the share is.
+        template: (N,) of whose device and type the share is.
     """
 
-    def __init__(self, absorbers: Sequence[Absorber], like: Tensor) -> None:
+    def __init__(self, absorbers: Sequence[Absorber], template: Tensor) -> None:
         self._casters = [_Caster(absorber) for absorber in absorbers]
         #: (N,) 0 … 1, in place; 1 until it is cast.
-        self.visibility = torch.ones_like(like)
+        self.visibility = torch.ones_like(template)
 
     def cast(self, positions: Tensor, sources: Tensor, frame: int) -> None:
         """Finds what arrives at (3, N) positions of (3, N) sources, as absorbers are after a

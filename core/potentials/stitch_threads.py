@@ -57,12 +57,12 @@ class StitchThreads(PrescribedPotential):
         closed: TensorChannel,
     ) -> None:
         super().__init__(closed)
-        like = self.parameters
+        template = self.parameters
         self._matrix, self._gap = offsets, gap
-        self._offsets = sparse_tensor(offsets, like)
-        self._sums = sparse_tensor(sparse.csr_array(offsets.T), like)
-        self._stiffness = torch.as_tensor(stiffness).to(like)
-        self._slack = torch.as_tensor(np.maximum(starts - gap, 0.0)).to(like)
+        self._offsets = sparse_tensor(offsets, template)
+        self._sums = sparse_tensor(sparse.csr_array(offsets.T), template)
+        self._stiffness = torch.as_tensor(stiffness).to(template)
+        self._slack = torch.as_tensor(np.maximum(starts - gap, 0.0)).to(template)
 
     @staticmethod
     def of(system: System, stitches: Stitches) -> StitchThreads:
