@@ -77,19 +77,19 @@ class ForceQuantities:
         assert isinstance(force, PrescribedPotential)
         samples = force.channel.samples
         if isinstance(source, Accelerations):
-            found = self._value(f"{place}.accelerations", source.channel.samples)
-            found = found if found.ndim == 3 else found[None]
-            return {"parameters": found.transpose(1, 2)}
+            parameters = self._value(f"{place}.accelerations", source.channel.samples)
+            parameters = parameters if parameters.ndim == 3 else parameters[None]
+            return {"parameters": parameters.transpose(1, 2)}
         if type(source) in _NUMBERS:
-            found = self._value(f"{place}.{_NUMBERS[type(source)]}", samples).reshape(-1)
+            parameters = self._value(f"{place}.{_NUMBERS[type(source)]}", samples).reshape(-1)
             if isinstance(force, GasOfVolume):
-                return {"parameters": found, "at rest": force.volume.of(self._rest)}
+                return {"parameters": parameters, "at rest": force.volume.of(self._rest)}
             masses = self._of_drag(owner, source) if isinstance(source, Drag) else {}
-            return {"parameters": found} | masses
+            return {"parameters": parameters} | masses
         if isinstance(source, (Wind, ForceField)):
             columns = _OF_WIND if isinstance(source, Wind) else _OF_FIELD
-            found = self._with_columns(f"forces[{owner}]", samples, columns)
-            return {"parameters": found, "masses": self._in_fields()}
+            parameters = self._with_columns(f"forces[{owner}]", samples, columns)
+            return {"parameters": parameters, "masses": self._in_fields()}
         if isinstance(source, Fluid):
             gravity = self._value("gravity", self._system.gravity.samples).view(-1, 3)
             return {"parameters": source.density * (-gravity[:, 2]).clamp(min=0.0)}

@@ -93,8 +93,8 @@ def hit_target(
     way = float(np.linalg.norm(there - mean @ start_positions(thrown)))
 
     def place(parameters: Tensor) -> Tensor:
-        own = _thrown(prepared, body, parameters)
-        last = simulate(own, integrator, frames=frame, **options)[-1]
+        scene = _thrown(prepared, body, parameters)
+        last = simulate(scene, integrator, frames=frame, **options)[-1]
         reached = last.positions[body].double()
         return torch.as_tensor(mean) @ reached
 
@@ -109,9 +109,9 @@ def hit_target(
     near = ENOUGH_RATIO * HIT_RATIO * way
     parameters, missed = trust_region(throws, start, radius, near, max_runs)
     distance = float(np.linalg.norm(missed))
-    own = _thrown(prepared, body, torch.as_tensor(parameters))
-    found, hits = own.bodies[body], distance <= HIT_RATIO * way
-    return Throw(own, found.velocity, found.angular_velocity, distance, hits, throws.runs)
+    best = _thrown(prepared, body, torch.as_tensor(parameters))
+    flying, hits = best.bodies[body], distance <= HIT_RATIO * way
+    return Throw(best, flying.velocity, flying.angular_velocity, distance, hits, throws.runs)
 
 
 class _Throws:

@@ -168,13 +168,13 @@ class ImplicitRun:
     ) -> tuple[TimeStep, Tensor, Tensor]:
         """The step, where all vertices end, and their velocities then."""
         system, stepper = self._system, self._stepper
-        own = replace(step.before, positions=state[0], velocities=state[1])
-        own = replace(own, previous=(state[2], state[3]) if len(state) > 2 else None)
+        before = replace(step.before, positions=state[0], velocities=state[1])
+        before = replace(before, previous=(state[2], state[3]) if len(state) > 2 else None)
         present = system.damping
         if given["damping"].requires_grad:
             system.damping = given["damping"]
         try:
-            prediction = stepper.prediction(own, step.seconds)
+            prediction = stepper.prediction(before, step.seconds)
         finally:
             system.damping = present
         inertial = torch.where(system.free, prediction.positions, state[0])
@@ -183,9 +183,9 @@ class ImplicitRun:
             at = pins.path.with_samples(given["pins"]).at(step.frame, step.fraction)
             inertial = inertial.index_copy(1, pins.vertices, at)
         whole = torch.where(system.free, end, inertial)
-        velocities = stepper.velocities(own, whole, step.seconds)
+        velocities = stepper.velocities(before, whole, step.seconds)
         prescribed = (whole - state[0]) / step.seconds
-        previous = None if own.previous is None else own.previous[0]
+        previous = None if before.previous is None else before.previous[0]
         time_step = TimeStep(state[0], inertial, prediction.span, prediction.impulse_time, previous)
         return time_step, whole, torch.where(system.free, velocities, prescribed)
 

@@ -46,9 +46,9 @@ def collect(scene: Scene) -> tuple[Scene, dict[str, Tensor]]:
         leaves |= _under(f"absorbers[{index}].", tracked(absorber))
     bodies = []
     for index, body in enumerate(scene.bodies):
-        own, found = _collect_body(body)
-        leaves |= _under(f"bodies[{index}].", found)
-        bodies.append(own)
+        plain_body, tensors = _collect_body(body)
+        leaves |= _under(f"bodies[{index}].", tensors)
+        bodies.append(plain_body)
     for place, tensor in leaves.items():
         if not _KNOWN.fullmatch(place):
             refuse_tracked(tensor, place)
@@ -58,21 +58,21 @@ def collect(scene: Scene) -> tuple[Scene, dict[str, Tensor]]:
 
 
 def _collect_body(body: SoftBody) -> tuple[SoftBody, dict[str, Tensor]]:
-    found, own = tracked(body), copy(body)
+    tensors, plain_body = tracked(body), copy(body)
     moduli = {name: getattr(body.material, name) for name in PARAMETERS}
     moduli = {name: value for name, value in moduli.items() if is_tracked(value)}
-    found |= _under("material.", moduli)
+    tensors |= _under("material.", moduli)
     if moduli:
         numbers = {name: plain(value) for name, value in moduli.items()}
-        own.material = replace(body.material, **numbers)
-    found |= _under("mesh.", tracked(body.mesh))
-    found |= _under("plasticity.", tracked(body.plasticity))
-    found |= _under("rest_shape.", tracked(body.rest_shape))
-    found |= _under("goals.", tracked(body.goals))
+        plain_body.material = replace(body.material, **numbers)
+    tensors |= _under("mesh.", tracked(body.mesh))
+    tensors |= _under("plasticity.", tracked(body.plasticity))
+    tensors |= _under("rest_shape.", tracked(body.rest_shape))
+    tensors |= _under("goals.", tracked(body.goals))
     if body.skin is not None:
-        found |= _under("skin.goals.", tracked(body.skin.goals))
-        found |= _under("skin.rest_shape.", tracked(body.skin.rest_shape))
-    return own, found
+        tensors |= _under("skin.goals.", tracked(body.skin.goals))
+        tensors |= _under("skin.rest_shape.", tracked(body.skin.rest_shape))
+    return plain_body, tensors
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -58,21 +58,22 @@ class Derivation:
 
     def quantities(self) -> Quantities:
         """All of them; those that no tensor bears on do not require grad."""
-        found = {"mass": self._mass(), "damping": self._damping()}
-        found["gravity"] = self._value("gravity", self._system.gravity.samples).view(-1, 3)
-        found |= self._pins()
-        found |= self._start(found["mass"], found.get("pins"))
+        quantities = {"mass": self._mass(), "damping": self._damping()}
+        quantities["gravity"] = self._value("gravity", self._system.gravity.samples).view(-1, 3)
+        quantities |= self._pins()
+        quantities |= self._start(quantities["mass"], quantities.get("pins"))
         for index, part in enumerate(self._system.elasticities):
-            found |= self._moduli(index, part)
-            found[f"factor {index}"] = self._factor(part)
-            found |= self._rest.of_elasticity(index, self._members(part))
-            found |= self._rest.over_time(index, part, self._members(part)[0])
-            found |= self._flow(index, part, found[f"mu {index}"])
-        found |= self._viscosities(found)
-        own = self._lumped, found["mass"], self._rest.positions
-        forces = ForceQuantities(self._system, self._value, *own)
-        found |= forces.all()
-        return found | self._ground() | self._contact() | self._attached()
+            quantities |= self._moduli(index, part)
+            quantities[f"factor {index}"] = self._factor(part)
+            quantities |= self._rest.of_elasticity(index, self._members(part))
+            quantities |= self._rest.over_time(index, part, self._members(part)[0])
+            quantities |= self._flow(index, part, quantities[f"mu {index}"])
+        quantities |= self._viscosities(quantities)
+        forces = ForceQuantities(
+            self._system, self._value, self._lumped, quantities["mass"], self._rest.positions
+        )
+        quantities |= forces.all()
+        return quantities | self._ground() | self._contact() | self._attached()
 
     def _tensor(self, values: Any) -> Tensor:
         return torch.as_tensor(values, dtype=self._system.dtype)

@@ -99,7 +99,7 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
         load_step = min(load_step, 1.0 - load)
         # As the last part of the load changed them, this one will.
         pairs = zip(rests, before, strict=True)
-        guess = [own + load_step / last * (own - earlier) for own, earlier in pairs]
+        guess = [rest + load_step / last * (rest - earlier) for rest, earlier in pairs]
         found = _search(prepared, starts, guess, load + load_step, observe)
         if found is None and rests is not before:
             found = _search(prepared, starts, rests, load + load_step, observe)
@@ -179,9 +179,9 @@ class _Problem:
         self, scene: Scene, starts: list[Positions], rests: list[Positions], load: float
     ) -> None:
         self._scene, self._starts, self.rests, self._load = scene, starts, rests, load
-        own = copy(_with_rest_shapes(scene, starts, rests))
-        own.gravity = Channel.of(scene.gravity, "Gravity", 3).mapped(lambda g: load * g)
-        self.system = System(own, torch.device("cpu"), torch.float64)
+        loaded = copy(_with_rest_shapes(scene, starts, rests))
+        loaded.gravity = Channel.of(scene.gravity, "Gravity", 3).mapped(lambda g: load * g)
+        self.system = System(loaded, torch.device("cpu"), torch.float64)
         self._objective = IncrementalPotential(self.system, with_contact=False)
         self._positions = torch.as_tensor(np.concatenate(starts).T.copy())
         self._objective.begin_static_step(self._positions, 1e9 * STICK_STEP_S, STICK_STEP_S)
@@ -194,20 +194,22 @@ class _Problem:
         # On the way to an equilibrium the start shape need be none.
         solve.prepare(self._positions, projected=True)
 
-        def image(own: Tensor) -> Tensor:
-            return -objective.unknowns(change(objective.vectors(own)))
+        def image(vector: Tensor) -> Tensor:
+            return -objective.unknowns(change(objective.vectors(vector)))
 
         rhs = objective.unknowns(self._forces)
         if not bool(rhs.any()):
             return torch.zeros_like(self._positions)
-        found = conjugate_residuals(image, solve.about("it"), rhs, solve.scale(), LINEAR_TOLERANCE)
-        return None if found is None else objective.vectors(found)
+        solution = conjugate_residuals(
+            image, solve.about("it"), rhs, solve.scale(), LINEAR_TOLERANCE
+        )
+        return None if solution is None else objective.vectors(solution)
 
     def moved(self, step: Tensor) -> _Problem:
         """The problem after a step, or as much of it as turns no tet."""
         rest = self.system.rest_positions()
         tets = [part.tets for part in self.system.elasticities]
-        size = min(inversion_bound(own.edges(rest), own.edges(step)) for own in tets)
+        size = min(inversion_bound(each.edges(rest), each.edges(step)) for each in tets)
         moved = (rest + size * step).T.numpy()
         rests = [moved[where].copy() for where in self.system.body_slices()]
         return _Problem(self._scene, self._starts, rests, self._load)
@@ -218,9 +220,9 @@ def _with_rest_shapes(scene: Scene, starts: list[Positions], rests: list[Positio
         _with_rest_shape(body, start, rest)
         for body, start, rest in zip(scene.bodies, starts, rests, strict=True)
     ]
-    own = copy(scene)
-    own.bodies = bodies
-    return own
+    reshaped = copy(scene)
+    reshaped.bodies = bodies
+    return reshaped
 
 
 def _with_rest_shape(body: SoftBody, start: Positions, rest: Positions) -> SoftBody:
@@ -236,8 +238,8 @@ def _checked(scene: Scene, starts: list[Positions]) -> SagFree:
     simulator = Simulator(scene, device="cpu", is_prepared=True)
     frame = simulator.settle()
     distances = [
-        float(torch.linalg.vector_norm(own - torch.as_tensor(start), dim=1).max())
-        for own, start in zip(frame.positions, starts, strict=True)
+        float(torch.linalg.vector_norm(settled - torch.as_tensor(start), dim=1).max())
+        for settled, start in zip(frame.positions, starts, strict=True)
     ]
     if max(distances) > KEPT_DIAGONALS * simulator.system.size:
         raise InstabilityError(_too_soft(scene))

@@ -93,19 +93,19 @@ def _places(job: Job, wanted: FollowKeys, body: SoftBody) -> tuple[NDArray[np.in
         # Not at rest but at the start its tets carry the skin where it was modelled.
         mesh = mesh.with_vertices(start_positions(body))
     points = np.arange(len(embedding.indices), dtype=np.int32)
-    own = pinned_tet_vertices(embedding, points if wanted.points is None else wanted.points)
+    vertices = pinned_tet_vertices(embedding, points if wanted.points is None else wanted.points)
     if wanted.points is None:
-        own = np.arange(len(mesh.vertices), dtype=np.int32)
+        vertices = np.arange(len(mesh.vertices), dtype=np.int32)
     if wanted.by == "forces" and body.pinned is not None:
         # They are where their pins have them.
-        own = np.setdiff1d(own, body.pinned)
-    if len(own) == 0:
+        vertices = np.setdiff1d(vertices, body.pinned)
+    if len(vertices) == 0:
         raise SceneError(
             f"{body.name}: all that is to follow its keys is pinned, so that no force moves it; "
             "let pins follow them, pin less, or choose other vertices."
         )
-    shapes = [posed_vertices(mesh, embedding, shape)[own] for shape in wanted.shapes]
-    return own, np.stack(shapes)
+    shapes = [posed_vertices(mesh, embedding, shape)[vertices] for shape in wanted.shapes]
+    return vertices, np.stack(shapes)
 
 
 def _control(

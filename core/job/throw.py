@@ -49,20 +49,20 @@ def find_throw(job: Job, wanted: HitTarget, observe: Observer) -> FoundThrow:
     starts = [(straight, MAX_RUNS, throws.free_flight_jacobian())]
     if any(throws.body.velocity):
         starts = [(given, MAX_RUNS - STRAIGHT_RUNS, None), *starts]
-    found, failure = [], None
+    reached, failure = [], None
     for start, runs, slope in starts:
         try:
             throw, away = trust_region(throws, start, FIRST_RATIO * speed, near, runs, slope)
         except InstabilityError as error:
             failure = error
             continue
-        found.append((float(np.linalg.norm(away)), throw))
-        if found[-1][0] <= near:
+        reached.append((float(np.linalg.norm(away)), throw))
+        if reached[-1][0] <= near:
             break
-    if not found and failure is not None:
+    if not reached and failure is not None:
         raise failure
-    distance, throw = min(found, key=lambda each: each[0])
-    set_distance = found[0][0] if len(found) > 1 and distance < found[0][0] else None
+    distance, throw = min(reached, key=lambda each: each[0])
+    set_distance = reached[0][0] if len(reached) > 1 and distance < reached[0][0] else None
     return FoundThrow(
         **throws.changes(throw), distance=distance, hits=distance <= near, set_distance=set_distance
     )

@@ -49,25 +49,27 @@ class TorchElasticity:
 
     def _evaluate_deformation(self, positions: Tensor) -> _Buffers:
         """D, cof D, V D S and the invariants I_C and J of all tets."""
-        own, scratch = self._buffers, self._buffers.stress
+        buffers, scratch = self._buffers, self._buffers.stress
         metric = self._tets.metric
-        cyclic, edges = own.cyclic, own.edges
-        torch.index_select(positions, 1, self._tets.corners.view(-1), out=own.gathered.view(3, -1))
-        torch.sub(own.gathered[:, 1:], own.gathered[:, :1], out=edges)
+        cyclic, edges = buffers.cyclic, buffers.edges
+        torch.index_select(
+            positions, 1, self._tets.corners.view(-1), out=buffers.gathered.view(3, -1)
+        )
+        torch.sub(buffers.gathered[:, 1:], buffers.gathered[:, :1], out=edges)
         cyclic[:3, 3:] = cyclic[:3, :2]
         cyclic[3:] = cyclic[:2]
-        torch.mul(cyclic[1:4, 1:4], cyclic[2:5, 2:5], out=own.cofactor)
-        own.cofactor.addcmul_(cyclic[1:4, 2:5], cyclic[2:5, 1:4], value=-1.0)
-        torch.mul(edges[0], own.cofactor[0], out=scratch[0])
-        torch.sum(scratch[0], 0, out=own.j)
-        own.j.mul_(self._tets.inverse_volumes).mul_(1.0 / 6.0)
-        torch.mul(edges[:, :1], metric[0], out=own.weighted)
-        own.weighted.addcmul_(edges[:, 1:2], metric[1])
-        own.weighted.addcmul_(edges[:, 2:], metric[2])
-        torch.mul(edges, own.weighted, out=scratch)
-        torch.sum(scratch.view(9, -1), 0, out=own.i_c)
-        own.i_c.mul_(self._tets.inverse_volumes)
-        return own
+        torch.mul(cyclic[1:4, 1:4], cyclic[2:5, 2:5], out=buffers.cofactor)
+        buffers.cofactor.addcmul_(cyclic[1:4, 2:5], cyclic[2:5, 1:4], value=-1.0)
+        torch.mul(edges[0], buffers.cofactor[0], out=scratch[0])
+        torch.sum(scratch[0], 0, out=buffers.j)
+        buffers.j.mul_(self._tets.inverse_volumes).mul_(1.0 / 6.0)
+        torch.mul(edges[:, :1], metric[0], out=buffers.weighted)
+        buffers.weighted.addcmul_(edges[:, 1:2], metric[1])
+        buffers.weighted.addcmul_(edges[:, 2:], metric[2])
+        torch.mul(edges, buffers.weighted, out=scratch)
+        torch.sum(scratch.view(9, -1), 0, out=buffers.i_c)
+        buffers.i_c.mul_(self._tets.inverse_volumes)
+        return buffers
 
 
 class _Buffers:

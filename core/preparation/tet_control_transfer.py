@@ -24,12 +24,14 @@ def with_tet_control(body: SoftBody) -> SoftBody:
     control = body.tet_control
     if control is None:
         return body
-    mesh, own = tet_mesh_of(body), control.channel
+    mesh, channel = tet_mesh_of(body), control.channel
     if (places := places_in(control.vertices, control.tets, mesh)) is not None:
-        own = own.mapped(lambda samples: np.stack([places.interpolate(each) for each in samples]))
+        channel = channel.mapped(
+            lambda samples: np.stack([places.interpolate(each) for each in samples])
+        )
     if control.by == "forces":
         before = body.accelerations
-        total = own if before is None else _sum(before, own)
+        total = channel if before is None else _sum(before, channel)
         return replace(body, accelerations=total, tet_control=None)
     if body.pinned is None:
         raise SceneError(
@@ -37,7 +39,7 @@ def with_tet_control(body: SoftBody) -> SoftBody:
             "them again, or remove that motion."
         )
     path = body.pin_path or Channel.constant(start_positions(body)[body.pinned])
-    moved = _sum(path, own.mapped(lambda samples: samples[:, body.pinned]))
+    moved = _sum(path, channel.mapped(lambda samples: samples[:, body.pinned]))
     return replace(body, pin_path=moved, tet_control=None)
 
 

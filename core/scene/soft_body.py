@@ -192,22 +192,22 @@ class SoftBody:
     def forces(self) -> list[BodyForce]:
         """What acts on it alone."""
         skins = None if self.skin is None else self.skin.goals
-        found: list[BodyForce] = []
+        forces: list[BodyForce] = []
         for goals in (self.goals, skins):
             if goals is not None:
-                found += [goals, GoalDampers(goals)] if goals.damping_ratio else [goals]
+                forces += [goals, GoalDampers(goals)] if goals.damping_ratio else [goals]
         if self.pose is not None:
-            found.append(Support())
+            forces.append(Support())
         if self.has_pressure:
-            found.append(Pressure(Channel.of(self.pressure, "The pressure")))
+            forces.append(Pressure(Channel.of(self.pressure, "The pressure")))
         if isinstance(self.drag, Channel) or self.drag > 0.0:
-            found.append(Drag(Channel.of(self.drag, "The drag"), self.drag_factors))
+            forces.append(Drag(Channel.of(self.drag, "The drag"), self.drag_factors))
         if self.target_volume is not None:
             factors = Channel.of(self.target_volume, "The target volume")
-            found.append(TargetVolume(factors, self.volume_stiffness))
+            forces.append(TargetVolume(factors, self.volume_stiffness))
         if self.accelerations is not None:
-            found.append(Accelerations(self.accelerations))
-        return found
+            forces.append(Accelerations(self.accelerations))
+        return forces
 
     @property
     def has_gas(self) -> bool:
