@@ -86,7 +86,7 @@ def triangles(values: object, vertex_count: int, what: str) -> NDArray[np.int32]
     """(T, 3) indices of vertices, at least one triangle."""
     array = whole_numbers(values, f"{what}: a corner of a triangle")
     if array.size == 0:
-        raise SceneError(f"{what} has no faces.")
+        raise SceneError(f"{what} has no faces; give it at least one triangle.")
     if array.ndim != 2 or array.shape[1] != 3:
         is_quads = array.ndim == 2 and array.shape[1] == 4
         cure = "; split quads into triangles first, (a, b, c, d) into (a, b, c) and (a, c, d)"
