@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Buttons: one operator a file."""
 
+from typing import Any
+
 from .add import SUPPLE_OT_add
 from .add_attachment import SUPPLE_OT_add_attachment
 from .apply_preset import SUPPLE_OT_apply_preset
@@ -29,7 +31,7 @@ from .suit_young import SUPPLE_OT_suit_young
 from .take_start import SUPPLE_OT_take_start
 from .tetrahedralize import SUPPLE_OT_tetrahedralize
 
-CLASSES = [
+CLASSES: list[Any] = [
     SUPPLE_OT_add,
     SUPPLE_OT_jiggle,
     SUPPLE_OT_remove,
@@ -58,3 +60,6 @@ CLASSES = [
     SUPPLE_OT_doctor,
     SUPPLE_OT_remove_caches,
 ]
+for _operator in CLASSES:
+    # Blender would break a tooltip, and indent it, where a docstring breaks its lines.
+    _operator.bl_description = " ".join(_operator.__doc__.split())

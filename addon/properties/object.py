@@ -54,7 +54,7 @@ class SuppleObject(
         name="Resolution",
         description=(
             "Cells along the longest side of the object. Twice as many bend more finely, and take "
-            "about 16 times as long"
+            "about ten times as long"
         ),
         default=13,
         min=1,
