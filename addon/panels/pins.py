@@ -19,8 +19,9 @@ class SUPPLE_PT_pins(SoftBodySidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, obj = self.layout, context.object
         layout.use_property_split, layout.use_property_decorate = True, False
-        layout.prop_search(obj.supple, "pin_group", obj, "vertex_groups", text="Group")
-        if ignored.has_partial_weights(obj, obj.supple.pin_group):
+        layout.prop_search(obj.supple, "pin_group", obj, "vertex_groups")
+        # What jiggles has goals of its own.
+        if not obj.supple.jiggle_group and ignored.has_partial_weights(obj, obj.supple.pin_group):
             draw_settings(layout, obj.supple, "goal_frequency", "goal_damping")
         if obj.supple.pin_group:
             draw_settings(layout, obj.supple, "pinned", "pin_force")

@@ -36,8 +36,8 @@ class Layout:
         self.settings.append(name)
         self.labels.append(owner.bl_rna.properties[name].name if text is None else text)
 
-    def prop_search(self, owner: Any, name: str, *_: Any, **__: Any) -> None:
-        self.prop(owner, name)
+    def prop_search(self, owner: Any, name: str, *_: Any, text: str | None = None) -> None:
+        self.prop(owner, name, text)
 
     def template_icon(self, icon_value: int, scale: float) -> None:
         self.texts.append(("", "plot"))

@@ -16,6 +16,8 @@ def test_goals_have_settings_where_weights_are_partial(add_body):
     group = obj.vertex_groups.new(name="Pin")
     group.add([1, 2], 1.0, "REPLACE")
     assert drawn(SUPPLE_PT_pins, obj).settings == ["pin_group"]
+    # As messages call it.
+    assert drawn(SUPPLE_PT_pins, obj).labels == ["Pin Group"]
     obj.supple.pin_group = "Pin"
     assert drawn(SUPPLE_PT_pins, obj).settings == ["pin_group", "pinned", "pin_force"]
     group.add([2], 0.5, "REPLACE")
