@@ -22,6 +22,9 @@ from .vertex_groups import group_members
 Objects = Sequence[bpy.types.Object]
 Row = tuple[str, bpy.types.PropertyGroup]
 
+#: How an attachment is that pulls by threads.
+STITCH = "stitch"
+
 
 @dataclass(frozen=True)
 class AttachmentReading:
@@ -61,6 +64,11 @@ def rows_of(props: bpy.types.PropertyGroup) -> Iterator[Row]:
     return ((path, row) for path, row in rows if row.attach_to is not None)
 
 
+def is_stitch(row: bpy.types.PropertyGroup) -> bool:
+    """Whether an attachment is by threads, and not in place."""
+    return bool(row.attach_as == STITCH)
+
+
 def read_attachments(
     bodies: Objects, colliders: Objects, with_contact: bool
 ) -> list[AttachmentReading]:
@@ -89,9 +97,9 @@ def _read(
     with_contact: bool,
 ) -> AttachmentReading:
     obj, target = bodies[index], row.attach_to
-    is_stitch = row.attach_as == "stitch"
-    done = "stitched" if is_stitch else "attached"
-    if target == obj and not is_stitch:
+    by_threads = is_stitch(row)
+    done = "stitched" if by_threads else "attached"
+    if target == obj and not by_threads:
         raise CaptureError(f"{obj.name} is attached to itself; choose another object.")
     if not with_contact:
         raise CaptureError(
@@ -103,12 +111,12 @@ def _read(
     if target in bodies:
         other = list(bodies).index(target)
         made = Attachment(index, points, other)
-        if is_stitch:
+        if by_threads:
             made = _stitches(obj, row, index, points, other)
-    elif target in colliders and not is_stitch:
+    elif target in colliders and not by_threads:
         made = Attachment(index, points, list(colliders).index(target), "collider")
     else:
-        raise CaptureError(_why_not(obj, target, is_stitch))
+        raise CaptureError(_why_not(obj, target, by_threads))
     owner = f"{obj.name}, {done} to {target.name}"
     return AttachmentReading(made, keyed_settings(obj, path), row.attach_force, owner)
 
@@ -147,9 +155,9 @@ def _points(obj: bpy.types.Object, row: bpy.types.PropertyGroup, done: str) -> N
     return group_members(obj, row.attach_group, "attach", "attachment")
 
 
-def _why_not(obj: bpy.types.Object, target: bpy.types.Object, is_stitch: bool) -> str:
+def _why_not(obj: bpy.types.Object, target: bpy.types.Object, by_threads: bool) -> str:
     """Of a target that is neither a soft body nor a collider of the scene."""
-    if is_stitch:
+    if by_threads:
         return (
             f"{obj.name} is stitched to {target.name}, which is no soft body of the scene; choose "
             "one, or attach it in place."

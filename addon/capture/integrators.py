@@ -33,6 +33,11 @@ def is_implicit(name: str) -> bool:
     return INTEGRATORS[name].is_implicit
 
 
+def may_be_implicit(name: str) -> bool:
+    """Whether an integrator solves for where some steps end at least."""
+    return is_implicit(name) or name == "automatic"
+
+
 def support_contact(names: Iterable[str]) -> bool:
     """Whether any of these integrators lets bodies touch each other and meshes."""
     return any(INTEGRATORS[name].supports_contact for name in names)

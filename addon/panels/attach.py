@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from .. import ids
-from ..properties.attach import STITCH
+from ..capture.attachments import is_stitch
 from .body import SUPPLE_PT_body
 from .sidebar import SoftBodySidebar, draw_settings
 
@@ -39,7 +39,7 @@ def _draw_row(
         return
     layout.prop(row, "attach_as")
     layout.prop_search(row, "attach_group", obj, "vertex_groups", text="Group")
-    if row.attach_as == STITCH:
+    if is_stitch(row):
         layout.prop_search(row, "stitch_group", row.attach_to, "vertex_groups")
         draw_settings(layout, row, "closed")
     draw_settings(layout, row, "attached", "attach_force")

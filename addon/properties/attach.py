@@ -11,10 +11,9 @@ from bpy.props import (
     StringProperty,
 )
 
+from ..capture.attachments import STITCH, is_stitch
 from ..capture.objects import is_collider, is_soft_body
 from .options import KEYED, NOT_KEYED
-
-STITCH = "stitch"
 
 
 def break_force_property(what: str, more: str = "") -> object:
@@ -35,7 +34,7 @@ def break_force_property(what: str, more: str = "") -> object:
 
 def can_hold(props: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
     """Whether what these settings belong to may be attached to an object."""
-    if props.attach_as == STITCH:
+    if is_stitch(props):
         return is_soft_body(obj)
     return obj != props.id_data and (is_soft_body(obj) or is_collider(obj))
 

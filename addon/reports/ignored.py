@@ -16,9 +16,9 @@ import numpy as np
 
 from .. import driving
 from ..animated import animated_paths, animated_settings, is_animated
-from ..capture import integrators, kept_control
+from ..capture import kept_control
 from ..capture.absorbers import absorbers
-from ..capture.attachments import rows_of
+from ..capture.attachments import is_stitch, rows_of
 from ..capture.captured import CaptureError
 from ..capture.kept_shape import is_kept
 from ..capture.motion import may_move
@@ -31,7 +31,13 @@ from ..capture.surfaces import group_weights
 from ..deforming import CARRYING, keeps_vertices
 from ..modifiers import find_modifier
 from ..start_runs import RUN
-from . import ignored_fields, ignored_keys, ignored_switches, missing_caches
+from . import (
+    ignored_fields,
+    ignored_integrators,
+    ignored_keys,
+    ignored_switches,
+    missing_caches,
+)
 
 _PLACE = ("location", "rotation_", "scale", "delta_")
 # Vertices of a mesh, and seconds in all, that a panel may take to count weights.
@@ -56,7 +62,7 @@ def messages(
     found = [line for obj in bodies for line in _of_body(obj, end, obj == followed)]
     found += [line for obj in bodies for line in ignored_switches.messages(obj, frames)]
     found += missing_caches.messages(context)
-    found += _of_materials(context.scene, bodies)
+    found += ignored_integrators.messages(context, bodies)
     found += [*_of_scene(context.scene), *_of_others(context)]
     found += ignored_fields.messages(context, frames)
     return [*found, *ignored_keys.messages(context, frames)]
@@ -151,28 +157,6 @@ def _rest_shape(obj: bpy.types.Object) -> Iterator[str]:
         )
 
 
-def _of_materials(scene: bpy.types.Scene, bodies: list[bpy.types.Object]) -> Iterator[str]:
-    for obj, taken in zip(bodies, integrators.of_bodies(bodies, scene), strict=True):
-        props = obj.supple
-        if not integrators.supports_viscosity(taken) and (
-            props.stiffness_damping or props.viscosity
-        ):
-            yield (
-                f"{obj.name}: {integrators.label(taken)} ignores Stiffness Damping and Viscosity. "
-                "Set both to 0, or choose another integrator."
-            )
-        if props.jiggle_group and not integrators.supports_plasticity(taken):
-            yield (
-                f"{obj.name}: {integrators.label(taken)} lets what jiggles sag, keeps the shape of "
-                "the start, and holds no core. Choose another integrator."
-            )
-        if props.use_plasticity and not integrators.supports_plasticity(taken):
-            yield (
-                f"{obj.name}: {integrators.label(taken)} ignores Plasticity. Switch it off, or "
-                "choose another integrator."
-            )
-
-
 def _deformations(obj: bpy.types.Object) -> Iterator[str]:
     playback = find_modifier(obj)
     changing = ""
@@ -196,17 +180,21 @@ def _deformations(obj: bpy.types.Object) -> Iterator[str]:
 
 
 def _weights(obj: bpy.types.Object, end: float) -> Iterator[str]:
-    names = [row.attach_group for _, row in rows_of(obj.supple)]
-    for name in dict.fromkeys([obj.supple.attach_group, *names]):
-        group = obj.vertex_groups.get(name)
-        count = 0 if group is None else _partial_weights(obj, group, end)
-        if count == 0:
-            continue
-        vertices = "1 vertex has" if count == 1 else f"{count} vertices have"
-        yield (
-            f"{obj.name}: {vertices} a weight between 0 and 1 in Attach {name!r}. Above 0.5 "
-            "counts wholly, the rest not at all; paint 0 or 1."
-        )
+    props, rows = obj.supple, [row for _, row in rows_of(obj.supple)]
+    found = [(obj, row.attach_group, "Attach") for row in rows]
+    found += [(row.attach_to, row.stitch_group, "Other Group") for row in rows if is_stitch(row)]
+    rule = "Above 0.5 counts wholly, the rest not at all; paint 0 or 1."
+    rules = dict.fromkeys(found, rule)
+    if props.jiggle_group:
+        rule = "Beside what jiggles 1 holds and less does nothing; paint 1 or 0."
+        rules[obj, props.pin_group, "Pin Group"] = rule
+    for (owner, name, setting), rule in rules.items():
+        group = owner.vertex_groups.get(name)
+        count = 0 if group is None else _partial_weights(owner, group, end)
+        if count:
+            vertices = "1 vertex has" if count == 1 else f"{count} vertices have"
+            weight = f"a weight between 0 and 1 in {setting} {name!r}"
+            yield f"{owner.name}: {vertices} {weight}. {rule}"
 
 
 def has_partial_weights(obj: bpy.types.Object, name: str) -> bool:

@@ -19,6 +19,11 @@ def messages(obj: bpy.types.Object, frames: range) -> Iterator[str]:
     """
     if obj.supple.pin_group:
         yield from _of_switch(obj, "pinned", "Pinned", frames)
+    elif curve_of(obj, "pinned") is not None:
+        yield (
+            f"{obj.name}: the keys of Pinned are ignored, since it has no Pin Group. Choose one "
+            "under Pins, or remove them."
+        )
     for row, props in rows_of(obj.supple):
         path = f"{row}.attached" if row else "attached"
         yield from _of_switch(obj, path, f"Attached to {props.attach_to.name}", frames)

@@ -111,6 +111,12 @@ def test_keys_that_change_nothing_are_told(cube, keys, told):
     assert len(lines) == bool(told) and all(told in line for line in lines)
 
 
+def test_keys_without_pins_that_could_let_go_are_told(cube):
+    _key(cube, "pinned", {1: True, 4: False})
+    (line,) = ignored.messages(bpy.context)
+    assert line.startswith("Cube: the keys of Pinned are ignored, since it has no Pin Group.")
+
+
 # Several
 
 

@@ -9,8 +9,8 @@ import bpy
 import pytest
 
 from supple.addon import actions
-from supple.addon.capture.scene import capture
 from supple.addon.panels.main import SUPPLE_PT_main
+from supple.addon.panels.pins import SUPPLE_PT_pins
 from supple.addon.reports import ignored
 
 from ..layout import drawn
@@ -32,27 +32,6 @@ def test_an_ordinary_scene_has_nothing_that_is_ignored(scene, add_body):
 def test_nothing_is_reported_of_a_scene_without_soft_bodies(scene):
     bpy.ops.object.effector_add(type="WIND")
     assert messages() == []
-
-
-def test_an_integrator_without_viscosity_is_named_and_runs_without_it(scene, add_body):
-    body = add_body()
-    body.supple.viscosity, body.supple.stiffness_damping = 10.0, 0.01
-    assert messages() == []
-    body.supple.integrator = "xpbd"
-    assert only().startswith("Cube: XPBD ignores Stiffness Damping and Viscosity")
-    (captured,) = capture(bpy.context).scene.bodies
-    assert (captured.viscosity, captured.stiffness_damping) == (0.0, 0.0)
-    body.supple.viscosity = body.supple.stiffness_damping = 0.0
-    assert messages() == []
-
-
-def test_an_integrator_without_plasticity_is_named_and_runs_without_it(scene, add_body):
-    body = add_body()
-    body.supple.use_plasticity = True
-    assert messages() == []
-    body.supple.viscosity, body.supple.integrator = 0.0, "xpbd"
-    assert only().startswith("Cube: XPBD ignores Plasticity. Switch it off")
-    assert capture(bpy.context).scene.bodies[0].plasticity is None
 
 
 @pytest.mark.parametrize("kind", ["ARMATURE", "LATTICE", "HOOK", "CLOTH", "SURFACE_DEFORM"])
@@ -103,15 +82,38 @@ def test_weights_between_none_and_all_are_counted(add_body, weights, message):
     for vertex, weight in enumerate(weights):
         group.add([vertex], weight, "REPLACE")
     body.supple.pin_group = "Half"
-    assert messages() == []
     body.supple.attach_group = "Half"
+    assert messages() == []
+    body.supple.attach_to = add_body("Other")
     assert f"{message} a weight between 0 and 1 in Attach 'Half'" in only()
+
+
+def test_weights_of_the_far_ends_of_stitches_are_counted_too(add_body):
+    body, other = add_body(), add_body("Other")
+    body.vertex_groups.new(name="Edge").add([1], 1.0, "REPLACE")
+    other.vertex_groups.new(name="Edge").add([1, 2], 0.4, "REPLACE")
+    props = body.supple
+    props.attach_to, props.attach_group, props.stitch_group = other, "Edge", "Edge"
+    assert messages() == []
+    props.attach_as = "stitch"
+    assert only().startswith("Other: 2 vertices have a weight between 0 and 1 in Other Group")
+
+
+def test_goals_are_ignored_beside_what_jiggles(add_body):
+    body = add_body()
+    body.vertex_groups.new(name="Jiggle").add(range(8), 1.0, "REPLACE")
+    body.vertex_groups.new(name="Held").add([1], 0.5, "REPLACE")
+    body.supple.pin_group = "Held"
+    assert messages() == []
+    body.supple.jiggle_group = "Jiggle"
+    assert only().startswith("Cube: 1 vertex has a weight between 0 and 1 in Pin Group 'Held'.")
+    assert "goal_frequency" not in drawn(SUPPLE_PT_pins, body).settings
 
 
 def test_weights_are_counted_anew_after_a_while(add_body, monkeypatch):
     body = add_body()
     body.vertex_groups.new(name="Top").add([1], 0.3, "REPLACE")
-    body.supple.attach_group = "Top"
+    body.supple.attach_group, body.supple.attach_to = "Top", add_body("Other")
     clock = [100.0]
     monkeypatch.setattr(ignored, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
     assert only()
@@ -123,7 +125,7 @@ def test_weights_are_counted_anew_after_a_while(add_body, monkeypatch):
 def test_a_redraw_leaves_fine_meshes_to_the_next_simulation(add_body, monkeypatch):
     body = add_body()
     body.vertex_groups.new(name="Top").add([1], 0.3, "REPLACE")
-    body.supple.attach_group = "Top"
+    body.supple.attach_group, body.supple.attach_to = "Top", add_body("Other")
     monkeypatch.setattr(ignored, "_FEW_VERTICES", 7)
     ignored._counts.clear()
     assert ignored.messages(bpy.context, is_redraw=True) == []
