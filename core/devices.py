@@ -32,7 +32,9 @@ def find_device(name: str) -> torch.device:
         SceneError: when it is another, or CUDA and there is none.
     """
     if name == "cuda" and not torch.cuda.is_available():
-        raise SceneError("This computer has no CUDA device that torch can use; choose CPU or Auto.")
+        raise SceneError(
+            "This computer has no CUDA device that torch can use; choose CPU or Automatic."
+        )
     if name not in ("cpu", "cuda"):
         raise SceneError(f"The device must be auto, cpu or cuda, not {name!r}.")
     return torch.device(name)

@@ -175,7 +175,7 @@ def _factors(obj: bpy.types.Object, young: Channel) -> Channel | None:
         raise CaptureError(
             f"{obj.name}: Stiffness must be above 0 Pa, and is {young.samples[low[0]]:g}"
             + (f" {low[0]} frames after the start" if low[0] else "")
-            + "; jelly has about 1e4, rubber 1e6."
+            + "; jelly has about 5e3, rubber 1e6."
         )
     return None if young.is_constant else Channel(young.samples / young.samples[0])
 

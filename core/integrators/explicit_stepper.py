@@ -214,7 +214,7 @@ def refuse_stiff_forces(system: System, label: str) -> None:
     if stiff is not None:
         raise SceneError(
             f"{system.names}: {stiff.label} is too stiff for {label}; choose Automatic or an "
-            "implicit integrator."
+            "implicit integrator, such as Implicit Euler."
         )
 
 

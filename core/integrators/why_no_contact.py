@@ -16,7 +16,10 @@ def why_no_contact(system: System) -> str:
     if system.obstacles.need_explicit_steps:
         return "cannot let surfaces meet beside spheres or a bouncy ground; do without those."
     if contact is not None and contact.formulation == "original" and contact.stiffness is None:
-        return f"cannot adapt the stiffness of contact; {cure}, or give it one."
+        return (
+            f"cannot adapt the stiffness of contact, as its method Original does; {cure}, or the "
+            "method Convergent."
+        )
     if not is_compiled():
         return f"needs numba to let surfaces meet; {cure}, or install numba."
     if system.device.type != "cpu":

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 
 from ..errors import SceneError
-from ..materials import Material, StableNeoHookean, StVenantKirchhoff
+from ..materials import Material, StableNeoHookean, StVenantKirchhoff, label_of
 from ..potentials import TargetVolume
 from ..scene.integrator_table import INTEGRATORS
 from ..system import System
@@ -114,7 +114,7 @@ def _check(system: System) -> None:
         material = body.material
         if type(material) not in _CONSTRAINTS:
             raise SceneError(
-                f"{body.name}: XPBD has no constraints for the model {type(material).__name__}. "
+                f"{body.name}: XPBD has no constraints for the model {label_of(material)}. "
                 "Choose Stable Neo-Hookean or St. Venant–Kirchhoff, or another integrator."
             )
         if isinstance(material, StVenantKirchhoff) and material.compression_resistance > 0.0:

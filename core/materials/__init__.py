@@ -14,6 +14,14 @@ from .stretch_material import StretchMaterial
 #: Every model, by the name that a setting calls it.
 MODELS: dict[str, type[Material]] = {name: row.kind for name, row in MODEL_TABLE.items()}
 
+
+def label_of(material: Material) -> str:
+    """What a user calls the model of a material; the name of a class that is in no menu."""
+    kind = type(material)
+    labels = (row.label for row in MODEL_TABLE.values() if row.kind is kind)
+    return next(labels, kind.__name__)
+
+
 __all__ = [
     "MODELS",
     "MODEL_TABLE",
@@ -26,4 +34,5 @@ __all__ = [
     "StVenantKirchhoff",
     "StableNeoHookean",
     "StretchMaterial",
+    "label_of",
 ]

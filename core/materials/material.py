@@ -90,7 +90,7 @@ def _require(stiffness: NDArray[np.float64], ratio: NDArray[np.float64]) -> None
     if not (np.isfinite(stiffness).all() and (stiffness > 0.0).all()):
         raise SceneError(
             f"Young's modulus must be above 0 Pa, not {stiffness.min():g}; "
-            "jelly has about 1e4, rubber 1e6."
+            "jelly has about 5e3, rubber 1e6."
         )
     if not (np.isfinite(ratio).all() and (ratio > -1.0).all() and (ratio < 0.5).all()):
         worst = ratio.max() if not (ratio < 0.5).all() else ratio.min()

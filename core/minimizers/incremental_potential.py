@@ -336,7 +336,7 @@ def _gradient(potentials: Sequence[Potential], positions: Tensor) -> Tensor:
 
 
 def _needs_explicit_steps(system: System) -> str:
-    what, cure = "A bouncy ground needs", "choose smooth contact"
+    what, cure = "A bouncy ground needs", "choose a smooth one"
     if names := ", ".join(collider.name for collider in system.obstacles.colliders):
         what, cure = f"Colliders ({names}) need", "put meshes in their place"
     if system.scene.couples_bodies:

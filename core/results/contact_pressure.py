@@ -38,7 +38,7 @@ def contact_pressure(system: System, is_implicit: IsImplicit) -> Field:
         raise SceneError(
             f"{system.names}: the contact pressure is not known, since {who} back what falls in "
             "without a force that lasts. Use a smooth ground, and mesh colliders with contact, or "
-            "leave contact_pressure out of the results."
+            "do not record it."
         )
     barrier = system.ground_barrier
     ground = None if barrier is None else _Carriers.of_ground(system, barrier)

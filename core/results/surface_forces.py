@@ -50,8 +50,8 @@ class SurfaceForces:
         if stiffness is None:
             raise SceneError(
                 f"{system.names}: the contact pressure is not known where the stiffness of contact "
-                "adapts; give contact a stiffness, take the convergent formulation, or leave "
-                "contact_pressure out of the results."
+                "adapts; give contact a stiffness, take its method Convergent, or do not record "
+                "it."
             )
         self._stiffness = np.broadcast_to(np.asarray(stiffness, dtype=float), distances.shape)
 

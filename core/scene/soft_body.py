@@ -253,8 +253,8 @@ class SoftBody:
         ):
             if value:
                 raise SceneError(
-                    f"{self.name}: its rest shape follows its animation (sag-free goals), which "
-                    f"does not go together with {name}; leave one of them out."
+                    f"{self.name}: what jiggles (sag-free goals) rests where its animation has it, "
+                    f"which does not go together with {name}; leave one of them out."
                 )
         if self.pose is not None and isinstance(self.mesh, TetMesh):
             count = len(self.mesh.vertices)
