@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``python -m supple simulate|bake|render scene.blend …``: Supple on Blender's Python wheel."""
+"""``python -m supple simulate scene.blend …`` and other commands: Supple on Blender's wheel."""
 
 from __future__ import annotations
 

@@ -26,13 +26,11 @@ import bpy
 
 from ..core.errors import SuppleError
 from ..core.job import Job
-from ..core.results import RESULTS
-from ..core.scene.integrator_table import INTEGRATORS
 from . import actions
 from .bake import shape_keys
 from .capture.objects import soft_bodies
 from .capture.scene import frame_range, simulated_range
-from .command_words import parsed_count, parsed_frames, parsed_results, parsed_step
+from .command_words import common_options, parsed_step
 from .fits.table import TOOLS
 from .playback import mesh_cache
 
@@ -106,7 +104,7 @@ def _ctrl_c_raises() -> Iterator[None]:
 def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     described = argparse.ArgumentParser(prog=program, description="Soft bodies without a window.")
     commands = described.add_subparsers(required=True, metavar="COMMAND")
-    common = _common_options(with_file)
+    common = common_options(with_file)
     simulate_command = commands.add_parser(
         "simulate",
         parents=[common],
@@ -137,7 +135,9 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     )
     render_command.set_defaults(action=render)
     tool = argparse.ArgumentParser(add_help=False)
-    tool.add_argument("tool", choices=TOOLS)
+    tool.add_argument(
+        "tool", choices=TOOLS, metavar="TOOL", help=f"what is wanted of it: {', '.join(TOOLS)}"
+    )
     find_command = commands.add_parser(
         "find",
         parents=[tool, common],
@@ -151,37 +151,6 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     about = "check what the solver needs on this machine"
     commands.add_parser("doctor", help=about).set_defaults(action=doctor)
     return described
-
-
-def _common_options(with_file: bool) -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
-    if with_file:
-        common.add_argument("file", type=Path, help="the .blend file")
-    common.add_argument(
-        "--frames",
-        type=parsed_frames,
-        metavar="A-B",
-        help="first and last frame; the scene's own when left out",
-    )
-    common.add_argument(
-        "--pre-roll",
-        type=parsed_count,
-        metavar="N",
-        help="frames to simulate before the first, which are not shown",
-    )
-    common.add_argument("--device", choices=("auto", "cpu", "cuda"))
-    common.add_argument("--integrator", choices=INTEGRATORS)
-    common.add_argument(
-        "--substeps", type=parsed_count, metavar="N", help="time steps a frame; 0 chooses"
-    )
-    common.add_argument(
-        "--results",
-        type=parsed_results,
-        metavar="NAMES",
-        help=f"fields to keep beside the frames: {','.join(RESULTS)}",
-    )
-    common.add_argument("--cache", type=Path, metavar="FOLDER", help="for the simulated frames")
-    return common
 
 
 # What they do
@@ -207,13 +176,13 @@ def render(options: argparse.Namespace) -> None:
     scene = bpy.context.scene
     _apply(options)
     first, last = options.frames or (scene.frame_start, scene.frame_end)
-    if not all(shape_keys.has_bake(obj) for obj in _soft_bodies()):
+    bodies = _soft_bodies()
+    folder = _made(_output(options, "_frames"))
+    if not all(map(shape_keys.has_bake, bodies)):
         start = frame_range(scene).start
         # One more frame than the start is the least that can be simulated.
         _simulate_from_to(start, max(last, start + 1))
         _simulated()
-    folder = _output(options, "_frames")
-    folder.mkdir(exist_ok=True)
     images = [folder / f"{frame:04d}.png" for frame in range(first, last + 1)]
     for frame, image in enumerate(images, first):
         scene.frame_set(frame)
@@ -297,8 +266,20 @@ def _output(options: argparse.Namespace, ending: str) -> Path:
     if options.output is None and not bpy.data.is_saved:
         raise SuppleError("No .blend file is open; name one before --command, or an --output.")
     output = _absolute(options.output or file.with_name(file.stem + ending))
-    output.parent.mkdir(parents=True, exist_ok=True)
+    _made(output.parent)
     return output
+
+
+def _made(folder: Path) -> Path:
+    """A folder that is there, made where it was not."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = "a file has that name" if folder.is_file() else error.strerror
+        raise SuppleError(
+            f"The folder {folder} cannot be made: {reason}. Choose another --output."
+        ) from error
+    return folder
 
 
 def _saved(output: Path) -> Path:
@@ -336,7 +317,7 @@ def images_as_png(settings: bpy.types.ImageFormatSettings) -> None:
 
 def _open(file: Path) -> None:
     if not file.is_file():
-        raise SuppleError(f"{file} does not exist.")
+        raise SuppleError(f"{file} {'is a folder' if file.is_dir() else 'does not exist'}.")
     _finished(bpy.ops.wm.open_mainfile(filepath=str(_absolute(file)), load_ui=False))
 
 

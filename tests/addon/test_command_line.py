@@ -216,6 +216,20 @@ def test_render_writes_an_image_for_each_frame(
 
 def test_a_file_that_does_not_exist_is_named(complaint: Callable[..., str], tmp_path: Path) -> None:
     assert complaint("simulate", tmp_path / "none.blend").endswith("none.blend does not exist.")
+    assert complaint("simulate", tmp_path).endswith(f"{tmp_path} is a folder.")
+
+
+def test_a_folder_that_cannot_be_made_is_named_before_anything_is_simulated(
+    scene_file: Path, complaint: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / "taken").write_text("a file")
+    wanted, words = tmp_path / "taken" / "baked.blend", ("--cache", tmp_path)
+    assert complaint("bake", scene_file, "--output", wanted, *words) == (
+        f"supple: The folder {tmp_path / 'taken'} cannot be made: a file has that name. Choose "
+        "another --output."
+    )
+    complaint("render", scene_file, "--output", tmp_path / "taken", *words)
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
 def test_a_file_that_is_no_blend_file_is_refused(
