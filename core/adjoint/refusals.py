@@ -51,9 +51,11 @@ def chosen_body(scene: Scene, body: int) -> SoftBody:
 def _of_scene(scene: Scene) -> Iterator[str]:
     contact = scene.contact
     if contact is not None and contact.formulation == "original" and contact.stiffness is None:
-        yield "contact whose stiffness adapts; give it one, or leave that out"
+        yield "contact whose stiffness adapts, as that of the method Original does"
     if contact is not None and contact.friction_updates is not None:
-        yield "friction whose normal forces stay as they were"
+        yield "a set number of friction passes, whose normal forces stay as they were"
+    if scene.stitches:
+        yield "stitches"
     if any(attachment.release is not None for attachment in scene.attachments):
         yield "attachments that let go"
     if scene.spheres:

@@ -50,8 +50,9 @@ def attached(**members: Any) -> Scene:
 @pytest.mark.parametrize(
     ("scene", "what"),
     [
-        (lambda: Scene([body()], contact=Contact(formulation="original")), "stiffness adapts"),
-        (lambda: Scene([body()], contact=Contact(friction_updates=1)), "normal forces stay"),
+        (lambda: Scene([body()], contact=Contact(formulation="original")), "method Original"),
+        (lambda: Scene([body()], contact=Contact(friction_updates=1)), "friction passes"),
+        (lambda: Scene([body(), body()], forces=[Stitches(0, [0], 1)]), "through stitches"),
         (lambda: Scene([body()], colliders=[Sphere((0, 0, -1), 0.1)]), "spheres to land on"),
         (lambda: attached(release=Release(frame=2)), "attachments that let go"),
         (lambda: Scene([body()], ground=Ground(response="projection")), "a bouncy ground"),
