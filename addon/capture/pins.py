@@ -60,7 +60,7 @@ class Pins:
         if len(vertices) == 0:
             raise CaptureError(
                 f"{obj.name}: no vertex has a weight above 0 in the group {name!r} to pin; paint "
-                "some, or clear the pin group."
+                "some, or clear the Pin Group."
             )
         pins = Pins(
             vertices,
@@ -124,7 +124,7 @@ def _of_jiggle(obj: bpy.types.Object) -> Pins:
     if not (wobbles > HELD_WEIGHT).any():
         raise CaptureError(
             f"{obj.name}: nothing of the group {group.name!r} jiggles; paint weights, up to 1 "
-            "where it wobbles most, raise Amount, or clear the jiggle group."
+            "where it wobbles most, raise Amount, or clear Group under Jiggle."
         )
     speed, duration = exact_float(props.jiggle_speed), exact_float(props.jiggle_duration)
     return Pins(

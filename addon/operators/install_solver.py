@@ -12,7 +12,7 @@ from ..worker.solver_install import Installation, download_size, install, missin
 
 
 class SUPPLE_OT_install_solver(bpy.types.Operator):
-    """Download PyTorch for Supple's solver. Blender's own Python stays as it is"""
+    """Download what Supple's solver needs, such as PyTorch. Blender's own Python stays as it is"""
 
     bl_idname = ids.INSTALL_SOLVER
     bl_label = "Install Solver"
@@ -25,7 +25,7 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
 
     def draw(self, context: bpy.types.Context) -> None:
         column = self.layout.column(align=True)
-        column.label(text="Supple's solver runs on PyTorch, which is downloaded with pip:")
+        column.label(text="Supple's solver needs PyTorch and other packages, which pip downloads:")
         lacking = ", ".join(missing())
         what = f"Missing: {lacking}" if lacking else f"Size: {download_size()}"
         column.label(text=what, icon="IMPORT")
