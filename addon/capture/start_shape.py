@@ -15,6 +15,7 @@ from ...core.scene.start import PosedStart
 from .. import driving, start_runs
 from .body import Shape
 from .captured import CaptureError
+from .rest_shape import has_shape_keys
 
 #: What ``start_shape`` says of a body that starts as it is bent.
 POSE = "pose"
@@ -38,9 +39,9 @@ def read_shape(context: bpy.types.Context, obj: bpy.types.Object, unit: float) -
 
 
 def can_be_posed(obj: bpy.types.Object) -> bool:
-    """Whether anything bends it before the frames."""
+    """Whether anything bends it before the frames, which keys of its rest shape do not."""
     keys = obj.data.shape_keys
-    has_keys = keys is not None and len(keys.key_blocks) > 1
+    has_keys = keys is not None and len(keys.key_blocks) > 1 and not has_shape_keys(obj)
     return has_keys or driving.deforming_parent(obj) is not None or bool(driving.drivers(obj))
 
 

@@ -99,8 +99,9 @@ def _start(obj: bpy.types.Object) -> Iterator[str]:
     props = obj.supple
     if props.start_shape == POSE and not can_be_posed(obj):
         yield (
-            f"{obj.name}: nothing poses it, since it has neither shape keys nor modifiers that "
-            "bend it before the frames. Choose At Rest under Start, or add some."
+            f"{obj.name}: nothing poses it, since it has neither modifiers that bend it before the "
+            "frames nor shape keys beside those of its Rest Shape. Choose At Rest under Start, or "
+            "add some."
         )
     if props.start_shape != RUN:
         return

@@ -128,6 +128,11 @@ def test_a_pose_without_anything_that_bends_is_told(scene, add_body):
     body.supple.start_shape = "pose"
     (message,) = ignored.messages(bpy.context)
     assert message.startswith("Cube: nothing poses it")
+    rigs.shape_keys(body)
+    assert not ignored.messages(bpy.context)
+    body.supple.rest_shape = "shape_keys"
+    (message,) = ignored.messages(bpy.context)
+    assert message.startswith("Cube: nothing poses it")
     rigs.hook(body)
     assert not any("nothing poses" in each for each in ignored.messages(bpy.context))
 
