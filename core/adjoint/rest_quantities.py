@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..kernels.torch_matrices import inverses3
 from ..merged_material import fill
 from ..potentials import Elasticity
 from ..system import System
@@ -111,10 +112,9 @@ def of_tets(vertices: Tensor, tets: Tensor) -> tuple[Tensor, Tensor]:
     (M, 4) tets whose (n, 3) vertices rest there."""
     # The coordinates first: passes over long rows are quick, and so is autograd's way back.
     first, *others = vertices.T.index_select(1, tets.T.reshape(-1)).view(3, 4, -1).unbind(1)
-    a, b, c = (other - first for other in others)
-    areas = [torch.linalg.cross(u, v, dim=0) for u, v in ((b, c), (c, a), (a, b))]
-    determinants = (a * areas[0]).sum(0)
-    return determinants / 6.0, torch.stack(areas) / determinants
+    edges = torch.stack([other - first for other in others], dim=1)
+    gradients, determinants = inverses3(edges)
+    return determinants / 6.0, gradients
 
 
 def at_time(

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..kernels.torch_matrices import matmul3
+from ..kernels.torch_matrices import matmul3, trace3
 from ..merged_material import fill
 from ..system import System
 from .tape_tets import pulled_back
@@ -50,7 +50,7 @@ class RestShapeChange:
         for part, f, taped, corners, density in self._parts:
             tets = part.tets
             strain = tets.deformation_gradients(change)
-            trace = strain[0, 0] + strain[1, 1] + strain[2, 2]
+            trace = trace3(strain)
             stretched = matmul3(f.detach(), strain)
             # The second derivative of the energy density is symmetric.
             (turned,) = torch.autograd.grad(taped, f, stretched, retain_graph=True)

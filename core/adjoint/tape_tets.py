@@ -15,7 +15,7 @@ from ..assembly.tets import Tets
 from ..kernels.elastic_derivatives import ElasticDerivativesKernel
 from ..kernels.elasticity import ElasticityKernel
 from ..kernels.laws import Constants
-from ..kernels.torch_matrices import matmul3
+from ..kernels.torch_matrices import matmul3, trace3
 from ..materials import Material
 from ..potentials import Elasticity, Viscosity
 
@@ -111,9 +111,8 @@ class TapeViscosity:
     def _gradient(
         self, positions: Tensor, f: Tensor, rate: Tensor, shear: Tensor, bulk: Tensor, tets: Tets
     ) -> Tensor:
-        trace = rate[0, 0] + rate[1, 1] + rate[2, 2]
         identity = torch.eye(3, dtype=f.dtype)[:, :, None]
-        stress = 2.0 * shear * rate + bulk * trace * identity
+        stress = 2.0 * shear * rate + bulk * trace3(rate) * identity
         return pulled_back(tets, self._corners, matmul3(f, stress), positions)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from ..compiled import is_compiled
 from ..geometry.tet_mesh import TetMesh
 from ..kernels.rest_shape import write_rest_shape
-from ..kernels.torch_matrices import matmul3
+from ..kernels.torch_matrices import det3, inverses3, matmul3
 from ..kernels.volumes import volume_ratios_on_cpu
 from .block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
 from .segments import segment_sums
@@ -92,14 +92,11 @@ class Tets:
         if is_compiled() and not positions.is_cuda:
             write_rest_shape(self, positions)
             return
-        one, two, three = self.edges(positions).unbind(1)
-        crossed = [torch.linalg.cross(*pair, dim=0) for pair in ((two, three), (three, one))]
-        areas = torch.stack([*crossed, torch.linalg.cross(one, two, dim=0)])
-        determinants = (one * areas[0]).sum(0)
+        gradients, determinants = inverses3(self.edges(positions))
         # In place: what CUDA has recorded reads these.
         torch.mul(determinants, 1.0 / 6.0, out=self.volumes)
         torch.reciprocal(self.volumes, out=self.inverse_volumes)
-        self.set_rest_gradients(areas / determinants)
+        self.set_rest_gradients(gradients)
 
     def set_rest_shapes(self, gradients: Tensor, volumes: Tensor, which: Tensor) -> None:
         """Gives some tets other rest shapes of other volumes, wherever they are read.
@@ -151,8 +148,7 @@ class Tets:
         """(M,) J = det F of each tet."""
         if is_compiled() and not positions.is_cuda:
             return volume_ratios_on_cpu(positions, self.corners, self.volumes)
-        x, y, z = self.edges(positions)
-        return (x * torch.linalg.cross(y, z, dim=0)).sum(0) / (6.0 * self.volumes)
+        return det3(self.edges(positions)) / (6.0 * self.volumes)
 
     def add_edge_forces(self, forces: Tensor, out: Tensor) -> None:
         """Adds forces along the edges from corner 0, (3, 3, M): component, edge, to the (3, N) of

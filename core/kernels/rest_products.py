@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled
-from .torch_matrices import matmul3
+from .torch_matrices import cofactors3, matmul3
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
@@ -37,10 +37,10 @@ class RestProducts:
 
     def by_gradients(self, gradients: Tensor) -> Tensor:
         """The (3, 3, M) derivative by shape gradients that are these."""
-        a, b, c = gradients.detach()
-        areas = [torch.linalg.cross(u, v, dim=0) for u, v in ((b, c), (c, a), (a, b))]
+        gradients = gradients.detach()
+        cofactors = cofactors3(gradients)
         products = torch.as_tensor(self.sums[:9]).view(3, 3, -1)
-        return matmul3(products, torch.stack(areas)) / (a * areas[0]).sum(0)
+        return matmul3(products, cofactors) / (gradients[0] * cofactors[0]).sum(0)
 
     def by_volumes(self) -> Tensor:
         """The (M,) derivative by the volumes at rest, in which the work is linear."""

@@ -22,6 +22,41 @@ def matmul3(a: Tensor, b: Tensor) -> Tensor:
     return out
 
 
+def det3(matrices: Tensor) -> Tensor:
+    """(M,) determinants."""
+    x, y, z = matrices
+    return (x * torch.linalg.cross(y, z, dim=0)).sum(0)
+
+
+def trace3(matrices: Tensor) -> Tensor:
+    """(M,) traces."""
+    return matrices[0, 0] + matrices[1, 1] + matrices[2, 2]
+
+
+def less_mean(matrices: Tensor) -> Tensor:
+    """The deviators A − tr(A)/3 I."""
+    mean = trace3(matrices) / 3.0
+    return matrices - torch.eye(3).to(matrices)[:, :, None] * mean
+
+
+def cofactors3(matrices: Tensor) -> Tensor:
+    """(3, 3, M) det A A⁻ᵀ; of one (3, 3) matrix the same."""
+    return torch.stack(_crossed(*matrices))
+
+
+def inverses3(matrices: Tensor) -> tuple[Tensor, Tensor]:
+    """(3, 3, M) inverses, and the (M,) determinants of what they are of."""
+    columns = matrices.unbind(1)
+    rows = _crossed(*columns)
+    determinants = (columns[0] * rows[0]).sum(0)
+    return torch.stack(rows) / determinants, determinants
+
+
+def _crossed(a: Tensor, b: Tensor, c: Tensor) -> list[Tensor]:
+    """(3, M) products of each two vectors, in the place of the third."""
+    return [torch.linalg.cross(u, v, dim=0) for u, v in ((b, c), (c, a), (a, b))]
+
+
 def diagonal(matrices: Tensor) -> Tensor:
     """(3, M) view."""
     return matrices.diagonal(dim1=0, dim2=1).T

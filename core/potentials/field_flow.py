@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..compiled import is_compiled, use_threads
+from ..kernels.torch_matrices import cofactors3
 from ..kernels.trilinear import grid_slopes, grid_values
 from ..scene.velocity_grid import VelocityGrid
 
@@ -114,13 +115,8 @@ def _with_density(grid: VelocityGrid) -> tuple[Any, Any]:
 
 def _inverse(matrix: Tensor) -> Tensor:
     """Of a (3, 3) matrix; torch's own would make the host wait for a device."""
-    first, second, third = matrix.unbind(1)
-    rows = [
-        torch.linalg.cross(second, third),
-        torch.linalg.cross(third, first),
-        torch.linalg.cross(first, second),
-    ]
-    return torch.stack(rows) / torch.dot(first, rows[0])
+    rows = cofactors3(matrix.T)
+    return rows / torch.dot(matrix[:, 0], rows[0])
 
 
 def _turned(matrix: Tensor, vectors: Tensor) -> Tensor:

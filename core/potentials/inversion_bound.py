@@ -6,6 +6,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..kernels.torch_matrices import cofactors3
+
 # Of the step size to the first flat tet: there, the energy has no bound.
 MARGIN_RATIO = 0.9
 BISECTIONS = 30
@@ -39,16 +41,9 @@ def inversion_bound(edges: Tensor, change: Tensor) -> float:
 def _determinant_cubic(edges: Tensor, change: Tensor) -> Tensor:
     """(4, M) coefficients of det(edges + t change) by rising powers of t."""
     a, b = edges, change
-    ab = _cofactor(a)
-    ba = _cofactor(b)
+    ab, ba = cofactors3(a), cofactors3(b)
     return torch.stack(
         [(a[0] * ab[0]).sum(0), (b * ab).sum((0, 1)), (a * ba).sum((0, 1)), (b[0] * ba[0]).sum(0)]
-    )
-
-
-def _cofactor(a: Tensor) -> Tensor:
-    return torch.stack(
-        [torch.linalg.cross(a[(i + 1) % 3], a[(i + 2) % 3], dim=0) for i in range(3)]
     )
 
 

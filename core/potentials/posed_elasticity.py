@@ -12,7 +12,7 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..geometry.tet_mesh import TetMesh
-from ..kernels.torch_matrices import matmul3, signed_svd
+from ..kernels.torch_matrices import inverses3, matmul3, signed_svd
 from ..materials import Material
 from .elasticity import Elasticity
 from .prescribed import PrescribedPotential
@@ -113,7 +113,7 @@ class PosedElasticity(Elasticity):
         self._placed[:, self._body] = pose
         edges = self.tets.edges(self._placed)
         f = matmul3(edges, self._rest_gradients)
-        gradients, determinants = _inverse(edges)
+        gradients, determinants = inverses3(edges)
         ratios = determinants / (6.0 * self._rest_volumes)
         # The smallest stretch is J over the product of the others, which is half |F|² at most.
         lowest = ratios / (0.5 * f.square().sum((0, 1)))
@@ -125,11 +125,3 @@ class PosedElasticity(Elasticity):
         growth = torch.where(flat, held, gradients.square().sum((0, 1)))
         modulus = self.material.lam + 2.0 * self.material.mu
         return (modulus * growth).max() / (modulus * rest).max(), flat
-
-
-def _inverse(edges: Tensor) -> tuple[Tensor, Tensor]:
-    """(3, 3, M) inverses and (M,) determinants of matrices of columns: component, column."""
-    a, b, c = edges.unbind(1)
-    rows = torch.stack([b.cross(c, dim=0), c.cross(a, dim=0), a.cross(b, dim=0)])
-    determinants = (a * rows[0]).sum(0)
-    return rows / determinants, determinants

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..assembly.tets import Tets
 from ..kernels.plastic_flow import MIN_SQUARED_STRETCH
-from ..kernels.torch_matrices import diagonalize, matmul3
+from ..kernels.torch_matrices import det3, diagonalize, matmul3
 
 
 class TorchFlow:
@@ -36,7 +36,7 @@ class TorchFlow:
         mu, yield_stress, hardening, creep_time, limit = self._constants
         f = self._tets.deformation_gradients(positions)
         squares, v = diagonalize(matmul3(f.transpose(0, 1), f))
-        is_solid = (squares.amin(0) >= MIN_SQUARED_STRETCH) & (_determinant(f) > 0.0)
+        is_solid = (squares.amin(0) >= MIN_SQUARED_STRETCH) & (det3(f) > 0.0)
         strain = 0.5 * squares.clamp(min=MIN_SQUARED_STRETCH).log()
         strain -= strain.mean(0)
         stress = 2.0 * mu * (1.5 * strain.square().sum(0)).sqrt()
@@ -47,7 +47,7 @@ class TorchFlow:
         factors = torch.exp(-3.0 * mu * growth / torch.where(flows, stress, 1.0) * strain)
         old = plastic[:9].view(3, 3, -1)
         new = matmul3(old, _scaled(v, factors))
-        new *= _determinant(new).pow(-1.0 / 3.0)
+        new *= det3(new).pow(-1.0 / 3.0)
         size, values, axes = _principal(new)
         is_over = size > limit
         back = values.pow(0.5 * (torch.where(is_over, limit / size, 1.0) - 1.0))
@@ -72,8 +72,3 @@ def _principal(inverse: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 def _scaled(axes: Tensor, factors: Tensor) -> Tensor:
     return matmul3(axes * factors, axes.transpose(0, 1))
-
-
-def _determinant(matrices: Tensor) -> Tensor:
-    x, y, z = matrices
-    return (x * torch.linalg.cross(y, z, dim=0)).sum(0)

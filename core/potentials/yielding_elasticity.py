@@ -27,7 +27,7 @@ from ..assembly.block_matrix import BlockMatrix
 from ..cached_at import CachedAt
 from ..kernels.eigensystem import Eigensystem, in_stretches
 from ..kernels.plastic_flow import MIN_SQUARED_STRETCH
-from ..kernels.torch_matrices import matmul3, signed_svd
+from ..kernels.torch_matrices import diagonal, matmul3, signed_svd
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from ..materials.material import PARAMETERS
 from .elasticity import Elasticity
@@ -239,7 +239,7 @@ def _may_yield(f: Tensor, yield_strain: Tensor) -> Tensor:
     """(M,) whether (3, 3, M) gradients can be beyond (M,) q/μ: a bound, without eigenvalues, as the
     compiled flow has it."""
     c = matmul3(_transposed(f), f)
-    mean = c.diagonal(dim1=0, dim2=1).T.sum(0) / 3.0
+    mean = diagonal(c).sum(0) / 3.0
     size = (c.square().sum((0, 1)) - 3.0 * mean.square()).clamp(min=0.0).sqrt()
     return size * math.sqrt(1.5) > yield_strain * (mean - math.sqrt(2.0 / 3.0) * size)
 

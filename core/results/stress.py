@@ -9,14 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..kernels.torch_matrices import matmul3
+from ..kernels.torch_matrices import det3, less_mean, matmul3
 from ..materials import Linear, Material
 from ..merged_material import fill
 from ..potentials import Elasticity
 from ..state import State
 from ..system import System
 from .fields import Field, IsImplicit, by_tets
-from .matrices import det3, less_mean
 
 # Flatter tets count as this flat: a stress by an area that is gone has no end.
 MIN_VOLUME_RATIO = 1e-2

@@ -6,12 +6,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..kernels.torch_matrices import matmul3
+from ..kernels.torch_matrices import det3, less_mean, matmul3, trace3
 from ..potentials import Elasticity
 from ..state import State
 from ..system import System
 from .fields import Field, IsImplicit, by_tets
-from .matrices import det3, less_mean, trace3
 
 
 def largest_stretch(system: System, _: IsImplicit) -> Field:

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..kernels.torch_matrices import diagonalize, matmul3
+from ..kernels.torch_matrices import cofactors3, diagonalize, matmul3
 from ..kernels.xpbd_tets import relax_neo_hookean
 from ..potentials import Elasticity
 from .constraints import Constraints, full, upper
@@ -53,7 +53,7 @@ class NeoHookeanConstraints(Constraints):
 
     def _response(self, f: Tensor, tet_parameters: Tensor) -> Tensor:
         change, (gain, ratio, rest) = full(tet_parameters[:6]), tet_parameters[6:]
-        cofactor = torch.linalg.cross(f.roll(-1, 1), f.roll(1, 1), dim=0)
+        cofactor = cofactors3(f)
         changed = matmul3(cofactor, change)
         along = (cofactor * changed).sum((0, 1))
         excess = (f[:, 0] * cofactor[:, 0]).sum(0) - rest - (f * changed).sum((0, 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from supple.core.kernels.torch_matrices import signed_svd
+from supple.core.kernels.torch_matrices import cofactors3, det3, inverses3, signed_svd
 
 
 def _component_first(matrices: torch.Tensor) -> torch.Tensor:
@@ -44,3 +44,14 @@ def test_the_size_of_the_matrix_does_not_matter(scale: float) -> None:
     u, sigma, v = signed_svd(scale * matrix)
     product = _tet_first(u * (sigma / scale)) @ _tet_first(v).mT
     torch.testing.assert_close(product, _tet_first(matrix), rtol=0.0, atol=1e-13)
+
+
+def test_cofactors_and_inverses_are_those_of_linear_algebra() -> None:
+    random = torch.Generator().manual_seed(11)
+    matrices = torch.randn(3, 3, 20, generator=random, dtype=torch.float64)
+    inverses, determinants = inverses3(matrices)
+    expected = torch.linalg.inv(_tet_first(matrices))
+    torch.testing.assert_close(_tet_first(inverses), expected)
+    torch.testing.assert_close(_tet_first(cofactors3(matrices) / determinants), expected.mT)
+    torch.testing.assert_close(determinants, torch.linalg.det(_tet_first(matrices)))
+    torch.testing.assert_close(det3(matrices), determinants)
