@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
-from ..assembly.off_pattern_blocks import OffPatternBlocks
 from ..potentials import TimeStep
 from ..potentials.contact.detection import Detection
 from ..potentials.contact.hessian_factors import assembled
@@ -122,10 +121,7 @@ class TapeContact:
             return
         pairs = _PairHessians(self._pairs.collisions.vertices, values)
         whole = self._surface.pull_back_matrix(assembled([pairs], len(self._surface.object_of)))
-        pattern = matrix.pattern
-        matrix.add_off_pattern(
-            OffPatternBlocks.of(whole, pattern.vertex_to_unknown, pattern.size, matrix.dtype)
-        )
+        matrix.add_sparse(whole)
 
     def lagged_friction_product(self, displacement: Tensor) -> Tensor:
         """(3, N) what friction adds to that second derivative, times (3, N) displacements."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -167,6 +168,13 @@ class BlockMatrix:
             present = self.off_pattern
             off_pattern = off_pattern.added_to(present.offsets, present.columns, present.values)
         self.off_pattern = off_pattern
+
+    def add_sparse(self, matrix: Any) -> None:
+        """Adds a sparse matrix over all vertices, as ``OffPatternBlocks.of`` takes it."""
+        own = self.pattern
+        self.add_off_pattern(
+            OffPatternBlocks.of(matrix, own.vertex_to_unknown, own.size, self.dtype)
+        )
 
     def add_diagonal_blocks(self, vertices: Tensor, blocks: Tensor) -> None:
         """Adds (S, 9) blocks to the diagonal at (S,) different vertices that are not pinned."""

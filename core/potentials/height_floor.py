@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
-from ..assembly.off_pattern_blocks import OffPatternBlocks
 from ..kernels.flat_tets import PressedTets
 from ..materials import StableNeoHookean
 from .elasticity import Elasticity
@@ -137,11 +136,8 @@ class HeightFloor(Potential):
         if not entries:
             return
         rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
-        size, pattern = positions.numel(), matrix.pattern
-        hessian = sparse.coo_array((values, (rows, columns)), (size, size)).tocsr()
-        matrix.add_off_pattern(
-            OffPatternBlocks.of(hessian, pattern.vertex_to_unknown, pattern.size, matrix.dtype)
-        )
+        size = positions.numel()
+        matrix.add_sparse(sparse.coo_array((values, (rows, columns)), (size, size)))
 
     def _flat(self, positions: Tensor) -> Iterator[_Flat]:
         for part, pressures, kept in self._parts:

@@ -13,7 +13,6 @@ from scipy import sparse
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
-from ..assembly.off_pattern_blocks import OffPatternBlocks
 from ..assembly.tensor_channel import TensorChannel
 from ..errors import SceneError
 from ..preparation.attached_vertices import carriers, point_positions
@@ -120,10 +119,7 @@ class StitchThreads(PrescribedPotential):
         whole = sparse.bsr_array(
             (values.reshape(-1, 3, 3), columns, starts), shape=(size, size), blocksize=(3, 3)
         )
-        pattern = matrix.pattern
-        matrix.add_off_pattern(
-            OffPatternBlocks.of(whole, pattern.vertex_to_unknown, pattern.size, matrix.dtype)
-        )
+        matrix.add_sparse(whole)
 
     def _directions(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         """(3, S) n and (S,) |d|."""
