@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -76,7 +76,8 @@ class Releases:
         self._attached: list[tuple[_Hold, Attachment]] = []
         self._stitched: list[tuple[_Hold, Stitches]] = []
         self._size = 0
-        self._found: tuple[System, Attachments | None] | None = None
+        # Kept for the last system.
+        self._attachments_of = lru_cache(maxsize=1)(_attachments_of)
         if not scene.may_let_go:
             return
         self._bodies = [self._hold(body.release, 1) for body in scene.bodies]
@@ -226,13 +227,6 @@ class Releases:
                 yield hold, np.array([self._pull_at_pins(system, state, index, gradient)])
         yield from self._pulls_at_pairs(system, state, mask, attached, gradient)
 
-    def _attachments_of(self, system: System) -> Attachments | None:
-        """Those between bodies that hold in a system, found once."""
-        if self._found is None or self._found[0] is not system:
-            made = Attachments.of_scene(system.scene, system.vertex_offsets, system.mass)
-            self._found = system, made
-        return self._found[1]
-
     def _pulls_at_pairs(
         self,
         system: System,
@@ -292,6 +286,11 @@ class Releases:
             apart = pairs_apart(self._scene, system.meshes, state, pairs)
         for hold, attachment in self._attached:
             mask[hold.where.stop] |= attached_pair(self._scene, attachment) in apart
+
+
+def _attachments_of(system: System) -> Attachments | None:
+    """Those between bodies that hold in a system."""
+    return Attachments.of_scene(system.scene, system.vertex_offsets, system.mass)
 
 
 def _numbers(values: Tensor) -> Forces:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..geometry.tet_mesh import TetMesh
 from ..kernels.rest_shape import write_rest_shape
 from ..kernels.torch_matrices import det3, inverses3, matmul3
 from ..kernels.volumes import volume_ratios_on_cpu
-from .block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+from .block_matrix import CORNER_PAIRS, BlockPattern, ElementMap
 from .segments import segment_sums
 
 # Of a symmetric 3 × 3 matrix, row by row.
@@ -34,9 +35,13 @@ class Tets:
     def __init__(self, meshes: list[tuple[int, TetMesh]], template: Tensor) -> None:
         self.meshes, self.template = meshes, template
         #: (4, M) int32 vertex indices.
-        self.corners = torch.cat(
+        corners = self.corners = torch.cat(
             [torch.as_tensor(mesh.tets.T + first) for first, mesh in meshes], dim=1
         ).to(template.device, torch.int32)
+        #: Where the blocks of ``CORNER_PAIRS`` go in a pattern; kept for the last one.
+        self.element_map: Callable[[BlockPattern], ElementMap] = lru_cache(maxsize=1)(
+            lambda pattern: pattern.locate(corners.cpu().numpy())
+        )
         #: (M,) at rest, in m³.
         self.volumes = self._tensor(np.concatenate([mesh.rest_volumes for _, mesh in meshes]))
 
@@ -162,14 +167,6 @@ class Tets:
     def blocks(self) -> Tensor:
         """(M, 10, 9) for the element matrices of one potential after the other."""
         return self.template.new_empty(len(self), len(CORNER_PAIRS), 9)
-
-    def element_map(self, matrix: BlockMatrix) -> ElementMap:
-        """Where the blocks of ``CORNER_PAIRS`` go in a matrix; kept for the last pattern."""
-        if self._located is None or self._located[0] is not matrix.pattern:
-            self._located = matrix.pattern, matrix.pattern.locate(self.corners.cpu().numpy())
-        return self._located[1]
-
-    _located: tuple[BlockPattern, ElementMap] | None = None
 
     @cached_property
     def _corners_by_vertex(self) -> tuple[Tensor, Tensor]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -74,7 +75,8 @@ class Attachments(Potential):
         self._offsets = sparse_tensor(offsets, template)
         self._sums = sparse_tensor(sparse.csr_array(offsets.T), template)
         self._stiffness = torch.as_tensor(stiffness).to(template)
-        self._blocks: tuple[BlockPattern, OffPatternBlocks] | None = None
+        # Kept for the last pattern.
+        self._blocks = lru_cache(maxsize=1)(self._blocks_in)
 
     @classmethod
     def of_scene(
@@ -115,13 +117,10 @@ class Attachments(Potential):
         return self._stiffness * torch.linalg.vector_norm(offsets, dim=0)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        pattern = matrix.pattern
-        if self._blocks is None or self._blocks[0] is not pattern:
-            blocks = OffPatternBlocks.of(
-                self.hessian(), pattern.vertex_to_unknown, pattern.size, matrix.dtype
-            )
-            self._blocks = pattern, blocks
-        matrix.add_off_pattern(self._blocks[1])
+        matrix.add_off_pattern(self._blocks(matrix.pattern, matrix.dtype))
+
+    def _blocks_in(self, pattern: BlockPattern, dtype: Any) -> OffPatternBlocks:
+        return OffPatternBlocks.of(self.hessian(), pattern.vertex_to_unknown, pattern.size, dtype)
 
     def hessian(self) -> sparse.csr_array:
         """The energy's second derivative, (3N, 3N) in N/m, the same everywhere.

@@ -178,7 +178,7 @@ class Elasticity(PrescribedPotential):
         blocks = self._unscaled_blocks(positions, projected)
         if self._is_scaled:
             blocks = blocks * self.stiffness
-        matrix.add_elements(self.tets.element_map(matrix), blocks)
+        matrix.add_elements(self.tets.element_map(matrix.pattern), blocks)
 
     @property
     def cancellation(self) -> float:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
 from ..assembly.segments import segment_sums
 from ..errors import InstabilityError
 
@@ -48,7 +50,10 @@ class EnclosedVolume:
         self._vertices = torch.as_tensor(vertices.astype(np.int64), device=device)
         self._around = torch.as_tensor(order // 3, device=device)
         self._offsets = torch.as_tensor(np.append(starts, len(corners)), device=device)
-        self._map: tuple[BlockPattern, ElementMap] | None = None
+        # Kept for the last pattern.
+        self._element_map = lru_cache(maxsize=1)(
+            lambda pattern: pattern.locate(triangles.T[[0, 1, 2, 2]])
+        )
         #: Of the modelled shape, in m³.
         self.at_rest = float(self.of(rest_positions))
 
@@ -83,7 +88,7 @@ class EnclosedVolume:
             x, y, z = sign * factor * self._sixths * corners[corner]
             for place, value in ((1, -z), (2, y), (3, z), (5, -x), (6, -y), (7, x)):
                 blocks[:, block, place] = value
-        matrix.add_elements(self._located(matrix.pattern), blocks)
+        matrix.add_elements(self._element_map(matrix.pattern), blocks)
 
     def check(self, positions: Tensor, frame: int) -> None:
         """
@@ -101,8 +106,3 @@ class EnclosedVolume:
         """The (3, S) corners, from one of them, so that rounding is that of the body's size."""
         origin = positions[:, self._corners[0, :1]]
         return [positions[:, corner] - origin for corner in self._corners]
-
-    def _located(self, pattern: BlockPattern) -> ElementMap:
-        if self._map is None or self._map[0] is not pattern:
-            self._map = pattern, pattern.locate(self._triangles.T[[0, 1, 2, 2]])
-        return self._map[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
 from ..assembly.segments import segment_sums
 from ..compiled import is_compiled
 from ..kernels import embedded_points as loops
@@ -89,8 +89,11 @@ class EmbeddedPoints(GroundPoints):
         self.vertices = _on(carriers[free.cpu().numpy()[carriers]], corners)
         self._carriers, self._order = _on(carriers, corners), _on(order, corners)
         self._offsets = _on(np.append(offsets, len(order)), corners)
-        self._located: tuple[BlockPattern, ElementMap] | None = None
-        self._placed: tuple[BlockPattern, NDArray[np.int32]] | None = None
+        # Kept for the last pattern.
+        self._element_map = lru_cache(maxsize=1)(
+            lambda pattern: pattern.locate(corners.cpu().numpy())
+        )
+        self._places = lru_cache(maxsize=1)(lambda pattern: pattern.places(corners.numpy()))
 
     @cached_property
     def _products(self) -> Tensor:
@@ -135,23 +138,13 @@ class EmbeddedPoints(GroundPoints):
             places = self._places(matrix.pattern)
             loops.add_blocks(blocks.numpy(), places, self.shares.numpy(), matrix.values.numpy())
             return
-        where = self._map(matrix.pattern)
+        where = self._element_map(matrix.pattern)
         # Few points touch at a time.
         some = torch.nonzero(blocks.any(1)).flatten()
         if len(some) > 0:
             products = self._products[some, :, None] * blocks[some, None]
             elements = blocks.new_zeros(len(self), len(CORNER_PAIRS), 9)
             matrix.add_elements(where, elements.index_copy_(0, some, products))
-
-    def _places(self, pattern: BlockPattern) -> NDArray[np.int32]:
-        if self._placed is None or self._placed[0] is not pattern:
-            self._placed = pattern, pattern.places(self.corners.numpy())
-        return self._placed[1]
-
-    def _map(self, pattern: BlockPattern) -> ElementMap:
-        if self._located is None or self._located[0] is not pattern:
-            self._located = pattern, pattern.locate(self.corners.cpu().numpy())
-        return self._located[1]
 
 
 def _on(indices: NDArray[Any], template: Tensor) -> Tensor:

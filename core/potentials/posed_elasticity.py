@@ -104,7 +104,7 @@ class PosedElasticity(Elasticity):
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         matrix.add_elements(
-            self.tets.element_map(matrix), self._unscaled_blocks(positions, projected)
+            self.tets.element_map(matrix.pattern), self._unscaled_blocks(positions, projected)
         )
 
     def _gradients_and_bound(self, pose: Tensor) -> tuple[Tensor, Tensor]:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, ElementMap
+from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
 from ..assembly.segments import segment_sums
 from ..geometry.tet_mesh import TetMesh
 from .submersion import cut_products, mean_depth, submerged_shares
@@ -29,8 +30,9 @@ class SubmergedTets:
         tets = np.concatenate(
             [mesh.tets + start for mesh, start in zip(meshes, starts, strict=False)]
         )
-        self._tets, self._level = np.ascontiguousarray(tets.T.astype(np.int32)), level
-        device, corners = template.device, self._tets.ravel().astype(np.int64)
+        tets = np.ascontiguousarray(tets.T.astype(np.int32))
+        self._level, self._count = level, tets.shape[1]
+        device, corners = template.device, tets.ravel().astype(np.int64)
         self._corners = torch.as_tensor(corners, device=device)
         volumes = np.concatenate([mesh.material_volumes for mesh in meshes])
         self._volumes = torch.as_tensor(volumes).to(template)
@@ -38,7 +40,8 @@ class SubmergedTets:
         counts = np.bincount(corners, minlength=starts[-1])
         offsets = np.concatenate([[0], np.cumsum(counts)])
         self._offsets = torch.as_tensor(offsets, device=device)
-        self._map: tuple[BlockPattern, ElementMap] | None = None
+        # Kept for the last pattern.
+        self._element_map = lru_cache(maxsize=1)(lambda pattern: pattern.locate(tets))
         #: (N,) of the vertices at rest, in m³: a quarter of each tet's around.
         self.vertex_volumes = self._sums((self._volumes / 4.0).expand(4, -1))
 
@@ -59,13 +62,10 @@ class SubmergedTets:
     def add_second_derivative(self, positions: Tensor, factor: Tensor, matrix: BlockMatrix) -> None:
         """Adds that of the depth integral, times a factor; positive semi-definite."""
         products = self._volumes * factor * cut_products(self._depths(positions))
-        blocks = positions.new_zeros(self._tets.shape[1], len(CORNER_PAIRS), 9)
+        blocks = positions.new_zeros(self._count, len(CORNER_PAIRS), 9)
         for index, (a, b) in enumerate(CORNER_PAIRS):
             blocks[:, index, 8] = products[a, b]
-        pattern = matrix.pattern
-        if self._map is None or self._map[0] is not pattern:
-            self._map = pattern, pattern.locate(self._tets)
-        matrix.add_elements(self._map[1], blocks)
+        matrix.add_elements(self._element_map(matrix.pattern), blocks)
 
     def _depths(self, positions: Tensor) -> Tensor:
         """(4, M) of the corners, in metres."""

@@ -111,7 +111,7 @@ class Viscosity(PrescribedPotential):
         blocks = self.tets.blocks
         shear, bulk = self._shear / self._span, self._bulk / self._span
         self._strains.hessian_blocks(positions, stress, shear, bulk, blocks)
-        matrix.add_elements(self.tets.element_map(matrix), blocks)
+        matrix.add_elements(self.tets.element_map(matrix.pattern), blocks)
 
     def _step_stress(self, positions: Tensor) -> Tensor:
         change = self._strains.strain(positions).sub_(self._before)

@@ -107,7 +107,7 @@ class YieldingElasticity(Elasticity):
             volumes = self.tets.volumes[found.which]
             write_blocks(hessian.projected() if projected else hessian, volumes, gradients, own)
             blocks[found.which] = own
-        matrix.add_elements(self.tets.element_map(matrix), self.stiffness * blocks)
+        matrix.add_elements(self.tets.element_map(matrix.pattern), self.stiffness * blocks)
 
     def _find_yielding(self, positions: Tensor) -> _Yielding | None:
         mu, yield_stress, hardening = self._flow.constants[:3]
