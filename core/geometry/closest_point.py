@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .ordering import first_of_each
+
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
@@ -66,8 +68,7 @@ def _closest(
     bound = (to_centre + radius).min(axis=1, keepdims=True)
     point, triangle = np.nonzero(to_centre - radius <= bound)
     weights, squared = closest_in_triangle(points[point], corners[triangle])
-    order = np.lexsort((triangle, squared, point))
-    first = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
+    first = first_of_each(point, squared, triangle)
     return triangle[first], weights[first]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
+from .ordering import first_of_each
 from .point_grid import PointGrid
 from .tet_mesh import FACES, TetMesh
 from .triangle_distance import point_triangle_distance
@@ -144,8 +145,7 @@ def _closest(
         distance = _tet_distance(mesh, tet[pair], points[point[pair]])
         return np.where(distance <= search_radius, extrapolation[pair] + distance / edge, np.inf)
 
-    order = np.lexsort((bound, point))
-    promising = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
+    promising = first_of_each(point, bound)
     limit = np.full(len(points), np.inf)
     limit[point[promising]] = score(promising)
     rounding = 1e-6 * search_radius / edge
@@ -159,8 +159,7 @@ def _best(
     point: IndexArray, tet: IndexArray, score: FloatArray
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
     """For each point the tet of the lowest score, the first such one."""
-    order = np.lexsort((tet, score, point))
-    first = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
+    first = first_of_each(point, score, tet)
     return point[first], tet[first], score[first]
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
 from ..tracked import tracks_tensors
+from .ordering import equal_rows
 
 if TYPE_CHECKING:
     from ..meshing.ownership import SurfaceTets
@@ -104,7 +105,7 @@ class TetMesh:
     def surface(self) -> NDArray[np.int32]:
         """(S, 3) triangles that belong to exactly one tet, seen counter-clockwise from outside."""
         faces = self.tets[:, FACES].reshape(-1, 3)
-        order, starts = _equal_rows(faces)
+        order, starts = equal_rows(faces)
         single = np.diff(starts, append=len(order)) == 1
         return np.ascontiguousarray(faces[np.sort(order[starts[single]])])
 
@@ -201,7 +202,7 @@ def _checked_fill(fill: NDArray[np.float64], tets: int) -> NDArray[np.float64]:
 
 def _check_shared(tets: NDArray[np.int32], may_overlap: bool) -> None:
     """Two tets are never the same, and a face belongs to two at most, where none overlap."""
-    order, starts = _equal_rows(tets)
+    order, starts = equal_rows(tets)
     again = np.diff(starts, append=len(order)) > 1
     if again.any():
         first, second = order[starts[again][0] :][:2]
@@ -211,7 +212,7 @@ def _check_shared(tets: NDArray[np.int32], may_overlap: bool) -> None:
         )
     if may_overlap:
         return
-    order, starts = _equal_rows(tets[:, FACES].reshape(-1, 3))
+    order, starts = equal_rows(tets[:, FACES].reshape(-1, 3))
     counts = np.diff(starts, append=len(order))
     if (counts > 2).any():
         most = int((counts > 2).argmax())
@@ -221,12 +222,3 @@ def _check_shared(tets: NDArray[np.int32], may_overlap: bool) -> None:
             f"Tet mesh: tets {among} share one face ({int((counts > 2).sum())} such faces); two "
             "can, on either side of it. Remove those that overlap, or mesh again."
         )
-
-
-def _equal_rows(rows: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The order in which (K, C) rows of the same numbers, in whatever order, follow each other, the
-    first of them first; and where others begin in it."""
-    numbers = np.sort(rows, axis=1)
-    order = np.lexsort(numbers.T)
-    changes = (np.diff(numbers[order], axis=0) != 0).any(axis=1)
-    return order, np.flatnonzero(np.concatenate([[True], changes]))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.closest_point import closest_in_triangle
+from ..geometry.ordering import equal_rows, first_of_each
 from ..geometry.tet_mesh import FACES
 from ..geometry.tets_around import TetsAround, barycentric_coordinates, barycentric_maps
 from .smoothing import smooth
@@ -96,8 +97,7 @@ def _anchors(mesh: VirtualMesh, row_tet: IndexArray, triangles: FloatArray) -> A
         corners = triangles[row[part]]
         weights, squared[part] = closest_in_triangle(mesh.vertices[vertex[part]], corners)
         nearest[part] = np.einsum("ka,kai->ki", weights, corners)
-    order = np.lexsort((row, squared, vertex))
-    first = order[np.flatnonzero(np.diff(vertex[order], prepend=-1))]
+    first = first_of_each(vertex, squared, row)
     vertex, row, nearest = vertex[first], row[first], nearest[first]
     offset = mesh.vertices[vertex] - nearest
     length = np.linalg.norm(offset, axis=1, keepdims=True)
@@ -107,11 +107,8 @@ def _anchors(mesh: VirtualMesh, row_tet: IndexArray, triangles: FloatArray) -> A
 def boundary(tets: IndexArray) -> IndexArray:
     """(S, 3) faces that belong to one tet only."""
     faces = tets[:, FACES].reshape(-1, 3)
-    sorted_faces = np.sort(faces, axis=1)
-    order = np.lexsort(sorted_faces.T)
-    new = (np.diff(sorted_faces[order], axis=0) != 0).any(axis=1)
-    alone = np.concatenate([[True], new]) & np.concatenate([new, [True]])
-    return faces[order[alone]]
+    order, starts = equal_rows(faces)
+    return faces[order[starts[np.diff(starts, append=len(order)) == 1]]]
 
 
 def _relax_targets(

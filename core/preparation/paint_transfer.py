@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..geometry.closest_point import closest_in_triangle
 from ..geometry.embedding import embed
 from ..geometry.harmonic import harmonic_extension
+from ..geometry.ordering import first_of_each
 from ..geometry.tet_mesh import TetMesh
 from ..scene.paint import SurfacePaint
 from ..scene.skin import SurfaceMesh
@@ -115,6 +116,5 @@ def _closest(mesh: TetMesh, surface: SurfaceMesh) -> tuple[IndexArray, IndexArra
     vertex, near = np.unique(pairs[on_boundary[pairs[..., 0]]], axis=0).T
     corners = surface.triangles[near]
     weights, squared = closest_in_triangle(mesh.vertices[vertex], surface.vertices[corners])
-    order = np.lexsort((near, squared, vertex))
-    first = order[np.flatnonzero(np.diff(vertex[order], prepend=-1))]
+    first = first_of_each(vertex, squared, near)
     return vertex[first], corners[first], weights[first]

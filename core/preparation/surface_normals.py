@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.ordering import first_of_each
 from ..geometry.orientation import orient_consistently
 from ..geometry.point_grid import PointGrid
 from ..meshing.surface import signed_volume
@@ -72,8 +73,7 @@ def _nearest(points: FloatArray, others: FloatArray) -> IndexArray:
             point, distance = left[row], np.linalg.norm(points[left[row]] - others[other], axis=1)
             closer = distance <= np.minimum(search_radius, np.nextafter(least[point], 0.0))
             point, other, distance = point[closer], other[closer], distance[closer]
-            order = np.lexsort((other, distance, point))
-            first = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
+            first = first_of_each(point, distance, other)
             nearest[point[first]], least[point[first]] = other[first], distance[first]
         search_radius *= 2.0
     return nearest

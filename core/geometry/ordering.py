@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What comes first in an order, and what is equal in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Indices = NDArray[np.intp]
+
+
+def first_of_each(owner: NDArray[np.integer[Any]], *keys: NDArray[Any]) -> Indices:
+    """Of entries that belong to (K,) owners, the index of the least one of each owner.
+
+    Args:
+        owner: (K,) numbers from 0 on.
+        keys: (K,) each, that entries are compared by: by the next where they are equal.
+    """
+    order = np.lexsort((*reversed(keys), owner))
+    return order[np.flatnonzero(np.diff(owner[order], prepend=-1))]
+
+
+def equal_rows(rows: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:
+    """The order in which (K, C) rows of the same numbers, in whatever order, follow each other, the
+    first of them first; and where others begin in it."""
+    numbers = np.sort(rows, axis=1)
+    order = np.lexsort(numbers.T)
+    changes = (np.diff(numbers[order], axis=0) != 0).any(axis=1)
+    return order, np.flatnonzero(np.concatenate([[True], changes]))

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import numpy as np
+
+from supple.core.geometry.ordering import equal_rows, first_of_each
+
+
+def test_the_least_entry_of_each_owner_is_found_by_the_next_key_where_they_are_equal() -> None:
+    owner = np.array([4, 0, 4, 0, 4, 2])
+    first_key = np.array([1.0, 3.0, 1.0, 2.0, 5.0, 0.0])
+    second_key = np.array([9, 0, 8, 0, 0, 0])
+    assert first_of_each(owner, first_key, second_key).tolist() == [3, 5, 2]
+    # Without another key the first of them.
+    assert first_of_each(owner, first_key).tolist() == [3, 5, 0]
+
+
+def test_rows_of_the_same_numbers_follow_each_other() -> None:
+    order, starts = equal_rows(np.array([[3, 1], [0, 2], [1, 3], [1, 0]]))
+    assert order.tolist() == [3, 1, 0, 2]
+    assert starts.tolist() == [0, 1, 2]
