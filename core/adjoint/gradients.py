@@ -19,11 +19,11 @@ from ..potentials.ground_friction import STICK_SPEED_DIAGONALS_PER_S
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints
 from ..potentials.height_floor import FLOOR_RATIO, pressure_ratios
 from ..potentials.height_ratio import height_derivatives_of, height_ratios
-from ..scene.friction import NO_FRICTION
+from ..scene.friction import NO_FRICTION, slide_stiffness
 from ..system import System
 from .quantities import Quantities
 from .rest_quantities import at_time
-from .slide import slide_lengths, slide_stiffness
+from .slide import slide_lengths
 from .tape_contact import TapeContact
 from .tape_forces import TapeForces
 from .tape_tets import TapeElasticity, TapeViscosity, pulled_back, with_rest
@@ -233,7 +233,7 @@ class Gradients:
         lengths = slide_lengths(way.square().sum(0), threshold)
         drop = 1.0 - given["kinetic"] / static.clamp(min=NO_FRICTION)
         limit = static * self._normal_force(positions, given)
-        pull = slide_stiffness(lengths, threshold, limit, drop) * way
+        pull = slide_stiffness(lengths, threshold, limit, drop)[0] * way
         return scatter(points, torch.cat([pull, torch.zeros_like(pull[:1])]), positions)
 
 

@@ -19,12 +19,12 @@ from ..potentials.contact.rest_distance import surface_distances
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.contact.topology import Indices, Points, Values
 from ..scene.contact_distances import of_pairs
-from ..scene.friction import NO_FRICTION, f1_slope
+from ..scene.friction import NO_FRICTION, slide_stiffness
 from ..system import System
 from .closest_points import ClosestPoints, painted_shares
 from .contact_barrier import barrier_gradients, barrier_hessians
 from .quantities import Quantities
-from .slide import slide_lengths, slide_stiffness
+from .slide import slide_lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ class TapeContact:
         thresholds = self._thresholds(step)
         lengths = slide_lengths(way.square().sum(1), thresholds)
         limit, drop = self._limits(corners, difference, shares, given)
-        pull = slide_stiffness(lengths, thresholds, limit, drop)[:, None] * way
+        pull = slide_stiffness(lengths, thresholds, limit, drop)[0][:, None] * way
         return self._scattered(shares[:, :, None] * pull[:, None], positions)
 
     def _gathered(self, positions: Tensor, colliders: Points) -> Tensor:
@@ -232,9 +232,8 @@ class TapeContact:
         )
         length = slide_lengths(way.square().sum(1), thresholds)
         limit, drop = self._limits(corners, difference, shares, given)
-        across = slide_stiffness(length, thresholds, limit, drop)
-        along = limit * f1_slope(length / thresholds, drop).clamp(min=0.0) / thresholds
+        across, along = slide_stiffness(length, thresholds, limit, drop)
         unit, normal = way / length[:, None], difference / difference.norm(dim=1)[:, None]
         plane = torch.eye(3, dtype=way.dtype) - normal[:, :, None] * normal[:, None]
-        change = (along - across)[:, None, None] * unit[:, :, None] * unit[:, None]
+        change = (along.clamp(min=0.0) - across)[:, None, None] * unit[:, :, None] * unit[:, None]
         return shares, across[:, None, None] * plane + change

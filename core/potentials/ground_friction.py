@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
-from ..scene.friction import Coefficients, f0, f1, f1_slope
+from ..scene.friction import MIN_SLIDE_RATIO, Coefficients, f0, f1, slide_stiffness
 from .ground_barrier import GroundBarrier
 from .potential import Potential, TimeStep
 
@@ -140,10 +140,8 @@ class GroundFriction(Potential):
     def _stiffness(self, displacement: Tensor) -> tuple[Tensor, Tensor]:
         """(S,) the force over the displacement, across it, and its derivative along it, in N/m."""
         length = self._length(displacement)
-        ratio = length / self.stick_threshold
-        force = self.limit * f1(ratio, self._drop)
-        return force / length, self.limit * f1_slope(ratio, self._drop) / self.stick_threshold
+        return slide_stiffness(length, self.stick_threshold, self.limit, self._drop)
 
     def _length(self, displacement: Tensor) -> Tensor:
         """(S,) never quite zero, for the sake of directions."""
-        return torch.maximum(torch.hypot(*displacement), 1e-9 * self.stick_threshold)
+        return torch.maximum(torch.hypot(*displacement), MIN_SLIDE_RATIO * self.stick_threshold)

@@ -22,6 +22,8 @@ from .soft_body import SoftBody
 GROUND = "Ground"
 # A coefficient that is not told from none.
 NO_FRICTION = 1e-30
+# Below this share of the stick threshold a displacement has no direction.
+MIN_SLIDE_RATIO = 1e-9
 
 Values = NDArray[np.float64]
 
@@ -169,3 +171,15 @@ def f1_slope(ratio: Any, drop: Any) -> Any:
     """The derivative of ``f1``, negative while the force falls."""
     grown, fallen = ratio.clip(0.0, 1.0), (ratio - 1.0).clip(0.0, 1.0)
     return 2.0 * (1.0 - grown) - drop * (6.0 * fallen * (1.0 - fallen))
+
+
+def slide_stiffness(length: Any, threshold: Any, limit: Any, drop: Any) -> tuple[Any, Any]:
+    """In N/m: the force over the displacement, which it is across that, and its derivative along
+    it, negative while the force falls.
+
+    Args:
+        length, threshold: of the displacement, above zero, and ε, in metres.
+        limit: μ N in newtons.
+    """
+    ratio = length / threshold
+    return limit * f1(ratio, drop) / length, limit * f1_slope(ratio, drop) / threshold

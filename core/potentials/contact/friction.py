@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ...scene.friction import Coefficients, f0, f1, f1_slope
+from ...scene.friction import MIN_SLIDE_RATIO, Coefficients, f0, slide_stiffness
 from .barrier import ContactBarrier
 from .hessian_factors import HessianFactors
 from .stencils import Stencils
@@ -119,9 +119,7 @@ class ContactFriction:
 
     def _stiffness(self, lengths: Values) -> tuple[Values, Values]:
         """The force over the displacement, and its derivative along that, in N/m."""
-        ratio = lengths / self._thresholds
-        force = self._force_limits * f1(ratio, self._drop)
-        return force / lengths, self._force_limits * f1_slope(ratio, self._drop) / self._thresholds
+        return slide_stiffness(lengths, self._thresholds, self._force_limits, self._drop)
 
     def _tangential_displacements(self, points: Points) -> Points:
         """(K, 2) of the pairs, in their planes."""
@@ -130,7 +128,7 @@ class ContactFriction:
 
     def _lengths(self, displacements: Points) -> Values:
         """(K,) never quite zero, for the sake of directions."""
-        return np.maximum(np.linalg.norm(displacements, axis=1), 1e-9 * self._thresholds)
+        return np.maximum(np.linalg.norm(displacements, axis=1), MIN_SLIDE_RATIO * self._thresholds)
 
 
 def painted_shares(coefficients: Values, factors: Values) -> Values:

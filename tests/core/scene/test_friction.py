@@ -8,7 +8,14 @@ import pytest
 import torch
 
 from supple.core import Collider, Contact, Ground, PairFriction, Scene, SceneError, SoftBody, Sphere
-from supple.core.scene.friction import Coefficients, FrictionTable, f0, f1, f1_slope
+from supple.core.scene.friction import (
+    Coefficients,
+    FrictionTable,
+    f0,
+    f1,
+    f1_slope,
+    slide_stiffness,
+)
 
 CORNERS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
 NONE = (None, None)
@@ -153,6 +160,15 @@ def test_it_holds_up_to_the_static_coefficient_and_slides_with_the_kinetic_one(d
 def test_without_a_drop_the_energy_of_what_slides_is_its_force_times_its_way() -> None:
     np.testing.assert_allclose(f0(RATIOS[RATIOS > 1.0], 0.0), RATIOS[RATIOS > 1.0])
     assert f0(np.array(0.0), 0.0) == pytest.approx(1.0 / 3.0)
+
+
+def test_stiffness_is_the_force_over_the_way_and_how_it_grows_along_it() -> None:
+    limit, threshold, drop, h = 3.0, 1e-4, 0.6, 1e-11
+    for length in RATIOS[1:-1] * threshold:
+        across, along = slide_stiffness(length, threshold, limit, drop)
+        before, after = (limit * f1((length + way) / threshold, drop) for way in (-h, h))
+        assert across * length == pytest.approx(limit * f1(length / threshold, drop))
+        assert along == pytest.approx((after - before) / (2.0 * h), rel=1e-4, abs=0.1)
 
 
 def test_tensors_and_arrays_follow_the_same_law() -> None:
