@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -130,9 +130,6 @@ class State:
     clearance: float = 0.0
     plastic: Tensor | None = None
     released: NDArray[np.bool_] | None = None
-
-    def clone(self) -> State:
-        return replace(self, positions=self.positions.clone(), velocities=self.velocities.clone())
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         arrays = {

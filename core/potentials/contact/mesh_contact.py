@@ -186,23 +186,19 @@ class MeshContact(Potential):
     def begin_time_step(self, step: TimeStep) -> None:
         self.begin_step(step.start, STICK_SPEED_RATIO * step.stick_time * self.sizes)
 
-    def begin_step(
-        self, start: Tensor, stick_thresholds: float | Values, lagged: Tensor | None = None
-    ) -> None:
-        """Measures tangential displacements from (3, N) ``start``.
+    def begin_step(self, start: Tensor, stick_thresholds: float | Values) -> None:
+        """Measures tangential displacements and takes normal forces from (3, N) ``start``.
 
         Args:
             stick_thresholds: displacements below which two objects stick, ε_v h in metres: one for
                 all, or (O, O) of every two.
-            lagged: (3, N) where normal forces are taken, if not at the start.
         """
         self._updates_left = self._updates
         self.stick_thresholds = np.broadcast_to(stick_thresholds, self.sizes.shape)
-        lag_positions = start if lagged is None else lagged
-        self.build_static_candidates(lag_positions)
+        self.build_static_candidates(start)
         if self._friction is not None:
             self._friction.begin_step(self.points(start), self.stick_thresholds)
-            self.update_lagged(lag_positions)
+            self.update_lagged(start)
 
     @property
     def adapts(self) -> bool:

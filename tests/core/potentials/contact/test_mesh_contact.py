@@ -60,8 +60,9 @@ def at_work(formulation, surface, friction) -> tuple[MeshContact, torch.Tensor]:
     direction = torch.tensor([0.8, 0.6, 0.0], dtype=torch.float64)[:, None]
     back[:, own:] = 2.0 * ways * SLIP * direction
     back[:, :own] = ways * SLIP * direction
-    contact.begin_step(positions - back, SLIP, lagged=positions)
+    contact.begin_step(positions - back, SLIP)
     contact.build_static_candidates(positions)
+    contact.update_lagged(positions)
     return contact, positions
 
 

@@ -37,8 +37,9 @@ def test_each_pair_rubs_with_its_own_coefficient_times_the_normal_force(formulat
     for where, slide in zip(levels, SLIDES, strict=True):
         shift = shift + 5.0 * SLIP * slide
         start[:, where] -= shift[:, None]
-    contact.begin_step(start, SLIP, lagged=positions)
+    contact.begin_step(start, SLIP)
     contact.build_static_candidates(positions)
+    contact.update_lagged(positions)
     with_friction = gradient(contact, positions)
     contact._friction = None
     pressed = gradient(contact, positions)
@@ -77,8 +78,9 @@ def rubbing(ways: float, **friction) -> float:
     contact, positions = contact_of(scene), rest(scene)
     start = positions.clone()
     start[0] -= ways * SLIP
-    contact.begin_step(start, SLIP, lagged=positions)
+    contact.begin_step(start, SLIP)
     contact.build_static_candidates(positions)
+    contact.update_lagged(positions)
     total = gradient(contact, positions).sum(1)
     assert abs(float(total[1])) < 1e-9 * abs(float(total[2]))
     return float(-total[0] / total[2])
