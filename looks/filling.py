@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.core import TetMesh
 from supple.core.geometry.embedding import followed_tets
-from supple.core.geometry.triangle_distance import distance_to_triangles
 from supple.core.geometry.winding_number import winding_number
 
 from .region import EVERYWHERE, Region
+from .triangle_distance import distance_to_triangles
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Exact unsigned distance from points to triangles, looking only as far as a cutoff."""
+"""Exact unsigned distance from points to triangles."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .point_grid import PointGrid
-
 FloatArray = NDArray[np.floating[Any]]
-IntArray = NDArray[np.integer[Any]]
 
 
 def point_triangle_distance(
@@ -36,36 +33,6 @@ def point_triangle_distance(
     plane = _dot(pa, normal)[inside] ** 2 / _dot(normal, normal)[inside]
     squared[inside] = np.minimum(squared[inside], plane)
     return np.sqrt(squared)
-
-
-def distance_to_triangles(
-    points: FloatArray, vertices: FloatArray, triangles: IntArray, cutoff: float
-) -> NDArray[np.float64]:
-    """Distance of points (P, 3) to the nearest triangle; infinite beyond `cutoff`."""
-    distance = np.full(len(points), np.inf)
-    if len(points) == 0 or len(triangles) == 0:
-        return distance
-    corners = vertices[triangles]
-    centre = corners.mean(axis=1)
-    radius = np.sqrt(((corners - centre[:, None]) ** 2).sum(axis=2).max(axis=1))
-    grid = PointGrid(points, cutoff)
-    low, high = corners.min(axis=1) - cutoff, corners.max(axis=1) + cutoff
-    # A triangle whose bounding sphere is farther than another's far side cannot be the nearest.
-    bound = np.full(len(points), cutoff)
-    candidates = []
-    for triangle, point in grid.pairs(low, high):
-        to_centre = np.sqrt(((points[point] - centre[triangle]) ** 2).sum(axis=1))
-        np.minimum.at(bound, point, to_centre + radius[triangle])
-        nearest = to_centre - radius[triangle]
-        keep = nearest <= bound[point]
-        candidates.append((triangle[keep], point[keep], nearest[keep]))
-    for triangle, point, nearest in candidates:
-        keep = nearest <= bound[point]
-        triangle, point = triangle[keep], point[keep]
-        a, b, c = (corners[triangle, corner] for corner in range(3))
-        np.minimum.at(distance, point, point_triangle_distance(points[point], a, b, c))
-    distance[distance > cutoff] = np.inf
-    return distance
 
 
 def _segment_squared(offset: FloatArray, edge: FloatArray) -> NDArray[np.float64]:
