@@ -36,14 +36,11 @@ def harmonic_extension(
     Source: Strang and Fix, "An Analysis of the Finite Element Method", chapter 1.
     """
     # They load scipy, which takes a moment that other scenes need not wait.
-    from scipy.sparse import coo_array, diags_array
+    from scipy.sparse import diags_array
     from scipy.sparse.linalg import cg
 
     count = len(mesh.vertices)
-    gradients = mesh.shape_gradients
-    blocks = np.einsum("m,mai,mbi->mab", mesh.rest_volumes, gradients, gradients)
-    rows, columns = np.repeat(mesh.tets, 4, axis=1).ravel(), np.tile(mesh.tets, (1, 4)).ravel()
-    laplacian = coo_array((blocks.ravel(), (rows, columns)), shape=(count, count)).tocsr()
+    stiffness = laplacian(mesh)
     is_known = np.zeros(count, dtype=bool)
     is_known[known] = True
     unknown = np.flatnonzero(~is_known)
@@ -51,12 +48,22 @@ def harmonic_extension(
     found = np.tile(0.5 * (low + high), (count, 1))
     found[known] = values
     if len(unknown):
-        matrix = laplacian[unknown][:, unknown]
+        matrix = stiffness[unknown][:, unknown]
         jacobi = diags_array(1.0 / matrix.diagonal())
         for column in range(values.shape[1]):
             # Of what is left of a constant: that is solved already.
-            rest = -(laplacian @ found[:, column])[unknown]
+            rest = -(stiffness @ found[:, column])[unknown]
             change, _ = cg(matrix, rest, rtol=_TOLERANCE_RATIO, M=jacobi)
             found[unknown, column] += change
     # Of obtuse tets linear elements leave those bounds, by a little.
     return np.clip(found, low, high)
+
+
+def laplacian(mesh: TetMesh) -> Any:
+    """(N, N) sparse, ∫ ∇N_a · ∇N_b of the shape functions of vertices, in metres."""
+    from scipy.sparse import coo_array
+
+    gradients = mesh.shape_gradients
+    blocks = np.einsum("m,mai,mbi->mab", mesh.rest_volumes, gradients, gradients)
+    rows, columns = np.repeat(mesh.tets, 4, axis=1).ravel(), np.tile(mesh.tets, (1, 4)).ravel()
+    return coo_array((blocks.ravel(), (rows, columns)), shape=2 * (len(mesh.vertices),)).tocsr()

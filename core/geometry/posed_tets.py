@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from .embedding import Embedding
+from .harmonic import laplacian
 from .tet_mesh import TetMesh
+from .vertex_sums import vertex_sums
 
 FloatArray = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def posed_vertices(mesh: TetMesh, embedding: Embedding, points: FloatArray) -> F
     carried = coo_array(
         (embedding.weights.ravel(), (rows, embedding.indices.ravel())), (len(points), count)
     ).tocsr()
-    stiffness, pull = _laplacian(mesh), carried.T @ carried
+    stiffness, pull = laplacian(mesh), carried.T @ carried
     pulls = pull.diagonal()
     weight = POINT_WEIGHT * stiffness.diagonal().mean() / pulls[pulls > 0.0].mean()
     matrix = (stiffness + weight * pull).tocsr()
@@ -67,26 +67,10 @@ def posed_vertices(mesh: TetMesh, embedding: Embedding, points: FloatArray) -> F
     return found
 
 
-def _laplacian(mesh: TetMesh) -> Any:
-    from scipy.sparse import coo_array
-
-    gradients = mesh.shape_gradients
-    blocks = np.einsum("m,mai,mbi->mab", mesh.rest_volumes, gradients, gradients)
-    rows, columns = np.repeat(mesh.tets, 4, axis=1).ravel(), np.tile(mesh.tets, (1, 4)).ravel()
-    return coo_array((blocks.ravel(), (rows, columns)), shape=2 * (len(mesh.vertices),)).tocsr()
-
-
 def _turned(mesh: TetMesh, rotations: FloatArray) -> FloatArray:
     """(N, 3) what draws vertices to where their tets are turned: Σ V R ∇N."""
     pulls = np.einsum("m,mij,maj->mai", mesh.rest_volumes, rotations, mesh.shape_gradients)
-    return _summed(mesh, pulls)
-
-
-def _summed(mesh: TetMesh, corners: FloatArray) -> FloatArray:
-    """(N, 3) from (M, 4, 3)."""
-    where, count = mesh.tets.ravel(), len(mesh.vertices)
-    values = corners.reshape(-1, 3)
-    return np.stack([np.bincount(where, values[:, axis], count) for axis in range(3)], axis=1)
+    return vertex_sums(pulls, mesh.tets, len(mesh.vertices))
 
 
 def _gradients(mesh: TetMesh, positions: FloatArray) -> FloatArray:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import SceneError
 from ..tracked import tracks_tensors
 from .ordering import equal_rows
+from .vertex_sums import vertex_areas
 
 if TYPE_CHECKING:
     from ..meshing.ownership import SurfaceTets
@@ -112,9 +113,7 @@ class TetMesh:
     @cached_property
     def surface_areas(self) -> NDArray[np.float64]:
         """(N,) a third of the area of the surface triangles around each vertex, in m^2."""
-        a, b, c = self.vertices[self.surface].swapaxes(0, 1)
-        thirds = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
-        return _sum_at(self.surface, np.repeat(thirds, 3), len(self.vertices))
+        return vertex_areas(self.vertices, self.surface)
 
     def lumped_mass(self, density: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """(N,) vertex masses in kg: a quarter of each tet's mass to each of its corners.
@@ -123,13 +122,7 @@ class TetMesh:
             density: in kg/m³, a number or (M,).
         """
         quarters = np.repeat(density * self.material_volumes / 4.0, 4)
-        return _sum_at(self.tets, quarters, len(self.vertices))
-
-
-def _sum_at(
-    indices: NDArray[np.int32], values: NDArray[np.float64], count: int
-) -> NDArray[np.float64]:
-    return np.bincount(indices.ravel(), weights=values, minlength=count).astype(np.float64)
+        return np.bincount(self.tets.ravel(), quarters, len(self.vertices)).astype(np.float64)
 
 
 def signed_volumes(

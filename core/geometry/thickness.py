@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .degenerate import have_area
+from .vertex_sums import vertex_sums
 
 FloatArray = NDArray[np.float64]
 Triangles = NDArray[np.integer[Any]]
@@ -66,18 +67,12 @@ def _offset_normals(vertices: FloatArray, triangles: Triangles) -> FloatArray:
     has_area = have_area(corners)[:, None, None]
     angles = np.where(has_area, np.arctan2(doubled_area, cosines), 0.0)
     weighted = angles * crossed / np.where(has_area, doubled_area, 1.0)
-    total = _sum_at_vertices(angles, triangles, len(vertices))
-    mean = _sum_at_vertices(weighted, triangles, len(vertices)) / np.where(total > 0.0, total, 1.0)
+    total = vertex_sums(angles, triangles, len(vertices))
+    mean = vertex_sums(weighted, triangles, len(vertices)) / np.where(total > 0.0, total, 1.0)
     length = np.linalg.norm(mean, axis=1, keepdims=True)
     exists = length > MIN_NORMAL_LENGTH
     safe = np.where(exists, length, 1.0)
     return np.where(exists, mean / safe * np.minimum(1.0 / safe, MAX_OFFSET_RATIO), 0.0)
-
-
-def _sum_at_vertices(values: FloatArray, triangles: Triangles, count: int) -> FloatArray:
-    """(V, K) sums of what the corners (F, 3, K) of triangles give to their vertices."""
-    columns = values.reshape(triangles.size, -1).T
-    return np.stack([np.bincount(triangles.ravel(), column, count) for column in columns], axis=1)
 
 
 def _rim(triangles: Triangles, count: int) -> Triangles:

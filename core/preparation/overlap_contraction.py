@@ -19,6 +19,7 @@ from ..geometry.tet_mesh import FACES, signed_volumes
 from .initial_configuration import InitialBody, InitialConfiguration
 from .intersections import Intersections, Surfaces, find_close
 from .rays import segment_hits
+from .surface_normals import vertex_normals
 
 Points = NDArray[np.float64]
 
@@ -117,8 +118,8 @@ class _ContractedBody:
         """(V, 3) of length one, out of the body, at the points that touch."""
         positions = self.positions()
         points, outside = self.body.points(positions), np.unique(self.body.mesh.surface)
-        normals = _normals(points, self.body.triangles)
-        hull = _normals(positions, self.body.mesh.surface)[outside]
+        normals = vertex_normals(points, self.body.triangles)
+        hull = vertex_normals(positions, self.body.mesh.surface)[outside]
         # An artist's faces may look inward; those of the tetrahedra do not.
         nearest = KDTree(positions[outside]).query(points)[1]
         wrong = np.einsum("vi,vi->v", normals, hull[nearest]) < 0.0
@@ -249,15 +250,6 @@ def _penetrations(
     deep = (depth > 0.0) & (np.abs(cosine) > _MIN_COSINE)
     deep &= np.einsum("ki,ki->k", faces, local_centroids[ray] - a) > 0.0
     return ray[deep], triangle[deep], depth[deep, None] * faces[deep]
-
-
-def _normals(points: Points, triangles: NDArray[np.int32]) -> Points:
-    """(V, 3) of length one, the mean of the faces around each vertex by their areas."""
-    a, b, c = points[triangles].swapaxes(0, 1)
-    normals = np.zeros_like(points)
-    np.add.at(normals, triangles, np.cross(b - a, c - a)[:, None])
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
-    return normals / np.where(length > 0.0, length, 1.0)
 
 
 def _averages(tets: NDArray[np.int32], count: int) -> csr_array:

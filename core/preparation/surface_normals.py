@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..geometry.ordering import first_of_each
 from ..geometry.orientation import orient_consistently
 from ..geometry.point_grid import PointGrid
+from ..geometry.vertex_sums import vertex_sums
 from ..meshing.surface import signed_volume
 
 FloatArray = NDArray[np.float64]
@@ -23,18 +24,12 @@ def outward_faces(vertices: FloatArray, triangles: NDArray[np.integer[Any]]) -> 
     return faces[:, ::-1] if signed_volume(vertices, faces) < 0.0 else faces
 
 
-def vertex_normals(vertices: FloatArray, faces: IndexArray) -> FloatArray:
+def vertex_normals(vertices: FloatArray, faces: NDArray[np.integer[Any]]) -> FloatArray:
     """(V, 3) the unit means of the normals of the triangles (F, 3) around each vertex, weighted by
     area; zero where there is none."""
     a, b, c = vertices[faces].swapaxes(0, 1)
-    areas = np.cross(b - a, c - a)
-    normals = np.stack(
-        [
-            np.bincount(faces.ravel(), np.repeat(areas[:, axis], 3), minlength=len(vertices))
-            for axis in range(3)
-        ],
-        axis=1,
-    )
+    areas = np.repeat(np.cross(b - a, c - a)[:, None], 3, axis=1)
+    normals = vertex_sums(areas, faces, len(vertices))
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     unit: FloatArray = normals / np.where(length > 0.0, length, 1.0)
     return unit

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.unreferenced import compact_indices
+from ..geometry.vertex_sums import vertex_areas
 from .soft_body import SoftBody
 
 # Of the mean area around a point, which one that has next to none gets.
@@ -48,9 +49,7 @@ class CollisionPoints:
             areas = np.where(mesh.surface_areas > 0.0, mesh.surface_areas, inside)
             return CollisionPoints(corners, shares, areas)
         used, triangles = compact_indices(surface.triangles)
-        a, b, c = surface.points[used][triangles].swapaxes(0, 1)
-        thirds = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
-        areas = np.bincount(triangles.ravel(), np.repeat(thirds, 3), len(used))
+        areas = vertex_areas(surface.points[used], triangles)
         areas = np.maximum(areas, MIN_AREA_RATIO * areas.mean())
         corners = surface.embedding.indices[used]
         order = np.lexsort(corners.T)

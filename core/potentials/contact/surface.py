@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from ...geometry.degenerate import are_valid
 from ...geometry.tet_mesh import TetMesh
 from ...geometry.unreferenced import compact_indices
+from ...geometry.vertex_sums import vertex_areas
 from ...scene.attached_pairs import attached_pairs
 from ...scene.collider_surface import collider_surface
 from ...scene.contact_settings import ContactSurface
 from ...scene.scene import Scene
-from .topology import Points, Topology, areas_at_vertices, topology
+from .topology import Points, Topology, topology
 
 Triangles = NDArray[np.int32]
 Indices = NDArray[np.intp]
@@ -107,7 +108,7 @@ class CollisionSurface:
         """(B,) a third of the faces of bodies around each of their vertices at rest, in m², of
         faces that are there in smaller ones the smaller."""
         finest = self.triangles[: len(self._is_finest)][self._is_finest]
-        return areas_at_vertices(self.rest[: self.body_count], finest)
+        return vertex_areas(self.rest[: self.body_count], finest)
 
     @property
     def collider_slices(self) -> list[slice]:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...geometry.vertex_sums import corner_areas, vertex_areas
+
 Points = NDArray[np.float64]
 Values = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -71,8 +73,8 @@ def topology(
     vertex_offsets, order = _grouped(edges.ravel(), len(rest))
     edge_offsets, at_edges = _grouped(face_edges.ravel(), len(edges))
     faces_around = np.bincount(faces.ravel(), minlength=len(rest))
-    vertex_areas = areas_at_vertices(rest, faces)
-    edge_areas = _sums(_thirds(rest, faces), face_edges.ravel(), len(edges))
+    of_vertices = vertex_areas(rest, faces)
+    of_edges = _sums(corner_areas(rest, faces), face_edges.ravel(), len(edges))
     along = rest[edges[:, 1]] - rest[edges[:, 0]]
     return Topology(
         edges=edges,
@@ -86,22 +88,11 @@ def topology(
         edge_corners=_contiguous(corners.ravel()[at_edges]),
         vertex_characteristics=_contiguous(1 + faces_around - np.diff(vertex_offsets)),
         squared_lengths=np.einsum("ei,ei->e", along, along),
-        vertex_areas=vertex_areas,
-        edge_areas=edge_areas,
-        mean_vertex_areas=_means(vertex_areas, object_of),
-        mean_edge_areas=_means(edge_areas, object_of[edges[:, 0]]),
+        vertex_areas=of_vertices,
+        edge_areas=of_edges,
+        mean_vertex_areas=_means(of_vertices, object_of),
+        mean_edge_areas=_means(of_edges, object_of[edges[:, 0]]),
     )
-
-
-def areas_at_vertices(rest: Points, faces: NDArray[np.integer[Any]]) -> Values:
-    """(V,) a third of the (F, 3) faces around each vertex at rest, in m²."""
-    return _sums(_thirds(rest, faces), faces.ravel(), len(rest))
-
-
-def _thirds(rest: Points, faces: NDArray[np.integer[Any]]) -> Values:
-    """(3F,) of the area of a face, for each of its corners or edges."""
-    a, b, c = rest[faces].swapaxes(0, 1)
-    return np.repeat(np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0, 3)
 
 
 def _contiguous(indices: NDArray[np.integer[Any]]) -> Indices:
