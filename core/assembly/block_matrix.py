@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled, use_threads
+from ..geometry.ordering import grouped
 from ..kernels.element_blocks import add_elements
 from .off_pattern_blocks import OffPatternBlocks
 from .segments import segment_sums
@@ -76,8 +77,7 @@ class BlockPattern:
         """Where the element matrices of (4, M) tets are added."""
         keys, sources, transposed = self._contributions(elements)
         targets = np.searchsorted(self._keys, keys)
-        order = np.argsort(targets, kind="stable")
-        offsets = np.searchsorted(targets[order], np.arange(len(self._keys) + 1))
+        order, offsets = grouped(targets, len(self._keys))
         # A transposed source is written as its complement: one number tells both.
         codes = np.where(transposed, ~sources, sources)[order]
         return ElementMap(offsets.astype(np.int32), codes.astype(np.int32), self.device)

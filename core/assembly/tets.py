@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled
+from ..geometry.ordering import grouped
 from ..geometry.tet_mesh import TetMesh
 from ..kernels.rest_shape import write_rest_shape
 from ..kernels.torch_matrices import det3, inverses3, matmul3
@@ -172,9 +173,7 @@ class Tets:
     def _corners_by_vertex(self) -> tuple[Tensor, Tensor]:
         """(4M,) the corners, counted one after the other, in the order of their vertices, and
         (N + 1,) where those of each vertex begin."""
-        vertices = self.corners.cpu().numpy().ravel()
-        order = np.argsort(vertices, kind="stable")
-        offsets = np.searchsorted(vertices[order], np.arange(len(self.template) + 1))
+        order, offsets = grouped(self.corners.cpu().numpy().ravel(), len(self.template))
         device = self.template.device
         return (
             torch.as_tensor(order.astype(np.int32), device=device),

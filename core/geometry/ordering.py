@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What comes first in an order, and what is equal in it."""
+"""What comes first in an order, and what is equal or of one group in it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ def first_of_each(owner: NDArray[np.integer[Any]], *keys: NDArray[Any]) -> Indic
     """
     order = np.lexsort((*reversed(keys), owner))
     return order[np.flatnonzero(np.diff(owner[order], prepend=-1))]
+
+
+def grouped(numbers: NDArray[np.integer[Any]], count: int) -> tuple[Indices, Indices]:
+    """The order in which (K,) entries of the same number, below ``count``, follow each other as
+    they came; and (count + 1,) where those of each number begin in it."""
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=count))])
+    return np.argsort(numbers, kind="stable"), offsets
 
 
 def equal_rows(rows: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .ordering import grouped
+
 FloatArray = NDArray[np.floating[Any]]
 IndexArray = NDArray[np.intp]
 
@@ -38,9 +40,7 @@ class PointGrid:
             self._cell *= 1.3
         self._shape = np.floor(extent / self._cell).astype(np.intp) + 1
         keys = self._key(np.floor((points - self._low) / self._cell).astype(np.intp).T)
-        self._order = np.argsort(keys, kind="stable")
-        counts = np.bincount(keys, minlength=int(np.prod(self._shape)))
-        self._start = np.concatenate([[0], np.cumsum(counts)])
+        self._order, self._start = grouped(keys, int(np.prod(self._shape)))
 
     def _key(self, ijk: NDArray[np.intp]) -> IndexArray:
         i, j, k = np.clip(ijk, 0, (self._shape - 1)[:, None])

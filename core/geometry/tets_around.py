@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.barycentric import locate
+from .ordering import grouped
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -36,12 +37,11 @@ class TetsAround:
     """
 
     def __init__(self, tets: Tets, count: int) -> None:
-        corners = tets.ravel()
-        order = np.argsort(corners, kind="stable")
+        #: (N + 1,) where the tets of each vertex begin.
+        self.offsets: IndexArray
+        order, self.offsets = grouped(tets.ravel(), count)
         #: (4 M,) tets by vertex.
         self.tets: IndexArray = order // 4
-        #: (N + 1,) where those of each vertex begin.
-        self.offsets: IndexArray = np.searchsorted(corners[order], np.arange(count + 1))
 
     def locate(
         self, maps: FloatArray, tets: Tets, points: FloatArray, near: IndexArray

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
 from ..assembly.segments import segment_sums
+from ..geometry.ordering import grouped
 from ..geometry.tet_mesh import TetMesh
 from .submersion import cut_products, mean_depth, submerged_shares
 
@@ -36,9 +37,8 @@ class SubmergedTets:
         self._corners = torch.as_tensor(corners, device=device)
         volumes = np.concatenate([mesh.material_volumes for mesh in meshes])
         self._volumes = torch.as_tensor(volumes).to(template)
-        self._order = torch.as_tensor(np.argsort(corners, kind="stable"), device=device)
-        counts = np.bincount(corners, minlength=starts[-1])
-        offsets = np.concatenate([[0], np.cumsum(counts)])
+        order, offsets = grouped(corners, starts[-1])
+        self._order = torch.as_tensor(order, device=device)
         self._offsets = torch.as_tensor(offsets, device=device)
         # Kept for the last pattern.
         self._element_map = lru_cache(maxsize=1)(lambda pattern: pattern.locate(tets))

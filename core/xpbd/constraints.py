@@ -6,12 +6,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled, use_threads
+from ..geometry.ordering import grouped
 from ..kernels.torch_matrices import matmul3
 from ..potentials import Elasticity
 from .colouring import colour_tets
@@ -37,8 +37,7 @@ class Constraints(ABC):
         corners = tets.corners.cpu().numpy()
         colours = colour_tets(corners, len(inverse_mass))
         # Tets of one colour follow each other, so that they are read in order.
-        order = np.argsort(colours, kind="stable")
-        self._offsets = np.concatenate([[0], np.cumsum(np.bincount(colours))])
+        order, self._offsets = grouped(colours, int(colours.max()) + 1)
         self._order = where = torch.as_tensor(order, device=template.device)
         self._corners = tets.corners[:, where]
         self._weights = inverse_mass[self._corners]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...geometry.ordering import grouped
 from ...geometry.vertex_sums import corner_areas, vertex_areas
 
 Points = NDArray[np.float64]
@@ -70,8 +71,8 @@ def topology(
     sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
     edges, face_edges = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True)
     corners = np.roll(faces, 1, axis=1)
-    vertex_offsets, order = _grouped(edges.ravel(), len(rest))
-    edge_offsets, at_edges = _grouped(face_edges.ravel(), len(edges))
+    order, vertex_offsets = grouped(edges.ravel(), len(rest))
+    at_edges, edge_offsets = grouped(face_edges.ravel(), len(edges))
     faces_around = np.bincount(faces.ravel(), minlength=len(rest))
     of_vertices = vertex_areas(rest, faces)
     of_edges = _sums(corner_areas(rest, faces), face_edges.ravel(), len(edges))
@@ -97,12 +98,6 @@ def topology(
 
 def _contiguous(indices: NDArray[np.integer[Any]]) -> Indices:
     return np.ascontiguousarray(indices, dtype=np.int64)
-
-
-def _grouped(groups: NDArray[np.integer[Any]], count: int) -> tuple[Indices, NDArray[np.int64]]:
-    """(count + 1,) offsets of the groups, and all members in that order."""
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=count))])
-    return _contiguous(offsets), np.argsort(groups, kind="stable")
 
 
 def _means(values: Values, groups: Indices) -> Values:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from supple.core.geometry.ordering import equal_rows, first_of_each
+from supple.core.geometry.ordering import equal_rows, first_of_each, grouped
 
 
 def test_the_least_entry_of_each_owner_is_found_by_the_next_key_where_they_are_equal() -> None:
@@ -19,3 +19,9 @@ def test_rows_of_the_same_numbers_follow_each_other() -> None:
     order, starts = equal_rows(np.array([[3, 1], [0, 2], [1, 3], [1, 0]]))
     assert order.tolist() == [3, 1, 0, 2]
     assert starts.tolist() == [0, 1, 2]
+
+
+def test_entries_of_a_group_follow_each_other_as_they_came() -> None:
+    order, offsets = grouped(np.array([2, 0, 2, 3, 0]), 5)
+    assert order.tolist() == [1, 4, 0, 2, 3]
+    assert offsets.tolist() == [0, 2, 2, 4, 5, 5]
