@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled, use_threads
-from ..geometry.ordering import grouped
+from ..geometry.groups import grouped
 from ..kernels.element_blocks import add_elements
 from .off_pattern_blocks import OffPatternBlocks
 from .segments import segment_sums

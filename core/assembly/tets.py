@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled
-from ..geometry.ordering import grouped
+from ..geometry.groups import grouped
 from ..geometry.tet_mesh import TetMesh
 from ..kernels.rest_shape import write_rest_shape
 from ..kernels.torch_matrices import det3, inverses3, matmul3

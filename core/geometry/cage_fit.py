@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .embedding import Embedding
-from .point_grid import expand
+from .groups import expand
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

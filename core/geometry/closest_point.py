@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .ordering import first_of_each
+from .groups import first_of_each
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

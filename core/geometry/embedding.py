@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
-from .ordering import first_of_each
+from .groups import first_of_each
 from .point_grid import PointGrid
 from .tet_mesh import FACES, TetMesh
 from .triangle_distance import point_triangle_distance

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .point_grid import expand
+from .groups import expand
 from .triangle_pairs import triangle_distance
 
 Points = NDArray[np.float64]

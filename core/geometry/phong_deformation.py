@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .embedding import INSIDE_TOLERANCE, Embedding
+from .groups import expand
 from .near_boundary import near_boundary
-from .point_grid import expand
 from .tet_mesh import TetMesh
 
 FloatArray = NDArray[np.float64]

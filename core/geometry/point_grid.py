@@ -9,20 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .ordering import grouped
+from .groups import chunks, expand, grouped
 
 FloatArray = NDArray[np.floating[Any]]
 IndexArray = NDArray[np.intp]
 
 _MAX_CELLS = 1 << 21
 _PAIRS_PER_CHUNK = 1 << 19
-
-
-def expand(counts: NDArray[np.integer[Any]]) -> tuple[IndexArray, IndexArray]:
-    """Unroll a ragged list: (owner, position within owner) of each of `counts.sum()` entries."""
-    owner = np.repeat(np.arange(len(counts)), counts)
-    ends = np.cumsum(counts)
-    return owner, np.arange(len(owner)) - np.repeat(ends - counts, counts)
 
 
 class PointGrid:
@@ -54,14 +47,14 @@ class PointGrid:
         first = first.astype(np.intp)
         # Points along k are contiguous: a box is a set of (i, j) rows.
         rows = spans[:, 0] * spans[:, 1] * (spans[:, 2] > 0)
-        for boxes in _chunks(rows):
+        for boxes in chunks(rows, _PAIRS_PER_CHUNK):
             box, row = expand(rows[boxes])
             box += boxes.start
             i = first[box, 0] + row // spans[box, 1]
             j = first[box, 1] + row % spans[box, 1]
             base = (i * self._shape[1] + j) * self._shape[2] + first[box, 2]
             begin, end = self._start[base], self._start[base + spans[box, 2]]
-            for part in _chunks(end - begin):
+            for part in chunks(end - begin, _PAIRS_PER_CHUNK):
                 owner, offset = expand((end - begin)[part])
                 owner += part.start
                 found, point = box[owner], self._order[begin[owner] + offset]
@@ -70,15 +63,3 @@ class PointGrid:
                     coordinate = self._points[point, axis]
                     inside &= (coordinate >= low[found, axis]) & (coordinate <= high[found, axis])
                 yield found[inside], point[inside]
-
-
-def _chunks(counts: IndexArray) -> Iterator[slice]:
-    """Consecutive slices of a ragged list, each with a bounded number of entries (or one owner)."""
-    ends = np.cumsum(counts)
-    start = 0
-    while start < len(counts):
-        done = ends[start - 1] if start else 0
-        stop = int(np.searchsorted(ends, done + _PAIRS_PER_CHUNK, side="right"))
-        stop = max(stop, start + 1)
-        yield slice(start, stop)
-        start = stop

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
 from ..tracked import tracks_tensors
-from .ordering import equal_rows
+from .groups import equal_rows
 from .vertex_sums import vertex_areas
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.barycentric import locate
-from .ordering import grouped
+from .groups import grouped
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .point_grid import IndexArray, expand
+from .groups import Indices, expand
 
 Real = TypeVar("Real", bound=np.floating[Any])
 FloatArray = NDArray[np.floating[Any]]
@@ -69,8 +69,8 @@ class _Level:
     far: Float32  # (K,) squared distance from which the expansion is accurate
     dipole: Float32  # (3, K) summed area vectors
     quadrupole: Float32  # (6, K) first moment of the area vectors: xx, yy, zz, yz, zx, xy
-    child_start: IndexArray
-    child_count: IndexArray
+    child_start: Indices
+    child_count: Indices
 
 
 def _build(corners: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[_Level]]:
@@ -116,7 +116,7 @@ class _Summary:
         self._vector = 0.5 * np.cross(edge[:, 0], edge[:, 1])
         self._area = np.sqrt((self._vector**2).sum(axis=1)) + np.finfo(np.float64).tiny
 
-    def level(self, starts: IndexArray, first_child: IndexArray, children: int) -> _Level:
+    def level(self, starts: Indices, first_child: Indices, children: int) -> _Level:
         centre = np.add.reduceat(self._area[:, None] * self._centroid, starts)
         centre /= np.add.reduceat(self._area, starts)[:, None]
         own = np.repeat(centre, np.diff(np.append(starts, len(self._area))), axis=0)
@@ -154,7 +154,7 @@ def _evaluate(points: Float32, corners: Float32, levels: list[_Level]) -> NDArra
     return total + np.bincount(point, weights=exact, minlength=count)
 
 
-def _expansion(offset: Float32, squared: Float32, level: _Level, cluster: IndexArray) -> Float32:
+def _expansion(offset: Float32, squared: Float32, level: _Level, cluster: Indices) -> Float32:
     """Dipole and first-moment terms of Barill et al. 2018, equations 12 and 13."""
     x, y, z = offset
     xx, yy, zz, yz, zx, xy = level.quadrupole[:, cluster]

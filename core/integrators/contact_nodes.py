@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..geometry.groups import expand
 from ..kernels.contact_constraints import Constraints, Interpolation
 from ..kernels.flat_tets import FlatTets
 from ..kernels.ground_constraints import GroundLaws
@@ -22,8 +23,7 @@ def surface_points(surface: CollisionSurface, vertices: int) -> Interpolation:
     counts = np.diff(of_bodies.indptr)
     shape = len(surface.object_of), int(counts.max(initial=1))
     nodes, weights = np.full(shape, -1, dtype=np.int32), np.zeros(shape)
-    points = np.repeat(np.arange(bodies), counts)
-    places = np.arange(len(points)) - np.repeat(of_bodies.indptr[:-1], counts)
+    points, places = expand(counts)
     nodes[points, places], weights[points, places] = of_bodies.indices, of_bodies.data
     nodes[bodies:, 0], weights[bodies:, 0] = vertices + np.arange(shape[0] - bodies), 1.0
     return Interpolation(nodes, weights)

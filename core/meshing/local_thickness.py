@@ -12,6 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.groups import chunks, expand
+
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
@@ -95,15 +97,9 @@ def _crossings(
 
 def _pairs(triangles: IndexArray, counts: IndexArray) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Each triangle as often as it has rays near it, and their numbers among those; in pieces."""
-    ends = np.cumsum(counts)
-    begin = 0
-    while begin < len(triangles):
-        done = ends[begin] - counts[begin]
-        end = max(int(np.searchsorted(ends, done + _MAX_PAIRS)), begin + 1)
-        here = counts[begin:end]
-        numbers = np.arange(int(here.sum())) - np.repeat(np.cumsum(here) - here, here)
-        yield np.repeat(triangles[begin:end], here), numbers
-        begin = end
+    for part in chunks(counts, _MAX_PAIRS):
+        owner, numbers = expand(counts[part])
+        yield triangles[part][owner], numbers
 
 
 def _inside(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.closest_point import closest_in_triangle
-from ..geometry.point_grid import expand
+from ..geometry.groups import expand
 from ..geometry.tets_around import TetsAround, barycentric_coordinates, barycentric_maps
 
 FloatArray = NDArray[np.float64]

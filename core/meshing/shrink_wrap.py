@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.closest_point import closest_in_triangle
-from ..geometry.ordering import equal_rows, first_of_each
+from ..geometry.groups import equal_rows, first_of_each
 from ..geometry.tet_mesh import FACES
 from ..geometry.tets_around import TetsAround, barycentric_coordinates, barycentric_maps
 from .smoothing import smooth

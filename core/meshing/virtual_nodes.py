@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.components import components
-from ..geometry.ordering import first_of_each
+from ..geometry.groups import first_of_each
 from ..geometry.unreferenced import compact_indices
 from .cells import FACE_CORNERS, SAMPLES_PER_FACE, Cells
 

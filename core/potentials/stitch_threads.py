@@ -15,6 +15,7 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..errors import SceneError
+from ..geometry.groups import expand
 from ..preparation.attached_vertices import carriers, point_positions
 from ..scene.channel import Channel
 from ..scene.contact_distances import contact_distances
@@ -139,10 +140,8 @@ class StitchThreads(PrescribedPotential):
         """(K,) the thread, the place row × N + column, and the product of the shares."""
         size, offsets = self._matrix.shape[1], self._matrix
         counts = np.diff(offsets.indptr)
-        threads = np.repeat(np.arange(len(counts)), counts**2)
+        threads, within = expand(counts**2)
         first = np.repeat(np.arange(offsets.nnz), np.repeat(counts, counts))
-        ends = np.cumsum(counts**2)
-        within = np.arange(ends[-1]) - np.repeat(ends - counts**2, counts**2)
         second = offsets.indptr[threads] + within % counts[threads]
         keys = offsets.indices[first].astype(np.int64) * size + offsets.indices[second]
         return threads, keys, offsets.data[first] * offsets.data[second]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
 from ..assembly.segments import segment_sums
-from ..geometry.ordering import grouped
+from ..geometry.groups import grouped
 from ..geometry.tet_mesh import TetMesh
 from .submersion import cut_products, mean_depth, submerged_shares
 

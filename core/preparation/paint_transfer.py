@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..geometry.closest_point import closest_in_triangle
 from ..geometry.embedding import embed
+from ..geometry.groups import first_of_each
 from ..geometry.harmonic import harmonic_extension
-from ..geometry.ordering import first_of_each
 from ..geometry.tet_mesh import TetMesh
 from ..scene.paint import SurfacePaint
 from ..scene.skin import SurfaceMesh

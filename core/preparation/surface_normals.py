@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.ordering import first_of_each
+from ..geometry.groups import first_of_each
 from ..geometry.orientation import orient_consistently
 from ..geometry.point_grid import PointGrid
 from ..geometry.vertex_sums import vertex_sums

@@ -12,6 +12,7 @@ from ..geometry.components import components
 from ..geometry.degenerate import have_area
 from ..geometry.embedding import Embedding
 from ..geometry.folded_triangles import folded_triangles
+from ..geometry.groups import expand
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.unreferenced import compact_indices
 from ..geometry.winding_number import winding_number
@@ -68,7 +69,7 @@ def spare_unseen(surface: ContactSurface) -> ContactSurface:
         # A few triangles of a piece, evenly taken, speak for it: nothing crosses it.
         order = np.argsort(pieces, kind="stable")
         counts = np.bincount(pieces)
-        rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        _, rank = expand(counts)
         few = order[rank % np.repeat(-(-counts // SAMPLE_COUNT), counts) == 0]
         is_inside = _are_inside(surface, outside.triangles[few])
         inside_ratio = np.bincount(pieces[few], is_inside) / np.bincount(pieces[few])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled, use_threads
-from ..geometry.ordering import grouped
+from ..geometry.groups import grouped
 from ..kernels.torch_matrices import matmul3
 from ..potentials import Elasticity
 from .colouring import colour_tets

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...geometry.ordering import grouped
+from ...geometry.groups import grouped
 from ...geometry.vertex_sums import corner_areas, vertex_areas
 
 Points = NDArray[np.float64]

@@ -4,13 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.geometry.point_grid import PointGrid, expand
-
-
-def test_expand_unrolls_a_ragged_list() -> None:
-    owner, position = expand(np.array([2, 0, 3]))
-    assert owner.tolist() == [0, 0, 2, 2, 2]
-    assert position.tolist() == [0, 1, 0, 1, 2]
+from supple.core.geometry.point_grid import PointGrid
 
 
 @pytest.mark.parametrize("cell", [1e-9, 0.05, 0.3, 10.0])

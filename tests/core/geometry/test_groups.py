@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from supple.core.geometry.ordering import equal_rows, first_of_each, grouped
+from supple.core.geometry.groups import chunks, equal_rows, expand, first_of_each, grouped
 
 
 def test_the_least_entry_of_each_owner_is_found_by_the_next_key_where_they_are_equal() -> None:
@@ -25,3 +25,14 @@ def test_entries_of_a_group_follow_each_other_as_they_came() -> None:
     order, offsets = grouped(np.array([2, 0, 2, 3, 0]), 5)
     assert order.tolist() == [1, 4, 0, 2, 3]
     assert offsets.tolist() == [0, 2, 2, 4, 5, 5]
+
+
+def test_expand_unrolls_a_ragged_list() -> None:
+    owner, position = expand(np.array([2, 0, 3]))
+    assert owner.tolist() == [0, 0, 2, 2, 2]
+    assert position.tolist() == [0, 1, 0, 1, 2]
+
+
+def test_a_ragged_list_comes_in_pieces_of_so_many_entries_or_of_one_owner() -> None:
+    parts = list(chunks(np.array([2, 1, 0, 9, 3, 1]), 4))
+    assert parts == [slice(0, 3), slice(3, 4), slice(4, 6)]

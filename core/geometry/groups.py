@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What comes first in an order, and what is equal or of one group in it."""
+"""Groups of entries in arrays: put in order, the first of each, and ragged lists of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,3 +37,22 @@ def equal_rows(rows: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:
     order = np.lexsort(numbers.T)
     changes = (np.diff(numbers[order], axis=0) != 0).any(axis=1)
     return order, np.flatnonzero(np.concatenate([[True], changes]))
+
+
+def expand(counts: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:
+    """Unroll a ragged list: (owner, position within owner) of each of `counts.sum()` entries."""
+    owner = np.repeat(np.arange(len(counts)), counts)
+    ends = np.cumsum(counts)
+    return owner, np.arange(len(owner)) - np.repeat(ends - counts, counts)
+
+
+def chunks(counts: NDArray[np.integer[Any]], most: int) -> Iterator[slice]:
+    """Consecutive slices of a ragged list, each with `most` entries at most (or one owner)."""
+    ends = np.cumsum(counts)
+    start = 0
+    while start < len(counts):
+        done = ends[start - 1] if start else 0
+        stop = int(np.searchsorted(ends, done + most, side="right"))
+        stop = max(stop, start + 1)
+        yield slice(start, stop)
+        start = stop
