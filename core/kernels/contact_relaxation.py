@@ -79,7 +79,7 @@ def coulomb_friction(pull: Any, normal_force: float, static: float, kinetic: flo
 
 
 @compiled(inline=True)
-def _difference(constraints: Any, k: int, moves: Any) -> Any:
+def change_of_difference(constraints: Any, k: int, moves: Any) -> Any:
     """By how much (N, 3) moves of nodes change the difference of closest points."""
     x = y = z = 0.0
     for i in range(constraints.nodes.shape[1]):
@@ -120,7 +120,7 @@ def initialize_force(constraints: Any, k: int, mobility: Any, moves: Any) -> Non
         force = -ground_derivatives(u, math.log(u))[0]
     else:
         force = surface_force(u)[0]
-    e = _difference(constraints, k, moves)
+    e = change_of_difference(constraints, k, moves)
     n = constraints.normals[k]
     ahead = u + (n[0] * e[0] + n[1] * e[1] + n[2] * e[2]) / dhat
     force = min(stiffness * force, max(0.0, 1.0 - ahead)) * dhat / compliance
@@ -139,7 +139,7 @@ def relax(constraints: Any, k: int, mobility: Any, moves: Any) -> float:
     compliance = constraints.compliances[k]
     if compliance == 0.0:
         return 0.0
-    e = _difference(constraints, k, moves)
+    e = change_of_difference(constraints, k, moves)
     n = (constraints.normals[k, 0], constraints.normals[k, 1], constraints.normals[k, 2])
     along = n[0] * e[0] + n[1] * e[1] + n[2] * e[2]
     dhat, force = constraints.dhats[k], constraints.forces[k]
@@ -176,7 +176,7 @@ def prescribed_work(constraints: Any, count: int, moves: Any) -> float:
     """What (N, 3) prescribed moves of nodes do against the forces of contacts, in joules."""
     work = 0.0
     for k in range(count):
-        e = _difference(constraints, k, moves)
+        e = change_of_difference(constraints, k, moves)
         for axis in range(3):
             force = constraints.forces[k] * constraints.normals[k, axis]
             work -= (force + constraints.frictions[k, axis]) * e[axis]

@@ -15,7 +15,12 @@ import numpy as np
 
 from ..compiled import compiled
 from .contact_constraints import GROUND
-from .contact_relaxation import MIN_DISTANCE_RATIO, initialize_force, relax
+from .contact_relaxation import (
+    MIN_DISTANCE_RATIO,
+    change_of_difference,
+    initialize_force,
+    relax,
+)
 from .obstacle_barrier import ground_derivatives
 from .surface_barrier import surface_force
 from .vectors import NOTHING, add_to, advanced, dot, minus, plus, scaled, vector_at
@@ -134,17 +139,6 @@ def _push_back(constraints: Any, k: int, push: Any, mobility: Any, moves: Any, o
 
 
 @compiled(inline=True)
-def _difference(constraints: Any, k: int, moves: Any) -> Any:
-    found = NOTHING
-    for i in range(constraints.nodes.shape[1]):
-        node = constraints.nodes[k, i]
-        if node < 0:
-            break
-        found = advanced(found, constraints.coefficients[k, i], vector_at(moves, node))
-    return found
-
-
-@compiled(inline=True)
 def _difference_back(constraints: Any, k: int, moves: Any, wanted: Any, out: Any) -> None:
     for i in range(constraints.nodes.shape[1]):
         node = constraints.nodes[k, i]
@@ -180,7 +174,7 @@ def _contact_back(
     constraints.forces[k] = old
     for axis in range(3):
         constraints.frictions[k, axis] = held[axis]
-    e, dhat = _difference(constraints, k, moves), constraints.dhats[k]
+    e, dhat = change_of_difference(constraints, k, moves), constraints.dhats[k]
     start = (constraints.distances[k] + dot(n, e) - w * old) / dhat
     if start >= 1.0 and old == 0.0:
         return
@@ -266,7 +260,7 @@ def _start_back(constraints: Any, k: int, mobility: Any, moves: Any, before: Any
     wanted, scale = out.forces[k] + dot(by_push, n), constraints.scales[k]
     out.forces[k], constraints.forces[k] = 0.0, before[0]
     force, slope = _force_and_slope(constraints.kinds[k], u)
-    e = _difference(constraints, k, moves)
+    e = change_of_difference(constraints, k, moves)
     gap = dhat - constraints.distances[k] - dot(n, e)
     if scale * force / dhat < max(0.0, gap) / w:
         out.scales[k] += wanted * force / dhat
