@@ -47,6 +47,17 @@ class StretchMaterial(Material):
         axis, of the other two, the flip (Ψ_i − Ψ_j)/(σ_i − σ_j) and twist (Ψ_i + Ψ_j)/(σ_i + σ_j).
         """
 
+    def energy(self, stretches: Tensor) -> Tensor:
+        """(M,) energy densities Ψ in J/m³ of tets with these (3, M)."""
+        (a, b, c), kappa = stretches, self.compression_resistance
+        density: Tensor = self.strain_energy_density(a, b, c, self.mu, self.lam, kappa)
+        return density
+
+    def derivatives(self, stretches: Tensor) -> tuple[Any, Any, Any]:
+        """∂Ψ by each stretch of tets with these (3, M)."""
+        (a, b, c), kappa = stretches, self.compression_resistance
+        return self.first_derivatives(a, b, c, self.mu, self.lam, kappa)
+
     # Materials are described where torch is not loaded.
     def energy_density(self, deformation_gradient: Tensor) -> Tensor:
         from ..kernels.stretch_derivatives import energy_density

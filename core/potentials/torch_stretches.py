@@ -23,20 +23,13 @@ class TorchStretches:
 
     def energy(self, positions: Tensor) -> Tensor:
         """In joules, a tensor of no dimension."""
-        _, (a, b, c), _ = self._svd(positions)
-        own = self._material
-        return torch.dot(
-            own.strain_energy_density(a, b, c, own.mu, own.lam, own.compression_resistance),
-            self._tets.volumes,
-        )
+        _, sigma, _ = self._svd(positions)
+        return torch.dot(self._material.energy(sigma), self._tets.volumes)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the (3, N) gradient in newtons to ``out``."""
-        u, (a, b, c), v = self._svd(positions)
-        own = self._material
-        principal_stresses = self._tets.volumes * torch.stack(
-            own.first_derivatives(a, b, c, own.mu, own.lam, own.compression_resistance)
-        )
+        u, sigma, v = self._svd(positions)
+        principal_stresses = self._tets.volumes * torch.stack(self._material.derivatives(sigma))
         stress = matmul3(u * principal_stresses, v.transpose(0, 1))
         forces = matmul3(stress, self._tets.shape_gradients[1:].transpose(0, 1))
         self._tets.add_edge_forces(forces, out)

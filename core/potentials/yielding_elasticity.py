@@ -214,11 +214,7 @@ def _density(material: Material, sigma: Tensor) -> Tensor:
     if isinstance(material, InvariantMaterial):
         return material.energy(sigma.square().sum(0), sigma.prod(0))
     assert isinstance(material, StretchMaterial)
-    a, b, c = sigma
-    own: Tensor = material.strain_energy_density(
-        a, b, c, material.mu, material.lam, material.compression_resistance
-    )
-    return own
+    return material.energy(sigma)
 
 
 def _principal_stresses(material: Material, sigma: Tensor) -> Tensor:
@@ -228,11 +224,7 @@ def _principal_stresses(material: Material, sigma: Tensor) -> Tensor:
         cofactor = sigma.roll(-1, 0) * sigma.roll(-2, 0)
         return along_f * sigma + along_cofactor * cofactor
     assert isinstance(material, StretchMaterial)
-    a, b, c = sigma
-    numbers = material.first_derivatives(
-        a, b, c, material.mu, material.lam, material.compression_resistance
-    )
-    return torch.stack(numbers)
+    return torch.stack(material.derivatives(sigma))
 
 
 def _may_yield(f: Tensor, yield_strain: Tensor) -> Tensor:
