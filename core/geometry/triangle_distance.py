@@ -26,22 +26,23 @@ def point_triangle_distance(
         np.minimum(_segment_squared(pa, ab), _segment_squared(pb, bc)), _segment_squared(pc, ca)
     )
     inside = (
-        (_dot(np.cross(ab, pa), normal) > 0.0)
-        & (_dot(np.cross(bc, pb), normal) > 0.0)
-        & (_dot(np.cross(ca, pc), normal) > 0.0)
+        (dot(np.cross(ab, pa), normal) > 0.0)
+        & (dot(np.cross(bc, pb), normal) > 0.0)
+        & (dot(np.cross(ca, pc), normal) > 0.0)
     )
-    plane = _dot(pa, normal)[inside] ** 2 / _dot(normal, normal)[inside]
+    plane = dot(pa, normal)[inside] ** 2 / dot(normal, normal)[inside]
     squared[inside] = np.minimum(squared[inside], plane)
     return np.sqrt(squared)
 
 
 def _segment_squared(offset: FloatArray, edge: FloatArray) -> NDArray[np.float64]:
     """Squared distance of a point to a segment, by its offset from the segment's start."""
-    length_squared = np.maximum(_dot(edge, edge), np.finfo(np.float64).tiny)
-    along = np.clip(_dot(offset, edge) / length_squared, 0.0, 1.0)
+    length_squared = np.maximum(dot(edge, edge), np.finfo(np.float64).tiny)
+    along = np.clip(dot(offset, edge) / length_squared, 0.0, 1.0)
     difference = offset - along[:, None] * edge
-    return _dot(difference, difference)
+    return dot(difference, difference)
 
 
-def _dot(a: FloatArray, b: FloatArray) -> NDArray[np.float64]:
+def dot(a: FloatArray, b: FloatArray) -> NDArray[np.float64]:
+    """(K,) products of vectors (K, 3) with their own others."""
     return np.einsum("ij,ij->i", a, b)

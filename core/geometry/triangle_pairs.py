@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .triangle_distance import point_triangle_distance
+from .triangle_distance import dot, point_triangle_distance
 
 Corners = NDArray[np.float64]
 Distances = NDArray[np.float64]
@@ -79,13 +79,13 @@ def pierced_at(p: Corners, q: Corners, triangle: Corners) -> Distances:
     """
     a, b, c = triangle.swapaxes(0, 1)
     normal = np.cross(b - a, c - a)
-    above, below = _dot(p - a, normal), _dot(q - a, normal)
+    above, below = dot(p - a, normal), dot(q - a, normal)
     opposite = (above * below <= 0.0) & (above != below)
     share = np.divide(above, above - below, out=np.zeros_like(above), where=opposite)
     point = p + share[:, None] * (q - p)
     inside = opposite
     for start, end in ((a, b), (b, c), (c, a)):
-        inside = inside & (_dot(np.cross(end - start, point - start), normal) >= 0.0)
+        inside = inside & (dot(np.cross(end - start, point - start), normal) >= 0.0)
     return np.where(inside, share, np.nan)
 
 
@@ -95,15 +95,11 @@ def _segment_distance(p: Corners, q: Corners, r: Corners, s: Corners) -> Distanc
     Source: Ericson, "Real-Time Collision Detection", 2005, section 5.1.9.
     """
     u, v, w = q - p, s - r, p - r
-    uu, vv, uv = np.maximum(_dot(u, u), _TINY), np.maximum(_dot(v, v), _TINY), _dot(u, v)
-    uw, vw = _dot(u, w), _dot(v, w)
+    uu, vv, uv = np.maximum(dot(u, u), _TINY), np.maximum(dot(v, v), _TINY), dot(u, v)
+    uw, vw = dot(u, w), dot(v, w)
     lines = np.maximum(uu * vv - uv * uv, _TINY)
     along = np.clip((uv * vw - uw * vv) / lines, 0.0, 1.0)
     other = np.clip((uv * along + vw) / vv, 0.0, 1.0)
     along = np.clip((uv * other - uw) / uu, 0.0, 1.0)
     difference = w + along[:, None] * u - other[:, None] * v
-    return np.sqrt(_dot(difference, difference))
-
-
-def _dot(a: Corners, b: Corners) -> Distances:
-    return np.einsum("ij,ij->i", a, b)
+    return np.sqrt(dot(difference, difference))

@@ -21,8 +21,8 @@ from ...kernels.collision_keys import (
     find_edge_edges,
     find_face_vertices,
 )
-from .candidates import Candidates, IndexPairs
-from .topology import Indices, Points, Topology, Values
+from .candidates import Candidates
+from .topology import Indices, Points, Topology, Values, contiguous
 
 # Weights that cancel leave less than this ratio of what they are added up from.
 WEIGHT_ROUNDING_RATIO = 1e-12
@@ -92,11 +92,11 @@ def _contributions(
     squared = distances * distances
     codes = np.empty(len(candidates.edge_edges), dtype=np.int64)
     find_edge_edges(points, mesh, candidates.edge_edges, squared, codes)
-    edges, codes = _contiguous(candidates.edge_edges[codes != FAR]), codes[codes != FAR]
+    edges, codes = contiguous(candidates.edge_edges[codes != FAR]), codes[codes != FAR]
     codes_of_faces = np.empty(len(candidates.face_vertices), dtype=np.int64)
     find_face_vertices(points, mesh, candidates.face_vertices, squared, codes_of_faces)
     faces, codes_of_faces = (
-        _contiguous(candidates.face_vertices[codes_of_faces != FAR]),
+        contiguous(candidates.face_vertices[codes_of_faces != FAR]),
         codes_of_faces[codes_of_faces != FAR],
     )
     of_edges, of_faces = _empty(len(edges)), _empty(len(faces))
@@ -185,10 +185,6 @@ def _collisions(
 
 def _empty(size: int) -> tuple[Indices, Values]:
     return np.empty(size, dtype=np.int64), np.empty(size)
-
-
-def _contiguous(pairs: IndexPairs) -> Indices:
-    return np.ascontiguousarray(pairs, dtype=np.int64)
 
 
 def _sums(values: Values, offsets: NDArray[np.intp]) -> Values:

@@ -67,7 +67,7 @@ def topology(
         object_of: (V,) objects.
         body_objects: how many of them are bodies.
     """
-    faces, object_of = _contiguous(faces), _contiguous(object_of)
+    faces, object_of = contiguous(faces), contiguous(object_of)
     sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
     edges, face_edges = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True)
     corners = np.roll(faces, 1, axis=1)
@@ -80,14 +80,14 @@ def topology(
     return Topology(
         edges=edges,
         faces=faces,
-        face_edges=_contiguous(face_edges.reshape(-1, 3)),
+        face_edges=contiguous(face_edges.reshape(-1, 3)),
         object_of=object_of,
         body_objects=body_objects,
         vertex_offsets=vertex_offsets,
-        vertex_edges=_contiguous(order // 2),
+        vertex_edges=contiguous(order // 2),
         edge_offsets=edge_offsets,
-        edge_corners=_contiguous(corners.ravel()[at_edges]),
-        vertex_characteristics=_contiguous(1 + faces_around - np.diff(vertex_offsets)),
+        edge_corners=contiguous(corners.ravel()[at_edges]),
+        vertex_characteristics=contiguous(1 + faces_around - np.diff(vertex_offsets)),
         squared_lengths=np.einsum("ei,ei->e", along, along),
         vertex_areas=of_vertices,
         edge_areas=of_edges,
@@ -96,7 +96,8 @@ def topology(
     )
 
 
-def _contiguous(indices: NDArray[np.integer[Any]]) -> Indices:
+def contiguous(indices: NDArray[np.integer[Any]]) -> Indices:
+    """As compiled loops take them."""
     return np.ascontiguousarray(indices, dtype=np.int64)
 
 
