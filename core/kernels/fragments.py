@@ -10,6 +10,7 @@ import numpy as np
 from ..compiled import compiled
 from .barycentric import coordinate
 from .triangles import crossing, normal_of
+from .vectors import advanced, dot, scaled
 
 # A winding number above it is inside.
 INSIDE_WINDING_NUMBER = 0.5
@@ -51,19 +52,13 @@ def place_below(
 ) -> None:
     """Puts into ``target`` the point about halfway from a triangle, along its normal times
     ``sign``, to the next triangle or the end of the cell."""
-    x, y, z = normal_of(triangle)
-    x, y, z = sign * x, sign * y, sign * z
-    reach = 4.0
+    normal, reach = scaled(sign, normal_of(triangle)), 4.0
     for a in range(4):
-        rate = maps[a, 0] * x + maps[a, 1] * y + maps[a, 2] * z
+        rate = dot(maps[a], normal)
         if rate < 0.0:
             height = max(0.0, coordinate(maps[a], centre[0], centre[1], centre[2]))
             reach = min(reach, -height / rate)
-    target[0], target[1], target[2] = (
-        centre[0] + reach * x,
-        centre[1] + reach * y,
-        centre[2] + reach * z,
-    )
+    target[0], target[1], target[2] = advanced(centre, reach, normal)
     nearest = 1.0
     for k in range(len(own)):
         if k != skip:
@@ -71,11 +66,7 @@ def place_below(
             if step != 0.0:
                 nearest = min(nearest, along)
     half = _DEPTH_RATIO * nearest * reach
-    target[0], target[1], target[2] = (
-        centre[0] + half * x,
-        centre[1] + half * y,
-        centre[2] + half * z,
-    )
+    target[0], target[1], target[2] = advanced(centre, half, normal)
 
 
 @compiled()

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..compiled import compiled
 from .barycentric import coordinate
+from .vectors import NOTHING, cross, dot, minus, plus
 
 _MIN_AREA = 1e-12
 # A triangle cut by the four faces of a tet has no more corners.
@@ -56,22 +57,11 @@ def clip(triangle: Any, maps: Any, polygon: Any, spare: Any) -> int:
 @compiled()
 def polygon_area(polygon: Any, count: int) -> float:
     """Of a convex one."""
-    x = y = z = 0.0
+    total = NOTHING
     for i in range(1, count - 1):
-        ux, uy, uz = (
-            polygon[i, 0] - polygon[0, 0],
-            polygon[i, 1] - polygon[0, 1],
-            polygon[i, 2] - polygon[0, 2],
-        )
-        vx, vy, vz = (
-            polygon[i + 1, 0] - polygon[0, 0],
-            polygon[i + 1, 1] - polygon[0, 1],
-            polygon[i + 1, 2] - polygon[0, 2],
-        )
-        x += uy * vz - uz * vy
-        y += uz * vx - ux * vz
-        z += ux * vy - uy * vx
-    return float(0.5 * np.sqrt(x * x + y * y + z * z))
+        first, second = minus(polygon[i], polygon[0]), minus(polygon[i + 1], polygon[0])
+        total = plus(total, cross(first, second))
+    return float(0.5 * np.sqrt(dot(total, total)))
 
 
 @compiled(allocates=True)
@@ -99,37 +89,26 @@ def clip_all(triangles: Any, maps: Any, areas: Any, centres: Any) -> None:
 
 
 @compiled()
-def _side_from_first(triangle: Any, corner: int) -> Any:
-    """From the first corner of a triangle to another one."""
-    return (
-        triangle[corner, 0] - triangle[0, 0],
-        triangle[corner, 1] - triangle[0, 1],
-        triangle[corner, 2] - triangle[0, 2],
-    )
-
-
-@compiled()
 def crossing(start: Any, end: Any, triangle: Any) -> Any:
     """Where between two points a triangle is crossed, 0 … 1, and what that adds to the winding
     number: 1 on the way in, -1 on the way out, 0 where nothing is crossed.
 
     Möller and Trumbore, "Fast, minimum storage ray/triangle intersection", 1997.
     """
-    dx, dy, dz = end[0] - start[0], end[1] - start[1], end[2] - start[2]
-    (ax, ay, az), (bx, by, bz) = _side_from_first(triangle, 1), _side_from_first(triangle, 2)
-    px, py, pz = dy * bz - dz * by, dz * bx - dx * bz, dx * by - dy * bx
-    determinant = ax * px + ay * py + az * pz
+    way, a, b = minus(end, start), minus(triangle[1], triangle[0]), minus(triangle[2], triangle[0])
+    p = cross(way, b)
+    determinant = dot(a, p)
     if determinant == 0.0:
         return 0.0, 0.0
-    sx, sy, sz = start[0] - triangle[0, 0], start[1] - triangle[0, 1], start[2] - triangle[0, 2]
-    u = (sx * px + sy * py + sz * pz) / determinant
+    s = minus(start, triangle[0])
+    u = dot(s, p) / determinant
     if u < 0.0 or u > 1.0:
         return 0.0, 0.0
-    qx, qy, qz = sy * az - sz * ay, sz * ax - sx * az, sx * ay - sy * ax
-    v = (dx * qx + dy * qy + dz * qz) / determinant
+    q = cross(s, a)
+    v = dot(way, q) / determinant
     if v < 0.0 or u + v > 1.0:
         return 0.0, 0.0
-    along = (bx * qx + by * qy + bz * qz) / determinant
+    along = dot(b, q) / determinant
     if along <= 0.0 or along >= 1.0:
         return 0.0, 0.0
     return along, 1.0 if determinant > 0.0 else -1.0
@@ -182,16 +161,12 @@ def measure_windings(
 @compiled()
 def _side(point: Any, centre: Any, triangle: Any) -> float:
     """Positive in front of the plane of a triangle."""
-    x, y, z = normal_of(triangle)
-    return float(
-        x * (point[0] - centre[0]) + y * (point[1] - centre[1]) + z * (point[2] - centre[2])
-    )
+    return float(dot(normal_of(triangle), minus(point, centre)))
 
 
 @compiled()
 def normal_of(triangle: Any) -> Any:
     """Of unit length."""
-    (ax, ay, az), (bx, by, bz) = _side_from_first(triangle, 1), _side_from_first(triangle, 2)
-    x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    x, y, z = cross(minus(triangle[1], triangle[0]), minus(triangle[2], triangle[0]))
     length = np.sqrt(x * x + y * y + z * z)
     return x / length, y / length, z / length
