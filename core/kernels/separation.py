@@ -14,7 +14,7 @@ import math
 from typing import Any
 
 from ..compiled import compiled
-from .vectors import cross, dot, minus, scaled
+from .vectors import NOTHING, advanced, cross, dot, minus, scaled
 
 # A normal along which less than this share of the distance lies between the parts is not good
 # enough: where surfaces all but touch, rounding turns the difference of closest points.
@@ -128,11 +128,7 @@ def between_edges(a: Any, b: Any, c: Any, d: Any) -> Any:
     s = clamped((g * i - h * f) / square) if square > 0.0 else 0.0
     t = clamped((g * s + i) / f) if f > 0.0 else 0.0
     s = clamped((g * t - h) / e) if e > 0.0 else 0.0
-    return (
-        offset[0] + s * first[0] - t * second[0],
-        offset[1] + s * first[1] - t * second[1],
-        offset[2] + s * first[2] - t * second[2],
-    )
+    return advanced(advanced(offset, s, first), -t, second)
 
 
 @compiled()
@@ -143,12 +139,7 @@ def from_line(p: Any, a: Any, b: Any) -> Any:
     if square < TINY_SQUARE:
         return offset
     for _ in range(2):
-        parameter = dot(offset, edge) / square
-        offset = (
-            offset[0] - parameter * edge[0],
-            offset[1] - parameter * edge[1],
-            offset[2] - parameter * edge[2],
-        )
+        offset = advanced(offset, -dot(offset, edge) / square, edge)
     return offset
 
 
@@ -157,7 +148,7 @@ def unit(a: Any) -> Any:
     """A vector made one long; zero where it has no direction."""
     square = dot(a, a)
     if not square > TINY_SQUARE:
-        return (0.0, 0.0, 0.0)
+        return NOTHING
     return scaled(1.0 / math.sqrt(square), a)
 
 
