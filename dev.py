@@ -38,8 +38,9 @@ BPY_LIBRARIES = (
     *("libx11-6", "libxrender1", "libxfixes3", "libxi6", "libxkbcommon0"),
     *("libxxf86vm1", "libsm6", "libice6", "libgl1", "libegl1"),
 )
-# Each test process takes up to 2 GB.
-TOGETHER = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
+# More than two cores, since a process waits for loops that another one compiles, and for workers of
+# its own; each takes up to 2 GB.
+TOGETHER = ("-n", "4", "--dist", "worksteal")
 # Loops are compiled once for all that is tested and checked. Threads wait for each other in busy
 # loops, which slows the processes beside theirs.
 SOLVER = {
