@@ -135,7 +135,7 @@ def push_apart(context: bpy.types.Context, report: IntersectionReport) -> str:
         _move_to(obj, target)
         context.view_layer.update()
     names = ", ".join(obj.name for obj, _ in moved)
-    return f"Moved {names} apart, by {report.farthest / unit:.3g} at most; simulate again."
+    return f"Moved {names} apart, by {report.farthest:.3g} m at most; simulate again."
 
 
 def _leave_edit_mode(context: bpy.types.Context) -> None:

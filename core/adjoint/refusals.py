@@ -54,8 +54,6 @@ def _of_scene(scene: Scene) -> Iterator[str]:
         yield "contact whose stiffness adapts, as that of the method Original does"
     if contact is not None and contact.friction_updates is not None:
         yield "a set number of friction passes, whose normal forces stay as they were"
-    if scene.stitches:
-        yield "stitches"
     if any(attachment.release is not None for attachment in scene.attachments):
         yield "attachments that let go"
     if scene.spheres:

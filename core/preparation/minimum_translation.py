@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,9 @@ def minimum_translations(
 ) -> Points | None:
     """Translations after which bodies intersect neither each other nor a collider.
 
-    One body after the other, from those that intersect something fixed on, is translated the least,
-    along an axis or across the faces that intersect, to where it is free of those that are placed
-    already. Bodies that are pinned or attached stay.
+    One body after the other, from those that intersect something fixed on, and from the lowest up,
+    is translated the least, along an axis or across the faces that intersect, to where it is free
+    of those that are placed already. Bodies that are pinned or attached stay.
 
     Args:
         configuration: everything at the start.
@@ -45,8 +45,13 @@ def minimum_translations(
         return None
     surfaces = configuration.surfaces()
     placed = {index: _Part.of(configuration, index) for index in sorted(configuration.fixed)}
-    for body in _order(pairs, configuration.fixed, len(configuration.bodies)):
-        part = _Part.of(configuration, body)
+    parts = {
+        body: _Part.of(configuration, body)
+        for body in range(len(configuration.bodies))
+        if body not in configuration.fixed
+    }
+    for body in _order(pairs, configuration.fixed, parts):
+        part = parts[body]
         others = [
             other
             for index, other in placed.items()
@@ -69,10 +74,13 @@ def minimum_translations(
     return offsets if offsets.any() else None
 
 
-def _order(pairs: Sequence[tuple[int, int]], fixed: Collection[int], count: int) -> list[int]:
-    """The bodies that can move, each after one that it intersects, where there is such a one."""
+def _order(
+    pairs: Sequence[tuple[int, int]], fixed: Collection[int], parts: Mapping[int, _Part]
+) -> list[int]:
+    """The bodies that can move, each after one that it intersects, where there is such a one; what
+    bears others before these."""
     order: list[int] = []
-    left = [body for body in range(count) if body not in fixed]
+    left = sorted(parts, key=lambda body: float(parts[body].low[2]))
     involved = {index for pair in pairs for index in pair}
     while left:
         done = {*fixed, *order}

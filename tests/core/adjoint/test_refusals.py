@@ -52,7 +52,6 @@ def attached(**members: Any) -> Scene:
     [
         (lambda: Scene([body()], contact=Contact(formulation="original")), "method Original"),
         (lambda: Scene([body()], contact=Contact(friction_updates=1)), "friction passes"),
-        (lambda: Scene([body(), body()], forces=[Stitches(0, [0], 1)]), "through stitches"),
         (lambda: Scene([body()], colliders=[Sphere((0, 0, -1), 0.1)]), "spheres to land on"),
         (lambda: attached(release=Release(frame=2)), "attachments that let go"),
         (lambda: Scene([body()], ground=Ground(response="projection")), "a bouncy ground"),

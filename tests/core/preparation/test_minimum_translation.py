@@ -72,6 +72,13 @@ def test_a_stack_of_overlapping_bodies_is_parted():
     assert np.linalg.norm(found, axis=1).max() < 1.1
 
 
+def test_what_lies_on_another_goes_up_whichever_comes_first():
+    under, on = box(0, 0, 0.001), box(0.05, 0, 0.7)
+    for bodies, way in (((under, on), [0, 1]), ((on, under), [1, 0])):
+        found = offsets(*bodies, ground=Ground(0.0))[way]
+        np.testing.assert_allclose(found, [[0, 0, 0], [0, 0, 0.301 + GAP]], atol=0.02)
+
+
 def test_a_body_does_not_end_inside_another():
     mesh = block((2, 2, 2))
     small = SoftBody(TetMesh(0.2 * mesh.vertices + [0.85, 0.4, 0.4], mesh.tets))
