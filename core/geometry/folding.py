@@ -55,8 +55,9 @@ class Folds:
             return False
         if (signed_volumes(positions, self._tets) <= 0.0).any():
             return True
-        turns = self._turns(positions)[self._inside]
-        return bool((np.abs(turns - 1.0) > 0.5).any())
+        # Inside it is a whole number of turns, and not none, since no angle is below 0.
+        is_wound = self._turns(positions) > 1.5
+        return bool(is_wound.any() and (is_wound & self._inside).any())
 
     def _edge_lengths(self, positions: Points) -> Points:
         ends = positions[self._edges]
