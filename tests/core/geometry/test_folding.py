@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from supple.core.geometry.folding import Folds
-from supple.core.geometry.tet_mesh import signed_volumes
+from supple.core.geometry.tet_mesh import TetMesh, signed_volumes
 
 from ..wheel import ORDERS, fan, wheel
 
@@ -18,6 +18,19 @@ def test_tets_around_an_edge_in_two_turns_are_folded_although_none_is_inside_out
     assert (signed_volumes(twice, mesh.tets) > 0.0).all()
     assert Folds(mesh).found(twice)
     assert not Folds(mesh).found(fan(1, pointed=0.1))
+    # Wherever it is.
+    assert Folds(mesh).found(twice + [7.0, -3.0, 5.0])
+    assert not Folds(mesh).found(2.0 * fan(1, pointed=0.1) + [7.0, -3.0, 5.0])
+
+
+def test_tets_that_go_round_an_edge_at_the_boundary_twice_at_rest_are_not() -> None:
+    """As a screw does around its axis."""
+    angles = np.arange(13) * np.pi / 3.0
+    around = np.column_stack([np.cos(angles), np.sin(angles), 0.5 + 0.01 * angles])
+    vertices = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], *around])
+    tets = [[0, 1, k, k + 1] for k in range(2, 14)]
+    mesh = TetMesh(vertices, tets)
+    assert not Folds(mesh).found(1.5 * mesh.vertices)
 
 
 def test_a_tet_that_is_inside_out_is_folded(make_block) -> None:
