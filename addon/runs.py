@@ -79,6 +79,8 @@ current: Work | None = None
 class Simulation:
     """From the scene to the last frame on screen.
 
+    ``scene_uid`` is the ``session_uid`` of the scene, which outlives undo.
+
     Args:
         context: whose scene is simulated.
 
@@ -90,6 +92,7 @@ class Simulation:
     losses: tuple[float, ...] = ()
 
     def __init__(self, context: bpy.types.Context) -> None:
+        self.scene_uid = context.scene.session_uid
         self._captured = captured = capture(context)
         solver_environment.check_complete()
         opened = scene_cache.open_job(context.scene, captured.scene, captured.settings)

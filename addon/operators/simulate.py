@@ -41,7 +41,8 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
     )
 
     _run: Simulation
-    _shown = -1
+    # Where the playhead was last put, or found.
+    _playhead: int
 
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
@@ -62,14 +63,18 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
 
     def begin_run(self: Any, context: bpy.types.Context) -> Simulation:
         self._take_in(context)
+        self._playhead = context.scene.frame_current
         return Simulation(context)
 
-    def show(self, context: bpy.types.Context) -> None:
-        """The scene's frame follows the newest one, unless the user plays the animation."""
-        newest = self._run.playback.last_shown
-        if newest != self._shown and not context.screen.is_animation_playing:
-            context.scene.frame_set(newest)
-            self._shown = newest
+    def show(self: Any, context: bpy.types.Context) -> None:
+        """The scene's playhead follows the newest frame, until the user puts it elsewhere or plays
+        the animation."""
+        scene, newest = context.scene, self._run.playback.last_shown
+        if scene.session_uid != self._run.scene_uid or scene.frame_current != self._playhead:
+            return
+        if newest != self._playhead and not context.screen.is_animation_playing:
+            scene.frame_set(newest)
+            self._playhead = newest
 
     def _take_in(self: Any, context: bpy.types.Context) -> None:
         new = selection.newcomers(context)

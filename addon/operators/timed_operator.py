@@ -56,7 +56,7 @@ class TimedOperator(ActionOperator):
         return {"RUNNING_MODAL"}
 
     def modal(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        if event.type == "ESC" and event.value == "PRESS":
+        if event.type == "ESC" and event.value == "PRESS" and not self._is_playing(context):
             return self._conclude(context, {"INFO"}, self._run.cancel(), is_done=False)
         goes_on = {"PASS_THROUGH"} if self.lets_others_act else {"RUNNING_MODAL"}
         if event.type != "TIMER":
@@ -77,6 +77,10 @@ class TimedOperator(ActionOperator):
             return self._conclude(context, {"INFO"}, message)
         self._report_progress(context)
         return goes_on
+
+    def _is_playing(self, context: bpy.types.Context) -> bool:
+        """Whether Esc stops the animation, which any window may play."""
+        return self.lets_others_act and context.screen.is_animation_playing
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Blender calls this when it quits or opens another file."""

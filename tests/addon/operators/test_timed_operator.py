@@ -13,9 +13,16 @@ from supple.addon.operators.action_operator import _why_busy
 from supple.addon.operators.timed_operator import TimedOperator
 from supple.core.errors import SuppleError
 
-CONTEXT: Any = SimpleNamespace(
-    workspace=None, window_manager=SimpleNamespace(progress_end=lambda: None)
-)
+
+def around(is_playing: bool = False) -> Any:
+    return SimpleNamespace(
+        workspace=None,
+        window_manager=SimpleNamespace(progress_end=lambda: None),
+        screen=SimpleNamespace(is_animation_playing=is_playing),
+    )
+
+
+CONTEXT = around()
 
 
 class Work:
@@ -85,6 +92,24 @@ def test_esc_cancels(monkeypatch) -> None:
     assert operator.modal(CONTEXT, event("ESC")) == {"CANCELLED"}
     assert work.is_cancelled and runs.current is None
     assert operator.said == [("INFO", "Cancelled.")]
+
+
+def test_esc_stops_the_animation_before_it_cancels(monkeypatch) -> None:
+    monkeypatch.setattr(runs, "current", None)
+    work = Work()
+    operator = Operator(work)
+    operator.lets_others_act = True
+    assert operator.modal(around(is_playing=True), event("ESC")) == {"PASS_THROUGH"}
+    assert not work.is_cancelled
+    operator.modal(CONTEXT, event("ESC"))
+    assert work.is_cancelled
+
+
+def test_esc_cancels_what_lets_nothing_else_happen_while_the_animation_plays(monkeypatch) -> None:
+    monkeypatch.setattr(runs, "current", None)
+    work = Work()
+    Operator(work).modal(around(is_playing=True), event("ESC"))
+    assert work.is_cancelled
 
 
 def test_an_error_is_reported_and_a_fault_raised_and_both_end_it(monkeypatch) -> None:

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a window shows while it simulates, without a window."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import bpy
+import pytest
+
+from supple.addon.operators.simulate import SUPPLE_OT_simulate
+
+
+class Window:
+    """One that shows a scene, and takes a step of a simulation of the first."""
+
+    def __init__(self, scene: bpy.types.Scene) -> None:
+        self.scene = scene
+        self.screen = SimpleNamespace(is_animation_playing=False)
+        self.playback = SimpleNamespace(last_shown=scene.frame_current)
+        run = SimpleNamespace(scene_uid=scene.session_uid, playback=self.playback)
+        self._operator: Any = SimpleNamespace(_run=run, _playhead=scene.frame_current)
+
+    def step(self, newest: int) -> int:
+        """Where the playhead is when a frame has come."""
+        self.playback.last_shown = newest
+        show: Any = SUPPLE_OT_simulate.show
+        show(self._operator, self)
+        return self.scene.frame_current
+
+
+@pytest.fixture
+def window(scene: bpy.types.Scene) -> Window:
+    scene.frame_set(1)
+    return Window(scene)
+
+
+def test_the_playhead_goes_along_with_the_newest_frame(window):
+    assert [window.step(newest) for newest in (1, 4, 9)] == [1, 4, 9]
+
+
+def test_the_playhead_stays_where_the_user_puts_it(window):
+    window.step(5)
+    window.scene.frame_set(3)
+    assert [window.step(newest) for newest in (6, 7)] == [3, 3]
+    window.scene.frame_set(5)
+    assert window.step(8) == 8
+
+
+def test_the_playhead_is_left_alone_while_the_animation_plays(window):
+    window.step(5)
+    window.screen.is_animation_playing = True
+    assert window.step(6) == 5
+
+
+def test_the_playhead_of_another_scene_stays(window):
+    window.step(5)
+    window.scene = bpy.data.scenes.new("Another")
+    window.scene.frame_set(5)
+    assert window.step(6) == 5
