@@ -40,7 +40,7 @@ class Work(Protocol):
 
     def step(self) -> bool:
         """Does some more, or takes over what is new. True while there is more to come; raises
-        SuppleError."""
+        SuppleError, and GoneError when there is nothing left to do it for."""
 
     def progress(self) -> float:
         """0 … 1."""
@@ -111,6 +111,7 @@ class Simulation:
         return self._captured.start_frame
 
     def step(self) -> bool:
+        self._captured.check_left()
         try:
             return self._step()
         except SuppleError as error:
@@ -207,6 +208,7 @@ class Tetrahedralization:
     def step(self) -> bool:
         if self._session is None:
             return False
+        self._captured.check_left()
         state = self._session.poll()
         if state is State.FAILED:
             raise SuppleError(self._session.message)

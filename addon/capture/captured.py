@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import bpy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +20,10 @@ from .surfaces import Points
 
 class CaptureError(SuppleError):
     """The scene cannot be simulated as it is; the message says what to change."""
+
+
+class GoneError(SuppleError):
+    """What was captured is no soft body any more: it was undone or deleted."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,29 @@ class Capture:
     objects: list[CapturedObject]
     start_frame: int
     mark: str = ""
+
+    def soft_bodies(self) -> list[bpy.types.Object | None]:
+        """The objects as they are now; None for those that were deleted, or are no soft bodies any
+        more."""
+        # Undo and renaming leave this number alone, and references and names not.
+        wanted = {body.uid for body in self.objects}
+        found = {
+            obj.session_uid: obj
+            for scene in bpy.data.scenes
+            for obj in scene.objects
+            if obj.session_uid in wanted and obj.supple.enabled
+        }
+        return [found.get(body.uid) for body in self.objects]
+
+    def check_left(self) -> None:
+        """
+        Raises:
+            GoneError: when none of the objects is a soft body any more.
+        """
+        if not any(self.soft_bodies()):
+            names = ", ".join(body.name for body in self.objects)
+            are = "is no soft body" if len(self.objects) == 1 else "are no soft bodies"
+            raise GoneError(f"{names} {are} any more.")
 
     @property
     def first_shown(self) -> int:

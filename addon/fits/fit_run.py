@@ -12,6 +12,7 @@ import bpy
 
 from ...core.errors import SuppleError
 from ...core.job import Job, fits
+from ..capture.captured import GoneError
 from ..capture.objects import is_soft_body
 from ..capture.scene import capture
 from ..reports import ignored
@@ -83,6 +84,7 @@ class Fit:
         return self._captured.start_frame
 
     def step(self) -> bool:
+        self._object()
         state = self._session.poll()
         if found := fits.read_losses(self.job.folder):
             self.losses = tuple(loss for loss, _ in found)
@@ -113,13 +115,16 @@ class Fit:
         global latest
         found = fits.read_found(self.job.folder)
         self._remove()
-        objects = (obj for obj in bpy.data.objects if obj.session_uid == self._uid)
-        obj = next(objects, None)
-        if obj is None or not is_soft_body(obj):
-            raise SuppleError("What it was sought for is no soft body any more.")
-        message = self._tool.apply(obj, self._captured, self._index, found)
+        message = self._tool.apply(self._object(), self._captured, self._index, found)
         latest = Outcome(self._uid, self.losses, message)
         return message
+
+    def _object(self) -> bpy.types.Object:
+        obj = self._captured.soft_bodies()[self._index]
+        if obj is None:
+            name = self._captured.objects[self._index].name
+            raise GoneError(f"{name} is no soft body any more.")
+        return obj
 
     def _remove(self) -> None:
         shutil.rmtree(self.job.folder, ignore_errors=True)

@@ -9,6 +9,7 @@ import bpy
 
 from ...core.errors import SuppleError
 from .. import runs
+from ..capture.captured import GoneError
 from ..runs import Work
 from ..worker.redraw import redraw_sidebars
 from .action_operator import ActionOperator
@@ -57,7 +58,7 @@ class TimedOperator(ActionOperator):
 
     def modal(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type == "ESC" and event.value == "PRESS" and not self._is_playing(context):
-            return self._conclude(context, {"INFO"}, self._run.cancel(), is_done=False)
+            return self._conclude(context, {"INFO"}, self._run.cancel(), self.changes_meanwhile)
         goes_on = {"PASS_THROUGH"} if self.lets_others_act else {"RUNNING_MODAL"}
         if event.type != "TIMER":
             return goes_on
@@ -65,10 +66,14 @@ class TimedOperator(ActionOperator):
             is_under_way = self._run.step()
             self.show(context)
             message = "" if is_under_way else self._run.finish(context)
+        except GoneError as error:
+            text = f"{error} {self._run.cancel()}"
+            # Undo may have taken it: a step of ours would keep redo from bringing it back.
+            return self._conclude(context, {"INFO"}, text, is_step=False)
         except SuppleError as error:
             self._run.cancel()
             text = self.explain(context, str(error))
-            return self._conclude(context, {"ERROR"}, text, is_done=False)
+            return self._conclude(context, {"ERROR"}, text, self.changes_meanwhile)
         except BaseException:
             # Else all buttons would wait for it until Blender ends.
             self.cancel(context)
@@ -98,12 +103,12 @@ class TimedOperator(ActionOperator):
         redraw_sidebars()
 
     def _conclude(
-        self: Any, context: bpy.types.Context, kind: set[str], message: str, is_done: bool = True
+        self: Any, context: bpy.types.Context, kind: set[str], message: str, is_step: bool = True
     ) -> set[str]:
         self._clear(context)
         self.report(kind, message)
-        # What was shown so far is a change that undo has to know of.
-        return {"FINISHED"} if is_done or self.changes_meanwhile else {"CANCELLED"}
+        # What was shown so far is a change, too, that undo has to know of.
+        return {"FINISHED"} if is_step else {"CANCELLED"}
 
     def _clear(self, context: bpy.types.Context) -> None:
         runs.current = None

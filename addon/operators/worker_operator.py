@@ -53,8 +53,8 @@ class WorkerOperator(TimedOperator):
             return message
 
     def _conclude(
-        self: Any, context: bpy.types.Context, kind: set[str], message: str, is_done: bool = True
+        self: Any, context: bpy.types.Context, kind: set[str], message: str, is_step: bool = True
     ) -> set[str]:
-        result: set[str] = super()._conclude(context, kind, message, is_done)
+        result: set[str] = super()._conclude(context, kind, message, is_step)
         warm_worker.prepare()
         return result

@@ -76,8 +76,8 @@ class Playback:
 
     def attach(self) -> None:
         """Makes those that are still soft bodies play the frames; does nothing where they do."""
-        for body, (path, *refined) in zip(self._captured.objects, self._paths, strict=True):
-            obj = _soft_body(body)
+        each = zip(self._captured.objects, self._captured.soft_bodies(), self._paths, strict=True)
+        for body, obj, (path, *refined) in each:
             if obj is not None:
                 _attach(obj, path, self._captured, body)
                 smooth.update(obj)
@@ -88,7 +88,8 @@ class Playback:
 
     def missing(self) -> list[str]:
         """Names of the objects that were deleted, or are no soft bodies any more."""
-        return [body.name for body in self._captured.objects if _soft_body(body) is None]
+        each = zip(self._captured.objects, self._captured.soft_bodies(), strict=True)
+        return [body.name for body, obj in each if obj is None]
 
 
 def playing(objects: Iterable[bpy.types.Object]) -> Iterator[tuple[bpy.types.Modifier, Path]]:
@@ -146,13 +147,6 @@ def why_not_playing(obj: bpy.types.Object) -> str:
             "again, or undo the change to the mesh."
         )
     return ""
-
-
-def _soft_body(captured: CapturedObject) -> bpy.types.Object | None:
-    # Undo and renaming leave this number alone, and references and names not.
-    uid = captured.uid
-    found = next((obj for obj in bpy.data.objects if obj.session_uid == uid), None)
-    return found if found is not None and found.supple.enabled else None
 
 
 def _attach(obj: bpy.types.Object, path: Path, captured: Capture, body: CapturedObject) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from supple.addon import actions, runs
+from supple.addon.capture.captured import GoneError
 from supple.addon.playback import mesh_cache
 from supple.addon.worker import session
 from supple.core.errors import SuppleError
@@ -135,6 +136,19 @@ def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body, solver
     assert folder is not None
     assert [record["frame"] for record in Job(folder).records()] == list(range(30))
     np.testing.assert_array_equal(evaluated_positions(obj, 3), kept)
+
+
+def test_a_simulation_ends_when_its_only_body_is_none_any_more(scene, add_body, solver_loaded):
+    obj = add_body()
+    scene.frame_end = 250
+    run = runs.Simulation(bpy.context)
+    while run.step() and run.playback.last_frame < 2:
+        time.sleep(runs.PAUSE_SECONDS)
+    obj.supple.enabled = False
+    with pytest.raises(GoneError, match=r"^Cube is no soft body any more\.$"):
+        run.step()
+    assert "goes on from there" in run.cancel()
+    assert not session.is_running()
 
 
 def test_a_longer_range_goes_on_from_a_shorter_one_and_back(scene, add_body, solver_here):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from supple.addon import runs
+from supple.addon.capture.captured import GoneError
 from supple.addon.operators.action_operator import _why_busy
 from supple.addon.operators.timed_operator import TimedOperator
 from supple.core.errors import SuppleError
@@ -110,6 +111,16 @@ def test_esc_cancels_what_lets_nothing_else_happen_while_the_animation_plays(mon
     work = Work()
     Operator(work).modal(around(is_playing=True), event("ESC"))
     assert work.is_cancelled
+
+
+def test_what_there_is_nothing_left_for_ends_and_leaves_redo_what_it_has(monkeypatch) -> None:
+    monkeypatch.setattr(runs, "current", None)
+    work = Work(GoneError("Cube is no soft body any more."))
+    operator = Operator(work)
+    operator.changes_meanwhile = True
+    assert operator.modal(CONTEXT, event("TIMER")) == {"CANCELLED"}
+    assert operator.said == [("INFO", "Cube is no soft body any more. Cancelled.")]
+    assert work.is_cancelled and runs.current is None
 
 
 def test_an_error_is_reported_and_a_fault_raised_and_both_end_it(monkeypatch) -> None:
