@@ -16,7 +16,7 @@ from . import modifiers, runs, start_runs
 from .bake import shape_keys
 from .bake_run import Bake
 from .cache import scene_cache
-from .capture.objects import soft_bodies
+from .capture.objects import all_soft_bodies, soft_bodies
 from .fits.fit_run import Fit
 from .paths import absolute, portable
 from .playback import fields, mesh_cache, pc2, preview, smooth
@@ -66,7 +66,7 @@ def bake(context: bpy.types.Context, step: int = 1) -> str:
 
 def why_no_bake(context: bpy.types.Context) -> str:
     """What keeps the soft bodies from being baked, at a glance; empty when nothing does."""
-    playing = dict(mesh_cache.playing(soft_bodies(context)))
+    playing = dict(mesh_cache.playing(all_soft_bodies(context)))
     if not playing:
         return "Nothing is simulated yet; press Simulate first."
     return next(filter(None, map(pc2.why_unreadable, playing.values())), "")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..core.errors import SuppleError
 from .bake import shape_keys
-from .capture.objects import soft_bodies
+from .capture.objects import all_soft_bodies
+from .modifiers import find_modifier
 from .playback import fields, fitted_cage, mesh_cache, refined_frames
 from .runs import STEP_SECONDS
 from .steps import Steps, scaled
@@ -33,7 +34,7 @@ class Bake:
     def __init__(self, context: bpy.types.Context, step: int = 1) -> None:
         if step < 1:
             raise SuppleError(f"A bake has a key every so many frames, at least 1, not {step}.")
-        self._objects = soft_bodies(context)
+        self._objects = _bodies(context)
         if not self._objects:
             raise SuppleError("The scene has no soft body to bake.")
         self._key_step = step
@@ -102,4 +103,10 @@ class Bake:
 
 def is_quick(context: bpy.types.Context) -> bool:
     """Whether all bodies are baked as they are, at once."""
-    return all(refined_frames.shown_points(obj) is None for obj in soft_bodies(context))
+    return all(refined_frames.shown_points(obj) is None for obj in _bodies(context))
+
+
+def _bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """Of those that are hidden, which are not simulated, the ones that have frames."""
+    bodies = all_soft_bodies(context)
+    return [obj for obj in bodies if obj.visible_get() or find_modifier(obj) is not None]

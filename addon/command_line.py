@@ -28,7 +28,7 @@ from ..core.errors import SuppleError
 from ..core.job import Job
 from . import actions
 from .bake import shape_keys
-from .capture.objects import soft_bodies
+from .capture.objects import left_out, soft_bodies
 from .capture.scene import frame_range, simulated_range
 from .command_words import common_options, parsed_step
 from .fits.table import TOOLS
@@ -295,7 +295,8 @@ def _log(message: str) -> None:
 def _soft_bodies() -> list[bpy.types.Object]:
     found = soft_bodies(bpy.context)
     if not found:
-        raise SuppleError("The scene has no soft body; add one in Blender first.")
+        none = "The scene has no soft body; add one in Blender first."
+        raise SuppleError(" ".join(left_out(bpy.context)) or none)
     return found
 
 

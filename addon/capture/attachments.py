@@ -15,7 +15,7 @@ from ...core.scene.contact_settings import Attachment
 from ...core.scene.stitches import Stitches
 from .captured import CaptureError
 from .motion import Recording, keyed_settings
-from .objects import can_collide
+from .objects import can_collide, is_soft_body
 from .releases import captured_release
 from .vertex_groups import group_members
 
@@ -156,7 +156,12 @@ def _points(obj: bpy.types.Object, row: bpy.types.PropertyGroup, done: str) -> N
 
 
 def _why_not(obj: bpy.types.Object, target: bpy.types.Object, by_threads: bool) -> str:
-    """Of a target that is neither a soft body nor a collider of the scene."""
+    """Of a target that is neither a soft body nor a collider that is simulated."""
+    if is_soft_body(target):
+        return (
+            f"{obj.name} is {'stitched' if by_threads else 'attached'} to {target.name}, which is "
+            "hidden or left out with its collection; show it, or choose another object."
+        )
     if by_threads:
         return (
             f"{obj.name} is stitched to {target.name}, which is no soft body of the scene; choose "

@@ -234,11 +234,6 @@ def check_object(obj: bpy.types.Object) -> None:
         raise CaptureError(reason)
     if obj.mode == "EDIT":
         raise CaptureError(f"{obj.name} is being edited; go back to Object Mode.")
-    if not obj.visible_get():
-        raise CaptureError(
-            f"{obj.name} is hidden, and Blender does not work out hidden objects; show it, or "
-            "remove its soft body."
-        )
 
 
 def _check_shape(

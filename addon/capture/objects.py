@@ -7,9 +7,36 @@ import bpy
 
 
 def soft_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """The mesh objects of the view layer that are to be simulated, in the order of their names."""
+    """The mesh objects of the view layer that are to be simulated, in the order of their names;
+    hidden ones do not count, which Blender does not work out."""
+    return [obj for obj in all_soft_bodies(context) if obj.visible_get()]
+
+
+def all_soft_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The same with those that are hidden."""
     found = [obj for obj in context.view_layer.objects if is_soft_body(obj)]
     return sorted(found, key=lambda obj: obj.name)
+
+
+def why_left_out(context: bpy.types.Context, obj: bpy.types.Object) -> str:
+    """Why a soft body of the scene is not simulated, and the cure; empty where it is."""
+    if context.view_layer.objects.get(obj.name) != obj:
+        return (
+            f"{obj.name} is a soft body of a collection that this view layer leaves out. Include "
+            "it, or remove its soft body."
+        )
+    if not obj.visible_get():
+        return (
+            f"{obj.name} is a soft body and hidden, so it is not simulated. Show it, or remove its "
+            "soft body."
+        )
+    return ""
+
+
+def left_out(context: bpy.types.Context) -> list[str]:
+    """The same for each that is not."""
+    bodies = filter(is_soft_body, context.scene.objects)
+    return [reason for obj in bodies if (reason := why_left_out(context, obj))]
 
 
 def is_soft_body(obj: bpy.types.Object | None) -> bool:

@@ -42,7 +42,7 @@ from .motion import (
     preserved_frame,
     record,
 )
-from .objects import shown_colliders, soft_bodies
+from .objects import left_out, shown_colliders, soft_bodies
 from .paint import capture_paint
 from .pins import Pins
 from .rest_shape import RestShapeRecording, basis_shown, has_shape_keys
@@ -67,9 +67,8 @@ def capture(context: bpy.types.Context) -> Capture:
     """
     scene, objects = context.scene, soft_bodies(context)
     if not objects:
-        raise CaptureError(
-            "The scene has no soft body; select a mesh object and press Add Soft Body."
-        )
+        none = "The scene has no soft body; select a mesh object and press Add Soft Body."
+        raise CaptureError(" ".join(left_out(context)) or none)
     for obj in objects:
         check_object(obj)
     contact.check_integrators(scene, objects)

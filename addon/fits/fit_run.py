@@ -13,7 +13,7 @@ import bpy
 from ...core.errors import SuppleError
 from ...core.job import Job, fits
 from ..capture.captured import GoneError
-from ..capture.objects import is_soft_body
+from ..capture.objects import is_soft_body, why_left_out
 from ..capture.scene import capture
 from ..reports import ignored
 from ..reports.timeline import on_timeline
@@ -61,6 +61,8 @@ class Fit:
             raise SuppleError("A simulation is running already; cancel it with Esc first.")
         if not is_soft_body(obj):
             raise SuppleError("Select a soft body.")
+        if reason := why_left_out(context, obj):
+            raise SuppleError(reason)
         self._tool, self._uid = TOOLS[name], obj.session_uid
         self._captured = captured = capture(context)
         self._index = [own.uid for own in captured.objects].index(self._uid)

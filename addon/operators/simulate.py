@@ -9,7 +9,7 @@ import bpy
 from bpy.props import EnumProperty
 
 from .. import ids
-from ..capture.objects import soft_bodies
+from ..capture.objects import left_out, soft_bodies
 from ..properties import selection
 from ..runs import Simulation
 from .worker_operator import WorkerOperator
@@ -50,7 +50,7 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
             return reason
         if soft_bodies(context) or selection.newcomers(context):
             return ""
-        return selection.why_none(context)
+        return " ".join(left_out(context)) or selection.why_none(context)
 
     def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if self.newcomers == ASK and soft_bodies(context) and not bpy.app.background:

@@ -129,8 +129,7 @@ def shown_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
     """The soft bodies that are drawn over in a viewport."""
     if context.scene.supple.paint_overlay == NONE or not context.space_data.overlay.show_overlays:
         return []
-    bodies = soft_bodies(context)
-    return [obj for obj in bodies if obj.visible_get() and obj.mode not in _OTHER_MODES]
+    return [obj for obj in soft_bodies(context) if obj.mode not in _OTHER_MODES]
 
 
 def _draw() -> None:

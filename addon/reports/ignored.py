@@ -22,7 +22,7 @@ from ..capture.attachments import is_stitch, rows_of
 from ..capture.captured import CaptureError
 from ..capture.kept_shape import is_kept
 from ..capture.motion import may_move
-from ..capture.objects import is_collider, is_soft_body, soft_bodies
+from ..capture.objects import is_collider, is_soft_body, left_out, soft_bodies
 from ..capture.paint import label, painted
 from ..capture.rest_shape import KEPT, has_shape_keys, rest_keys
 from ..capture.scene import simulated_range
@@ -49,14 +49,15 @@ _COUNTING_TIME_RATIO = 0.02
 def messages(
     context: bpy.types.Context, is_redraw: bool = False, followed: bpy.types.Object | None = None
 ) -> list[str]:
-    """One for each thing in the scene that a simulation ignores; none without a soft body.
+    """One for each thing in the scene that a simulation ignores; of a scene without a soft body to
+    simulate, those that are left out.
 
     Args:
         followed: whose animation is to be followed, so that it does count.
     """
     bodies = soft_bodies(context)
     if not bodies:
-        return []
+        return left_out(context)
     end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
     frames = _frames(context.scene)
     found = [line for obj in bodies for line in _of_body(obj, end, obj == followed)]
@@ -238,8 +239,8 @@ def _of_scene(scene: bpy.types.Scene) -> Iterator[str]:
 
 
 def _of_others(context: bpy.types.Context) -> Iterator[str]:
-    layer, absorbing = context.view_layer.objects, absorbers(context)
-    for obj in layer:
+    absorbing = absorbers(context)
+    for obj in context.view_layer.objects:
         if is_collider(obj) and not obj.visible_get():
             yield f"{obj.name} is a collider and hidden, so nothing lands on it. Show it."
         if _is_blenders_collider(obj) and obj.visible_get() and obj not in absorbing:
@@ -247,12 +248,7 @@ def _of_others(context: bpy.types.Context) -> Iterator[str]:
                 f"{obj.name}: soft bodies do not see Blender's Collision physics. Tick Collider "
                 "in the tab Supple."
             )
-    for obj in context.scene.objects:
-        if is_soft_body(obj) and layer.get(obj.name) != obj:
-            yield (
-                f"{obj.name} is a soft body of a collection that this view layer leaves out. "
-                "Include it, or remove its soft body."
-            )
+    yield from left_out(context)
 
 
 def _is_blenders_collider(obj: bpy.types.Object) -> bool:

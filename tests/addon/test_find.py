@@ -245,6 +245,13 @@ def test_shapes_that_do_not_fit_are_refused(scene, cube):
         Fit(bpy.context, cube, "match_shape")
 
 
+def test_nothing_is_sought_for_a_hidden_body(scene, cube, add_body):
+    add_body("Other", location=(3, 0, 0))
+    cube.hide_set(True)
+    with pytest.raises(SuppleError, match=r"^Cube is a soft body and hidden, so it is not"):
+        Fit(bpy.context, cube, "hit_target")
+
+
 def test_a_target_that_is_nowhere_is_refused(scene, cube):
     cube.supple.fit_target, cube.supple.fit_frame = target((float("nan"), 0.0, 1.0)), 3
     with pytest.raises(SuppleError, match="Goal is not at finite coordinates at frame 3"):

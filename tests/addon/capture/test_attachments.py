@@ -107,6 +107,16 @@ def test_a_hidden_collider(cube):
     assert "attached to Plate, which is hidden; show it" in refusal()
 
 
+@pytest.mark.parametrize("by", ["attached", "stitched"])
+def test_a_hidden_body(cube, add_body, by):
+    other = add_body("Other", location=(3, 0, 0))
+    other.hide_set(True)
+    cube.supple.attach_to = other
+    cube.supple.attach_as = "stitch" if by == "stitched" else "place"
+    expected = f"Cube is {by} to Other, which is hidden or left out with its collection; show it"
+    assert expected in refusal()
+
+
 @pytest.mark.parametrize("setting", [("integrator", "xpbd"), ("contact", "never")])
 def test_a_scene_without_contact(scene, cube, setting):
     cube.supple.attach_to = add_plate(collider=False)

@@ -132,9 +132,9 @@ def test_an_object_in_edit_mode(add_body):
     assert "Cube is being edited" in refusal()
 
 
-def test_a_hidden_object(add_body):
+def test_nothing_but_hidden_objects(add_body):
     add_body().hide_viewport = True
-    assert "Cube is hidden" in refusal()
+    assert refusal().startswith("Cube is a soft body and hidden, so it is not simulated. Show it")
 
 
 def test_the_scene_is_as_it_was_after_a_refusal(scene, add_body):

@@ -56,6 +56,19 @@ def test_scene_settings_become_time_gravity_and_frames(scene, add_body):
     assert captured().scene.gravity == (0.0, 0.0, 0.0)
 
 
+def test_a_hidden_body_is_left_out(scene, add_body):
+    add_body()
+    hidden = [add_body(name, location=(3 * k, 0, 0)) for k, name in enumerate("ABC", start=1)]
+    hidden[0].hide_set(True)
+    hidden[1].hide_viewport = True
+    away = bpy.data.collections.new("Away")
+    scene.collection.children.link(away)
+    away.objects.link(hidden[2])
+    scene.collection.objects.unlink(hidden[2])
+    away.hide_viewport = True
+    assert [body.name for body in captured().scene.bodies] == ["Cube"]
+
+
 def test_a_fluid_is_captured_in_metres_where_it_is_used(scene, add_body):
     add_body()
     scene.unit_settings.scale_length = 0.1

@@ -205,6 +205,17 @@ def test_a_body_that_the_view_layer_leaves_out_is_named(scene, add_body):
     assert only().startswith("Left Out is a soft body of a collection that this view layer")
 
 
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_a_hidden_body_is_named(add_body, is_alone):
+    if not is_alone:
+        add_body()
+    add_body("Hidden").hide_set(True)
+    assert only() == (
+        "Hidden is a soft body and hidden, so it is not simulated. Show it, or remove its soft "
+        "body."
+    )
+
+
 @pytest.mark.usefixtures("solver_here")
 def test_the_panel_and_a_simulation_say_it(scene, add_body):
     body = add_body()
