@@ -59,10 +59,8 @@ def _draw_selection(layout: bpy.types.UILayout, context: bpy.types.Context) -> N
     obj = context.object
     if is_soft_body(obj):
         layout.operator(ids.REMOVE, icon="REMOVE")
-    elif selection.is_convertible(obj):
+    elif not selection.candidates(context):
         write(layout, context, selection.why_none(context), icon="INFO")
-    elif obj is None or obj.type != "MESH":
-        write(layout, context, "Select a mesh object to make it a soft body.", icon="INFO")
 
 
 def _draw_progress(layout: bpy.types.UILayout, context: bpy.types.Context, work: runs.Work) -> None:

@@ -23,7 +23,10 @@ ROUNDING_RATIO = 1e-6
 
 def candidates(context: bpy.types.Context) -> list[bpy.types.Object]:
     """The selected meshes that are not soft bodies yet."""
-    return [obj for obj in context.selected_objects if _can_be_soft(obj)]
+    depsgraph = context.view_layer.depsgraph
+    return [
+        obj for obj in context.selected_objects if _can_be_soft(obj) and _has_faces(obj, depsgraph)
+    ]
 
 
 def newcomers(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -31,19 +34,16 @@ def newcomers(context: bpy.types.Context) -> list[bpy.types.Object]:
     return [obj for obj in candidates(context) if not is_collider(obj)]
 
 
-def is_convertible(obj: bpy.types.Object | None) -> bool:
-    """Whether it is no mesh, but can be made one."""
-    return obj is not None and obj.type in _CONVERTIBLE
-
-
 def why_none(context: bpy.types.Context) -> str:
     """Why nothing that is selected can become a soft body, and the cure."""
     obj = context.object
-    if is_convertible(obj):
+    if obj is not None and obj.type in _CONVERTIBLE:
         kind = _CONVERTIBLE[obj.type]
         return f"{obj.name} is a {kind}, not a mesh; choose Object › Convert › Mesh first."
-    linked = (linked_reason(obj) for obj in context.selected_objects)
-    return next(filter(None, linked), "Select a mesh object that is not a soft body yet.")
+    if obj is not None and _can_be_soft(obj) and not obj.visible_get():
+        return f"{obj.name} is hidden, and what is hidden is not selected; show it first."
+    reasons = (linked_reason(obj) or _why_empty(context, obj) for obj in context.selected_objects)
+    return next(filter(None, reasons), "Select a mesh object that is not a soft body yet.")
 
 
 def make_soft(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> str:
@@ -67,6 +67,18 @@ def _can_be_soft(obj: bpy.types.Object) -> bool:
         and not is_soft_body(obj)
         and not obj.supple.is_preview
     )
+
+
+def _why_empty(context: bpy.types.Context, obj: bpy.types.Object) -> str:
+    if not _can_be_soft(obj) or _has_faces(obj, context.view_layer.depsgraph):
+        return ""
+    return f"{obj.name} has no faces, and a soft body needs a surface to fill; give it some first."
+
+
+def _has_faces(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> bool:
+    """Whether its modifiers make or leave any; of a mesh that is being edited that is not known."""
+    mesh = obj.data if depsgraph is None else obj.evaluated_get(depsgraph).data
+    return obj.mode == "EDIT" or len(mesh.polygons) > 0
 
 
 def _lower_ground(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> bool:

@@ -65,7 +65,7 @@ def test_a_soft_body_is_not_added_twice(cube):
     ("add", "kind"),
     [
         (lambda: bpy.ops.object.text_add(), "text"),
-        (lambda: bpy.ops.curve.primitive_bezier_circle_add(), "curve"),
+        (lambda: _add_tube(), "curve"),
         (lambda: bpy.ops.surface.primitive_nurbs_surface_sphere_add(), "surface"),
         (lambda: bpy.ops.object.metaball_add(), "metaball"),
     ],
@@ -79,6 +79,34 @@ def test_what_can_be_converted_says_how(scene, add, kind):
     assert not bpy.ops.supple.simulate.poll()
     bpy.ops.object.convert(target="MESH")
     assert selection.candidates(bpy.context) == [bpy.context.object]
+
+
+def _add_tube() -> None:
+    bpy.ops.curve.primitive_bezier_circle_add()
+    bpy.context.object.data.bevel_depth = 0.1
+
+
+def test_a_hidden_mesh_is_told_to_be_hidden(cube):
+    cube.hide_set(True)
+    cure = "Cube is hidden, and what is hidden is not selected; show it first."
+    assert ("INFO", cure) in drawn(SUPPLE_PT_main, cube).texts
+    assert not bpy.ops.supple.add.poll() and not bpy.ops.supple.simulate.poll()
+
+
+def test_a_mesh_becomes_one_where_its_modifiers_leave_it_faces(scene):
+    bpy.ops.mesh.primitive_circle_add(vertices=8)
+    ring = bpy.context.object
+    cure = f"{ring.name} has no faces, and a soft body needs a surface to fill; give it some first."
+    assert selection.why_none(bpy.context) == cure
+    assert not bpy.ops.supple.add.poll() and not bpy.ops.supple.simulate.poll()
+    screw = ring.modifiers.new("Screw", "SCREW")
+    bpy.context.view_layer.update()
+    assert selection.candidates(bpy.context) == [ring]
+    screw.show_viewport = False
+    bpy.ops.mesh.primitive_monkey_add()
+    monkey = bpy.context.object
+    ring.select_set(True)
+    assert selection.candidates(bpy.context) == [monkey]
 
 
 def test_remove_keeps_the_settings_for_the_next_time(cube):
