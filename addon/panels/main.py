@@ -29,8 +29,8 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
         if runs.current is not None:
             _draw_progress(layout, context, runs.current)
         else:
-            _draw_preparation(layout)
             _draw_buttons(layout, context)
+            _draw_preparation(layout)
             draw_notices(layout, context)
         for message in ignored.messages(context, is_redraw=True):
             write(layout, context, message, icon="ERROR")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..garbage import kept_for_good
 from ..scene.scene import Scene
-from . import compilers, tiny_scenes
+from . import compilers, kept_loops, tiny_scenes
 from .output import say
 from .tiny_scenes import Piece
 
@@ -91,7 +91,8 @@ def is_prepared(folder: Path) -> bool:
 
 
 def progress(output: Path) -> float | None:
-    """How many of its loops a worker has, 0 … 1; None when it compiles none.
+    """How many of all loops were kept when a worker began with one, 0 … 1; None when it compiles
+    none.
 
     Args:
         output: the file it prints to.
@@ -110,16 +111,15 @@ def progress(output: Path) -> float | None:
 
 
 def say_compiling() -> None:
-    """Prints how far this process is if it compiles a loop right now."""
-    if _compiled is not None:
-        say(f"{_PREPARING}{_compiled:.2f}")
+    """Prints how many of all loops are kept, if this process compiles one right now."""
+    if _is_compiling:
+        say(f"{_PREPARING}{kept_loops.share():.2f}")
 
 
 _lock = threading.Lock()
 # Of a thread that prepares until this process is wanted.
 _thread = threading.local()
-# How many of the loops there are, 0 … 1, while one is being compiled.
-_compiled: float | None = None
+_is_compiling = False
 _prepared: set[Piece] = set()
 
 
@@ -138,7 +138,7 @@ def _prepare(piece: Piece, only_free: bool = False) -> None:
 
 
 def _say_when_compiling() -> None:
-    from ..compiled import loops, numba
+    from ..compiled import numba
 
     if numba is None:
         return
@@ -146,16 +146,16 @@ def _say_when_compiling() -> None:
 
     class Listener(event.Listener):
         def on_start(self, event: object) -> None:
-            global _compiled
-            _compiled = sum(bool(loop.overloads) for loop in loops) / len(loops)
+            global _is_compiling
+            _is_compiling = True
             say_compiling()
             _start_compilers()
             # A piece takes up to half a minute, and a loop a few seconds.
             _stop_if_wanted()
 
         def on_end(self, event: object) -> None:
-            global _compiled
-            _compiled = None
+            global _is_compiling
+            _is_compiling = False
 
     event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
 

@@ -24,7 +24,7 @@ from supple.core.job import Job
 from supple.core.preparation.intersection_report import IntersectionReport
 
 from ..conftest import working_here
-from ..layout import drawn
+from ..layout import Layout, drawn
 
 pytestmark = pytest.mark.usefixtures("solver")
 
@@ -131,6 +131,16 @@ def test_a_worker_that_compiles_shows_how_far_it_is(scene, add_body, monkeypatch
     assert ("", runs.PREPARING) in drawn(SUPPLE_PT_main, body).texts
     monkeypatch.setattr(warm_worker, "progress", lambda: None)
     assert ("", runs.PREPARING) not in drawn(SUPPLE_PT_main, body).texts
+
+
+def test_buttons_stay_where_they_are_while_the_solver_is_compiled(scene, add_body, monkeypatch):
+    drawn_in_turn: list[str] = []
+    monkeypatch.setattr(Layout, "operator", lambda _, name, **__: drawn_in_turn.append(name))
+    monkeypatch.setattr(Layout, "progress", lambda *_, text, **__: drawn_in_turn.append(text))
+    monkeypatch.setattr(warm_worker, "progress", lambda: 0.4)
+    drawn(SUPPLE_PT_main, add_body())
+    order = [drawn_in_turn.index(each) for each in (ids.SIMULATE, ids.FREE, runs.PREPARING)]
+    assert order == sorted(order)
 
 
 def test_the_report_on_tetrahedra_is_of_the_active_body(scene, add_body, solver_here):

@@ -63,7 +63,7 @@ COMPILED_LATER = """
 import threading
 import numpy as np
 from supple.core import *
-from supple.core.job import warm_up
+from supple.core.job import kept_loops, warm_up
 from supple.core.compiled import loops
 from supple.core.integrators import *
 
@@ -71,6 +71,7 @@ def used():
     return {(loop.__name__, str(types)) for loop in loops for types in loop.signatures}
 
 warm_up.prepare_everything(threading.Event())
+print("kept:", kept_loops.share())
 before = used()
 corners = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.001, 1)])
 tets = [[0, 4, 2, 1], [6, 2, 4, 7], [3, 1, 2, 7], [5, 4, 1, 7], [1, 4, 2, 7]]
@@ -131,7 +132,10 @@ def test_a_worker_that_has_printed_nothing_yet_compiles_nothing(tmp_path: Path) 
 
 
 def test_after_the_preparation_ordinary_simulations_compile_nothing_more(tmp_path: Path) -> None:
+    """And it has come to its end by what is shown of it."""
     said = run(COMPILED_LATER, tmp_path)
+    (kept,) = [line.removeprefix("kept: ") for line in said if line.startswith("kept: ")]
+    assert 0.95 < float(kept) <= 1.0
     assert said[said.index("used later:") + 1 :] == []
 
 

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How many of the core's compiled loops are on the disk, whichever processes have compiled them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+# As modules are loaded from it, by which numba tells installations apart.
+ROOT = Path(__file__).absolute().parents[1]
+# Of what is inlined nothing is kept but what it is part of.
+_LOOP = re.compile(rb"^@compiled\((?![^)]*\binline=).*?^def (\w+)", re.MULTILINE | re.DOTALL)
+
+
+def share() -> float:
+    """0 … 1, of all there are in the sources, whether they are loaded or not, so that it never gets
+    less; 0 where none is kept."""
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    files = Path(folder).glob("*/*.nbi") if folder else ()
+    kept = {(path.parent.name, path.name) for path in files}
+    return len(kept & _index_files()) / len(_index_files())
+
+
+@cache
+def _index_files() -> frozenset[tuple[str, str]]:
+    """Folders and names of the files in which numba lists what it has kept of each loop."""
+    python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+    found = set()
+    for path in ROOT.rglob("*.py"):
+        place = hashlib.sha1(str(path.parent).encode(), usedforsecurity=False).hexdigest()
+        source = path.read_bytes()
+        for loop in _LOOP.finditer(source):
+            line = source.count(b"\n", 0, loop.start()) + 1
+            name = f"{path.stem}.{loop[1].decode()}-{line}.{python}.nbi"
+            found.add((f"{path.parent.name}_{place}", name))
+    return frozenset(found)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How far compiling is, told by what is on the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from supple.core.job import kept_loops
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def keep(path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+
+
+def test_the_share_grows_with_what_any_process_keeps(folder: Path) -> None:
+    files = sorted(kept_loops._index_files())
+    shares = [kept_loops.share()]
+    for place, name in files:
+        keep(folder / place / name)
+        shares.append(kept_loops.share())
+    assert shares[0] == 0.0 and shares[-1] == 1.0
+    assert shares == sorted(shares)
+    assert shares[len(files) // 2] == pytest.approx(0.5, abs=0.01)
+
+
+def test_what_older_files_left_and_other_installations_keep_does_not_count(folder: Path) -> None:
+    place, name = next(iter(kept_loops._index_files()))
+    stem, _, python = name.removesuffix(".nbi").rpartition(".")
+    for other in (f"{stem}9.{python}.nbi", f"{stem}.py30.nbi", f"{stem}.{python}.1.nbc"):
+        keep(folder / place / other)
+    keep(folder / "kernels_1f" / name)
+    assert kept_loops.share() == 0.0
+
+
+def test_without_a_folder_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    assert kept_loops.share() == 0.0
