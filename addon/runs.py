@@ -193,6 +193,7 @@ class Tetrahedralization:
     losses: tuple[float, ...] = ()
 
     def __init__(self, context: bpy.types.Context) -> None:
+        self._scene_uid = context.scene.session_uid
         self._captured = capture(context)
         opened = scene_cache.open_job(context.scene, self._captured.scene, self._captured.settings)
         self.warnings = _warnings(context, opened, self._captured)
@@ -226,7 +227,9 @@ class Tetrahedralization:
         return "Cancelled; no tetrahedra were made."
 
     def finish(self, context: bpy.types.Context) -> str:
-        preview.show(context.scene, self.job, self._captured)
+        # Another scene may be in the window by now, and this one may be gone.
+        scenes = (each for each in bpy.data.scenes if each.session_uid == self._scene_uid)
+        preview.show(next(scenes, context.scene), self.job, self._captured)
         mesh_reports.keep(self.job, self._captured)
         return (
             f"{mesh_reports.summary(self.job)} "

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import bpy
 import numpy as np
@@ -136,6 +138,19 @@ def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body, solver
     assert folder is not None
     assert [record["frame"] for record in Job(folder).records()] == list(range(30))
     np.testing.assert_array_equal(evaluated_positions(obj, 3), kept)
+
+
+def test_tetrahedra_are_shown_in_their_scene_whatever_is_in_the_window(
+    scene, add_body, solver_here
+):
+    add_body()
+    run = runs.Tetrahedralization(bpy.context)
+    while run.step():
+        time.sleep(runs.PAUSE_SECONDS)
+    other: Any = SimpleNamespace(scene=bpy.data.scenes.new("Another"))
+    run.finish(other)
+    assert [obj.name for obj in scene.objects] == ["Cube", "Cube tetrahedra"]
+    assert not other.scene.objects
 
 
 def test_a_simulation_ends_when_its_only_body_is_none_any_more(scene, add_body, solver_loaded):

@@ -52,6 +52,9 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait_for(_running, "the worker")
     yield from ui.wait_for(lambda: _current() > reached, "frames beyond those there were", 30)
 
+    yield from _is_left_alone(ui)
+    yield from _ends_with_its_body(ui)
+
     # Blender ends while it simulates: what there is can be opened and resumed.
     bpy.ops.wm.save_as_mainfile(filepath=str(ui.work / "interrupted.blend"))
     assert _running()
@@ -66,6 +69,34 @@ def _bodies(ui: Ui) -> None:
             bpy.context.object.supple.resolution = 6
             bpy.ops.supple.add()
         bpy.ops.ed.undo_push(message="Two bodies")
+
+
+def _is_left_alone(ui: Ui) -> Steps:
+    """The playhead that the user has moved, and a simulation while the animation plays."""
+    bpy.context.scene.frame_set(3)
+    yield from ui.wait(1.0)
+    assert _running() and _current() == 3
+    with ui.context():
+        bpy.ops.screen.animation_play()
+    yield from ui.wait(0.3)
+    yield from ui.hover("WINDOW")
+    yield from ui.key("ESC")
+    yield from ui.wait_for(lambda: not ui.window.screen.is_animation_playing, "Esc to stop it", 5)
+    yield from ui.wait(0.3)
+    assert _running()
+
+
+def _ends_with_its_body(ui: Ui) -> Steps:
+    with ui.context():
+        bpy.ops.ed.undo_push(message="Simulating")
+        bpy.data.objects["Renamed"].supple.enabled = False
+        bpy.ops.ed.undo_push(message="None any more")
+    yield from ui.wait_for(lambda: not _running(), "the end", 5)
+    with ui.context():
+        bpy.ops.ed.undo()
+    assert bpy.data.objects["Renamed"].supple.enabled
+    yield from ui.click_button("supple.simulate")
+    yield from ui.wait_for(_running, "the worker")
 
 
 def _goes_on(ui: Ui) -> Steps:
