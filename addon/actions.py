@@ -18,6 +18,7 @@ from .bake_run import Bake
 from .cache import scene_cache
 from .capture.objects import all_soft_bodies, soft_bodies
 from .fits.fit_run import Fit
+from .named import named
 from .paths import absolute, portable
 from .playback import fields, mesh_cache, pc2, preview, smooth
 from .reports import mesh_reports
@@ -117,22 +118,37 @@ def hide_field(context: bpy.types.Context) -> str:
 
 
 def free(context: bpy.types.Context) -> str:
-    """Removes playback, baked keys, previews and the scene's simulated frames on the disk."""
+    """Removes playback, baked keys, previews and the scene's simulated frames on the disk, and says
+    which of them there were."""
     if session.is_running():
         raise SuppleError("A simulation is running; cancel it with Esc first.")
     scene = context.scene
     editable = [obj for obj in scene.objects if obj.is_editable]
     # Keys first: a mesh that is being edited keeps its own, and then all is kept.
-    removed = sum(shape_keys.free(obj) for obj in editable) > 0
-    removed |= scene_cache.free(scene)
-    removed |= sum(fields.hide(obj) for obj in editable) > 0
-    removed |= sum(mesh_cache.detach(obj) for obj in editable) > 0
-    removed |= sum(smooth.remove(obj) for obj in editable) > 0
+    baked = [obj for obj in editable if shape_keys.free(obj)]
+    had_frames = scene_cache.free(scene)
+    coloured = [obj for obj in editable if fields.hide(obj)]
+    played = [obj for obj in editable if mesh_cache.detach(obj)]
+    smoothed = [obj for obj in editable if smooth.remove(obj)]
     for obj in editable:
         fields.forget(obj)
-    removed |= preview.remove(scene)
+    had_preview = preview.remove(scene)
     mesh_reports.forget(scene)
-    return "Removed all simulated frames." if removed else "There was nothing to remove."
+    removed = [f"the simulated frames of {named(played)}"] if played else []
+    removed += ["the simulated frames on the disk"] if had_frames and not played else []
+    removed += [f"the baked shape keys of {named(baked)}"] if baked else []
+    removed += [f"the colours of {named(coloured)}"] if coloured else []
+    removed += [f"the smoothing of {named(smoothed)}"] if smoothed and not played else []
+    removed += ["the preview of tetrahedra"] if had_preview else []
+    if not removed:
+        return "There was nothing to remove."
+    *others, last = removed
+    return f"Removed {', '.join(others)} and {last}." if others else f"Removed {last}."
+
+
+def baked_bodies(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """Whose baked keys ``free`` would remove."""
+    return [obj for obj in scene.objects if obj.is_editable and shape_keys.has_bake(obj)]
 
 
 def can_free(scene: bpy.types.Scene) -> bool:

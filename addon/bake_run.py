@@ -13,6 +13,7 @@ from ..core.errors import SuppleError
 from .bake import shape_keys
 from .capture.objects import all_soft_bodies
 from .modifiers import find_modifier
+from .named import named
 from .playback import fields, fitted_cage, mesh_cache, refined_frames
 from .runs import STEP_SECONDS
 from .steps import Steps, scaled
@@ -95,7 +96,7 @@ class Bake:
             self._notes.append(note)
 
     def _message(self) -> str:
-        names, count = ", ".join(obj.name for obj in self._objects), len(self._frames[0])
+        names, count = named(self._objects), len(self._frames[0])
         keys, step = len(shape_keys.kept_frames(count, self._key_step)), self._key_step
         sparse = f", {keys} of them, one every {step} frames and one at the last"
         return f"Baked {count} frames to shape keys{sparse if step > 1 else ''}: {names}."

@@ -7,6 +7,7 @@ from bpy.props import EnumProperty
 from ...core.materials.preset_table import length, stiffness
 from ...core.materials.presets import PRESETS, Preset
 from .. import ids
+from ..named import named
 from ..properties import suited
 from .bodies_operator import BodiesOperator, chosen_bodies
 
@@ -50,17 +51,17 @@ class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
         for obj in bodies:
             for name in names:
                 setattr(obj.supple, name, getattr(preset, name))
-        message = [f"{preset.label}: {', '.join(obj.name for obj in bodies)}."]
-        lying = [obj.name for obj in bodies if suited.sag_message(context.scene, obj)[1]]
+        message = [f"{preset.label}: {named(bodies)}."]
+        lying = [obj for obj in bodies if suited.sag_message(context.scene, obj)[1]]
         if lying:
             message.append(
-                f"Too soft for the size of {', '.join(lying)}: it sags by a tenth when it is "
+                f"Too soft for the size of {named(lying)}: it sags by a tenth when it is "
                 f"{length(preset.tenth_sag_height)} high. Stiffness from Size keeps the rest of it."
             )
-        slumps = [obj.name for obj in bodies if suited.slump_message(context.scene, obj)]
+        slumps = [obj for obj in bodies if suited.slump_message(context.scene, obj)]
         if preset.use_plasticity and slumps:
             message.append(
-                f"Too high to stand: {', '.join(slumps)}; it slumps where it is more than "
+                f"Too high to stand: {named(slumps)}; it slumps where it is more than "
                 f"{length(preset.size)} high. A larger Yield Stress keeps the rest of it."
             )
         self.report({"INFO"}, " ".join(message))

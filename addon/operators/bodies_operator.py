@@ -9,6 +9,7 @@ import bpy
 
 from ...core.errors import SuppleError
 from ..capture.objects import is_soft_body
+from ..named import NAMED, named
 
 
 class BodiesOperator:
@@ -26,12 +27,14 @@ class BodiesOperator:
         return True
 
     def execute(self: Any, context: bpy.types.Context) -> set[str]:
+        bodies = chosen_bodies(context)
         try:
-            messages = [self.change(context, obj) for obj in chosen_bodies(context)]
+            messages = [self.change(context, obj) for obj in bodies]
         except SuppleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        self.report({"INFO"}, " ".join(messages))
+        several = f"{self.bl_label}: {named(bodies)}."
+        self.report({"INFO"}, several if len(bodies) > NAMED else " ".join(messages))
         return {"FINISHED"}
 
 

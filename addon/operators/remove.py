@@ -7,6 +7,7 @@ import bpy
 
 from .. import ids
 from ..capture.objects import is_soft_body
+from ..named import named
 from ..playback import fields, mesh_cache, smooth
 
 
@@ -31,5 +32,5 @@ class SUPPLE_OT_remove(bpy.types.Operator):
             mesh_cache.detach(obj)
             smooth.update(obj)
             obj.supple.enabled = False
-        self.report({"INFO"}, f"No soft body any more: {', '.join(obj.name for obj in objects)}.")
+        self.report({"INFO"}, f"No soft body any more: {named(objects)}.")
         return {"FINISHED"}

@@ -10,6 +10,7 @@ from bpy.props import EnumProperty
 
 from .. import ids
 from ..capture.objects import left_out, soft_bodies
+from ..named import named
 from ..properties import selection
 from ..runs import Simulation
 from .worker_operator import WorkerOperator
@@ -54,7 +55,7 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
 
     def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if self.newcomers == ASK and soft_bodies(context) and not bpy.app.background:
-            undecided = [obj.name for obj in _undecided(context)]
+            undecided = _undecided(context)
             if undecided:
                 _ask(context, undecided)
                 return {"CANCELLED"}
@@ -94,8 +95,8 @@ def _undecided(context: bpy.types.Context) -> list[bpy.types.Object]:
     return [obj for obj in selection.newcomers(context) if obj.session_uid not in _left_out]
 
 
-def _ask(context: bpy.types.Context, names: list[str]) -> None:
-    several = len(names) > 1
+def _ask(context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
+    several = len(objects) > 1
     choices = (
         (SOFT, "Make Them Soft Bodies" if several else "Make It a Soft Body", "ADD"),
         (COLLIDER, "Make Them Colliders" if several else "Make It a Collider", "MOD_PHYSICS"),
@@ -108,4 +109,4 @@ def _ask(context: bpy.types.Context, names: list[str]) -> None:
             popup.layout.operator(ids.SIMULATE, text=text, icon=icon).newcomers = choice
 
     is_none = "are no soft bodies" if several else "is no soft body"
-    context.window_manager.popup_menu(draw, title=f"{', '.join(names)} {is_none} yet")
+    context.window_manager.popup_menu(draw, title=f"{named(objects, 'meshes')} {is_none} yet")

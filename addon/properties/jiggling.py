@@ -20,6 +20,7 @@ from ..capture.objects import is_soft_body
 from ..capture.surfaces import Points, coordinates, group_weights
 from ..capture.vertex_groups import find_group
 from ..deforming import CARRYING
+from ..named import named
 from ..units import exact_float, metres_per_unit
 from . import selection
 from .inner_depth import inner_depth
@@ -74,23 +75,23 @@ def let_jiggle(
     for obj in objects:
         _check(obj)
     plans = [_plan(context, obj, wanted) for obj in objects]
-    messages = []
+    # What to do next comes first: a status bar cuts off the end.
+    verb = "wobbles" if len(objects) == 1 else "wobble"
+    messages = [f"{named(objects)} {verb} on top of the animation; press Simulate."]
+    grouped: dict[str, list[bpy.types.Object]] = {}
     for obj, plan in zip(objects, plans, strict=True):
         group = plan.group
         if group is None:
             group = _make_group(obj, plan.weights)
-            messages.append(f"{obj.name}: the vertex group {group.name!r} is new, {plan.how}.")
+            grouped.setdefault(plan.how, []).append(obj)
         _set(context, obj, group, wanted, plan.depth)
         driving.put_in_place(obj)
     new = [obj for obj in objects if not is_soft_body(obj)]
     if new:
         messages.append(selection.make_soft(context, new))
-    names = ", ".join(obj.name for obj in objects)
-    verb = "wobbles" if len(objects) == 1 else "wobble"
-    messages.append(
-        f"{names} {verb} on top of the animation, and may go through itself; paint the group to "
-        "say where, and press Simulate."
-    )
+    messages += [
+        f"The vertex group {GROUP} of {named(them)} is new, {how}." for how, them in grouped.items()
+    ]
     return " ".join(messages)
 
 

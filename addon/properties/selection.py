@@ -12,6 +12,7 @@ from ..capture.body import linked_reason
 from ..capture.motion import transform, world_matrix
 from ..capture.objects import is_collider, is_soft_body
 from ..capture.surfaces import vertex_coordinates
+from ..named import named
 from ..units import metres_per_unit
 from . import suited
 
@@ -52,7 +53,7 @@ def make_soft(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -
     for obj in objects:
         obj.supple.enabled = True
     suited.suit(context, objects)
-    names = ", ".join(obj.name for obj in objects)
+    names = named(objects, "meshes")
     message = f"{names} {'is a soft body' if len(objects) == 1 else 'are soft bodies'} now."
     if is_first and _lower_ground(context, objects):
         height = context.scene.supple.ground_height * metres_per_unit(context.scene)

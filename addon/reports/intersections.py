@@ -24,6 +24,7 @@ from ..capture.surfaces import (
     vertex_coordinates,
     without_supple,
 )
+from ..named import named
 from ..units import metres_per_unit
 
 
@@ -107,8 +108,7 @@ def select(context: bpy.types.Context, report: IntersectionReport) -> str:
     for obj, faces in zip(objects, nearest, strict=True):
         if obj.type == "MESH":
             _select_faces(obj.data, faces)
-    names = ", ".join(obj.name for obj in objects)
-    return f"Selected {names} and their faces that intersect; Tab shows these."
+    return f"Selected {named(objects, 'objects')} and their faces that intersect; Tab shows these."
 
 
 def push_apart(context: bpy.types.Context, report: IntersectionReport) -> str:
@@ -134,7 +134,7 @@ def push_apart(context: bpy.types.Context, report: IntersectionReport) -> str:
     for obj, target in sorted(moved, key=lambda each: _depth(each[0])):
         _move_to(obj, target)
         context.view_layer.update()
-    names = ", ".join(obj.name for obj, _ in moved)
+    names = named([obj for obj, _ in moved], "objects")
     return f"Moved {names} apart, by {report.farthest:.3g} m at most; simulate again."
 
 

@@ -308,3 +308,11 @@ def test_the_tab_has_the_button_and_the_settings(scene, tail):
     bpy.ops.supple.jiggle()
     settings = drawn(SUPPLE_PT_jiggle, tail).settings
     assert {"jiggle_speed", "jiggle_duration", "jiggle_amount", "jiggle_depth"} <= set(settings)
+
+
+def test_the_report_begins_with_what_to_do_next(tail, capfd):
+    key(tail, "location", ((0, 0, 0), (1, 0, 0), (1, 0, 0)))
+    bpy.ops.supple.jiggle()
+    out = capfd.readouterr().out
+    assert "Tail wobbles on top of the animation; press Simulate. " in out
+    assert "The vertex group Jiggle of Tail is new, with all weights 1, and a core is held." in out

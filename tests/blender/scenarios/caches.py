@@ -95,6 +95,9 @@ def _freed_and_undone(ui: Ui) -> Steps:
     bpy.data.objects["Cube"].supple.young *= 2.0
     yield from _simulated(ui)
     _press(ui, "free")
+    yield from ui.wait(0.5)
+    yield from ui.screenshot("asked for the bake")
+    yield from ui.key("RET")
     yield from ui.wait_for(lambda: not bpy.data.objects["Cube"].modifiers, "Free")
     yield from ui.redraw()
     yield from ui.screenshot("freed")

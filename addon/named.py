@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects as a sentence has them: by name, or by number where a status bar could not show all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+
+#: So many objects are named.
+NAMED = 3
+
+
+def named(objects: Sequence[bpy.types.Object], plural: str = "soft bodies") -> str:
+    """Such as ``Cube, Ball`` or ``25 soft bodies``."""
+    if len(objects) > NAMED:
+        return f"{len(objects)} {plural}"
+    return ", ".join(obj.name for obj in objects)
