@@ -19,5 +19,7 @@ class SUPPLE_OT_suit_young(BodiesOperator, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
+        if obj.supple.jiggle_group:
+            return f"{obj.name} jiggles, and keeps the stiffness that suits its speed."
         suited.suit_young(context, obj)
         return f"{obj.name}: Stiffness {obj.supple.young:.3g} Pa."

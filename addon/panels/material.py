@@ -23,7 +23,8 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
         text, is_problem = suited.sag_message(context.scene, context.object)
         if text:
             write(layout, context, text, icon="ERROR" if is_problem else "INFO")
-        layout.operator(ids.SUIT_YOUNG)
+        if not props.jiggle_group:  # whose stiffness suits its speed
+            layout.operator(ids.SUIT_YOUNG)
         draw_settings(layout, props, "poisson")
         if props.model == "st_venant_kirchhoff":
             draw_settings(layout, props, "guard")

@@ -67,16 +67,27 @@ def shape_of(context: bpy.types.Context, obj: bpy.types.Object) -> Shape:
 
 
 def sag_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> tuple[str, bool]:
-    """How far a body sags under its weight, and whether it lies down; cheap enough to be drawn."""
+    """How far a body sags under its weight, and whether it lies down; cheap enough to be drawn.
+    Empty of what jiggles, which does not sag, and of what gives way for good."""
     props, box = obj.supple, metres_per_unit(scene) * _box(obj)
+    if props.jiggle_group or props.use_plasticity:
+        return "", False
     sag = estimated_sag(box, exact_float(props.young), exact_float(props.density), gravity(scene))
-    if sag > _LYING_SAG_RATIO:
-        return "Too soft for its size: it lies down.", True
     if sag == 0.0:
         return "", False
+    if props.pin_group or props.attach_to is not None:
+        return f"Standing free, it would {_free_sag(sag)}.", False
+    if sag > _LYING_SAG_RATIO:
+        return "Too soft for its size: it lies down.", True
     if sag < _RIGID_SAG_RATIO:
         return "Hardly sags: it looks rigid.", False
     return f"Sags by about {sag:.0%} of its height.", False
+
+
+def _free_sag(sag: float) -> str:
+    if sag > _LYING_SAG_RATIO:
+        return "lie down"
+    return "hardly sag" if sag < _RIGID_SAG_RATIO else f"sag by about {sag:.0%} of its height"
 
 
 def slump_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> str:

@@ -18,6 +18,7 @@ from supple.core import Simulator
 from supple.core.materials.presets import PRESETS
 
 from ..layout import drawn
+from ..rigs import key
 
 G = 9.81
 
@@ -182,6 +183,7 @@ def test_of_the_height_a_preset_is_made_for_a_cube_sags_by_a_tenth(cube, name):
     cube.scale = (size, size, size)
     bpy.ops.supple.add()
     bpy.ops.supple.apply_preset(preset=name)
+    cube.supple.use_plasticity = False
     assert sag(cube) == "Sags by about 10% of its height."
 
 
@@ -210,3 +212,34 @@ def test_a_flat_body_that_is_far_too_soft_lies_down(cube):
     for factor, message in ((0.4, "Sags by about 26%"), (0.25, "Too soft for its size")):
         cube.supple.young = factor * young
         assert sag(cube).startswith(message)
+
+
+def test_what_jiggles_does_not_sag_and_keeps_the_stiffness_of_its_speed(cube, capfd):
+    key(cube, "location", ((0, 0, 3), (1, 0, 3), (1, 0, 3)))
+    bpy.ops.supple.jiggle()
+    cube.supple.young = 100.0
+    assert sag(cube) == ""
+    assert ids.SUIT_YOUNG not in drawn(SUPPLE_PT_material, cube).buttons
+    bpy.ops.supple.suit_young()
+    assert cube.supple.young == 100.0
+    assert "Cube jiggles, and keeps the stiffness" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [(1.0, "sag by about 10% of its height"), (0.01, "lie down"), (100.0, "hardly sag")],
+)
+def test_of_what_is_held_the_sag_is_that_of_standing_free(cube, factor, message):
+    bpy.ops.supple.add()
+    cube.supple.young *= factor
+    cube.vertex_groups.new(name="Top")
+    cube.supple.pin_group = "Top"
+    bpy.context.view_layer.update()
+    shown = suited.sag_message(bpy.context.scene, cube)
+    assert shown == (f"Standing free, it would {message}.", False)
+
+
+def test_of_what_gives_way_for_good_no_elastic_sag_is_told(cube):
+    bpy.ops.supple.add()
+    bpy.ops.supple.apply_preset(preset="clay")
+    assert sag(cube) == ""
