@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import bpy
 
-from ...core.job import Job
-from .. import ids, modifiers, runs
+from .. import ids, runs
 from ..capture.objects import is_soft_body
 from ..fits import loss_plot
-from ..playback import mesh_cache
 from ..properties import selection
-from ..reports import ignored, intersections, step_report
+from ..reports import ignored, intersections
 from ..worker import solver_environment, warm_worker
+from .latest_run import latest_report
 from .notices import draw_notices
 from .sidebar import Sidebar, write
 
@@ -66,7 +65,7 @@ def _draw_selection(layout: bpy.types.UILayout, context: bpy.types.Context) -> N
 def _draw_progress(layout: bpy.types.UILayout, context: bpy.types.Context, work: runs.Work) -> None:
     layout.progress(factor=work.progress(), text=work.describe())
     if isinstance(work, runs.Run):
-        _draw_steps(layout, context, work.job, work.start_frame)
+        _draw_report(layout, context)
         loss_plot.draw(layout, work.losses)
     write(layout, context, work.cancelling, icon="INFO")
 
@@ -86,10 +85,7 @@ def _draw_buttons(layout: bpy.types.UILayout, context: bpy.types.Context) -> Non
     row.operator(ids.FREE, icon="TRASH")
     if (failure := intersections.latest(context.scene)) is not None:
         _draw_failure(layout, context, failure)
-    shown = mesh_cache.shown_folder(context.scene)
-    if shown is not None:
-        start = modifiers.shown_start(context.scene)
-        _draw_steps(layout, context, Job(shown), start)
+    _draw_report(layout, context)
 
 
 def _draw_failure(
@@ -101,11 +97,9 @@ def _draw_failure(
     row.operator(ids.PUSH_APART, icon="FULLSCREEN_ENTER")
 
 
-def _draw_steps(
-    layout: bpy.types.UILayout, context: bpy.types.Context, job: Job, start_frame: int
-) -> None:
-    report = step_report.read(job, start_frame)
-    if report.steps:
-        write(layout, context, report.steps, icon="INFO")
+def _draw_report(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+    report = latest_report(context.scene)
+    for text in filter(None, (report.frames, report.events)):
+        write(layout, context, text, icon="INFO")
     if report.warning:
         write(layout, context, report.warning, icon="ERROR")

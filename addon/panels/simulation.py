@@ -9,6 +9,7 @@ from ...core.errors import SuppleError
 from ..cache import scene_cache
 from ..capture.integrators import of_bodies, use_tolerance
 from ..capture.objects import soft_bodies
+from .latest_run import latest_report
 from .scene import SUPPLE_PT_scene
 from .sidebar import Sidebar, draw_settings, write
 
@@ -36,6 +37,8 @@ class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
             layout, props, "substeps", "motion_samples", "device", "precision", "cache_folder"
         )
         write(layout, context, _cache_path(scene))
+        if steps := latest_report(scene).steps:
+            write(layout, context, steps, icon="INFO")
 
 
 def _cache_path(scene: bpy.types.Scene) -> str:

@@ -17,21 +17,26 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class StepReport:
-    """What a panel shows of a run.
+    """What panels show of a run.
 
     Args:
+        frames: which there are, and what they took, such as ``Frames 1 to 48 simulated in 16 s``.
+        events: what came off.
         steps: those of the latest frame, such as ``Implicit Euler, 1 step a frame, 4 iterations,
             120 contacts, closest 0.31 mm``.
         warning: what went wrong, and the cure.
 
-    Both are empty where there is nothing to report.
+    Each is empty where there is nothing to report.
     """
 
+    frames: str = ""
+    events: str = ""
     steps: str = ""
     warning: str = ""
 
     def sentences(self) -> list[str]:
-        return [f"{text}." for text in (self.steps, self.warning) if text]
+        """Beside the frames. The steps come last, where a status bar cuts off."""
+        return [f"{text}." for text in (self.events, self.warning, self.steps) if text]
 
 
 def read(job: Job, start_frame: int) -> StepReport:
@@ -66,7 +71,6 @@ def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
     if inverted := last.get("inverted_tets"):
         parts.append(f"{_count(inverted, 'tet')} inside out")
     parts += _instead(records)
-    parts += _let_go(records, start_frame)
     warnings = [
         *_missed(records),
         *_blocked(records, start_frame),
@@ -74,7 +78,31 @@ def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
         *_crossing(last),
     ]
     warnings += [lost] if lost else []
-    return StepReport(", ".join(parts), ". ".join(warnings))
+    return StepReport(
+        _frames(records, start_frame),
+        ". ".join(_let_go(records, start_frame)),
+        ", ".join(parts),
+        ". ".join(warnings),
+    )
+
+
+def _frames(records: list[Record], start_frame: int) -> str:
+    last = records[-1]["frame"]
+    if last == 0:
+        return ""
+    seconds = sum(record.get("seconds", 0.0) for record in records)
+    return f"Frames {start_frame} to {start_frame + last} simulated in {_duration(seconds)}"
+
+
+def _duration(seconds: float) -> str:
+    """Such as ``1.6 s``, ``16 s``, ``4 min 10 s`` or ``2 h 5 min``."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes_left = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes_left} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _instead(records: list[Record]) -> list[str]:
@@ -90,10 +118,10 @@ def _instead(records: list[Record]) -> list[str]:
 
 
 def _let_go(records: list[Record], start_frame: int) -> list[str]:
-    """What came off, as ``from frame 12 on the pins of Ball let go``: the frame before is the last
+    """What came off, as ``From frame 12 on the pins of Ball let go``: the frame before is the last
     that it held."""
     return [
-        f"from frame {start_frame + record['frame'] - 1} on {what} let go"
+        f"From frame {start_frame + record['frame'] - 1} on {what} let go"
         for record in records
         for what in record.get("let_go", ())
     ]

@@ -194,5 +194,5 @@ def test_a_body_that_lets_go_falls_in_blender_too(scene, cube, solver_here):
     heights = [mass @ job.read_frame(frame)[:, 2] / mass.sum() for frame in range(8)]
     assert np.diff(heights[3:], 2) == pytest.approx(-9.81 / 24.0**2, rel=1e-3)
     assert [record["frame"] for record in job.records() if record.get("let_go")] == [3]
-    told = step_report.read(job, scene.frame_start).steps
-    assert "from frame 3 on the pins of Cube let go" in told
+    told = step_report.read(job, scene.frame_start).events
+    assert "From frame 3 on the pins of Cube let go" in told

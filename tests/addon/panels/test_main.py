@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import bpy
@@ -34,6 +35,12 @@ def sidebar(scene: bpy.types.Scene) -> list[tuple[str, str]]:
     return drawn(SUPPLE_PT_main, bpy.context.object).texts
 
 
+def steps(scene: bpy.types.Scene) -> str:
+    """What Scene › Simulation says of the steps."""
+    icon, text = drawn(SUPPLE_PT_simulation, bpy.context.object).texts[-1]
+    return text if icon == "INFO" else ""
+
+
 def log(scene: bpy.types.Scene) -> Job:
     folder = mesh_cache.shown_folder(scene)
     assert folder is not None
@@ -47,10 +54,16 @@ def test_the_integrator_of_the_menu_simulates_and_is_shown(scene, add_body, solv
     message = actions.simulate(bpy.context)
     last = log(scene).records()[-1]
     assert (last["integrator"], last["substeps"]) == ("Implicit Euler", 1)
+    assert steps(scene).startswith("Implicit Euler, 1 step a frame, ")
+    assert f"{steps(scene)}." in message
+
+
+def test_below_the_buttons_stands_how_long_the_frames_took(scene, add_body, solver_here):
+    add_body()
+    actions.simulate(bpy.context)
     ((icon, shown),) = sidebar(scene)
     assert icon == "INFO"
-    assert shown.startswith("Implicit Euler, 1 step a frame, ")
-    assert f"{shown}." in message
+    assert re.fullmatch(r"Frames 1 to 4 simulated in \d\.\d s", shown)
 
 
 def test_another_integrator_is_another_run(scene, add_body, solver_here):
@@ -59,7 +72,7 @@ def test_another_integrator_is_another_run(scene, add_body, solver_here):
     for name in ("implicit_euler", "symplectic_euler"):
         scene.supple.integrator = name
         assert "Simulated" in actions.simulate(bpy.context)
-        shown.append(sidebar(scene)[0][1].split(",")[0])
+        shown.append(steps(scene).split(",")[0])
     assert shown == ["Implicit Euler", "Symplectic Euler"]
 
 
@@ -68,7 +81,7 @@ def test_bodies_with_integrators_of_their_own_are_simulated_together(scene, add_
     scene.supple.contact = "never"
     first.supple.integrator, second.supple.integrator = "runge_kutta4", "implicit_euler"
     assert "Simulated" in actions.simulate(bpy.context)
-    assert sidebar(scene)[0][1].startswith("Runge–Kutta 4, Implicit Euler, ")
+    assert steps(scene).startswith("Runge–Kutta 4, Implicit Euler, ")
 
 
 def test_frames_that_did_not_converge_are_a_warning(scene, add_body, solver_here):
@@ -88,11 +101,12 @@ def test_while_it_runs_the_steps_of_this_run_are_shown(scene, add_body, monkeypa
     scene.supple.integrator, scene.frame_end = "implicit_euler", 250
     run = runs.Simulation(bpy.context)
     monkeypatch.setattr(runs, "current", run)
-    assert not [text for _, text in sidebar(scene) if "Euler" in text]
+    assert not steps(scene)
     while run.playback.last_frame < 1:
         run.step()
         time.sleep(runs.PAUSE_SECONDS)
-    assert [text for _, text in sidebar(scene) if text.startswith("Implicit Euler, 1 step")]
+    assert steps(scene).startswith("Implicit Euler, 1 step")
+    assert [text for _, text in sidebar(scene) if text.startswith("Frames 1 to ")]
     run.cancel()
 
 
