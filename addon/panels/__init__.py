@@ -24,19 +24,21 @@ from .simulation import SUPPLE_PT_simulation
 from .solver import SUPPLE_PT_solver
 from .start import SUPPLE_PT_start
 from .surface import SUPPLE_PT_surface
+from .volume_and_damping import SUPPLE_PT_volume_and_damping
 
 CLASSES = [
     SUPPLE_PT_main,
     SUPPLE_PT_body,
     SUPPLE_PT_material,
+    SUPPLE_PT_volume_and_damping,
     SUPPLE_PT_plasticity,
     SUPPLE_PT_paint,
-    SUPPLE_PT_mesh,
     SUPPLE_PT_pins,
     SUPPLE_PT_jiggle,
     SUPPLE_PT_attach,
     SUPPLE_PT_start,
     SUPPLE_PT_find,
+    SUPPLE_PT_mesh,
     SUPPLE_PT_surface,
     SUPPLE_PT_forces,
     SUPPLE_PT_solver,

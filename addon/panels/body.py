@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All settings of the active soft body."""
+"""The active soft body: how finely it is simulated, and in panels of their own all its settings."""
 
 from __future__ import annotations
 
 import bpy
 
-from .sidebar import SoftBodySidebar
+from .sidebar import SoftBodySidebar, draw_settings
 
 
 class SUPPLE_PT_body(SoftBodySidebar, bpy.types.Panel):
@@ -16,4 +16,4 @@ class SUPPLE_PT_body(SoftBodySidebar, bpy.types.Panel):
         self.layout.label(text=f"Body: {context.object.name}")
 
     def draw(self, context: bpy.types.Context) -> None:
-        pass
+        draw_settings(self.layout, context.object.supple, "resolution")

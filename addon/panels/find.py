@@ -22,6 +22,7 @@ class SUPPLE_PT_find(SoftBodySidebar, bpy.types.Panel):
         layout, obj = self.layout, context.object
         for name, tool in TOOLS.items():
             box = layout.box()
+            box.operator(ids.FIND, text=tool.label, icon=tool.icon).tool = name
             for setting in tool.settings:
                 if setting.endswith("_group"):
                     column = box.column()
@@ -29,7 +30,6 @@ class SUPPLE_PT_find(SoftBodySidebar, bpy.types.Panel):
                     column.prop_search(obj.supple, setting, obj, "vertex_groups")
                 else:
                     draw_settings(box, obj.supple, setting)
-            box.operator(ids.FIND, text=tool.label, icon=tool.icon).tool = name
             if kept := tool.kept(obj):
                 row = box.row()
                 row.label(text=kept, icon="CHECKMARK")

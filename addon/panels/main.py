@@ -92,9 +92,9 @@ def _draw_failure(
     layout: bpy.types.UILayout, context: bpy.types.Context, failure: intersections.Failure
 ) -> None:
     write(layout, context, failure.message, icon="ERROR")
-    row = layout.row(align=True)
-    row.operator(ids.SELECT_INTERSECTIONS, icon="RESTRICT_SELECT_OFF")
-    row.operator(ids.PUSH_APART, icon="FULLSCREEN_ENTER")
+    column = layout.column(align=True)
+    column.operator(ids.SELECT_INTERSECTIONS, icon="RESTRICT_SELECT_OFF")
+    column.operator(ids.PUSH_APART, icon="FULLSCREEN_ENTER")
 
 
 def _draw_report(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:

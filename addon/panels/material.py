@@ -19,14 +19,13 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple
         layout.operator_menu_enum(ids.APPLY_PRESET, "preset", text="Preset", icon="PRESET")
-        draw_settings(layout, props, "model", "young")
+        row = layout.split(factor=0.3)  # the names of models are long
+        row.label(text="Model")
+        row.prop(props, "model", text="")
+        draw_settings(layout, props, "young")
         text, is_problem = suited.sag_message(context.scene, context.object)
         if text:
             write(layout, context, text, icon="ERROR" if is_problem else "INFO")
         if not props.jiggle_group:  # whose stiffness suits its speed
             layout.operator(ids.SUIT_YOUNG)
-        draw_settings(layout, props, "poisson")
-        if props.model == "st_venant_kirchhoff":
-            draw_settings(layout, props, "guard")
-        draw_settings(layout, props, "density", "damping", "stiffness_damping", "viscosity")
-        draw_settings(layout, props, "rest_shape")
+        draw_settings(layout, props, "density", "rest_shape")

@@ -14,10 +14,10 @@ class SUPPLE_PT_mesh(SoftBodySidebar, bpy.types.Panel):
     bl_idname = "SUPPLE_PT_mesh"
     bl_label = "Tetrahedra"
     bl_parent_id = SUPPLE_PT_body.bl_idname
+    bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple
-        draw_settings(layout, props, "resolution")
         layout.operator(ids.SUIT_RESOLUTION)
         draw_settings(layout, props, "mesh_method")
         layout.operator(ids.TETRAHEDRALIZE, icon="MESH_ICOSPHERE")

@@ -25,8 +25,10 @@ class SUPPLE_PT_paint(SoftBodySidebar, bpy.types.Panel):
         for setting in PAINTED_SETTINGS:
             source = SOURCE.format(setting)
             column = layout.column(align=True)
-            row = column.row(align=True)
-            row.prop(props, source, icon="BRUSH_DATA")
+            row = column.split(factor=0.48, align=True)
+            row.label(text=props.bl_rna.properties[source].name)
+            row = row.row(align=True)
+            row.prop(props, source, text="", icon="BRUSH_DATA")
             if getattr(props, source):
                 row.operator(ids.SHOW_PAINT, text="", icon="HIDE_OFF").setting = setting
                 column.prop(props, UNPAINTED.format(setting))

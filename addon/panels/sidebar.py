@@ -32,7 +32,7 @@ def draw_settings(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, *n
     for name in names:
         described = props.bl_rna.properties[name]
         # A number has its name inside, which leaves room for the unit; a menu needs its room.
-        column.use_property_split = described.type != "FLOAT" or described.is_array
+        column.use_property_split = described.type not in ("FLOAT", "INT") or described.is_array
         row = column.row(align=True)
         row.prop(props, name)
         if described.is_animatable:

@@ -53,7 +53,7 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
     ground_restitution: restitution_property("ground")
     ground_penalty: penalty_property("fell below")
     effector_collection: PointerProperty(
-        name="Effector Collection",
+        name="Collection",
         description=(
             "Force fields of this collection alone act on soft bodies; where none is chosen, all do"
         ),

@@ -49,7 +49,7 @@ class Layout:
     def column(self, **_: Any) -> Layout:
         return self
 
-    row = box = column
+    row = box = split = column
 
 
 def around(obj: bpy.types.Object | None) -> Any:

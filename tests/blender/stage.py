@@ -9,6 +9,7 @@ file and a picture of the screen.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -192,6 +193,14 @@ class Ui:
         except TypeError as missing:
             raise ScenarioError(f"No sidebar tab named {tab}.") from missing
         yield from self.redraw()
+
+    def unfold(self, name: str) -> None:
+        """Lets a panel of the tab Supple (`"find"`) be open where it is closed by default."""
+        module = importlib.import_module(f"{ADDON}.addon.panels.{name}")
+        panel = getattr(module, f"SUPPLE_PT_{name}")
+        bpy.utils.unregister_class(panel)
+        panel.bl_options = set()
+        bpy.utils.register_class(panel)
 
     def buttons(self, wanted: str = "") -> Generator[None, None, list[Button]]:
         """The operator buttons of the sidebar as it is now scrolled.

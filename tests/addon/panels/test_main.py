@@ -5,18 +5,23 @@ from __future__ import annotations
 
 import re
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import bpy
 import pytest
 
 from supple.addon import actions, ids, panels, runs
+from supple.addon.fits.table import TOOLS
 from supple.addon.panels.body import SUPPLE_PT_body
+from supple.addon.panels.find import SUPPLE_PT_find
 from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.panels.material import SUPPLE_PT_material
 from supple.addon.panels.mesh import SUPPLE_PT_mesh
 from supple.addon.panels.scene import SUPPLE_PT_scene
 from supple.addon.panels.simulation import SUPPLE_PT_simulation
 from supple.addon.panels.start import SUPPLE_PT_start
+from supple.addon.panels.volume_and_damping import SUPPLE_PT_volume_and_damping
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import intersections
 from supple.addon.worker import solver_environment, warm_worker
@@ -111,13 +116,43 @@ def test_while_it_runs_the_steps_of_this_run_are_shown(scene, add_body, monkeypa
 
 
 def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(add_body):
-    layout = drawn(SUPPLE_PT_material, add_body())
+    body = add_body()
+    layout = drawn(SUPPLE_PT_material, body)
     assert layout.buttons == [ids.APPLY_PRESET, ids.SUIT_YOUNG]
-    assert layout.labels == [
-        *("Model", "Stiffness (Pa)", "Poisson's Ratio", "Density (kg/m³)"),
-        *("Damping (1/s)", "Stiffness Damping (s)", "Viscosity (Pa s)"),
-        "Rest Shape",
+    assert layout.settings == ["model", "young", "density", "rest_shape"]
+    assert drawn(SUPPLE_PT_volume_and_damping, body).labels == [
+        *("Poisson's Ratio", "Damping (1/s)", "Stiffness Damping (s)", "Viscosity (Pa s)")
     ]
+    body.supple.model = "st_venant_kirchhoff"
+    assert "guard" in drawn(SUPPLE_PT_volume_and_damping, body).settings
+
+
+def _label(panel: Any) -> str:
+    return str(panel.bl_label)
+
+
+def test_what_artists_need_first_is_open_and_above_the_rest(add_body):
+    body = add_body()
+    assert drawn(SUPPLE_PT_body, body).settings == ["resolution"]
+    parents = {SUPPLE_PT_body.bl_idname, SUPPLE_PT_material.bl_idname}
+    within = [each for each in panels.CLASSES if getattr(each, "bl_parent_id", "") in parents]
+    is_open = [each for each in within if "DEFAULT_CLOSED" not in getattr(each, "bl_options", ())]
+    assert [_label(each) for each in is_open] == ["Material", "Pins"]
+    order = [_label(each) for each in within]
+    assert order.index("Pins") < order.index("Tetrahedra")
+
+
+def test_the_name_of_a_tool_stands_above_its_settings(add_body, monkeypatch):
+    seen: list[str] = []
+
+    def operator(_: Layout, name: str, text: str, **options: object) -> SimpleNamespace:
+        seen.append(text)
+        return SimpleNamespace()
+
+    monkeypatch.setattr(Layout, "operator", operator)
+    monkeypatch.setattr(Layout, "prop", lambda _, owner, name, *rest, **options: seen.append(name))
+    drawn(SUPPLE_PT_find, add_body())
+    assert seen == [each for tool in TOOLS.values() for each in (tool.label, *tool.settings)]
 
 
 def test_the_start_is_set_unless_it_is_taken_from_the_animation(add_body):

@@ -28,7 +28,7 @@ def scenario(ui: Ui) -> Steps:
     bpy.context.view_layer.objects.active = cube
     soft = cube.supple
     soft.resolution, soft.fit_target, soft.fit_frame = FINE, target, FRAME
-    _open_panel()
+    ui.unfold("find")
     yield from ui.open_sidebar("Supple")
     yield from ui.find_button("supple.find")
     with ui.context():
@@ -53,13 +53,6 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait(0.5)
     assert tuple(bpy.data.objects["Cube"].supple.start_velocity) == (0.0, 0.0, 0.0)
     assert bpy.data.objects["Cube"].supple.enabled
-
-
-def _open_panel() -> None:
-    panel = importlib.import_module(f"{ADDON}.panels.find").SUPPLE_PT_find
-    bpy.utils.unregister_class(panel)
-    panel.bl_options = set()
-    bpy.utils.register_class(panel)
 
 
 def _running() -> object:

@@ -30,7 +30,7 @@ def scenario(ui: Ui) -> Steps:
         bpy.ops.supple.add()
     scene.supple.integrator, scene.supple.contact = "implicit_euler", "never"
     cube.supple.resolution = FINE
-    _open_panel()
+    ui.unfold("find")
     yield from ui.open_sidebar("Supple")
     yield from ui.find_button("supple.find")
     with ui.context():
@@ -69,13 +69,6 @@ def _kept(obj: bpy.types.Object) -> object:
 def _points(obj: bpy.types.Object) -> np.ndarray:
     mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     return np.array([mesh.matrix_world @ vertex.co for vertex in mesh.data.vertices])
-
-
-def _open_panel() -> None:
-    panel = importlib.import_module(f"{ADDON}.panels.find").SUPPLE_PT_find
-    bpy.utils.unregister_class(panel)
-    panel.bl_options = set()
-    bpy.utils.register_class(panel)
 
 
 def _running() -> object:
