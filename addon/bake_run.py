@@ -93,7 +93,7 @@ class Bake:
             fit = fitted_cage.fitted(obj, frames, seen, kept)
             share = 1.0 / len(self._objects)
             self._frames[index], note = yield from scaled(fit, share, index * share)
-            self._notes.append(note)
+            self._notes += [note] if note else []
 
     def _message(self) -> str:
         names, count = named(self._objects), len(self._frames[0])

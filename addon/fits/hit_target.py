@@ -14,7 +14,7 @@ from ..capture.motion import preserved_frame, world_matrix
 from ..capture.surfaces import Points, group_weights
 from ..capture.vertex_groups import find_group
 from ..start_runs import RUN
-from .tool import Question, Tool, length
+from .tool import NOTICED_METRES, Question, Tool, length
 
 
 def _ask(question: Question) -> tuple[Scene, HitTarget]:
@@ -23,8 +23,8 @@ def _ask(question: Question) -> tuple[Scene, HitTarget]:
         raise SuppleError(
             f"{obj.name} goes on as fast as another run left it; choose another Shape under Start."
         )
-    frame = question.frame(props.fit_frame, "the frame of the target")
     place, weights = _place(question), None
+    frame = question.frame(props.fit_frame, "the frame of the target")
     if props.fit_group:
         weights = group_weights(obj, find_group(obj, props.fit_group, "reach the target"))
         if not weights.any():
@@ -71,8 +71,9 @@ def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: FoundThr
             "this one begins straight."
         )
     if found.hits:
+        within = f" to within {length(found.distance)}" if found.distance > NOTICED_METRES else ""
         return (
-            f"{obj.name} hits the target by {length(found.distance)}, thrown with {speed}/s."
+            f"{obj.name} hits the target{within}, thrown with {speed}/s."
             f"{straight} Simulate to see it."
         )
     return (

@@ -68,6 +68,12 @@ class Tool:
     kept: Callable[[bpy.types.Object], str] = lambda _: ""
 
 
+#: What is shorter is rounding.
+NOTICED_METRES = 1e-6
+
+
 def length(metres: float) -> str:
     """Such as ``1.2 mm`` or ``0.31 m``."""
+    if metres < NOTICED_METRES:
+        return "0 mm"
     return f"{1e3 * metres:.3g} mm" if metres < 0.1 else f"{metres:.3g} m"

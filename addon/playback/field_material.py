@@ -17,6 +17,8 @@ _COLOURS = (
     (0.99, 0.91, 0.14),
 )
 _RANGE_NODE = "Range"
+# Of the largest value of a range: what is less is told as 0.
+_ROUNDING_SHARE = 1e-6
 # Places of sockets, whose names are another in newer versions of Blender.
 _FACTOR, _LOW, _HIGH = 2, 1, 2
 
@@ -66,6 +68,8 @@ def described_range(name: str) -> str:
     if not node:
         return ""
     low, high = (node.inputs[place].default_value for place in (_LOW, _HIGH))
+    if abs(low) < _ROUNDING_SHARE * abs(high):
+        low = 0.0
     return f"{low:.3g} … {high:.3g} {RESULTS[name].unit}".rstrip()
 
 

@@ -21,6 +21,8 @@ from .refinement import linear_refinement
 
 # Of the time that the fit of a few dozen frames takes, what modifiers make is found in about this.
 PROBING_SHARE = 0.2
+# Of the size of a body: what lies nearer to where it was shown is not told.
+_SEEN_SHARE = 1e-3
 
 Frames = NDArray[np.float32]
 
@@ -37,7 +39,7 @@ def fitted(
 
     Returns:
         The frames, as they were where what modifiers make is not linear; and what the user should
-        know of it.
+        know of it, empty where it is not seen.
     """
     names = ", ".join(each.name for each in driving.refiners(obj) if each.show_viewport)
     refinement = yield from scaled(linear_refinement(obj), PROBING_SHARE)
@@ -54,6 +56,8 @@ def fitted(
         gaps = np.linalg.norm(refinement.interpolate(own) - points, axis=1)
         fits[index], farthest = own, max(farthest, float(gaps.max()))
     share = farthest / float(np.linalg.norm(np.ptp(seen[0], axis=0)))
+    if share < _SEEN_SHARE:
+        return fits, ""
     return fits, _note(obj, names, f"up to {share:.1%} of its size beside what was shown")
 
 

@@ -16,6 +16,7 @@ from supple.addon.capture.scene import capture
 from supple.addon.fits import fit_run, loss_plot
 from supple.addon.fits.fit_run import Fit
 from supple.addon.fits.table import TOOLS
+from supple.addon.fits.tool import length
 from supple.addon.panels.find import SUPPLE_PT_find
 from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.reports import ignored
@@ -128,7 +129,7 @@ def test_a_throw_hits_an_empty(scene, cube, solver_here):
     cube.supple.start_from_animation = True
     before = left_folders()
     message = actions.find(bpy.context, cube, "hit_target")
-    assert message.startswith("Cube hits the target by")
+    assert message.startswith("Cube hits the target")
     assert not cube.supple.start_from_animation and left_folders() == before
     actions.simulate(bpy.context)
     middle = world_positions(cube, 4).mean(axis=0)
@@ -163,6 +164,20 @@ def test_what_is_not_hit_is_said_with_how_near_it_came_and_what_would_help(scene
     assert tuple(cube.supple.start_velocity) == (1.0, 0.0, 2.0)
     found = fits.FoundThrow((1.0, 0.0, 2.0), (0.0, 0.0, 0.0), 1e-3, True, set_distance=0.5)
     assert "like the one that was set comes nearer than 0.5 m" in apply(cube, own, 0, found)
+
+
+@pytest.mark.parametrize(("metres", "within"), [(1.2e-18, ""), (1.2e-3, " to within 1.2 mm")])
+def test_how_near_a_throw_comes_is_told_where_it_is_more_than_rounding(cube, metres, within):
+    found = fits.FoundThrow((3.0, 0.0, 0.0), (0.0, 0.0, 0.0), metres, hits=True)
+    message = TOOLS["hit_target"].apply(cube, capture(bpy.context), 0, found)
+    assert message == f"Cube hits the target{within}, thrown with 3 m/s. Simulate to see it."
+    assert length(1.2e-18) == "0 mm"
+
+
+def test_a_target_is_asked_for_before_its_frame(scene, cube):
+    cube.supple.fit_frame = 900
+    with pytest.raises(SuppleError, match="has no target in this scene; choose an object"):
+        Fit(bpy.context, cube, "hit_target")
 
 
 def test_a_throw_of_what_is_pinned_is_refused(scene, held, solver_here):
