@@ -264,5 +264,5 @@ def _too_soft(scene: Scene) -> str:
     names = ", ".join(body.name for body in scene.bodies)
     return (
         f"{names}: too soft to keep this shape under its weight, whatever its shape at rest. Raise "
-        "Young's modulus, or pin more."
+        "the stiffness (Young's modulus), or pin more."
     )

@@ -160,6 +160,6 @@ class _AdaptiveStepper(TimeStepper):
     def _too_short_message(self, frame: int, step: float) -> str:
         return (
             f"{self._system.names}: frame {frame} needs steps below {step:.1g} s to stay within "
-            f"{self._settings.tolerance:g} m. Raise the tolerance, lower Young's modulus, use a "
-            "coarser resolution, or choose Implicit Euler."
+            f"{self._settings.tolerance:g} m. Raise the tolerance, lower the stiffness "
+            "(Young's modulus), use a coarser resolution, or choose Implicit Euler."
         )

@@ -241,8 +241,8 @@ def refuse_too_many(system: System, label: str, substeps: int) -> None:
     if substeps > MAX_SUBSTEPS:
         raise InstabilityError(
             f"{system.names}: {label} needs {substeps} substeps a frame, more than "
-            f"{MAX_SUBSTEPS}. Choose Automatic or Implicit Euler, lower Young's modulus, or use a "
-            "coarser resolution."
+            f"{MAX_SUBSTEPS}. Choose Automatic or Implicit Euler, lower the stiffness (Young's "
+            "modulus), or use a coarser resolution."
         )
 
 
@@ -257,6 +257,6 @@ def more_substeps(least: int) -> str:
 def unstable_step_message(system: System, substeps: int, where: str, cure: str) -> str:
     """The message on steps that diverge."""
     return (
-        f"{system.names}: {substeps} substeps a frame are too few{where}. {cure}, lower Young's "
-        f"modulus, or use a coarser resolution.{burst_warning(system.bodies)}"
+        f"{system.names}: {substeps} substeps a frame are too few{where}. {cure}, lower the "
+        f"stiffness (Young's modulus), or use a coarser resolution.{burst_warning(system.bodies)}"
     )

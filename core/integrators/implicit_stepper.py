@@ -289,6 +289,6 @@ def _diverged_message(system: System, state: State) -> str:
     reason = state.solver_statistics.termination_reason
     return (
         f"{system.names}: frame {state.frame} has no finite positions ({reason}). Use more "
-        "substeps, a lower Young's modulus, or a slower motion of the pins."
+        "substeps, a lower stiffness (Young's modulus), or a slower motion of the pins."
         + burst_warning(system.bodies)
     )

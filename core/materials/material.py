@@ -89,7 +89,7 @@ def _numbers(values: Parameter) -> NDArray[np.float64]:
 def _require(stiffness: NDArray[np.float64], ratio: NDArray[np.float64]) -> None:
     if not (np.isfinite(stiffness).all() and (stiffness > 0.0).all()):
         raise SceneError(
-            f"Young's modulus must be above 0 Pa, not {stiffness.min():g}; "
+            f"Stiffness (Young's modulus) must be above 0 Pa, not {stiffness.min():g}; "
             "jelly has about 5e3, rubber 1e6."
         )
     if not (np.isfinite(ratio).all() and (ratio > -1.0).all() and (ratio < 0.5).all()):

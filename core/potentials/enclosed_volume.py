@@ -99,7 +99,7 @@ class EnclosedVolume:
         if ratio > MAX_VOLUME_RATIO:
             raise InstabilityError(
                 f"{self._name}: by frame {frame} the pressure inside has burst it, to {ratio:.2g} "
-                "times its volume. Lower the pressure, or raise Young's modulus."
+                "times its volume. Lower the pressure, or raise the stiffness (Young's modulus)."
             )
 
     def _local(self, positions: Tensor) -> list[Tensor]:

@@ -94,7 +94,7 @@ INTEGRATORS = {
     ),
     "xpbd": IntegratorRow(
         "XPBD",
-        "As games do: quick and calm whatever the stiffness, but softer than Young's modulus says",
+        "As games do: quick and calm whatever the stiffness, but softer than that says",
         "xpbd.XPBD",
         supports_viscosity=False,
         supports_plasticity=False,

@@ -161,7 +161,7 @@ class SoftBody:
         if self.field_weight is not None:
             checks.at_least_zero(self.field_weight, f"{self.name}: the weight of force fields")
         if self.stiffness is not None:
-            what = f"{self.name}: the factor on Young's modulus"
+            what = f"{self.name}: the factor on the stiffness (Young's modulus)"
             self.stiffness = channel.above_zero(self.stiffness, what)
         check_friction(self.name, self.friction, self.kinetic_friction)
         checks.choice(self.touching, TouchingChoice, f"{self.name}: what touches")

@@ -94,7 +94,7 @@ def test_a_plasticity_that_does_not_exist(add_body, setting, value, message):
     [
         ("poisson", 0.5, "Cube: Poisson's ratio must lie above -1 and below 0.5, not 0.5"),
         ("density", -1.0, "Cube: the density must be above 0 kg/m³, not -1"),
-        ("young", 0.0, "Cube: Young's modulus must be above 0 Pa, not 0"),
+        ("young", 0.0, "Cube: Stiffness (Young's modulus) must be above 0 Pa, not 0"),
         ("damping", -1.0, "Cube: the damping must be 0 or more per second, not -1"),
         ("stiffness_damping", -1.0, "Cube: the stiffness damping must be 0 s or more, not -1"),
         ("viscosity", -1.0, "Cube: the viscosity must be 0 Pa s or more, not -1"),

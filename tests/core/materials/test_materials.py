@@ -200,7 +200,7 @@ def test_parameters_may_differ_from_tet_to_tet(model) -> None:
 @pytest.mark.parametrize(
     ("young", "poisson", "message"),
     [
-        (0.0, 0.3, "Young's modulus must be above 0 Pa, not 0"),
+        (0.0, 0.3, r"Stiffness \(Young's modulus\) must be above 0 Pa, not 0"),
         (-1.0, 0.3, "Young's modulus"),
         (float("nan"), 0.3, "Young's modulus"),
         (1e5, 0.5, "Poisson's ratio must lie above -1 and below 0.5, not 0.5"),
