@@ -10,10 +10,12 @@ import bpy
 import numpy as np
 
 from ..capture.objects import soft_bodies
+from ..properties.suited import rest_box
 
 Point = tuple[float, float, float]
 
-_CELLS_ACROSS_BODIES = 4
+_CELLS_ACROSS_BODIES = 4  # at rest
+_MOST_CELLS = 32  # across them as they are shown
 _MARGIN_CELLS = 4
 _LINE_COLOUR = (0.35, 0.75, 0.85, 0.3)
 _PLANE_COLOUR = (0.35, 0.75, 0.85, 0.06)
@@ -66,12 +68,15 @@ def patch(context: bpy.types.Context) -> Patch | None:
     if not (props.use_ground and bodies and context.space_data.overlay.show_overlays):
         return None
     places = np.concatenate([_box(obj) for obj in bodies])
-    if not np.isfinite(places).all():
+    at_rest = np.concatenate([rest_box(obj)[:, :2] for obj in bodies])
+    if not (np.isfinite(places).all() and np.isfinite(at_rest).all()):
         return None
     low, high = places.min(axis=0), places.max(axis=0)
-    size = max(float((high - low).max()), 1e-6)
+    # Cells are as large at every frame, unless what is simulated goes far.
+    least = max(np.ptp(at_rest, axis=0).max() / _CELLS_ACROSS_BODIES, 1e-6)
+    least = max(least, (high - low).max() / _MOST_CELLS)
     # Of a power of two, so that the grid stays as it is while bodies are moved about.
-    cell = 2.0 ** np.ceil(np.log2(size / _CELLS_ACROSS_BODIES))
+    cell = 2.0 ** np.ceil(np.log2(least))
     first = np.floor(low / cell).astype(int) - _MARGIN_CELLS
     last = np.ceil(high / cell).astype(int) + _MARGIN_CELLS
     across, along = (

@@ -69,7 +69,7 @@ def shape_of(context: bpy.types.Context, obj: bpy.types.Object) -> Shape:
 def sag_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> tuple[str, bool]:
     """How far a body sags under its weight, and whether it lies down; cheap enough to be drawn.
     Empty of what jiggles, which does not sag, and of what gives way for good."""
-    props, box = obj.supple, metres_per_unit(scene) * _box(obj)
+    props, box = obj.supple, metres_per_unit(scene) * rest_box(obj)
     if props.jiggle_group or props.use_plasticity:
         return "", False
     sag = estimated_sag(box, exact_float(props.young), exact_float(props.density), gravity(scene))
@@ -84,21 +84,33 @@ def sag_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> tuple[str, boo
     return f"Sags by about {sag:.0%} of its height.", False
 
 
-def _free_sag(sag: float) -> str:
-    if sag > _LYING_SAG_RATIO:
-        return "lie down"
-    return "hardly sag" if sag < _RIGID_SAG_RATIO else f"sag by about {sag:.0%} of its height"
-
-
 def slump_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> str:
     """Whether a plastic body flows under its own weight; cheap enough to be drawn."""
-    props, box = obj.supple, metres_per_unit(scene) * _box(obj)
+    props, box = obj.supple, metres_per_unit(scene) * rest_box(obj)
     # What a column of it presses on its foot with.
     fall = float(np.linalg.norm(gravity(scene)))
     pressure = exact_float(props.density) * fall * float(np.ptp(box[:, 2]))
     if pressure <= exact_float(props.yield_stress):
         return ""
     return f"Slumps under its own weight: a column of its height needs {pressure:.0f} Pa."
+
+
+def rest_box(obj: bpy.types.Object) -> Points:
+    """(8, 3) corners around the object at rest, in the world in Blender units."""
+    corners = np.array(obj.bound_box)
+    if len(obj.data.vertices) and (find_modifier(obj) is not None or shape_keys.has_bake(obj)):
+        # That box is of the frame that is shown.
+        points = vertex_coordinates(obj.data)
+        low, high = points.min(axis=0), points.max(axis=0)
+        corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+        corners = low + corners * (high - low)
+    return transform(np.array(obj.matrix_world), corners)
+
+
+def _free_sag(sag: float) -> str:
+    if sag > _LYING_SAG_RATIO:
+        return "lie down"
+    return "hardly sag" if sag < _RIGID_SAG_RATIO else f"sag by about {sag:.0%} of its height"
 
 
 def _set_young(scene: bpy.types.Scene, obj: bpy.types.Object, shape: Shape) -> None:
@@ -118,15 +130,3 @@ def _set_viscosity(obj: bpy.types.Object, shape: Shape) -> None:
 def _set_resolution(obj: bpy.types.Object, shape: Shape) -> None:
     surface = check_surface(shape.vertices, shape.triangles)
     obj.supple.resolution = round(float(shape.size().max()) / default_edge_length(*surface))
-
-
-def _box(obj: bpy.types.Object) -> Points:
-    """(8, 3) corners around the object at rest, in the world in Blender units."""
-    corners = np.array(obj.bound_box)
-    if len(obj.data.vertices) and (find_modifier(obj) is not None or shape_keys.has_bake(obj)):
-        # That box is of the frame that is shown.
-        points = vertex_coordinates(obj.data)
-        low, high = points.min(axis=0), points.max(axis=0)
-        corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
-        corners = low + corners * (high - low)
-    return transform(np.array(obj.matrix_world), corners)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import bpy
+import numpy as np
 import pytest
 
 from supple.addon.panels.ground_overlay import Patch, patch
@@ -53,6 +54,16 @@ def test_its_cells_stay_in_place_while_a_body_is_moved_a_little(add_body):
     assert before.across == before.along
     body.location.x += 0.01
     assert seen() == before
+
+
+def test_its_cells_are_as_large_while_a_body_is_bent_as_at_rest(scene, add_body, play):
+    add_body()
+    at_rest = seen()
+    play(3, wobble=True)
+    scene.frame_set(4)
+    bent = seen()
+    assert at_rest.across != bent.across, "it goes along with the body"
+    assert np.diff(bent.across) == pytest.approx(at_rest.across[1] - at_rest.across[0])
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
