@@ -52,8 +52,8 @@ class Layout:
     row = box = split = column
 
 
-def around(obj: bpy.types.Object | None) -> Any:
-    """A context as panels have it, with an active object."""
+def around(obj: bpy.types.Object | None, is_playing: bool = False) -> Any:
+    """A context as panels have it, with an active object, while an animation plays or not."""
     context = bpy.context
     return SimpleNamespace(
         object=obj,
@@ -62,13 +62,14 @@ def around(obj: bpy.types.Object | None) -> Any:
         selected_objects=list(context.selected_objects),
         preferences=SimpleNamespace(system=SimpleNamespace(ui_scale=1.0)),
         region=SimpleNamespace(width=4000),
+        screen=SimpleNamespace(is_animation_playing=is_playing),
     )
 
 
-def drawn(panel: Any, obj: bpy.types.Object | None) -> Layout:
+def drawn(panel: Any, obj: bpy.types.Object | None, is_playing: bool = False) -> Layout:
     """What a panel shows of an active object, its header included."""
     layout = Layout()
     if hasattr(panel, "draw_header"):
         panel.draw_header(SimpleNamespace(layout=layout), around(obj))
-    panel.draw(SimpleNamespace(layout=layout), around(obj))
+    panel.draw(SimpleNamespace(layout=layout), around(obj, is_playing))
     return layout

@@ -232,3 +232,14 @@ def test_what_intersects_is_reported_with_two_cures(scene, add_body, tmp_path):
     intersections.forget()
     assert ("ERROR", "Cube intersects Table.") in layout.texts
     assert layout.buttons[-2:] == [ids.SELECT_INTERSECTIONS, ids.PUSH_APART]
+
+
+def test_while_an_animation_plays_notices_stay_as_they_were_last_drawn(scene, add_body, play):
+    body = add_body()
+    play(3)
+    still = drawn(SUPPLE_PT_main, body).texts
+    body.supple.young *= 2.0
+    assert drawn(SUPPLE_PT_main, body, is_playing=True).texts == still
+    stopped = drawn(SUPPLE_PT_main, body).texts
+    assert stopped != still
+    assert any("simulate again" in text for _, text in stopped)
