@@ -20,8 +20,9 @@ class SUPPLE_PT_paint(SoftBodySidebar, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple
-        layout.use_property_split, layout.use_property_decorate = True, False
-        layout.prop(context.scene.supple, "paint_overlay", icon="OVERLAY")
+        overlay = layout.column()
+        overlay.use_property_split, overlay.use_property_decorate = True, False
+        overlay.prop(context.scene.supple, "paint_overlay", icon="OVERLAY")
         for setting in PAINTED_SETTINGS:
             source = SOURCE.format(setting)
             column = layout.column(align=True)

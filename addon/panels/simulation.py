@@ -22,7 +22,7 @@ class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, scene, props = self.layout, context.scene, context.scene.supple
-        draw_settings(layout, props, "use_scene_range")
+        layout.prop(props, "use_scene_range")
         if props.use_scene_range:
             column = layout.column(align=True)
             column.use_property_split, column.use_property_decorate = True, False

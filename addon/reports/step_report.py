@@ -20,7 +20,7 @@ class StepReport:
     """What panels show of a run.
 
     Args:
-        frames: which there are, and what they took, such as ``Frames 1 to 48 simulated in 16 s``.
+        frames: which there are, and what they took, such as ``Frames 1 to 48 took 16 s``.
         events: what came off.
         steps: those of the latest frame, such as ``Implicit Euler, 1 step a frame, 4 iterations,
             120 contacts, closest 0.31 mm``.
@@ -91,11 +91,13 @@ def _frames(records: list[Record], start_frame: int) -> str:
     if last == 0:
         return ""
     seconds = sum(record.get("seconds", 0.0) for record in records)
-    return f"Frames {start_frame} to {start_frame + last} simulated in {_duration(seconds)}"
+    return f"Frames {start_frame} to {start_frame + last} took {_duration(seconds)}"
 
 
 def _duration(seconds: float) -> str:
     """Such as ``1.6 s``, ``16 s``, ``4 min 10 s`` or ``2 h 5 min``."""
+    if seconds < 0.1:
+        return "less than 0.1 s"
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

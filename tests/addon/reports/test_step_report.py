@@ -125,13 +125,19 @@ def test_a_damaged_log_is_named(job: Job) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "told"),
-    [(0.04, "0.1 s"), (8.0, "16 s"), (125.0, "4 min 10 s"), (3750.0, "2 h 5 min")],
+    [
+        (0.01, "less than 0.1 s"),
+        (0.06, "0.1 s"),
+        (8.0, "16 s"),
+        (125.0, "4 min 10 s"),
+        (3750.0, "2 h 5 min"),
+    ],
 )
 def test_frames_are_told_with_what_they_took(job: Job, seconds: float, told: str) -> None:
     for index in range(3):
         job.append_record({"frame": index, "seconds": seconds if index else 0.0} | IMPLICIT)
     frames = step_report.read(job, START).frames
-    assert frames == f"Frames 10 to 12 simulated in {told}"
+    assert frames == f"Frames 10 to 12 took {told}"
 
 
 def test_the_start_alone_is_no_frame(job: Job) -> None:
