@@ -112,7 +112,8 @@ def test_a_cube_has_fewer_cells_along_its_side_than_what_is_long(scene, cube):
 def test_what_has_no_faces_keeps_the_general_defaults(scene):
     bpy.ops.object.add(type="MESH")
     obj = bpy.context.object
-    assert bpy.ops.supple.add() == {"FINISHED"}
+    obj.supple.enabled = True
+    suited.suit(bpy.context, [obj])
     assert not obj.supple.is_property_set("young")
     with pytest.raises(RuntimeError, match="has no faces"):
         bpy.ops.supple.suit_young()
