@@ -19,8 +19,8 @@ def test_tets_around_an_edge_in_two_turns_are_folded_although_none_is_inside_out
     assert Folds(mesh).found(twice)
     assert not Folds(mesh).found(fan(1, pointed=0.1))
     # Wherever it is.
-    assert Folds(mesh).found(twice + [7.0, -3.0, 5.0])
-    assert not Folds(mesh).found(2.0 * fan(1, pointed=0.1) + [7.0, -3.0, 5.0])
+    assert Folds(mesh).found(np.add(twice, [7.0, -3.0, 5.0]))
+    assert not Folds(mesh).found(np.add(2.0 * fan(1, pointed=0.1), [7.0, -3.0, 5.0]))
 
 
 def test_tets_that_go_round_an_edge_at_the_boundary_twice_at_rest_are_not() -> None:
