@@ -35,11 +35,11 @@ from . import (
     ignored_fields,
     ignored_integrators,
     ignored_keys,
+    ignored_motion,
     ignored_switches,
     missing_caches,
 )
 
-_PLACE = ("location", "rotation_", "scale", "delta_")
 # Vertices of a mesh, and seconds in all, that a panel may take to count weights.
 _FEW_VERTICES, _REDRAW_SECONDS = 20_000, 0.02
 # Of the time that panels take, no more than this share goes into counting the weights of one body.
@@ -81,17 +81,11 @@ def _of_body(obj: bpy.types.Object, end: float, is_followed: bool) -> Iterator[s
     yield from _deformations(obj)
     yield from _weights(obj, end)
     yield from _paint(obj.supple)
-    paths = animated_paths(obj)
-    yield from _settings(obj, paths)
+    yield from _settings(obj, animated_paths(obj))
     yield from _start(obj)
-    yield from _unused_animation(obj, paths, is_followed)
+    yield from _unused_animation(obj)
     yield from _rest_shape(obj)
-    held = obj.supple.pin_group or obj.supple.jiggle_group
-    if not held and (names := driving.followers(obj)):
-        yield (
-            f"{obj.name}: it takes its shape at the start from {', '.join(names)}, whose motion "
-            "moves its pins, and it has none. Choose a Pin Group, or apply what bends it."
-        )
+    yield from ignored_motion.messages(obj, is_followed)
     if obj.rigid_body is not None:
         yield f"{obj.name}: its rigid body is ignored. Remove it under Physics."
 
@@ -118,7 +112,7 @@ def _start(obj: bpy.types.Object) -> Iterator[str]:
         )
 
 
-def _unused_animation(obj: bpy.types.Object, paths: set[str], is_followed: bool) -> Iterator[str]:
+def _unused_animation(obj: bpy.types.Object) -> Iterator[str]:
     props = obj.supple
     if props.start_from_animation and props.start_shape != RUN and not may_move(obj):
         yield (
@@ -130,18 +124,10 @@ def _unused_animation(obj: bpy.types.Object, paths: set[str], is_followed: bool)
             f"{obj.name}: the animation of Target Volume is ignored, since that is not ticked "
             "under Forces. Tick it, or remove the keys."
         )
-    by = kept_control.kept_by(obj)
-    if by == "pins" and not props.pin_group:
+    if kept_control.kept_by(obj) == "pins" and not props.pin_group:
         yield (
             f"{obj.name}: the motion of its pins that Follow My Keys found is ignored, since it "
             "has none any more. Choose a Pin Group, or press Let Go of Keys under Find."
-        )
-    is_led = props.pin_group or props.jiggle_group or by
-    is_used = is_led or props.start_from_animation or is_followed
-    if not is_used and any(path.startswith(_PLACE) for path in paths):
-        yield (
-            f"{obj.name}: its animation moves its pins, and it has none. Choose a Pin Group, tick "
-            "From Animation under Start, press Follow My Keys under Find, or remove the keys."
         )
 
 
