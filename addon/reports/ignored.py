@@ -33,6 +33,7 @@ from ..modifiers import find_modifier
 from ..start_runs import RUN
 from . import (
     ignored_fields,
+    ignored_ground,
     ignored_integrators,
     ignored_keys,
     ignored_motion,
@@ -65,6 +66,7 @@ def messages(
     found += missing_caches.messages(context)
     found += ignored_integrators.messages(context, bodies)
     found += [*_of_scene(context.scene), *_of_others(context)]
+    found += ignored_ground.messages(context, bodies, _FEW_VERTICES if is_redraw else math.inf)
     found += ignored_fields.messages(context, frames)
     return [*found, *ignored_keys.messages(context, frames)]
 
