@@ -10,7 +10,7 @@ import bpy
 
 from . import command_line, operators, panels, preferences, properties
 from .cache import cache_moves
-from .capture import changes
+from .capture import changes, curve_marks
 from .capture.objects import is_soft_body
 from .fits import loss_plot
 from .panels import ground_overlay, paint_overlay
@@ -79,7 +79,7 @@ def _after_frame(*_: object) -> None:
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_load(*_: object) -> None:
-    changes.forget_meshes()
+    changes.forget()
     cache_moves.problem = ""
     cache_moves.reconnect()
     if not bpy.app.background and any(is_soft_body(obj) for obj in bpy.data.objects):
@@ -98,7 +98,7 @@ def _after_save(file: str, *_: object) -> None:
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_undo(*_: object) -> None:
-    changes.forget_meshes()
+    changes.forget()
     paint_overlay.forget()
     cache_moves.reconnect()
 
@@ -107,6 +107,7 @@ def _after_undo(*_: object) -> None:
 def _after_edit(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     if any(update.is_updated_geometry for update in depsgraph.updates):
         changes.forget_meshes()
+    curve_marks.forget(depsgraph)
     paint_overlay.forget_changed(depsgraph)
 
 

@@ -52,7 +52,7 @@ def curve_of(owner: bpy.types.ID, setting: str) -> bpy.types.FCurve | None:
     data, path = owner.animation_data, ".".join(("supple", setting))
     if data is None or data.action is None or data.action_slot is None:
         return None
-    curves = _curves(data.action, data.action_slot)
+    curves = curves_of(data.action, data.action_slot)
     return next((curve for curve in curves if curve.data_path == path), None)
 
 
@@ -62,16 +62,17 @@ def own_curves(owner: bpy.types.ID) -> Iterator[bpy.types.FCurve]:
     if data is None or data.action is None or data.action_slot is None or len(data.nla_tracks):
         return
     driven = {driver.data_path for driver in data.drivers}
-    for curve in _curves(data.action, data.action_slot):
+    for curve in curves_of(data.action, data.action_slot):
         if curve.data_path not in driven and not curve.mute:
             yield curve
 
 
 def _paths(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[str]:
-    return (curve.data_path for curve in _curves(action, slot))
+    return (curve.data_path for curve in curves_of(action, slot))
 
 
-def _curves(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[bpy.types.FCurve]:
+def curves_of(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[bpy.types.FCurve]:
+    """All curves of a slot of an action."""
     for layer in action.layers:
         for strip in layer.strips:
             channels = strip.channelbag(slot)

@@ -10,11 +10,12 @@ import bpy
 from numpy.typing import NDArray
 
 from ..core.errors import SuppleError
-from .bake import shape_keys
+from .bake import baked_run, shape_keys
 from .capture.objects import all_soft_bodies
 from .modifiers import find_modifier
 from .named import named
 from .playback import fields, fitted_cage, mesh_cache, refined_frames
+from .reports import missing_frames
 from .runs import STEP_SECONDS
 from .steps import Steps, scaled
 
@@ -70,8 +71,11 @@ class Bake:
 
     def finish(self, context: bpy.types.Context) -> str:
         done: list[bpy.types.Object] = []
+        missing = missing_frames.message(context)
         try:
-            for obj, frames, start in zip(self._objects, self._frames, self._starts, strict=True):
+            bodies = zip(self._objects, self._frames, self._starts, strict=True)
+            # Of those that share a mesh, the one that it is named after keeps it.
+            for obj, frames, start in sorted(bodies, key=lambda each: _is_namesake(each[0])):
                 self._notes += shape_keys.bake(obj, frames, start, self._key_step)
                 done.append(obj)
         except SuppleError:
@@ -80,8 +84,9 @@ class Bake:
             raise
         for obj in self._objects:
             fields.remember(obj)
+            baked_run.note_run(obj, mesh_cache.run_of(obj))
             mesh_cache.detach(obj)
-        return " ".join([self._message(), *self._notes])
+        return " ".join([self._message(), *filter(None, [missing]), *self._notes])
 
     def _fitted(self) -> Steps[None]:
         """Replaces the frames of bodies that are seen otherwise than by their own vertices."""
@@ -100,6 +105,10 @@ class Bake:
         keys, step = len(shape_keys.kept_frames(count, self._key_step)), self._key_step
         sparse = f", {keys} of them, one every {step} frames and one at the last"
         return f"Baked {count} frames to shape keys{sparse if step > 1 else ''}: {names}."
+
+
+def _is_namesake(obj: bpy.types.Object) -> bool:
+    return bool(obj.name == obj.data.name)
 
 
 def is_quick(context: bpy.types.Context) -> bool:

@@ -12,6 +12,7 @@ def give_own_mesh(obj: bpy.types.Object) -> bpy.types.Mesh | None:
     if not (_is_linked(shared) or sharing_objects(obj)):
         return None
     obj.data = shared.copy()
+    obj.data.name = obj.name
     _copy_action(obj.data.shape_keys)
     return shared
 

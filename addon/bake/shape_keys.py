@@ -148,7 +148,7 @@ def make_relative(obj: bpy.types.Object) -> None:
     blocks = [block for block in keys.key_blocks if is_supple_key(block)]
     key_curves.remove(keys, [block.name for block in blocks])
     keys.use_relative = True
-    key_curves.write_values(keys, blocks, _key_frames(obj))
+    key_curves.write_values(keys, blocks, key_frames(obj))
     obj.data.update_tag()
 
 
@@ -284,7 +284,7 @@ def _prepare(obj: bpy.types.Object, key_frames: list[int]) -> list[str]:
 
 
 def _write(obj: bpy.types.Object, positions: Iterable[NDArray[Any]]) -> None:
-    keys, frames = obj.data.shape_keys, _key_frames(obj)
+    keys, frames = obj.data.shape_keys, key_frames(obj)
     prefix: str = keys[RECORD]["prefix"]
     blocks: list[bpy.types.ShapeKey] = []
     times: list[float] = []
@@ -301,7 +301,7 @@ def _write(obj: bpy.types.Object, positions: Iterable[NDArray[Any]]) -> None:
     obj.data.update_tag()
 
 
-def _key_frames(obj: bpy.types.Object) -> list[int]:
+def key_frames(obj: bpy.types.Object) -> list[int]:
     """The scene frames of a bake's keys."""
     before = record(obj)
     if "frames" in before:
@@ -326,7 +326,7 @@ def _read(obj: bpy.types.Object) -> tuple[list[Positions], list[int]] | None:
         return None
     keys = obj.data.shape_keys
     shapes = [_positions(block) for block in keys.key_blocks if is_supple_key(block)]
-    return shapes, _key_frames(obj)
+    return shapes, key_frames(obj)
 
 
 def _positions(block: bpy.types.ShapeKey) -> Positions:

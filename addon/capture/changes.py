@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 import bpy
@@ -20,15 +20,24 @@ from ..bake import shape_keys
 from ..modifiers import is_own
 from ..start_runs import name_of
 from ..units import metres_per_unit
-from . import kept_control, kept_shape
+from . import curve_marks, kept_control, kept_shape
 from .absorbers import absorbs, has_keyed_absorption, is_absorbed
 from .attachments import rows_of
 from .force_fields import FLOW_CHOICE, OTHER_NAMES, SETTINGS, acts
 from .motion import may_move
+from .objects import is_soft_body
 from .paint import attribute_values, can_paint, painted
 from .surfaces import coordinates, group_weights, polygons, vertex_coordinates
 
-Marks = dict[str, str]
+Marks = dict[str, Any]
+
+# Of a body's and of a scene's marks, one for each setting.
+_SETTINGS = "settings"
+# Of a scene's, what is neither a setting nor an object.
+_SCENE = ("gravity", "frame rate", "unit scale", "start frame", "number of soft bodies")
+# What of a modifier can shape a mesh.
+_PLAIN = {"BOOLEAN", "INT", "FLOAT", "ENUM", "STRING"}
+_NOT_MODELLED = {"name", "is_active", "use_pin_to_last"}
 
 # Where frames are kept, which, how they are shown, what is recorded beside them and what is drawn
 # over them changes nothing in them.
@@ -41,13 +50,19 @@ _NO_SETTINGS = {
     *("fit_shape", "fit_first", "fit_last"),
 }
 
-# Of meshes, which take milliseconds, by the session_uid of their objects.
-_meshes: dict[int, str] = {}
+# Of meshes, which take milliseconds, by the session_uid of their objects and by what is read.
+_meshes: dict[tuple[int, str], str] = {}
 
 
 def forget_meshes(*_: object) -> None:
     """For whenever Blender reports an edit."""
     _meshes.clear()
+
+
+def forget() -> None:
+    """For whenever anything may have changed without a report."""
+    forget_meshes()
+    curve_marks.forget()
 
 
 def body_marks(obj: bpy.types.Object) -> str:
@@ -56,34 +71,110 @@ def body_marks(obj: bpy.types.Object) -> str:
 
 
 def scene_mark(scene: bpy.types.Scene) -> str:
-    """The mark of all that is simulated with any body of a scene."""
-    props = scene.supple
+    """The marks of all that is simulated with any body of a scene, as one text."""
+    return json.dumps(_scene_marks(scene))
+
+
+def changed(obj: bpy.types.Object) -> list[str]:
+    """What of a body is not as it was when it was simulated, such as ``mesh`` or the names of
+    settings."""
+    if not obj.supple.simulated_as or obj.mode != "OBJECT":
+        return []
+    then, now = _read(obj.supple.simulated_as), _body_marks(obj)
+    rest = [what for what in now if what != _SETTINGS and then.get(what) != now[what]]
+    return [*_changed_settings(obj.supple, then, now), *rest]
+
+
+def changed_settings(obj: bpy.types.Object) -> list[str]:
+    """The names of those of a body that are not as they were when it was simulated."""
+    if not obj.supple.simulated_as:
+        return []
+    then, now = _read(obj.supple.simulated_as), {_SETTINGS: _body_settings(obj)}
+    return _changed_settings(obj.supple, then, now)
+
+
+def changed_of_scene(scene: bpy.types.Scene) -> list[str]:
+    """What of a scene is not as it was when it was simulated: the names of settings and objects."""
+    if not scene.supple.simulated_as:
+        return []
+    then, now = _read(scene.supple.simulated_as), _scene_marks(scene)
+    found = _changed_settings(scene.supple, then, now)
+    found += [what for what in _SCENE if then.get(what) != now[what]]
+    for kind, objects in _others(scene).items():
+        left = list(then.get(kind, ()))
+        for obj, mark in zip(objects, now[kind], strict=True):
+            if mark in left:
+                left.remove(mark)
+            else:
+                found.append(obj.name)
+        if len(then.get(kind, ())) > len(objects):
+            found.append(f"a {kind} less")
+    return list(dict.fromkeys(found))
+
+
+def _read(marks: str) -> Marks:
+    """Those of a file; none of a build that kept them otherwise."""
+    return json.loads(marks) if marks.startswith("{") else {}
+
+
+def _changed_settings(props: bpy.types.PropertyGroup, then: Marks, now: Marks) -> list[str]:
+    """By the names that panels show."""
+    before, after = then.get(_SETTINGS, {}), now[_SETTINGS]
+    if not isinstance(before, dict):
+        return ["settings"]
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    shown = [props.bl_rna.properties.get(name.partition("[")[0]) for name in names]
+    return list(dict.fromkeys(each.name for each in shown if each is not None))
+
+
+def _scene_marks(scene: bpy.types.Scene) -> Marks:
+    props, render = scene.supple, scene.render
     start = scene.frame_start if props.use_scene_range else props.frame_start
-    render = scene.render
-    numbers = [
-        *_settings(props, animated_settings(scene)),
-        *_gravity(scene),
-        *(render.fps, render.fps_base, metres_per_unit(scene), start),
-    ]
-    for obj in sorted(scene.objects, key=lambda obj: obj.name):
-        props = obj.supple
-        if props.enabled and obj.type == "MESH":
-            numbers.append(obj.name)
-        elif props.collider:
-            numbers += [obj.name, *_settings(props), *_place(obj)]
-        if acts(scene, obj):
-            numbers += [obj.name, *_field(obj), *_place(obj)]
-    if any(is_absorbed(scene, obj) for obj in scene.objects):
-        numbers += _absorbers(scene)
-    return _digest([repr(numbers)])
+    bodies = [obj for obj in scene.objects if obj.supple.enabled and obj.type == "MESH"]
+    marks: Marks = {
+        _SETTINGS: _marked(_settings(props, animated_settings(scene))),
+        "gravity": _digest([repr(list(_gravity(scene)))]),
+        "frame rate": [render.fps, render.fps_base],
+        "unit scale": metres_per_unit(scene),
+        "start frame": start,
+        "number of soft bodies": len(bodies),
+    }
+    for kind, objects in _others(scene).items():
+        marks[kind] = [_digest(_KINDS[kind](obj)) for obj in objects]
+    return marks
 
 
-def _absorbers(scene: bpy.types.Scene) -> Iterator[Any]:
-    for obj in sorted(filter(absorbs, scene.objects), key=lambda obj: obj.name):
-        yield obj.name
-        if not has_keyed_absorption(obj):
-            yield obj.collision.absorption
-        yield from _place(obj)
+def _others(scene: bpy.types.Scene) -> dict[str, list[bpy.types.Object]]:
+    """The objects that act on bodies, by what they are."""
+    objects = list(scene.objects)
+    is_field_absorbed = any(is_absorbed(scene, obj) for obj in objects)
+    return {
+        "collider": [obj for obj in objects if obj.supple.collider and not is_soft_body(obj)],
+        "force field": [obj for obj in objects if acts(scene, obj)],
+        "absorber": [obj for obj in objects if is_field_absorbed and absorbs(obj)],
+    }
+
+
+def _collider(obj: bpy.types.Object) -> Iterator[Any]:
+    yield repr([*_settings(obj.supple), *_place(obj)])
+    yield from curve_marks.curve_marks(obj)
+    yield _kept_mesh(obj, _shape)
+
+
+def _force_field(obj: bpy.types.Object) -> Iterator[Any]:
+    yield repr([*_field(obj), *_place(obj)])
+    yield from curve_marks.curve_marks(obj)
+
+
+def _absorber(obj: bpy.types.Object) -> Iterator[Any]:
+    if not has_keyed_absorption(obj):
+        yield repr(obj.collision.absorption)
+    yield repr(list(_place(obj)))
+    yield from curve_marks.curve_marks(obj)
+    yield _kept_mesh(obj, _shape)
+
+
+_KINDS = {"collider": _collider, "force field": _force_field, "absorber": _absorber}
 
 
 def _gravity(scene: bpy.types.Scene) -> Iterator[Any]:
@@ -103,31 +194,31 @@ def _field(obj: bpy.types.Object) -> Iterator[Any]:
             yield getattr(obj.field, name)
     if obj.field.type == "FLUID_FLOW":
         domain = obj.field.source_object
-        yield from (domain.name, getattr(obj.field, FLOW_CHOICE), *_place(domain))
-
-
-def changed(obj: bpy.types.Object) -> list[str]:
-    """What of a body is not as it was when it was simulated, such as ``settings``."""
-    if not obj.supple.simulated_as or obj.mode != "OBJECT":
-        return []
-    then, now = json.loads(obj.supple.simulated_as), _body_marks(obj)
-    return [what for what, mark in now.items() if then.get(what) != mark]
-
-
-def scene_changed(scene: bpy.types.Scene) -> bool:
-    """Whether the scene is not as it was when it was simulated."""
-    return bool(scene.supple.simulated_as) and scene.supple.simulated_as != scene_mark(scene)
+        yield from (getattr(obj.field, FLOW_CHOICE), *_place(domain))
 
 
 def _body_marks(obj: bpy.types.Object) -> Marks:
-    uid = obj.session_uid
-    if uid not in _meshes:
-        _meshes[uid] = _digest(_mesh(obj))
     return {
-        "settings": _digest([repr(list(_settings(obj.supple, animated_settings(obj))))]),
+        _SETTINGS: _body_settings(obj),
         "place": _digest([repr(list(_place(obj)))]),
-        "mesh": _meshes[uid],
+        "mesh": _kept_mesh(obj, _mesh),
+        "animation": _digest(curve_marks.curve_marks(obj)),
     }
+
+
+def _body_settings(obj: bpy.types.Object) -> dict[str, str]:
+    return _marked(_settings(obj.supple, animated_settings(obj)))
+
+
+def _kept_mesh(obj: bpy.types.Object, read: Callable[[bpy.types.Object], Iterator[Any]]) -> str:
+    key = (obj.session_uid, read.__name__)
+    if key not in _meshes:
+        _meshes[key] = _digest(read(obj))
+    return _meshes[key]
+
+
+def _marked(settings: Iterator[Any]) -> dict[str, str]:
+    return {name: _digest([repr(value)]) for name, value in settings}
 
 
 def _settings(props: bpy.types.PropertyGroup, moving: Set[str] = frozenset()) -> Iterator[Any]:
@@ -161,10 +252,8 @@ def _place(obj: bpy.types.Object) -> Iterator[float]:
 
 
 def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
-    mesh = obj.data
-    yield vertex_coordinates(mesh)
-    yield polygons(mesh)
-    own = obj.supple
+    mesh, own = obj.data, obj.supple
+    yield from _shape(obj)
     groups = [(obj, name) for name in (own.pin_group, own.attach_group, own.jiggle_group)]
     for path, row in rows_of(obj.supple):
         groups += [(obj, row.attach_group)] if path else []
@@ -177,17 +266,37 @@ def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
             yield group_weights(obj, group)
         elif (attribute := mesh.attributes.get(name)) is not None and can_paint(attribute):
             yield attribute_values(mesh, attribute)
-    yield repr([(m.type, driving.is_shown(obj, m)) for m in _modifiers(obj)])
     if driving_types := [m.type for m in driving.drivers(obj) if driving.is_shown(obj, m)]:
         yield repr(driving_types)
-    yield from _own_keys(obj)
     yield from kept_shape.marks(obj)
     yield from kept_control.marks(obj)
 
 
-def _modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
-    """Those that may shape the solid."""
-    return [m for m in obj.modifiers if m.type != "MESH_CACHE" and not is_own(m)]
+def _shape(obj: bpy.types.Object) -> Iterator[Any]:
+    """What an object is modelled as, of what stands still."""
+    if obj.type != "MESH":
+        yield repr(obj.empty_display_size)
+        return
+    yield vertex_coordinates(obj.data)
+    yield polygons(obj.data)
+    moving = animated_paths(obj)
+    for modifier in obj.modifiers:
+        if modifier.type != "MESH_CACHE" and not is_own(modifier):
+            shown = driving.is_shown(obj, modifier)
+            yield repr([modifier.type, shown, *_numbers(modifier, moving)])
+    yield from _own_keys(obj)
+
+
+def _numbers(modifier: bpy.types.Modifier, moving: Set[str]) -> Iterator[Any]:
+    """What is set of a modifier and not animated, but for how it is shown."""
+    begin = f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"].'
+    for described in modifier.bl_rna.properties:
+        name = described.identifier
+        if described.is_readonly or described.type not in _PLAIN or name in _NOT_MODELLED:
+            continue
+        if not name.startswith("show_") and begin + name not in moving:
+            value = getattr(modifier, name)
+            yield name, list(value) if getattr(described, "is_array", False) else value
 
 
 def _own_keys(obj: bpy.types.Object) -> Iterator[Any]:

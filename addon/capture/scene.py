@@ -74,7 +74,7 @@ def capture(context: bpy.types.Context) -> Capture:
     contact.check_integrators(scene, objects)
     frames = simulated_range(scene)
     read = _Reading.of(context, objects, frames)
-    changes.forget_meshes()
+    changes.forget()
     captured = [
         CapturedObject(
             *(obj.session_uid, obj.name, len(shape.points), motion.matrices, read.unit),

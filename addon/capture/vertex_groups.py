@@ -27,6 +27,18 @@ def find_group(obj: bpy.types.Object, name: str, use: str) -> bpy.types.VertexGr
     return group
 
 
+def why_no_group(obj: bpy.types.Object) -> str:
+    """What a soft body lacks of the groups that hold or drive it; empty where it has them."""
+    props = obj.supple
+    try:
+        for name, use in ((props.jiggle_group, "jiggle"), (props.pin_group, "pin")):
+            if name:
+                find_group(obj, name, use)
+    except CaptureError as error:
+        return str(error)
+    return ""
+
+
 def group_members(obj: bpy.types.Object, name: str, use: str, setting: str) -> NDArray[np.int32]:
     """Indices of the vertices that count as in a group.
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
 from ...core.job import Job
-from .. import driving
+from .. import driving, start_runs
 from ..capture.captured import Capture, CapturedObject
 from ..modifiers import MODIFIER, find_modifier, find_refined, new_cache, removed
 from ..paths import absolute, portable
@@ -133,6 +133,24 @@ def read(obj: bpy.types.Object) -> tuple[NDArray[Any], int]:
     if problem:
         raise SuppleError(problem)
     return frames, int(modifier.frame_start)
+
+
+def run_of(obj: bpy.types.Object) -> str:
+    """The run and the body that an object plays, wherever that lies; empty where it plays none."""
+    modifier = find_modifier(obj)
+    return "" if modifier is None else "/".join(start_runs.name_of(modifier.filepath))
+
+
+def last_frame(obj: bpy.types.Object) -> int | None:
+    """The last scene frame of which an object plays a frame; None where it plays none.
+
+    Raises:
+        SuppleError: when its file cannot be read.
+    """
+    modifier = find_modifier(obj)
+    if modifier is None:
+        return None
+    return int(modifier.frame_start) + pc2.frame_count(absolute(modifier.filepath)) - 1
 
 
 def why_not_playing(obj: bpy.types.Object) -> str:

@@ -10,17 +10,18 @@ from dataclasses import dataclass
 import bpy
 
 from .. import driving, ids
-from ..bake import own_mesh, shape_keys
+from ..bake import baked_run, own_mesh, shape_keys
 from ..cache import cache_moves
 from ..capture import changes
 from ..capture.body import linked_reason
-from ..capture.objects import soft_bodies
+from ..capture.objects import is_soft_body, soft_bodies
 from ..capture.refined import subdivisions
+from ..capture.vertex_groups import why_no_group
 from ..modifiers import find_modifier
 from ..paths import absolute
 from ..playback import mesh_cache, pc2, refined_frames
 from ..units import gravity, metres_per_unit
-from . import coarse_meshes
+from . import coarse_meshes, missing_frames
 
 #: Of the gravity that a new scene has, as Blender shows it.
 EARTH_M_PER_S2 = 9.81
@@ -48,14 +49,16 @@ def notices(context: bpy.types.Context) -> list[Notice]:
     objects = soft_bodies(context)
     found = [notice for obj in objects for notice in _of_body(context.scene, obj)]
     found += [Notice(text, is_problem=False) for text in _gravity(context.scene) if objects]
-    if changes.scene_changed(context.scene) and any(map(find_modifier, objects)):
+    if any(map(find_modifier, objects)) and (what := changes.changed_of_scene(context.scene)):
         found.append(
             Notice(
-                f"The settings, colliders or soft bodies of {context.scene.name} are not those "
-                "that were simulated; simulate again.",
+                f"{context.scene.name} was changed since it was simulated: {_list('', what)}; "
+                "simulate again.",
                 ids.SIMULATE,
             )
         )
+    if text := missing_frames.message(context):
+        found.append(Notice(text, ids.SIMULATE, is_problem=False))
     if cache_moves.problem:
         found.append(Notice(cache_moves.problem))
     return found
@@ -69,7 +72,7 @@ def before_a_run(context: bpy.types.Context) -> list[str]:
         *(
             text
             for obj in soft_bodies(context)
-            for text in (*_scenes(context.scene, obj), *_mesh(obj), _coarseness(obj))
+            for text in (*_scenes(context.scene, obj), *_mesh(context.scene, obj), _coarseness(obj))
             if text
         ),
     ]
@@ -79,7 +82,9 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
     if reason := linked_reason(obj):
         yield Notice(reason, ids.MAKE_OVERRIDE, obj.name)
         return
-    yield from (Notice(text, is_problem=False) for text in (*_scenes(scene, obj), *_mesh(obj)))
+    yield from (
+        Notice(text, is_problem=False) for text in (*_scenes(scene, obj), *_mesh(scene, obj))
+    )
     if reason := _coarseness(obj):
         # It would change what a modifier makes of the mesh.
         button = "" if subdivisions(obj) else ids.SUBDIVIDE
@@ -91,9 +96,18 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
             ids.MAKE_KEYS_WORK,
             obj.name,
         )
+    if reason := why_no_group(obj):
+        yield Notice(reason)
     modifier = find_modifier(obj)
     if modifier is not None:
         yield from _of_playback(obj, modifier)
+    elif shape_keys.has_bake(obj) and (names := changes.changed_settings(obj)):
+        yield Notice(
+            f"{obj.name} was changed since it was simulated and baked: its {_list('', names)}; "
+            "its keys stay as they are until you simulate and bake again.",
+            ids.SIMULATE,
+            is_problem=False,
+        )
 
 
 def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterator[Notice]:
@@ -111,11 +125,12 @@ def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterato
         return
     if what := changes.changed(obj):
         yield Notice(
-            f"{obj.name} was changed since it was simulated: its {' and '.join(what)}; simulate "
+            f"{obj.name} was changed since it was simulated: its {_list('', what)}; simulate "
             "again.",
             ids.SIMULATE,
         )
-    if shape_keys.has_bake(obj):
+    last = mesh_cache.last_frame(obj)
+    if shape_keys.has_bake(obj) and not baked_run.is_of(obj, mesh_cache.run_of(obj), last or 0):
         yield Notice(
             f"{obj.name} plays a simulation that is newer than its bake; bake again, or the keys "
             "stay those of before.",
@@ -175,9 +190,16 @@ def _scenes(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[str]:
         )
 
 
-def _mesh(obj: bpy.types.Object) -> Iterator[str]:
-    if others := [other.name for other in own_mesh.sharing_objects(obj)]:
-        yield f"{obj.name} shares its mesh with {_list('', others)}; Bake gives it one of its own."
+def _mesh(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[str]:
+    """Of the first of the scene's bodies that share a mesh."""
+    others = own_mesh.sharing_objects(obj)
+    shown = (each for each in others if each.name in scene.objects and each.visible_get())
+    bodies = list(filter(is_soft_body, shown))
+    if not others or any(each.name < obj.name for each in bodies):
+        return
+    bakes = "each a mesh" if bodies else "it one"
+    names = sorted(each.name for each in others)
+    yield f"{obj.name} shares its mesh with {_list('', names)}; Bake gives {bakes} of its own."
 
 
 def _coarseness(obj: bpy.types.Object) -> str:

@@ -129,7 +129,7 @@ def test_a_pose_without_anything_that_bends_is_told(scene, add_body):
     (message,) = ignored.messages(bpy.context)
     assert message.startswith("Cube: nothing poses it")
     rigs.shape_keys(body)
-    assert not ignored.messages(bpy.context)
+    assert not any("nothing poses it" in text for text in ignored.messages(bpy.context))
     body.supple.rest_shape = "shape_keys"
     (message,) = ignored.messages(bpy.context)
     assert message.startswith("Cube: nothing poses it")

@@ -76,110 +76,6 @@ def test_a_bake_and_a_free_change_nothing_that_was_simulated(scene, add_body, pl
     assert shown_notices() == []
 
 
-CHANGES = {
-    "settings": lambda obj: setattr(obj.supple, "young", 3e4),
-    "place": lambda obj: setattr(obj.location, "x", 2.0),
-    "mesh": lambda obj: setattr(obj.data.vertices[0].co, "x", 3.0),
-}
-
-
-@pytest.mark.parametrize("what", CHANGES)
-def test_what_of_a_body_was_changed_is_reported_until_it_is_changed_back(add_body, play, what):
-    obj = add_body()
-    obj.supple.young = 1e5
-    play(3)
-    before = obj.data.vertices[0].co.x
-    CHANGES[what](obj)
-    obj.data.update()
-    assert f"Cube was changed since it was simulated: its {what};" in only(ids.SIMULATE)
-    obj.supple.young, obj.location.x, obj.data.vertices[0].co.x = 1e5, 0.0, before
-    obj.data.update()
-    assert shown_notices() == []
-
-
-def edit_key(obj):
-    obj.data.shape_keys.key_blocks["Tall"].points[0].co.z += 1.0
-
-
-def paint_pins(obj):
-    obj.vertex_groups["Pin"].add([3], 0.8, "REPLACE")
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        edit_key,
-        paint_pins,
-        lambda obj: setattr(obj.data.shape_keys.key_blocks["Tall"], "value", 0.3),
-        lambda obj: obj.modifiers.new("Round", "SUBSURF"),
-    ],
-)
-def test_keys_pins_and_modifiers_count_as_the_mesh(add_body, play, edit):
-    obj = add_body()
-    obj.shape_key_add(name="Basis")
-    obj.shape_key_add(name="Tall")
-    obj.vertex_groups.new(name="Pin").add([1], 1.0, "REPLACE")
-    obj.supple.pin_group = "Pin"
-    play(3)
-    assert shown_notices() == []
-    edit(obj)
-    obj.data.update()
-    assert "its mesh;" in only(ids.SIMULATE)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda scene: setattr(scene, "gravity", (0, 0, -1)),
-        lambda scene: setattr(scene.render, "fps", 30),
-        lambda scene: setattr(scene.supple, "use_ground", False),
-        lambda scene: setattr(scene, "frame_start", -3),
-        lambda scene: setattr(scene.objects["Ball"].supple, "collider_friction", 0.9),
-        lambda scene: setattr(scene.objects["Ball"].location, "z", -7),
-    ],
-)
-def test_changes_to_the_scene_are_reported(scene, add_body, play, change):
-    add_body("Ball", location=(0, 0, -3)).supple.enabled = False
-    scene.objects["Ball"].supple.collider = True
-    add_body()
-    play(3)
-    scene.frame_end = 90
-    assert shown_notices() == []
-    change(scene)
-    assert "are not those that were simulated" in only(ids.SIMULATE)
-
-
-def test_gravity_that_is_keyed_is_another_at_another_frame_and_not_reported(scene, add_body, play):
-    add_body()
-    for frame, pull in ((1, -9.0), (4, -3.0)):
-        scene.gravity[2] = pull
-        scene.keyframe_insert("gravity", frame=frame)
-    play(3)
-    for frame in (1, 3):
-        scene.frame_set(frame)
-        assert shown_notices() == []
-    scene.use_gravity = False
-    assert "are not those that were simulated" in only("supple.simulate")
-
-
-def test_changes_to_the_scene_are_not_reported_of_what_is_baked(scene, add_body, play):
-    add_body()
-    play(3)
-    actions.bake(bpy.context)
-    scene.gravity = (0, 0, -1)
-    assert shown_notices() == []
-
-
-def test_an_animated_body_is_not_called_moved(scene, add_body, play):
-    obj = add_body()
-    for frame, x in ((1, 0.0), (4, 1.0)):
-        obj.location.x = x
-        obj.keyframe_insert("location", frame=frame)
-    play(3)
-    scene.frame_set(3)
-    assert shown_notices() == []
-
-
 def test_frames_that_are_gone_or_cut_off_are_reported_and_not_baked(add_body, play):
     add_body()
     job, _ = play(3)
@@ -258,16 +154,6 @@ def test_a_key_added_after_bake_is_reported_and_made_to_work(add_body, play):
     assert shown_notices() == []
 
 
-def test_an_edit_that_blender_was_not_told_of_is_part_of_the_next_simulation(add_body, play):
-    obj = add_body()
-    play(3)
-    assert shown_notices() == []
-    obj.data.vertices[0].co.x -= 0.5
-    play(3)
-    obj.data.update()
-    assert shown_notices() == []
-
-
 def test_the_tab_says_what_is_alike_once_with_one_button(add_body, play):
     for x in range(7):
         add_body(f"Cube {x}", location=(3 * x, 0, 0))
@@ -304,3 +190,24 @@ def test_of_many_names_three_are_reported(scene, add_body, count, names):
     for number in range(count):
         scene.collection.objects.link(bpy.data.objects.new(f"Copy {number}", obj.data))
     assert f"Cube shares its mesh with {names}" in only("")
+
+
+def test_a_pin_group_that_is_gone_is_told_of_before_the_run(add_body, play):
+    body = add_body()
+    group = body.vertex_groups.new(name="Pins")
+    group.add([1], 1.0, "REPLACE")
+    body.supple.pin_group = "Pins"
+    assert shown_notices() == []
+    body.vertex_groups.remove(group)
+    assert only("") == "Cube has no vertex group 'Pins' to pin; choose another group."
+
+
+def test_a_bake_of_the_frames_that_are_played_again_is_not_called_older(scene, add_body, play):
+    body = add_body()
+    play(2)
+    scene.frame_end = 3
+    actions.bake(bpy.context)
+    play(2)
+    assert shape_keys.has_bake(body) and shown_notices() == []
+    play(3)
+    assert "newer than its bake" in only(ids.BAKE)

@@ -51,16 +51,28 @@ def test_linked_duplicates_are_reported_before_the_run_and_baked_each_for_itself
     bpy.context.collection.objects.link(second)
     bpy.context.view_layer.update()
     lines = notices.before_a_run(bpy.context)
-    assert lines == [
-        "First shares its mesh with Second; Bake gives it one of its own.",
-        "Second shares its mesh with First; Bake gives it one of its own.",
-    ]
+    assert lines == ["First shares its mesh with Second; Bake gives each a mesh of its own."]
+    assert [notice.text for notice in shown_notices()] == lines
     play(3, wobble=True)
     played = [world_positions(obj, 3) for obj in (first, second)]
     assert "First has a mesh of its own now." in actions.bake(bpy.context)
     assert first.data != second.data
     for obj, expected in zip((first, second), played, strict=True):
         np.testing.assert_allclose(world_positions(obj, 3), expected, atol=1e-6)
+
+
+def test_meshes_that_were_shared_are_named_after_their_objects(add_body, play):
+    first = add_body("Ball")
+    first.data.name = "Ball"
+    copies = [first.copy() for _ in range(3)]
+    for number, copy in enumerate(copies, 1):
+        copy.location.x = 3.0 * number
+        bpy.context.collection.objects.link(copy)
+    bpy.context.view_layer.update()
+    assert len(notices.before_a_run(bpy.context)) == 1
+    play(3)
+    actions.bake(bpy.context)
+    assert [obj.data.name for obj in (first, *copies)] == [obj.name for obj in (first, *copies)]
 
 
 @pytest.mark.usefixtures("solver_here")

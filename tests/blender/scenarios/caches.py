@@ -76,7 +76,7 @@ def _changed_and_baked(ui: Ui) -> Steps:
     cube.supple.young *= 2.0
     yield from ui.redraw()
     yield from ui.screenshot("changed")
-    assert "was changed since it was simulated: its settings" in _only("supple.simulate")
+    assert "was changed since it was simulated: its Stiffness" in _only("supple.simulate")
     yield from _simulated(ui)
     _press(ui, "bake")
     yield from ui.wait_for(lambda: cube.data.shape_keys is not None, "shape keys")
