@@ -237,12 +237,10 @@ class Simulator:
                 meet, or a body starts inside out where its material is undefined.
         """
         began = time.perf_counter()
-        # Another system: what is unfolded is softened on the way.
-        system = System(self.system.scene, self._device, self._dtype, self.frame_time)
-        begin_frame(system, self.state)
+        begin_frame(self.system, self.state)
         with self._threads():
-            self.state = Unfolding(system).unfolded_equilibrium(
-                partial(solve_static, system), self.state
+            self.state = self._unfolding.unfolded_equilibrium(
+                partial(solve_static, self.system), self.state
             )
             self._is_settled = True
             return self.frame(began)
