@@ -54,9 +54,9 @@ AT_REST = """## At rest
 
 How far the visible vertices come to rest from those of a simulation whose tetrahedra are five times
 finer, as root of the mean square and at most, and in how many seconds the equilibrium is found, the
-median of five runs; filling with tetrahedra is apart, since it is done once for all frames. Bodies sink under their own weight by a quarter of their height, on ground without
-friction. Measured by `python -m looks.static_squeeze --before PYTHON`, with the python of a
-checkout to compare with.
+median of five runs; filling with tetrahedra is apart, since it is done once for all frames. Bodies
+sink under their own weight by a quarter of their height, on ground without friction. Measured by
+`python -m looks.static_squeeze --before PYTHON`, with the python of a checkout to compare with.
 {when}
 
 """
