@@ -62,17 +62,16 @@ class Unfolding:
 
     def unfolded_equilibrium(self, solve: Callable[[State], State], state: State) -> State:
         """The equilibrium that ``solve`` finds from a state, unfolded where that is possible."""
-        try:
-            self._system.limit_poisson((), MAX_POISSON)
-            state = solve(state)
-            if folded := self._folded(state):
+        self._system.limit_poisson((), MAX_POISSON)
+        state = solve(state)
+        if folded := self._folded(state):
+            try:
                 self._system.limit_poisson(folded, MAX_POISSON)
                 state = solve(state)
+            finally:
                 self._system.limit_poisson((), MAX_POISSON)
-                state = solve(state)
-                folded = self._folded(state)
-        finally:
-            self._system.limit_poisson((), MAX_POISSON)
+            state = solve(state)
+            folded = self._folded(state)
         counts = np.zeros(len(self._system.bodies), dtype=np.int64)
         counts[list(folded)] = CAUGHT
         return replace(state, unfolding=counts if counts.any() else None)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from supple.core import Scene, Simulator, SoftBody, TetMesh
+from supple.core.errors import InstabilityError
 from supple.core.integrators import BDF2, ImplicitEuler, Integrator
 from supple.core.integrators.unfolding import Unfolding
 from supple.core.materials import StableNeoHookean
@@ -119,6 +120,21 @@ def test_a_run_that_is_resumed_while_it_unfolds_gives_the_same_bits(make_block) 
     for one, other in zip(whole.run(12), resumed.run(12), strict=True):
         assert torch.equal(one.positions[0], other.positions[0])
         assert one.report.unfolding == other.report.unfolding
+
+
+def test_a_solve_that_fails_leaves_no_body_softened(make_block) -> None:
+    simulator = Simulator(Scene([_crumpled(make_block, 0, 0.45)]))
+    asked = []
+
+    def solve(state):
+        asked.append(simulator.system.softened)
+        if len(asked) == 2:
+            raise InstabilityError("no equilibrium")
+        return state
+
+    with pytest.raises(InstabilityError):
+        Unfolding(simulator.system).unfolded_equilibrium(solve, simulator.state)
+    assert asked == [(), (0,)] and simulator.system.softened == ()
 
 
 def test_settling_says_what_stays_caught(make_block) -> None:
