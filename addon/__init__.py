@@ -15,6 +15,7 @@ from .capture.objects import is_soft_body
 from .fits import loss_plot
 from .panels import ground_overlay, paint_overlay
 from .playback import fields
+from .properties import suited
 from .worker import session, warm_worker
 
 CLASSES = [
@@ -80,6 +81,7 @@ def _after_frame(*_: object) -> None:
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_load(*_: object) -> None:
     changes.forget()
+    suited.forget_boxes()
     cache_moves.problem = ""
     cache_moves.reconnect()
     if not bpy.app.background and any(is_soft_body(obj) for obj in bpy.data.objects):
@@ -99,6 +101,7 @@ def _after_save(file: str, *_: object) -> None:
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_undo(*_: object) -> None:
     changes.forget()
+    suited.forget_boxes()
     paint_overlay.forget()
     cache_moves.reconnect()
 
@@ -107,6 +110,7 @@ def _after_undo(*_: object) -> None:
 def _after_edit(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     if any(update.is_updated_geometry for update in depsgraph.updates):
         changes.forget_meshes()
+        suited.forget_boxes()
     curve_marks.forget(depsgraph)
     paint_overlay.forget_changed(depsgraph)
 

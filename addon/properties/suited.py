@@ -22,6 +22,14 @@ from ..units import exact_float, gravity, metres_per_unit
 # Of its height: what sags by more lies down, what sags by less looks rigid.
 _LYING_SAG_RATIO, _RIGID_SAG_RATIO = 0.35, 0.01
 
+# Around meshes, which takes milliseconds a redraw, by their session_uid.
+_boxes: dict[int, Points] = {}
+
+
+def forget_boxes() -> None:
+    """For whenever Blender reports an edit."""
+    _boxes.clear()
+
 
 def suit(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> None:
     """Gives new soft bodies the settings that suit them, but for those that somebody has set."""
@@ -100,11 +108,18 @@ def rest_box(obj: bpy.types.Object) -> Points:
     corners = np.array(obj.bound_box)
     if len(obj.data.vertices) and (find_modifier(obj) is not None or shape_keys.has_bake(obj)):
         # That box is of the frame that is shown.
-        points = vertex_coordinates(obj.data)
+        corners = _mesh_box(obj.data)
+    return transform(np.array(obj.matrix_world), corners)
+
+
+def _mesh_box(mesh: bpy.types.Mesh) -> Points:
+    """(8, 3) corners, without modifiers and shape keys."""
+    if mesh.session_uid not in _boxes:
+        points = vertex_coordinates(mesh)
         low, high = points.min(axis=0), points.max(axis=0)
         corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
-        corners = low + corners * (high - low)
-    return transform(np.array(obj.matrix_world), corners)
+        _boxes[mesh.session_uid] = low + corners * (high - low)
+    return _boxes[mesh.session_uid]
 
 
 def _free_sag(sag: float) -> str:

@@ -23,6 +23,14 @@ from .conftest import empty_file, evaluated_positions, working_here, world_posit
 pytestmark = pytest.mark.usefixtures("solver")
 
 
+def _under_way() -> runs.Simulation:
+    """A simulation that has its first frames."""
+    run = runs.Simulation(bpy.context)
+    while run.step() and run.playback.last_frame < 2:
+        time.sleep(runs.PAUSE_SECONDS)
+    return run
+
+
 def test_a_pinned_vertex_follows_its_animated_object(scene, add_body, solver_here):
     obj = add_body()
     obj.vertex_groups.new(name="Top").add([1, 3, 5, 7], 1.0, "REPLACE")
@@ -126,9 +134,7 @@ def test_what_is_said_before_and_after_the_solver_is_prepared_is_said_once(monke
 def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body, solver_loaded):
     obj = add_body()
     scene.frame_end = 30
-    run = runs.Simulation(bpy.context)
-    while run.step() and run.playback.last_frame < 2:
-        time.sleep(runs.PAUSE_SECONDS)
+    run = _under_way()
     assert run.cancel().startswith("Cancelled after frame")
     assert not session.is_running()
     kept = evaluated_positions(obj, 3)
@@ -156,9 +162,7 @@ def test_tetrahedra_are_shown_in_their_scene_whatever_is_in_the_window(
 def test_a_simulation_ends_when_its_only_body_is_none_any_more(scene, add_body, solver_loaded):
     obj = add_body()
     scene.frame_end = 250
-    run = runs.Simulation(bpy.context)
-    while run.step() and run.playback.last_frame < 2:
-        time.sleep(runs.PAUSE_SECONDS)
+    run = _under_way()
     obj.supple.enabled = False
     with pytest.raises(GoneError, match=r"^Cube is no soft body any more\.$"):
         run.step()

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import math
+from unittest.mock import Mock
 
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from supple.addon import ids
 from supple.addon.capture.scene import capture
+from supple.addon.capture.surfaces import vertex_coordinates
+from supple.addon.modifiers import MODIFIER, find_modifier
 from supple.addon.panels.material import SUPPLE_PT_material
 from supple.addon.panels.mesh import SUPPLE_PT_mesh
 from supple.addon.properties import suited
@@ -33,6 +37,21 @@ def cube(scene: bpy.types.Scene) -> bpy.types.Object:
 def sag(obj: bpy.types.Object) -> str:
     bpy.context.view_layer.update()
     return suited.sag_message(bpy.context.scene, obj)[0]
+
+
+def test_the_box_at_rest_follows_edits_and_reads_no_mesh_twice(cube, monkeypatch):
+    mesh_cache = cube.modifiers.new(MODIFIER, "MESH_CACHE")
+    assert find_modifier(cube) == mesh_cache
+    read = Mock(side_effect=vertex_coordinates)
+    monkeypatch.setattr(suited, "vertex_coordinates", read)
+    suited.forget_boxes()
+    for _ in range(3):
+        np.testing.assert_allclose(np.ptp(suited.rest_box(cube), axis=0), 1.0)
+    assert read.call_count == 1
+    cube.data.transform(Matrix.Scale(2.0, 4))
+    cube.data.update()
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(np.ptp(suited.rest_box(cube), axis=0), 2.0)
 
 
 @pytest.mark.parametrize("size", [0.01, 1.0, 10.0])
