@@ -9,6 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ..capture.motion import transform
 from ..capture.objects import soft_bodies
 from ..properties.suited import rest_box
 
@@ -87,9 +88,7 @@ def patch(context: bpy.types.Context) -> Patch | None:
 
 def _box(obj: bpy.types.Object) -> np.ndarray:
     """(8, 2) the corners of its bounding box as seen from above."""
-    matrix = np.array(obj.matrix_world)
-    corners = np.array([tuple(corner) for corner in obj.bound_box])
-    return (corners @ matrix[:3, :3].T + matrix[:3, 3])[:, :2]
+    return transform(np.array(obj.matrix_world), np.array(obj.bound_box))[:, :2]
 
 
 def _draw() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import bpy
 import numpy as np
-from mathutils import Vector
+from numpy.typing import NDArray
 
 from ..capture.motion import transform
 from ..capture.objects import shown_colliders
@@ -33,7 +33,7 @@ def messages(
     ground = props.ground_height
     reach = ground - _DEPTH_RATIO * min(max(body.dimensions) for body in bodies)
     for obj in shown_colliders(context):
-        if obj.type != "MESH" or _lowest_corner(obj) >= reach:
+        if obj.type != "MESH" or _box_heights(obj).min() >= reach:
             continue
         lowest, highest, is_open = _extent(context, obj, most_vertices)
         if highest < reach or (is_open and lowest < reach):
@@ -45,8 +45,9 @@ def messages(
             )
 
 
-def _lowest_corner(obj: bpy.types.Object) -> float:
-    return float(min((obj.matrix_world @ Vector(corner)).z for corner in obj.bound_box))
+def _box_heights(obj: bpy.types.Object) -> NDArray[np.float64]:
+    """(8,) of the corners of its bounding box, in Blender units."""
+    return transform(np.array(obj.matrix_world), np.array(obj.bound_box))[:, 2]
 
 
 def _extent(
@@ -57,8 +58,8 @@ def _extent(
     depsgraph = context.view_layer.depsgraph
     mesh = None if depsgraph is None else obj.evaluated_get(depsgraph).data
     if mesh is None or len(mesh.vertices) > most_vertices:
-        corners = [(obj.matrix_world @ Vector(corner)).z for corner in obj.bound_box]
-        return min(corners), max(corners), False
+        corners = _box_heights(obj)
+        return float(corners.min()), float(corners.max()), False
     heights = transform(np.array(obj.matrix_world), vertex_coordinates(mesh))[:, 2]
     edges = np.empty(len(mesh.loops), dtype=np.int32)
     mesh.loops.foreach_get("edge_index", edges)
