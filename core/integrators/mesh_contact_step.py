@@ -48,8 +48,9 @@ from .frame_budget import FrameBudget
 
 Points = NDArray[np.float64]
 
-# Passes over an island at most; they end when no distance changes by more than this ratio.
-MAX_PASSES, RELATIVE_TOLERANCE = 20, 0.2
+# Passes over an island at most, and the share of its distance by which a contact has to change to
+# have those around it solved again.
+MAX_PASSES, RELATIVE_TOLERANCE = 40, 0.2
 # How often contacts are made linear anew where something was in the way.
 MAX_LINEARIZATIONS = 8
 # How often the moves of what is in the way are shortened, before all moves are alike.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import as_index, compiled, shared_range
-from .contact_relaxation import initialize_force, relax
+from .contact_relaxation import initialize_force, is_awake, relax, wake
 from .flat_tets import relax_flat
 
 # So many of the smallest islands that are large make a thread's share of the work.
@@ -122,6 +122,7 @@ def _relax_island(
     floor: float,
     mobility: Any,
     moves: Any,
+    last_changes: Any,
     max_passes: int,
     tolerance: float,
 ) -> int:
@@ -129,15 +130,23 @@ def _relax_island(
     first_tet, last_tet = islands.tet_offsets[island], islands.tet_offsets[island + 1]
     for i in range(first, last):
         initialize_force(constraints, islands.contacts[i], mobility, moves)
-    passes, most = 0, tolerance + 1.0
-    while passes < max_passes and most > tolerance:
+    passes, solved, is_converged = 0, 0, False
+    while passes < max_passes and not is_converged:
+        passes, is_converged = passes + 1, True
         for i in range(first_tet, last_tet):
-            relax_flat(flat_tets, islands.tets[i], floor, mobility, moves)
-        most = 0.0
+            tet = islands.tets[i]
+            relax_flat(flat_tets, tet, floor, mobility, moves)
+            if flat_tets.forces[tet] != 0.0:
+                wake(flat_tets.corners[tet], mobility, last_changes, passes)
         for i in range(first, last):
-            most = max(most, relax(constraints, islands.contacts[i], mobility, moves))
-        passes += 1
-    return passes * (last - first)
+            k = islands.contacts[i]
+            if passes > 1 and not is_awake(constraints.nodes[k], last_changes, passes - 1):
+                continue
+            solved += 1
+            if relax(constraints, k, mobility, moves) > tolerance:
+                is_converged = False
+                wake(constraints.nodes[k], mobility, last_changes, passes)
+    return solved
 
 
 @compiled()
@@ -186,13 +195,16 @@ def relax_islands(
         mobility: (N,) in metres a newton over the step.
         moves: (N, 3) from where contacts were made linear, in metres; changed.
         max_passes: over each island.
-        tolerance: an island ends when no distance of its contacts changes by more than this ratio.
+        tolerance: a contact rests while neither its distance nor that of one with a node of its own
+            changes by more than this ratio, nor a flat tet that has one presses; an island ends
+            when all rest.
         threads: that share them.
     """
     solved, shares = 0, share_out(islands, threads)
+    last_changes = np.zeros(len(mobility), np.int64)
     for share in shared_range(threads):
         for island in range(len(shares)):
             if shares[island] == as_index(share):
                 of_all = (islands, island, constraints, flat_tets, floor, mobility, moves)
-                solved += _relax_island(*of_all, max_passes, tolerance)
+                solved += _relax_island(*of_all, last_changes, max_passes, tolerance)
     return solved

@@ -171,6 +171,33 @@ def relax(constraints: Any, k: int, mobility: Any, moves: Any) -> float:
     return compliance * abs(push) / (max(ratio, MIN_DISTANCE_RATIO) * dhat)
 
 
+@compiled(inline=True)
+def wake(nodes: Any, mobility: Any, last_changes: Any, present: int) -> None:
+    """Says of the nodes of a row that a pass has changed what acts on them, but of those that
+    nothing moves.
+
+    Args:
+        last_changes: (N,) the pass that did so last.
+        present: the number of this pass.
+    """
+    for node in nodes:
+        if node < 0:
+            break
+        if mobility[node] != 0.0:
+            last_changes[node] = present
+
+
+@compiled(inline=True)
+def is_awake(nodes: Any, last_changes: Any, since: int) -> bool:
+    """Whether a pass, ``since`` or later, has changed what acts on any of the nodes of a row."""
+    for node in nodes:
+        if node < 0:
+            break
+        if last_changes[node] >= since:
+            return True
+    return False
+
+
 @compiled()
 def prescribed_work(constraints: Any, count: int, moves: Any) -> float:
     """What (N, 3) prescribed moves of nodes do against the forces of contacts, in joules."""

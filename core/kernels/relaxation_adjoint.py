@@ -19,7 +19,9 @@ from .contact_relaxation import (
     MIN_DISTANCE_RATIO,
     change_of_difference,
     initialize_force,
+    is_awake,
     relax,
+    wake,
 )
 from .obstacle_barrier import ground_derivatives
 from .surface_barrier import surface_force
@@ -55,7 +57,7 @@ def _keep(constraints: Any, k: int, trace: Any, place: int) -> None:
         trace[place, 1 + axis] = constraints.frictions[k, axis]
 
 
-@compiled()
+@compiled(allocates=True)
 def relax_again(
     islands: Any,
     constraints: Any,
@@ -70,9 +72,10 @@ def relax_again(
 
     Args:
         trace: (K (1 + max_passes), 4) to be filled in: forces and frictions that contacts had,
-            those of one island after those of another, pass by pass.
+            those of one island after those of another, pass by pass; none where a contact rested.
         passes: (I,) to be filled in.
     """
+    last_changes = np.zeros(len(mobility), np.int64)
     for island in range(len(passes)):
         first, last = islands.contact_offsets[island], islands.contact_offsets[island + 1]
         place = first * (1 + max_passes)
@@ -80,14 +83,19 @@ def relax_again(
             _keep(constraints, islands.contacts[i], trace, place)
             initialize_force(constraints, islands.contacts[i], mobility, moves)
             place += 1
-        count, most = 0, tolerance + 1.0
-        while count < max_passes and most > tolerance:
-            most = 0.0
+        count, is_converged = 0, False
+        while count < max_passes and not is_converged:
+            count, is_converged = count + 1, True
             for i in range(first, last):
-                _keep(constraints, islands.contacts[i], trace, place)
-                most = max(most, relax(constraints, islands.contacts[i], mobility, moves))
+                k = islands.contacts[i]
+                if count > 1 and not is_awake(constraints.nodes[k], last_changes, count - 1):
+                    trace[place, 0] = math.nan
+                else:
+                    _keep(constraints, k, trace, place)
+                    if relax(constraints, k, mobility, moves) > tolerance:
+                        is_converged = False
+                        wake(constraints.nodes[k], mobility, last_changes, count)
                 place += 1
-            count += 1
         passes[island] = count
 
 
@@ -114,7 +122,9 @@ def relax_back(
         for _ in range(passes[island]):
             for i in range(last - 1, first - 1, -1):
                 place -= 1
-                _contact_back(constraints, islands.contacts[i], mobility, moves, trace[place], out)
+                if not math.isnan(trace[place, 0]):
+                    k = islands.contacts[i]
+                    _contact_back(constraints, k, mobility, moves, trace[place], out)
         for i in range(last - 1, first - 1, -1):
             place -= 1
             _start_back(constraints, islands.contacts[i], mobility, moves, trace[place], out)

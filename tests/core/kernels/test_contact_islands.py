@@ -121,6 +121,29 @@ def test_an_island_that_has_converged_is_left_alone() -> None:
     assert (own.forces > 0.0).all()
 
 
+def chain(length: int) -> tuple:
+    """Contacts of which each shares a node with the one before; all but the first are content."""
+    nodes, mobility = [[k, k + 1] for k in range(length)], np.ones(length + 1)
+    own = contacts(nodes, [[1.0, -1.0]] * length, [UP] * length, [0.9] * length, mobility)
+    own.scales[:] = 1e-9
+    moves = np.zeros((length + 1, 3))
+    moves[0, 2] = -1.5
+    return own, mobility, moves
+
+
+def test_contacts_rest_until_something_around_them_changes() -> None:
+    own, mobility, moves = chain(60)
+    islands = find_islands(own.nodes, NO_CORNERS, mobility)
+    solved = relax_islands(islands, own, no_flat_tets(1), FLOOR, mobility, moves, 20, 0.2, 1)
+    assert 60 < solved < 4 * 60
+    whole, _, expected = chain(60)
+    initialize_forces(whole, 60, mobility, expected)
+    for _ in range(20):
+        relax_each(whole, 60, mobility, expected)
+    gaps, wanted = (0.9 + each[:-1, 2] - each[1:, 2] for each in (moves, expected))
+    np.testing.assert_allclose(gaps, wanted, rtol=0.2)
+
+
 def test_relaxed_to_the_end_all_are_at_the_least_of_their_energy() -> None:
     own, mobility, wanted = random_contacts(7)
     moves = wanted.copy()
@@ -181,3 +204,17 @@ def test_flat_tets_are_relaxed_with_the_contacts_of_their_own_island() -> None:
     np.testing.assert_array_equal(tets.forces, alone.forces)
     assert (tets.forces > 0.0).all() and (own.forces > 0.0).all()
     assert len(set(tets.forces.tolist())) == 3
+
+
+def test_a_tet_that_becomes_flat_wakes_the_contacts_around_it() -> None:
+    """One contact presses it flat after another one, at a corner opposite, was content."""
+    tets, _, _, _ = pressed([1.0])
+    tets.ratios[:], tets.energies[:] = FLOOR + 0.05, 50.0
+    mobility, moves = np.ones(6), np.zeros((6, 3))
+    own = contacts([[4, 3], [0, 5]], [[1.0, -1.0]] * 2, [UP] * 2, [1.0, 0.05], mobility)
+    own.scales[:], own.dhats[:] = (0.1, 1e-9), (1.0, 0.04)
+    moves[4, 2] = -2.0
+    islands = find_islands(own.nodes, tets.corners, mobility)
+    relax_islands(islands, own, tets, FLOOR, mobility, moves, 20, 0.2, 1)
+    assert moves[0, 2] < -0.01
+    assert 0.05 + moves[0, 2] - moves[5, 2] > 0.0

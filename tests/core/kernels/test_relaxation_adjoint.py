@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from supple.core.integrators.contact_nodes import no_flat_tets
 from supple.core.kernels.contact_constraints import GROUND, SURFACES, Constraints
-from supple.core.kernels.contact_islands import find_islands
+from supple.core.kernels.contact_islands import find_islands, relax_islands
 from supple.core.kernels.relaxation_adjoint import (
     ByConstraints,
     by_constraints,
     relax_again,
     relax_back,
 )
+from supple.tests.core.kernels.linear_contacts import random_contacts
 
 RANDOM = np.random.default_rng(4)
 COUNT, NODES, SETS = 4, 5, 6
@@ -58,7 +60,7 @@ WANTED = RANDOM.standard_normal((NODES, 3))
 class Passes:
     """Over one of the sets of contacts, with some of their members changed."""
 
-    def __init__(self, index: int, count: int, **changed: Any) -> None:
+    def __init__(self, index: int, count: int, tolerance: float = 0.0, **changed: Any) -> None:
         self.moves = changed.pop("moves", MOVES[index]).copy()
         self.mobility = changed.pop("mobility", MOBILITY[index])
         own = CONTACTS[index]._replace(**changed)
@@ -67,7 +69,7 @@ class Passes:
         self.trace, self.count = np.zeros((COUNT * (1 + count), 4)), count
         self.passes = np.empty(len(self.islands.contact_offsets) - 1, np.int64)
         of_all = self.islands, self.constraints, self.mobility, self.moves
-        relax_again(*of_all, count, 0.0, self.trace, self.passes)
+        relax_again(*of_all, count, tolerance, self.trace, self.passes)
 
     @property
     def value(self) -> float:
@@ -80,19 +82,35 @@ class Passes:
         return found
 
 
-@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize(("count", "tolerance"), [(0, 0.0), (1, 0.0), (3, 0.0), (9, 0.3)])
 @pytest.mark.parametrize("name", sorted(set(ByConstraints._fields) - {"forces", "frictions"}))
-def test_gradients_are_those_of_the_passes(name: str, count: int) -> None:
+def test_gradients_are_those_of_the_passes(name: str, count: int, tolerance: float) -> None:
+    rested = False
     for index in range(SETS):
         members = CONTACTS[index]._asdict() | {"moves": MOVES[index], "mobility": MOBILITY[index]}
         start = members[name]
         direction = start * RANDOM.standard_normal(start.shape)
-        gradient = (getattr(Passes(index, count).back(), name) * direction).sum()
+        passes = Passes(index, count, tolerance)
+        rested |= bool(np.isnan(passes.trace).any())
+        gradient = (getattr(passes.back(), name) * direction).sum()
         above, below = (
-            Passes(index, count, **{name: start + k * 1e-6 * direction}) for k in (1, -1)
+            Passes(index, count, tolerance, **{name: start + k * 1e-6 * direction}) for k in (1, -1)
         )
         difference = (above.value - below.value) / 2e-6
         assert gradient == pytest.approx(difference, rel=1e-6, abs=1e-11)
+    assert rested == (tolerance > 0.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_passes_are_taken_again_as_they_were(seed: int) -> None:
+    own, mobility, wanted = random_contacts(seed, static=0.4, kinetic=0.3)
+    again, moves = Constraints(*(part.copy() for part in own)), wanted.copy()
+    islands = find_islands(own.nodes, np.empty((0, 4), np.int32), mobility)
+    solved = relax_islands(islands, own, no_flat_tets(1), 0.4, mobility, wanted, 30, 0.1, 1)
+    trace, passes = np.zeros((len(own.forces) * 31, 4)), np.empty(1, np.int64)
+    relax_again(islands, again, mobility, moves, 30, 0.1, trace, passes)
+    np.testing.assert_array_equal(moves, wanted)
+    assert len(own.forces) * passes[0] - np.isnan(trace[:, 0]).sum() == solved
 
 
 def test_what_was_before_the_passes_comes_back() -> None:
