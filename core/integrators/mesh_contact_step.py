@@ -48,8 +48,7 @@ from .frame_budget import FrameBudget
 
 Points = NDArray[np.float64]
 
-# Passes over an island at most, and the share of its distance by which a contact has to change to
-# have those around it solved again.
+# Passes over an island at most, and by what share a changed distance wakes contacts around it.
 MAX_PASSES, RELATIVE_TOLERANCE = 40, 0.2
 # How often contacts are made linear anew where something was in the way.
 MAX_LINEARIZATIONS = 8
