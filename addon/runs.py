@@ -156,7 +156,7 @@ class Simulation:
         parts = [f"Simulated frames {first} to {last}{_pre_roll(self._captured)}."]
         if self._session is None:
             parts = ["Nothing has changed since the last simulation; its frames are shown."]
-        parts += mesh_reports.start_warnings(self.job)
+        parts += mesh_reports.start_warnings(self.job, self._captured)
         parts += step_report.read(self.job, self.start_frame).sentences()
         if missing := self.playback.missing():
             parts.append(f"No soft body any more: {', '.join(missing)}.")
@@ -232,7 +232,7 @@ class Tetrahedralization:
         preview.show(next(scenes, context.scene), self.job, self._captured)
         mesh_reports.keep(self.job, self._captured)
         return (
-            f"{mesh_reports.summary(self.job)} "
+            f"{mesh_reports.summary(self.job, self._captured)} "
             f"The preview lies in the collection {preview.COLLECTION}."
         )
 

@@ -75,6 +75,11 @@ def scene_mark(scene: bpy.types.Scene) -> str:
     return json.dumps(_scene_marks(scene))
 
 
+def mark(kind: str, obj: bpy.types.Object) -> str:
+    """Of a ``collider``, ``force field`` or ``absorber`` as it is now, whatever it is called."""
+    return _digest(_KINDS[kind](obj))
+
+
 def changed(obj: bpy.types.Object) -> list[str]:
     """What of a body is not as it was when it was simulated, such as ``mesh`` or the names of
     settings."""
@@ -102,9 +107,9 @@ def changed_of_scene(scene: bpy.types.Scene) -> list[str]:
     found += [what for what in _SCENE if then.get(what) != now[what]]
     for kind, objects in _others(scene).items():
         left = list(then.get(kind, ()))
-        for obj, mark in zip(objects, now[kind], strict=True):
-            if mark in left:
-                left.remove(mark)
+        for obj, its_mark in zip(objects, now[kind], strict=True):
+            if its_mark in left:
+                left.remove(its_mark)
             else:
                 found.append(obj.name)
         if len(then.get(kind, ())) > len(objects):
@@ -140,7 +145,7 @@ def _scene_marks(scene: bpy.types.Scene) -> Marks:
         "number of soft bodies": len(bodies),
     }
     for kind, objects in _others(scene).items():
-        marks[kind] = [_digest(_KINDS[kind](obj)) for obj in objects]
+        marks[kind] = [mark(kind, obj) for obj in objects]
     return marks
 
 

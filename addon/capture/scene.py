@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import bpy
 
@@ -73,12 +75,17 @@ def capture(context: bpy.types.Context) -> Capture:
         check_object(obj)
     contact.check_integrators(scene, objects)
     frames = simulated_range(scene)
-    read = _Reading.of(context, objects, frames)
+    # A script may have moved them just now.
+    context.view_layer.update()
     changes.forget()
+    marks = {obj: changes.body_marks(obj) for obj in objects}
+    # By what they are, so that what they are called changes no frames.
+    objects.sort(key=marks.__getitem__)
+    read = _Reading.of(context, objects, frames)
     captured = [
         CapturedObject(
             *(obj.session_uid, obj.name, len(shape.points), motion.matrices, read.unit),
-            changes.body_marks(obj),
+            marks[obj],
             tuple(each.seen_in for each in shape.refined),
             any(each.of_rest for each in shape.refined),
         )
@@ -138,7 +145,7 @@ class _Reading:
 
     @staticmethod
     def of(context: bpy.types.Context, objects: list[bpy.types.Object], frames: range) -> _Reading:
-        scene, collider_objects = context.scene, shown_colliders(context)
+        scene, (collider_objects, acting, shading) = context.scene, _others(context)
         unit, touching = metres_per_unit(scene), contact.is_possible(scene, objects)
         if not touching:
             contact.check_spheres(scene, objects, collider_objects)
@@ -159,8 +166,8 @@ class _Reading:
             kind = MeshCollider if touching else SphereCollider
             colliders = [kind(obj, depsgraph, unit) for obj in collider_objects]
             weight, pace = gravity_recording(scene), time_scale_recording(scene)
-            fields = [FieldRecording(obj, unit) for obj in acting_fields(context)]
-            absorbing = [AbsorberRecording(obj, depsgraph, unit) for obj in absorbers(context)]
+            fields = [FieldRecording(obj, unit) for obj in acting]
+            absorbing = [AbsorberRecording(obj, depsgraph, unit) for obj in shading]
             recordings = [weight, pace, *(each for own in recorded for each in own.recordings)]
             recordings += [each for own in absorbing for each in own.recordings]
             recordings += [each for own in fields for each in own.recordings]
@@ -209,6 +216,17 @@ class _Reading:
         # ``reports/ignored`` reports what is left out here.
         taken = of_bodies(self.objects, scene)
         return [_supported(body, name) for body, name in zip(bodies, taken, strict=True)]
+
+
+def _others(context: bpy.types.Context) -> Iterator[list[bpy.types.Object]]:
+    """The colliders, force fields and absorbers, by what they are, as bodies."""
+    found = {
+        "collider": shown_colliders(context),
+        "force field": acting_fields(context),
+        "absorber": absorbers(context),
+    }
+    for kind, objects in found.items():
+        yield sorted(objects, key=partial(changes.mark, kind))
 
 
 def _supported(body: SoftBody, integrator: str) -> SoftBody:

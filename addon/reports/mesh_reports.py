@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import bpy
 
 from ...core.job import Job
-from ..capture.captured import Capture
+from ..capture.captured import Capture, CapturedObject
 
 
 def keep(job: Job, captured: Capture) -> None:
     """Notes on each object how its filling came out, and what touches, in a line each."""
-    reports = {report["name"]: report for report in job.mesh_reports()}
     objects = {obj.session_uid: obj for obj in bpy.data.objects}
-    for body in captured.objects:
-        report, obj = reports.get(body.name), objects.get(body.uid)
-        if report is not None and obj is not None:
+    for body, report in _of_bodies(job, captured):
+        if (obj := objects.get(body.uid)) is not None:
             count, quality = report["tets"], report["minimum_quality"]
             obj.supple.mesh_report = f"{count} tets, quality {quality:.2f}"
             obj.supple.touching_report = _touching(report.get("touching"))
@@ -26,15 +27,21 @@ def _touching(verdict: object) -> str:
     return f"{verdict[0].upper()}{verdict[1:]}." if isinstance(verdict, str) and verdict else ""
 
 
-def summary(job: Job) -> str:
+def summary(job: Job, captured: Capture) -> str:
     """All that is known of the tetrahedra of a job."""
-    return " ".join(f"{report['name']}: {report['summary']}." for report in job.mesh_reports())
+    reports = _of_bodies(job, captured)
+    return " ".join(f"{body.name}: {report['summary']}." for body, report in reports)
 
 
-def start_warnings(job: Job) -> list[str]:
+def start_warnings(job: Job, captured: Capture) -> list[str]:
     """What is wrong with the shapes that bodies start in, in a sentence each."""
-    reports = [report for report in job.mesh_reports() if report.get("start")]
-    return [f"{report['name']}: {report['start']}." for report in reports]
+    reports = _of_bodies(job, captured)
+    return [f"{body.name}: {report['start']}." for body, report in reports if report.get("start")]
+
+
+def _of_bodies(job: Job, captured: Capture) -> Iterator[tuple[CapturedObject, dict[str, Any]]]:
+    """In their order: they may have been called otherwise when the job was made."""
+    return zip(captured.objects, job.mesh_reports(), strict=False)
 
 
 def forget(scene: bpy.types.Scene) -> None:

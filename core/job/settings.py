@@ -123,16 +123,32 @@ class Settings:
 
 
 def digest(scene: Scene, settings: Settings, of_version: str | None = None) -> str:
-    """A name for a run: equal exactly when its frames are.
+    """A name for a run: equal exactly when its frames are, whatever its objects are called.
 
     Args:
         of_version: the Supple that simulates it; None is this one.
     """
     arrays: scene_file.Arrays = {}
     origin = [scene_file.FORMAT, of_version or version()]
-    content = [scene_file.encode(scene, "scene", arrays), settings.run_record(), origin]
+    described = scene_file.encode(scene, "scene", arrays)
+    # A pair with a friction of its own is known by names.
+    if scene.contact is None or not scene.contact.pairs:
+        described = _numbered(described, {})
+    content = [described, settings.run_record(), origin]
     hashed = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
     for key in sorted(arrays):
         hashed.update(f"{key}{arrays[key].dtype}{arrays[key].shape}".encode())
         hashed.update(np.ascontiguousarray(arrays[key]).tobytes())
     return hashed.hexdigest()[:12]
+
+
+def _numbered(value: Any, numbers: dict[str, int]) -> Any:
+    """With a number for each name, the same one for the same: a field does not absorb itself."""
+    if isinstance(value, list):
+        return [_numbered(item, numbers) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: numbers.setdefault(item, len(numbers)) if key == "name" else _numbered(item, numbers)
+        for key, item in value.items()
+    }

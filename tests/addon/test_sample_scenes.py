@@ -69,7 +69,7 @@ def test_of_two_birds_one_keeps_its_shape() -> None:
     scene, _ = tetrahedralize_scene(captured.scene)
     starts = [start_positions(body) for body in scene.bodies]
     *_, frame = simulator_of(scene, captured.settings).run(2)
-    drooping, kept = (
+    kept, drooping = sorted(
         float(np.abs(own.numpy() - start).max())
         for own, start in zip(frame.positions, starts, strict=True)
     )
@@ -133,8 +133,8 @@ def test_the_leg_bends_at_its_knee() -> None:
 def test_the_critical_friction_of_the_slope_lies_between_its_blocks() -> None:
     bpy.ops.wm.open_mainfile(filepath=str(build.FOLDER / "slope.blend"))
     scene = capture(bpy.context).scene
-    assert [body.friction for body in scene.bodies] == pytest.approx([0.48, 0.52])
-    assert [mesh.friction for mesh in scene.meshes] == pytest.approx([0.48, 0.52])
+    for kind in (scene.bodies, scene.meshes):
+        assert sorted(each.friction or 0.0 for each in kind) == pytest.approx([0.48, 0.52])
     first = scene.meshes[0].at(0)
     along = first[first[:, 1].argmin()] - first[first[:, 1].argmax()]
     assert along[2] / along[1] == pytest.approx(0.5, abs=0.05)
@@ -165,10 +165,12 @@ def test_a_picture_written_reads_back_alike(tmp_path: Path) -> None:
 def _description(path: Path) -> list[object]:
     bpy.ops.wm.open_mainfile(filepath=str(path))
     captured = capture(bpy.context)
+    # What a kept shape does not change is called alike, and not in the same order.
+    bodies = sorted(captured.scene.bodies, key=lambda body: body.name)
     lights = sorted((light.name, light.energy, *light.color) for light in bpy.data.lights)
     place = [value for row in bpy.context.scene.camera.matrix_world for value in row]
     return [
-        *(_of_body(body) for body in captured.scene.bodies),
+        *map(_of_body, bodies),
         repr(captured.scene.ground),
         repr(captured.scene.colliders),
         repr(captured.scene.contact),

@@ -187,6 +187,24 @@ def test_a_longer_range_goes_on_from_a_shorter_one_and_back(scene, add_body, sol
     assert len(mesh_cache.read(obj)[0]) == 3
 
 
+def test_a_run_goes_on_under_other_names_and_bodies_keep_their_frames(scene, add_body, solver_here):
+    first, second = add_body("A"), add_body("B", location=(3, 0, 2))
+    plate = add_body("C", location=(0, 0, -3))
+    plate.supple.enabled, plate.supple.collider = False, True
+    bpy.ops.object.effector_add(type="WIND", location=(0, 0, 9))
+    actions.simulate(bpy.context)
+    folder = mesh_cache.shown_folder(scene)
+    assert folder is not None
+    shown = [world_positions(body, 4) for body in (first, second)]
+    first.name, second.name, plate.name, bpy.context.object.name = "Z", "Y", "X", "Breeze"
+    assert "Nothing has changed" in actions.simulate(bpy.context)
+    scene.frame_end = 7
+    actions.simulate(bpy.context)
+    assert mesh_cache.shown_folder(scene) == folder
+    for body, before in zip((first, second), shown, strict=True):
+        np.testing.assert_array_equal(world_positions(body, 4), before)
+
+
 def test_a_body_deleted_meanwhile_leaves_the_others_to_finish(scene, add_body, solver_here):
     kept, lost = add_body("Kept"), add_body("Lost", location=(3, 0, 0))
     run = runs.Simulation(bpy.context)

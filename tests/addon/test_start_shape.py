@@ -115,7 +115,7 @@ def test_a_pose_that_turns_the_inside_out_is_told_with_its_cure(add_body, solver
     message = actions.tetrahedralize(bpy.context)
     assert "its start shape leaves" in message
     simulation = runs.Simulation(bpy.context)
-    (told,) = mesh_reports.start_warnings(simulation.job)
+    (told,) = mesh_reports.start_warnings(simulation.job, simulation._captured)
     simulation.cancel()
     assert told.startswith("Cube: its start shape leaves")
     assert "flat or inside out, the worst at vertex" in told

@@ -155,6 +155,14 @@ def test_an_animated_body_is_not_called_moved(scene, add_body, play):
     assert shown_notices() == []
 
 
+def test_what_a_script_moved_just_before_was_simulated_where_it_is(add_body, play):
+    plate = add_body("Plate", location=(0, 0, -3))
+    plate.supple.enabled, plate.supple.collider = False, True
+    add_body().location.x = plate.location.x = 2.0
+    play(3)
+    assert shown_notices() == []
+
+
 def test_an_edit_that_blender_was_not_told_of_is_part_of_the_next_simulation(add_body, play):
     obj = add_body()
     play(3)

@@ -184,7 +184,7 @@ def test_which_fields_act_is_a_matter_of_view_layer_and_collection(scene, add_bo
 
     def names() -> list[str]:
         found = capture(bpy.context).scene.forces
-        return [force.name for force in found if isinstance(force, ForceField)]
+        return sorted(force.name for force in found if isinstance(force, ForceField))
 
     assert names() == ["A", "B"]
     scene.supple.effector_collection = bpy.data.collections.new("Chosen")

@@ -155,7 +155,8 @@ def test_vertices_are_stitched_to_another_body_as_keyed(cube, add_body):
     _key(cube, "closed", {1: 0.0, 5: 1.0})
     scene = _captured()
     (seam,) = scene.stitches
-    assert (seam.body, seam.other, seam.other_points, scene.attachments) == (1, 0, None, [])
+    assert [scene.bodies[each].name for each in (seam.body, seam.other)] == ["Cube", "A"]
+    assert (seam.other_points, scene.attachments) == (None, [])
     assert seam.closed.at(0) == 0.0 and 0.3 < seam.closed.at(2) < 0.7 and seam.closed.at(4) == 1.0
     _group(other, "Rim", 0, 6)
     props.stitch_group = "Rim"

@@ -86,7 +86,7 @@ def test_bodies_with_integrators_of_their_own_are_simulated_together(scene, add_
     scene.supple.contact = "never"
     first.supple.integrator, second.supple.integrator = "runge_kutta4", "implicit_euler"
     assert "Simulated" in actions.simulate(bpy.context)
-    assert steps(scene).startswith("Runge–Kutta 4, Implicit Euler, ")
+    assert set(steps(scene).split(", ")) >= {"Runge–Kutta 4", "Implicit Euler"}
 
 
 def test_frames_that_did_not_converge_are_a_warning(scene, add_body, solver_here):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -170,13 +171,15 @@ def test_a_run_that_fails_of_it_is_shown_and_cured(scene, add_body, monkeypatch)
     monkeypatch.setattr(runs, "capture", with_contact)
     lower, upper = add_body("Lower"), add_body("Upper", location=(0, 0, 0.2))
     scene.frame_end = 2
-    with pytest.raises(SuppleError, match="Lower intersects Upper at the start"):
+    with pytest.raises(SuppleError, match=r"(Lower|Upper) intersects \w+ at the start"):
         actions.tetrahedralize(bpy.context)
     failure = intersections.latest(scene)
     assert failure is not None and "Push Apart" in failure.message
     operator = SimpleNamespace(_run=SimpleNamespace(job=runs.Tetrahedralization(bpy.context).job))
     message = WorkerOperator.explain(operator, bpy.context, "Why.")
-    assert message == "Why. Selected Lower, Upper and their faces that intersect; Tab shows these."
+    assert re.fullmatch(
+        r"Why\. Selected \w+, \w+ and their faces that .* Tab shows these\.", message
+    )
     assert lower.select_get() and upper.select_get()
     session.stop()
     assert bpy.ops.supple.push_apart() == {"FINISHED"}

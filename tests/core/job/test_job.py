@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,9 @@ from supple.core.job import Job, Settings, digest
 from supple.core.job.files import read_json, write_json
 from supple.core.job.scene_file import decode, encode
 from supple.core.materials import NeoHookean, StableNeoHookean, StVenantKirchhoff
+from supple.core.scene.absorber import Absorber
+from supple.core.scene.contact_settings import Contact, PairFriction
+from supple.core.scene.force_fields import ForceField
 from supple.core.scene.integrator_table import INTEGRATORS
 
 from ..boxes import BOX_TRIANGLES, box_corners
@@ -91,6 +95,29 @@ def test_a_change_of_any_number_changes_the_digest(make_block) -> None:
     names.add(digest(smoother, settings))
     names |= {digest(_scene(make_block), Settings(12, integrator=name)) for name in INTEGRATORS}
     assert len(names) == 6 + len(INTEGRATORS)
+
+
+def test_names_are_no_part_of_the_digest_but_what_has_the_same_one_is(make_block) -> None:
+    """A force field does not absorb itself."""
+
+    def named(body: str, field: str, absorber: str) -> str:
+        scene = _scene(make_block)
+        scene.bodies[0].name = body
+        wall = Absorber(BOX[0], BOX[1], 0.5, name=absorber)
+        fan = ForceField("wind", 1.0, is_absorbed=True, name=field)
+        return digest(replace(scene, forces=[fan], absorbers=[wall]), Settings(12))
+
+    assert named("A", "Fan", "Wall") == named("Z", "Wall", "Fan")
+    assert named("A", "Fan", "Fan") != named("A", "Fan", "Wall")
+
+
+def test_names_count_where_a_pair_is_named(make_block) -> None:
+    def named(body: str) -> str:
+        scene = Scene([SoftBody(make_block(), name=body), SoftBody(make_block(), name="Cup")])
+        pairs = [PairFriction("Ball", "Cup", 0.1)]
+        return digest(replace(scene, contact=Contact(pairs=pairs)), Settings(12))
+
+    assert named("Ball") != named("Cup")
 
 
 def test_a_longer_run_of_the_same_scene_has_the_same_digest(make_block) -> None:

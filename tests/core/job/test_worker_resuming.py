@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Scene, Simulator, SoftBody
+from supple.core import Release, Scene, Simulator, Skin, SoftBody
 from supple.core.integrators.choice import NAMES
 from supple.core.job import Job, Settings, settings, worker
 from supple.core.job import folder as job_folder
@@ -52,6 +52,24 @@ def test_a_longer_run_goes_on_from_a_shorter_one_with_the_same_bytes(
     work(in_parts.folder)
     assert NAMES[integrator] in capsys.readouterr().out
     assert at_once.frame_path(6).read_bytes() == in_parts.frame_path(6).read_bytes()
+
+
+def test_a_run_goes_on_with_the_names_that_its_bodies_have_by_then(tmp_path: Path) -> None:
+    surface = box()
+    body = SoftBody(
+        surface,
+        StableNeoHookean(3e4, 0.4),
+        skin=Skin(surface.vertices, pinned=[0]),
+        release=Release(frame=4),
+        name="Cube",
+    )
+    Job.create(tmp_path, Scene([body]), Settings(3, device="cpu"))
+    work(tmp_path)
+    renamed = replace(body, name="Hero")
+    job = Job.create(tmp_path, Scene([renamed]), Settings(6, device="cpu"))
+    work(tmp_path)
+    told = [name for record in job.records() for name in record["let_go"]]
+    assert told == ["the pins of Hero"]
 
 
 def test_a_finished_job_run_again_changes_nothing(whole: Job) -> None:
