@@ -15,19 +15,17 @@ import bpy
 import numpy as np
 
 from .. import driving
-from ..animated import animated_paths, animated_settings, is_animated
-from ..bake import shape_keys
-from ..modifiers import is_own
+from ..animated import animated_paths, animated_settings
 from ..start_runs import name_of
 from ..units import metres_per_unit
 from . import curve_marks, kept_control, kept_shape
 from .absorbers import absorbs, has_keyed_absorption, is_absorbed
 from .attachments import rows_of
 from .force_fields import FLOW_CHOICE, OTHER_NAMES, SETTINGS, acts
-from .motion import may_move
+from .model_marks import led_by, place, shape
 from .objects import is_soft_body
 from .paint import attribute_values, can_paint, painted
-from .surfaces import coordinates, group_weights, polygons, vertex_coordinates
+from .surfaces import group_weights
 
 Marks = dict[str, Any]
 
@@ -35,9 +33,6 @@ Marks = dict[str, Any]
 _SETTINGS = "settings"
 # Of a scene's, what is neither a setting nor an object.
 _SCENE = ("gravity", "frame rate", "unit scale", "start frame", "number of soft bodies")
-# What of a modifier can shape a mesh.
-_PLAIN = {"BOOLEAN", "INT", "FLOAT", "ENUM", "STRING"}
-_NOT_MODELLED = {"name", "is_active", "use_pin_to_last"}
 
 # Where frames are kept, which, how they are shown, what is recorded beside them and what is drawn
 # over them changes nothing in them.
@@ -45,7 +40,7 @@ _NO_SETTINGS = {
     *("rna_type", "name", "cache_folder", "use_scene_range", "frame_start", "frame_end"),
     *("smooth", "results", "field", "paint_overlay"),
     # What they hold counts; and what is only sought.
-    *("kept_shape", "kept_control", "fit_keyed_group", "fit_by"),
+    *("kept_shape", "kept_control", "effector_collection", "fit_keyed_group", "fit_by"),
     *("fit_target", "fit_frame", "fit_group", "fit_spin"),
     *("fit_shape", "fit_first", "fit_last"),
 }
@@ -161,22 +156,22 @@ def _others(scene: bpy.types.Scene) -> dict[str, list[bpy.types.Object]]:
 
 
 def _collider(obj: bpy.types.Object) -> Iterator[Any]:
-    yield repr([*_settings(obj.supple), *_place(obj)])
+    yield repr([*_settings(obj.supple), *place(obj)])
     yield from curve_marks.curve_marks(obj)
-    yield _kept_mesh(obj, _shape)
+    yield _kept_mesh(obj, shape)
 
 
 def _force_field(obj: bpy.types.Object) -> Iterator[Any]:
-    yield repr([*_field(obj), *_place(obj)])
+    yield repr([*_field(obj), *place(obj)])
     yield from curve_marks.curve_marks(obj)
 
 
 def _absorber(obj: bpy.types.Object) -> Iterator[Any]:
     if not has_keyed_absorption(obj):
         yield repr(obj.collision.absorption)
-    yield repr(list(_place(obj)))
+    yield repr(list(place(obj)))
     yield from curve_marks.curve_marks(obj)
-    yield _kept_mesh(obj, _shape)
+    yield _kept_mesh(obj, shape)
 
 
 _KINDS = {"collider": _collider, "force field": _force_field, "absorber": _absorber}
@@ -199,13 +194,13 @@ def _field(obj: bpy.types.Object) -> Iterator[Any]:
             yield getattr(obj.field, name)
     if obj.field.type == "FLUID_FLOW":
         domain = obj.field.source_object
-        yield from (getattr(obj.field, FLOW_CHOICE), *_place(domain))
+        yield from (getattr(obj.field, FLOW_CHOICE), *place(domain))
 
 
 def _body_marks(obj: bpy.types.Object) -> Marks:
     return {
         _SETTINGS: _body_settings(obj),
-        "place": _digest([repr(list(_place(obj)))]),
+        "place": _digest([repr(list(place(obj)))]),
         "mesh": _kept_mesh(obj, _mesh),
         "animation": _digest(curve_marks.curve_marks(obj)),
     }
@@ -246,19 +241,12 @@ def _settings(props: bpy.types.PropertyGroup, moving: Set[str] = frozenset()) ->
             value = name_of(value)
         if getattr(described, "is_array", False):
             value = tuple(value)
-        yield name, value.name if isinstance(value, bpy.types.ID) else value
-
-
-def _place(obj: bpy.types.Object) -> Iterator[float]:
-    """Of what stands still: where, and how large."""
-    if not may_move(obj):
-        for row in obj.matrix_world:
-            yield from row
+        yield name, _kept_mesh(value, led_by) if isinstance(value, bpy.types.Object) else value
 
 
 def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
     mesh, own = obj.data, obj.supple
-    yield from _shape(obj)
+    yield from shape(obj)
     groups = [(obj, name) for name in (own.pin_group, own.attach_group, own.jiggle_group)]
     for path, row in rows_of(obj.supple):
         groups += [(obj, row.attach_group)] if path else []
@@ -275,51 +263,6 @@ def _mesh(obj: bpy.types.Object) -> Iterator[Any]:
         yield repr(driving_types)
     yield from kept_shape.marks(obj)
     yield from kept_control.marks(obj)
-
-
-def _shape(obj: bpy.types.Object) -> Iterator[Any]:
-    """What an object is modelled as, of what stands still."""
-    if obj.type != "MESH":
-        yield repr(obj.empty_display_size)
-        return
-    yield vertex_coordinates(obj.data)
-    yield polygons(obj.data)
-    moving = animated_paths(obj)
-    for modifier in obj.modifiers:
-        if modifier.type != "MESH_CACHE" and not is_own(modifier):
-            shown = driving.is_shown(obj, modifier)
-            yield repr([modifier.type, shown, *_numbers(modifier, moving)])
-    yield from _own_keys(obj)
-
-
-def _numbers(modifier: bpy.types.Modifier, moving: Set[str]) -> Iterator[Any]:
-    """What is set of a modifier and not animated, but for how it is shown."""
-    begin = f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"].'
-    for described in modifier.bl_rna.properties:
-        name = described.identifier
-        if described.is_readonly or described.type not in _PLAIN or name in _NOT_MODELLED:
-            continue
-        if not name.startswith("show_") and begin + name not in moving:
-            value = getattr(modifier, name)
-            yield name, list(value) if getattr(described, "is_array", False) else value
-
-
-def _own_keys(obj: bpy.types.Object) -> Iterator[Any]:
-    """The user's shape keys, as they are without a bake."""
-    keys, record = obj.data.shape_keys, shape_keys.record(obj)
-    if keys is None or (record and not keys.use_relative):
-        return
-    blocks = [block for block in keys.key_blocks if not shape_keys.is_supple_key(block)]
-    if len(blocks) == 1:
-        return
-    moving = is_animated(keys)
-    yield repr(record.get("relative", keys.use_relative))
-    if record.get("show_only", obj.show_only_shape_key):
-        yield repr(record.get("active", obj.active_shape_key_index))
-    for block in blocks:
-        mute = block.mute and block.name not in record.get("muted", ())
-        yield coordinates(block.points, len(block.points))
-        yield repr(mute if moving else (mute, block.value))
 
 
 def _digest(parts: Any) -> str:

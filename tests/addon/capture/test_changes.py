@@ -8,6 +8,7 @@ import pytest
 
 from supple.addon import actions, ids
 
+from .. import rigs
 from ..shown_notices import only, shown_notices
 
 CHANGES = {
@@ -62,6 +63,54 @@ def test_keys_pins_and_modifiers_count_as_the_mesh(add_body, play, edit):
     assert "its mesh;" in only(ids.SIMULATE)
 
 
+def lattice(name, size):
+    bpy.ops.object.add(type="LATTICE", location=(0, 0, 9))
+    bpy.context.object.name, bpy.context.object.scale = name, (size, size, size)
+    return bpy.context.object
+
+
+def point_to_another(obj):
+    obj.modifiers["Led"].object = lattice("B", 2.0)
+
+
+def move_what_leads(obj):
+    obj.modifiers["Led"].object.location.x = 3.0
+
+
+def bend_what_leads(obj):
+    obj.modifiers["Led"].object.data.points[0].co_deform.x -= 0.2
+
+
+def amount(obj):
+    return obj.modifiers["Sway"].node_group.interface.items_tree["Amount"]
+
+
+def set_an_input(obj):
+    obj.modifiers["Sway"][amount(obj).identifier] = 0.7
+
+
+@pytest.mark.parametrize("is_collider", [False, True])
+@pytest.mark.parametrize("edit", [point_to_another, move_what_leads, bend_what_leads, set_an_input])
+def test_what_modifiers_point_to_and_inputs_of_nodes_count(add_body, play, edit, is_collider):
+    obj = add_body("Plate", location=(0, 0, -3))
+    obj.modifiers.new("Led", "LATTICE").object = lattice("A", 1.0)
+    rigs.geometry_nodes(obj)
+    tree = obj.modifiers["Sway"].node_group
+    tree.interface.new_socket("Amount", in_out="INPUT", socket_type="NodeSocketFloat")
+    if is_collider:
+        add_body()
+        obj.supple.enabled, obj.supple.collider = False, True
+    play(3)
+    assert shown_notices() == []
+    obj.modifiers["Led"].object.name = "Cage"
+    assert shown_notices() == []
+    edit(obj)
+    obj.update_tag()
+    named = "Scene was changed since it was simulated: Plate;"
+    expected = named if is_collider else "Plate was changed since it was simulated: its mesh;"
+    assert expected in only(ids.SIMULATE)
+
+
 def edit_ball(scene):
     scene.objects["Ball"].data.vertices[0].co.z += 0.3
     scene.objects["Ball"].data.update()
@@ -100,9 +149,15 @@ def test_changes_to_the_scene_are_reported(scene, add_body, play, change, what):
 def test_renamed_objects_and_scenes_are_not_called_changed(scene, add_body, play):
     body, ball = add_body(), add_body("Ball", location=(0, 0, -3))
     ball.supple.enabled, ball.supple.collider = False, True
+    body.supple.attach_to = ball
+    body.vertex_groups.new(name="Rim").add([1], 1.0, "REPLACE")
+    body.supple.attach_group = "Rim"
     bpy.ops.object.effector_add(type="WIND")
     wind = bpy.context.object
+    scene.supple.effector_collection = bpy.data.collections.new("Fans")
+    scene.supple.effector_collection.objects.link(wind)
     play(3)
+    scene.supple.effector_collection.name = "Weather"
     body.name, ball.name, wind.name, scene.name = "Zebra", "Apple", "Breeze", "Shot"
     assert shown_notices() == []
 
