@@ -57,6 +57,7 @@ def notices(context: bpy.types.Context) -> list[Notice]:
                 ids.SIMULATE,
             )
         )
+    found += _of_runs(objects)
     if text := missing_frames.message(context):
         found.append(Notice(text, ids.SIMULATE, is_problem=False))
     if cache_moves.problem:
@@ -136,6 +137,24 @@ def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterato
             "stay those of before.",
             ids.BAKE,
         )
+
+
+def _of_runs(objects: list[bpy.types.Object]) -> Iterator[Notice]:
+    """Bodies that were not simulated with the others."""
+    runs: dict[str, list[str]] = {}
+    for obj in objects:
+        if run := mesh_cache.run_of(obj).partition("/")[0]:
+            runs.setdefault(run, []).append(obj.name)
+    if len(runs) < 2:
+        return
+    with_most, *rest = sorted(runs.values(), key=len, reverse=True)
+    names = [name for each in rest for name in each]
+    plays = "plays" if len(names) == 1 else "play"
+    yield Notice(
+        f"{_list('', names)} {plays} another simulation than {with_most[0]}: one was hidden while "
+        "the other was simulated, and they do not meet; simulate again.",
+        ids.SIMULATE,
+    )
 
 
 def _of_order(obj: bpy.types.Object) -> Iterator[Notice]:
