@@ -55,7 +55,9 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        if event.type == "ESC" and event.value == "PRESS":
+        # Where an animation plays, Esc stops that first.
+        is_playing = context.screen.is_animation_playing
+        if event.type == "ESC" and event.value == "PRESS" and not is_playing:
             self.cancel(context)
             self.report({"INFO"}, "The solver was not installed.")
             return {"CANCELLED"}

@@ -21,9 +21,7 @@ def test_frames_beyond_those_simulated_are_told_of_and_not_baked(scene, add_body
     assert shown_notices() == []
 
 
-def test_a_body_that_was_hidden_while_others_were_simulated_is_told(
-    scene, add_body, solver_here
-):
+def test_a_body_that_was_hidden_while_others_were_simulated_is_told(scene, add_body, solver_here):
     first, second = add_body("First"), add_body("Second", location=(3, 0, 0))
     actions.simulate(bpy.context)
     second.hide_set(True)
