@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws the ground in the 3D viewports that show overlays: a grid around the soft bodies."""
+"""Draws the ground, and the surface of the fluid, in the 3D viewports that show overlays: grids
+around the soft bodies."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +16,13 @@ from ..capture.objects import soft_bodies
 from ..properties.suited import rest_box
 
 Point = tuple[float, float, float]
+Colour = tuple[float, float, float]
 
 _CELLS_ACROSS_BODIES = 4  # at rest
 _MOST_CELLS = 32  # across them as they are shown
 _MARGIN_CELLS = 4
-_LINE_COLOUR = (0.35, 0.75, 0.85, 0.3)
-_PLANE_COLOUR = (0.35, 0.75, 0.85, 0.06)
+_GROUND_COLOUR, _FLUID_COLOUR = (0.35, 0.75, 0.85), (0.2, 0.35, 1.0)
+_LINE_ALPHA, _PLANE_ALPHA = 0.3, 0.06
 
 _handler: Any = None
 
@@ -40,11 +43,12 @@ def unregister() -> None:
 
 @dataclass(frozen=True)
 class Patch:
-    """The piece of ground that is drawn, in Blender units: where its lines cross, and how high."""
+    """The piece of a plane that is drawn, in Blender units: where its lines cross, and how high."""
 
     across: tuple[float, ...]
     along: tuple[float, ...]
     height: float
+    colour: Colour
 
     def lines(self) -> list[Point]:
         """Their ends, two after two."""
@@ -63,15 +67,15 @@ class Patch:
         return (across[0], across[-1]), (along[0], along[-1]), self.height
 
 
-def patch(context: bpy.types.Context) -> Patch | None:
-    """The ground below the soft bodies; None where there is nothing to draw."""
-    props, bodies = context.scene.supple, soft_bodies(context)
-    if not (props.use_ground and bodies and context.space_data.overlay.show_overlays):
-        return None
+def patches(context: bpy.types.Context) -> list[Patch]:
+    """The ground and the surface of the fluid around the soft bodies, as far as there are any."""
+    bodies, planes = soft_bodies(context), list(_planes(context.scene.supple))
+    if not (planes and bodies and context.space_data.overlay.show_overlays):
+        return []
     places = np.concatenate([_box(obj) for obj in bodies])
     at_rest = np.concatenate([rest_box(obj)[:, :2] for obj in bodies])
     if not (np.isfinite(places).all() and np.isfinite(at_rest).all()):
-        return None
+        return []
     low, high = places.min(axis=0), places.max(axis=0)
     # Cells are as large at every frame, unless what is simulated goes far.
     least = max(np.ptp(at_rest, axis=0).max() / _CELLS_ACROSS_BODIES, 1e-6)
@@ -83,7 +87,15 @@ def patch(context: bpy.types.Context) -> Patch | None:
     across, along = (
         tuple(float(cell * k) for k in range(first[axis], last[axis] + 1)) for axis in (0, 1)
     )
-    return Patch(across, along, props.ground_height)
+    return [Patch(across, along, *plane) for plane in planes]
+
+
+def _planes(props: bpy.types.PropertyGroup) -> Iterator[tuple[float, Colour]]:
+    """Their heights."""
+    if props.use_ground:
+        yield props.ground_height, _GROUND_COLOUR
+    if props.use_fluid:
+        yield props.fluid_level, _FLUID_COLOUR
 
 
 def _box(obj: bpy.types.Object) -> np.ndarray:
@@ -95,20 +107,20 @@ def _draw() -> None:
     import gpu
     from gpu_extras.batch import batch_for_shader
 
-    ground = patch(bpy.context)
-    if ground is None:
+    if not (planes := patches(bpy.context)):
         return
     shader = gpu.shader.from_builtin("UNIFORM_COLOR")
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("LESS_EQUAL")
     try:
-        for kind, points, colour in (
-            ("TRIS", ground.triangles(), _PLANE_COLOUR),
-            ("LINES", ground.lines(), _LINE_COLOUR),
-        ):
-            shader.bind()
-            shader.uniform_float("color", colour)
-            batch_for_shader(shader, kind, {"pos": points}).draw(shader)
+        for plane in planes:
+            for kind, points, alpha in (
+                ("TRIS", plane.triangles(), _PLANE_ALPHA),
+                ("LINES", plane.lines(), _LINE_ALPHA),
+            ):
+                shader.bind()
+                shader.uniform_float("color", (*plane.colour, alpha))
+                batch_for_shader(shader, kind, {"pos": points}).draw(shader)
     finally:
         gpu.state.depth_test_set("NONE")
         gpu.state.blend_set("NONE")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The piece of ground that viewports draw; that they do is seen in a real window."""
+"""The pieces of ground and fluid that viewports draw; that they do is seen in a real window."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon.panels.ground_overlay import Patch, patch
+from supple.addon.panels.ground_overlay import Patch, patches
 
 
-def seen(with_overlays: bool = True) -> Patch | None:
+def all_seen(with_overlays: bool = True) -> list[Patch]:
     bpy.context.view_layer.update()
     space = SimpleNamespace(overlay=SimpleNamespace(show_overlays=with_overlays))
     context: Any = SimpleNamespace(
         scene=bpy.context.scene, view_layer=bpy.context.view_layer, space_data=space
     )
-    return patch(context)
+    return patches(context)
+
+
+def seen(with_overlays: bool = True) -> Patch | None:
+    return next(iter(all_seen(with_overlays)), None)
 
 
 def test_the_ground_is_drawn_where_there_is_one_with_a_body_and_overlays(scene, add_body):
@@ -45,6 +49,17 @@ def test_it_lies_at_the_height_of_the_ground_around_all_bodies(scene, add_body):
         assert (min(y), max(y)) == (ground.along[0], ground.along[-1])
     assert len(ground.triangles()) == 6
     assert len(ground.lines()) == 2 * (len(ground.across) + len(ground.along))
+
+
+def test_the_surface_of_the_fluid_is_drawn_at_its_level_in_a_colour_of_its_own(scene, add_body):
+    add_body()
+    scene.supple.use_fluid, scene.supple.fluid_level = True, 1.5
+    ground, fluid = all_seen()
+    assert (ground.height, fluid.height) == (-5.0, 1.5)
+    assert ground.lines()[0][:2] == fluid.lines()[0][:2] and ground.colour != fluid.colour
+    scene.supple.use_ground = False
+    assert all_seen() == [fluid]
+    assert all_seen(with_overlays=False) == []
 
 
 def test_its_cells_stay_in_place_while_a_body_is_moved_a_little(add_body):

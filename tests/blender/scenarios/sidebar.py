@@ -20,9 +20,9 @@ def scenario(ui: Ui) -> Steps:
     assert any(button.operator.startswith("supple.") for button in buttons), buttons
     ground = importlib.import_module(f"{ADDON}.panels.ground_overlay")
     with ui.context():
-        assert ground.patch(bpy.context) is not None, "the ground should be drawn"
+        assert ground.patches(bpy.context), "the ground should be drawn"
         bpy.context.space_data.overlay.show_overlays = False
-        assert ground.patch(bpy.context) is None, "without overlays nothing should be"
+        assert not ground.patches(bpy.context), "without overlays nothing should be"
     yield from ui.screenshot("without overlays")
 
 
