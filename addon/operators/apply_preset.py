@@ -8,14 +8,8 @@ from ...core.materials.preset_table import length, stiffness
 from ...core.materials.presets import PRESETS, Preset
 from .. import ids
 from ..named import named
-from ..properties import suited
+from ..properties import presets, suited
 from .bodies_operator import BodiesOperator, chosen_bodies
-
-_SETTINGS = (
-    *("model", "young", "poisson", "density"),
-    *("damping", "stiffness_damping", "viscosity", "use_plasticity"),
-)
-_FLOW_SETTINGS = "yield_stress", "creep_time", "hardening"
 
 
 def _describe(preset: Preset) -> str:
@@ -47,10 +41,9 @@ class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         preset, bodies = PRESETS[self.preset], chosen_bodies(context)
-        names = (*_SETTINGS, *_FLOW_SETTINGS) if preset.use_plasticity else _SETTINGS
         for obj in bodies:
-            for name in names:
-                setattr(obj.supple, name, getattr(preset, name))
+            for name, value in presets.settings(preset).items():
+                setattr(obj.supple, name, value)
         message = [f"{preset.label}: {named(bodies)}."]
         lying = [obj for obj in bodies if suited.sag_message(context.scene, obj)[1]]
         if lying:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from .. import ids
-from ..properties import suited
+from ..properties import presets, suited
 from .body import SUPPLE_PT_body
 from .sidebar import SoftBodySidebar, draw_settings, write
 
@@ -18,7 +18,8 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple
-        layout.operator_menu_enum(ids.APPLY_PRESET, "preset", text="Preset", icon="PRESET")
+        text = presets.label(props) or "Preset"
+        layout.operator_menu_enum(ids.APPLY_PRESET, "preset", text=text, icon="PRESET")
         row = layout.split(factor=0.3)  # the names of models are long
         row.label(text="Model")
         row.prop(props, "model", text="")

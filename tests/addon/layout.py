@@ -31,6 +31,7 @@ class Layout:
 
     def operator_menu_enum(self, operator: str, setting: str, text: str, icon: str) -> None:
         self.buttons.append(operator)
+        self.labels.append(text)
 
     def prop(self, owner: Any, name: str, text: str | None = None, **_: Any) -> None:
         self.settings.append(name)

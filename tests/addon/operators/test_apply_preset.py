@@ -7,9 +7,12 @@ import bpy
 import pytest
 
 from supple.addon.capture.scene import capture
+from supple.addon.panels.material import SUPPLE_PT_material
 from supple.core import Plasticity
 from supple.core.materials import MODELS
 from supple.core.materials.presets import PRESETS
+
+from ..layout import drawn
 
 SETTINGS = ("model", "young", "poisson", "density", "damping", "stiffness_damping", "viscosity")
 
@@ -96,3 +99,13 @@ def test_clay_brings_its_plasticity_along_and_says_how_high_it_stands(add_body, 
     told = menu.enum_items["clay"].description
     assert told.startswith("Stands when it is up to 2.3 m high; what is higher slumps.\n9.6 MPa")
     assert "yields at 41 kPa" in told
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_menu_shows_the_preset_whose_values_the_body_has(add_body, name):
+    body = add_body()
+    assert drawn(SUPPLE_PT_material, body).labels[0] == "Preset"
+    bpy.ops.supple.apply_preset(preset=name)
+    assert drawn(SUPPLE_PT_material, body).labels[0] == PRESETS[name].label
+    body.supple.young *= 1.01
+    assert drawn(SUPPLE_PT_material, body).labels[0] == "Preset"
