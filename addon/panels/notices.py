@@ -12,14 +12,16 @@ from .sidebar import write
 
 _SHOWN = 5
 
-# They stay while an animation plays: to look anew takes half a millisecond a body.
-_latest: list[Notice] = []
+# Of scenes, by their session_uid. They stay while an animation plays: to look anew takes half a
+# millisecond a body.
+_latest: dict[int, list[Notice]] = {}
 
 
 def draw_notices(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
-    if not context.screen.is_animation_playing:
-        _latest[:] = sorted(notices(context), key=lambda each: (each.operator, each.name))
-    for (operator, name), group in groupby(_latest, lambda each: (each.operator, each.name)):
+    uid = context.scene.session_uid
+    if uid not in _latest or not context.screen.is_animation_playing:
+        _latest[uid] = sorted(notices(context), key=_button)
+    for (operator, name), group in groupby(_latest[uid], _button):
         alike = list(group)
         box = layout.box()
         for notice in alike[:_SHOWN]:
@@ -30,3 +32,7 @@ def draw_notices(layout: bpy.types.UILayout, context: bpy.types.Context) -> None
             button = box.operator(operator)
             if name:
                 button.object_name = name
+
+
+def _button(notice: Notice) -> tuple[str, str]:
+    return notice.operator, notice.name

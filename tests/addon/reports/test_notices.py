@@ -168,6 +168,26 @@ def test_the_tab_says_what_is_alike_once_with_one_button(add_body, play):
     assert layout.texts[-1][1] == "And so for 2 more."
 
 
+def test_while_an_animation_plays_the_tab_keeps_what_it_says_of_each_scene(scene, add_body, play):
+    add_body()
+    play(3)
+    scene.frame_end = 9
+
+    def said(of_scene: bpy.types.Scene, is_playing: bool) -> list[str]:
+        layout, context = Layout(), around(None, is_playing)
+        context.scene, context.view_layer = of_scene, of_scene.view_layers[0]
+        draw_notices(layout, context)
+        return [text for _, text in layout.texts]
+
+    told = ["Frames 5 to 9 are not simulated yet."]
+    assert said(scene, is_playing=False) == told
+    scene.frame_end = 4
+    assert said(scene, is_playing=True) == told
+    assert said(bpy.data.scenes.new("Empty"), is_playing=True) == []
+    assert said(scene, is_playing=True) == told
+    assert said(scene, is_playing=False) == []
+
+
 def test_free_of_a_body_that_is_edited_keeps_its_frames(add_body, play):
     obj = add_body()
     play(3)
