@@ -23,17 +23,14 @@ def messages(context: bpy.types.Context, bodies: list[bpy.types.Object]) -> Iter
             f"{scene.name}: Substeps is ignored, since the Tolerance says how long the steps of "
             f"{names} are. Set it to 0, or choose another integrator."
         )
+    if reason := _why_through_itself(context, bodies):
+        yield f"{bodies[0].name}: it goes through itself, since {reason}"
     if not contact.is_possible(scene, bodies):
         return
     if scene.supple.friction_updates and not any(map(integrators.may_be_implicit, taken)):
         yield (
             f"{scene.name}: Friction Passes is ignored, since the steps of {names} work out "
             "friction once. Set it to 0, or choose Automatic or Implicit Euler."
-        )
-    if _lets_itself_through(context, bodies):
-        yield (
-            f"{bodies[0].name}: it goes through itself, since nothing but the ground touches on "
-            "one whose Response is Bouncy. Choose Smooth, or untick Self Contact."
         )
 
 
@@ -55,10 +52,22 @@ def _of_body(props: bpy.types.PropertyGroup, taken: str) -> Iterator[str]:
         yield f"{name}: {label} ignores Plasticity. Switch it off, or choose another integrator."
 
 
-def _lets_itself_through(context: bpy.types.Context, bodies: list[bpy.types.Object]) -> bool:
-    """Whether the ground keeps a body alone from touching itself, which it should."""
+def _why_through_itself(context: bpy.types.Context, bodies: list[bpy.types.Object]) -> str:
+    """What keeps a body alone from touching itself, which it should, and the cure."""
     scene, props = context.scene, context.scene.supple
-    if not (props.use_ground and props.ground_response == "projection" and props.self_contact):
-        return False
-    touches = contact.is_wanted(scene, bodies, shown_colliders(context))
-    return not touches and not any(body.supple.jiggle_group for body in bodies)
+    is_off = props.contact == contact.NEVER or not props.self_contact
+    if is_off or len(bodies) > 1 or bodies[0].supple.jiggle_group:
+        return ""
+    if not contact.is_possible(scene, bodies):
+        (taken,) = integrators.of_bodies(bodies, scene)
+        return (
+            f"{integrators.label(taken)} lets it touch the ground and spheres alone. Choose "
+            "Automatic or Implicit Euler, or set Contact to Never."
+        )
+    is_bouncy = props.use_ground and props.ground_response == "projection"
+    if is_bouncy and not contact.is_wanted(scene, bodies, shown_colliders(context)):
+        return (
+            "nothing but the ground touches on one whose Response is Bouncy. Choose Smooth, or "
+            "untick Self Contact."
+        )
+    return ""

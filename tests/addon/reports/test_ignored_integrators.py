@@ -12,7 +12,7 @@ from .ignored_lines import messages, only
 
 
 def test_an_integrator_without_viscosity_is_named_and_runs_without_it(scene, add_body):
-    body = add_body()
+    body, scene.supple.self_contact = add_body(), False
     body.supple.viscosity, body.supple.stiffness_damping = 10.0, 0.01
     assert messages() == []
     body.supple.integrator = "xpbd"
@@ -24,7 +24,7 @@ def test_an_integrator_without_viscosity_is_named_and_runs_without_it(scene, add
 
 
 def test_an_integrator_without_plasticity_is_named_and_runs_without_it(scene, add_body):
-    body = add_body()
+    body, scene.supple.self_contact = add_body(), False
     body.supple.use_plasticity = True
     assert messages() == []
     body.supple.viscosity, body.supple.integrator = 0.0, "xpbd"
@@ -35,6 +35,7 @@ def test_an_integrator_without_plasticity_is_named_and_runs_without_it(scene, ad
 def test_substeps_are_ignored_where_a_tolerance_says_how_long_all_steps_are(scene, add_body):
     add_body()
     scene.supple.integrator, scene.supple.substeps = "adaptive_midpoint", 4
+    scene.supple.self_contact = False
     assert only().startswith("Scene: Substeps is ignored, since the Tolerance says how long")
     scene.supple.contact = "never"
     add_body("Other", location=(3, 0, 0)).supple.integrator = "midpoint"
@@ -63,3 +64,18 @@ def test_a_body_on_bouncy_ground_is_said_to_go_through_itself(scene, add_body):
     assert messages() == []
     body.supple.jiggle_group, props.use_ground = "", False
     assert messages() == []
+
+
+@pytest.mark.parametrize("integrator", ["xpbd", "adaptive_midpoint"])
+def test_a_body_whose_integrator_knows_no_contact_is_said_to_go_through_itself(
+    scene, add_body, integrator
+):
+    body, props = add_body(), scene.supple
+    body.supple.viscosity, props.integrator = 0.0, integrator
+    assert only().startswith("Cube: it goes through itself, since ")
+    assert "lets it touch the ground and spheres alone. Choose Automatic" in only()
+    assert capture(bpy.context).scene.contact is None
+    props.contact = "never"
+    assert messages() == []
+    props.contact, body.supple.jiggle_group = "automatic", "Jiggle"
+    assert not any("through itself" in line for line in messages())
