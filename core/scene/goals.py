@@ -13,7 +13,7 @@ from ..errors import SceneError
 from ..tracked import tracks_tensors
 from . import checks
 from .channel import Channel
-from .schema import IF_THERE
+from .schema import IF_THERE, check_kinds
 
 if TYPE_CHECKING:
     from ..potentials import Potential
@@ -70,6 +70,7 @@ class Goals:
         if not ((weights >= 0.0) & (weights <= 1.0)).all():
             raise SceneError("The weights of goals must be numbers from 0 to 1.")
         self.weights = weights
+        check_kinds(self, "Goals")
         checks.above_zero(self.frequency, "The frequency of goals")
         checks.at_least_zero(self.damping_ratio, "The damping ratio of goals")
         if self.falloff_depth is not None:

@@ -36,7 +36,7 @@ def check_members(kind: type, members: Mapping[str, object]) -> None:
 
 def check_kinds(item: object, what: str) -> None:
     """Checks the members of a dataclass that are to be names or other descriptions, alone or in a
-    list, such as the goals of a skin.
+    list, such as the goals of a skin, and those that are true or false.
 
     Raises:
         SceneError: when one is of another kind.
@@ -44,6 +44,9 @@ def check_kinds(item: object, what: str) -> None:
     described: type = type(item)
     for name, hint in _hints(described).items():
         value, kinds = getattr(item, name), _kinds(hint)
+        # Else "no" is true.
+        if hint is bool and not isinstance(value, (bool, np.bool_)):
+            raise SceneError(f"{what}: {name} must be True or False, not {_short(value)}.")
         if not kinds or conforms(value, hint):
             continue
         wanted = " or ".join(kind.__name__ for kind in kinds)
