@@ -14,13 +14,13 @@ from supple.core.geometry.tet_mesh import FACES
 
 
 @cache
-def triangles() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """16 K triangles: two levels of subdivision."""
+def triangles(levels: int = 2) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """16 K triangles by two levels of subdivision, 968 without."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.ops.mesh.primitive_monkey_add()
     monkey = bpy.context.object
     modifier = monkey.modifiers.new("Subdivision", "SUBSURF")
-    modifier.levels = 2
+    modifier.levels = levels
     mesh = monkey.evaluated_get(bpy.context.evaluated_depsgraph_get()).to_mesh()
     mesh.calc_loop_triangles()
     vertices = np.empty(3 * len(mesh.vertices), dtype=np.float32)
@@ -30,10 +30,10 @@ def triangles() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     return vertices.reshape(-1, 3).astype(np.float64), corners.reshape(-1, 3)
 
 
-def surface(edge_length: float, height: float) -> SurfaceMesh:
+def surface(edge_length: float, height: float, levels: int = 2) -> SurfaceMesh:
     """As add-on and scripts take it, its lowest point at a height in metres: the lattice is made of
     it, and what is seen meets the ground."""
-    vertices, corners = triangles()
+    vertices, corners = triangles(levels)
     raised = vertices + np.array([0.0, 0.0, height - vertices[:, 2].min()])
     return SurfaceMesh(raised, corners, edge_length=edge_length)
 

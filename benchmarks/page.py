@@ -11,7 +11,7 @@ from typing import Any
 
 from supple.core.devices import CUDA_LEAST_TETS
 
-from . import pile_section, quotes, side_by_side
+from . import contact_section, pile_section, quotes, side_by_side
 from .devices import FRAMES
 from .store import ROOT, quoted
 from .styles import STYLES
@@ -56,15 +56,6 @@ A monkey of {tets} tets falls half a metre: one second at E = 1e5 Pa, ν = 0.45,
 friction {friction:g}, each integrator in the steps that it chooses (`integrators`). {when}
 
 """
-CONTACT = """
-## Contact
-Ten monkeys fall into a bowl and pile up; a block falls on another, turned a little, face on face:
-{frames} frames of 1/24 s, E = 1e5 Pa, a damping of 0.5/s, friction 0.3 instead of the default 0.5.
-Implicit Euler takes one step a frame, and most of the motion out of it; *Automatic*, Blender's
-default, takes explicit ones and keeps it, so that more touches more often. “At the height” are the
-frames with at least nine tenths of the most contacts (`contact`). {when}
-
-"""
 CAPTURE = """
 ## Reading an animated scene
 A character of {character} vertices, each pinned or drawn to a goal, and a collider of {collider},
@@ -102,9 +93,10 @@ def write() -> None:
 
 def text(figures: dict[str, Any]) -> str:
     """The whole page, in Markdown."""
-    parts = (_implicit, _substep, _integrators, _contact, _capture)
     return (
-        "".join(part(figures) for part in parts)
+        "".join(part(figures) for part in (_implicit, _substep, _integrators))
+        + contact_section.section(figures)
+        + _capture(figures)
         + pile_section.section(figures)
         + side_by_side.section(figures, [case.name for case in CASES])
         + _growth(figures)
@@ -190,42 +182,6 @@ def _integrators(figures: dict[str, Any]) -> str:
     ]
     first, at = rows[0], when(figures, "integrators")
     words = INTEGRATORS.format(tets=first["tets"], friction=first["friction"], when=at)
-    return words + table(head, lines)
-
-
-def _contact(figures: dict[str, Any]) -> str:
-    rows = figures["contact"]
-    head = (
-        "",
-        "integrator: most steps a frame",
-        "tets",
-        "most contacts",
-        "seconds a frame: median, most",
-        "at the height: median, most",
-        "Newton iterations: median, most",
-        "frames not converged",
-        "intersections",
-        "least volume ratio",
-        "least gap, mm",
-        "kinetic energy at the end, J",
-    )
-    names = ("s_a_frame", "s_a_frame_at_the_height", "iterations")
-    lines = [
-        (
-            row["scene"],
-            f"{row['integrator']}: {', '.join(row['taken'])}, {row['substeps']}",
-            str(row["tets"]),
-            str(row["most_contacts"]),
-            *(f"{row[name]['median']:g}, {row[name]['most']:g}" for name in names),
-            str(row["not_converged"]),
-            str(row["intersections"]),
-            f"{row['least_volume_ratio']:g}",
-            f"{row['least_gap_mm']:g}",
-            f"{row['moving_at_the_end_j']:g}",
-        )
-        for row in rows
-    ]
-    words = CONTACT.format(frames=rows[0]["frames"], when=when(figures, "contact"))
     return words + table(head, lines)
 
 
