@@ -20,9 +20,9 @@ from .surface_normals import outward_normals
 from .uncrossed_surface import crosses_itself, spare_unseen
 
 # Longer edges, in units of those of the tetrahedra, are split: those between points that the ground
-# and spheres meet, and those of what touches. That is as straight between its points as what is
-# seen, but where a mesh is so coarse that nobody sees it bend.
-MAX_SPACING_RATIO, MAX_EDGE_RATIO = 1.25, 4.0
+# and spheres meet, those that other objects bear, and those of what touches. That is as straight
+# between its points as what is seen, but where a mesh is so coarse that nobody sees it bend.
+MAX_SPACING_RATIO, MAX_BORNE_RATIO, MAX_EDGE_RATIO = 1.25, 2.0, 4.0
 # A mesh of more faces than these, and than so many times those of the tetrahedra's boundary, is
 # dense. A copy has at least half as many. More than the last in a whole scene cost more than a
 # frame may.
@@ -79,20 +79,21 @@ def with_contact_surfaces(
         return replace(body, contact_surface=None, seen_surface=None), Verdict("tetrahedra")
     edge = float(mesh.mean_edges.mean())
     coarse = refined(welded(surface), MAX_EDGE_RATIO * edge)
-    seen = _embedded(refined(coarse, MAX_SPACING_RATIO * edge), mesh)
+    borne = refined(coarse, MAX_BORNE_RATIO * edge)
+    seen = _embedded(refined(borne, MAX_SPACING_RATIO * edge), mesh)
     body = replace(body, seen_surface=seen)
     if not has_contact:
         return body, Verdict("mesh")
     if body.contact_surface is not None:
         given = _embedded(body.contact_surface, mesh)
         return replace(body, contact_surface=given), Verdict("mesh")
-    # Its points are the same, some of them in no triangle.
-    touching = replace(seen, triangles=coarse.triangles)
+    # Their points are the same, some of them in no triangle.
+    touching, borne = (replace(seen, triangles=own.triangles) for own in (coarse, borne))
     if body.touching == "mesh":
-        return replace(body, contact_surface=_with_finer_triangles(touching, seen)), Verdict("mesh")
+        return replace(body, contact_surface=_with_finer_triangles(touching, borne)), Verdict("mesh")
     chosen, verdict = _chosen(touching, mesh, is_affordable)
     if chosen is not None and verdict.kind != "copy":
-        chosen = _with_finer_triangles(chosen, seen)
+        chosen = _with_finer_triangles(chosen, borne)
     return replace(body, contact_surface=chosen), verdict
 
 
@@ -113,15 +114,15 @@ def _chosen(
     return spared, Verdict("mesh" if spared is touching else "crossing")
 
 
-def _with_finer_triangles(touching: ContactSurface, seen: ContactSurface) -> ContactSurface:
-    """What touches, and, on triangles that are larger than the tetrahedra, those of the surface
-    that is seen, which touch other objects: borne at the corners of the larger ones alone, the
-    tetrahedra between these would sag.
+def _with_finer_triangles(touching: ContactSurface, borne: ContactSurface) -> ContactSurface:
+    """What touches, and, on triangles that are larger than the tetrahedra, smaller ones, which
+    touch other objects: borne at the corners of the larger ones alone, the tetrahedra between these
+    would sag.
 
     Args:
-        seen: has the same points, and as many triangles where none is larger.
+        borne: the smaller ones; has the same points, and as many triangles where none is larger.
     """
-    large, small = touching.triangles, seen.triangles
+    large, small = touching.triangles, borne.triangles
     if len(large) == len(small):
         return touching
     both = np.sort(np.concatenate([large, small]), axis=1)
