@@ -69,8 +69,8 @@ class Playback:
             self._paths[index] = self._paths[index][: len(at[0])]
             for path, new in zip(self._paths[index], zip(*at, strict=True), strict=True):
                 if first <= pre_roll:
-                    pc2.create(path, len(new[0]))
-                pc2.append(path, new)
+                    pc2.begin(path, len(new[0]))
+                pc2.put(path, max(first - pre_roll, 0), new)
         self.last_shown = self._captured.start_frame + self.last_frame
         return True
 
@@ -132,7 +132,7 @@ def read(obj: bpy.types.Object) -> tuple[NDArray[Any], int]:
     problem = why_not_playing(obj)
     if problem:
         raise SuppleError(problem)
-    return frames, int(modifier.frame_start)
+    return frames[: _wanted(obj, len(frames))], int(modifier.frame_start)
 
 
 def run_of(obj: bpy.types.Object) -> str:
@@ -150,7 +150,14 @@ def last_frame(obj: bpy.types.Object) -> int | None:
     modifier = find_modifier(obj)
     if modifier is None:
         return None
-    return int(modifier.frame_start) + pc2.frame_count(absolute(modifier.filepath)) - 1
+    count = _wanted(obj, pc2.frame_count(absolute(modifier.filepath)))
+    return int(modifier.frame_start) + count - 1
+
+
+def _wanted(obj: bpy.types.Object, count: int) -> int:
+    """How many of the frames in an object's file its simulation asked for: of a run that others
+    have made longer, more are there. Older files do not know, and take all."""
+    return min(count, obj.supple.simulated_frames or count)
 
 
 def why_not_playing(obj: bpy.types.Object) -> str:
@@ -178,6 +185,9 @@ def _attach(obj: bpy.types.Object, path: Path, captured: Capture, body: Captured
         modifier.filepath, modifier.frame_start = wanted, first
     if obj.supple.simulated_pre_roll != captured.settings.pre_roll:
         obj.supple.simulated_pre_roll = captured.settings.pre_roll
+    shown = captured.end_frame + 1 - first
+    if obj.supple.simulated_frames != shown:
+        obj.supple.simulated_frames = shown
     if obj.supple.simulated_vertices != body.vertex_count:
         obj.supple.simulated_vertices = body.vertex_count
     if obj.supple.simulated_as != body.marks:

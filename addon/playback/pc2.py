@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Sequence
 from os import SEEK_END
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,25 +35,59 @@ def create(path: Path, points: int) -> None:
         raise _not_written(path, error) from error
 
 
-def append(path: Path, samples: Sequence[NDArray[Any]]) -> None:
-    """Adds (V, 3) samples. The header counts them only once they are written."""
+def begin(path: Path, points: int) -> None:
+    """Creates a cache, unless there is a whole one of so many points: others may be showing it."""
+    try:
+        is_there = read(path).shape[1] == points
+    except SuppleError:
+        is_there = False
+    if not is_there:
+        create(path, points)
+
+
+def put(path: Path, index: int, samples: Sequence[NDArray[Any]]) -> None:
+    """Makes (V, 3) samples those from ``index`` on. The header counts them only once they are
+    written.
+
+    Those that are the same already are left, and so are all that follow them: other processes may
+    be showing them. From the first that is another on, what was there goes.
+    """
+    new = [np.ascontiguousarray(sample, dtype="<f4").tobytes() for sample in samples]
     try:
         with path.open("r+b") as file:
             points, count = _parse(path, file.read(_HEADER.size))
-            end = _HEADER.size + count * points * 12
-            file.seek(end)
-            checksum = _parse_checksum(path, file.read(_CHECKSUM.size))
-            file.seek(end)
-            for sample in samples:
-                content = np.ascontiguousarray(sample, dtype="<f4").tobytes()
-                checksum = zlib.crc32(content, checksum)
-                file.write(content)
-            file.write(_CHECKSUM.pack(_CHECKSUM_MAGIC, checksum))
-            file.flush()
-            file.seek(0)
-            file.write(_header(points, count + len(samples)))
+            if index > count:
+                raise SuppleError(f"{path} was begun anew by another process. Simulate again.")
+            file.seek(_end(points, index))
+            while new and index < count and file.read(points * 12) == new[0]:
+                index += 1
+                del new[0]
+            if new:
+                _replace_from(path, file, index, new)
     except OSError as error:
         raise _not_written(path, error) from error
+
+
+def _replace_from(path: Path, file: IO[bytes], index: int, new: Sequence[bytes]) -> None:
+    file.seek(0)
+    points, count = _parse(path, file.read(_HEADER.size))
+    if index < count:
+        checksum = zlib.crc32(file.read(_end(points, index) - _HEADER.size))
+        file.seek(0)
+        file.write(_header(points, index))
+        file.flush()
+        file.truncate(_end(points, index))
+    else:
+        file.seek(_end(points, count))
+        checksum = _parse_checksum(path, file.read(_CHECKSUM.size))
+    file.seek(_end(points, index))
+    for content in new:
+        checksum = zlib.crc32(content, checksum)
+        file.write(content)
+    file.write(_CHECKSUM.pack(_CHECKSUM_MAGIC, checksum))
+    file.flush()
+    file.seek(0)
+    file.write(_header(points, index + len(new)))
 
 
 def read(path: Path) -> NDArray[np.float32]:
@@ -67,7 +101,7 @@ def read(path: Path) -> NDArray[np.float32]:
     except OSError as error:
         raise SuppleError(_not_read(path, error)) from error
     points, count = _parse(path, content[: _HEADER.size])
-    end = _HEADER.size + count * points * 12
+    end = _end(points, count)
     if len(content) < end + _CHECKSUM.size:
         raise SuppleError(_cut_off(path))
     samples = memoryview(content)[_HEADER.size : end]
@@ -92,7 +126,7 @@ def why_unreadable(path: Path) -> str:
     try:
         with path.open("rb") as file:
             points, count = _parse(path, file.read(_HEADER.size))
-            if file.seek(0, SEEK_END) >= _HEADER.size + count * points * 12 + _CHECKSUM.size:
+            if file.seek(0, SEEK_END) >= _end(points, count) + _CHECKSUM.size:
                 return ""
     except OSError as error:
         return _not_read(path, error)
@@ -117,6 +151,11 @@ def _not_read(path: Path, error: OSError) -> str:
 
 def _cut_off(path: Path) -> str:
     return f"{path} is cut off. Simulate again."
+
+
+def _end(points: int, samples: int) -> int:
+    """Where in a file the first so many samples end."""
+    return _HEADER.size + samples * points * 12
 
 
 def _header(points: int, samples: int) -> bytes:

@@ -159,6 +159,7 @@ class SuppleObject(
     simulated_vertices: IntProperty(options=HIDDEN)
     simulated_as: StringProperty(options=HIDDEN)
     simulated_pre_roll: IntProperty(options=HIDDEN)
+    simulated_frames: IntProperty(options=HIDDEN)
     mesh_report: StringProperty(options=HIDDEN)
     touching_report: StringProperty(options=HIDDEN)
     field_path: StringProperty(options=HIDDEN)

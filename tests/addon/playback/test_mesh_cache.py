@@ -191,3 +191,41 @@ def test_no_frame_is_taken_over_twice(add_body, play):
     write_frames(job, 3)
     assert shown.extend(3, 1.0)
     assert len(pc2.read(job.folder / "playback" / "0.pc2")) == 4
+
+
+def test_what_is_played_already_is_left_to_others_that_show_it(add_body, play):
+    add_body()
+    job, _ = play(3)
+    path = job.folder / "playback" / "0.pc2"
+    whole, before = path.read_bytes(), path.stat().st_mtime_ns
+    play(1)  # a shorter part of the same run
+    play(3)
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == (whole, before)
+
+
+def test_from_the_first_other_frame_on_playback_is_made_anew(tmp_path):
+    path = tmp_path / "playback" / "0.pc2"
+    frames = np.random.default_rng(1).normal(size=(6, 4, 3)).astype(np.float32)
+    pc2.begin(path, 4)
+    pc2.put(path, 0, frames[:4])
+    pc2.put(path, 2, frames[[2, 5]])
+    np.testing.assert_array_equal(pc2.read(path), frames[[0, 1, 2, 5]])
+    pc2.put(path, 1, frames[[3]])
+    np.testing.assert_array_equal(pc2.read(path), frames[[0, 3]])
+    pc2.begin(path, 4)
+    pc2.put(path, 2, frames[:1])
+    np.testing.assert_array_equal(pc2.read(path), frames[[0, 3, 0]])
+    with pytest.raises(SuppleError, match="begun anew by another process"):
+        pc2.put(path, 4, frames[:1])
+    pc2.begin(path, 5)
+    assert pc2.read(path).shape == (0, 5, 3)
+
+
+def test_a_damaged_playback_file_is_made_anew(add_body, play):
+    add_body()
+    job, _ = play(3)
+    path = job.folder / "playback" / "0.pc2"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40] + b"\0" + whole[-39:])
+    play(1)
+    assert len(pc2.read(path)) == 2

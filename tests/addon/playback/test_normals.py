@@ -100,7 +100,7 @@ def test_normals_turn_with_the_body_played_and_baked(body, play, passes):
     frames = np.stack([rest(body) @ turn(0.5 * k).T for k in range(4)])
     path = absolute(find_modifier(body).filepath)
     pc2.create(path, len(body.data.vertices))
-    pc2.append(path, list(frames))
+    pc2.put(path, 0, list(frames))
     for show in (lambda: None, lambda: actions.bake(bpy.context)):
         show()
         for k in (0, 1, 3):
