@@ -25,14 +25,14 @@ from typing import Any
 import bpy
 
 from ..core.errors import SuppleError
-from ..core.job import Job
+from ..core.job import Job, lock
 from . import actions
 from .bake import shape_keys
 from .capture.objects import left_out, soft_bodies
 from .capture.scene import frame_range, simulated_range
 from .command_words import common_options, parsed_step
 from .fits.table import TOOLS
-from .playback import mesh_cache
+from .playback import mesh_cache, pc2
 
 Action = Callable[[argparse.Namespace], None]
 
@@ -178,16 +178,16 @@ def render(options: argparse.Namespace) -> None:
     first, last = options.frames or (scene.frame_start, scene.frame_end)
     bodies = _soft_bodies()
     folder = _made(_output(options, "_frames"))
-    if not all(map(shape_keys.has_bake, bodies)):
-        start = frame_range(scene).start
-        # One more frame than the start is the least that can be simulated.
-        _simulate_from_to(start, max(last, start + 1))
-        _simulated()
-    images = [folder / f"{frame:04d}.png" for frame in range(first, last + 1)]
-    for frame, image in enumerate(images, first):
-        scene.frame_set(frame)
-        _render_image(scene, image)
-        _log(f"Rendered frame {frame} of {first}-{last}")
+    with contextlib.ExitStack() as stack:
+        if not all(map(shape_keys.has_bake, bodies)):
+            start = frame_range(scene).start
+            # One more frame than the start is the least that can be simulated.
+            _simulate_from_to(start, max(last, start + 1))
+            stack.enter_context(lock.show(_simulated()))
+        for frame in range(first, last + 1):
+            scene.frame_set(frame)
+            _render_image(scene, folder / f"{frame:04d}.png")
+            _log(f"Rendered frame {frame} of {first}-{last}")
     _conclude(folder)
 
 
@@ -308,6 +308,11 @@ def _render_image(scene: bpy.types.Scene, image: Path) -> None:
     _finished(bpy.ops.render.render(write_still=True))
     if not image.is_file():
         raise SuppleError(f"{image} was not written; see Blender's own messages above.")
+    # Blender renders a body at rest where its frames are gone.
+    for path in {path for _, path in mesh_cache.playing(scene.objects)}:
+        if problem := pc2.why_unreadable(path):
+            image.unlink()
+            raise SuppleError(problem)
 
 
 def images_as_png(settings: bpy.types.ImageFormatSettings) -> None:

@@ -115,7 +115,8 @@ def _take(folder: Path, target: Path, is_moved: bool) -> None:
     if is_moved:
         shutil.move(folder, part)
     else:
-        shutil.copytree(folder, part, copy_function=_link, ignore=shutil.ignore_patterns(lock.LOCK))
+        locks = shutil.ignore_patterns(lock.LOCK, f"{lock.SHOWN}*")
+        shutil.copytree(folder, part, copy_function=_link, ignore=locks)
     if target.exists():
         scene_cache.remove(target)
     part.rename(target)

@@ -244,9 +244,9 @@ def remove(folder: Path) -> None:
     """Deletes a job folder.
 
     Raises:
-        SuppleError: when it cannot be deleted, or another process is at work there.
+        SuppleError: when it cannot be deleted, or another process is at work there or renders it.
     """
-    lock.check_free(folder)
+    lock.check_unused(folder)
     try:
         shutil.rmtree(folder)
     except OSError as error:

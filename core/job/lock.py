@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import platform
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from ..system_lock import acquire
 from .files import why_not_written
 
 LOCK = "lock"
+#: Begins the names of files that processes hold which show the frames, a file each.
+SHOWN = "shown-"
 _MAX_HOLDER_BYTES = 1000
 
 
@@ -36,7 +39,7 @@ def hold(folder: Path) -> Iterator[None]:
         raise JobError(why_not_written(path, error)) from error
     try:
         if not acquire(descriptor):
-            raise JobInUseError(_in_use(folder, descriptor))
+            raise JobInUseError(_in_use(folder, descriptor, "simulates"))
         # On a full disk it is locked all the same, by a process that has no name.
         with contextlib.suppress(OSError):
             _write_holder(descriptor)
@@ -51,13 +54,48 @@ def check_free(folder: Path) -> None:
     Raises:
         JobInUseError: when another process is at work there.
     """
+    _check_free(folder, folder / LOCK, "simulates")
+
+
+@contextlib.contextmanager
+def show(folder: Path) -> Iterator[None]:
+    """Lets others work in a folder whose frames are shown, and keeps them from removing it."""
+    path = folder / f"{SHOWN}{uuid.uuid4().hex}"
     try:
-        descriptor = os.open(folder / LOCK, os.O_RDWR)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:  # where nothing can be written, nothing can be removed
+        yield
+        return
+    try:
+        acquire(descriptor)
+        with contextlib.suppress(OSError):
+            _write_holder(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def check_unused(folder: Path) -> None:
+    """Looks whether a folder may be removed now.
+
+    Raises:
+        JobInUseError: when another process is at work there, or shows its frames.
+    """
+    check_free(folder)
+    for path in folder.glob(f"{SHOWN}*"):
+        _check_free(folder, path, "renders from")
+
+
+def _check_free(folder: Path, path: Path, doing: str) -> None:
+    try:
+        descriptor = os.open(path, os.O_RDWR)
     except OSError:  # nobody has been at work there, or nobody can
         return
     try:
         if not acquire(descriptor):
-            raise JobInUseError(_in_use(folder, descriptor))
+            raise JobInUseError(_in_use(folder, descriptor, doing))
     finally:
         os.close(descriptor)
 
@@ -69,9 +107,9 @@ def _write_holder(descriptor: int) -> None:
     os.write(descriptor, json.dumps(holder).encode())
 
 
-def _in_use(folder: Path, descriptor: int) -> str:
+def _in_use(folder: Path, descriptor: int, doing: str) -> str:
     return (
-        f"{folder} is in use: {_holder(descriptor)} simulates there. Wait for it or end it, then "
+        f"{folder} is in use: {_holder(descriptor)} {doing} there. Wait for it or end it, then "
         "simulate again; or choose another cache folder."
     )
 

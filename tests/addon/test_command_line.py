@@ -214,6 +214,24 @@ def test_render_writes_an_image_for_each_frame(
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in images.iterdir())
 
 
+@pytest.mark.usefixtures("solver_here")
+def test_render_ends_with_an_error_where_frames_go_meanwhile(
+    complaint: Callable[..., str], scene_file: Path, tmp_path: Path
+) -> None:
+    def remove_playback(scene: bpy.types.Scene, *_: object) -> None:
+        if scene.frame_current == 2:
+            next(tmp_path.glob("*/playback/0.pc2")).unlink()
+
+    images = tmp_path / "images"
+    bpy.app.handlers.render_pre.append(bpy.app.handlers.persistent(remove_playback))
+    try:
+        said = complaint("render", scene_file, "--cache", tmp_path, "--output", images)
+    finally:
+        bpy.app.handlers.render_pre.remove(remove_playback)
+    assert said.endswith("0.pc2 is not there. Bring it back, or simulate again.")
+    assert [path.name for path in images.iterdir()] == ["0001.png"]
+
+
 def test_a_file_that_does_not_exist_is_named(complaint: Callable[..., str], tmp_path: Path) -> None:
     assert complaint("simulate", tmp_path / "none.blend").endswith("none.blend does not exist.")
     assert complaint("simulate", tmp_path).endswith(f"{tmp_path} is a folder.")

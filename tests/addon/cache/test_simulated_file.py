@@ -269,6 +269,19 @@ def test_the_run_that_is_shown_outlives_the_next_one_and_no_longer(file, folder)
     assert [each.exists() for each in folders] == [False, True, True]
 
 
+def test_a_run_that_another_process_renders_outlives_all_others(file, folder):
+    with lock.show(folder):
+        for density in (900.0, 800.0):
+            bodies()[0].supple.density = density
+            show(reopened().job.folder)
+        with pytest.raises(SuppleError, match=f"in use: process {os.getpid()} renders from there"):
+            scene_cache.remove(folder)
+        assert folder.exists()
+    bodies()[0].supple.density = 700.0
+    reopened()
+    assert not folder.exists()
+
+
 def test_runs_of_another_scene_stay(file, folder):
     bpy.context.scene.name = "Other"
     for density in (900.0, 800.0, 700.0):

@@ -65,6 +65,24 @@ def test_it_can_be_read_while_it_is_held(holder, tmp_path: Path) -> None:
     assert str(holder.pid) in (tmp_path / lock.LOCK).read_text()
 
 
+def test_what_others_show_is_worked_on_and_not_removed(tmp_path: Path) -> None:
+    said = re.escape(f"{tmp_path} is in use: process {os.getpid()} renders from there. Wait for it")
+    with lock.show(tmp_path), lock.show(tmp_path):
+        with lock.hold(tmp_path):
+            pass
+        with pytest.raises(JobInUseError, match=said):
+            lock.check_unused(tmp_path)
+    lock.check_unused(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [lock.LOCK]
+    (tmp_path / f"{lock.SHOWN}0").touch()  # of a process that was killed
+    lock.check_unused(tmp_path)
+
+
+def test_what_another_process_works_on_is_not_removed(holder, tmp_path: Path) -> None:
+    with pytest.raises(JobInUseError, match="simulates there"):
+        lock.check_unused(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("content", "named"),
     [
