@@ -30,9 +30,10 @@ from . import actions
 from .bake import shape_keys
 from .capture.objects import left_out, soft_bodies
 from .capture.scene import frame_range, simulated_range
+from .command_output import absolute_path, finished, output_file, output_folder, render_image, saved
 from .command_words import common_options, parsed_step
 from .fits.table import TOOLS
-from .playback import mesh_cache, pc2
+from .playback import mesh_cache
 
 Action = Callable[[argparse.Namespace], None]
 
@@ -165,10 +166,10 @@ def simulate(options: argparse.Namespace) -> None:
 def bake(options: argparse.Namespace) -> None:
     """Simulates, bakes and saves."""
     _set_up(options)
-    output = _output(options, "_baked.blend")
+    output = output_file(options.output, "_baked.blend")
     _simulated()
     _log(actions.bake(bpy.context, options.step))
-    _conclude(_saved(output))
+    _conclude(saved(output))
 
 
 def render(options: argparse.Namespace) -> None:
@@ -177,7 +178,7 @@ def render(options: argparse.Namespace) -> None:
     _apply(options)
     first, last = options.frames or (scene.frame_start, scene.frame_end)
     bodies = _soft_bodies()
-    folder = _made(_output(options, "_frames"))
+    folder = output_folder(options.output)
     with contextlib.ExitStack() as stack:
         if not all(map(shape_keys.has_bake, bodies)):
             start = frame_range(scene).start
@@ -186,7 +187,7 @@ def render(options: argparse.Namespace) -> None:
             stack.enter_context(lock.show(_simulated()))
         for frame in range(first, last + 1):
             scene.frame_set(frame)
-            _render_image(scene, folder / f"{frame:04d}.png")
+            render_image(scene, folder / f"{frame:04d}.png")
             _log(f"Rendered frame {frame} of {first}-{last}")
     _conclude(folder)
 
@@ -194,13 +195,13 @@ def render(options: argparse.Namespace) -> None:
 def find(options: argparse.Namespace) -> None:
     """Finds what a soft body needs, sets it and saves."""
     _set_up(options)
-    output = _output(options, "_found.blend")
+    output = output_file(options.output, "_found.blend")
     bodies = {obj.name: obj for obj in _soft_bodies()}
     name = options.object or (next(iter(bodies)) if len(bodies) == 1 else "")
     if name not in bodies:
         raise SuppleError(f"Name a soft body by --object: {', '.join(bodies)}.")
     _log(actions.find(bpy.context, bodies[name], options.tool, _log))
-    _conclude(_saved(output))
+    _conclude(saved(output))
 
 
 def doctor(_: argparse.Namespace) -> None:
@@ -234,7 +235,7 @@ def _apply(options: argparse.Namespace) -> None:
     if options.results is not None:
         props.results = set(options.results)
     if options.cache is not None:
-        props.cache_folder = str(_absolute(options.cache))
+        props.cache_folder = str(absolute_path(options.cache))
 
 
 def _simulate_from_to(first: int, last: int) -> None:
@@ -260,34 +261,6 @@ def _conclude(result: Path) -> None:
     print(result, flush=True)
 
 
-def _output(options: argparse.Namespace, ending: str) -> Path:
-    """What is to be written, in a folder that is there; by default beside the open file."""
-    file = Path(bpy.data.filepath)
-    if options.output is None and not bpy.data.is_saved:
-        raise SuppleError("No .blend file is open; name one before --command, or an --output.")
-    output = _absolute(options.output or file.with_name(file.stem + ending))
-    _made(output.parent)
-    return output
-
-
-def _made(folder: Path) -> Path:
-    """A folder that is there, made where it was not."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = "a file has that name" if folder.is_file() else error.strerror
-        raise SuppleError(
-            f"The folder {folder} cannot be made: {reason}. Choose another --output."
-        ) from error
-    return folder
-
-
-def _saved(output: Path) -> Path:
-    """Where a copy of the open file has been saved."""
-    _finished(bpy.ops.wm.save_as_mainfile(filepath=str(output), copy=True))
-    return output
-
-
 def _log(message: str) -> None:
     print(f"Supple: {message}", flush=True)
 
@@ -300,37 +273,7 @@ def _soft_bodies() -> list[bpy.types.Object]:
     return found
 
 
-def _render_image(scene: bpy.types.Scene, image: Path) -> None:
-    scene.render.filepath = str(image)
-    scene.render.use_file_extension = False
-    images_as_png(scene.render.image_settings)
-    image.unlink(missing_ok=True)
-    _finished(bpy.ops.render.render(write_still=True))
-    if not image.is_file():
-        raise SuppleError(f"{image} was not written; see Blender's own messages above.")
-    # Blender renders a body at rest where its frames are gone.
-    for path in {path for _, path in mesh_cache.playing(scene.objects)}:
-        if problem := pc2.why_unreadable(path):
-            image.unlink()
-            raise SuppleError(problem)
-
-
-def images_as_png(settings: bpy.types.ImageFormatSettings) -> None:
-    if hasattr(settings, "media_type"):  # Blender 5: this is where a file is set to render a film
-        settings.media_type = "IMAGE"
-    settings.file_format = "PNG"
-
-
 def _open(file: Path) -> None:
     if not file.is_file():
         raise SuppleError(f"{file} {'is a folder' if file.is_dir() else 'does not exist'}.")
-    _finished(bpy.ops.wm.open_mainfile(filepath=str(_absolute(file)), load_ui=False))
-
-
-def _finished(result: set[str]) -> None:
-    if "FINISHED" not in result:
-        raise SuppleError("Blender did not finish; its own messages are above.")
-
-
-def _absolute(path: Path) -> Path:
-    return Path.cwd() / path
+    finished(bpy.ops.wm.open_mainfile(filepath=str(absolute_path(file)), load_ui=False))

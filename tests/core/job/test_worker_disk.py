@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
@@ -14,24 +13,14 @@ import pytest
 from supple.core.job import Job
 from supple.core.job.worker import work
 
+from .. import disks
 from ..box_job import COMMAND, box_job, run
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system of 256 KiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)],
-        capture_output=True,
-        check=False,
-    )
-    if mounted.returncode != 0:
-        pytest.skip("mounting a small file system needs root")
-    yield folder
-    # Processes that compiled beside a worker may take a moment longer than it to end.
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    with disks.small(tmp_path / "disk") as folder:
+        yield folder
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs mount")
@@ -55,8 +44,7 @@ def test_a_full_disk_is_named_and_the_job_resumes_once_there_is_room(
 def test_a_finished_job_on_a_full_disk_is_fine(small_disk: Path) -> None:
     box_job(small_disk, 2)
     work(small_disk)
-    with contextlib.suppress(OSError):
-        (small_disk / "much").write_bytes(bytes(1 << 20))
+    disks.fill(small_disk)
     done = run(small_disk)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -64,8 +52,7 @@ def test_a_finished_job_on_a_full_disk_is_fine(small_disk: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="needs mount")
 def test_a_full_disk_for_compiled_loops_is_named(small_disk: Path, tmp_path: Path) -> None:
     box_job(tmp_path / "job", 2)
-    with contextlib.suppress(OSError):
-        (small_disk / "much").write_bytes(bytes(1 << 20))
+    disks.fill(small_disk)
     done = subprocess.run(
         [*COMMAND, str(tmp_path / "job")],
         env=os.environ | {"NUMBA_CACHE_DIR": str(small_disk)},
@@ -78,35 +65,18 @@ def test_a_full_disk_for_compiled_loops_is_named(small_disk: Path, tmp_path: Pat
     assert done.stderr.count("\n") == 1
 
 
-@contextlib.contextmanager
-def _read_only(folder: Path) -> Iterator[None]:
-    if os.geteuid() != 0:
-        for path in (folder / "frames", folder):
-            path.chmod(0o555)
-        yield
-        for path in (folder, folder / "frames"):
-            path.chmod(0o755)
-        return
-    # To root all folders are open: it needs a file system that is read only.
-    mounts = (["--bind", str(folder), str(folder)], ["-o", "remount,bind,ro", str(folder)])
-    if any(subprocess.run(["mount", *words], check=False).returncode for words in mounts):
-        pytest.skip("root needs the right to mount, to have a folder that is read only")
-    yield
-    subprocess.run(["umount", str(folder)], check=True)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs mount or permissions")
 def test_a_finished_job_is_read_where_nothing_can_be_written_and_another_is_refused(
     tmp_path: Path,
 ) -> None:
     box_job(tmp_path, 2)
     work(tmp_path)
-    with _read_only(tmp_path):
+    with disks.read_only(tmp_path, tmp_path / "frames"):
         done = run(tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
         assert "all frames up to 2 are there" in done.stdout
     box_job(tmp_path, 3)
-    with _read_only(tmp_path):
+    with disks.read_only(tmp_path, tmp_path / "frames"):
         done = run(tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith(f"error: {tmp_path / 'lock'} cannot be written: ")

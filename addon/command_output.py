@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What commands write: looked at before they simulate, and again once it is there."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import bpy
+
+from ..core.errors import SuppleError
+from .playback import mesh_cache, pc2
+
+_PNG_END = b"IEND\xae\x42\x60\x82"
+
+
+def output_file(wanted: Path | None, ending: str) -> Path:
+    """The .blend file to be written, in a folder that takes it; by default beside the open one.
+
+    Raises:
+        SuppleError: when it cannot be.
+    """
+    output = _beside(wanted, ending)
+    if output.is_dir():
+        raise SuppleError(f"{output} is a folder; name a file as --output.")
+    _made(output.parent)
+    return output
+
+
+def output_folder(wanted: Path | None) -> Path:
+    """The same for a folder of images."""
+    return _made(_beside(wanted, "_frames"))
+
+
+def saved(output: Path) -> Path:
+    """Where a copy of the open file has been saved."""
+    try:
+        finished(bpy.ops.wm.save_as_mainfile(filepath=str(output), copy=True))
+    except RuntimeError as error:
+        # On a full disk Blender says that there is no such file.
+        raise SuppleError(
+            f"{output} was not saved. Free some space on its disk, or choose another --output; the "
+            f"frames are kept. Blender says: {str(error).removeprefix('Error: ')}"
+        ) from error
+    return output
+
+
+def render_image(scene: bpy.types.Scene, image: Path) -> None:
+    """Renders the frame that is shown as a PNG image.
+
+    Raises:
+        SuppleError: when there is no whole image then, or of other than the simulated frames.
+    """
+    scene.render.filepath = str(image)
+    scene.render.use_file_extension = False
+    _images_as_png(scene.render.image_settings)
+    image.unlink(missing_ok=True)
+    finished(bpy.ops.render.render(write_still=True))
+    if not image.is_file():
+        raise SuppleError(f"{image} was not written; see Blender's own messages above.")
+    problem = ""
+    if not image.read_bytes().endswith(_PNG_END):
+        problem = f"{image} was not written whole. Free some space on its disk, then render again."
+    # Blender renders a body at rest where its frames are gone.
+    for path in {path for _, path in mesh_cache.playing(scene.objects)}:
+        problem = problem or pc2.why_unreadable(path)
+    if problem:
+        image.unlink()
+        raise SuppleError(problem)
+
+
+def finished(result: set[str]) -> None:
+    """
+    Raises:
+        SuppleError: when one of Blender's operators did not finish.
+    """
+    if "FINISHED" not in result:
+        raise SuppleError("Blender did not finish; its own messages are above.")
+
+
+def absolute_path(path: Path) -> Path:
+    return Path.cwd() / path
+
+
+def _beside(wanted: Path | None, ending: str) -> Path:
+    file = Path(bpy.data.filepath)
+    if wanted is None and not bpy.data.is_saved:
+        raise SuppleError("No .blend file is open; name one before --command, or an --output.")
+    return absolute_path(wanted or file.with_name(file.stem + ending))
+
+
+def _made(folder: Path) -> Path:
+    """A folder that takes files, made where it was not."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = "a file has that name" if folder.is_file() else error.strerror
+        raise SuppleError(
+            f"The folder {folder} cannot be made: {reason}. Choose another --output."
+        ) from error
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise SuppleError(
+            f"The folder {folder} cannot be written: {error.strerror}. Choose another --output."
+        ) from error
+    return folder
+
+
+def _images_as_png(settings: bpy.types.ImageFormatSettings) -> None:
+    if hasattr(settings, "media_type"):  # Blender 5: this is where a file is set to render a film
+        settings.media_type = "IMAGE"
+    settings.file_format = "PNG"

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Commands whose results cannot be written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import bpy
+import pytest
+
+from supple.addon import command_output
+from supple.core.errors import SuppleError
+from supple.tests.core import disks
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs mount or permissions")
+
+
+def test_a_folder_that_cannot_be_written_is_named_beforehand(tmp_path: Path) -> None:
+    images, file = tmp_path / "images", tmp_path / "baked.blend"
+    images.mkdir()
+    refused = pytest.raises(SuppleError, match=r"cannot be written: .*Choose another --output\.")
+    with disks.read_only(tmp_path, images):
+        with refused:
+            command_output.output_folder(images)
+        with refused:
+            command_output.output_file(file, "_baked.blend")
+    assert command_output.output_folder(images) == images
+    assert command_output.output_file(file, "_baked.blend") == file
+    assert [path.name for path in tmp_path.rglob("*")] == ["images"]
+
+
+def test_a_folder_cannot_be_the_file_to_save(tmp_path: Path) -> None:
+    with pytest.raises(SuppleError, match=rf"^{tmp_path} is a folder; name a file as --output\.$"):
+        command_output.output_file(tmp_path, "_baked.blend")
+
+
+def test_a_file_that_does_not_fit_on_the_disk_is_named(scene, add_body, tmp_path: Path) -> None:
+    add_body()
+    with disks.small(tmp_path / "disk") as disk:
+        disks.fill(disk)
+        with pytest.raises(SuppleError, match=r"a\.blend was not saved\. Free some space"):
+            command_output.saved(disk / "a.blend")
+
+
+def test_an_image_that_does_not_fit_on_the_disk_is_an_error(scene, tmp_path: Path) -> None:
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(scene.camera)
+    scene.render.engine = "CYCLES"
+    scene.cycles.samples, scene.cycles.use_denoising = 1, False
+    scene.render.resolution_x = scene.render.resolution_y = 8
+    with disks.small(tmp_path / "disk") as disk:
+        command_output.render_image(scene, disk / "0001.png")
+        assert (disk / "0001.png").is_file()
+        disks.fill(disk)
+        with pytest.raises(SuppleError, match=r"0002\.png was not written whole\. Free some space"):
+            command_output.render_image(scene, disk / "0002.png")
+        assert not (disk / "0002.png").exists()
