@@ -26,6 +26,10 @@ BESIDE_THE_FILE = "//supple_cache"
 UNSAVED = "unsaved-"
 #: Comes after the name of a file that does not lie above its cache; in no clean name.
 ELSEWHERE = "@"
+#: Comes after a name that is not as it was given; in no clean name, either.
+ALTERED = "~"
+#: Of a file or a scene, in letters of up to three bytes: a folder's may have 255.
+LONGEST_NAME = 50
 JOB_NAME = re.compile(r".+-([0-9a-f]{12})")
 
 
@@ -173,10 +177,10 @@ def prefix(scene: bpy.types.Scene, file: Path | None = None) -> str:
         props = scene.supple
         props.unsaved_name = props.unsaved_name or f"{UNSAVED}{uuid.uuid4().hex[:8]}"
         return _joined(props.unsaved_name, scene)
-    begin = bpy.path.clean_name(file.stem)
+    begin = clean_name(file.stem)
     if file.parent not in root(scene, file).parents:
         # Files of one name in several folders may share this cache.
-        begin += f"{ELSEWHERE}{hashlib.sha256(str(file.parent).encode()).hexdigest()[:8]}"
+        begin += f"{ELSEWHERE}{_short(str(file.parent))}"
     return _joined(begin, scene)
 
 
@@ -208,7 +212,17 @@ def run_name(folder: Path) -> str:
 
 
 def _joined(file: str, scene: bpy.types.Scene) -> str:
-    return f"{file}-{bpy.path.clean_name(scene.name)}-"
+    return f"{file}-{clean_name(scene.name)}-"
+
+
+def clean_name(name: str) -> str:
+    """A name for the disk, and no other name's: of both bär and bür, Blender makes b_r."""
+    clean = str(bpy.path.clean_name(name))[:LONGEST_NAME]
+    return clean if clean == name else f"{clean}{ALTERED}{_short(name)}"
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:8]
 
 
 def own_folders(scene: bpy.types.Scene) -> list[Path]:

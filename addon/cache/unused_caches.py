@@ -120,7 +120,7 @@ def _user(folder: Path) -> str:
 
 def _may_play(file: Path, folder: Path) -> bool:
     """Whether a .blend file beside the cache may play a folder: it is of its name, or names it."""
-    if folder.name.startswith(f"{bpy.path.clean_name(file.stem)}-"):
+    if folder.name.startswith(f"{scene_cache.clean_name(file.stem)}-"):
         return True
     try:
         with file.open("rb") as opened:

@@ -33,6 +33,24 @@ def test_beside_a_saved_file(scene_without_choice, tmp_path):
     assert folder.name.startswith("drop-Scene-")
 
 
+def test_files_and_scenes_of_names_that_are_alike_keep_apart(scene_without_choice, tmp_path):
+    found = []
+    for file, scene in (("bär", "A"), ("bür", "A"), ("b_r", "A"), ("b_r", "A.1"), ("b_r", "A_1")):
+        bpy.context.scene.name = scene
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / f"{file}.blend"))
+        found.append(scene_cache.prefix(bpy.context.scene))
+    assert len(set(found)) == 5
+    assert found[2] == "b_r-A-"
+
+
+def test_the_longest_names_of_files_and_scenes_have_room(scene_without_choice, tmp_path):
+    bpy.context.scene.name = "Scene" * 12
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / f"{'drop' * 60}.blend"))
+    first = new_folder()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / f"{'drop' * 61}.blend"))
+    assert first.is_dir() and new_folder().name != first.name
+
+
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="another folder there")
 def test_in_the_users_cache_while_the_file_is_not_saved(scene_without_choice, tmp_path):
     first = new_folder()
