@@ -13,8 +13,8 @@ import subprocess
 import sys
 from enum import Enum
 
-from ...core.errors import SuppleError
-from ...core.job import OUTPUT, Job, warm_up
+from ...core.errors import JobInUseError, SuppleError
+from ...core.job import OUTPUT, Job, lock, warm_up
 from ...core.job.files import remove, why_not_written
 from . import solver_environment, warm_worker
 
@@ -107,6 +107,10 @@ class Session:
             process.stdin.close()
 
     def _why(self, status: int) -> str:
+        try:
+            lock.check_free(self.job.folder)
+        except JobInUseError as error:  # began at the same moment, and has the output, too
+            return str(error)
         if not self._output.exists():
             return f"The solver ended without any output; is {self._output.parent} writable?"
         lines = self._output.read_text(encoding="utf-8", errors="replace").split("\n")

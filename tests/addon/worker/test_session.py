@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ import pytest
 from supple.addon.worker import session, solver_environment
 from supple.addon.worker.session import State
 from supple.core.errors import SuppleError
-from supple.core.job import Job
+from supple.core.job import Job, lock
 
 
 @pytest.fixture
@@ -63,6 +64,14 @@ def test_a_worker_that_is_killed_is_reported(job, worker):
     running = session.start(job)
     assert outcome(running) is State.FAILED
     assert "killed by signal 9" in running.message
+
+
+def test_one_of_two_that_began_at_once_names_the_other_whose_output_is_there(job, worker):
+    worker("import sys; open('output.txt', 'w').write('frame 1'); sys.exit(1)")
+    with lock.hold(job.folder):
+        running = session.start(job)
+        assert outcome(running) is State.FAILED
+    assert f"is in use: process {os.getpid()} simulates there." in running.message
 
 
 def test_frames_and_states_follow_what_the_worker_writes(job, worker):
