@@ -19,6 +19,7 @@ import ctypes
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,8 @@ def _guarded(arguments: Sequence[str], described: argparse.ArgumentParser) -> in
         with _ctrl_c_raises():
             if getattr(options, "file", None) is not None:
                 _open(options.file)
+            elif options.action is not doctor:
+                _check_opened()
             options.action(options)
     except KeyboardInterrupt:
         print(f"supple: {STOPPED}", file=sys.stderr, flush=True)
@@ -259,6 +262,18 @@ def _conclude(result: Path) -> None:
     # In a pipe, what Blender itself printed would otherwise come after it, at exit.
     ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).fflush(None)
     print(result, flush=True)
+
+
+def _check_opened() -> None:
+    """
+    Raises:
+        SuppleError: when Blender goes on with its startup file, since it cannot read the one that
+            it was given.
+    """
+    words = takewhile(lambda word: word not in ("-c", "--command"), sys.argv[1:])
+    file = next((word for word in words if Path(word).suffix.lower() == ".blend"), None)
+    if file is not None and not bpy.data.is_saved:
+        raise SuppleError(f"Blender cannot read {file}; its own messages are above.")
 
 
 def _log(message: str) -> None:

@@ -288,6 +288,20 @@ def test_inside_blender_the_same_words_need_no_file(capsys: pytest.CaptureFixtur
     assert "the .blend file" not in out
 
 
+def test_a_file_that_blender_could_not_read_is_no_startup_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty_file()
+    words = ["simulate", "--frames", "1-2"]
+    monkeypatch.setattr(sys, "argv", ["blender", "gone.blend", "--command", "supple", *words])
+    assert command_line.run(words) == 1
+    said = "supple: Blender cannot read gone.blend; its own messages are above."
+    assert capsys.readouterr().err.splitlines()[-1] == said
+    monkeypatch.setattr(sys, "argv", ["blender", "--command", "supple", "bake"])
+    assert command_line.run(["bake"]) == 1
+    assert "No .blend file is open" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("1-60", (1, 60)), ("-5-5", (-5, 5)), ("-9--7", (-9, -7)), ("4-4", (4, 4))],
