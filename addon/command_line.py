@@ -72,6 +72,8 @@ def _guarded(arguments: Sequence[str], described: argparse.ArgumentParser) -> in
         with _ctrl_c_raises():
             if getattr(options, "file", None) is not None:
                 _open(options.file)
+                if options.scene is not None:
+                    _choose_scene(options.scene)
             elif options.action is not doctor:
                 _check_opened()
             options.action(options)
@@ -274,6 +276,14 @@ def _check_opened() -> None:
     file = next((word for word in words if Path(word).suffix.lower() == ".blend"), None)
     if file is not None and not bpy.data.is_saved:
         raise SuppleError(f"Blender cannot read {file}; its own messages are above.")
+
+
+def _choose_scene(name: str) -> None:
+    scene = bpy.data.scenes.get(name)
+    if scene is None:
+        there = ", ".join(each.name for each in bpy.data.scenes)
+        raise SuppleError(f"The file has no scene {name}; name one as --scene: {there}.")
+    bpy.context.window.scene = scene
 
 
 def _log(message: str) -> None:

@@ -54,6 +54,8 @@ def common_options(with_file: bool) -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     if with_file:
         common.add_argument("file", type=Path, help="the .blend file")
+        # Blender has a word of its own for it.
+        common.add_argument("--scene", metavar="NAME", help="default: that of the file's window")
     common.add_argument(
         "--frames",
         type=parsed_frames,

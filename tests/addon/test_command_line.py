@@ -202,6 +202,23 @@ def test_find_asks_for_which_body(scene_file: Path, run_here: Runs) -> None:
 
 
 @pytest.mark.usefixtures("solver_here")
+def test_another_scene_of_the_file_can_be_named(
+    run_here: Runs, complaint: Callable[..., str], scene_file: Path, tmp_path: Path
+) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(scene_file))
+    bpy.ops.scene.new(type="FULL_COPY")
+    bpy.context.scene.name, bpy.context.scene.frame_end = "Other", 2
+    bpy.context.window.scene = bpy.data.scenes["Scene"]
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "two.blend"))
+    words = "simulate", tmp_path / "two.blend", "--cache", tmp_path / "cache", "--scene"
+    out, _ = run_here(*words, "Other")
+    assert "Simulated frames 1 to 2." in out and "two-Other-" in out.splitlines()[-1]
+    assert complaint(*words, "None").endswith(
+        "The file has no scene None; name one as --scene: Other, Scene."
+    )
+
+
+@pytest.mark.usefixtures("solver_here")
 def test_render_writes_an_image_for_each_frame(
     run_here: Runs, scene_file: Path, tmp_path: Path
 ) -> None:
