@@ -20,6 +20,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -186,9 +187,11 @@ def render(options: argparse.Namespace) -> None:
     folder = output_folder(options.output)
     with contextlib.ExitStack() as stack:
         if not all(map(shape_keys.has_bake, bodies)):
-            start = frame_range(scene).start
-            # One more frame than the start is the least that can be simulated.
-            _simulate_from_to(start, max(last, start + 1))
+            frames = frame_range(scene)
+            # Motion blur sees what comes next. One more frame than the start is the least.
+            blurred = ceil(scene.render.motion_blur_shutter) if scene.render.use_motion_blur else 0
+            end = max(last, min(last + blurred, frames[-1]))
+            _simulate_from_to(frames.start, max(end, frames.start + 1))
             stack.enter_context(lock.show(_simulated()))
         for frame in range(first, last + 1):
             scene.frame_set(frame)

@@ -232,6 +232,18 @@ def test_render_writes_an_image_for_each_frame(
 
 
 @pytest.mark.usefixtures("solver_here")
+@pytest.mark.parametrize(("wanted", "simulated"), [("1-2", 2), ("1-3", 2), ("1-4", 3)])
+def test_the_last_image_of_a_part_is_blurred_by_what_comes_next(
+    run_here: Runs, scene_file: Path, tmp_path: Path, wanted: str, simulated: int
+) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(scene_file))
+    bpy.context.scene.render.use_motion_blur = True
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "blurred.blend"))
+    run_here("render", tmp_path / "blurred.blend", "--frames", wanted, "--cache", tmp_path / "c")
+    assert Job(next((tmp_path / "c").iterdir())).last_frame() == simulated
+
+
+@pytest.mark.usefixtures("solver_here")
 def test_render_ends_with_an_error_where_frames_go_meanwhile(
     complaint: Callable[..., str], scene_file: Path, tmp_path: Path
 ) -> None:
