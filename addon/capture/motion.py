@@ -40,11 +40,17 @@ class Motion:
 
 @contextmanager
 def preserved_frame(scene: bpy.types.Scene) -> Iterator[None]:
-    """Returns to the current frame afterwards."""
-    frame, subframe = scene.frame_current, scene.frame_subframe
+    """Returns to the current frame afterwards. Within, Time Stretching is off: it stretches what is
+    played, and would do so twice."""
+    frame, subframe, render = scene.frame_current, scene.frame_subframe, scene.render
+    stretched = render.frame_map_old, render.frame_map_new
     try:
+        if stretched[0] != stretched[1]:
+            render.frame_map_old = render.frame_map_new = stretched[0]
         yield
     finally:
+        if stretched[0] != stretched[1]:
+            render.frame_map_old, render.frame_map_new = stretched
         scene.frame_set(frame, subframe=subframe)
 
 

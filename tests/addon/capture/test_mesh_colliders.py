@@ -156,6 +156,21 @@ def test_an_animated_object(scene, add_plate):
     assert scene.frame_current == 2
 
 
+def test_time_stretching_is_left_to_what_is_played(scene, add_plate):
+    plate = add_plate()
+    for frame, height in ((1, -2.0), (4, -1.0)):
+        plate.location.z = height
+        plate.keyframe_insert("location", frame=frame)
+    check_follows(plate)
+    (before,) = captured()
+    scene.frame_set(3)
+    scene.render.frame_map_new = 200
+    (after,) = captured()
+    np.testing.assert_array_equal(after.vertices.samples, before.vertices.samples)
+    assert (scene.render.frame_map_old, scene.render.frame_map_new) == (100, 200)
+    assert (scene.frame_current, scene.frame_current_final) == (3, 1.5)
+
+
 def test_an_animated_parent(add_plate):
     plate = add_plate()
     bpy.ops.object.empty_add()
