@@ -10,14 +10,13 @@ import signal
 import subprocess
 import sys
 import time
-from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import bpy
 import pytest
 
-from supple.addon import command_line, command_words
+from supple.addon import command_line
 from supple.addon.bake import shape_keys
 from supple.core.job import Job
 from supple.core.scene.integrator_table import INTEGRATORS
@@ -49,10 +48,13 @@ def scene_file(addon: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     empty_file()
 
 
-def run_supple(*arguments: object, rc: int = 0) -> tuple[str, str]:
+def run_supple(*arguments: object, rc: int = 0, **environment: str) -> tuple[str, str]:
     """Runs ``python -m supple``; what it printed on stdout and on stderr."""
     command = [sys.executable, "-m", "supple", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    env = os.environ | environment
+    done = subprocess.run(
+        command, env=env, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == rc, done.stderr
     return done.stdout, done.stderr
 
@@ -266,6 +268,15 @@ def test_a_file_that_does_not_exist_is_named(complaint: Callable[..., str], tmp_
     assert complaint("simulate", tmp_path).endswith(f"{tmp_path} is a folder.")
 
 
+@pytest.mark.usefixtures("solver")
+def test_a_name_that_a_pipe_cannot_take_is_printed_all_the_same(
+    scene_file: Path, tmp_path: Path
+) -> None:
+    words = "simulate", scene_file, "--frames", "1-2", "--cache", tmp_path / "Köhl"
+    out, _ = run_supple(*words, PYTHONIOENCODING="ascii")
+    assert "K\\xf6hl" in out.splitlines()[-1]
+
+
 def test_a_folder_that_cannot_be_made_is_named_before_anything_is_simulated(
     scene_file: Path, complaint: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -329,17 +340,3 @@ def test_a_file_that_blender_could_not_read_is_no_startup_file(
     monkeypatch.setattr(sys, "argv", ["blender", "--command", "supple", "bake"])
     assert command_line.run(["bake"]) == 1
     assert "No .blend file is open" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("1-60", (1, 60)), ("-5-5", (-5, 5)), ("-9--7", (-9, -7)), ("4-4", (4, 4))],
-)
-def test_frame_ranges(text: str, expected: tuple[int, int]) -> None:
-    assert command_words.parsed_frames(text) == expected
-
-
-@pytest.mark.parametrize("text", ["", "1", "1-", "60-1", "1-2-3", "1.5-2"])
-def test_what_is_no_frame_range(text: str) -> None:
-    with pytest.raises(ArgumentTypeError):
-        command_words.parsed_frames(text)
