@@ -30,7 +30,7 @@ from ..core.errors import SuppleError
 from ..core.job import Job, lock
 from . import actions
 from .bake import shape_keys
-from .capture.objects import left_out, soft_bodies
+from .capture.objects import instanced, left_out, soft_bodies
 from .capture.scene import frame_range, simulated_range
 from .command_output import absolute_path, finished, output_file, output_folder, render_image, saved
 from .command_words import common_options, parsed_step
@@ -297,7 +297,7 @@ def _soft_bodies() -> list[bpy.types.Object]:
     found = soft_bodies(bpy.context)
     if not found:
         none = "The scene has no soft body; add one in Blender first."
-        raise SuppleError(" ".join(left_out(bpy.context)) or none)
+        raise SuppleError(" ".join([*left_out(bpy.context), *instanced(bpy.context)]) or none)
     return found
 
 

@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import bpy
+
+from ..bake import shape_keys
+from ..modifiers import find_modifier
 
 
 def soft_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -37,6 +42,27 @@ def left_out(context: bpy.types.Context) -> list[str]:
     """The same for each that is not."""
     bodies = filter(is_soft_body, context.scene.objects)
     return [reason for obj in bodies if (reason := why_left_out(context, obj))]
+
+
+def instanced(context: bpy.types.Context) -> Iterator[str]:
+    """The same for each that is in the scene by an instance of its collection alone, and still."""
+    for collection, empty in _instances(context).items():
+        for obj in collection.all_objects:
+            is_still = find_modifier(obj) is None and not shape_keys.has_bake(obj)
+            if is_soft_body(obj) and is_still and context.scene.objects.get(obj.name) != obj:
+                yield (
+                    f"{obj.name} is a soft body that {empty.name} instances, so it is not "
+                    "simulated. Choose Object › Apply › Make Instances Real, or where it is linked "
+                    "from another file, Object › Library Override › Make."
+                )
+
+
+def _instances(context: bpy.types.Context) -> dict[bpy.types.Collection, bpy.types.Object]:
+    return {
+        obj.instance_collection: obj
+        for obj in context.scene.objects
+        if obj.instance_collection is not None and obj.visible_get()
+    }
 
 
 def is_soft_body(obj: bpy.types.Object | None) -> bool:
