@@ -14,7 +14,7 @@ from pathlib import Path
 
 import bpy
 
-from ...core.errors import DamageError, JobError, JobInUseError, SuppleError
+from ...core.errors import DamageError, JobError, SuppleError
 from ...core.job import Job, Settings, digest, lock
 from ...core.scene.scene import Scene
 from ...core.version import version
@@ -249,8 +249,8 @@ def _remove_older(scene: bpy.types.Scene, keep: Path) -> None:
     kept = {previous, *start_runs.folders()}
     for folder in older:
         if folder not in kept:
-            # Another Blender may have opened the same file.
-            with suppress(JobInUseError):
+            # Another Blender may have opened the same file, or be the one that may write there.
+            with suppress(SuppleError):
                 remove(folder)
 
 

@@ -54,7 +54,7 @@ def put(path: Path, index: int, samples: Sequence[NDArray[Any]]) -> None:
     """
     new = [np.ascontiguousarray(sample, dtype="<f4").tobytes() for sample in samples]
     try:
-        with path.open("r+b") as file:
+        with path.open("rb") as file:
             points, count = _parse(path, file.read(_HEADER.size))
             if index > count:
                 raise SuppleError(f"{path} was begun anew by another process. Simulate again.")
@@ -62,14 +62,14 @@ def put(path: Path, index: int, samples: Sequence[NDArray[Any]]) -> None:
             while new and index < count and file.read(points * 12) == new[0]:
                 index += 1
                 del new[0]
-            if new:
+        if new:
+            with path.open("r+b") as file:
                 _replace_from(path, file, index, new)
     except OSError as error:
         raise _not_written(path, error) from error
 
 
 def _replace_from(path: Path, file: IO[bytes], index: int, new: Sequence[bytes]) -> None:
-    file.seek(0)
     points, count = _parse(path, file.read(_HEADER.size))
     if index < count:
         checksum = zlib.crc32(file.read(_end(points, index) - _HEADER.size))

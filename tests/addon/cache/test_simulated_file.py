@@ -26,6 +26,7 @@ from supple.addon.worker import session, solver_environment
 from supple.core.errors import SuppleError
 from supple.core.job import Job, lock
 from supple.core.job.files import read_json, write_json
+from supple.tests.core import disks
 
 from ..conftest import empty_file, evaluated_positions, working_here, world_positions
 
@@ -82,6 +83,18 @@ def test_it_plays_a_free_fall(file):
 def test_simulating_again_has_nothing_to_do(file, monkeypatch):
     monkeypatch.setattr(session, "start", lambda *_: pytest.fail("there was nothing to do"))
     assert "Nothing has changed" in actions.simulate(bpy.context)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs mount or permissions")
+def test_what_is_finished_is_played_and_baked_where_nothing_can_be_written(file, folder):
+    bodies()[0].supple.density = 900.0
+    older = reopened().job.folder
+    bodies()[0].supple.density = 1000.0
+    show(folder)
+    with disks.read_only(file, *(path for path in file.rglob("*") if path.is_dir())):
+        assert "Nothing has changed" in actions.simulate(bpy.context)
+        assert "Baked 4 frames" in actions.bake(bpy.context)
+    assert older.is_dir()
 
 
 def test_its_time_steps_are_still_reported(file):
