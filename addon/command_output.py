@@ -54,19 +54,34 @@ def render_image(scene: bpy.types.Scene, image: Path) -> None:
     scene.render.filepath = str(image)
     scene.render.use_file_extension = False
     _images_as_png(scene.render.image_settings)
-    image.unlink(missing_ok=True)
+    images = _views(scene.render, image)
+    for each in images:
+        each.unlink(missing_ok=True)
     finished(bpy.ops.render.render(write_still=True))
-    if not image.is_file():
-        raise SuppleError(f"{image} was not written; see Blender's own messages above.")
-    problem = ""
-    if not image.read_bytes().endswith(_PNG_END):
-        problem = f"{image} was not written whole. Free some space on its disk, then render again."
+    problem = next(filter(None, map(_why_not_whole, images)), "")
     # Blender renders a body at rest where its frames are gone.
     for path in {path for _, path in mesh_cache.playing(scene.objects)}:
         problem = problem or pc2.why_unreadable(path)
     if problem:
-        image.unlink()
+        for each in images:
+            each.unlink(missing_ok=True)
         raise SuppleError(problem)
+
+
+def _views(render: bpy.types.RenderSettings, image: Path) -> list[Path]:
+    """The files that Blender writes: one an eye where it renders in stereo."""
+    if not render.use_multiview or render.image_settings.views_format != "INDIVIDUAL":
+        return [image]
+    suffixes = [view.file_suffix for view in render.views if view.use]
+    return [image.with_name(f"{image.stem}{suffix}{image.suffix}") for suffix in suffixes]
+
+
+def _why_not_whole(image: Path) -> str:
+    if not image.is_file():
+        return f"{image} was not written; see Blender's own messages above."
+    if not image.read_bytes().endswith(_PNG_END):
+        return f"{image} was not written whole. Free some space on its disk, then render again."
+    return ""
 
 
 def finished(result: set[str]) -> None:

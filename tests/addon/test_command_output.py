@@ -43,16 +43,32 @@ def test_a_file_that_does_not_fit_on_the_disk_is_named(scene, add_body, tmp_path
             command_output.saved(disk / "a.blend")
 
 
-def test_an_image_that_does_not_fit_on_the_disk_is_an_error(scene, tmp_path: Path) -> None:
+@pytest.fixture
+def filmed(scene: bpy.types.Scene) -> bpy.types.Scene:
+    """With a camera, rendered in a moment."""
     scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     scene.collection.objects.link(scene.camera)
     scene.render.engine = "CYCLES"
     scene.cycles.samples, scene.cycles.use_denoising = 1, False
     scene.render.resolution_x = scene.render.resolution_y = 8
+    return scene
+
+
+def test_an_image_that_does_not_fit_on_the_disk_is_an_error(filmed, tmp_path: Path) -> None:
     with disks.small(tmp_path / "disk") as disk:
-        command_output.render_image(scene, disk / "0001.png")
+        command_output.render_image(filmed, disk / "0001.png")
         assert (disk / "0001.png").is_file()
         disks.fill(disk)
         with pytest.raises(SuppleError, match=r"0002\.png was not written whole\. Free some space"):
-            command_output.render_image(scene, disk / "0002.png")
+            command_output.render_image(filmed, disk / "0002.png")
         assert not (disk / "0002.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("views", "names"), [("INDIVIDUAL", ["1_L.png", "1_R.png"]), ("STEREO_3D", ["1.png"])]
+)
+def test_in_stereo_there_is_an_image_for_each_eye(filmed, tmp_path: Path, views, names) -> None:
+    filmed.render.use_multiview = True
+    filmed.render.image_settings.views_format = views
+    command_output.render_image(filmed, tmp_path / "1.png")
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == names
