@@ -32,7 +32,15 @@ from . import actions
 from .bake import shape_keys
 from .capture.objects import instanced, left_out, soft_bodies
 from .capture.scene import frame_range, simulated_range
-from .command_output import absolute_path, finished, output_file, output_folder, render_image, saved
+from .command_output import (
+    absolute_path,
+    check_camera,
+    finished,
+    output_file,
+    output_folder,
+    render_image,
+    saved,
+)
 from .command_words import common_options, parsed_step
 from .fits.table import TOOLS
 from .playback import mesh_cache
@@ -184,6 +192,7 @@ def render(options: argparse.Namespace) -> None:
     _apply(options)
     first, last = options.frames or (scene.frame_start, scene.frame_end)
     bodies = _soft_bodies()
+    check_camera(scene)
     folder = output_folder(options.output)
     with contextlib.ExitStack() as stack:
         if not all(map(shape_keys.has_bake, bodies)):

@@ -45,6 +45,19 @@ def saved(output: Path) -> Path:
     return output
 
 
+def check_camera(scene: bpy.types.Scene) -> None:
+    """
+    Raises:
+        SuppleError: when Blender would refuse to render, after all is simulated.
+    """
+    cameras = [scene.camera, *(marker.camera for marker in scene.timeline_markers)]
+    has_strips = scene.sequence_editor is not None and len(scene.sequence_editor.strips_all) > 0
+    if not any(cameras) and not has_strips:
+        raise SuppleError(
+            f"The scene {scene.name} has no camera to render; choose one in its properties."
+        )
+
+
 def render_image(scene: bpy.types.Scene, image: Path) -> None:
     """Renders the frame that is shown as a PNG image.
 

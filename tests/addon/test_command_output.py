@@ -64,6 +64,16 @@ def test_an_image_that_does_not_fit_on_the_disk_is_an_error(filmed, tmp_path: Pa
         assert not (disk / "0002.png").exists()
 
 
+def test_a_scene_without_a_camera_is_refused_beforehand(filmed) -> None:
+    command_output.check_camera(filmed)
+    marker, camera = filmed.timeline_markers.new("Shot"), filmed.camera
+    marker.camera, filmed.camera = camera, None
+    command_output.check_camera(filmed)
+    marker.camera = None
+    with pytest.raises(SuppleError, match=r"^The scene Scene has no camera to render; choose"):
+        command_output.check_camera(filmed)
+
+
 @pytest.mark.parametrize(
     ("views", "names"), [("INDIVIDUAL", ["1_L.png", "1_R.png"]), ("STEREO_3D", ["1.png"])]
 )

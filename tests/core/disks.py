@@ -23,9 +23,11 @@ def small(folder: Path) -> Iterator[Path]:
     )
     if mounted.returncode != 0:
         pytest.skip("mounting a small file system needs root")
-    yield folder
-    # Processes that compiled beside a worker may take a moment longer than it to end.
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        # Processes that compiled beside a worker may take a moment longer than it to end.
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def fill(folder: Path) -> None:
@@ -39,13 +41,17 @@ def read_only(folder: Path, *inner: Path) -> Iterator[None]:
     if os.geteuid() != 0:
         for path in (*inner, folder):
             path.chmod(0o555)
-        yield
-        for path in (folder, *inner):
-            path.chmod(0o755)
+        try:
+            yield
+        finally:
+            for path in (folder, *inner):
+                path.chmod(0o755)
         return
     # To root all folders are open: it needs a file system that is read only.
     mounts = (["--bind", str(folder), str(folder)], ["-o", "remount,bind,ro", str(folder)])
     if any(subprocess.run(["mount", *words], check=False).returncode for words in mounts):
         pytest.skip("root needs the right to mount, to have a folder that is read only")
-    yield
-    subprocess.run(["umount", str(folder)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
