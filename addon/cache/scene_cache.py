@@ -5,6 +5,7 @@ bodies start from, and no other's."""
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import uuid
@@ -57,7 +58,7 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
         SuppleError: when the cache folder cannot be written, or another process simulates there.
     """
     name = digest(described, settings)
-    folder = _folder(scene, name)
+    folder = _folder(scene, name, settings.frame_count)
     lock.check_free(folder)
     _remove_older(scene, keep=folder)
     reached = -1
@@ -135,10 +136,13 @@ def _other_version(scene: bpy.types.Scene) -> str:
     )
 
 
-def _folder(scene: bpy.types.Scene, name: str) -> Path:
+def _folder(scene: bpy.types.Scene, name: str, last: int) -> Path:
     shown = shown_folder(scene)
-    # A file saved since it was simulated still has its frames where they were.
-    if shown is not None and shown.name.endswith(f"-{name}") and shown.is_dir():
+    if shown is None or not shown.name.endswith(f"-{name}") or not shown.is_dir():
+        shown = None
+    # A file saved since it was simulated still has its frames where they were; where none can be
+    # added, more of them go to the folder that is chosen.
+    if shown is not None and (Job(shown).has_frame(last) or os.access(shown, os.W_OK)):
         return shown
     return root(scene) / f"{prefix(scene)}{name}"
 

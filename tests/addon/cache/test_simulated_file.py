@@ -97,6 +97,17 @@ def test_what_is_finished_is_played_and_baked_where_nothing_can_be_written(file,
     assert older.is_dir()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs mount or permissions")
+def test_more_frames_than_can_be_added_go_to_the_folder_that_is_chosen(file, folder, tmp_path):
+    scene = bpy.context.scene
+    scene.frame_end, scene.supple.cache_folder = 6, str(tmp_path / "chosen")
+    with disks.read_only(file, *(path for path in file.rglob("*") if path.is_dir())):
+        actions.simulate(bpy.context)
+        shown = mesh_cache.shown_folder(scene)
+    assert shown is not None and shown.parent == tmp_path / "chosen"
+    assert (Job(folder).last_frame(), Job(shown).last_frame()) == (3, 5)
+
+
 def test_its_time_steps_are_still_reported(file):
     folder = mesh_cache.shown_folder(bpy.context.scene)
     assert "50 steps a frame" in step_report.read(Job(folder), 1).steps
