@@ -90,7 +90,8 @@ def with_contact_surfaces(
     # Their points are the same, some of them in no triangle.
     touching, borne = (replace(seen, triangles=own.triangles) for own in (coarse, borne))
     if body.touching == "mesh":
-        return replace(body, contact_surface=_with_finer_triangles(touching, borne)), Verdict("mesh")
+        touching = _with_finer_triangles(touching, borne)
+        return replace(body, contact_surface=touching), Verdict("mesh")
     chosen, verdict = _chosen(touching, mesh, is_affordable)
     if chosen is not None and verdict.kind != "copy":
         chosen = _with_finer_triangles(chosen, borne)
