@@ -22,7 +22,7 @@ from .uncrossed_surface import crosses_itself, spare_unseen
 # Longer edges, in units of those of the tetrahedra, are split: those between points that the ground
 # and spheres meet, those that other objects bear, and those of what touches. That is as straight
 # between its points as what is seen, but where a mesh is so coarse that nobody sees it bend.
-MAX_SPACING_RATIO, MAX_BORNE_RATIO, MAX_EDGE_RATIO = 1.25, 2.0, 4.0
+MAX_SPACING_RATIO, MAX_BORNE_RATIO, MAX_EDGE_RATIO = 1.25, 1.75, 4.0
 # A mesh of more faces than these, and than so many times those of the tetrahedra's boundary, is
 # dense. A copy has at least half as many. More than the last in a whole scene cost more than a
 # frame may.
