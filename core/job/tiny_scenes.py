@@ -62,8 +62,11 @@ def _steps(integrator: Integrator) -> None:
 def clearance() -> None:
     from ..integrators import Automatic
 
-    # Farther apart than surfaces push, and within what is looked at.
-    bodies = [_tet(), _tet(height=1.007)]
+    # Farther apart than surfaces push, and within what is looked at: of one body and of two.
+    low, high = (_tet(height).mesh for height in (0.001, 1.007))
+    assert isinstance(low, TetMesh) and isinstance(high, TetMesh)
+    parts = TetMesh(np.concatenate([low.vertices, high.vertices]), [[0, 1, 2, 3], [4, 5, 6, 7]])
+    bodies = [SoftBody(parts), _tet(height=2.013)]
     _simulate(Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=Contact()), Automatic())
 
 

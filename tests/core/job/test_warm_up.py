@@ -80,6 +80,11 @@ for _ in Simulator(Scene(bodies, Ground(), contact=Contact()), ImplicitEuler()).
     pass
 for _ in Simulator(Scene(bodies, contact=Contact()), Automatic()).run(12):
     pass
+of_two_parts = TetMesh(
+    np.concatenate([corners, corners + [0, 0, 1.02]]), np.concatenate([tets, np.array(tets) + 8])
+)
+for _ in Simulator(Scene([SoftBody(of_two_parts)], contact=Contact()), Automatic()).run(2):
+    pass
 for integrator in (SymplecticEuler(), ImplicitEuler(), BDF2(), RungeKutta4(), XPBD()):
     stream = VelocityGrid(np.ones((2, 1, 1, 1, 3)), np.eye(3, 4))
     eddies = [ForceField("turbulence"), ForceField("fluid_flow", grid=stream)]
