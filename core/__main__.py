@@ -62,8 +62,14 @@ def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
         action="store_true",
         help="compile what other processes are not at, until standard input closes",
     )
+    parser.add_argument(
+        "--ship",
+        type=Path,
+        metavar="FOLDER",
+        help="compile everything, and put it into a folder that comes with the extension",
+    )
     arguments = parser.parse_args(words)
-    if arguments.job is None and not (arguments.standby or arguments.compile):
+    if arguments.job is None and not (arguments.standby or arguments.compile or arguments.ship):
         parser.error("which job folder?")
     return arguments
 
@@ -71,12 +77,15 @@ def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
 def _work(arguments: argparse.Namespace) -> None:
     # Loaded here, as Ctrl-C may come meanwhile; a quarter of the time would go into garbage.
     with kept_for_good():
-        from .job.warm_up import compile_beside
+        from .job.warm_up import compile_beside, ship
         from .job.worker import stop_when_input_closes, wait_for_job, work
 
     if arguments.compile:
         stop_when_input_closes()
         compile_beside()
+        return
+    if arguments.ship:
+        ship(arguments.ship)
         return
     job = wait_for_job() if arguments.standby else arguments.job
     if arguments.stop_with_parent or arguments.standby:

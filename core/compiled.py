@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from . import shipped_loops
 from .garbage import uncollected
 from .system_lock import acquire, lock_file
 
@@ -27,6 +28,7 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 
 def _find_numba() -> Any:
+    shipped_loops.choose_processor()
     try:
         return import_module("numba")
     except ImportError:
@@ -98,6 +100,7 @@ def compiled(
             loop: Any = numba.njit(cache=True, **options)(function)
             _forget_what_is_old(loop._cache, function.__module__)
             _forget_what_is_unreadable(loop._cache)
+            _take_what_is_shipped(loop._cache, function.__module__)
             _compile_parts_alone(loop)
             _compile_once(loop)
         except RuntimeError:  # nowhere to keep it: compile each time
@@ -139,6 +142,23 @@ def _forget_what_is_unreadable(kept: Any) -> None:
             return None
 
     kept.load_overload = load_overload
+
+
+def _take_what_is_shipped(kept: Any, module: str) -> None:
+    """Lets numba look among the loops that come with the extension for what it does not keep."""
+    load, shipped = kept.load_overload, shipped_loops.index_of(kept, module)
+
+    def load_overload(signature: Any, target: Any) -> Any:
+        if (own := load(signature, target)) is not None:
+            return own
+        # What cannot be read is compiled, as what was made from other sources is.
+        with contextlib.suppress(OSError, *_UNREADABLE):
+            found = shipped.load(kept._index_key(signature, target.codegen()))
+            return None if found is None else kept._impl.rebuild(target, found)
+        return None
+
+    if shipped is not None:
+        kept.load_overload = load_overload
 
 
 def _compile_parts_alone(loop: Any) -> None:

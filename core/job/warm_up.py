@@ -15,6 +15,8 @@ import threading
 from functools import cache
 from pathlib import Path
 
+from .. import shipped_loops
+from ..errors import SuppleError
 from ..garbage import kept_for_good
 from ..scene.scene import Scene
 from . import compilers, kept_loops, tiny_scenes
@@ -80,6 +82,24 @@ def compile_beside() -> None:
     compilers.give_way()
     for piece in (*tiny_scenes.PIECES[SOON:], *tiny_scenes.PIECES[:SOON]):
         _prepare(piece, only_free=True)
+
+
+def ship(root: Path) -> None:
+    """Compiles what simulations need, and puts it into a folder to come with the extension.
+
+    Raises:
+        SuppleError: where it would serve no other machine.
+    """
+    from ..compiled import is_compiled, loops
+
+    if not (is_compiled() and shipped_loops.name()):
+        raise SuppleError(
+            "What is compiled here serves no other machine: numba is missing, or this processor is "
+            "another one than Supple compiles for (x86-64-v3, Apple Silicon)."
+        )
+    with contextlib.redirect_stdout(None):  # hundreds of lines, of how far it is
+        prepare_everything(threading.Event())
+    shipped_loops.write(loops, root)
 
 
 def is_prepared(folder: Path) -> bool:

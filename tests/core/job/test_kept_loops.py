@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from supple.core import shipped_loops
 from supple.core.job import kept_loops
 
 
@@ -30,6 +31,25 @@ def test_the_share_grows_with_what_any_process_keeps(folder: Path) -> None:
     assert shares[0] == 0.0 and shares[-1] == 1.0
     assert shares == sorted(shares)
     assert shares[len(files) // 2] == pytest.approx(0.5, abs=0.01)
+
+
+def test_what_came_with_the_extension_counts_beside_what_is_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipped_loops, "FOLDER", folder / "shipped")
+    monkeypatch.setattr(shipped_loops, "name", lambda: "of this machine")
+    indices = sorted(kept_loops._index_files().items())
+    half = len(indices) // 2
+    for _, path in indices[: half + 1]:
+        there = folder / "shipped" / "of this machine" / path
+        there.parent.mkdir(parents=True, exist_ok=True)
+        there.touch()
+    assert kept_loops.share() == pytest.approx(0.5, abs=0.01)
+    for (place, name), _ in indices[half:]:
+        keep(folder / place / name)
+    assert kept_loops.share() == 1.0
+    monkeypatch.setattr(shipped_loops, "name", lambda: "of another one")
+    assert kept_loops.share() == pytest.approx(0.5, abs=0.01)
 
 
 def test_what_older_files_left_and_other_installations_keep_does_not_count(folder: Path) -> None:

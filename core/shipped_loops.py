@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Compiled loops that come with the extension, so that its first simulation waits for none, and the
+processor that loops are compiled for."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+# Of this installation's own: a loop is read by pickle, and may do anything.
+FOLDER = Path(__file__).absolute().parent / "shipped"
+
+_PROCESSOR, _FEATURES = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"
+# In LLVM's words, what a processor has that its x86-64-v3 asks for: Intel's and AMD's since 2015.
+_X86_64_V3 = (
+    *("avx", "avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sahf"),
+    *("sse3", "sse4.1", "sse4.2", "ssse3", "xsave"),
+)
+
+
+def choose_processor() -> None:
+    """Lets numba compile for what most processors have, rather than for this one, so that what one
+    machine has compiled serves others.
+
+    Where somebody has chosen another, or numba is loaded already, that stays.
+    """
+    if "numba" in sys.modules or _PROCESSOR in os.environ or _FEATURES in os.environ:
+        return
+    if common := _common_processor():
+        os.environ[_PROCESSOR], features = common
+        os.environ[_FEATURES] = ",".join(f"+{feature}" for feature in features)
+
+
+def _common_processor() -> tuple[str, Sequence[str]] | None:
+    """LLVM's name of one that this machine can stand in for, and what it has."""
+    if (sys.platform, platform.machine()) == ("darwin", "arm64"):
+        return "apple-m1", ("neon",)
+    try:
+        found = import_module("llvmlite.binding").get_host_cpu_features()
+    except (ImportError, RuntimeError):  # no numba either, or a machine that LLVM does not know
+        return None
+    return ("x86-64-v3", _X86_64_V3) if all(map(found.get, _X86_64_V3)) else None
+
+
+def name() -> str:
+    """Of the folder for what numba compiles for, and for the Python and the numba that read it;
+    empty where that is this machine's own processor."""
+    numba = import_module("numba")
+    processor = numba.config.CPU_NAME
+    python = sys.implementation.cache_tag
+    return f"{sys.platform}-{processor}-{python}-numba-{numba.__version__}" if processor else ""
+
+
+def index_of(kept: Any, module: str, root: Path = FOLDER) -> Any:
+    """Numba's index of what comes with the extension of a loop, and the files that it names; None
+    where there can be none.
+
+    Args:
+        kept: what numba keeps of the loop.
+        module: of the loop.
+        root: the folder of all of them.
+    """
+    inside = module.removeprefix(f"{__package__}.")
+    if inside == module or not name():
+        return None
+    folder = root.joinpath(name(), *inside.split(".")[:-1])
+    own = kept._cache_file
+    return type(own)(str(folder), kept._impl.filename_base, own._source_stamp)
+
+
+def write(loops: Sequence[Any], root: Path) -> None:
+    """Makes the folder for what numba compiles for here anew, of what it keeps of loops.
+
+    Args:
+        loops: those that all simulations need, compiled or taken from the disk.
+        root: the folder of all of them, whichever Python or machine they are for.
+    """
+    shutil.rmtree(root / name(), ignore_errors=True)
+    for loop in loops:
+        own = loop._cache._cache_file
+        shipped = index_of(loop._cache, loop.py_func.__module__, root)
+        target = loop.targetctx.codegen().magic_tuple()
+        # Of what Python calls what was called here, and all that loops call, as the last says:
+        # another variant of theirs is compiled the sooner.
+        wanted = {
+            key: file
+            for key, file in own._load_index().items()
+            if key[1] == target and (key[-1] or key[0] in loop.overloads)
+        }
+        for file in wanted.values():
+            Path(shipped._cache_path).mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(own._data_path(file), shipped._data_path(file))
+        if wanted:
+            shipped._save_index(wanted)
