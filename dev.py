@@ -11,7 +11,8 @@ bench    time the solver beside its peers
 verify   check the solver against closed forms and write docs/verification.md; with --check
          leave the page as it is
 looks    measure and render how bodies look, and write docs/looks.md
-build    pack the extension's zip into dist/
+build    pack the extension's zip into dist/; with --compiled, beside it the loops that the solver
+         would compile at its first use: for the Python of .venv, and for those that are named
 blender  prepare a real Blender, where that is possible; with further words, run it with those
 """
 
@@ -176,10 +177,32 @@ def command_looks(args: Sequence[str]) -> int:
     return _in_venv("-m", "looks", *args)
 
 
-def command_build(_: Sequence[str]) -> int:
-    archive = extension_zip.build(ROOT, ROOT / "dist")
+def command_build(args: Sequence[str]) -> int:
+    pythons = [arg for arg in args if arg != "--compiled"]
+    loops = _compiled_loops([str(PYTHON), *pythons]) if "--compiled" in args else None
+    archive = extension_zip.build(ROOT, ROOT / "dist", loops)
     print(f"{archive} ({archive.stat().st_size / 1024:.0f} KB)", flush=True)
     return 0
+
+
+def _compiled_loops(pythons: Sequence[str]) -> Path:
+    """A folder of those of the present sources, by several Pythons, which have the solver, and from
+    other systems, when it was copied from one to the next.
+
+    Raises:
+        DevError: a Python could not compile them.
+    """
+    setup()
+    folder = ROOT / "build" / "shipped" / extension_zip.fingerprint(ROOT)
+    for other in folder.parent.glob("*"):
+        if other != folder:
+            shutil.rmtree(other)
+    print("Compiling the solver's loops, which takes about two minutes at first", flush=True)
+    for python in pythons:
+        launch = ("-s", "-P", "core/launch.py", "--ship", str(folder))
+        if _run(python, *launch, environment=SOLVER):
+            raise DevError(f"{python} could not compile the loops; its own words are above.")
+    return folder
 
 
 def command_blender(args: Sequence[str]) -> int:
