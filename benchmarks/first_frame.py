@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From Simulate to the first frame in the scene: capture, job folder, worker, tetrahedra, step."""
+"""From Simulate to the first frame in the scene: capture, job folder, worker, tetrahedra, step.
+
+After an installation nothing is compiled on the machine. What then comes with the extension is
+measured with the files of the zip in a new folder.
+"""
 
 from __future__ import annotations
 
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,8 +24,9 @@ import bpy
 
 import supple
 from supple.addon import runs
-from supple.addon.worker import warm_worker
+from supple.addon.worker import solver_environment, warm_worker
 from supple.core.job import Job
+from supple.tools import extension_zip
 
 REPEATS = 5
 RESOLUTION = 13
@@ -32,6 +42,8 @@ def run() -> dict[str, Any]:
         alone = [_first_frame(False) for _ in range(REPEATS + 1)][1:]
         waiting = [_first_frame(True) for _ in range(REPEATS)]
         first, first_of_two = _first_of_all(1), _first_of_all(2)
+        with _installed():
+            shipped, shipped_two = _first_of_all(1), _first_of_all(2)
     finally:
         supple.unregister()
     return {
@@ -40,6 +52,8 @@ def run() -> dict[str, Any]:
         "waiting_worker_s": _summary(waiting),
         "nothing_compiled_s": round(first, 1),
         "two_bodies_nothing_compiled_s": round(first_of_two, 1),
+        "shipped_loops_s": round(shipped, 1),
+        "two_bodies_shipped_loops_s": round(shipped_two, 1),
     }
 
 
@@ -55,6 +69,23 @@ def _first_of_all(bodies: int) -> float:
         patch.dict(os.environ, NUMBA_CACHE_DIR=empty),
     ):
         return _first_frame(False, bodies)[0]
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    """Lets the worker run from a folder with what `dev.py build --compiled` packs."""
+    root = solver_environment.ROOT
+    with tempfile.TemporaryDirectory() as name:
+        folder, loops = Path(name), Path(name) / "loops"
+        subprocess.run(
+            [sys.executable, "-s", "-P", str(root / "core" / "launch.py"), "--ship", str(loops)],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(root / "build" / "kernels")},
+            check=True,
+        )
+        with zipfile.ZipFile(extension_zip.build(root, folder, loops)) as archive:
+            archive.extractall(folder / "supple")
+        with patch.object(solver_environment, "ROOT", folder / "supple"):
+            yield
 
 
 def _first_frame(with_standby: bool, bodies: int = 1) -> tuple[float, int]:
