@@ -53,8 +53,9 @@ def name() -> str:
     empty where that is this machine's own processor."""
     numba = import_module("numba")
     processor = numba.config.CPU_NAME
-    python = sys.implementation.cache_tag
-    return f"{sys.platform}-{processor}-{python}-numba-{numba.__version__}" if processor else ""
+    # Short, since Windows takes paths of 260 characters, of which these have half.
+    python = "py{}{}".format(*sys.version_info)
+    return f"{sys.platform}-{processor}-{python}-{numba.__version__}" if processor else ""
 
 
 def index_of(kept: Any, module: str, root: Path = FOLDER) -> Any:

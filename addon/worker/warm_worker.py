@@ -2,8 +2,8 @@
 """A worker that has loaded the solver already and waits for its job.
 
 Loading takes seconds, longer than many a simulation, and compiling for an installation's first
-worker a minute: one is kept ready while a window is open. It takes one core to compile, and ends
-at once when Blender does.
+worker a minute, unless its loops came with the extension: one is kept ready while a window is open.
+It takes one core to compile, and ends at once when Blender does.
 """
 
 from __future__ import annotations
