@@ -194,9 +194,6 @@ def _compiled_loops(pythons: Sequence[str]) -> Path:
     """
     setup()
     folder = ROOT / "build" / "shipped" / extension_zip.fingerprint(ROOT)
-    for other in folder.parent.glob("*"):
-        if other != folder:
-            shutil.rmtree(other)
     print("Compiling the solver's loops, which takes about two minutes at first", flush=True)
     for python in pythons:
         launch = ("-s", "-P", "core/launch.py", "--ship", str(folder))
