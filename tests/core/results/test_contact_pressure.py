@@ -70,12 +70,10 @@ def test_a_plate_bears_a_box_whose_faces_are_larger_than_its_tets_all_over() -> 
     assert areas.sum() == pytest.approx(6.0)
     assert pressure @ areas == pytest.approx(float(simulator.system.mass.sum()) * 9.81, rel=1e-3)
     vertices = simulator.system.meshes[0].vertices
-    below = (vertices[:, 2] < 0.1) & (np.abs(vertices[:, :2] - 0.5) < 0.3).all(axis=1)
-    # Some vertices lie between what touches.
-    assert (pressure[below] > 0.5 * WEIGHT).mean() > 0.6
-    for x, y in ((0.3, 0.3), (0.3, 0.7), (0.7, 0.3), (0.7, 0.7)):
-        near = below & (np.abs(vertices[:, :2] - (x, y)) < 0.2).all(axis=1)
-        assert pressure[near].mean() > 0.5 * WEIGHT
+    # Those outside of the box lie between what touches.
+    at_the_bottom = (vertices[:, 2] > 0.0) & (vertices[:, 2] < 0.1)
+    below = at_the_bottom & (np.abs(vertices[:, :2] - 0.5) < 0.3).all(axis=1)
+    assert pressure[below].min() > 0.5 * WEIGHT
 
 
 def test_a_box_presses_on_the_one_below_as_hard_as_that_on_it() -> None:
