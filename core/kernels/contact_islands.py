@@ -140,7 +140,7 @@ def _relax_island(
                 wake(flat_tets.corners[tet], mobility, last_changes, passes)
         for i in range(first, last):
             k = islands.contacts[i]
-            if passes > 1 and not is_awake(constraints.nodes[k], last_changes, passes - 1):
+            if not is_awake(constraints.nodes[k], last_changes, passes - 1):
                 continue
             solved += 1
             if relax(constraints, k, mobility, moves) > tolerance:

@@ -177,8 +177,8 @@ def wake(nodes: Any, mobility: Any, last_changes: Any, present: int) -> None:
     nothing moves.
 
     Args:
-        last_changes: (N,) the pass that did so last.
-        present: the number of this pass.
+        last_changes: (N,) the pass that did so last; zero before the first, in which all are awake.
+        present: the number of this pass, from 1 on.
     """
     for node in nodes:
         if node < 0:

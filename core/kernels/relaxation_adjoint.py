@@ -88,7 +88,7 @@ def relax_again(
             count, is_converged = count + 1, True
             for i in range(first, last):
                 k = islands.contacts[i]
-                if count > 1 and not is_awake(constraints.nodes[k], last_changes, count - 1):
+                if not is_awake(constraints.nodes[k], last_changes, count - 1):
                     trace[place, 0] = math.nan
                 else:
                     _keep(constraints, k, trace, place)
