@@ -15,7 +15,6 @@ IndexArray = NDArray[np.intp]
 
 _PAIRS_PER_CHUNK = 1 << 20
 _NEAR_COUNT = 12
-_EDGES = ((0, 1), (1, 2), (2, 0))
 
 
 def closest_points(
@@ -79,36 +78,8 @@ def closest_in_triangle(points: FloatArray, corners: FloatArray) -> tuple[FloatA
         (K, 3) its barycentric coordinates and (K,) its squared distance. Triangles without area
         count as their edges.
     """
-    candidates = np.stack([_on_plane(points, corners), *_on_edges(points, corners)])
-    offsets = np.einsum("cka,kai->cki", candidates, corners) - points
-    squared = np.einsum("cki,cki->ck", offsets, offsets)
-    squared[0, (candidates[0] < 0.0).any(axis=1)] = np.inf
-    best = squared.argmin(axis=0)
-    each = np.arange(len(points))
-    return candidates[best, each], squared[best, each]
+    from ..kernels.triangle_projection import project  # numba, which Blender itself does not have
 
-
-def _on_plane(points: FloatArray, corners: FloatArray) -> FloatArray:
-    """(K, 3) barycentric coordinates of the projections, all negative where there is no plane."""
-    u, v, w = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], points - corners[:, 0]
-    normal = np.cross(u, v)
-    squared = np.einsum("ki,ki->k", normal, normal)
-    flat = squared == 0.0
-    second = np.einsum("ki,ki->k", np.cross(w, v), normal) / np.where(flat, 1.0, squared)
-    third = np.einsum("ki,ki->k", np.cross(u, w), normal) / np.where(flat, 1.0, squared)
-    weights = np.stack([1.0 - second - third, second, third], axis=1)
-    return np.where(flat[:, None], -1.0, weights)
-
-
-def _on_edges(points: FloatArray, corners: FloatArray) -> list[FloatArray]:
-    """(K, 3) barycentric coordinates of the closest point of each edge."""
-    found = []
-    for a, b in _EDGES:
-        edge = corners[:, b] - corners[:, a]
-        squared = np.einsum("ki,ki->k", edge, edge)
-        along = np.einsum("ki,ki->k", points - corners[:, a], edge)
-        weights = np.zeros((len(points), 3))
-        weights[:, b] = np.clip(along / np.where(squared > 0.0, squared, 1.0), 0.0, 1.0)
-        weights[:, a] = 1.0 - weights[:, b]
-        found.append(weights)
-    return found
+    weights, squared = np.empty((len(points), 3)), np.empty(len(points))
+    project(points, corners, weights, squared)
+    return weights, squared

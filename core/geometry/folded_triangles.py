@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .groups import expand
+from .groups import distinct_pairs, expand
 from .triangle_pairs import triangle_distance
 
 Points = NDArray[np.float64]
@@ -51,8 +51,8 @@ def _neighbours(triangles: Triangles) -> Pairs:
     entry, place = expand(counts[points[order]])
     other = starts[points[order]][entry] + place
     first, second = owners[entry], owners[other]
-    keys = np.unique(first[first < second] * len(triangles) + second[first < second])
-    return np.stack(np.divmod(keys, max(len(triangles), 1)), axis=1)
+    pairs, _ = distinct_pairs(np.stack([first, second], axis=1)[first < second])
+    return pairs
 
 
 def _overlap(a: Points, b: Points, shared: Flags) -> Flags:

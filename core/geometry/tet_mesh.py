@@ -76,10 +76,11 @@ class TetMesh:
     @cached_property
     def shape_gradients(self) -> NDArray[np.float64]:
         """(M, 4, 3) gradients of the linear shape functions, in 1/m: F = sum_a x_a (x) grad N_a."""
-        corners = self.vertices[self.tets]
-        edges = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
-        inverse = np.linalg.inv(edges)
-        return np.concatenate([-inverse.sum(axis=1, keepdims=True), inverse], axis=1)
+        a, b, c, d = self.vertices[self.tets].swapaxes(0, 1)
+        u, v, w = b - a, c - a, d - a
+        areas = np.stack([np.cross(v, w), np.cross(w, u), np.cross(u, v)], axis=1)
+        others = areas / np.einsum("mi,mi->m", u, areas[:, 0])[:, None, None]
+        return np.concatenate([-others.sum(axis=1, keepdims=True), others], axis=1)
 
     @cached_property
     def diagonal(self) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.barycentric import locate
+from ..kernels.barycentric import locate, write_maps
 from .groups import grouped
 
 FloatArray = NDArray[np.float64]
@@ -18,9 +18,9 @@ Tets = NDArray[np.integer[Any]]
 
 def barycentric_maps(vertices: FloatArray, tets: Tets) -> FloatArray:
     """(M, 4, 4): the barycentric coordinates of x in a tet are A[:, :3] x + A[:, 3]."""
-    corners = vertices[tets].swapaxes(1, 2)
-    homogeneous = np.concatenate([corners, np.ones((len(tets), 1, 4))], axis=1)
-    return np.linalg.inv(homogeneous)
+    maps = np.empty((len(tets), 4, 4))
+    write_maps(vertices, tets, maps)
+    return maps
 
 
 def barycentric_coordinates(maps: FloatArray, points: FloatArray) -> FloatArray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernel that finds the tets that points lie in, by barycentric coordinates."""
+"""Kernels of barycentric coordinates: their maps, and the tets that points lie in."""
 
 from __future__ import annotations
 
@@ -8,12 +8,36 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled
+from .vectors import cross, dot, four_points, minus, plus, scaled
 
 
 @compiled()
 def coordinate(row: Any, x: float, y: float, z: float) -> float:
     """A barycentric coordinate of a point."""
     return float(row[0] * x + row[1] * y + row[2] * z + row[3])
+
+
+@compiled()
+def write_maps(vertices: Any, tets: Any, maps: Any) -> None:
+    """See ``barycentric_maps``."""
+    for e in range(len(tets)):
+        a, b, c, d = four_points(vertices, tets[e, 0], tets[e, 1], tets[e, 2], tets[e, 3])
+        u, v, w = minus(b, a), minus(c, a), minus(d, a)
+        normal = cross(v, w)
+        inverse = 1.0 / dot(u, normal)
+        second, third = scaled(inverse, normal), scaled(inverse, cross(w, u))
+        fourth = scaled(inverse, cross(u, v))
+        sum_of_three = plus(plus(second, third), fourth)
+        _write_row(maps[e, 0], scaled(-1.0, sum_of_three), 1.0 + dot(sum_of_three, a))
+        _write_row(maps[e, 1], second, -dot(second, a))
+        _write_row(maps[e, 2], third, -dot(third, a))
+        _write_row(maps[e, 3], fourth, -dot(fourth, a))
+
+
+@compiled()
+def _write_row(row: Any, gradient: Any, offset: float) -> None:
+    row[0], row[1], row[2] = gradient
+    row[3] = offset
 
 
 @compiled()

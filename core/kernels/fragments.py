@@ -104,7 +104,10 @@ def _link_neighbours(own: Any, corners: Any, is_sheet: Any, maps: Any, parent: A
 def _link_seen(points: Any, numbers: Any, solid: Any, own: Any, parent: Any) -> None:
     """Unites points inside between which there is nothing but inside."""
     places, steps = np.empty(len(own)), np.empty(len(own))
+    fragments = _count_roots(parent, solid)
     for i in range(len(points)):
+        if fragments == 1:
+            return
         if not solid[i]:
             continue
         for j in range(i + 1, len(points)):
@@ -114,6 +117,18 @@ def _link_seen(points: Any, numbers: Any, solid: Any, own: Any, parent: Any) -> 
                 and is_connected(points[i], points[j], numbers[i], own, places, steps)
             ):
                 _unite(parent, i, j)
+                fragments -= 1
+
+
+@compiled(allocates=True)
+def _count_roots(parent: Any, wanted: Any) -> int:
+    is_counted, count = np.zeros(len(parent), dtype=np.bool_), 0
+    for i in range(len(parent)):
+        root = _root(parent, i)
+        if wanted[i] and not is_counted[root]:
+            is_counted[root] = True
+            count += 1
+    return count
 
 
 @compiled(allocates=True)

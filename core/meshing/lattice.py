@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from ..geometry.groups import distinct_pairs
 from ..geometry.orientation import orient_consistently
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.tets_around import barycentric_coordinates, barycentric_maps
@@ -138,4 +139,4 @@ def _edges(corners: IndexArray, number: IndexArray) -> IndexArray:
     point = np.full(int(corners.max()) + 1, -1)
     point[number] = np.arange(len(number))
     ends = point[np.stack([corners, np.roll(corners, -1, axis=1)], axis=2).reshape(-1, 2)]
-    return np.unique(np.sort(ends[(ends >= 0).all(axis=1)], axis=1), axis=0)
+    return distinct_pairs(np.sort(ends[(ends >= 0).all(axis=1)], axis=1))[0]

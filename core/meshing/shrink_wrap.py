@@ -69,8 +69,8 @@ def shrink_wrap(
     """
     anchors = _anchors(mesh, row_tet, triangles)
     distance = np.where(is_sheet[anchors.row], _SHEET_HALF_THICKNESS, _BOUNDARY_DISTANCE)
-    quadrics = np.zeros((len(mesh.vertices), 3, 3))
-    quadrics[anchors.vertex] = anchors.normals[:, :, None] * anchors.normals[:, None, :]
+    normals = np.zeros_like(mesh.vertices)
+    normals[anchors.vertex] = anchors.normals
     around = TetsAround(mesh.tets, len(mesh.vertices))
     place = np.full(len(mesh.vertices), -1)
     place[anchors.vertex] = np.arange(len(anchors.vertex))
@@ -78,7 +78,7 @@ def shrink_wrap(
     for iterations in _ITERATIONS:
         targets = positions.copy()
         targets[anchors.vertex] = anchors.points + distance[:, None] * anchors.normals
-        positions = smooth(positions, mesh.tets, targets, quadrics, iterations)
+        positions = smooth(positions, mesh.tets, targets, normals, iterations)
         if not _relax_targets(positions, mesh.tets, around, points, owner, place, distance):
             break
     return positions

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..geometry.closest_point import closest_in_triangle
 from ..geometry.embedding import embed
-from ..geometry.groups import first_of_each
+from ..geometry.groups import distinct_pairs, first_of_each
 from ..geometry.harmonic import harmonic_extension
 from ..geometry.tet_mesh import TetMesh
 from ..scene.paint import SurfacePaint
@@ -113,7 +113,7 @@ def _closest(mesh: TetMesh, surface: SurfaceMesh) -> tuple[IndexArray, IndexArra
     pairs = np.stack([embed(mesh, points).indices, np.tile(triangle[:, None], 4)], axis=2)
     on_boundary = np.zeros(len(mesh.vertices), dtype=bool)
     on_boundary[mesh.surface] = True
-    vertex, near = np.unique(pairs[on_boundary[pairs[..., 0]]], axis=0).T
+    vertex, near = distinct_pairs(pairs[on_boundary[pairs[..., 0]]])[0].T
     corners = surface.triangles[near]
     weights, squared = closest_in_triangle(mesh.vertices[vertex], surface.vertices[corners])
     first = first_of_each(vertex, squared, near)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.box_pairs import Boxes, pairs_between
+from ..geometry.groups import distinct_pairs
 from ..geometry.triangle_pairs import pierced_at
 
 Points = NDArray[np.float64]
@@ -38,7 +39,7 @@ def segment_hits(
         if owners is not None and vertex_owners is not None:
             pairs = pairs[owners[segment] != vertex_owners[triangles[triangle, 0]]]
         found.append(pairs)
-    pairs = np.unique(np.concatenate(found), axis=0)
+    pairs, _ = distinct_pairs(np.concatenate(found))
     segment, triangle = pairs.T
     fraction = pierced_at(begin[segment], end[segment], vertices[triangles[triangle]])
     hit = np.isfinite(fraction)

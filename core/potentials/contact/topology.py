@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...geometry.groups import grouped
+from ...geometry.groups import distinct_pairs, grouped
 from ...geometry.vertex_sums import corner_areas, vertex_areas
 
 Points = NDArray[np.float64]
@@ -69,13 +69,13 @@ def topology(
     """
     faces, object_of = contiguous(faces), contiguous(object_of)
     sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
-    edges, face_edges = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True)
+    edges, face_edges = distinct_pairs(np.sort(sides, axis=1))
     corners = np.roll(faces, 1, axis=1)
     order, vertex_offsets = grouped(edges.ravel(), len(rest))
-    at_edges, edge_offsets = grouped(face_edges.ravel(), len(edges))
+    at_edges, edge_offsets = grouped(face_edges, len(edges))
     faces_around = np.bincount(faces.ravel(), minlength=len(rest))
     of_vertices = vertex_areas(rest, faces)
-    of_edges = _sums(corner_areas(rest, faces), face_edges.ravel(), len(edges))
+    of_edges = _sums(corner_areas(rest, faces), face_edges, len(edges))
     along = rest[edges[:, 1]] - rest[edges[:, 0]]
     return Topology(
         edges=edges,

@@ -3,7 +3,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from supple.core.geometry.groups import chunks, equal_rows, expand, first_of_each, grouped
+from supple.core.geometry.groups import (
+    chunks,
+    distinct_pairs,
+    equal_rows,
+    expand,
+    first_of_each,
+    grouped,
+)
 
 
 def test_the_least_entry_of_each_owner_is_found_by_the_next_key_where_they_are_equal() -> None:
@@ -19,6 +26,17 @@ def test_rows_of_the_same_numbers_follow_each_other() -> None:
     order, starts = equal_rows(np.array([[3, 1], [0, 2], [1, 3], [1, 0]]))
     assert order.tolist() == [3, 1, 0, 2]
     assert starts.tolist() == [0, 1, 2]
+
+
+def test_pairs_that_are_there_twice_are_one() -> None:
+    given = np.array([[7, 0], [0, 9], [7, 0], [0, 1], [9, 9], [0, 9]], dtype=np.int32)
+    pairs, number = distinct_pairs(given)
+    assert pairs.tolist() == [[0, 1], [0, 9], [7, 0], [9, 9]]
+    np.testing.assert_array_equal(pairs[number], given)
+    pairs, number = distinct_pairs(np.empty((0, 2), dtype=np.int32))
+    assert (pairs.shape, number.shape) == ((0, 2), (0,))
+    large = np.array([[2_000_000_000, 1], [1, 2_000_000_000]], dtype=np.int32)
+    np.testing.assert_array_equal(distinct_pairs(large)[0], large[::-1])
 
 
 def test_entries_of_a_group_follow_each_other_as_they_came() -> None:
