@@ -44,6 +44,7 @@ class Shape:
     Args:
         points: (V, 3) of its own mesh.
         vertices, triangles: of the surface that is filled.
+        longest_side: of that surface, along the object's own axes, however it is turned.
         refined: what is seen of it in place of its own vertices.
         start: the shape it starts in; None where that is this one.
     """
@@ -51,6 +52,7 @@ class Shape:
     points: Points
     vertices: Points
     triangles: Triangles
+    longest_side: float
     refined: tuple[Refined, ...] = ()
     start: PosedStart | RunStart | None = None
 
@@ -72,12 +74,9 @@ class Shape:
             return unit * transform(matrix, own)
 
         seen = [replace(each, points=placed(each.points)) for each in refined(obj, local, vertices)]
-        return Shape(placed(local), placed(vertices), triangles, tuple(seen))
-
-    def size(self) -> Points:
-        """(3,) extent of the surface along the axes."""
-        extent: Points = np.ptp(self.vertices[np.unique(self.triangles)], axis=0)
-        return extent
+        extent = np.ptp(vertices[np.unique(triangles)], axis=0)
+        longest_side = unit * float((extent * np.linalg.norm(matrix[:3, :3], axis=0)).max())
+        return Shape(placed(local), placed(vertices), triangles, longest_side, tuple(seen))
 
 
 def soft_body(
@@ -139,7 +138,7 @@ def soft_body(
 
 
 def _surface(shape: Shape, paint: list[Paint], props: bpy.types.PropertyGroup) -> SurfaceMesh:
-    edge_length = float(shape.size().max()) / props.resolution
+    edge_length = shape.longest_side / props.resolution
     return SurfaceMesh(shape.vertices, shape.triangles, props.mesh_method, edge_length, paint)
 
 

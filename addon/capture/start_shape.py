@@ -83,4 +83,11 @@ def _of_run(obj: bpy.types.Object, own: Shape) -> Shape:
     ]
     if [len(each.points) for each in seen] != [len(each.points) for each in own.refined]:
         seen = []
-    return Shape(other.skin.points, other.mesh.vertices, other.mesh.triangles, tuple(seen), start)
+    return replace(
+        own,
+        points=other.skin.points,
+        vertices=other.mesh.vertices,
+        triangles=other.mesh.triangles,
+        refined=tuple(seen),
+        start=start,
+    )

@@ -31,7 +31,7 @@ def inner_depth(context: bpy.types.Context, obj: bpy.types.Object) -> tuple[floa
         return 0.0, 0.0
     edge_length = default_edge_length(points, triangles)
     if obj.supple.is_property_set("resolution"):
-        edge_length = float(np.ptp(points, axis=0).max()) / obj.supple.resolution
+        edge_length = shape.longest_side / obj.supple.resolution
     return _deepest(points, triangles), edge_length
 
 

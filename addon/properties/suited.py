@@ -138,10 +138,10 @@ def _set_young(scene: bpy.types.Scene, obj: bpy.types.Object, shape: Shape) -> N
 def _set_viscosity(obj: bpy.types.Object, shape: Shape) -> None:
     props = obj.supple
     material = exact_float(props.young), exact_float(props.poisson), exact_float(props.density)
-    viscosity = default_viscosity(float(shape.size().max()), *material)
+    viscosity = default_viscosity(shape.longest_side, *material)
     props.viscosity = float(f"{viscosity:.2g}")
 
 
 def _set_resolution(obj: bpy.types.Object, shape: Shape) -> None:
     surface = check_surface(shape.vertices, shape.triangles)
-    obj.supple.resolution = round(float(shape.size().max()) / default_edge_length(*surface))
+    obj.supple.resolution = round(shape.longest_side / default_edge_length(*surface))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .embedding import Embedding
 from .harmonic import laplacian
+from .rigid_fit import closest_rotations, rigid_fit
 from .tet_mesh import TetMesh
 from .vertex_sums import vertex_sums
 
@@ -52,7 +53,7 @@ def posed_vertices(mesh: TetMesh, embedding: Embedding, points: FloatArray) -> F
     weight = POINT_WEIGHT * stiffness.diagonal().mean() / pulls[pulls > 0.0].mean()
     matrix = (stiffness + weight * pull).tocsr()
     jacobi = diags_array(1.0 / matrix.diagonal())
-    rotation, offset = _rigid_fit(embedding.interpolate(mesh.vertices), points)
+    rotation, offset = rigid_fit(embedding.interpolate(mesh.vertices), points)
     found = mesh.vertices @ rotation.T + offset
     rotations = np.broadcast_to(rotation, (len(mesh.tets), 3, 3))
     for _ in range(MAX_ITERATIONS):
@@ -63,7 +64,7 @@ def posed_vertices(mesh: TetMesh, embedding: Embedding, points: FloatArray) -> F
         found = found + change
         if np.abs(change).max() <= _TOLERANCE_RATIO * mesh.diagonal:
             break
-        rotations = _closest_rotations(_gradients(mesh, found))
+        rotations = closest_rotations(_gradients(mesh, found))
     return found
 
 
@@ -77,19 +78,3 @@ def _gradients(mesh: TetMesh, positions: FloatArray) -> FloatArray:
     """(M, 3, 3) F of each tet."""
     found: FloatArray = np.einsum("mai,maj->mij", positions[mesh.tets], mesh.shape_gradients)
     return found
-
-
-def _closest_rotations(matrices: FloatArray) -> FloatArray:
-    """(M, 3, 3) of matrices."""
-    u, _, vh = np.linalg.svd(matrices)
-    u[:, :, 2] *= np.where(np.linalg.det(u @ vh) < 0.0, -1.0, 1.0)[:, None]
-    rotations: FloatArray = u @ vh
-    return rotations
-
-
-def _rigid_fit(rest: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The rotation and the offset that take points from rest to where they are to be, as well as
-    they can."""
-    centre, middle = rest.mean(axis=0), points.mean(axis=0)
-    rotation = _closest_rotations(((points - middle).T @ (rest - centre))[None])[0]
-    return rotation, middle - rotation @ centre

@@ -4,7 +4,7 @@ transferred, start shapes too, what is attached to colliders pinned to them."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,12 @@ from ..errors import SceneError
 from ..geometry.embedding import embed
 from ..geometry.phong_deformation import embed_smoothly
 from ..geometry.tet_mesh import TetMesh
-from ..meshing import tetrahedralize
-from ..meshing.report import report as report_mesh
-from ..scene.contact_settings import ContactSurface
 from ..scene.scene import Scene
 from ..scene.skin import Skin, SurfaceMesh
 from ..scene.soft_body import SoftBody
 from .collider_pins import pin_to_collider
-from .contact_surface import MAX_SCENE_FACES, with_contact_surfaces
-from .paint_transfer import with_painted_settings
+from .contact_surface import MAX_SCENE_FACES
+from .fills import Fills
 from .pin_transfer import pinned_tet_vertices, transfer_path
 from .pose_transfer import with_detail, with_pose
 from .rest_shape_transfer import check_rest_shape, transferred
@@ -45,16 +42,11 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
         SceneError: when a surface cannot be filled or a body is pinned everywhere.
     """
     bodies, reports = [], []
-    most_faces = _most_faces(scene)
+    fills = Fills(scene.contact is not None, _most_faces(scene))
     for body in scene.bodies:
         surface = body.mesh
         if isinstance(surface, SurfaceMesh):
-            body, report = _fill(body, surface)
-            seen = ContactSurface(surface.vertices, surface.triangles)
-            touches = scene.contact is not None
-            is_affordable = len(surface.triangles) <= most_faces
-            body, verdict = with_contact_surfaces(body, seen, touches, is_affordable)
-            report |= {"summary": f"{report['summary']}; {verdict}", "touching": str(verdict)}
+            body, report = fills.fill(body, surface)
             reports.append(report)
         if scene.contact is not None:
             body = _with_contact_surface(body)
@@ -84,19 +76,6 @@ def _most_faces(scene: Scene) -> int:
     sizes, meshes = np.unique(faces, return_counts=True)
     are_affordable = np.cumsum(sizes * meshes) <= MAX_SCENE_FACES
     return int(sizes[are_affordable].max(initial=0))
-
-
-def _fill(body: SoftBody, surface: SurfaceMesh) -> tuple[SoftBody, dict[str, Any]]:
-    try:
-        mesh = tetrahedralize(
-            surface.vertices, surface.triangles, surface.method, surface.edge_length
-        )
-    except SceneError as error:
-        raise SceneError(f"{body.name}: {error}") from error
-    report = report_mesh(mesh, surface.vertices, surface.triangles)
-    body = replace(body, skin=body.skin or Skin(surface.vertices))
-    body = with_painted_settings(body, surface, mesh)
-    return body, {"name": body.name, **asdict(report), "summary": str(report)}
 
 
 def _with_contact_surface(body: SoftBody) -> SoftBody:

@@ -245,6 +245,16 @@ def test_the_resolution_counts_cells_along_the_longest_side(add_body):
     assert captured().scene.bodies[0].mesh.edge_length == pytest.approx(0.5)
 
 
+def test_an_object_that_is_turned_has_cells_as_large(add_body):
+    obj = add_body(scale=(1, 5, 2), location=(0.0, 0.0, 20.0))
+    obj.supple.resolution = 10
+    parent = bpy.data.objects.new("Parent", None)
+    obj.users_collection[0].objects.link(parent)
+    obj.parent, parent.scale, obj.rotation_euler = parent, (3.0, 3.0, 3.0), (0.4, 0.7, 1.1)
+    bpy.context.view_layer.update()
+    assert captured().scene.bodies[0].mesh.edge_length == pytest.approx(1.5)
+
+
 @pytest.mark.parametrize(
     "kinds",
     [
