@@ -69,6 +69,7 @@ def stay_separated(
     stencils: Any,
     path: Any,
     deviations: Any,
+    reaches: Any,
     rest: Any,
     object_of: Any,
     distances: Any,
@@ -79,6 +80,7 @@ def stay_separated(
     Args:
         deviations: (K, V) how far vertices may deviate from the line between two positions, in
             metres.
+        reaches: (V,) how far vertices come from where they begin, in metres.
         rest: (V, 3) where bodies are at rest.
         object_of: (V,) objects.
         distances: (O, O) how near those may come, in metres.
@@ -88,9 +90,16 @@ def stay_separated(
         out[chunk] = 1
         for k in range(chunk, count, len(out)):
             a, b, c, d, are_edges = stencil(stencils, k)
+            start = four_points(path[0], a, b, c, d)
+            reach = _together(reaches, a, b, c, d, are_edges)
+            # Most are farther apart than they could come nearer.
+            if distance_lower_bound(start, start, are_edges) > (
+                distances[object_of[a], object_of[d]] + reach
+            ):
+                continue
             min_distance = _min_distance(rest, object_of, distances, a, b, c, d, are_edges)
             for piece in range(len(deviations)):
-                least = min_distance + _pair_deviation(deviations[piece], a, b, c, d, are_edges)
+                least = min_distance + _together(deviations[piece], a, b, c, d, are_edges)
                 start = four_points(path[piece], a, b, c, d)
                 end = four_points(path[piece + 1], a, b, c, d)
                 if distance_lower_bound(start, end, are_edges) <= least and _approach(
@@ -141,11 +150,11 @@ def _min_distance(
 
 
 @compiled()
-def _pair_deviation(deviations: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> float:
-    """Of both parts of a pair together."""
+def _together(lengths: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> float:
+    """The largest of one part of a pair and of the other together."""
     if are_edges:
-        return max(deviations[a], deviations[b]) + max(deviations[c], deviations[d])
-    return deviations[a] + max(deviations[b], deviations[c], deviations[d])
+        return max(lengths[a], lengths[b]) + max(lengths[c], lengths[d])
+    return lengths[a] + max(lengths[b], lengths[c], lengths[d])
 
 
 @compiled()

@@ -213,13 +213,14 @@ class Clearance:
     ) -> bool:
         if len(found) == 0:
             return True
-        pieces = range(first, last)
+        path = np.stack([trajectory.position_at(index) for index in range(first, last + 1)])
+        deviations = np.stack([trajectory.deviations(k, k + 1) for k in range(first, last)])
+        reaches = np.linalg.norm(path - path[0], axis=2).max(axis=0) + deviations.max(axis=0)
         separated = np.empty(CHUNKS, dtype=np.int64)
         use_threads(len(found), PAIRS_PER_THREAD)
         stay_separated(
             found.stencils(self.surface.edges, self.surface.triangles),
-            np.stack([trajectory.position_at(index) for index in range(first, last + 1)]),
-            np.stack([trajectory.deviations(piece, piece + 1) for piece in pieces]),
+            *(path, deviations, reaches),
             *(self.surface.rest, self.surface.object_of, self._distances),
             separated,
         )

@@ -60,6 +60,12 @@ def test_the_own_way_is_that_of_the_vertex_that_leaves_the_others() -> None:
     assert max_own_displacement(path, 0, 2) == pytest.approx(0.0, abs=1e-12)
 
 
+def separated(path, aside, out) -> None:
+    reaches = np.linalg.norm(path - path[0], axis=2).max(axis=0) + aside.max(axis=0)
+    distances = np.full((2, 2), REACH)
+    stay_separated(PAIRS, path, aside, reaches, FIN, OBJECTS, distances, out)
+
+
 @pytest.mark.parametrize("last", [(0.05, 0.0), (0.0, 0.0)])
 def test_a_pair_that_meets_on_its_last_piece_alone_is_seen_among_others(last) -> None:
     def are_apart(*places: tuple[float, float]) -> bool:
@@ -67,7 +73,7 @@ def test_a_pair_that_meets_on_its_last_piece_alone_is_seen_among_others(last) ->
         path[:, 1, :2], path[:, 1, 2] = places, 0.0
         out = np.empty(1, dtype=np.int64)
         none = np.zeros((len(places) - 1, len(FIN)))
-        stay_separated(PAIRS, path, none, FIN, OBJECTS, np.full((2, 2), REACH), out)
+        separated(path, none, out)
         return bool(out[0])
 
     assert not are_apart((0.05, 0.1), (-0.05, 0.0), last)
@@ -81,7 +87,7 @@ def test_bends_count_as_much_as_the_distance() -> None:
     for bend, is_apart in ((0.04, 1), (0.0495, 0)):
         out, aside = np.empty(1, dtype=np.int64), np.zeros((1, len(FIN)))
         aside[0, 1], aside[0, 4] = 0.5 * bend, 0.5 * bend
-        stay_separated(PAIRS, path, aside, FIN, OBJECTS, np.full((2, 2), REACH), out)
+        separated(path, aside, out)
         assert out[0] == is_apart
 
 
