@@ -44,6 +44,7 @@ def run() -> dict[str, Any]:
         first, first_of_two = _first_of_all(1), _first_of_all(2)
         with _installed():
             shipped, shipped_two = _first_of_all(1), _first_of_all(2)
+            loaded, loaded_two = _first_of_all(1, True), _first_of_all(2, True)
     finally:
         supple.unregister()
     return {
@@ -54,6 +55,8 @@ def run() -> dict[str, Any]:
         "two_bodies_nothing_compiled_s": round(first_of_two, 1),
         "shipped_loops_s": round(shipped, 1),
         "two_bodies_shipped_loops_s": round(shipped_two, 1),
+        "shipped_loops_waiting_worker_s": round(loaded, 1),
+        "two_bodies_shipped_loops_waiting_worker_s": round(loaded_two, 1),
     }
 
 
@@ -62,13 +65,13 @@ def _summary(measured: list[tuple[float, int]]) -> dict[str, float]:
     return {"median": round(statistics.median(seconds), 3), "longest": round(max(seconds), 3)}
 
 
-def _first_of_all(bodies: int) -> float:
+def _first_of_all(bodies: int, with_standby: bool = False) -> float:
     """Seconds until the first frame that anybody simulates with an installation."""
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as empty,
         patch.dict(os.environ, NUMBA_CACHE_DIR=empty),
     ):
-        return _first_frame(False, bodies)[0]
+        return _first_frame(with_standby, bodies)[0]
 
 
 @contextmanager
