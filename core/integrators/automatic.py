@@ -15,6 +15,7 @@ from ..state import Hindrance, SolverStatistics, State
 from ..system import System
 from .contact_failures import CostlyFrameError
 from .explicit_stepper import ExplicitStepper
+from .frame_budget import FrameBudget
 from .implicit_euler import ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
 from .integrator import Integrator, TimeStepper
@@ -25,9 +26,9 @@ from .why_no_contact import why_no_contact
 # cores by ``python3 dev.py bench implicit_frame time_against_tets``; only their ratio counts.
 EXPLICIT_STEP_S = (5e-5, 1.3e-8)
 IMPLICIT_FRAME_S = (5e-3, 3e-6)
-# The same of an implicit frame in which much touches, of so many Newton steps; and what each
-# triangle that may touch adds.
-CONTACT_FRAME_S, CONTACT_FACE_S, CONTACT_ITERATIONS = (6e-2, 4e-5), 1e-5, 20
+# The same of an implicit frame in which much touches, of so many Newton steps; and what each pair
+# that may come to touch adds.
+CONTACT_FRAME_S, CONTACT_PAIR_S, CONTACT_ITERATIONS = (6e-2, 4e-5), 7e-6, 20
 # So much longer a frame may take that keeps its oscillation, and one in which much touches: what
 # implicit steps take there is known no better than that.
 COST_RATIO, CONTACT_COST_RATIO = 2.0, 4.0
@@ -120,12 +121,11 @@ class AutomaticStepper(TimeStepper):
         return SymplecticEuler().stepper(self._system, self._asked)
 
     @cached_property
-    def first_budget_s(self) -> float:
-        """What a frame of explicit steps with contact may take in its first turn, in seconds."""
-        assert self.with_contact is not None and self.with_contact.contact is not None
-        faces = self.with_contact.contact.body_faces
-        expected_s = _expected_s(CONTACT_FRAME_S, self._system) + CONTACT_FACE_S * faces
-        return CONTACT_COST_RATIO * expected_s
+    def first_budget_s(self) -> tuple[float, float]:
+        """What a frame of explicit steps with contact may take in its first turn, and how much more
+        for each pair that may come to touch, in seconds."""
+        expected_s = _expected_s(CONTACT_FRAME_S, self._system)
+        return CONTACT_COST_RATIO * expected_s, CONTACT_COST_RATIO * CONTACT_PAIR_S
 
     @property
     def label(self) -> str:  # type: ignore[override]
@@ -185,8 +185,8 @@ class AutomaticStepper(TimeStepper):
             return self._advance_implicitly(waiting, hindrance)
         assert with_contact.contact is not None
         self._current, budget = with_contact, with_contact.contact.budget
-        limit_s = self.first_budget_s * BUDGET_GROWTH**state.effort
-        budget.limit_s = math.inf if is_last_turn else limit_s
+        growth = math.inf if is_last_turn else BUDGET_GROWTH**state.effort
+        budget.limit_s, budget.pair_s = (growth * part for part in self.first_budget_s)
         start = replace(self._without_contact(state), substeps=with_contact.substeps)
         try:
             after = with_contact.advance(start)
@@ -195,7 +195,7 @@ class AutomaticStepper(TimeStepper):
         except InstabilityError:
             return self._advance_implicitly(waiting, hindrance)
         is_costly = is_last_turn or state.effort > 0
-        effort = self._effort(budget.spent_s) if is_costly else 0
+        effort = self._effort(budget) if is_costly else 0
         after = replace(after, clearance=0.0, effort=effort)
         if self._volume_ratio(after) >= min(MIN_VOLUME_RATIO, self._volume_ratio(state)):
             return after
@@ -206,9 +206,10 @@ class AutomaticStepper(TimeStepper):
             self._current = with_contact
             return after
 
-    def _effort(self, spent_s: float) -> int:
+    def _effort(self, budget: FrameBudget) -> int:
         """How often the first budget is to be raised, so that more than was spent may be."""
-        ratio = BUDGET_GROWTH * spent_s / self.first_budget_s
+        first_s, pair_s = self.first_budget_s
+        ratio = BUDGET_GROWTH * budget.spent_s / (first_s + pair_s * budget.most_pairs)
         return max(0, math.ceil(math.log(ratio, BUDGET_GROWTH)))
 
     def _advance_within_budget(self, state: State) -> State:

@@ -112,12 +112,6 @@ class MeshContactStep:
         #: None while nobody asks.
         self.record: ContactRecord | None = None
 
-    @property
-    def body_faces(self) -> int:
-        """How many triangles of bodies touch."""
-        surface = self.surface
-        return int((surface.object_of[surface.triangles[:, 0]] < len(self._system.bodies)).sum())
-
     def begin(self, state: State) -> None:
         """Begins a frame, which depends on none before it but by its state."""
         #: (C, 3) where the vertices of colliders are, in metres.
@@ -127,7 +121,8 @@ class MeshContactStep:
         moving, still = state.velocities.numpy().T, np.zeros_like(self.colliders)
         velocities = np.concatenate([moving.astype(np.float64), still])
         self._candidates.begin(self._points(velocities))
-        self._limited_steps, self.budget.spent_s = 0, 0.0
+        self._limited_steps = 0
+        self.budget.begin()
         # Of the barriers at the start, once the first step has found candidates.
         self._energy: float | None = None
 
@@ -267,6 +262,7 @@ class MeshContactStep:
     ) -> int:
         """Makes contacts linear; how many there are."""
         stencils, mesh = self._candidates.stencils, self.surface.topology
+        self.budget.meet(len(self._candidates.distances))
         self.budget.spend(PAIR_S * len(self._candidates.distances))
         may_push = np.empty(len(self._candidates.distances), dtype=np.bool_)
         use_threads(len(may_push), PAIRS_PER_THREAD)

@@ -107,7 +107,7 @@ def test_frames_that_would_take_too_long_are_implicit_for_a_while() -> None:
     simulator = Simulator(meeting(), Automatic())
     assert isinstance(simulator.stepper, AutomaticStepper)
     assert simulator.stepper.with_contact is not None
-    simulator.stepper.first_budget_s = 0.0
+    simulator.stepper.first_budget_s = (0.0, 0.0)
     frames, waits = [], []
     for frame in checked(simulator, 16):
         frames.append(frame)
@@ -137,7 +137,8 @@ def test_where_implicit_steps_take_still_longer_explicit_ones_take_as_long_as_th
     spent = spent_in_each_frame(unlimited)
     assert isinstance(limited.stepper, AutomaticStepper)
     assert limited.stepper.with_contact is not None
-    limited.stepper.first_budget_s = first = 0.1 * max(spent)
+    first = 0.1 * max(spent)
+    limited.stepper.first_budget_s = (first, 0.0)
     monkeypatch.setattr(automatic, "CONTACT_ITERATIONS", 0)
     efforts = []
     for frame in limited.run(16):
