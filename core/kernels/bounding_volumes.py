@@ -8,7 +8,7 @@ only.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,19 @@ from ..compiled import as_index, compiled, shared_range
 
 # Triangles of a leaf, at most.
 LEAF_SIZE = 8
+
+
+class Trees(NamedTuple):
+    """
+    Args:
+        of: (V,) the tree that each vertex is in.
+        groups: (T,) that each tree belongs to.
+        extras: (G, G) how much farther than their radii two groups may be apart, in metres.
+    """
+
+    of: Any
+    groups: Any
+    extras: Any
 
 
 @compiled(allocates=True)
@@ -161,7 +174,7 @@ def _widen(boxes: Any, node: int, other: Any) -> None:
 
 @compiled(allocates=True)
 def tree_pairs(
-    boxes: Any, motions: Any, roots: Any, objects: Any, can_collide: Any, order: Any
+    boxes: Any, motions: Any, roots: Any, groups: Any, can_collide: Any, extras: Any, order: Any
 ) -> Any:
     """(K, 2) trees whose swept boxes may overlap, the lower one first, each with itself where it
     can collide so.
@@ -170,13 +183,15 @@ def tree_pairs(
         boxes: (N, 6) of nodes.
         motions: (T, 3) mean motion of each tree.
         roots: (T,) nodes.
-        objects: (T,) that each tree belongs to.
-        can_collide: (O, O) whether two objects may.
+        groups: (T,) that each tree belongs to.
+        can_collide: (G, G) whether two groups may.
+        extras: (G, G) how much farther than their radii they may be apart, in metres.
         order: (T,) trees by the least x of their swept boxes.
     """
     found, count = np.empty((64, 2), np.int32), 0
+    most = extras.max()
     for i in range(len(order)):
-        high = boxes[roots[order[i]], 3] + max(motions[order[i], 0], 0.0)
+        high = boxes[roots[order[i]], 3] + max(motions[order[i], 0], 0.0) + most
         for k in range(i, len(order)):
             if boxes[roots[order[k]], 0] + min(motions[order[k], 0], 0.0) > high:
                 break
@@ -185,8 +200,9 @@ def tree_pairs(
                 motions[first, 0] - motions[second, 0],
                 motions[first, 1] - motions[second, 1],
                 motions[first, 2] - motions[second, 2],
+                extras[groups[first], groups[second]],
             )
-            if can_collide[objects[first], objects[second]] and (
+            if can_collide[groups[first], groups[second]] and (
                 i == k or overlap(box_of(boxes, roots[first], shift), boxes, roots[second])
             ):
                 found = _with_capacity(found, count)
@@ -203,12 +219,13 @@ def leaf_pairs(boxes: Any, ends: Any, wanted: Any, roots: Any, trees: Any, shift
         ends: (N,) node after the last one below each.
         wanted: (N,) nodes: one of a pair has to be among them.
         trees: (P, 2) pairs of trees.
-        shifts: (P, 3) by how much more the first moves.
+        shifts: (P, 4) by how much more the first moves, and how much farther than their radii they
+            may be apart.
     """
     found, count = np.empty((1024, 3), np.int32), 0
     stack = np.empty((1024, 2), np.int32)
     for row in range(len(trees)):
-        shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
+        shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2], shifts[row, 3])
         stack[0, 0], stack[0, 1] = roots[trees[row, 0]], roots[trees[row, 1]]
         depth = 1
         while depth > 0:
@@ -269,11 +286,12 @@ def _box_size(boxes: Any, node: int) -> float:
 
 @compiled()
 def box_of(boxes: Any, i: int, shift: Any) -> Any:
-    """Six numbers: a box, swept by a shift."""
+    """Six numbers: a box, swept by the first three of a shift and widened by the fourth."""
+    extra = shift[3]
     return (
-        *(boxes[i, 0] + min(shift[0], 0.0), boxes[i, 1] + min(shift[1], 0.0)),
-        *(boxes[i, 2] + min(shift[2], 0.0), boxes[i, 3] + max(shift[0], 0.0)),
-        *(boxes[i, 4] + max(shift[1], 0.0), boxes[i, 5] + max(shift[2], 0.0)),
+        *(boxes[i, 0] + min(shift[0], 0.0) - extra, boxes[i, 1] + min(shift[1], 0.0) - extra),
+        *(boxes[i, 2] + min(shift[2], 0.0) - extra, boxes[i, 3] + max(shift[0], 0.0) + extra),
+        *(boxes[i, 4] + max(shift[1], 0.0) + extra, boxes[i, 5] + max(shift[2], 0.0) + extra),
     )
 
 

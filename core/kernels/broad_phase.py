@@ -37,7 +37,8 @@ class Leaves(NamedTuple):
 
     Args:
         pairs: (K, 3) two leaves, and the row of ``shifts`` of each.
-        shifts: (P, 3) by how much more the first moves.
+        shifts: (P, 4) by how much more the first moves, and how much farther than their radii they
+            may be apart.
         boxes: (N, 6) of nodes.
     """
 
@@ -89,13 +90,13 @@ def _find_edge_edges(
     count = 0
     for k in range(chunk, len(pairs), len(found)):
         first, second, row = pairs[k, 0], pairs[k, 1], pairs[k, 2]
-        shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2])
+        shift, extra = (shifts[row, 0], shifts[row, 1], shifts[row, 2]), shifts[row, 3]
         if not wanted_nodes[first]:
             first, second, shift = second, first, scaled(-1.0, shift)
         for i in range(edges.ranges[first, 0], edges.ranges[first, 1]):
             a, b = edges.corners[i, 0], edges.corners[i, 1]
             is_wanted = wanted[a] or wanted[b]
-            box = box_of(edges.boxes, i, shift)
+            box = box_of(edges.boxes, i, (*shift, extra))
             if not (is_wanted or wanted_nodes[second]) or not overlap(box, boxes, second):
                 continue
             start = i + 1 if first == second else edges.ranges[second, 0]
@@ -105,7 +106,7 @@ def _find_edge_edges(
                 c, d = edges.corners[j, 0], edges.corners[j, 1]
                 if not (is_wanted or wanted[c] or wanted[d]):
                     continue
-                if are_within_radii(trajectories, a, b, c, d, True):
+                if are_within_radii(trajectories, a, b, c, d, True, extra):
                     if count < found.shape[1]:
                         e, f = edges.indices[i], edges.indices[j]
                         found[chunk, count, 0] = min(e, f)
@@ -170,8 +171,8 @@ def _find_face_vertices(
             first, second, row = pairs[k, turn], pairs[k, 1 - turn], pairs[k, 2]
             if turn == 1 and first == second:
                 continue
-            sign = 1.0 - 2.0 * turn
-            shift = (sign * shifts[row, 0], sign * shifts[row, 1], sign * shifts[row, 2])
+            sign, extra = 1.0 - 2.0 * turn, shifts[row, 3]
+            shift = (sign * shifts[row, 0], sign * shifts[row, 1], sign * shifts[row, 2], extra)
             for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
                 a, box = vertices.indices[i], box_of(vertices.boxes, i, shift)
                 if not (wanted[a] or wanted_nodes[second]) or not overlap(box, boxes, second):
@@ -184,7 +185,7 @@ def _find_face_vertices(
                         continue
                     if not (wanted[a] or wanted[b] or wanted[c] or wanted[d]):
                         continue
-                    if are_within_radii(trajectories, a, b, c, d, False):
+                    if are_within_radii(trajectories, a, b, c, d, False, extra):
                         if count < found.shape[1]:
                             found[chunk, count, 0], found[chunk, count, 1] = faces.indices[j], a
                         count += 1
@@ -202,13 +203,16 @@ def collect(found: Any, counts: Any, out: Any) -> None:
 
 
 @compiled(inline=True)
-def are_within_radii(trajectories: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> bool:
-    """Whether two edges, or a vertex and a face, come within the sum of their radii."""
+def are_within_radii(
+    trajectories: Any, a: int, b: int, c: int, d: int, are_edges: bool, extra: float
+) -> bool:
+    """Whether two edges, or a vertex and a face, come within the sum of their radii and what may be
+    more, in metres."""
     radii = trajectories.radii
     if are_edges:
-        radius_sum = max(radii[a], radii[b]) + max(radii[c], radii[d])
+        radius_sum = max(radii[a], radii[b]) + max(radii[c], radii[d]) + extra
     else:
-        radius_sum = radii[a] + max(radii[b], radii[c], radii[d])
+        radius_sum = radii[a] + max(radii[b], radii[c], radii[d]) + extra
     start, end = (
         four_points(trajectories.before, a, b, c, d),
         four_points(trajectories.after, a, b, c, d),

@@ -81,23 +81,23 @@ def _apart(moves: Any, a: int, b: int, start: int) -> float:
 
 @compiled(parallel=True)
 def find_near_edges(
-    pairs: Any, edges: Any, tree_of: Any, motions: Any, trajectories: Any, out: Any
+    pairs: Any, edges: Any, trees: Any, motions: Any, trajectories: Any, out: Any
 ) -> None:
     """(K,) which pairs of edges come near on their trajectories, as ``edge_edge_candidates`` asks.
 
     Args:
         pairs: (K, 2) in the order of leaves.
-        tree_of: (V,) of vertices.
+        trees: that each vertex is in, and their groups.
         motions: (T, 3) of trees.
     """
     for k in shared_range(len(pairs)):
         i, j = pairs[k, 0], pairs[k, 1]
         a, b = edges.corners[i, 0], edges.corners[i, 1]
         c, d = edges.corners[j, 0], edges.corners[j, 1]
-        shift = minus(vector_at(motions, tree_of[a]), vector_at(motions, tree_of[c]))
+        shift = _shift(trees, motions, a, c)
         out[k] = False
         if overlap(box_of(edges.boxes, i, shift), edges.boxes, j):
-            out[k] = are_within_radii(trajectories, a, b, c, d, True)
+            out[k] = are_within_radii(trajectories, a, b, c, d, True, shift[3])
 
 
 @compiled(parallel=True)
@@ -105,7 +105,7 @@ def find_near_faces(
     pairs: Any,
     faces: Any,
     vertices: Any,
-    tree_of: Any,
+    trees: Any,
     motions: Any,
     trajectories: Any,
     out: Any,
@@ -115,7 +115,16 @@ def find_near_faces(
         j, i = pairs[k, 0], pairs[k, 1]
         a = vertices.indices[i]
         b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
-        shift = minus(vector_at(motions, tree_of[a]), vector_at(motions, tree_of[b]))
+        shift = _shift(trees, motions, a, b)
         out[k] = False
         if overlap(box_of(vertices.boxes, i, shift), faces.boxes, j):
-            out[k] = are_within_radii(trajectories, a, b, c, d, False)
+            out[k] = are_within_radii(trajectories, a, b, c, d, False, shift[3])
+
+
+@compiled()
+def _shift(trees: Any, motions: Any, v: int, w: int) -> Any:
+    """By how much more the tree of one vertex moves than that of another, and how much farther than
+    their radii they may be apart."""
+    one, two = trees.of[v], trees.of[w]
+    shift = minus(vector_at(motions, one), vector_at(motions, two))
+    return (*shift, trees.extras[trees.groups[one], trees.groups[two]])

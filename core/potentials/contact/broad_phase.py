@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...compiled import use_threads
 from ...geometry.components import components
 from ...kernels.bounding_volumes import (
+    Trees,
     box_nodes,
     box_parts,
     box_vertices,
@@ -78,6 +79,8 @@ class BroadPhase:
         triangles: (F, 3) vertices; a vertex without a triangle collides with nothing.
         group_of: (V,) the group that each vertex, with all that it is connected to, belongs to.
         can_collide: (G, G) whether two groups may meet, on the diagonal whether one may itself.
+        extras: (G, G) how much farther than their radii those of two groups are looked for, in
+            metres; None is nowhere.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class BroadPhase:
         triangles: Indices,
         group_of: NDArray[np.intp],
         can_collide: NDArray[np.bool_],
+        extras: NDArray[np.float64] | None = None,
     ) -> None:
         self._edges = np.ascontiguousarray(edges, dtype=np.int32)
         self._triangles = np.ascontiguousarray(triangles, dtype=np.int32)
@@ -94,11 +98,13 @@ class BroadPhase:
         self._capacities = [INITIAL_CAPACITY, INITIAL_CAPACITY]
         pieces = components(len(points), self._edges)[self._triangles[:, 0]]
         firsts, tree_of_face = np.unique(pieces, return_index=True, return_inverse=True)[1:]
-        self._groups = group_of[self._triangles[firsts, 0]].astype(np.int32)
-        #: (V,) the tree that each vertex is in.
-        self.tree_of = np.zeros(len(points), dtype=np.int32)
-        self.tree_of[self._triangles] = tree_of_face[:, None]
-        self._vertex_counts = np.bincount(self.tree_of, minlength=len(firsts))
+        tree_of = np.zeros(len(points), dtype=np.int32)
+        tree_of[self._triangles] = tree_of_face[:, None]
+        extras = np.zeros(can_collide.shape) if extras is None else np.ascontiguousarray(extras)
+        groups = group_of[self._triangles[firsts, 0]].astype(np.int32)
+        #: What each vertex is in.
+        self.trees = Trees(tree_of, groups, extras)
+        self._vertex_counts = np.bincount(tree_of, minlength=len(firsts))
         self._build_trees(points[self._triangles].mean(axis=1), tree_of_face)
         own_edges = _owned(_edges_of(self._triangles, self._edges))
         edges, edge_ranges = self._in_leaves(own_edges)
@@ -145,17 +151,22 @@ class BroadPhase:
         self.ranges = np.concatenate(ranges).astype(np.int32)
         self._order = np.concatenate(orders)
 
-    def candidates(self, before: Points, after: Points, radii: NDArray[np.float64]) -> Candidates:
+    def candidates(
+        self, before: Points, after: Points, radii: NDArray[np.float64], ratio: float = 1.0
+    ) -> Candidates:
         """All pairs that come within the sum of their radii on their trajectories, and few others.
 
         Args:
             before, after: (V, 3) between which every vertex moves linearly, in metres.
             radii: (V,) in metres; that of an edge or a triangle is the largest of its corners.
+            ratio: of what is looked for farther than the radii.
         """
-        swept = self.sweep(before, after, radii)
+        swept = self.sweep(before, after, radii, ratio)
         return self.among(swept, swept.leaves)
 
-    def sweep(self, before: Points, after: Points, radii: NDArray[np.float64]) -> Sweep:
+    def sweep(
+        self, before: Points, after: Points, radii: NDArray[np.float64], ratio: float = 1.0
+    ) -> Sweep:
         """Boxes around trajectories, and which leaves' overlap; arguments as of ``candidates``."""
         trajectories = Trajectories(
             *(np.ascontiguousarray(before), np.ascontiguousarray(after), radii),
@@ -166,7 +177,7 @@ class BroadPhase:
             Parts(indices, corners, ranges, np.empty((len(corners), 6)))
             for indices, corners, ranges in self._parts
         ]
-        return self._fit(trajectories, motions, parts, np.empty((len(self.ends), 6)))
+        return self._fit(trajectories, motions, parts, np.empty((len(self.ends), 6)), ratio)
 
     def sweep_moved(
         self, swept: Sweep, moved: NDArray[np.bool_], before: Points, after: Points, radii: Any
@@ -186,24 +197,31 @@ class BroadPhase:
         return self._fit(trajectories, swept.motions, parts, swept.boxes)
 
     def _fit(
-        self, trajectories: Trajectories, motions: Points, parts: list[Parts], boxes: Points
+        self,
+        trajectories: Trajectories,
+        motions: Points,
+        parts: list[Parts],
+        boxes: Points,
+        ratio: float = 1.0,
     ) -> Sweep:
         """Fits the boxes of what is wanted, and finds which leaves' overlap those."""
         before, after, radii, wanted, wanted_nodes = trajectories
         use_threads(len(wanted), BOXES_PER_THREAD)
         vertex_boxes = np.empty((len(wanted), 6))
-        box_vertices(before, after, self.tree_of, motions, vertex_boxes)
+        box_vertices(before, after, self.trees.of, motions, vertex_boxes)
         for part in parts:
             box_parts(part.corners, wanted, vertex_boxes, radii, part.boxes)
         edges, faces, vertices = parts
         box_nodes(self.ends, self.ranges, faces.boxes, boxes)
         least = boxes[self._roots, 0] + np.minimum(motions[:, 0], 0.0)
         by_lowest_x = np.argsort(least, kind="stable").astype(np.int32)
-        trees = tree_pairs(
-            boxes, motions, self._roots, self._groups, self._can_collide, by_lowest_x
-        )
-        shifts = motions[trees[:, 0]] - motions[trees[:, 1]]
-        leaves = leaf_pairs(boxes, self.ends, wanted_nodes, self._roots, trees, shifts)
+        groups, extras = self.trees.groups, ratio * self.trees.extras
+        meeting = groups, self._can_collide, extras
+        first, second = trees = tree_pairs(boxes, motions, self._roots, *meeting, by_lowest_x).T
+        shifts = np.empty((len(first), 4))
+        shifts[:, :3] = motions[first] - motions[second]
+        shifts[:, 3] = extras[groups[first], groups[second]]
+        leaves = leaf_pairs(boxes, self.ends, wanted_nodes, self._roots, trees.T, shifts)
         return Sweep(trajectories, motions, edges, faces, vertices, boxes, leaves, shifts)
 
     def among(self, swept: Sweep, leaves: Indices) -> Candidates:
@@ -218,7 +236,7 @@ class BroadPhase:
     def _mean_motions(self, displacements: Points) -> Points:
         """(T, 3) of the vertices of each tree."""
         sums = [
-            np.bincount(self.tree_of, component, len(self._roots)) for component in displacements.T
+            np.bincount(self.trees.of, component, len(self._roots)) for component in displacements.T
         ]
         return np.stack(sums, axis=1) / self._vertex_counts[:, None]
 

@@ -204,7 +204,7 @@ class Clearance:
             return self._collision_free_candidates(trajectory, middle, last, broad_phase, margin)
         radii = (1.0 + margin) * self._radii + deviations
         found = broad_phase.candidates(
-            trajectory.position_at(first), trajectory.position_at(last), radii
+            trajectory.position_at(first), trajectory.position_at(last), radii, 1.0 + margin
         )
         return found if self._stay_separated(found, trajectory, first, last) else None
 

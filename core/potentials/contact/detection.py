@@ -35,13 +35,16 @@ class Detection:
     def __init__(self, surface: CollisionSurface, distances: Values) -> None:
         self._distances, self._object_of = distances, surface.object_of
         self._triangles = surface.triangles
+        radii = _search_radii(distances, surface)
+        extras = np.where(surface.can_collide, distances - radii[:, None] - radii, 0.0)
         #: Finds candidates.
         self.broad_phase = BroadPhase(
             *(surface.rest, surface.edges, surface.triangles, surface.group_of),
             surface.by_groups(surface.can_collide),
+            SEARCH_RADIUS_RATIO * np.tile(extras, (2, 2)),
         )
-        #: (V,) search radius around each vertex, in metres.
-        self.radii = SEARCH_RADIUS_RATIO * _search_radii(distances, surface)[surface.object_of]
+        #: (V,) search radius around each vertex, in metres; of two objects there may be more.
+        self.radii = SEARCH_RADIUS_RATIO * radii[surface.object_of]
         self._kept = KeptPairs(self.broad_phase, self.radii, surface.edge_lengths)
         #: The swept candidates that were built last.
         self.candidates = Candidates.none()
@@ -85,10 +88,7 @@ class Detection:
 
 
 def _search_radii(distances: Values, surface: CollisionSurface) -> Values:
-    """(O,) in metres, for any two objects at least their d̂ together: bodies take half of their
-    largest d̂, and colliders what is left."""
-    bodies = surface.topology.body_objects
-    radii = 0.5 * distances[:, :bodies].max(axis=1)
-    left = distances[:bodies, bodies:] - radii[:bodies, None]
-    radii[bodies:] = left.max(axis=0, initial=0.0)
-    return radii
+    """(O,) in metres, half of the least d̂ that an object has: a fine mesh, which touches itself
+    from nearer than others, is full of pairs within theirs."""
+    least = np.where(surface.can_collide, distances, np.inf).min(axis=1)
+    return 0.5 * np.where(np.isfinite(least), least, 0.0)

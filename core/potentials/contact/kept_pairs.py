@@ -99,9 +99,9 @@ class KeptPairs:
 
     def _near_ones(self, swept: Sweep) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The kept pairs that are candidates."""
-        tree_of, faces = self._broad_phase.tree_of, swept.faces
+        faces = swept.faces
         near = np.empty(len(self._edges), dtype=bool), np.empty(len(self._faces), dtype=bool)
-        way = tree_of, swept.motions, swept.trajectories
+        way = self._broad_phase.trees, swept.motions, swept.trajectories
         use_threads(len(self._edges) + len(self._faces), PAIRS_PER_THREAD)
         find_near_edges(self._edges, swept.edges, *way, near[0])
         find_near_faces(self._faces, faces, swept.vertices, *way, near[1])

@@ -14,7 +14,7 @@ def test_a_frame_may_cost_as_much_as_its_limit_and_more_for_each_pair_that_may_t
     budget.meet(3)
     budget.meet(1)
     budget.spend(1.5)
-    with pytest.raises(CostlyFrameError, match="^Jelly: "):
+    with pytest.raises(CostlyFrameError, match=r"^Jelly: "):
         budget.spend(0.1)
     budget.begin()
     assert (budget.spent_s, budget.most_pairs) == (0.0, 0)

@@ -40,8 +40,15 @@ POINTS, EDGES, FACES, OWNERS = surface()
 ALL = np.ones((OBJECTS, OBJECTS), dtype=bool)
 
 
-def broad_phase(can_collide: np.ndarray = ALL) -> BroadPhase:
-    return BroadPhase(POINTS, EDGES, FACES, OWNERS, can_collide)
+# How much farther than by their radii objects are looked for.
+NOTHING = np.zeros((OBJECTS, OBJECTS))
+EXTRAS = np.array(
+    [[0.0, 0.05, 0.0, 0.02], [0.05, 0.01, 0.0, 0.0], [0.0, 0.0, 0.3, 0.02], [0.02, 0.0, 0.02, 0.04]]
+)
+
+
+def broad_phase(can_collide: np.ndarray = ALL, extras: np.ndarray | None = None) -> BroadPhase:
+    return BroadPhase(POINTS, EDGES, FACES, OWNERS, can_collide, extras)
 
 
 def as_sets(found: Candidates) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
@@ -51,23 +58,28 @@ def as_sets(found: Candidates) -> tuple[set[tuple[int, int]], set[tuple[int, int
 
 
 def expected(
-    before: np.ndarray, after: np.ndarray, radii: np.ndarray, can_collide: np.ndarray
+    before: np.ndarray,
+    after: np.ndarray,
+    radii: np.ndarray,
+    can_collide: np.ndarray,
+    extras: np.ndarray = NOTHING,
 ) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
-    """Those whose distance is at some moment less than the sum of their radii."""
+    """Those whose distance is at some moment less than the sum of their radii, and what is more."""
+    widest = radii + 0.5 * extras.max()
     places = [before + t * (after - before) for t in np.linspace(0.0, 1.0, MOMENTS)]
     pairs: tuple[set[tuple[int, int]], set[tuple[int, int]]] = (set(), set())
-    for i, k in _whose_boxes_meet(places, radii, EDGES, EDGES):
+    for i, k in _whose_boxes_meet(places, widest, EDGES, EDGES):
         a, b = EDGES[i], EDGES[k]
         if i >= k or set(a) & set(b) or not can_collide[OWNERS[a[0]], OWNERS[b[0]]]:
             continue
-        reach = radii[a].max() + radii[b].max()
+        reach = radii[a].max() + radii[b].max() + extras[OWNERS[a[0]], OWNERS[b[0]]]
         if any(kit.edge_edge_distance(*x[a], *x[b]) < reach**2 for x in places):
             pairs[0].add((i, k))
-    for i, k in _whose_boxes_meet(places, radii, FACES, np.arange(len(POINTS))[:, None]):
+    for i, k in _whose_boxes_meet(places, widest, FACES, np.arange(len(POINTS))[:, None]):
         face = FACES[i]
         if k in face or not can_collide[OWNERS[face[0]], OWNERS[k]]:
             continue
-        reach = radii[face].max() + radii[k]
+        reach = radii[face].max() + radii[k] + extras[OWNERS[face[0]], OWNERS[k]]
         if any(kit.point_triangle_distance(x[k], *x[face]) < reach**2 for x in places):
             pairs[1].add((i, k))
     return pairs
@@ -116,6 +128,19 @@ def test_where_nothing_moves_there_is_exactly_what_is_near() -> None:
     found = as_sets(broad_phase().candidates(POINTS, POINTS, radii))
     wanted = expected(POINTS, POINTS, radii, ALL)
     assert found == wanted
+
+
+@pytest.mark.parametrize("ratio", [1.0, 2.5])
+def test_two_objects_are_looked_for_as_much_farther_as_was_asked(moved, ratio) -> None:
+    radii, trees = near_ones(POINTS), broad_phase(extras=EXTRAS)
+    found = as_sets(trees.candidates(POINTS, POINTS, radii, ratio))
+    wanted = expected(POINTS, POINTS, radii, ALL, ratio * EXTRAS)
+    assert found == wanted
+    assert wanted > expected(POINTS, POINTS, radii, ALL)
+    swept = as_sets(trees.candidates(POINTS, moved, radii, ratio))
+    wanted = expected(POINTS, moved, radii, ALL, ratio * EXTRAS)
+    for own, needed in zip(swept, wanted, strict=True):
+        assert own >= needed
 
 
 def test_what_all_do_together_adds_nothing() -> None:

@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from supple.core import Collider, Contact, Scene, SoftBody
+from supple.core.potentials.contact.detection import SEARCH_RADIUS_RATIO, Detection
 from supple.core.potentials.contact.mesh_contact import MeshContact
+from supple.core.potentials.contact.surface import CollisionSurface
 from supple.tests.core.potentials.contact.close_bodies import (
     DART,
     REACH,
@@ -141,3 +143,19 @@ def check_apart(contact: MeshContact, positions: torch.Tensor) -> None:
     assert count_intersections(points, contact.surface.triangles) == 0
     contact.build_static_candidates(positions)
     assert contact.min_distance(positions) > 0.0
+
+
+def test_any_two_objects_are_looked_for_within_their_own_distance_and_no_farther() -> None:
+    blocks = [SoftBody(block((1, 1, 1), origin=(2.0 * k, 0.0, 0.0))) for k in range(2)]
+    scene = Scene(blocks, colliders=[Collider(TRIANGLE - [0.0, 0.0, 5.0], [[0, 1, 2]])])
+    surface = CollisionSurface(scene, [body.mesh for body in blocks])
+    distances = np.array([[0.01, 0.04, 0.05], [0.04, 0.02, 0.03], [0.05, 0.03, 9.0]])
+    detection = Detection(surface, distances)
+    radii = np.array([detection.radii[surface.object_of == k].max() for k in range(3)])
+    # That of a collider and itself counts for nothing: it never meets itself.
+    assert radii == pytest.approx(SEARCH_RADIUS_RATIO * np.array([0.005, 0.01, 0.015]))
+    extras = detection.broad_phase.trees.extras
+    for k, other in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1)):
+        for group in (k, k + 3):
+            found = radii[k] + radii[other] + extras[group, other]
+            assert found == pytest.approx(SEARCH_RADIUS_RATIO * distances[k, other])

@@ -26,9 +26,9 @@ class Watched(BroadPhase):
         self.looked_at += len(leaves)
         return super().among(swept, leaves)
 
-    def candidates(self, before: Any, after: Any, radii: Any) -> Candidates:
+    def candidates(self, before: Any, after: Any, *radii: Any) -> Candidates:
         self.searches += 1
-        return super().candidates(before, after, radii)
+        return super().candidates(before, after, *radii)
 
 
 def plates(gaps: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -49,10 +49,12 @@ def plates(gaps: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
 
 
 class Pile:
-    def __init__(self, gaps: list[float], least: float = 0.5) -> None:
+    def __init__(
+        self, gaps: list[float], least: float = 0.5, extras: np.ndarray | None = None
+    ) -> None:
         self.points, edges, faces, self.owners = plates(gaps)
         count = self.owners.max() + 1
-        parts = edges, faces, self.owners, np.ones((count, count), dtype=bool)
+        parts = edges, faces, self.owners, np.ones((count, count), dtype=bool), extras
         self.broad_phase = Watched(self.points, *parts)
         self._alone = Watched(self.points, *parts)
         random = np.random.default_rng(1)
@@ -75,9 +77,14 @@ class Pile:
         return self.broad_phase.looked_at / self._alone.looked_at
 
 
+#: How much farther than by their radii three plates are looked for.
+EXTRAS = np.array([[0.0, 0.004, 0.02], [0.004, 0.002, 0.0], [0.02, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize("extras", [None, EXTRAS], ids=["", "some farther"])
 @pytest.mark.parametrize("scale", [1e-3, 4e-3, 2e-2])
-def test_whatever_moves_the_candidates_are_those_of_a_search_from_nothing(scale) -> None:
-    pile, random = Pile([0.01, 0.015]), np.random.default_rng(2)
+def test_whatever_moves_the_candidates_are_those_of_a_search_from_nothing(scale, extras) -> None:
+    pile, random = Pile([0.01, 0.015], extras=extras), np.random.default_rng(2)
     points, sizes = pile.points, []
     for _ in range(25):
         # Each vertex trembles, and each plate goes its way.
