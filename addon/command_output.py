@@ -23,6 +23,10 @@ def output_file(wanted: Path | None, ending: str) -> Path:
     output = _beside(wanted, ending)
     if output.is_dir():
         raise SuppleError(f"{output} is a folder; name a file as --output.")
+    if _is_open(output):
+        raise SuppleError(
+            f"{output} is the file that was opened, which stays as it is; name another as --output."
+        )
     _made(output.parent)
     return output
 
@@ -115,6 +119,14 @@ def _beside(wanted: Path | None, ending: str) -> Path:
     if wanted is None and not bpy.data.is_saved:
         raise SuppleError("No .blend file is open; name one before --command, or an --output.")
     return absolute_path(wanted or file.with_name(file.stem + ending))
+
+
+def _is_open(path: Path) -> bool:
+    """Whether a path leads to the open .blend file, by whatever links."""
+    try:
+        return path.samefile(bpy.data.filepath)
+    except OSError:  # one of them is not there
+        return False
 
 
 def _made(folder: Path) -> Path:

@@ -35,6 +35,18 @@ def test_a_folder_cannot_be_the_file_to_save(tmp_path: Path) -> None:
         command_output.output_file(tmp_path, "_baked.blend")
 
 
+@pytest.mark.parametrize("way", ["a.blend", "folder/../a.blend", "link.blend", "linked/a.blend"])
+def test_the_open_file_is_not_saved_over(scene, tmp_path: Path, monkeypatch, way: str) -> None:
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "a.blend"))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.blend").symlink_to("a.blend")
+    (tmp_path / "linked").symlink_to(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SuppleError, match=r"is the file that was opened.*another as --output\.$"):
+        command_output.output_file(Path(way), "_baked.blend")
+    assert command_output.output_file(None, "_baked.blend") == tmp_path / "a_baked.blend"
+
+
 def test_a_file_that_does_not_fit_on_the_disk_is_named(scene, add_body, tmp_path: Path) -> None:
     add_body()
     with disks.small(tmp_path / "disk") as disk:
