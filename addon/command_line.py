@@ -18,6 +18,7 @@ import contextlib
 import ctypes
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from math import ceil
@@ -26,9 +27,9 @@ from typing import Any
 
 import bpy
 
-from ..core.errors import SuppleError
+from ..core.errors import JobInUseError, SuppleError
 from ..core.job import Job, lock
-from . import actions
+from . import actions, runs
 from .bake import shape_keys
 from .capture.objects import instanced, left_out, soft_bodies
 from .capture.scene import frame_range, simulated_range
@@ -262,13 +263,29 @@ def _simulate_from_to(first: int, last: int) -> None:
 
 
 def _simulated() -> Path:
-    """Simulates what is missing; the job folder, once it holds every frame."""
-    _log(actions.simulate(bpy.context, _log))
+    """Simulates what is missing, unless another process does; the job folder, once it holds every
+    frame."""
+    while True:
+        try:
+            _log(actions.simulate(bpy.context, _log))
+            break
+        except JobInUseError as error:
+            _wait(error.folder)
     scene = bpy.context.scene
     folder = mesh_cache.shown_folder(scene)
     if folder is None or Job(folder).last_frame() < len(simulated_range(scene)) - 1:
         raise SuppleError("The simulation ended before its last frame.")
     return folder.resolve()
+
+
+def _wait(folder: Path) -> None:
+    """Until no other process is at work in a job folder, be it done or dead."""
+    said = -1
+    while holder := lock.holder(folder):
+        if (frames := Job(folder).last_frame() + 1) != said:
+            _log(f"Waiting for {holder}, which simulates the same: {frames} frames so far")
+            said = frames
+        time.sleep(runs.LOG_SECONDS)
 
 
 def _conclude(result: Path) -> None:

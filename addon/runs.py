@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 import bpy
 
-from ..core.errors import JobError, SuppleError
+from ..core.errors import JobError, JobInUseError, SuppleError
 from ..core.job import Job
 from .cache import scene_cache
 from .capture.captured import Capture
@@ -114,6 +114,8 @@ class Simulation:
         self._captured.check_left()
         try:
             return self._step()
+        except JobInUseError:
+            raise
         except SuppleError as error:
             raise SuppleError(on_timeline(str(error), self.start_frame)) from error
 
@@ -124,7 +126,7 @@ class Simulation:
         if state.runs or self.playback.last_frame < self._reached:
             return True
         if state is State.FAILED and self._session is not None:
-            raise SuppleError(self._session.message)
+            raise self._session.failure
         return False
 
     def progress(self) -> float:
@@ -212,7 +214,7 @@ class Tetrahedralization:
         self._captured.check_left()
         state = self._session.poll()
         if state is State.FAILED:
-            raise SuppleError(self._session.message)
+            raise self._session.failure
         return state.runs
 
     def progress(self) -> float:

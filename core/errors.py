@@ -46,7 +46,20 @@ class DamageError(JobError):
 
 
 class JobInUseError(JobError):
-    """Another process is at work in a job folder."""
+    """Another process is at work in a job folder.
+
+    Args:
+        folder: the job folder.
+        holder: the process, such as ``process 12``.
+        doing: what it does, such as ``simulates``.
+    """
+
+    def __init__(self, folder: Path, holder: str, doing: str) -> None:
+        self.folder = folder
+        super().__init__(
+            f"{folder} is in use: {holder} {doing} there. Wait for it or end it, then simulate "
+            "again; or choose another cache folder."
+        )
 
 
 class InstabilityError(SuppleError):

@@ -92,7 +92,7 @@ class Fit:
             self.losses = tuple(loss for loss, _ in found)
             self._done = min(1.0, found[-1][1])
         if state is State.FAILED:
-            raise SuppleError(on_timeline(self._session.message, self.start_frame))
+            raise SuppleError(on_timeline(str(self._session.failure), self.start_frame))
         return state.runs
 
     def progress(self) -> float:
@@ -109,7 +109,7 @@ class Fit:
     def cancel(self) -> str:
         self._session.cancel()
         # A crash leaves its output, which the message names.
-        if str(self.job.folder) not in self._session.message:
+        if str(self.job.folder) not in str(self._session.failure):
             self._remove()
         return f"{self._tool.label} was cancelled; nothing was changed."
 

@@ -52,7 +52,7 @@ class Session:
         self.job = job
         self.state = State.MESHING
         self.last_frame = reached
-        self.message = ""
+        self.failure = SuppleError()
         self._output = job.folder / OUTPUT
         self._process = self._start(mesh_only)
 
@@ -72,7 +72,8 @@ class Session:
             self.last_frame += 1
         if status is not None:
             self._end(State.FINISHED if status == 0 else State.FAILED)
-            self.message = "" if status == 0 else self._why(status)
+            if status != 0:
+                self.failure = self._why(status)
         return self.state
 
     def cancel(self) -> None:
@@ -106,11 +107,14 @@ class Session:
         if process.stdin is not None:
             process.stdin.close()
 
-    def _why(self, status: int) -> str:
+    def _why(self, status: int) -> SuppleError:
         try:
             lock.check_free(self.job.folder)
         except JobInUseError as error:  # began at the same moment, and has the output, too
-            return str(error)
+            return error
+        return SuppleError(self._said(status))
+
+    def _said(self, status: int) -> str:
         if not self._output.exists():
             return f"The solver ended without any output; is {self._output.parent} writable?"
         lines = self._output.read_text(encoding="utf-8", errors="replace").split("\n")

@@ -39,13 +39,18 @@ def hold(folder: Path) -> Iterator[None]:
         raise JobError(why_not_written(path, error)) from error
     try:
         if not acquire(descriptor):
-            raise JobInUseError(_in_use(folder, descriptor, "simulates"))
+            raise JobInUseError(folder, _said_holder(descriptor), "simulates")
         # On a full disk it is locked all the same, by a process that has no name.
         with contextlib.suppress(OSError):
             _write_holder(descriptor)
         yield
     finally:
         os.close(descriptor)
+
+
+def holder(folder: Path) -> str:
+    """The process that is at work in a folder, such as ``process 12``; empty when none is."""
+    return _holder_of(folder / LOCK)
 
 
 def check_free(folder: Path) -> None:
@@ -89,13 +94,17 @@ def check_unused(folder: Path) -> None:
 
 
 def _check_free(folder: Path, path: Path, doing: str) -> None:
+    if process := _holder_of(path):
+        raise JobInUseError(folder, process, doing)
+
+
+def _holder_of(path: Path) -> str:
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError:  # nobody has been at work there, or nobody can
-        return
+        return ""
     try:
-        if not acquire(descriptor):
-            raise JobInUseError(_in_use(folder, descriptor, doing))
+        return "" if acquire(descriptor) else _said_holder(descriptor)
     finally:
         os.close(descriptor)
 
@@ -107,14 +116,7 @@ def _write_holder(descriptor: int) -> None:
     os.write(descriptor, json.dumps(holder).encode())
 
 
-def _in_use(folder: Path, descriptor: int, doing: str) -> str:
-    return (
-        f"{folder} is in use: {_holder(descriptor)} {doing} there. Wait for it or end it, then "
-        "simulate again; or choose another cache folder."
-    )
-
-
-def _holder(descriptor: int) -> str:
+def _said_holder(descriptor: int) -> str:
     os.lseek(descriptor, 0, os.SEEK_SET)
     try:
         holder = json.loads(os.read(descriptor, _MAX_HOLDER_BYTES))

@@ -46,15 +46,15 @@ def test_a_worker_that_explains_itself_is_quoted(job, worker):
     worker("import sys; print('frame 1'); print('error: The cube is too soft.'); sys.exit(1)")
     running = session.start(job)
     assert outcome(running) is State.FAILED
-    assert running.message == "The cube is too soft."
+    assert str(running.failure) == "The cube is too soft."
 
 
 def test_a_worker_that_crashes_is_reported_with_the_file_of_its_output(job, worker):
     worker("import no_such_module")
     running = session.start(job)
     assert outcome(running) is State.FAILED
-    assert running.message.startswith("The solver ended unexpectedly")
-    assert str(job.folder / "output.txt") in running.message
+    assert str(running.failure).startswith("The solver ended unexpectedly")
+    assert str(job.folder / "output.txt") in str(running.failure)
     assert "no_such_module" in (job.folder / "output.txt").read_text()
 
 
@@ -63,7 +63,7 @@ def test_a_worker_that_is_killed_is_reported(job, worker):
     worker("import os; os.kill(os.getpid(), 9)")
     running = session.start(job)
     assert outcome(running) is State.FAILED
-    assert "killed by signal 9" in running.message
+    assert "killed by signal 9" in str(running.failure)
 
 
 def test_one_of_two_that_began_at_once_names_the_other_whose_output_is_there(job, worker):
@@ -71,7 +71,7 @@ def test_one_of_two_that_began_at_once_names_the_other_whose_output_is_there(job
     with lock.hold(job.folder):
         running = session.start(job)
         assert outcome(running) is State.FAILED
-    assert f"is in use: process {os.getpid()} simulates there." in running.message
+    assert f"is in use: process {os.getpid()} simulates there." in str(running.failure)
 
 
 def test_frames_and_states_follow_what_the_worker_writes(job, worker):

@@ -50,7 +50,7 @@ def test_it_says_what_is_wrong_as_any_worker_does(job: Job) -> None:
     warm_worker.prepare()
     running = session.start(job)
     assert _ends(running) is State.FAILED
-    assert "scene.npz is damaged" in running.message
+    assert "scene.npz is damaged" in str(running.failure)
 
 
 def test_preparing_twice_keeps_one(job: Job) -> None:
