@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
-from ...core.job import Job
+from ...core.job import Job, lock
+from ...core.system_lock import acquire, lock_file
 from .. import driving, start_runs
 from ..capture.captured import Capture, CapturedObject
 from ..modifiers import MODIFIER, find_modifier, find_refined, new_cache, removed
@@ -38,7 +39,7 @@ class Playback:
         self.last_frame = -1
         self.last_shown = captured.first_shown
         self._job, self._captured = job, captured
-        folder = job.folder / "playback"
+        self._folder = folder = job.folder / "playback"
         # Of each body: those of its own mesh, then of what refines it.
         self._paths = [
             [folder / f"{index}.pc2", *refined_frames.paths(folder, index, body)]
@@ -47,11 +48,17 @@ class Playback:
 
     def extend(self, last_frame: int, seconds: float) -> bool:
         """Takes over frames up to ``last_frame``, for about ``seconds``; False if none to be shown
-        were new.
+        were new, or another process takes over the same just now.
 
         Raises:
             SuppleError: when a frame cannot be read or the playback file not written.
         """
+        with lock_file(self._folder / lock.LOCK) as descriptor:
+            # Where nothing can be written, nothing has to be.
+            is_free = descriptor is None or acquire(descriptor)
+            return is_free and self._extend(last_frame, seconds)
+
+    def _extend(self, last_frame: int, seconds: float) -> bool:
         first, end = self.last_frame + 1, time.monotonic() + seconds
         samples: list[list[list[NDArray[np.float32]]]] = [[] for _ in self._paths]
         frame, pre_roll = first, self._captured.settings.pre_roll

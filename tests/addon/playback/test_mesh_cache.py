@@ -10,6 +10,7 @@ import pytest
 from supple.addon.capture.scene import capture
 from supple.addon.playback import mesh_cache, pc2
 from supple.core.errors import SuppleError
+from supple.core.job import lock
 
 from ..conftest import STEP, evaluated_positions, world_positions, write_frames
 
@@ -48,6 +49,19 @@ def test_frames_that_arrive_later_are_seen(add_body, play):
     write_frames(job, 3)
     assert shown.extend(3, 1.0)
     np.testing.assert_allclose(world_positions(obj, 4), rest + 3 * STEP, atol=1e-5)
+
+
+def test_frames_that_another_process_writes_just_now_are_taken_over_when_it_has(add_body, play):
+    obj = add_body()
+    job, shown = play(1)
+    path = job.folder / "playback" / "0.pc2"
+    before = path.read_bytes()
+    write_frames(job, 3)
+    with lock.hold(path.parent):
+        assert not shown.extend(3, 1.0)
+        assert (shown.last_frame, path.read_bytes()) == (1, before)
+    assert shown.extend(3, 1.0)
+    assert (mesh_cache.last_frame(obj), pc2.frame_count(path)) == (4, 4)
 
 
 def test_an_object_that_moves_by_itself_shows_the_simulation_in_the_world(scene, add_body, play):
