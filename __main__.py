@@ -4,15 +4,10 @@
 from __future__ import annotations
 
 import importlib.util
-import io
 import sys
 
 
 def main() -> int:
-    for stream in (sys.stdout, sys.stderr):
-        # In a pipe on Windows, names of files hold letters that cannot be written.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
     if importlib.util.find_spec("bpy") is None:
         print(
             f"supple: {sys.executable} has no bpy, Blender as a Python package; install it with "

@@ -39,6 +39,7 @@ from .command_output import (
     finished,
     output_file,
     output_folder,
+    print_all,
     render_image,
     saved,
 )
@@ -74,6 +75,7 @@ def run_with_file(arguments: Sequence[str]) -> int:
 
 
 def _guarded(arguments: Sequence[str], described: argparse.ArgumentParser) -> int:
+    print_all()
     try:
         options = described.parse_args(arguments)
     except SystemExit as wanted:  # argparse has reported why

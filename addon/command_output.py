@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import io
+import sys
 import tempfile
 from pathlib import Path
 
@@ -11,7 +15,24 @@ import bpy
 from ..core.errors import SuppleError
 from .playback import mesh_cache, pc2
 
+_ON_DISK = "supple_as_on_disk"
 _PNG_END = b"IEND\xae\x42\x60\x82"
+
+
+def print_all() -> None:
+    """Lets names be printed that a pipe has no letters for, and those of bytes that are none."""
+    codecs.register_error(_ON_DISK, _as_on_disk)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_ON_DISK)
+
+
+def _as_on_disk(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeEncodeError):
+        with contextlib.suppress(UnicodeEncodeError):
+            found = error.object[error.start : error.end]
+            return found.encode("ascii", errors="surrogateescape"), error.end
+    return codecs.backslashreplace_errors(error)
 
 
 def output_file(wanted: Path | None, ending: str) -> Path:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,8 +12,17 @@ if TYPE_CHECKING:
     from .preparation.intersection_report import IntersectionReport
 
 
+def legible(text: str) -> str:
+    """A text that can be drawn and written: names of files may hold bytes that are no letters, and
+    of these each becomes a �."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
 class SuppleError(Exception):
     """Base of every error that is meant to be read by the user as it stands."""
+
+    def __str__(self) -> str:
+        return legible(super().__str__())
 
 
 class SceneError(SuppleError, ValueError):
@@ -41,7 +51,7 @@ class DamageError(JobError):
 
     def __init__(self, path: Path, reason: str = "") -> None:
         #: What is wrong, without the cure.
-        self.finding = f"{path} is damaged ({reason})" if reason else f"{path} is missing"
+        self.finding = legible(f"{path} is damaged ({reason})" if reason else f"{path} is missing")
         super().__init__(f"{self.finding}; simulate again.")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import bpy
 
-from ...core.errors import SuppleError
+from ...core.errors import SuppleError, legible
 from ...core.job import lock
 from .. import start_runs
 from ..paths import absolute, link_or_copy, portable
@@ -52,7 +52,7 @@ def before_saving(file: Path) -> None:
         try:
             _bring(scene, file, brought)
         except (SuppleError, OSError) as error:
-            problem = (
+            problem = legible(
                 f"The simulated frames did not go with {file.name}: {error} They are played from "
                 "where they were. Save again, or choose another cache folder."
             )

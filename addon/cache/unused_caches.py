@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import mmap
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import bpy
 
-from ...core.errors import SuppleError
+from ...core.errors import SuppleError, legible
 from .. import start_runs
 from ..paths import users_cache
 from ..playback.mesh_cache import folder_of, playing
@@ -37,8 +38,8 @@ class UnusedCache:
     user: str
 
     def __str__(self) -> str:
-        line = f"{self.folder}, {formatted_size(self.size)}"
-        return f"{line}, which {self.user} may use" if self.user else line
+        user = f", which {self.user} may use" if self.user else ""
+        return legible(f"{self.folder}, {formatted_size(self.size)}{user}")
 
 
 def find() -> list[UnusedCache]:
@@ -127,6 +128,6 @@ def _may_play(file: Path, folder: Path) -> bool:
             if opened.read(len(_UNCOMPRESSED)) != _UNCOMPRESSED:
                 return True
             with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                return content.find(folder.name.encode()) >= 0
+                return content.find(os.fsencode(folder.name)) >= 0
     except OSError:  # unreadable: it may
         return True

@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from ...core.errors import SuppleError
+from ...core.errors import SuppleError, legible
 from .. import runs
 from ..worker import session
 
@@ -34,7 +34,8 @@ class ActionOperator:
     def poll(cls: Any, context: bpy.types.Context) -> bool:
         reason = _why_busy() or cls.unavailable_reason(context)
         if reason:
-            cls.poll_message_set(reason)
+            # Blender crashes at a text that is none.
+            cls.poll_message_set(legible(reason))
         return not reason
 
     def execute(self: Any, context: bpy.types.Context) -> set[str]:
@@ -43,5 +44,5 @@ class ActionOperator:
         except SuppleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        self.report({"INFO"}, message)
+        self.report({"INFO"}, legible(message))
         return {"FINISHED"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from ...core.errors import SuppleError
+from ...core.errors import SuppleError, legible
 from .. import runs
 from ..capture.captured import GoneError
 from ..runs import Work
@@ -106,7 +106,7 @@ class TimedOperator(ActionOperator):
         self: Any, context: bpy.types.Context, kind: set[str], message: str, is_step: bool = True
     ) -> set[str]:
         self._clear(context)
-        self.report(kind, message)
+        self.report(kind, legible(message))
         # What was shown so far is a change, too, that undo has to know of.
         return {"FINISHED"} if is_step else {"CANCELLED"}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from ...core.errors import SuppleError
+from ...core.errors import SuppleError, legible
 from .. import runs
 from ..reports import intersections
 from ..runs import Run
@@ -37,7 +37,7 @@ class WorkerOperator(TimedOperator):
     def begin(self: Any, context: bpy.types.Context) -> Run:
         run: Run = self.begin_run(context)
         for warning in run.warnings:
-            self.report({"WARNING"}, warning)
+            self.report({"WARNING"}, legible(warning))
         intersections.forget()
         return run
 

@@ -7,6 +7,7 @@ import textwrap
 
 import bpy
 
+from ...core.errors import legible
 from ..capture.objects import is_soft_body
 
 
@@ -46,6 +47,6 @@ def write(
     scale = context.preferences.system.ui_scale
     width = max(20, int(context.region.width / (7.5 * scale)) - 6)
     column = layout.column(align=True)
-    for line in textwrap.wrap(text, width):
+    for line in textwrap.wrap(legible(text), width):
         column.label(text=line, icon=icon)
         icon = "BLANK1" if icon != "NONE" else "NONE"

@@ -162,7 +162,9 @@ class SuppleObject(
     simulated_frames: IntProperty(options=HIDDEN)
     mesh_report: StringProperty(options=HIDDEN)
     touching_report: StringProperty(options=HIDDEN)
-    field_path: StringProperty(options=HIDDEN)
+    field_path: StringProperty(
+        subtype="FILE_PATH", options=HIDDEN | {"PATH_SUPPORTS_BLEND_RELATIVE"}
+    )
     field_start: IntProperty(options=HIDDEN)
 
 

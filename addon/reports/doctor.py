@@ -14,7 +14,7 @@ from typing import Any
 
 import bpy
 
-from ...core.errors import SuppleError
+from ...core.errors import SuppleError, legible
 from ..cache import scene_cache, unused_caches
 from ..worker import solver_environment, solver_packages
 from ..worker.solver_environment import Environment
@@ -54,7 +54,7 @@ class Finding:
 
     def __str__(self) -> str:
         line = f"{self.what + ':':<16} {self.value}"
-        return f"{line}\n{'':>4}PROBLEM  {self.cure}" if self.cure else line
+        return legible(f"{line}\n{'':>4}PROBLEM  {self.cure}" if self.cure else line)
 
 
 def report() -> str:
