@@ -31,7 +31,7 @@ from ..core.errors import JobInUseError, SuppleError
 from ..core.job import Job, lock
 from . import actions, runs
 from .bake import shape_keys
-from .capture.objects import instanced, left_out, soft_bodies
+from .capture.objects import left_out, soft_bodies
 from .capture.scene import frame_range, simulated_range
 from .command_output import (
     absolute_path,
@@ -325,7 +325,7 @@ def _soft_bodies() -> list[bpy.types.Object]:
     found = soft_bodies(bpy.context)
     if not found:
         none = "The scene has no soft body; add one in Blender first."
-        raise SuppleError(" ".join([*left_out(bpy.context), *instanced(bpy.context)]) or none)
+        raise SuppleError(" ".join(left_out(bpy.context)) or none)
     return found
 
 

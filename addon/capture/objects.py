@@ -39,13 +39,14 @@ def why_left_out(context: bpy.types.Context, obj: bpy.types.Object) -> str:
 
 
 def left_out(context: bpy.types.Context) -> list[str]:
-    """The same for each that is not."""
+    """The same for each that is not, of those that are instanced, too."""
     bodies = filter(is_soft_body, context.scene.objects)
-    return [reason for obj in bodies if (reason := why_left_out(context, obj))]
+    reasons = (why_left_out(context, obj) for obj in bodies)
+    return [*filter(None, reasons), *_instanced(context)]
 
 
-def instanced(context: bpy.types.Context) -> Iterator[str]:
-    """The same for each that is in the scene by an instance of its collection alone, and still."""
+def _instanced(context: bpy.types.Context) -> Iterator[str]:
+    """Of each that is in the scene by an instance of its collection alone, and still."""
     for collection, empty in _instances(context).items():
         for obj in collection.all_objects:
             is_still = find_modifier(obj) is None and not shape_keys.has_bake(obj)

@@ -44,7 +44,7 @@ from .motion import (
     preserved_frame,
     record,
 )
-from .objects import instanced, left_out, shown_colliders, soft_bodies
+from .objects import left_out, shown_colliders, soft_bodies
 from .paint import capture_paint
 from .pins import Pins
 from .rest_shape import RestShapeRecording, basis_shown, has_shape_keys
@@ -70,7 +70,7 @@ def capture(context: bpy.types.Context) -> Capture:
     scene, objects = context.scene, soft_bodies(context)
     if not objects:
         none = "The scene has no soft body; select a mesh object and press Add Soft Body."
-        raise CaptureError(" ".join([*left_out(context), *instanced(context)]) or none)
+        raise CaptureError(" ".join(left_out(context)) or none)
     for obj in objects:
         check_object(obj)
     contact.check_integrators(scene, objects)

@@ -14,7 +14,7 @@ from ..bake import baked_run, own_mesh, shape_keys
 from ..cache import cache_moves
 from ..capture import changes
 from ..capture.body import linked_reason
-from ..capture.objects import instanced, is_soft_body, soft_bodies
+from ..capture.objects import is_soft_body, soft_bodies
 from ..capture.refined import subdivisions
 from ..capture.vertex_groups import why_no_group
 from ..modifiers import find_modifier
@@ -70,7 +70,6 @@ def before_a_run(context: bpy.types.Context) -> list[str]:
     return [
         *_frame_step(context.scene),
         *_gravity(context.scene),
-        *instanced(context),
         *(
             text
             for obj in soft_bodies(context)

@@ -9,6 +9,9 @@ import bpy
 import pytest
 
 from supple.addon import actions
+from supple.addon.capture.captured import CaptureError
+from supple.addon.capture.scene import capture
+from supple.addon.operators.simulate import SUPPLE_OT_simulate
 from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.panels.pins import SUPPLE_PT_pins
 from supple.addon.reports import ignored
@@ -203,6 +206,30 @@ def test_a_body_that_the_view_layer_leaves_out_is_named(scene, add_body):
     bpy.context.view_layer.layer_collection.children["Away"].exclude = True
     bpy.context.view_layer.update()
     assert only().startswith("Left Out is a soft body of a collection that this view layer")
+
+
+def test_a_body_that_is_instanced_alone_is_named_in_the_tab_too(scene, add_body, play, solver):
+    add_body("Here")
+    body, collection = add_body("Away"), bpy.data.collections.new("Prop")
+    collection.objects.link(body)
+    empty = bpy.data.objects.new("Copy", None)
+    empty.instance_type, empty.instance_collection = "COLLECTION", collection
+    scene.collection.objects.link(empty)
+    assert messages() == []
+    scene.collection.objects.unlink(body)
+    line = only()
+    assert line.startswith("Away is a soft body that Copy instances, so it is not simulated.")
+    assert ("ERROR", line) in drawn(SUPPLE_PT_main, None).texts
+    bpy.data.objects.remove(bpy.data.objects["Here"])
+    assert only() == SUPPLE_OT_simulate.unavailable_reason(bpy.context) == line
+    with pytest.raises(CaptureError) as refusal:
+        capture(bpy.context)
+    assert str(refusal.value) == line
+    scene.collection.objects.link(body)
+    bpy.context.view_layer.update()
+    play(2)
+    scene.collection.objects.unlink(body)
+    assert messages() == []
 
 
 @pytest.mark.parametrize("is_alone", [True, False])

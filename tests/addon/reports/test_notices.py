@@ -11,8 +11,6 @@ import pytest
 
 from supple.addon import actions, ids
 from supple.addon.bake import shape_keys
-from supple.addon.capture.captured import CaptureError
-from supple.addon.capture.scene import capture
 from supple.addon.modifiers import find_modifier
 from supple.addon.panels.notices import draw_notices
 from supple.addon.playback import mesh_cache
@@ -39,28 +37,6 @@ def test_a_step_of_the_frame_range_is_said_before_a_run(scene, add_body):
     assert line.startswith("The Step 3 under Output › Frame Range skips frames")
     scene.frame_step = 1
     assert not any("Step" in text for text in notices.before_a_run(bpy.context))
-
-
-def test_a_body_that_is_instanced_alone_is_said_before_a_run(scene, add_body, play):
-    add_body("Here")
-    body, collection = add_body("Away"), bpy.data.collections.new("Prop")
-    collection.objects.link(body)
-    empty = bpy.data.objects.new("Copy", None)
-    empty.instance_type, empty.instance_collection = "COLLECTION", collection
-    scene.collection.objects.link(empty)
-    assert notices.before_a_run(bpy.context) == []
-    scene.collection.objects.unlink(body)
-    (line,) = notices.before_a_run(bpy.context)
-    assert line.startswith("Away is a soft body that Copy instances, so it is not simulated.")
-    bpy.data.objects.remove(bpy.data.objects["Here"])
-    with pytest.raises(CaptureError) as refusal:
-        capture(bpy.context)
-    assert str(refusal.value) == line
-    scene.collection.objects.link(body)
-    bpy.context.view_layer.update()
-    play(2)
-    scene.collection.objects.unlink(body)
-    assert notices.before_a_run(bpy.context) == []
 
 
 def test_gravity_that_other_units_make_weak_is_said(scene, add_body):
