@@ -27,9 +27,13 @@ from .worker import session
 Log = Callable[[str], object]
 
 
-def simulate(context: bpy.types.Context, log: Log | None = None) -> str:
-    """Simulates all soft bodies of the scene, or goes on where a simulation was broken off."""
-    return _complete(runs.Simulation(context), context, log)
+def simulate(context: bpy.types.Context, log: Log | None = None, may_go_on: bool = False) -> str:
+    """Simulates all soft bodies of the scene, or goes on where a simulation was broken off.
+
+    Args:
+        may_go_on: whether frames after the last one may play, too, where the run has them.
+    """
+    return _complete(runs.Simulation(context, may_go_on), context, log)
 
 
 def tetrahedralize(context: bpy.types.Context, log: Log | None = None) -> str:

@@ -204,7 +204,8 @@ def render(options: argparse.Namespace) -> None:
             blurred = ceil(scene.render.motion_blur_shutter) if scene.render.use_motion_blur else 0
             end = max(last, min(last + blurred, frames[-1]))
             _simulate_from_to(frames.start, max(end, frames.start + 1))
-            stack.enter_context(lock.show(_simulated()))
+            # Parts of a shot are rendered from one file.
+            stack.enter_context(lock.show(_simulated(may_go_on=True)))
         for frame in range(first, last + 1):
             scene.frame_set(frame)
             render_image(scene, folder / f"{frame:04d}.png")
@@ -264,12 +265,12 @@ def _simulate_from_to(first: int, last: int) -> None:
     props.frame_start, props.frame_end = first, last
 
 
-def _simulated() -> Path:
+def _simulated(may_go_on: bool = False) -> Path:
     """Simulates what is missing, unless another process does; the job folder, once it holds every
     frame."""
     while True:
         try:
-            _log(actions.simulate(bpy.context, _log))
+            _log(actions.simulate(bpy.context, _log, may_go_on))
             break
         except JobInUseError as error:
             _wait(error.folder)

@@ -83,6 +83,7 @@ class Simulation:
 
     Args:
         context: whose scene is simulated.
+        may_go_on: whether frames after the last one may play, too, where the run has them.
 
     Raises:
         SuppleError: when it cannot be; nothing was changed.
@@ -91,13 +92,13 @@ class Simulation:
     cancelling = "Esc cancels and keeps the frames so far."
     losses: tuple[float, ...] = ()
 
-    def __init__(self, context: bpy.types.Context) -> None:
+    def __init__(self, context: bpy.types.Context, may_go_on: bool = False) -> None:
         self.scene_uid = context.scene.session_uid
         self._captured = captured = capture(context)
         solver_environment.check_complete()
         opened = scene_cache.open_job(context.scene, captured.scene, captured.settings)
         self.warnings = _warnings(context, opened, captured)
-        self.playback = Playback(opened.job, captured)
+        self.playback = Playback(opened.job, captured, may_go_on)
         self.job = opened.job
         self._reached = opened.reached
         self._preparing: float | None = None

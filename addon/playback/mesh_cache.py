@@ -8,6 +8,7 @@ that drive the body, whose work they hold, and before those that refine the resu
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -33,13 +34,16 @@ class Playback:
     Args:
         job: whose frames are shown.
         captured: the way from the bodies of the job back to Blender.
+        may_go_on: whether frames of the same run after the last one that is asked for may play,
+            too, so that none are written twice.
     """
 
-    def __init__(self, job: Job, captured: Capture) -> None:
+    def __init__(self, job: Job, captured: Capture, may_go_on: bool = False) -> None:
         self.last_frame = -1
         self.last_shown = captured.first_shown
         self._job, self._captured = job, captured
-        self._folder = folder = job.folder / "playback"
+        count = captured.end_frame + 1 - captured.first_shown
+        self._folder = folder = _folder(job, None if may_go_on else count)
         # Of each body: those of its own mesh, then of what refines it.
         self._paths = [
             [folder / f"{index}.pc2", *refined_frames.paths(folder, index, body)]
@@ -161,9 +165,22 @@ def last_frame(obj: bpy.types.Object) -> int | None:
     return int(modifier.frame_start) + count - 1
 
 
+def _folder(job: Job, count: int | None) -> Path:
+    """Where the files lie that play so many frames, or all there are: of a run that is longer
+    already, which others may be showing, a part has files of its own."""
+    shared = job.folder / "playback"
+    try:
+        is_longer = count is not None and pc2.frame_count(shared / "0.pc2") > count
+    except SuppleError:  # not there yet, or damaged
+        is_longer = False
+    return (
+        job.folder / f"playback_{count}" if is_longer and os.access(job.folder, os.W_OK) else shared
+    )
+
+
 def _wanted(obj: bpy.types.Object, count: int) -> int:
     """How many of the frames in an object's file its simulation asked for: of a run that others
-    have made longer, more are there. Older files do not know, and take all."""
+    have made longer since, more are there. Older files do not know, and take all."""
     return min(count, obj.supple.simulated_frames or count)
 
 

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import bpy
 import numpy as np
 import pytest
 
+from supple.addon import modifiers
 from supple.addon.capture.scene import capture
 from supple.addon.playback import mesh_cache, pc2
 from supple.core.errors import SuppleError
@@ -215,6 +218,33 @@ def test_what_is_played_already_is_left_to_others_that_show_it(add_body, play):
     play(1)  # a shorter part of the same run
     play(3)
     assert (path.read_bytes(), path.stat().st_mtime_ns) == (whole, before)
+
+
+def test_a_shorter_range_plays_what_it_bakes_and_leaves_the_longer_to_others(scene, add_body, play):
+    obj = add_body()
+    rest = world_positions(obj, 1)
+    job, _ = play(3)
+    path = job.folder / "playback" / "0.pc2"
+    whole, before = path.read_bytes(), path.stat().st_mtime_ns
+    scene.frame_end = 2
+    play(1)
+    frames, start = mesh_cache.read(obj)
+    assert (len(frames), start) == (2, 1)
+    np.testing.assert_allclose(world_positions(obj, 4), rest + STEP, atol=1e-5)
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == (whole, before)
+    assert mesh_cache.folder_of(Path(modifiers.find_modifier(obj).filepath)) == job.folder
+    scene.frame_end = 4
+    play(3)
+    np.testing.assert_allclose(world_positions(obj, 4), rest + 3 * STEP, atol=1e-5)
+
+
+def test_a_part_that_is_rendered_plays_from_the_file_of_all(scene, add_body, play):
+    add_body()
+    job, _ = play(3)
+    scene.frame_end = 2
+    shown = mesh_cache.Playback(job, capture(bpy.context), may_go_on=True)
+    assert shown.extend(1, 1.0)
+    assert [path.name for path in job.folder.glob("playback*")] == ["playback"]
 
 
 def test_from_the_first_other_frame_on_playback_is_made_anew(tmp_path):
