@@ -18,7 +18,7 @@ from ..errors import DamageError, SceneError
 from ..scene import checks
 from ..scene.checks import Vector
 from ..scene.rest_shape import TetRestShape
-from ..scene.schema import check_members, conforms
+from ..scene.schema import check_kinds, check_members, conforms
 from ..scene.tet_control import ControlKind, TetControl
 from . import files, scene_file
 
@@ -58,11 +58,15 @@ class HitTarget:
     with_spin: bool = False
 
     def __post_init__(self) -> None:
+        check_kinds(self, "The target")
         object.__setattr__(self, "target", checks.vector(self.target, "The target"))
-        if self.frame < 1:
+        if checks.whole_number(self.frame, "The frame of the target") < 1:
             raise SceneError(f"The target must be reached after the start, not {self.frame}.")
-        if self.weights is not None and not float(self.weights.sum()) > 0.0:
-            raise SceneError("No point of the body is to reach the target; give some a weight.")
+        if self.weights is not None:
+            weights = checks.numbers(self.weights, "The weights of the points to reach the target")
+            if not 0.0 < float(weights.sum()) < np.inf:
+                raise SceneError("No point of the body is to reach the target; give some a weight.")
+            object.__setattr__(self, "weights", weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +119,7 @@ class FollowKeys:
     by: ControlKind = "forces"
 
     def __post_init__(self) -> None:
+        checks.choice(self.by, ControlKind, "What brings a body to its keys")
         frames = np.asarray(self.frames, dtype=np.int32)
         shapes = np.ascontiguousarray(self.shapes, dtype=np.float64)
         if frames.ndim != 1 or len(frames) == 0 or frames.min() < 1 or (np.diff(frames) < 1).any():

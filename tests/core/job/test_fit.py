@@ -111,6 +111,12 @@ def test_requests_are_checked() -> None:
         fits.HitTarget(0, (0.0, 0.0, 0.0), 0)
     with pytest.raises(SceneError, match="No point of the body"):
         fits.HitTarget(0, (0.0, 0.0, 0.0), 3, np.zeros(4))
+    with pytest.raises(SceneError, match=r"with_spin must be True or False, not 'no'"):
+        fits.HitTarget(0, (0.0, 0.0, 0.0), 3, with_spin="no")
+    with pytest.raises(SceneError, match="frame of the target must be a whole number"):
+        fits.HitTarget(0, (0.0, 0.0, 0.0), 2.5)
+    with pytest.raises(SceneError, match="must be one of forces, pins, not 'magic'"):
+        fits.FollowKeys(0, np.ones(1, np.int32), np.zeros((1, 4, 3)), by="magic")
     with pytest.raises(SceneError, match="not finite at vertex 2"):
         fits.MatchShape(0, 1, np.where(np.arange(4)[:, None] == 2, np.nan, np.zeros((1, 4, 3))))
 
