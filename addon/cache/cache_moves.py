@@ -12,13 +12,10 @@ import bpy
 from ...core.errors import SuppleError, legible
 from ...core.job import lock
 from .. import start_runs
-from ..paths import absolute, link_or_copy, portable
+from ..paths import absolute, portable
 from ..playback.mesh_cache import folder_of, playing, shown_folder
 from ..worker import session
 from . import scene_cache
-
-# Written whole and never changed; all else is appended to, or small.
-_LASTING = {".npy", ".npz"}
 
 #: Why a cache did not go with its file when that was saved last; empty when all did.
 problem = ""
@@ -115,16 +112,10 @@ def _take(folder: Path, target: Path, is_moved: bool) -> None:
     if is_moved:
         shutil.move(folder, part)
     else:
-        locks = shutil.ignore_patterns(lock.LOCK, f"{lock.SHOWN}*")
-        shutil.copytree(folder, part, copy_function=_link, ignore=locks)
+        scene_cache.link(folder, part)
     if target.exists():
         scene_cache.remove(target)
     part.rename(target)
-
-
-def _link(source: str, target: str) -> None:
-    copy = link_or_copy if Path(source).suffix in _LASTING else shutil.copy2
-    copy(source, target)
 
 
 def _play_from(

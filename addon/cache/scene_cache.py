@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import shutil
+import tempfile
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from ...core.job import Job, Settings, digest, lock
 from ...core.scene.scene import Scene
 from ...core.version import version
 from .. import preferences, start_runs
-from ..paths import absolute, users_cache
+from ..paths import absolute, link_or_copy, users_cache
 from ..playback.mesh_cache import shown_folder
 
 BESIDE_THE_FILE = "//supple_cache"
@@ -31,6 +32,8 @@ ELSEWHERE = "@"
 ALTERED = "~"
 #: Of a file or a scene, in letters of up to three bytes: a folder's may have 255.
 LONGEST_NAME = 50
+# Written whole and never changed; all else is appended to, or small.
+_LASTING = {".npy", ".npz"}
 JOB_NAME = re.compile(r".+-([0-9a-f]{12})")
 
 
@@ -61,6 +64,8 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
     folder = _folder(scene, name, settings.frame_count)
     lock.check_free(folder)
     _remove_older(scene, keep=folder)
+    if not folder.exists():
+        _take_same(folder)
     reached = -1
     findings: list[str] = []
     if folder.exists():
@@ -72,6 +77,33 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
         # Anew even where it was begun: then it may have asked for another number of frames.
         Job.create(folder, described, settings)
     return OpenedJob(Job(folder), reached, reached >= settings.frame_count, warning)
+
+
+def _take_same(folder: Path) -> None:
+    """Begins a folder with the frames of the same run that lie in the same cache: of another file,
+    or of this one by another path. Neither can take them from the other."""
+    same = [each for each in job_folders(folder.parent) if run_name(each) == run_name(folder)]
+    for other in sorted(same, key=lambda each: Job(each).last_frame(), reverse=True):
+        # Where it is just simulated, removed or taken by another process, it is simulated here.
+        with suppress(SuppleError, OSError), lock.show(other):
+            lock.check_free(other)
+            with tempfile.TemporaryDirectory(dir=folder.parent) as part:
+                # Playback, which cannot be shared, is made step by step.
+                link(other, Path(part) / folder.name, "playback*")
+                (Path(part) / folder.name).rename(folder)
+            return
+
+
+def link(folder: Path, target: Path, *left: str) -> None:
+    """Copies a job folder without what is ``left``, but shares what is never changed with it where
+    that is possible."""
+    ignored = shutil.ignore_patterns(lock.LOCK, f"{lock.SHOWN}*", *left)
+    shutil.copytree(folder, target, copy_function=_link_lasting, ignore=ignored)
+
+
+def _link_lasting(source: str, target: str) -> None:
+    copy = link_or_copy if Path(source).suffix in _LASTING else shutil.copy2
+    copy(source, target)
 
 
 def free(scene: bpy.types.Scene) -> bool:

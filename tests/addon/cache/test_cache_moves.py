@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 from supple.addon import actions
-from supple.addon.cache import cache_moves
+from supple.addon.cache import cache_moves, scene_cache
+from supple.addon.cache.scene_cache import OpenedJob
+from supple.addon.capture.scene import capture
 from supple.addon.modifiers import find_modifier
 from supple.addon.paths import users_cache
 from supple.addon.playback import mesh_cache
 from supple.addon.worker import session
-from supple.core.job import Job
+from supple.core.job import Job, lock
 
 from ..conftest import empty_file, evaluated_positions
 from ..shown_notices import only, shown_notices
@@ -33,6 +35,11 @@ def cube(scene, add_body) -> bpy.types.Object:
     # It plays two files then.
     obj.modifiers.new("Solidify", "SOLIDIFY")
     return obj
+
+
+def reopened() -> OpenedJob:
+    captured = capture(bpy.context)
+    return scene_cache.open_job(bpy.context.scene, captured.scene, captured.settings)
 
 
 @pytest.mark.parametrize("remap", [True, False])
@@ -218,6 +225,29 @@ def test_files_of_one_name_do_not_remove_each_others_frames(cube, scene, tmp_pat
         simulate()
     assert kept.exists()
     assert_moves(opened(tmp_path / "first" / "shot.blend"))
+
+
+def test_a_file_by_another_path_takes_the_frames_of_the_same_run(cube, scene, tmp_path):
+    scene.supple.cache_folder = str(tmp_path / "chosen")
+    save(tmp_path / "first" / "shot.blend")
+    first = simulate()
+    assert not reopened().warning
+    bpy.ops.wm.save_mainfile()
+    (tmp_path / "second").mkdir()
+    shutil.copy(tmp_path / "first" / "shot.blend", tmp_path / "second" / "other.blend")
+    cube = opened(tmp_path / "second" / "other.blend")
+    cube.modifiers.remove(find_modifier(cube))
+    with lock.hold(first):  # where frames may be on their way
+        assert reopened().reached == -1
+    scene_cache.remove(reopened().job.folder)
+    second = reopened()
+    assert (second.is_complete, second.warning) == (True, "")
+    assert second.job.folder != first and (second.job.folder / FRAME).samefile(first / FRAME)
+    assert len(list((tmp_path / "chosen").iterdir())) == 2
+    scene_cache.remove(first)
+    assert reopened().is_complete
+    assert simulate() == second.job.folder
+    assert_moves(cube)
 
 
 def test_what_cannot_be_moved_is_reported_and_plays_on(cube, tmp_path, capsys):
