@@ -22,7 +22,7 @@ from . import curve_marks, kept_control, kept_shape
 from .absorbers import absorbs, has_keyed_absorption, is_absorbed
 from .attachments import rows_of
 from .force_fields import FLOW_CHOICE, OTHER_NAMES, SETTINGS, acts
-from .model_marks import led_by, place, shape
+from .model_marks import forget_places, led_by, place, shape
 from .objects import is_soft_body
 from .paint import attribute_values, can_paint, painted
 from .surfaces import group_weights
@@ -57,6 +57,7 @@ def forget_meshes(*_: object) -> None:
 def forget() -> None:
     """For whenever anything may have changed without a report."""
     forget_meshes()
+    forget_places()
     curve_marks.forget()
 
 

@@ -17,16 +17,52 @@ from .surfaces import coordinates, polygons, vertex_coordinates
 
 # What of a modifier can shape a mesh.
 _PLAIN = {"BOOLEAN", "INT", "FLOAT", "ENUM", "STRING"}
-_NOT_MODELLED = {"name", "is_active", "use_pin_to_last"}
+_NOT_MODELLED = {"name", "is_active", "active", "use_pin_to_last", "set_inverse_pending"}
 # How a modifier is shown.
 _SHOWN = ("show_", "open_")
 
+# What stands still of the place of those that may move, by their session_uid: it takes some 0.1 ms
+# a constraint.
+_carried: dict[int, list[Any]] = {}
 
-def place(obj: bpy.types.Object) -> Iterator[float]:
-    """Of what stands still: where, and how large."""
+
+def place(obj: bpy.types.Object) -> Iterator[Any]:
+    """Where an object stands, and how large. Of one that may move, what stands still of that: its
+    own part and its pose, how constraints are set, and the place of all that it follows."""
+    if not may_move(obj):
+        yield from _place(obj, set())
+        return
+    if obj.session_uid not in _carried:
+        _carried[obj.session_uid] = list(_place(obj, set()))
+    yield from _carried[obj.session_uid]
+
+
+def forget_places() -> None:
+    """For whenever Blender reports an edit."""
+    _carried.clear()
+
+
+def _place(obj: bpy.types.Object, seen: set[bpy.types.Object]) -> Iterator[Any]:
+    if obj in seen:
+        return
+    seen.add(obj)
+    bones = () if obj.pose is None else obj.pose.bones
     if not may_move(obj):
         for row in obj.matrix_world:
             yield from row
+    elif not is_animated(obj) and obj.rigid_body is None:
+        for row in obj.matrix_basis:
+            yield from row
+    if not is_animated(obj):
+        yield from ([*map(tuple, bone.matrix_basis)] for bone in bones)
+    moving = animated_paths(obj)
+    for each in (*obj.constraints, *(each for bone in bones for each in bone.constraints)):
+        yield each.type
+        yield from _numbers(each, moving)
+        for leader in _leaders(each):
+            yield from _place(leader, seen)
+    if obj.parent is not None:
+        yield from _place(obj.parent, seen)
 
 
 def led_by(obj: bpy.types.Object) -> Iterator[Any]:
@@ -42,8 +78,6 @@ def led_by(obj: bpy.types.Object) -> Iterator[Any]:
         yield repr([tuple(point.co) for point in points])
     elif isinstance(data, bpy.types.Armature):
         yield repr([(tuple(bone.head_local), tuple(bone.tail_local)) for bone in data.bones])
-        if not is_animated(obj):
-            yield repr([[*map(tuple, bone.matrix_basis)] for bone in obj.pose.bones])
 
 
 def shape(obj: bpy.types.Object) -> Iterator[Any]:
@@ -65,9 +99,11 @@ def shape(obj: bpy.types.Object) -> Iterator[Any]:
     yield from _own_keys(obj)
 
 
-def _numbers(modifier: bpy.types.Modifier, moving: Set[str]) -> Iterator[Any]:
-    """What is set of a modifier and not animated, but for how it is shown."""
-    begin = f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]'
+def _numbers(
+    modifier: bpy.types.Modifier | bpy.types.Constraint, moving: Set[str]
+) -> Iterator[Any]:
+    """What is set of a modifier or a constraint and not animated, but for how it is shown."""
+    begin = modifier.path_from_id()
     for described in modifier.bl_rna.properties:
         name = described.identifier
         if described.is_readonly or described.type not in _PLAIN or name in _NOT_MODELLED:
@@ -81,10 +117,13 @@ def _numbers(modifier: bpy.types.Modifier, moving: Set[str]) -> Iterator[Any]:
             yield name, list(value) if hasattr(value, "__len__") else value
 
 
-def _leaders(modifier: bpy.types.Modifier) -> Iterator[bpy.types.Object]:
-    """The objects that a modifier points to."""
+def _leaders(
+    modifier: bpy.types.Modifier | bpy.types.Constraint,
+) -> Iterator[bpy.types.Object]:
+    """The objects that a modifier or a constraint points to."""
     pointers = (each for each in modifier.bl_rna.properties if each.type == "POINTER")
     named = [getattr(modifier, each.identifier) for each in pointers]
+    named += [each.target for each in getattr(modifier, "targets", ())]
     for value in (*named, *(value for _, value in _inputs(modifier))):
         if isinstance(value, bpy.types.Object):
             yield value
@@ -92,7 +131,7 @@ def _leaders(modifier: bpy.types.Modifier) -> Iterator[bpy.types.Object]:
             yield from value.all_objects
 
 
-def _inputs(modifier: bpy.types.Modifier) -> Iterator[tuple[str, Any]]:
+def _inputs(modifier: bpy.types.Modifier | bpy.types.Constraint) -> Iterator[tuple[str, Any]]:
     """Of geometry nodes, by the identifiers of their sockets."""
     tree = modifier.node_group if modifier.type == "NODES" else None
     for item in () if tree is None else tree.interface.items_tree:
