@@ -10,7 +10,7 @@ import bpy
 
 from . import command_line, operators, panels, preferences, properties
 from .cache import cache_moves
-from .capture import changes, curve_marks, model_marks
+from .capture import changes, curve_marks, model_marks, node_marks
 from .capture.objects import is_soft_body
 from .fits import loss_plot
 from .panels import ground_overlay, paint_overlay
@@ -108,7 +108,8 @@ def _after_undo(*_: object) -> None:
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_edit(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    if any(update.is_updated_geometry for update in depsgraph.updates):
+    are_nodes_edited = node_marks.forget(depsgraph)
+    if are_nodes_edited or any(update.is_updated_geometry for update in depsgraph.updates):
         changes.forget_meshes()
         suited.forget_boxes()
     model_marks.forget_places()

@@ -18,7 +18,7 @@ from .. import driving
 from ..animated import animated_paths, animated_settings
 from ..start_runs import name_of
 from ..units import metres_per_unit
-from . import curve_marks, kept_control, kept_shape
+from . import curve_marks, kept_control, kept_shape, node_marks
 from .absorbers import absorbs, has_keyed_absorption, is_absorbed
 from .attachments import rows_of
 from .force_fields import FLOW_CHOICE, OTHER_NAMES, SETTINGS, acts
@@ -59,6 +59,7 @@ def forget() -> None:
     forget_meshes()
     forget_places()
     curve_marks.forget()
+    node_marks.forget()
 
 
 def body_marks(obj: bpy.types.Object) -> str:

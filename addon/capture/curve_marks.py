@@ -65,6 +65,7 @@ def _owners(obj: bpy.types.Object) -> Iterator[bpy.types.ID]:
             continue
         seen.add(each)
         own = [each, each.data, getattr(each.data, "shape_keys", None)]
+        own += [getattr(user, "node_group", None) for user in each.modifiers if not is_own(user)]
         for owner in own:
             if owner is not None and hasattr(owner, "animation_data"):
                 yield owner

@@ -12,6 +12,7 @@ from .. import driving
 from ..animated import animated_paths, is_animated
 from ..bake import shape_keys
 from ..modifiers import is_own
+from . import node_marks
 from .motion import may_move
 from .surfaces import coordinates, polygons, vertex_coordinates
 
@@ -92,6 +93,7 @@ def shape(obj: bpy.types.Object) -> Iterator[Any]:
         if modifier.type != "MESH_CACHE" and not is_own(modifier):
             shown = driving.is_shown(obj, modifier)
             yield repr([modifier.type, shown, *_numbers(modifier, moving)])
+            yield from node_marks.tree_marks(_tree(modifier))
             for leader in _leaders(modifier):
                 yield from led_by(leader)
     if (parent := driving.deforming_parent(obj)) is not None:
@@ -124,6 +126,7 @@ def _leaders(
     pointers = (each for each in modifier.bl_rna.properties if each.type == "POINTER")
     named = [getattr(modifier, each.identifier) for each in pointers]
     named += [each.target for each in getattr(modifier, "targets", ())]
+    named += node_marks.pointed_to(_tree(modifier))
     for value in (*named, *(value for _, value in _inputs(modifier))):
         if isinstance(value, bpy.types.Object):
             yield value
@@ -133,7 +136,7 @@ def _leaders(
 
 def _inputs(modifier: bpy.types.Modifier | bpy.types.Constraint) -> Iterator[tuple[str, Any]]:
     """Of geometry nodes, by the identifiers of their sockets."""
-    tree = modifier.node_group if modifier.type == "NODES" else None
+    tree = _tree(modifier)
     for item in () if tree is None else tree.interface.items_tree:
         if item.item_type != "SOCKET" or item.in_out != "INPUT":
             continue
@@ -146,6 +149,10 @@ def _inputs(modifier: bpy.types.Modifier | bpy.types.Constraint) -> Iterator[tup
             continue
         for end in ("", "_use_attribute", "_attribute_name"):
             yield name + end, modifier.get(name + end)
+
+
+def _tree(modifier: bpy.types.Modifier | bpy.types.Constraint) -> bpy.types.NodeTree | None:
+    return modifier.node_group if modifier.type == "NODES" else None
 
 
 def _own_keys(obj: bpy.types.Object) -> Iterator[Any]:
