@@ -26,7 +26,7 @@ def monkey_pile(scene: bpy.types.Scene) -> None:
         height = 0.65 + 0.33 * index
         body.location = (0.4 * math.cos(around), 0.4 * math.sin(around), height)
         body.rotation_euler = [math.radians(angle * index) for angle in (40.0, 25.0, 70.0)]
-        make_soft(body, young=5e4, damping=0.5, resolution=8)
+        make_soft(body, young=5e4, damping=0.5, resolution=9)
     scene.supple.contact_distance = 0.004
     studio(scene, target=(0.0, 0.0, 0.75), distance=6.6, above=0.8)
 

@@ -26,7 +26,7 @@ def jelly_drop(scene: bpy.types.Scene) -> None:
     body = monkey("Jelly Monkey", RASPBERRY)
     body.location = (0.0, 0.0, 1.55)
     body.rotation_euler = [math.radians(angle) for angle in (-22.0, 9.0, 18.0)]
-    make_soft(body, young=4e4, damping=0.5, viscosity=100.0, resolution=18)
+    make_soft(body, young=4e4, damping=0.5, viscosity=100.0, resolution=19)
     studio(scene, target=(0.0, 0.0, 0.93), distance=4.9)
 
 
@@ -54,7 +54,7 @@ def falling_cube(scene: bpy.types.Scene) -> None:
     """A cube falls on its corner."""
     body = box("Cube", ORANGE, (0.0, 0.0, 1.7), (1.0, 1.0, 1.0))
     body.rotation_euler = [math.radians(angle) for angle in (38.0, 30.0, 12.0)]
-    make_soft(body, young=6e4, damping=0.3, resolution=10)
+    make_soft(body, young=6e4, damping=0.3, resolution=6)
     studio(scene, target=(0.0, 0.0, 0.95), distance=5.6)
 
 
@@ -111,7 +111,7 @@ def adaptive_on_and_off(scene: bpy.types.Scene) -> None:
     ):
         body = box(name, colour, (x, 0.0, 1.8), (1.0, 1.0, 1.0), cuts=6)
         body.rotation_euler = [math.radians(angle) for angle in (30.0, 20.0, 0.0)]
-        make_soft(body, young=1e5, poisson=0.3, resolution=4, integrator=integrator)
+        make_soft(body, young=7e4, poisson=0.3, resolution=3, integrator=integrator)
         label(name, (x, -1.2, 0.15), 0.24)
     scene.supple.substeps, scene.supple.step_tolerance = 7, 1e-3
     scene.supple.contact = "never"
@@ -157,7 +157,7 @@ def integrators(scene: bpy.types.Scene) -> None:
         x = 1.5 * (index - (len(ways) - 1) / 2)
         body = box(name, colour, (x, 0.0, 0.95), (0.8, 0.8, 0.8))
         body.rotation_euler = [math.radians(angle) for angle in (20.0, 12.0, 8.0)]
-        make_soft(body, young=4e4, resolution=6, integrator=integrator)
+        make_soft(body, young=4e4, resolution=4, integrator=integrator)
         label(name, (x, -1.5, 0.12), 0.2)
     scene.supple.contact = "never"
     studio(scene, target=(0.0, 0.0, 0.6), distance=18.5, aspect=2.5, size=1.8, aside=0.0)

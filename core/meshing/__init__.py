@@ -25,6 +25,11 @@ def _mesh_lattice(
 METHODS = {"lattice": _mesh_lattice, "ftetwild": mesh_ftetwild, "tetgen": mesh_tetgen}
 
 
+def _longest_edge(corners: NDArray[np.float64]) -> float:
+    """Of a tetrahedron, of which every two corners make one."""
+    return float(np.linalg.norm(corners[:, None] - corners, axis=2).max())
+
+
 def tetrahedralize(
     vertices: ArrayLike,
     triangles: ArrayLike,
@@ -41,7 +46,7 @@ def tetrahedralize(
             keeps its triangles and needs it closed and free of intersections. The last two are
             optional packages in native code: call them where a crash does no harm.
         edge_length: of a typical tet, in metres; by default what gives about three thousand. A
-            surface that is a tetrahedron no larger than this stays one.
+            surface that is a tetrahedron stays one, where a cube of this length may hold it.
 
     Raises:
         SceneError: on a surface or a setting that cannot be meshed, in words for the user.
@@ -54,6 +59,6 @@ def tetrahedralize(
         edge_length = default_edge_length(*surface)
     elif not 0.0 < edge_length < float("inf"):
         raise SceneError(f"The edge length is {edge_length} m; it must be more than zero.")
-    if is_tetrahedron(surface[1]) and edge_length >= float(np.ptp(surface[0], axis=0).max()):
+    if is_tetrahedron(surface[1]) and _longest_edge(surface[0]) <= 3.0**0.5 * edge_length:
         return TetMesh(surface[0], [[0, 1, 2, 3]])
     return METHODS[method](*surface, float(edge_length))
