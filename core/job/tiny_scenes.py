@@ -36,7 +36,7 @@ def tetrahedra() -> None:
 
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
     triangles = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
-    embed(tetrahedralize(corners, triangles, edge_length=0.9), corners)
+    embed(tetrahedralize(corners, triangles, edge_length=0.8), corners)
 
 
 def explicit_steps() -> None:

@@ -85,6 +85,9 @@ of_two_parts = TetMesh(
 )
 for _ in Simulator(Scene([SoftBody(of_two_parts)], contact=Contact()), Automatic()).run(2):
     pass
+seen = SoftBody(SurfaceMesh(corners, bodies[0].mesh.surface, edge_length=0.3))
+for _ in Simulator(Scene([seen], Ground(), contact=Contact()), Automatic()).run(2):
+    pass
 for integrator in (SymplecticEuler(), ImplicitEuler(), BDF2(), RungeKutta4(), XPBD()):
     stream = VelocityGrid(np.ones((2, 1, 1, 1, 3)), np.eye(3, 4))
     eddies = [ForceField("turbulence"), ForceField("fluid_flow", grid=stream)]
