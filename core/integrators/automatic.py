@@ -185,8 +185,9 @@ class AutomaticStepper(TimeStepper):
             return self._advance_implicitly(waiting, hindrance)
         assert with_contact.contact is not None
         self._current, budget = with_contact, with_contact.contact.budget
-        growth = math.inf if is_last_turn else BUDGET_GROWTH**state.effort
-        budget.limit_s, budget.pair_s = (growth * part for part in self.first_budget_s)
+        growth, (first_s, pair_s) = BUDGET_GROWTH**state.effort, self.first_budget_s
+        budget.limit_s = math.inf if is_last_turn else growth * first_s
+        budget.pair_s = growth * pair_s
         start = replace(self._without_contact(state), substeps=with_contact.substeps)
         try:
             after = with_contact.advance(start)

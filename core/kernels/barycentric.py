@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled
-from .vectors import cross, dot, four_points, minus, plus, scaled
+from .vectors import cross, dot, four_points, minus, plus, scaled, vector_at
 
 
 @compiled()
@@ -18,26 +18,29 @@ def coordinate(row: Any, x: float, y: float, z: float) -> float:
 
 
 @compiled()
-def write_maps(vertices: Any, tets: Any, maps: Any) -> None:
-    """See ``barycentric_maps``."""
-    for e in range(len(tets)):
-        a, b, c, d = four_points(vertices, tets[e, 0], tets[e, 1], tets[e, 2], tets[e, 3])
-        u, v, w = minus(b, a), minus(c, a), minus(d, a)
-        normal = cross(v, w)
-        inverse = 1.0 / dot(u, normal)
-        second, third = scaled(inverse, normal), scaled(inverse, cross(w, u))
-        fourth = scaled(inverse, cross(u, v))
-        sum_of_three = plus(plus(second, third), fourth)
-        _write_row(maps[e, 0], scaled(-1.0, sum_of_three), 1.0 + dot(sum_of_three, a))
-        _write_row(maps[e, 1], second, -dot(second, a))
-        _write_row(maps[e, 2], third, -dot(third, a))
-        _write_row(maps[e, 3], fourth, -dot(fourth, a))
+def shape_gradients(vertices: Any, corners: Any) -> Any:
+    """Six times the volume of a tet, and the gradients of its barycentric coordinates, of length
+    1 / altitude."""
+    a, b, c, d = four_points(vertices, corners[0], corners[1], corners[2], corners[3])
+    u, v, w = minus(b, a), minus(c, a), minus(d, a)
+    normal = cross(v, w)
+    volume = dot(u, normal)
+    inverse = 1.0 / volume
+    second, third = scaled(inverse, normal), scaled(inverse, cross(w, u))
+    fourth = scaled(inverse, cross(u, v))
+    return volume, (scaled(-1.0, plus(plus(second, third), fourth)), second, third, fourth)
 
 
 @compiled()
-def _write_row(row: Any, gradient: Any, offset: float) -> None:
-    row[0], row[1], row[2] = gradient
-    row[3] = offset
+def write_maps(vertices: Any, tets: Any, maps: Any) -> None:
+    """See ``barycentric_maps``."""
+    for e in range(len(tets)):
+        _, gradients = shape_gradients(vertices, tets[e])
+        first = vector_at(vertices, tets[e, 0])
+        for k in range(4):
+            maps[e, k, 0], maps[e, k, 1], maps[e, k, 2] = gradients[k]
+            maps[e, k, 3] = -dot(gradients[k], first)
+        maps[e, 0, 3] += 1.0
 
 
 @compiled()

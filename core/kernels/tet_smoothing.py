@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled
-from .vectors import add_to, advanced, cross, dot, four_points, minus, plus, scaled, vector_at
+from .barycentric import shape_gradients
+from .vectors import add_to, advanced, dot, minus, scaled, vector_at
 
 _TARGET_ALTITUDE_SQUARED = 0.42**2
 _POWER = 4
@@ -21,7 +22,7 @@ def measure(positions: Any, tets: Any, targets: Any, normals: Any) -> float:
     """The energy of ``smooth``; infinite where a tet has no volume, or is turned inside out."""
     total = 0.0
     for e in range(len(tets)):
-        volume, gradients = _shape_gradients(positions, tets[e])
+        volume, gradients = shape_gradients(positions, tets[e])
         if not volume > 0.0:
             return np.inf
         for gradient in gradients:
@@ -51,8 +52,7 @@ def write_descent(
         force = advanced(vector_at(out, v), -2.0 * _STIFFNESS * away, normal)
         # (d I + s n nᵀ)⁻¹, by Sherman and Morrison.
         stiffness = 2.0 * _STIFFNESS
-        along = stiffness * dot(normal, force)
-        along /= diagonals[v] + stiffness * dot(normal, normal)
+        along = stiffness * dot(normal, force) / (diagonals[v] + stiffness * dot(normal, normal))
         direction = scaled(1.0 / diagonals[v], advanced(force, -along, normal))
         length = np.sqrt(dot(direction, direction))
         factor = min(1.0, limits[v] / max(length, 1e-300))
@@ -62,7 +62,7 @@ def write_descent(
 @compiled()
 def _add_tet(positions: Any, corners: Any, limits: Any, diagonals: Any, forces: Any) -> None:
     """Moving corner b by dx changes the gradient g_a by -g_b (g_a · dx)."""
-    _, gradients = _shape_gradients(positions, corners)
+    _, gradients = shape_gradients(positions, corners)
     longest = 0.0
     for gradient in gradients:
         longest = max(longest, dot(gradient, gradient))
@@ -79,23 +79,6 @@ def _add_tet(positions: Any, corners: Any, limits: Any, diagonals: Any, forces: 
         add_to(forces, corners[b], force)
         diagonals[corners[b]] += second
         limits[corners[b]] = min(limits[corners[b]], limit)
-
-
-@compiled()
-def _shape_gradients(positions: Any, corners: Any) -> Any:
-    """Six times the volume of a tet, and the gradients of its shape functions, of length
-    1 / altitude."""
-    a, b, c, d = four_points(positions, corners[0], corners[1], corners[2], corners[3])
-    u, v, w = minus(b, a), minus(c, a), minus(d, a)
-    first, second, third = cross(v, w), cross(w, u), cross(u, v)
-    volume = dot(u, first)
-    inverse = 1.0 / volume
-    first, second, third = (
-        scaled(inverse, first),
-        scaled(inverse, second),
-        scaled(inverse, third),
-    )
-    return volume, (scaled(-1.0, plus(plus(first, second), third)), first, second, third)
 
 
 @compiled()
