@@ -22,6 +22,9 @@ from .overlap_contraction import contract_overlap
 
 #: Distance left between surfaces that were separated, in activation distances.
 MIN_DISTANCE_RATIO = 0.5
+#: So many pairs of objects at most are tried one by one, which takes seconds each: of more, all are
+#: told.
+MAX_TRIED_PAIRS = 3
 
 Pair = tuple[int, int]
 
@@ -139,11 +142,7 @@ def _error(
     pairs: Sequence[Pair],
     min_distance: float,
 ) -> IntersectionError:
-    # The user hears only of what cannot be repaired.
-    unresolved = [
-        pair for pair in pairs if contract_overlap(configuration, [pair], min_distance) is None
-    ] or list(pairs)
-    left = found.of_objects(unresolved)
+    left = found.of_objects(_unresolved(configuration, pairs, min_distance))
     offsets = minimum_translations(configuration, left, min_distance)
     by_name = None
     if offsets is not None:
@@ -158,6 +157,17 @@ def _error(
         }
     report = IntersectionReport(_intersecting_objects(configuration, left), by_name)
     return IntersectionError(_message(configuration, left, report), report)
+
+
+def _unresolved(
+    configuration: InitialConfiguration, pairs: Sequence[Pair], min_distance: float
+) -> Sequence[Pair]:
+    """Of few pairs those that cannot be repaired, which are all that the user hears of."""
+    if len(pairs) > MAX_TRIED_PAIRS:
+        return pairs
+    return [
+        pair for pair in pairs if contract_overlap(configuration, [pair], min_distance) is None
+    ] or pairs
 
 
 def _intersecting_objects(

@@ -9,12 +9,15 @@ import pytest
 from supple.core import Ground, Scene, Simulator, SoftBody, SurfaceMesh
 from supple.core.errors import IntersectionError, SceneError
 from supple.core.geometry.tet_mesh import signed_volumes
+from supple.core.preparation import initial_intersections
 from supple.core.preparation.initial_configuration import InitialConfiguration
 from supple.core.preparation.initial_intersections import (
+    MAX_TRIED_PAIRS,
     MIN_DISTANCE_RATIO,
     resolve_initial_intersections,
 )
 from supple.core.preparation.intersections import find_close, find_intersections
+from supple.core.preparation.overlap_contraction import contract_overlap
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.scene.contact_distances import contact_distances, ground_distance
 from supple.core.scene.contact_settings import Attachment, Collider, Contact, ContactSurface
@@ -227,3 +230,19 @@ def test_a_distance_longer_than_the_tetrahedra_is_refused_with_one_that_fits() -
     scene = Scene([SoftBody(block((2, 2, 2)), name="Jelly")], contact=Contact(distance=1.0))
     with pytest.raises(SceneError, match=r"distance of 1 m is longer .* of Jelly, .* at most"):
         resolve_initial_intersections(scene)
+
+
+@pytest.mark.parametrize(("pairs", "tried"), [(2, 3), (MAX_TRIED_PAIRS + 1, 1)])
+def test_of_many_pairs_none_is_tried_by_itself(monkeypatch, pairs: int, tried: int) -> None:
+    asked = []
+
+    def counted(configuration, which, min_distance):
+        asked.append(len(which))
+        return contract_overlap(configuration, which, min_distance)
+
+    monkeypatch.setattr(initial_intersections, "contract_overlap", counted)
+    places = [(3.0 * k, 0.0, shift) for k in range(pairs) for shift in (0.0, 0.5)]
+    error = refusal(scene(*(box(place, name=f"Box {k}") for k, place in enumerate(places))))
+    assert len(asked) == tried and asked[0] == pairs
+    assert f"and {pairs - 1} more such pairs" in str(error)
+    assert len(error.report.offenders) == 2 * pairs
