@@ -24,11 +24,13 @@ class Trees(NamedTuple):
         of: (V,) the tree that each vertex is in.
         groups: (T,) that each tree belongs to.
         extras: (G, G) how much farther than their radii two groups may be apart, in metres.
+        most_extra: the largest of them.
     """
 
     of: Any
     groups: Any
     extras: Any
+    most_extra: float
 
 
 @compiled(allocates=True)
@@ -174,7 +176,7 @@ def _widen(boxes: Any, node: int, other: Any) -> None:
 
 @compiled(allocates=True)
 def tree_pairs(
-    boxes: Any, motions: Any, roots: Any, groups: Any, can_collide: Any, extras: Any, order: Any
+    boxes: Any, motions: Any, roots: Any, trees: Any, can_collide: Any, ratio: float, order: Any
 ) -> Any:
     """(K, 2) trees whose swept boxes may overlap, the lower one first, each with itself where it
     can collide so.
@@ -183,13 +185,13 @@ def tree_pairs(
         boxes: (N, 6) of nodes.
         motions: (T, 3) mean motion of each tree.
         roots: (T,) nodes.
-        groups: (T,) that each tree belongs to.
+        trees: of which groups they are.
         can_collide: (G, G) whether two groups may.
-        extras: (G, G) how much farther than their radii they may be apart, in metres.
+        ratio: of how much farther than their radii they may be apart.
         order: (T,) trees by the least x of their swept boxes.
     """
     found, count = np.empty((64, 2), np.int32), 0
-    most = extras.max()
+    groups, most = trees.groups, ratio * trees.most_extra
     for i in range(len(order)):
         high = boxes[roots[order[i]], 3] + max(motions[order[i], 0], 0.0) + most
         for k in range(i, len(order)):
@@ -200,7 +202,7 @@ def tree_pairs(
                 motions[first, 0] - motions[second, 0],
                 motions[first, 1] - motions[second, 1],
                 motions[first, 2] - motions[second, 2],
-                extras[groups[first], groups[second]],
+                ratio * trees.extras[groups[first], groups[second]],
             )
             if can_collide[groups[first], groups[second]] and (
                 i == k or overlap(box_of(boxes, roots[first], shift), boxes, roots[second])

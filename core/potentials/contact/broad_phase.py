@@ -103,7 +103,7 @@ class BroadPhase:
         extras = np.zeros(can_collide.shape) if extras is None else np.ascontiguousarray(extras)
         groups = group_of[self._triangles[firsts, 0]].astype(np.int32)
         #: What each vertex is in.
-        self.trees = Trees(tree_of, groups, extras)
+        self.trees = Trees(tree_of, groups, extras, float(extras.max(initial=0.0)))
         self._vertex_counts = np.bincount(tree_of, minlength=len(firsts))
         self._build_trees(points[self._triangles].mean(axis=1), tree_of_face)
         own_edges = _owned(_edges_of(self._triangles, self._edges))
@@ -215,13 +215,14 @@ class BroadPhase:
         box_nodes(self.ends, self.ranges, faces.boxes, boxes)
         least = boxes[self._roots, 0] + np.minimum(motions[:, 0], 0.0)
         by_lowest_x = np.argsort(least, kind="stable").astype(np.int32)
-        groups, extras = self.trees.groups, ratio * self.trees.extras
-        meeting = groups, self._can_collide, extras
-        first, second = trees = tree_pairs(boxes, motions, self._roots, *meeting, by_lowest_x).T
-        shifts = np.empty((len(first), 4))
+        meeting = self.trees, self._can_collide, ratio
+        trees = tree_pairs(boxes, motions, self._roots, *meeting, by_lowest_x)
+        first, second = trees.T
+        shifts = np.empty((len(trees), 4))
         shifts[:, :3] = motions[first] - motions[second]
-        shifts[:, 3] = extras[groups[first], groups[second]]
-        leaves = leaf_pairs(boxes, self.ends, wanted_nodes, self._roots, trees.T, shifts)
+        groups, extras = self.trees.groups, self.trees.extras
+        shifts[:, 3] = ratio * extras[groups[first], groups[second]]
+        leaves = leaf_pairs(boxes, self.ends, wanted_nodes, self._roots, trees, shifts)
         return Sweep(trajectories, motions, edges, faces, vertices, boxes, leaves, shifts)
 
     def among(self, swept: Sweep, leaves: Indices) -> Candidates:
