@@ -51,8 +51,7 @@ def _neighbours(triangles: Triangles) -> Pairs:
     entry, place = expand(counts[points[order]])
     other = starts[points[order]][entry] + place
     first, second = owners[entry], owners[other]
-    pairs, _ = distinct_pairs(np.stack([first, second], axis=1)[first < second])
-    return pairs
+    return distinct_pairs(np.stack([first, second], axis=1)[first < second])
 
 
 def _overlap(a: Points, b: Points, shared: Flags) -> Flags:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .components import components
-from .groups import distinct_pairs
+from .groups import numbered_pairs
 from .tet_mesh import FACES, TetMesh
 
 # Of the volume around it: what is smaller is a bubble of the mesh rather than a hollow.
@@ -72,7 +72,7 @@ def _parts(triangles: Triangles) -> NDArray[np.intp]:
     """(S,) which part each triangle belongs to; those with an edge in common belong together."""
     count = len(triangles)
     edges = np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
-    edge = distinct_pairs(edges)[1] + count
+    edge = numbered_pairs(edges)[1] + count
     links = np.stack([np.repeat(np.arange(count), 3), edge], axis=1)
     # Each edge is that of a triangle, so that these come first in every component.
     return components(int(edge.max()) + 1, links)[:count]

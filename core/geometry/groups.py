@@ -39,12 +39,24 @@ def equal_rows(rows: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:
     return order, np.flatnonzero(np.concatenate([[True], changes]))
 
 
-def distinct_pairs(pairs: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:
-    """The distinct ones of (K, 2) pairs of numbers from 0 on, in order, and (K,) which of these
-    each is. Of rows NumPy takes ten times as long."""
+def distinct_pairs(pairs: NDArray[np.integer[Any]]) -> Indices:
+    """The distinct ones of (K, 2) pairs of numbers from 0 on, in order. Of rows NumPy takes ten
+    times as long."""
+    keys, base = _pair_keys(pairs)
+    return np.stack(np.divmod(np.unique(keys), base), axis=1)
+
+
+def numbered_pairs(pairs: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:
+    """The same, and (K,) which of these each is."""
+    keys, base = _pair_keys(pairs)
+    distinct, number = np.unique(keys, return_inverse=True)
+    return np.stack(np.divmod(distinct, base), axis=1), number.ravel()
+
+
+def _pair_keys(pairs: NDArray[np.integer[Any]]) -> tuple[Indices, int]:
+    """(K,) one number a pair, in the same order, and what the first of a pair counts in it."""
     base = int(pairs.max(initial=0)) + 1
-    keys, number = np.unique(pairs[:, 0].astype(np.intp) * base + pairs[:, 1], return_inverse=True)
-    return np.stack(np.divmod(keys, base), axis=1), number.ravel()
+    return pairs[:, 0].astype(np.intp) * base + pairs[:, 1], base
 
 
 def expand(counts: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:

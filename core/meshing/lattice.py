@@ -139,4 +139,4 @@ def _edges(corners: IndexArray, number: IndexArray) -> IndexArray:
     point = np.full(int(corners.max()) + 1, -1)
     point[number] = np.arange(len(number))
     ends = point[np.stack([corners, np.roll(corners, -1, axis=1)], axis=2).reshape(-1, 2)]
-    return distinct_pairs(np.sort(ends[(ends >= 0).all(axis=1)], axis=1))[0]
+    return distinct_pairs(np.sort(ends[(ends >= 0).all(axis=1)], axis=1))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.components import components
-from ..geometry.groups import distinct_pairs, first_of_each
+from ..geometry.groups import first_of_each, numbered_pairs
 from ..geometry.unreferenced import compact_indices
 from .cells import FACE_CORNERS, SAMPLES_PER_FACE, Cells
 
@@ -210,7 +210,7 @@ def _shells(corners: IndexArray) -> IndexArray:
 
 def _most_frequent(owner: IndexArray, value: IndexArray) -> IndexArray:
     """For each owner the value it has most often, the least of those."""
-    pairs, number = distinct_pairs(np.stack([owner, value], axis=1))
+    pairs, number = numbered_pairs(np.stack([owner, value], axis=1))
     owners, values = pairs.T
     most = np.full(int(owner.max(initial=0)) + 1, -1)
     first = first_of_each(owners, -np.bincount(number), values)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..geometry.closest_point import closest_among_near
 from ..geometry.embedding import embed
-from ..geometry.groups import distinct_pairs
+from ..geometry.groups import numbered_pairs
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.unreferenced import compact_indices, without_unreferenced
 from ..scene.contact_settings import ContactSurface
@@ -155,7 +155,7 @@ def refined(surface: ContactSurface, longest: float) -> ContactSurface:
     points, triangles = surface.points, surface.triangles
     while True:
         ends = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2), axis=2)
-        edges, number = distinct_pairs(ends.reshape(-1, 2))
+        edges, number = numbered_pairs(ends.reshape(-1, 2))
         long = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1) > longest
         if not long.any():
             return ContactSurface(points, triangles)

@@ -113,7 +113,7 @@ def _closest(mesh: TetMesh, surface: SurfaceMesh) -> tuple[IndexArray, IndexArra
     pairs = np.stack([embed(mesh, points).indices, np.tile(triangle[:, None], 4)], axis=2)
     on_boundary = np.zeros(len(mesh.vertices), dtype=bool)
     on_boundary[mesh.surface] = True
-    vertex, near = distinct_pairs(pairs[on_boundary[pairs[..., 0]]])[0].T
+    vertex, near = distinct_pairs(pairs[on_boundary[pairs[..., 0]]]).T
     corners = surface.triangles[near]
     weights, squared = closest_in_triangle(mesh.vertices[vertex], surface.vertices[corners])
     first = first_of_each(vertex, squared, near)

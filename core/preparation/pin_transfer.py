@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..geometry.embedding import Embedding
 from ..geometry.inverse_distance import nearest_weights
+from ..geometry.rigid_fit import closest_rotations
 
 # A corner carries less of a point that lies on the face across from it.
 NEGLIGIBLE_WEIGHT = 1e-9
@@ -62,7 +63,5 @@ def _rigid_fits(
     covariance = np.einsum("tpi,pj->tij", path - centres[:, None], rest - centre)
     # Points on a line, or a single one, leave the turn about it open: take the smallest.
     size = np.linalg.norm(covariance, axis=(1, 2)) + 1e-12
-    u, _, vh = np.linalg.svd(covariance + 1e-6 * size[:, None, None] * np.eye(3))
-    u[:, :, 2] *= np.sign(np.linalg.det(u @ vh))[:, None]
-    rotations = u @ vh
+    rotations = closest_rotations(covariance + 1e-6 * size[:, None, None] * np.eye(3))
     return rotations, centres - rotations @ centre

@@ -39,7 +39,7 @@ def segment_hits(
         if owners is not None and vertex_owners is not None:
             pairs = pairs[owners[segment] != vertex_owners[triangles[triangle, 0]]]
         found.append(pairs)
-    pairs, _ = distinct_pairs(np.concatenate(found))
+    pairs = distinct_pairs(np.concatenate(found))
     segment, triangle = pairs.T
     fraction = pierced_at(begin[segment], end[segment], vertices[triangles[triangle]])
     hit = np.isfinite(fraction)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...geometry.groups import distinct_pairs, grouped
+from ...geometry.groups import grouped, numbered_pairs
 from ...geometry.vertex_sums import corner_areas, vertex_areas
 
 Points = NDArray[np.float64]
@@ -69,7 +69,7 @@ def topology(
     """
     faces, object_of = contiguous(faces), contiguous(object_of)
     sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
-    edges, face_edges = distinct_pairs(np.sort(sides, axis=1))
+    edges, face_edges = numbered_pairs(np.sort(sides, axis=1))
     corners = np.roll(faces, 1, axis=1)
     order, vertex_offsets = grouped(edges.ravel(), len(rest))
     at_edges, edge_offsets = grouped(face_edges, len(edges))

@@ -10,6 +10,7 @@ from supple.core.geometry.groups import (
     expand,
     first_of_each,
     grouped,
+    numbered_pairs,
 )
 
 
@@ -30,13 +31,14 @@ def test_rows_of_the_same_numbers_follow_each_other() -> None:
 
 def test_pairs_that_are_there_twice_are_one() -> None:
     given = np.array([[7, 0], [0, 9], [7, 0], [0, 1], [9, 9], [0, 9]], dtype=np.int32)
-    pairs, number = distinct_pairs(given)
+    pairs, number = numbered_pairs(given)
+    np.testing.assert_array_equal(distinct_pairs(given), pairs)
     assert pairs.tolist() == [[0, 1], [0, 9], [7, 0], [9, 9]]
     np.testing.assert_array_equal(pairs[number], given)
-    pairs, number = distinct_pairs(np.empty((0, 2), dtype=np.int32))
+    pairs, number = numbered_pairs(np.empty((0, 2), dtype=np.int32))
     assert (pairs.shape, number.shape) == ((0, 2), (0,))
     large = np.array([[2_000_000_000, 1], [1, 2_000_000_000]], dtype=np.int32)
-    np.testing.assert_array_equal(distinct_pairs(large)[0], large[::-1])
+    np.testing.assert_array_equal(distinct_pairs(large), large[::-1])
 
 
 def test_entries_of_a_group_follow_each_other_as_they_came() -> None:
