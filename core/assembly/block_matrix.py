@@ -52,10 +52,11 @@ class BlockPattern:
         self.vertex_to_unknown[vertices] = np.arange(self.size)
         #: (n,) the vertex of each unknown.
         self.vertices = torch.as_tensor(vertices, device=device)
-        keys, _, _ = self._contributions(elements)
+        upper = np.unique(self._contributions(elements)[0])
+        rows, columns = np.divmod(upper, self.size) if self.size else (upper, upper)
         # Every unknown has its diagonal, also where no tet has put anything yet.
         diagonal = np.arange(self.size) * (self.size + 1)
-        self._keys = np.unique(np.concatenate([keys, diagonal]))
+        self._keys = np.unique(np.concatenate([upper, columns * self.size + rows, diagonal]))
         rows = self._keys // self.size
         #: (n + 1,) and (B,) int32: block compressed sparse rows.
         self.offsets = np.searchsorted(rows, np.arange(self.size + 1)).astype(np.int32)
@@ -76,11 +77,18 @@ class BlockPattern:
     def locate(self, elements: NDArray[np.int32]) -> ElementMap:
         """Where the element matrices of (4, M) tets are added."""
         keys, sources, transposed = self._contributions(elements)
-        targets = np.searchsorted(self._keys, keys)
-        order, offsets = grouped(targets, len(self._keys))
+        distinct, number = np.unique(keys, return_inverse=True)
+        order, offsets = grouped(number.ravel(), len(distinct))
         # A transposed source is written as its complement: one number tells both.
         codes = np.where(transposed, ~sources, sources)[order]
-        return ElementMap(offsets.astype(np.int32), codes.astype(np.int32), self.device)
+        rows, columns = np.divmod(distinct, max(self.size, 1))
+        return ElementMap(
+            np.searchsorted(self._keys, distinct).astype(np.int32),
+            np.searchsorted(self._keys, columns * self.size + rows).astype(np.int32),
+            offsets.astype(np.int32),
+            codes.astype(np.int32),
+            self.device,
+        )
 
     def places(self, elements: NDArray[np.int32]) -> NDArray[np.int32]:
         """(4, 4, M) of the block of each two corners of (4, M) tets; -1 where one is pinned."""
@@ -92,31 +100,31 @@ class BlockPattern:
     def _contributions(
         self, elements: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Keys of the blocks that element blocks go to, which these are, and whether turned."""
+        """Keys of the blocks of the upper triangle that element blocks go to, which these are, and
+        whether turned."""
         corners = self.vertex_to_unknown[elements]
-        rows, columns, sources, transposed = [], [], [], []
-        number = np.arange(elements.shape[1]) * len(CORNER_PAIRS)
-        for index, (a, b) in enumerate(CORNER_PAIRS):
-            for first, second in ((a, b), (b, a))[: 1 + (a != b)]:
-                rows.append(corners[first])
-                columns.append(corners[second])
-                sources.append(number + index)
-                transposed.append(np.full(len(number), first > second))
-        row, column = np.concatenate(rows), np.concatenate(columns)
-        kept = (row >= 0) & (column >= 0)
-        keys = row[kept] * self.size + column[kept]
-        return keys, np.concatenate(sources)[kept], np.concatenate(transposed)[kept]
+        first, second = (corners[list(side)] for side in zip(*CORNER_PAIRS, strict=True))
+        sources = np.arange(elements.shape[1]) * len(CORNER_PAIRS)
+        sources = sources + np.arange(len(CORNER_PAIRS))[:, None]
+        kept = (first >= 0) & (second >= 0)
+        first, second = first[kept], second[kept]
+        keys = np.minimum(first, second) * self.size + np.maximum(first, second)
+        return keys, sources[kept], first > second
 
 
 @dataclass(frozen=True)
 class ElementMap:
-    """For each block of a pattern the element blocks that add up to it.
+    """For blocks of the upper triangle of a pattern the element blocks that add up to them.
 
     Args:
-        offsets: (B + 1,) where the sources of each block begin in ``codes``.
+        places: (U,) which blocks they are.
+        mirrors: (U,) the same of their transposes; on the diagonal they are that themselves.
+        offsets: (U + 1,) where the sources of each block begin in ``codes``.
         codes: number of the element block, or its complement where it is to be transposed.
     """
 
+    places: NDArray[np.int32]
+    mirrors: NDArray[np.int32]
     offsets: NDArray[np.int32]
     codes: NDArray[np.int32]
     device: torch.device
@@ -131,6 +139,14 @@ class ElementMap:
             offsets = torch.as_tensor(before[self.offsets], device=self.device)
             segments.append((offsets, torch.as_tensor(numbers[chosen], device=self.device)))
         return segments
+
+    @cached_property
+    def halves(self) -> tuple[Tensor, Tensor, Tensor]:
+        """On the device: places, and which of them have mirrors elsewhere, and those."""
+        is_apart = np.flatnonzero(self.places != self.mirrors)
+        parts = self.places, is_apart, self.mirrors[is_apart]
+        places, apart, mirrors = (torch.as_tensor(part, device=self.device) for part in parts)
+        return places.long(), apart, mirrors.long()
 
 
 class BlockMatrix:
@@ -184,14 +200,17 @@ class BlockMatrix:
         """Adds (M, 10, 9) element blocks, in the order of ``CORNER_PAIRS``."""
         if is_compiled() and not blocks.is_cuda:
             use_threads(len(self.values), BLOCKS_PER_THREAD)
-            add_elements(
-                where.offsets, where.codes, blocks.view(-1, 9).numpy(), self.values.numpy()
-            )
+            targets = where.places, where.mirrors, where.offsets
+            add_elements(targets, where.codes, blocks.view(-1, 9).numpy(), self.values.numpy())
             return
-        values = self.values.view(-1, 3, 3)
-        for (offsets, sources), out in zip(where.segments, (values, values.mT), strict=True):
-            gathered = blocks.view(-1, 9).index_select(0, sources)
-            out += segment_sums(gathered, offsets).view(-1, 3, 3)
+        as_they_are, transposed = (
+            segment_sums(blocks.view(-1, 9).index_select(0, sources), offsets).view(-1, 3, 3)
+            for offsets, sources in where.segments
+        )
+        sums, values = as_they_are + transposed.mT, self.values.view(-1, 3, 3)
+        places, apart, mirrors = where.halves
+        values[places] += sums
+        values[mirrors] += sums[apart].mT
 
     def diagonal_blocks(self, vertices: Tensor | None = None) -> Tensor:
         """(n, 3, 3), off-pattern blocks included.

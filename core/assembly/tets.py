@@ -87,6 +87,7 @@ class Tets:
         Args:
             gradients: (3, 3, M) of the shape functions of corners 1 to 3, in 1/m.
         """
+        self.rest_changes += 1
         # In place: what CUDA has recorded reads these.
         self.shape_gradients[1:] = gradients
         torch.neg(gradients.sum(0), out=self.shape_gradients[0])
@@ -119,6 +120,7 @@ class Tets:
             self.shape_gradients[1:, :, which] = gradients
             self.shape_gradients[0, :, which] = -gradients.sum(0)
             self.metric[:, :, which] = metric
+            self.rest_changes += 1
             return
         places = which.numpy()
         self.gradients_by_tet[places] = gradients.permute(2, 0, 1).numpy()
@@ -135,10 +137,13 @@ class Tets:
                 or those that they had at first.
         """
         self._is_written = is_written
+        self.rest_changes += 1
         for name in ("metric", "shape_gradients", "inverse_volumes"):
             self.__dict__.pop(name, None)
 
     _is_written = False
+    #: How often they have been given other rest shapes.
+    rest_changes = 0
 
     def edges(self, vectors: Tensor) -> Tensor:
         """(3, 3, M) differences of (3, N) ``vectors`` along the edges from corner 0: component,

@@ -10,6 +10,9 @@ import math
 from typing import Any
 
 from ..compiled import compiled
+from .matrices import matrix_of, transformed
+from .symmetric_matrices import squared, symmetric
+from .vectors import advanced, cross, dot, scaled, weighted
 
 # Off-diagonal entries below this ratio of the trace, both squared, are zero.
 DIAGONAL_TOLERANCE = 1e-28
@@ -17,6 +20,7 @@ MAX_SWEEPS = 10
 # The largest singular value is zero below this; others are rounding below that ratio of it.
 MIN_LENGTH = 1e-150
 ROUNDING_RATIO = 1e-14
+AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @compiled()
@@ -42,114 +46,121 @@ def matmul3(a: Any, b: Any, out: Any) -> None:
 
 
 @compiled()
-def signed_svd(f: Any, u: Any, s: Any, v: Any, scratch: Any) -> None:
-    """f = u diag(s) vᵀ with rotations u and v; the last of s is the smallest and has J's sign."""
-    for i in range(3):
-        for j in range(3):
-            scratch[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]
-    diagonalize(scratch, v)
-    largest = 0
-    for k in range(1, 3):
-        if scratch[k, k] > scratch[largest, largest]:
-            largest = k
-    second, third = (largest + 1) % 3, (largest + 2) % 3
-    sign = 1.0
-    if scratch[second, second] < scratch[third, third]:
-        second, third, sign = third, second, -1.0
-    for i in range(3):
-        x, y, z = v[i, largest], v[i, second], v[i, third]
-        v[i, 0], v[i, 1], v[i, 2] = x, y, sign * z
-    matmul3(f, v, u)
-    s[0] = math.sqrt(u[0, 0] * u[0, 0] + u[1, 0] * u[1, 0] + u[2, 0] * u[2, 0])
-    _normalize(u, 0, MIN_LENGTH)
-    _orthogonalize(u)
-    s[1] = math.sqrt(u[0, 1] * u[0, 1] + u[1, 1] * u[1, 1] + u[2, 1] * u[2, 1])
-    _normalize(u, 1, MIN_LENGTH + ROUNDING_RATIO * s[0])
-    x, y, z = u[0, 2], u[1, 2], u[2, 2]
-    u[0, 2] = u[1, 0] * u[2, 1] - u[2, 0] * u[1, 1]
-    u[1, 2] = u[2, 0] * u[0, 1] - u[0, 0] * u[2, 1]
-    u[2, 2] = u[0, 0] * u[1, 1] - u[1, 0] * u[0, 1]
-    s[2] = x * u[0, 2] + y * u[1, 2] + z * u[2, 2]
+def signed_svd(f: Any) -> Any:
+    """The columns of U, the singular values and the columns of V of F = U diag(σ) Vᵀ, nine numbers,
+    with rotations U and V; the last of σ is the smallest and has J's sign."""
+    values, vectors = diagonalized(squared(f), AXES)
+    largest, second = _of_two_largest(values, vectors)
+    v3 = cross(largest, second)
+    along, across = transformed(f, largest), transformed(f, second)
+    u1, first = _direction(along, AXES[2], MIN_LENGTH)
+    # What rounding left of the first is taken out of the second.
+    across = advanced(across, -dot(u1, across), u1)
+    u2, middle = _direction(across, u1, MIN_LENGTH + ROUNDING_RATIO * first)
+    u3 = cross(u1, u2)
+    return (u1, u2, u3), (first, middle, dot(transformed(f, v3), u3)), (largest, second, v3)
 
 
 @compiled()
-def _orthogonalize(u: Any) -> None:
-    """Takes what rounding left of column 0 out of column 1."""
-    along = u[0, 0] * u[0, 1] + u[1, 0] * u[1, 1] + u[2, 0] * u[2, 1]
-    for i in range(3):
-        u[i, 1] -= along * u[i, 0]
+def _of_two_largest(values: Any, vectors: Any) -> Any:
+    """Of three vectors those with the largest values, the largest first."""
+    a, b, c = values
+    x, y, z = vectors
+    if a < b:
+        a, b, x, y = b, a, y, x
+    if a < c:
+        return z, x
+    return (x, z) if b < c else (x, y)
 
 
 @compiled()
-def _normalize(u: Any, column: int, smallest: Any) -> None:
-    """A tet flattened to a line or a point has no direction here: any perpendicular one does."""
-    length = math.sqrt(u[0, column] ** 2 + u[1, column] ** 2 + u[2, column] ** 2)
+def _direction(vector: Any, other: Any, smallest: float) -> Any:
+    """A vector over its length, and that. A tet flattened to a line or a point has no direction
+    here: any perpendicular to the ``other`` one does."""
+    length = math.sqrt(dot(vector, vector))
     if length > smallest:
-        for i in range(3):
-            u[i, column] /= length
-        return
-    x, y, z = (0.0, 0.0, 1.0) if column == 0 else (u[0, 0], u[1, 0], u[2, 0])
+        return scaled(1.0 / length, vector), length
+    x, y, z = other
     along_xy = math.sqrt(x * x + y * y)
     if along_xy > 0.5:
-        u[0, column], u[1, column], u[2, column] = -y / along_xy, x / along_xy, 0.0
-    else:
-        along_yz = math.sqrt(y * y + z * z)
-        u[0, column], u[1, column], u[2, column] = 0.0, -z / along_yz, y / along_yz
+        return (-y / along_xy, x / along_xy, 0.0), length
+    along_yz = math.sqrt(y * y + z * z)
+    return (0.0, -z / along_yz, y / along_yz), length
 
 
 @compiled()
 def diagonalize(c: Any, v: Any) -> None:
-    """Eigenvalues of the symmetric ``c`` onto its diagonal, eigenvectors into the columns of
-    ``v``, by cyclic Jacobi rotations (Golub and Van Loan, "Matrix Computations", section 8.5)."""
-    for i in range(3):
-        for j in range(3):
-            v[i, j] = 1.0 if i == j else 0.0
-    _sweep(c, v)
+    """Eigenvalues of the symmetric (3, 3) ``c`` onto its diagonal, eigenvectors into the columns of
+    ``v``."""
+    _write(diagonalized(_upper(c), AXES), c, v)
 
 
 @compiled()
-def diagonalize_again(c: Any, v: Any, scratch: Any) -> None:
+def diagonalize_again(c: Any, v: Any) -> None:
     """The same, where the columns of ``v`` are almost those it comes to: in fewer rotations."""
-    matmul3(c, v, scratch)
-    for i in range(3):
-        for j in range(i, 3):
-            c[i, j] = v[0, i] * scratch[0, j] + v[1, i] * scratch[1, j] + v[2, i] * scratch[2, j]
-            c[j, i] = c[i, j]
-    _sweep(c, v)
+    m = matrix_of(c)
+    x, y, z = (v[0, 0], v[1, 0], v[2, 0]), (v[0, 1], v[1, 1], v[2, 1]), (v[0, 2], v[1, 2], v[2, 2])
+    to_x, to_y, to_z = transformed(m, x), transformed(m, y), transformed(m, z)
+    turned = symmetric(
+        dot(x, to_x), dot(x, to_y), dot(x, to_z), dot(y, to_y), dot(y, to_z), dot(z, to_z)
+    )
+    _write(diagonalized(turned, (x, y, z)), c, v)
 
 
 @compiled()
-def _sweep(c: Any, v: Any) -> None:
-    """Rotates ``c`` until it is diagonal, and the columns of ``v`` with it."""
-    size = abs(c[0, 0]) + abs(c[1, 1]) + abs(c[2, 2])
+def _upper(c: Any) -> Any:
+    return symmetric(c[0, 0], c[0, 1], c[0, 2], c[1, 1], c[1, 2], c[2, 2])
+
+
+@compiled()
+def _write(eigen: Any, c: Any, v: Any) -> None:
+    values, vectors = eigen
+    for k in range(3):
+        c[k, k] = values[k]
+        for i in range(3):
+            v[i, k] = vectors[k][i]
+
+
+@compiled()
+def diagonalized(m: Any, vectors: Any) -> Any:
+    """Eigenvalues of a symmetric matrix, and three vectors turned with it: of the axes the
+    eigenvectors. By cyclic Jacobi rotations (Golub and Van Loan, "Matrix Computations",
+    section 8.5)."""
+    a, d, e, b, f, c = m
+    x, y, z = vectors
+    size = abs(a) + abs(b) + abs(c)
     for _ in range(MAX_SWEEPS):
-        off = c[0, 1] * c[0, 1] + c[0, 2] * c[0, 2] + c[1, 2] * c[1, 2]
-        if off <= DIAGONAL_TOLERANCE * size * size:
-            return
-        _rotate(c, v, 0, 1)
-        _rotate(c, v, 0, 2)
-        _rotate(c, v, 1, 2)
+        if d * d + e * e + f * f <= DIAGONAL_TOLERANCE * size * size:
+            break
+        cosine, sine, change = _rotation(a, b, d)
+        a, b, d = a - change, b + change, 0.0
+        e, f = cosine * e - sine * f, sine * e + cosine * f
+        x, y = _turned(cosine, sine, x, y)
+        cosine, sine, change = _rotation(a, c, e)
+        a, c, e = a - change, c + change, 0.0
+        d, f = cosine * d - sine * f, sine * d + cosine * f
+        x, z = _turned(cosine, sine, x, z)
+        cosine, sine, change = _rotation(b, c, f)
+        b, c, f = b - change, c + change, 0.0
+        d, e = cosine * d - sine * e, sine * d + cosine * e
+        y, z = _turned(cosine, sine, y, z)
+    return (a, b, c), (x, y, z)
 
 
 @compiled()
-def _rotate(c: Any, v: Any, p: int, q: int) -> None:
-    """Makes c[p, q] zero."""
-    entry = c[p, q]
+def _rotation(p: Any, q: Any, entry: Any) -> Any:
+    """Cosine and sine of the rotation that makes the entry beside two diagonal ones zero, and by
+    how much these change."""
     if entry == 0.0:
-        return
-    theta = (c[q, q] - c[p, p]) / (2.0 * entry)
+        return 1.0, 0.0, 0.0
+    theta = (q - p) / (2.0 * entry)
     tangent = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
     if theta < 0.0:
         tangent = -tangent
     cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
-    sine = tangent * cosine
-    c[p, p] -= tangent * entry
-    c[q, q] += tangent * entry
-    c[p, q], c[q, p] = 0.0, 0.0
-    r = 3 - p - q
-    to_p, to_q = c[r, p], c[r, q]
-    c[r, p] = c[p, r] = cosine * to_p - sine * to_q
-    c[r, q] = c[q, r] = sine * to_p + cosine * to_q
-    for i in range(3):
-        to_p, to_q = v[i, p], v[i, q]
-        v[i, p], v[i, q] = cosine * to_p - sine * to_q, sine * to_p + cosine * to_q
+    return cosine, tangent * cosine, tangent * entry
+
+
+@compiled()
+def _turned(cosine: Any, sine: Any, a: Any, b: Any) -> Any:
+    return weighted(cosine, a, -sine, b), weighted(sine, a, cosine, b)

@@ -165,7 +165,6 @@ def _flow_back(
     for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
         edges, f, c = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
         values, factors, by_values = np.empty(3), np.empty(3), np.empty(3)
-        scratch = np.empty((3, 3))
         for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
             for row in range(9):
                 out[row, e] = 0.0
@@ -182,7 +181,7 @@ def _flow_back(
             if not may_flow(f, yield_stress / constants[0, e], c):
                 continue
             v = axes[e]
-            diagonalize_again(c, v, scratch)
+            diagonalize_again(c, v)
             growth = growth_at(c, constants, e, yield_stress, seconds, values, factors)
             if growth > 0.0:
                 if not is_changed:

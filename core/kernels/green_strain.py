@@ -14,19 +14,27 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from . import elasticity
-from .deformation import deformation_gradient
+from . import elasticity, vectors
+from .corner_blocks import products, write_corner_blocks
 from .elasticity import sum_at_vertices
-from .matrices import matmul3, set_column, tet_edges
-from .symmetric_matrices import between, full, symmetric, symmetric_in, weighted_sum
+from .matrices import (
+    add3,
+    column_of,
+    matmul3,
+    matrix_of,
+    scaled,
+    set_column,
+    tet_edges,
+    transposed,
+    with_diagonal,
+)
+from .symmetric_matrices import between, full, squared, symmetric, symmetric_in, weighted_sum
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 1000
-#: One thread takes so many tets at a time.
-TETS_PER_CHUNK = 128
 
 
 class GreenStrainKernel:
@@ -82,7 +90,7 @@ class GreenStrainKernel:
         self, positions: Tensor, stress: Tensor, shear: Tensor, bulk: Tensor, out: Tensor
     ) -> None:
         use_threads(len(self._tets), TETS_PER_THREAD)
-        _blocks(
+        _write_blocks(
             positions.numpy(),
             stress.numpy(),
             shear.numpy(),
@@ -94,23 +102,13 @@ class GreenStrainKernel:
         )
 
 
-@compiled(parallel=True, allocates=True)
+@compiled(parallel=True)
 def _strains(positions: Any, corners: Any, gradients: Any, out: Any) -> None:
-    count = corners.shape[1]
-    for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
-        edges, f = np.empty((3, 3)), np.empty((3, 3))
-        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
-            deformation_gradient(positions, corners, gradients, e, edges, f)
-            for i in range(3):
-                j, k = (i + 1) % 3, (i + 2) % 3
-                out[i, e] = 0.5 * (_dot(f, i, f, i) - 1.0)
-                out[3 + i, e] = 0.5 * _dot(f, j, f, k)
-
-
-@compiled()
-def _dot(a: Any, i: int, b: Any, j: int) -> Any:
-    """Of column ``i`` of one matrix and column ``j`` of another."""
-    return a[0, i] * b[0, j] + a[1, i] * b[1, j] + a[2, i] * b[2, j]
+    for e in shared_range(corners.shape[1]):
+        f = matmul3(tet_edges(positions, corners, e), matrix_of(gradients[e]))
+        xx, xy, xz, yy, yz, zz = squared(f)
+        out[0, e], out[1, e], out[2, e] = 0.5 * (xx - 1.0), 0.5 * (yy - 1.0), 0.5 * (zz - 1.0)
+        out[3, e], out[4, e], out[5, e] = 0.5 * yz, 0.5 * xz, 0.5 * xy
 
 
 @compiled(parallel=True)
@@ -139,37 +137,26 @@ def _viscous_edge_forces(
         set_column(out, e, matmul3(d, full(weighted_sum(a, between(s, r), b, s))))
 
 
-@compiled(parallel=True, allocates=True)
+@compiled(parallel=True)
 def _edge_forces(
     positions: Any, stress: Any, corners: Any, gradients: Any, volumes: Any, out: Any
 ) -> None:
     """V F S times the shape gradients of corners 1 to 3, into (9, M)."""
-    count = corners.shape[1]
-    for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
-        edges, f, pulled = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
-        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
-            deformation_gradient(positions, corners, gradients, e, edges, f)
-            for k in range(3):
-                _apply(stress, e, gradients[e, k], pulled)
-                for i in range(3):
-                    force = f[i, 0] * pulled[0] + f[i, 1] * pulled[1] + f[i, 2] * pulled[2]
-                    out[3 * i + k, e] = volumes[e] * force
+    for e in shared_range(corners.shape[1]):
+        g = matrix_of(gradients[e])
+        f = matmul3(tet_edges(positions, corners, e), g)
+        pulled = matmul3(full(_tensor_in(stress, e)), transposed(g))
+        set_column(out, e, scaled(volumes[e], matmul3(f, pulled)))
 
 
-@compiled()
-def _apply(symmetric: Any, e: int, vector: Any, out: Any) -> None:
-    """The symmetric tensor of tet ``e`` times a vector."""
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        out[i] = (
-            symmetric[i, e] * vector[i]
-            + symmetric[3 + k, e] * vector[j]
-            + symmetric[3 + j, e] * vector[k]
-        )
+@compiled(inline=True)
+def _tensor_in(rows: Any, e: int) -> Any:
+    """A symmetric tensor of six rows xx, yy, zz, yz, zx, xy."""
+    return symmetric(rows[0, e], rows[5, e], rows[4, e], rows[1, e], rows[3, e], rows[2, e])
 
 
-@compiled(parallel=True, allocates=True)
-def _blocks(
+@compiled(parallel=True)
+def _write_blocks(
     positions: Any,
     stress: Any,
     shear: Any,
@@ -179,33 +166,31 @@ def _blocks(
     volumes: Any,
     out: Any,
 ) -> None:
-    count = corners.shape[1]
-    for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
-        edges, f, left = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-        g, along, pulled = np.empty((4, 3)), np.empty((4, 3)), np.empty(3)
-        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
-            deformation_gradient(positions, corners, gradients, e, edges, f)
-            for i in range(3):
-                g[0, i] = 0.0
-                for k in range(3):
-                    g[1 + k, i] = gradients[e, k, i]
-                    g[0, i] -= gradients[e, k, i]
-                    left[i, k] = f[i, 0] * f[k, 0] + f[i, 1] * f[k, 1] + f[i, 2] * f[k, 2]
-            for a in range(4):
-                for i in range(3):
-                    along[a, i] = f[i, 0] * g[a, 0] + f[i, 1] * g[a, 1] + f[i, 2] * g[a, 2]
-            pair = 0
-            # In the order of ``CORNER_PAIRS``.
-            for a in range(4):
-                for b in range(a, 4):
-                    _apply(stress, e, g[b], pulled)
-                    geometric = g[a, 0] * pulled[0] + g[a, 1] * pulled[1] + g[a, 2] * pulled[2]
-                    near = g[a, 0] * g[b, 0] + g[a, 1] * g[b, 1] + g[a, 2] * g[b, 2]
-                    for i in range(3):
-                        for j in range(3):
-                            value = shear[e] * (along[b, i] * along[a, j] + near * left[i, j])
-                            value += bulk[e] * along[a, i] * along[b, j]
-                            if i == j:
-                                value += geometric
-                            out[e, pair, 3 * i + j] = volumes[e] * value
-                    pair += 1
+    """With f_a = F g_a that of corners a and b, 1 to 3, is V times
+
+    a (f_b f_aᵀ + g_a · g_b F Fᵀ) + b f_a f_bᵀ + g_a · S g_b I.
+    """
+    for e in shared_range(corners.shape[1]):
+        g, volume = matrix_of(gradients[e]), volumes[e]
+        f = matmul3(tet_edges(positions, corners, e), g)
+        along, left = matmul3(f, transposed(g)), full(squared(transposed(f)))
+        near = scaled(volume * shear[e], matmul3(g, transposed(g)))
+        geometric = matmul3(g, matmul3(full(_tensor_in(stress, e)), transposed(g)))
+        a, b = volume * shear[e], volume * bulk[e]
+        f1, f2, f3 = column_of(along, 0), column_of(along, 1), column_of(along, 2)
+        write_corner_blocks(
+            _block(f1, f1, a, b, near[0], left, volume * geometric[0]),
+            _block(f1, f2, a, b, near[1], left, volume * geometric[1]),
+            _block(f1, f3, a, b, near[2], left, volume * geometric[2]),
+            _block(f2, f2, a, b, near[4], left, volume * geometric[4]),
+            _block(f2, f3, a, b, near[5], left, volume * geometric[5]),
+            _block(f3, f3, a, b, near[8], left, volume * geometric[8]),
+            out[e],
+        )
+
+
+@compiled()
+def _block(u: Any, v: Any, a: Any, b: Any, near: Any, left: Any, geometric: Any) -> Any:
+    """a v uᵀ + b u vᵀ + near F Fᵀ + geometric I."""
+    both = add3(products(vectors.scaled(a, v), u, vectors.scaled(b, u), v), scaled(near, left))
+    return with_diagonal(both, geometric)

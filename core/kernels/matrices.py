@@ -104,6 +104,28 @@ def matmul3(a: Any, b: Any) -> Any:
 
 
 @compiled()
+def transformed(a: Any, v: Any) -> Any:
+    """A v, of a vector of three numbers."""
+    return (
+        a[0] * v[0] + a[1] * v[1] + a[2] * v[2],
+        a[3] * v[0] + a[4] * v[1] + a[5] * v[2],
+        a[6] * v[0] + a[7] * v[1] + a[8] * v[2],
+    )
+
+
+@compiled()
+def of_columns(a: Any, b: Any, c: Any) -> Any:
+    """The matrix with three vectors as columns."""
+    return a[0], b[0], c[0], a[1], b[1], c[1], a[2], b[2], c[2]
+
+
+@compiled()
+def column_of(a: Any, k: int) -> Any:
+    """Column k as a vector."""
+    return a[k], a[3 + k], a[6 + k]
+
+
+@compiled()
 def transposed(a: Any) -> Any:
     """Aᵀ."""
     return a[0], a[3], a[6], a[1], a[4], a[7], a[2], a[5], a[8]
@@ -139,6 +161,12 @@ def add3(a: Any, b: Any) -> Any:
         a[7] + b[7],
         a[8] + b[8],
     )
+
+
+@compiled()
+def with_diagonal(a: Any, more: Any) -> Any:
+    """A + more × I."""
+    return a[0] + more, a[1], a[2], a[3], a[4] + more, a[5], a[6], a[7], a[8] + more
 
 
 @compiled()

@@ -9,16 +9,18 @@ import numpy as np
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from .deformation import deformation_gradient, signed_svd
+from .deformation import signed_svd
 from .elasticity import sum_at_vertices
 from .laws import Constants, principal_stresses, stretch_energy_density
+from .matrices import matmul3, matrix_of, of_columns, set_column, tet_edges, transposed
+from .vectors import scaled
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 1000
-#: One thread takes so many tets at a time, and adds up their energies.
+#: Energies are added up in chunks of this many tets, so that the sum is always the same.
 TETS_PER_CHUNK = 128
 
 
@@ -49,7 +51,7 @@ class StretchKernel:
         sum_at_vertices(self._forces, self._corners, out.numpy())
 
 
-@compiled(parallel=True, allocates=True)
+@compiled(parallel=True)
 def _edge_forces(
     positions: Any,
     corners: Any,
@@ -61,28 +63,17 @@ def _edge_forces(
     out: Any,
 ) -> None:
     """V P times the shape gradients of corners 1 to 3, into (9, M)."""
-    count = corners.shape[1]
-    for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
-        edges, f, scratch = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-        u, s, v = np.empty((3, 3)), np.empty(3), np.empty((3, 3))
-        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
-            deformation_gradient(positions, corners, gradients, e, edges, f)
-            signed_svd(f, u, s, v, scratch)
-            mu, lam = moduli[0, e], moduli[1, e]
-            stresses = principal_stresses(law, s[0], s[1], s[2], mu, lam, kappa)
-            for i in range(3):
-                x, y, z = u[i, 0] * stresses[0], u[i, 1] * stresses[1], u[i, 2] * stresses[2]
-                for j in range(3):
-                    scratch[i, j] = volumes[e] * (x * v[j, 0] + y * v[j, 1] + z * v[j, 2])
-            for i in range(3):
-                for k in range(3):
-                    g = gradients[e, k]
-                    out[3 * i + k, e] = (
-                        scratch[i, 0] * g[0] + scratch[i, 1] * g[1] + scratch[i, 2] * g[2]
-                    )
+    for e in shared_range(corners.shape[1]):
+        g, volume = matrix_of(gradients[e]), volumes[e]
+        u, s, v = signed_svd(matmul3(tet_edges(positions, corners, e), g))
+        a, b, c = principal_stresses(law, s[0], s[1], s[2], moduli[0, e], moduli[1, e], kappa)
+        stretched = scaled(volume * a, u[0]), scaled(volume * b, u[1]), scaled(volume * c, u[2])
+        frame = of_columns(stretched[0], stretched[1], stretched[2])
+        stress = matmul3(frame, transposed(of_columns(v[0], v[1], v[2])))
+        set_column(out, e, matmul3(stress, transposed(g)))
 
 
-@compiled(parallel=True, allocates=True)
+@compiled(parallel=True)
 def _energy_sums(
     positions: Any,
     corners: Any,
@@ -94,14 +85,11 @@ def _energy_sums(
     out: Any,
 ) -> None:
     """Energies of chunks of tets, in J."""
-    count = corners.shape[1]
     for chunk in shared_range(out.shape[0]):
-        edges, f, scratch = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-        u, s, v = np.empty((3, 3)), np.empty(3), np.empty((3, 3))
         total = 0.0
-        for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
-            deformation_gradient(positions, corners, gradients, e, edges, f)
-            signed_svd(f, u, s, v, scratch)
+        for e in range(chunk * TETS_PER_CHUNK, min(corners.shape[1], (chunk + 1) * TETS_PER_CHUNK)):
+            f = matmul3(tet_edges(positions, corners, e), matrix_of(gradients[e]))
+            _, s, _ = signed_svd(f)
             mu, lam = moduli[0, e], moduli[1, e]
             total += volumes[e] * stretch_energy_density(law, s[0], s[1], s[2], mu, lam, kappa)
         out[chunk] = total

@@ -55,6 +55,12 @@ def scaled(factor: float, a: Any) -> Any:
 
 
 @compiled()
+def weighted(a: float, u: Any, b: float, v: Any) -> Any:
+    """a u + b v."""
+    return (a * u[0] + b * v[0], a * u[1] + b * v[1], a * u[2] + b * v[2])
+
+
+@compiled()
 def combined(a: float, u: Any, b: float, v: Any, c: float, w: Any) -> Any:
     """a u + b v + c w."""
     return (

@@ -34,21 +34,22 @@ def group_size(count: int) -> int:
 def bisect(
     points: NDArray[np.float64], members: NDArray[np.int64], size: int
 ) -> list[NDArray[np.int64]]:
-    """Groups of near points: halves of halves across the longest side.
+    """As few groups of near points as there can be: parts of parts across the longest side.
 
     Args:
         points: (N, 3).
         members: indices of those to be grouped.
         size: of a group at most.
     """
-    if len(members) <= size:
+    count = -(-len(members) // size)
+    if count <= 1:
         return [members]
     own = points[members]
     order = np.argsort(own[:, np.ptp(own, axis=0).argmax()], kind="stable")
-    half = len(members) // 2
+    middle = len(members) * (count // 2) // count
     return [
         group
-        for part in (order[:half], order[half:])
+        for part in (order[:middle], order[middle:])
         for group in bisect(points, members[part], size)
     ]
 

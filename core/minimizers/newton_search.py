@@ -195,7 +195,11 @@ class NewtonSearch:
         return objective.vectors(solution.x)
 
     def _assemble_hessian(self) -> None:
-        objective = self._objective
+        objective, positions = self._objective, self.positions
+        if objective.contact is None:  # No step takes the Hessian of the one before.
+            hessian = objective.hessian(positions, self.projects)
+            self._solver.prepare(hessian, objective.unknowns(positions))
+            return
         is_stale = self._accumulated_step > MAX_REUSE_STEP_SIZE
         if is_stale or self.projects != self._is_projected:
             self._smooth_hessian = objective.smooth_hessian(

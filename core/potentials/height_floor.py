@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
+from ..cached_at import CachedAt
 from ..kernels.flat_tets import PressedTets
 from ..materials import StableNeoHookean
 from .elasticity import Elasticity
@@ -101,7 +102,7 @@ class HeightFloor(Potential):
 
     def __init__(self, elasticities: list[Elasticity], start: Tensor, inverted: Tensor) -> None:
         self._parts = [
-            (part, _pressures(part, start), ~inverted[part.corners[0].long()])
+            _Part(part, _pressures(part, start), ~inverted[part.corners[0].long()])
             for part in elasticities
             if isinstance(part.material, StableNeoHookean)
         ]
@@ -114,10 +115,10 @@ class HeightFloor(Potential):
                 part.tets.corners.numpy(),
                 part.tets.gradients_by_tet,
                 part.tets.volumes.double().numpy(),
-                np.where(kept.numpy(), pressures, 0.0),
+                np.where(own.kept.numpy(), own.pressures, 0.0),
             )
-            for part, pressures, kept in self._parts
-            if not part.is_limited
+            for own in self._parts
+            if not (part := own.elasticity).is_limited
         ]
 
     def energy(self, positions: Tensor) -> Tensor:
@@ -140,23 +141,46 @@ class HeightFloor(Potential):
         matrix.add_sparse(sparse.coo_array((values, (rows, columns)), (size, size)))
 
     def _flat(self, positions: Tensor) -> Iterator[_Flat]:
-        for part, pressures, kept in self._parts:
+        for part in self._parts:
             # What is being unfolded may have to turn on the way.
-            if part.is_limited:
-                continue
-            tets = part.tets
-            below = height_ratios(tets, positions) < FLOOR_RATIO
-            which = torch.nonzero(kept & below).ravel()
-            if len(which) == 0:
-                continue
-            corners = tets.corners[:, which].T.cpu().numpy()
-            points = positions.T.cpu().double().numpy()[corners]
-            gradients = tets.shape_gradients[:, :, which].permute(2, 0, 1).cpu().double().numpy()
-            volumes = tets.volumes[which].cpu().double().numpy()
-            stiffness = float(part.stiffness)
-            energies = stiffness * volumes * pressures[which.cpu().numpy()] * FLOOR_RATIO
-            heights = HeightRatios(points.swapaxes(1, 2) @ gradients)
-            yield _Flat(corners, energies, gradients, heights)
+            if not part.elasticity.is_limited and len(which := part.below(positions)):
+                yield part.flat(positions, which)
+
+
+class _Part:
+    """The tets of an elasticity.
+
+    Args:
+        pressures: (M,) P in Pa.
+        kept: (M,) which of them are kept from being pressed flat.
+    """
+
+    def __init__(self, elasticity: Elasticity, pressures: Values, kept: Tensor) -> None:
+        self.elasticity, self.pressures, self.kept = elasticity, pressures, kept
+        # Energy, gradient and Hessian are asked for at the same positions.
+        self._below, self._rest_changes = CachedAt(self._find_below), 0
+
+    def below(self, positions: Tensor) -> Tensor:
+        """Which are below the floor at (3, N) positions."""
+        if self._rest_changes != self.elasticity.tets.rest_changes:
+            self._rest_changes = self.elasticity.tets.rest_changes
+            self._below.forget()
+        return self._below(positions)
+
+    def _find_below(self, positions: Tensor) -> Tensor:
+        heights = height_ratios(self.elasticity.tets, positions)
+        return torch.nonzero(self.kept & (heights < FLOOR_RATIO)).ravel()
+
+    def flat(self, positions: Tensor, which: Tensor) -> _Flat:
+        tets = self.elasticity.tets
+        corners = tets.corners[:, which].T.cpu().numpy()
+        points = positions.T.cpu().double().numpy()[corners]
+        gradients = tets.shape_gradients[:, :, which].permute(2, 0, 1).cpu().double().numpy()
+        volumes = tets.volumes[which].cpu().double().numpy()
+        pressures = self.pressures[which.cpu().numpy()]
+        energies = float(self.elasticity.stiffness) * volumes * pressures * FLOOR_RATIO
+        heights = HeightRatios(points.swapaxes(1, 2) @ gradients)
+        return _Flat(corners, energies, gradients, heights)
 
 
 def pressure_ratios(part: Elasticity, start: Tensor) -> Tensor:
