@@ -41,6 +41,19 @@ def squared(c: Any) -> Any:
 
 
 @compiled()
+def symmetric_cofactors(m: Any) -> Any:
+    """cof M."""
+    return (
+        m[3] * m[5] - m[4] * m[4],
+        m[2] * m[4] - m[1] * m[5],
+        m[1] * m[4] - m[2] * m[3],
+        m[0] * m[5] - m[2] * m[2],
+        m[1] * m[2] - m[0] * m[4],
+        m[0] * m[3] - m[1] * m[1],
+    )
+
+
+@compiled()
 def symmetric_product(d: Any, w: Any) -> Any:
     """DᵀW + WᵀD of matrices of nine numbers."""
     return (

@@ -114,6 +114,7 @@ class HeightFloor(Potential):
             PressedTets(
                 part.tets.corners.numpy(),
                 part.tets.gradients_by_tet,
+                part.tets.metric_by_tet,
                 part.tets.volumes.double().numpy(),
                 np.where(own.kept.numpy(), own.pressures, 0.0),
             )

@@ -50,7 +50,9 @@ def found(
     for part in out:
         part.fill(77)
     gradients = np.stack([np.linalg.inv(edges(REST, own)) for own in corners.T])
-    tets = PressedTets(corners, gradients, abs(VOLUMES), PRESSURES)
+    products = np.einsum("mki,mli,m->klm", gradients, gradients, abs(VOLUMES))
+    metric = np.stack([*products[np.triu_indices(3)], 1.0 / abs(VOLUMES)])
+    tets = PressedTets(corners, gradients, metric, abs(VOLUMES), PRESSURES)
     return find_flat(tets, FLOOR, at, wanted, MOBILITY, out, before), out
 
 
