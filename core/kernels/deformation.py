@@ -153,9 +153,9 @@ def _rotation(p: Any, q: Any, entry: Any) -> Any:
     how much these change."""
     if entry == 0.0:
         return 1.0, 0.0, 0.0
-    theta = (q - p) / (2.0 * entry)
-    tangent = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
-    if theta < 0.0:
+    twice, gap = 2.0 * entry, q - p
+    tangent = twice / (abs(gap) + math.sqrt(gap * gap + twice * twice))
+    if gap < 0.0:
         tangent = -tangent
     cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
     return cosine, tangent * cosine, tangent * entry

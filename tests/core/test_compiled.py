@@ -24,12 +24,16 @@ from supple.core.compiled import compiled
 # What it calls is compiled and kept where it is, too.
 del sys.modules["supple.core.kernels.deformation"]
 from supple.core.kernels.deformation import signed_svd
+from supple.core.kernels.matrices import matrix_of
 
-@compiled(parallel=True, allocates=True)
+@compiled(parallel=True)
 def factors(matrices, out):
-    scratch = np.empty((3, 3))
     for m in range(len(matrices)):
-        signed_svd(matrices[m], out[m, 0], out[m, 1, 0], out[m, 2], scratch)
+        u, s, v = signed_svd(matrix_of(matrices[m]))
+        for k in range(3):
+            out[m, 1, 0, k] = s[k]
+            for i in range(3):
+                out[m, 0, k, i], out[m, 2, k, i] = u[k][i], v[k][i]
 
 matrices = np.eye(3) + np.random.default_rng(1).normal(scale=0.1, size=(200, 3, 3))
 out = np.zeros((200, 3, 3, 3))

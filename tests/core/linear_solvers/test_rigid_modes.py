@@ -93,7 +93,9 @@ def test_groups_are_of_near_points_and_hold_each_once() -> None:
     points = np.random.default_rng(2).uniform(size=(200, 3)) * [4.0, 1.0, 1.0]
     groups = bisect(points, np.arange(0, 200, 2), 13)
     assert sorted(np.concatenate(groups)) == list(range(0, 200, 2))
-    assert max(map(len, groups)) <= 13
+    # As few as there can be, of about one size.
+    assert len(groups) == 8
+    assert {len(group) for group in groups} == {12, 13}
     spread = [np.linalg.norm(np.ptp(points[group], axis=0)) for group in groups]
     assert max(spread) < 0.5 * np.linalg.norm(np.ptp(points, axis=0))
 

@@ -95,6 +95,15 @@ def test_it_leaves_alone_what_is_above_it() -> None:
     assert not hessian(floor, MESH, above, True).any()
 
 
+def test_what_is_flat_is_found_anew_where_tets_have_another_rest_shape() -> None:
+    system = System(Scene([SoftBody(MESH, SOFT)]), torch.device("cpu"), torch.float64)
+    floor, rest = floor_in(system), system.rest_positions()
+    squashed = stretched(rest, 1.0, 1.0, height_at(0.5 * FLOOR_RATIO))
+    for is_flat, shape in ((True, rest), (False, squashed), (True, rest)):
+        system.solved_elasticities[0].tets.set_rest_positions(shape)
+        assert bool(floor.energy(squashed) > 0.0) == is_flat
+
+
 @pytest.mark.parametrize("ratio", [-0.5 * FLOOR_RATIO, 0.5 * FLOOR_RATIO, 0.95 * FLOOR_RATIO])
 def test_derivatives_are_finite_differences(ratio) -> None:
     floor, rest = floor_of()
