@@ -212,6 +212,18 @@ class BlockMatrix:
         values[places] += sums
         values[mirrors] += sums[apart].mT
 
+    def add_few_elements(self, corners: NDArray[np.int32], matrices: NDArray[np.float64]) -> None:
+        """Adds (A, 12, 12) element matrices, corner by corner, of elements of the pattern with
+        (A, 4) corners."""
+        places = self.pattern.places(np.ascontiguousarray(corners.T)).ravel()
+        blocks = matrices.reshape(-1, 4, 3, 4, 3).transpose(1, 3, 0, 2, 4).reshape(-1, 9)
+        kept = np.flatnonzero(places >= 0)
+        order = kept[np.argsort(places[kept], kind="stable")]
+        first = np.flatnonzero(np.diff(places[order], prepend=-1))
+        if len(first) > 0:
+            sums = torch.as_tensor(np.add.reduceat(blocks[order], first)).to(self.values)
+            self.values[torch.as_tensor(places[order][first]).long()] += sums
+
     def diagonal_blocks(self, vertices: Tensor | None = None) -> Tensor:
         """(n, 3, 3), off-pattern blocks included.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sparse
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -35,47 +35,54 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class _Flat:
-    """The A tets of an elasticity that are below the floor.
+    """The A tets of an elasticity that are below the floor, with energies by its stiffness.
 
     Args:
         corners: (A, 4) vertices.
         energies: (A,) V P η̄ of each, in joules.
         shape_gradients: (A, 4, 3) of the corners, in 1/m.
-        heights: of them.
+        points: (A, 4, 3) where the corners are.
+        ratios: (A,) η.
     """
 
     corners: NDArray[np.int32]
     energies: Values
     shape_gradients: Values
-    heights: HeightRatios
+    points: Values
+    ratios: Values
+
+    @cached_property
+    def _heights(self) -> HeightRatios:
+        return HeightRatios(self.points.swapaxes(1, 2) @ self.shape_gradients)
 
     @property
-    def depths(self) -> Values:
+    def _depths(self) -> Values:
         """(A,) 1 − η/η̄, above 0."""
-        return 1.0 - self.heights.values / FLOOR_RATIO
+        return 1.0 - self.ratios / FLOOR_RATIO
 
     @property
-    def first_derivatives(self) -> Values:
+    def energy(self) -> float:
+        """In joules."""
+        return float(self.energies @ self._depths**3) / 3.0
+
+    @property
+    def _first_derivatives(self) -> Values:
         """(A,) derivatives of the energy in η, in joules."""
-        return -self.energies * self.depths**2 / FLOOR_RATIO
-
-    @property
-    def second_derivatives(self) -> Values:
-        """(A,) second derivatives of the energy in η, in joules."""
-        return 2.0 * self.energies * self.depths / FLOOR_RATIO**2
+        return -self.energies * self._depths**2 / FLOOR_RATIO
 
     @property
     def forces(self) -> Values:
         """(A, 4, 3) derivatives of the energy in the corners, in newtons."""
-        stresses = self.first_derivatives[:, None, None] * self.heights.gradients
+        stresses = self._first_derivatives[:, None, None] * self._heights.gradients
         return np.asarray(self.shape_gradients @ stresses.swapaxes(1, 2))
 
     def hessians(self, projected: bool) -> Values:
         """(A, 12, 12) second derivatives in the corners, corner by corner, in N/m."""
-        slopes = self.heights.gradients.reshape(-1, 9)
-        values = self.second_derivatives[:, None, None] * slopes[:, :, None] * slopes[:, None]
+        slopes = self._heights.gradients.reshape(-1, 9)
+        second_derivatives = 2.0 * self.energies * self._depths / FLOOR_RATIO**2
+        values = second_derivatives[:, None, None] * slopes[:, :, None] * slopes[:, None]
         if not projected:
-            values += self.first_derivatives[:, None, None] * self.heights.hessians
+            values += self._first_derivatives[:, None, None] * self._heights.hessians
         count, to_corners = len(values), self.shape_gradients
         by_components = values.reshape(count, 3, 3, 3, 3)
         blocks = np.einsum("eaj,eijkl,ebl->eaibk", to_corners, by_components, to_corners)
@@ -123,29 +130,28 @@ class HeightFloor(Potential):
         ]
 
     def energy(self, positions: Tensor) -> Tensor:
-        parts = (flat.energies @ flat.depths**3 / 3.0 for flat in self._flat(positions))
-        return positions.new_tensor(float(sum(parts)))
+        parts = (stiffness * flat.energy for stiffness, flat in self._flat(positions))
+        return positions.new_tensor(sum(parts))
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        for flat in self._flat(positions):
+        for stiffness, flat in self._flat(positions):
             corners = torch.as_tensor(flat.corners.ravel(), device=out.device)
-            forces = torch.as_tensor(flat.forces.reshape(-1, 3).T.copy())
+            forces = torch.as_tensor(stiffness * flat.forces.reshape(-1, 3).T)
             out.index_add_(1, corners, forces.to(out))
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         """Projected, it leaves out what turns the pressure: the rest is positive semi-definite."""
-        entries = [_entries(flat, projected) for flat in self._flat(positions)]
-        if not entries:
-            return
-        rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
-        size = positions.numel()
-        matrix.add_sparse(sparse.coo_array((values, (rows, columns)), (size, size)))
+        for stiffness, flat in self._flat(positions):
+            matrix.add_few_elements(flat.corners, stiffness * flat.hessians(projected))
 
-    def _flat(self, positions: Tensor) -> Iterator[_Flat]:
+    def _flat(self, positions: Tensor) -> Iterator[tuple[float, _Flat]]:
         for part in self._parts:
             # What is being unfolded may have to turn on the way.
-            if not part.elasticity.is_limited and len(which := part.below(positions)):
-                yield part.flat(positions, which)
+            if part.elasticity.is_limited:
+                continue
+            flat = part.flat(positions)
+            if flat is not None:
+                yield float(part.elasticity.stiffness), flat
 
 
 class _Part:
@@ -159,29 +165,30 @@ class _Part:
     def __init__(self, elasticity: Elasticity, pressures: Values, kept: Tensor) -> None:
         self.elasticity, self.pressures, self.kept = elasticity, pressures, kept
         # Energy, gradient and Hessian are asked for at the same positions.
-        self._below, self._rest_changes = CachedAt(self._find_below), 0
+        self._flat, self._rest_changes = CachedAt(self._find_flat), 0
 
-    def below(self, positions: Tensor) -> Tensor:
-        """Which are below the floor at (3, N) positions."""
+    def flat(self, positions: Tensor) -> _Flat | None:
+        """What is below the floor at (3, N) positions, if anything is."""
         if self._rest_changes != self.elasticity.tets.rest_changes:
             self._rest_changes = self.elasticity.tets.rest_changes
-            self._below.forget()
-        return self._below(positions)
+            self._flat.forget()
+        return self._flat(positions)
 
-    def _find_below(self, positions: Tensor) -> Tensor:
-        heights = height_ratios(self.elasticity.tets, positions)
-        return torch.nonzero(self.kept & (heights < FLOOR_RATIO)).ravel()
-
-    def flat(self, positions: Tensor, which: Tensor) -> _Flat:
+    def _find_flat(self, positions: Tensor) -> _Flat | None:
         tets = self.elasticity.tets
+        ratios = height_ratios(tets, positions)
+        which = torch.nonzero(self.kept & (ratios < FLOOR_RATIO)).ravel()
+        if len(which) == 0:
+            return None
         corners = tets.corners[:, which].T.cpu().numpy()
-        points = positions.T.cpu().double().numpy()[corners]
-        gradients = tets.shape_gradients[:, :, which].permute(2, 0, 1).cpu().double().numpy()
         volumes = tets.volumes[which].cpu().double().numpy()
-        pressures = self.pressures[which.cpu().numpy()]
-        energies = float(self.elasticity.stiffness) * volumes * pressures * FLOOR_RATIO
-        heights = HeightRatios(points.swapaxes(1, 2) @ gradients)
-        return _Flat(corners, energies, gradients, heights)
+        return _Flat(
+            corners,
+            volumes * self.pressures[which.cpu().numpy()] * FLOOR_RATIO,
+            tets.shape_gradients[:, :, which].permute(2, 0, 1).cpu().double().numpy(),
+            positions.T.cpu().double().numpy()[corners],
+            ratios[which].cpu().double().numpy(),
+        )
 
 
 def pressure_ratios(part: Elasticity, start: Tensor) -> Tensor:
@@ -207,11 +214,3 @@ def _moduli(part: Elasticity) -> Values:
         for _, mesh in part.tets.meshes
     ]
     return np.broadcast_to(moduli.cpu().numpy(), len(part.tets)) / np.concatenate(fill)
-
-
-def _entries(flat: _Flat, projected: bool) -> tuple[Values, Values, Values]:
-    """Rows, columns and values, of which those of one place are to be added up."""
-    blocks = flat.hessians(projected)
-    numbers = (3 * flat.corners[:, :, None].astype(np.int64) + np.arange(3)).reshape(-1, 12)
-    rows, columns = np.repeat(numbers, 12, axis=1), np.tile(numbers, 12)
-    return rows.ravel(), columns.ravel(), blocks.ravel()

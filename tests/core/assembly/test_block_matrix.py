@@ -64,6 +64,29 @@ def test_element_matrices_add_up_to_the_dense_sum_without_the_pinned(
     np.testing.assert_allclose(dense(matrix), expected, rtol=1e-13, atol=1e-13)
 
 
+def test_few_elements_are_added_to_what_is_there_without_the_pinned(
+    elements, vertices, matrix
+) -> None:
+    blocks = _element_blocks(elements.shape[1])
+    matrix.add_elements(matrix.pattern.locate(elements), blocks)
+    some = np.array([3, 0, 7, 8, 20])
+    matrices = np.zeros((len(some), 4, 3, 4, 3))
+    for (a, b), block in zip(CORNER_PAIRS, blocks[some].view(-1, 10, 3, 3).unbind(1), strict=True):
+        matrices[:, a, :, b], matrices[:, b, :, a] = block, block.mT
+    matrix.add_few_elements(elements[:, some].T, matrices.reshape(-1, 12, 12))
+    blocks[some] *= 2.0
+    expected = _assembled(elements, blocks, vertices)
+    np.testing.assert_allclose(dense(matrix), expected, rtol=1e-13, atol=1e-13)
+
+
+def test_few_elements_that_are_pinned_add_nothing(elements, matrix) -> None:
+    pinned = np.flatnonzero(np.isin(elements, PINNED).any(0))[:1]
+    pattern = BlockPattern(elements, np.setdiff1d(np.arange(18), elements[:, pinned]), 18, CPU)
+    matrix = BlockMatrix(pattern, torch.float64)
+    matrix.add_few_elements(elements[:, pinned].T, np.ones((1, 12, 12)))
+    assert not matrix.values.any()
+
+
 def test_sums_are_the_same_to_the_last_bit_each_time(elements, matrix, method) -> None:
     where, blocks = matrix.pattern.locate(elements), _element_blocks(elements.shape[1])
     first, second = BlockMatrix(matrix.pattern, torch.float64), matrix
