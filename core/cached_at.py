@@ -31,6 +31,13 @@ class CachedAt(Generic[T]):
             self._last = positions.detach().clone(), self._compute(positions)
         return self._last[1]
 
+    def on_host(self, positions: Tensor) -> T:
+        """The same, and computed each time on CUDA, where comparing positions waits for them, and
+        for positions on autograd's tape."""
+        if positions.is_cuda or positions.requires_grad:
+            return self._compute(positions)
+        return self(positions)
+
     def forget(self) -> None:
         """Computes it anew next time, since something else that it depends on has changed."""
         self._last = None

@@ -14,7 +14,6 @@ from .compiled_cg import CompiledCG
 from .solution import Solution
 from .torch_cg import TorchCG
 
-
 #: The matrix between rigid motions is made anew after a solve of so many times the iterations.
 RENEWAL_RATIO = 1.5
 

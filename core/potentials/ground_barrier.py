@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
-from ..kernels.barrier import barrier, barrier_derivative, barrier_derivatives
+from ..cached_at import CachedAt
+from ..kernels.barrier import barrier, barrier_derivatives
 from .ground_points import GroundPoints, GroundVertices
 from .potential import Potential
 
@@ -29,6 +30,11 @@ class GroundBarrier(Potential):
     ) -> None:
         self.points = GroundVertices(points) if isinstance(points, Tensor) else points
         self.weights, self.height, self.distances = weights, height, distances
+        # Energy, forces, Hessian, friction and paths all ask for them.
+        self._ratio, self._derivatives = (
+            CachedAt(self._find_ratio),
+            CachedAt(self._find_derivatives),
+        )
 
     @property
     def vertices(self) -> Tensor:
@@ -46,15 +52,11 @@ class GroundBarrier(Potential):
 
     def normal_force(self, positions: Tensor) -> Tensor:
         """(S,) with which the ground pushes each point up, in newtons."""
-        ratio = self.ratio(positions)
-        if not ratio.is_cuda and not bool((ratio < 1.0).any()):
-            return torch.zeros_like(ratio)
-        return -self.weights * barrier_derivative(ratio)
+        return -self.weights * self._derivatives.on_host(positions)[0]
 
     def second_derivative(self, positions: Tensor) -> Tensor:
         """(S,) second derivative by the height, in N/m."""
-        _, curvature = barrier_derivatives(self.ratio(positions).clamp(max=1.0))
-        return self.weights / self.distances * curvature
+        return self.weights / self.distances * self._derivatives.on_host(positions)[1]
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         blocks = self.weights.new_zeros(len(self.points), 9)
@@ -63,4 +65,14 @@ class GroundBarrier(Potential):
 
     def ratio(self, positions: Tensor) -> Tensor:
         """(S,) heights above the ground over the distances at which it begins to act."""
+        return self._ratio.on_host(positions)
+
+    def _find_ratio(self, positions: Tensor) -> Tensor:
         return (self.points.gather(positions[2]) - self.height) / self.distances
+
+    def _find_derivatives(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """(S,) first and second ones of the barrier by the ratio."""
+        ratio = self.ratio(positions)
+        if not ratio.is_cuda and not bool((ratio < 1.0).any()):
+            return torch.zeros_like(ratio), torch.zeros_like(ratio)
+        return barrier_derivatives(ratio.clamp(max=1.0))

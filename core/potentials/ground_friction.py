@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
+from ..cached_at import CachedAt
 from ..scene.friction import MIN_SLIDE_RATIO, Coefficients, f0, f1, slide_stiffness
 from .ground_barrier import GroundBarrier
 from .potential import Potential, TimeStep
@@ -51,6 +52,9 @@ class GroundFriction(Potential):
         self._start: Tensor | None = None
         #: (S,) ε in metres.
         self.stick_threshold = torch.ones_like(barrier.weights)
+        # Energy, forces, Hessian and paths all ask for them.
+        self._displacement = CachedAt(self._find_displacement)
+        self._last_stiffness: tuple[tuple[Tensor, ...], tuple[Tensor, Tensor]] | None = None
 
     def begin_time_step(self, step: TimeStep) -> None:
         self.begin_step(step.start, STICK_SPEED_DIAGONALS_PER_S * step.stick_time * self._sizes)
@@ -61,6 +65,7 @@ class GroundFriction(Potential):
         Below (S,) ``stick_threshold`` metres a point sticks.
         """
         self._start, self.stick_threshold = self.points.gather(positions[:2]), stick_threshold
+        self._displacement.forget()
         self.update_lagged(positions)
 
     def update_lagged(
@@ -79,6 +84,9 @@ class GroundFriction(Potential):
 
     def displacement(self, positions: Tensor) -> Tensor:
         """(2, S) horizontal displacement since the start of the step, in metres."""
+        return self._displacement.on_host(positions)
+
+    def _find_displacement(self, positions: Tensor) -> Tensor:
         return self.points.gather(positions[:2]) - self.start_points
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
@@ -139,8 +147,13 @@ class GroundFriction(Potential):
 
     def _stiffness(self, displacement: Tensor) -> tuple[Tensor, Tensor]:
         """(S,) the force over the displacement, across it, and its derivative along it, in N/m."""
-        length = self._length(displacement)
-        return slide_stiffness(length, self.stick_threshold, self.limit, self._drop)
+        asked = displacement, self.limit, self.stick_threshold
+        last = self._last_stiffness
+        if last is None or any(now is not then for now, then in zip(asked, last[0], strict=True)):
+            length = self._length(displacement)
+            found = slide_stiffness(length, self.stick_threshold, self.limit, self._drop)
+            last = self._last_stiffness = asked, found
+        return last[1]
 
     def _length(self, displacement: Tensor) -> Tensor:
         """(S,) never quite zero, for the sake of directions."""
