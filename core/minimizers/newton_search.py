@@ -196,24 +196,25 @@ class NewtonSearch:
 
     def _assemble_hessian(self) -> None:
         objective, positions = self._objective, self.positions
-        if objective.contact is None:  # No step takes the Hessian of the one before.
-            hessian = objective.hessian(positions, self.projects)
-            self._solver.prepare(hessian, objective.unknowns(positions))
-            return
+        # Without contact nothing is so costly that a Hessian from elsewhere would do.
+        smooth = None if objective.contact is None else self._recent_smooth_hessian()
+        hessian = objective.hessian(positions, self.projects, smooth)
+        self._solver.prepare(hessian, objective.unknowns(positions))
+
+    def _recent_smooth_hessian(self) -> BlockMatrix:
         is_stale = self._accumulated_step > MAX_REUSE_STEP_SIZE
-        if is_stale or self.projects != self._is_projected:
-            self._smooth_hessian = objective.smooth_hessian(
+        if self._smooth_hessian is None or is_stale or self.projects != self._is_projected:
+            self._smooth_hessian = self._objective.smooth_hessian(
                 self.positions, self.projects, self._damping.extra_inertia
             )
             self._accumulated_step, self._is_projected = 0.0, self.projects
-        hessian = objective.hessian(self.positions, self.projects, self._smooth_hessian)
-        self._solver.prepare(hessian, objective.unknowns(self.positions))
+        return self._smooth_hessian
 
     def _choose_hessian(self, step_size: float, contracts: bool) -> None:
         """Chooses which Hessian the next step takes."""
         self._wait -= 1
         self.projects = step_size < 1.0 or self._wait >= 0
-        self._accumulated_step += math.inf if self._objective.contact is None else step_size
+        self._accumulated_step += step_size
         is_near = self._step_norm <= REUSE_TOLERANCE_FACTOR * self._tolerance
         self._reuses_hessian = contracts and is_near
 
