@@ -37,11 +37,10 @@ class CompiledCG:
         none = np.empty((0, pattern.size, 3), dtype=self._vectors.dtype)
         self._no_rank_ones = none, none, np.empty(0), np.empty((0, 0)), np.empty((2, 0))
 
-    def prepare(self, matrix: BlockMatrix, positions: Tensor, with_coarse: bool) -> None:
+    def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
         self._values, self._off_pattern = matrix.values.numpy(), matrix.off_pattern
         invert_blocks(matrix.diagonal_blocks().view(-1, 9).numpy(), self._inverse)
-        if with_coarse:
-            self._coarse_inverse = self._modes.update(matrix, positions.numpy()).numpy()
+        self._coarse_inverse = self._modes.update(matrix, positions.numpy()).numpy()
         self._rank_ones = self._no_rank_ones
         if matrix.rank_ones:
             update = RankOneUpdate(matrix.rank_ones, self._precondition_blocks)

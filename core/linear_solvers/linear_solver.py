@@ -67,7 +67,6 @@ class LinearSolver:
     def begin(self) -> None:
         """Forgets what earlier matrices were like, so that a step depends on its own alone."""
         self._is_direct = self._is_indefinite = False
-        self._iterative.begin()
 
     def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
         """Takes a matrix whose unknowns are at (n, 3) ``positions``."""

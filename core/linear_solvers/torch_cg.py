@@ -34,11 +34,10 @@ class TorchCG:
         self._modes = TorchRigidModes(pattern, group_offsets)
         self._sync_interval = SYNC_INTERVAL_ITERATIONS if pattern.device.type == "cuda" else 1
 
-    def prepare(self, matrix: BlockMatrix, positions: Tensor, with_coarse: bool) -> None:
+    def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
         self._matrix.set_values(matrix)
         self._inverse = _inverses(matrix.diagonal_blocks())
-        if with_coarse:
-            self._modes.update(matrix, positions)
+        self._modes.update(matrix, positions)
         self._update: RankOneUpdate | None = None
         if matrix.rank_ones:
             terms = tuple((u.T.contiguous(), factor) for u, factor in matrix.rank_ones)

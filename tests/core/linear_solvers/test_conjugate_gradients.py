@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core.assembly.off_pattern_blocks import OffPatternBlocks
 from supple.core.compiled import is_compiled
 from supple.core.linear_solvers import compiled_cg, rigid_modes, torch_cg, torch_rigid_modes
-from supple.core.linear_solvers.conjugate_gradients import RENEWAL_RATIO, ConjugateGradients
-from supple.core.linear_solvers.rigid_modes import coarse_inverse
+from supple.core.linear_solvers.conjugate_gradients import ConjugateGradients
 from supple.core.linear_solvers.solution import Solution
 from supple.tests.core.linear_solvers.implicit_systems import ImplicitSystem, implicit_system
 from supple.tests.core.pretended_cuda import CUDA, PretendedCuda, pretended_cuda
@@ -174,73 +172,6 @@ def test_rigid_motions_save_a_stiff_bar_most_iterations(make_block, method, monk
     for module in (rigid_modes, torch_rigid_modes):
         monkeypatch.setattr(module, "coarse_inverse", torch.zeros_like)
     assert with_modes < 0.25 * solve(system, relative=0.1).iterations
-
-
-class TestTheMatrixBetweenRigidMotions:
-    """Its inverse serves again within a step, as long as that pays."""
-
-    @pytest.fixture
-    def made(self, method, monkeypatch) -> list[int]:
-        """Its sizes, each time that it is inverted."""
-        sizes: list[int] = []
-
-        def inverse(matrix: torch.Tensor) -> torch.Tensor:
-            sizes.append(len(matrix))
-            return coarse_inverse(matrix)
-
-        for module in (rigid_modes, torch_rigid_modes):
-            monkeypatch.setattr(module, "coarse_inverse", inverse)
-        return sizes
-
-    @pytest.fixture
-    def system(self, make_block) -> ImplicitSystem:
-        return implicit_system(make_block((8, 2, 2)), young=1e7, group_size=8)
-
-    @staticmethod
-    def stiffer_where_it_begins(system: ImplicitSystem) -> None:
-        """Ties the first groups to where they are."""
-        ties = system.positions.new_zeros(system.pattern.size)
-        ties[: len(ties) // 2] = 1e9
-        system.matrix.add_diagonal(ties)
-
-    def test_is_inverted_once_for_matrices_that_are_solved_as_quickly(self, system, made) -> None:
-        solver = solver_for(system)
-        for factor in (1.0, 1.1, 0.9):
-            system.matrix.values *= factor
-            solver.prepare(system.matrix, system.positions)
-            solution = solver.solve(system.rhs(), 1e-9, 0.0, LIMIT)
-            error, size = error_norm(system, solution.x)
-            assert error < 1e-7 * size
-        assert len(made) == 1
-
-    def test_is_made_anew_once_a_solve_has_taken_long(self, system, made) -> None:
-        solver, rhs = solver_for(system), system.rhs()
-        first = solver.solve(rhs, 1e-9, 0.0, LIMIT).iterations
-        self.stiffer_where_it_begins(system)
-        counts = []
-        for _ in range(3):
-            solver.prepare(system.matrix, system.positions)
-            counts.append(solver.solve(rhs, 1e-9, 0.0, LIMIT).iterations)
-        assert counts[0] > RENEWAL_RATIO * first
-        assert counts[1] == counts[2] < counts[0]
-        assert len(made) == 2
-
-    def test_is_made_anew_for_each_step(self, system, made) -> None:
-        solver = solver_for(system)
-        solver.begin()
-        solver.prepare(system.matrix, system.positions)
-        assert len(made) == 2
-
-    def test_is_made_anew_with_blocks_off_the_pattern_and_after_them(self, system, made) -> None:
-        solver, last = solver_for(system), system.pattern.size - 1
-        own = OffPatternBlocks.none(system.pattern.size, system.matrix.dtype)
-        offsets = np.zeros(system.pattern.size + 1, dtype=np.int32)
-        offsets[-1] = 1
-        one = OffPatternBlocks(offsets, np.array([last], dtype=np.int32), np.eye(3).reshape(1, 9))
-        for counts, blocks in ((2, one), (3, one), (4, own), (4, own)):
-            system.matrix.off_pattern = blocks
-            solver.prepare(system.matrix, system.positions)
-            assert len(made) == counts
 
 
 class TestOnADeviceToWaitFor:
