@@ -22,7 +22,7 @@ from ..compiled import use_threads
 from ..kernels.coarse_matrix import add_coarse
 
 #: Vertices in a group, and groups at most: what the coarse problem costs grows with their cube.
-GROUP_SIZE = 160
+GROUP_SIZE = 110
 MAX_GROUPS = 128
 
 
