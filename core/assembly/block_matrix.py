@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled, use_threads
-from ..geometry.groups import grouped
+from ..geometry.groups import runs
 from ..kernels.element_blocks import add_elements
 from .off_pattern_blocks import OffPatternBlocks
 from .segments import segment_sums
@@ -53,10 +53,9 @@ class BlockPattern:
         #: (n,) the vertex of each unknown.
         self.vertices = torch.as_tensor(vertices, device=device)
         upper = np.unique(self._contributions(elements)[0])
-        rows, columns = np.divmod(upper, self.size) if self.size else (upper, upper)
         # Every unknown has its diagonal, also where no tet has put anything yet.
         diagonal = np.arange(self.size) * (self.size + 1)
-        self._keys = np.unique(np.concatenate([upper, columns * self.size + rows, diagonal]))
+        self._keys = np.unique(np.concatenate([upper, self._mirrored(upper), diagonal]))
         rows = self._keys // self.size
         #: (n + 1,) and (B,) int32: block compressed sparse rows.
         self.offsets = np.searchsorted(rows, np.arange(self.size + 1)).astype(np.int32)
@@ -77,14 +76,13 @@ class BlockPattern:
     def locate(self, elements: NDArray[np.int32]) -> ElementMap:
         """Where the element matrices of (4, M) tets are added."""
         keys, sources, transposed = self._contributions(elements)
-        distinct, number = np.unique(keys, return_inverse=True)
-        order, offsets = grouped(number.ravel(), len(distinct))
+        order, offsets = runs(keys)
         # A transposed source is written as its complement: one number tells both.
         codes = np.where(transposed, ~sources, sources)[order]
-        rows, columns = np.divmod(distinct, max(self.size, 1))
+        distinct = keys[order[offsets[:-1]]]
         return ElementMap(
             np.searchsorted(self._keys, distinct).astype(np.int32),
-            np.searchsorted(self._keys, columns * self.size + rows).astype(np.int32),
+            np.searchsorted(self._keys, self._mirrored(distinct)).astype(np.int32),
             offsets.astype(np.int32),
             codes.astype(np.int32),
             self.device,
@@ -96,6 +94,11 @@ class BlockPattern:
         rows, columns = corners[:, None], corners[None]
         found = np.searchsorted(self._keys, rows * self.size + columns)
         return np.where((rows >= 0) & (columns >= 0), found, -1).astype(np.int32)
+
+    def _mirrored(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Keys of the transposed blocks."""
+        rows, columns = np.divmod(keys, self.size)
+        return columns * self.size + rows
 
     def _contributions(
         self, elements: NDArray[np.int32]
@@ -217,12 +220,12 @@ class BlockMatrix:
         (A, 4) corners."""
         places = self.pattern.places(np.ascontiguousarray(corners.T)).ravel()
         blocks = matrices.reshape(-1, 4, 3, 4, 3).transpose(1, 3, 0, 2, 4).reshape(-1, 9)
-        kept = np.flatnonzero(places >= 0)
-        order = kept[np.argsort(places[kept], kind="stable")]
-        first = np.flatnonzero(np.diff(places[order], prepend=-1))
-        if len(first) > 0:
-            sums = torch.as_tensor(np.add.reduceat(blocks[order], first)).to(self.values)
-            self.values[torch.as_tensor(places[order][first]).long()] += sums
+        kept = places >= 0
+        places, blocks = places[kept], blocks[kept]
+        order, offsets = runs(places)
+        if len(places) > 0:
+            sums = torch.as_tensor(np.add.reduceat(blocks[order], offsets[:-1])).to(self.values)
+            self.values[torch.as_tensor(places[order[offsets[:-1]]]).long()] += sums
 
     def diagonal_blocks(self, vertices: Tensor | None = None) -> Tensor:
         """(n, 3, 3), off-pattern blocks included.

@@ -30,6 +30,14 @@ def grouped(numbers: NDArray[np.integer[Any]], count: int) -> tuple[Indices, Ind
     return np.argsort(numbers, kind="stable"), offsets
 
 
+def runs(keys: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:
+    """The order in which (K,) equal keys, from 0 on, follow each other as they came; where each of
+    the different ones begins in it, and the end of the last."""
+    order = np.argsort(keys, kind="stable")
+    first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    return order, np.append(first, len(keys))
+
+
 def equal_rows(rows: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:
     """The order in which (K, C) rows of the same numbers, in whatever order, follow each other, the
     first of them first; and where others begin in it."""

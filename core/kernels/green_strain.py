@@ -174,9 +174,9 @@ def _write_blocks(
         g, volume = matrix_of(gradients[e]), volumes[e]
         f = matmul3(tet_edges(positions, corners, e), g)
         along, left = matmul3(f, transposed(g)), full(squared(transposed(f)))
-        near = scaled(volume * shear[e], matmul3(g, transposed(g)))
-        geometric = matmul3(g, matmul3(full(_tensor_in(stress, e)), transposed(g)))
         a, b = volume * shear[e], volume * bulk[e]
+        near = scaled(a, matmul3(g, transposed(g)))
+        geometric = matmul3(g, matmul3(full(_tensor_in(stress, e)), transposed(g)))
         f1, f2, f3 = column_of(along, 0), column_of(along, 1), column_of(along, 2)
         write_corner_blocks(
             _block(f1, f1, a, b, near[0], left, volume * geometric[0]),

@@ -11,6 +11,7 @@ from supple.core.geometry.groups import (
     first_of_each,
     grouped,
     numbered_pairs,
+    runs,
 )
 
 
@@ -56,3 +57,11 @@ def test_expand_unrolls_a_ragged_list() -> None:
 def test_a_ragged_list_comes_in_pieces_of_so_many_entries_or_of_one_owner() -> None:
     parts = list(chunks(np.array([2, 1, 0, 9, 3, 1]), 4))
     assert parts == [slice(0, 3), slice(3, 4), slice(4, 6)]
+
+
+def test_equal_keys_follow_each_other_as_they_came() -> None:
+    order, offsets = runs(np.array([7, 0, 7, 3, 0, 7]))
+    assert order.tolist() == [1, 4, 3, 0, 2, 5]
+    assert offsets.tolist() == [0, 2, 3, 6]
+    order, offsets = runs(np.array([], dtype=int))
+    assert (order.tolist(), offsets.tolist()) == ([], [0])
