@@ -78,7 +78,8 @@ def why_no_bake(context: bpy.types.Context) -> str:
 
 
 def take_start(obj: bpy.types.Object, source: bpy.types.Object, frame: int) -> str:
-    """Lets a body start as the simulated frames of another, or its own, are at a scene frame."""
+    """Lets a body start as the simulated frames of another, or its own, are at a frame of the
+    animation."""
     modifier = modifiers.find_modifier(source)
     if modifier is None:
         raise SuppleError(f"{source.name} shows no simulated frames; simulate it first.")

@@ -32,7 +32,7 @@ from ..core.job import Job, lock
 from . import actions, runs
 from .bake import shape_keys
 from .capture.objects import left_out, soft_bodies
-from .capture.scene import frame_range, simulated_range
+from .capture.scene import played_range, simulated_range
 from .command_output import (
     absolute_path,
     check_camera,
@@ -199,7 +199,7 @@ def render(options: argparse.Namespace) -> None:
     folder = output_folder(options.output)
     with contextlib.ExitStack() as stack:
         if not all(map(shape_keys.has_bake, bodies)):
-            frames = frame_range(scene)
+            frames = played_range(scene)
             # Motion blur sees what comes next. One more frame than the start is the least.
             blurred = ceil(scene.render.motion_blur_shutter) if scene.render.use_motion_blur else 0
             end = max(last, min(last + blurred, frames[-1]))

@@ -17,6 +17,7 @@ import numpy as np
 from .. import driving
 from ..animated import animated_paths, animated_settings
 from ..start_runs import name_of
+from ..time_stretching import animation_frames
 from ..units import metres_per_unit
 from . import curve_marks, kept_control, kept_shape, node_marks
 from .absorbers import absorbs, has_keyed_absorption, is_absorbed
@@ -132,6 +133,7 @@ def _changed_settings(props: bpy.types.PropertyGroup, then: Marks, now: Marks) -
 def _scene_marks(scene: bpy.types.Scene) -> Marks:
     props, render = scene.supple, scene.render
     start = scene.frame_start if props.use_scene_range else props.frame_start
+    start = animation_frames(scene, range(start, start + 1)).start
     bodies = [obj for obj in scene.objects if obj.supple.enabled and obj.type == "MESH"]
     marks: Marks = {
         _SETTINGS: _marked(_settings(props, animated_settings(scene))),

@@ -24,6 +24,7 @@ from ...core.scene.scene import Scene
 from ...core.scene.soft_body import SoftBody
 from ...core.scene.stitches import Stitches
 from .. import driving
+from ..time_stretching import animation_frames
 from ..units import exact_float, frame_time, metres_per_unit
 from . import changes, contact
 from .absorbers import AbsorberRecording, absorbers
@@ -96,8 +97,8 @@ def capture(context: bpy.types.Context) -> Capture:
     return Capture(_scene(scene, read), settings, captured, frames[0], mark)
 
 
-def frame_range(scene: bpy.types.Scene) -> range:
-    """Frames from the first that is shown to the last.
+def played_range(scene: bpy.types.Scene) -> range:
+    """Frames of the timeline from the first that is shown to the last.
 
     Raises:
         CaptureError: when the last does not come after the first.
@@ -116,8 +117,13 @@ def frame_range(scene: bpy.types.Scene) -> range:
     return range(first, last + 1)
 
 
+def frame_range(scene: bpy.types.Scene) -> range:
+    """The frames of the animation that ``played_range`` shows, with its errors."""
+    return animation_frames(scene, played_range(scene))
+
+
 def simulated_range(scene: bpy.types.Scene) -> range:
-    """The same with the pre-roll before it; errors as of ``frame_range``."""
+    """The same with the pre-roll before it; errors as of ``played_range``."""
     shown = frame_range(scene)
     return range(shown.start - scene.supple.pre_roll, shown.stop)
 

@@ -13,6 +13,7 @@ from ..capture.objects import left_out, soft_bodies
 from ..named import named
 from ..properties import selection
 from ..runs import Simulation
+from ..time_stretching import played_frame
 from .worker_operator import WorkerOperator
 
 ASK, SOFT, COLLIDER, LEAVE = "ask", "soft", "collider", "leave"
@@ -70,7 +71,8 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
     def show(self: Any, context: bpy.types.Context) -> None:
         """The scene's playhead follows the newest frame, until the user puts it elsewhere or plays
         the animation."""
-        scene, newest = context.scene, self._run.playback.last_shown
+        scene = context.scene
+        newest = played_frame(scene, self._run.playback.last_shown)
         if scene.session_uid != self._run.scene_uid or scene.frame_current != self._playhead:
             return
         if newest != self._playhead and not context.screen.is_animation_playing:

@@ -25,4 +25,5 @@ class SUPPLE_OT_take_start(ActionOperator, bpy.types.Operator):
     def act(self, context: bpy.types.Context) -> str:
         obj = context.object
         others = [each for each in context.selected_objects if each != obj and is_soft_body(each)]
-        return actions.take_start(obj, others[0] if others else obj, context.scene.frame_current)
+        frame = round(context.scene.frame_current_final)
+        return actions.take_start(obj, others[0] if others else obj, frame)

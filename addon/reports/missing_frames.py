@@ -7,20 +7,22 @@ import bpy
 
 from ...core.errors import SuppleError
 from ..capture.objects import soft_bodies
-from ..capture.scene import frame_range
+from ..capture.scene import frame_range, played_range
 from ..playback import mesh_cache
+from ..time_stretching import played_frame
 
 
 def message(context: bpy.types.Context) -> str:
     """Such as ``Frames 9 to 20 are not simulated yet.``; empty where all are, or none is."""
     try:
-        wanted = frame_range(context.scene)[-1]
+        last = frame_range(context.scene)[-1]
         found = map(mesh_cache.last_frame, soft_bodies(context))
-        reached = min((frame for frame in found if frame is not None), default=wanted)
+        simulated = min((frame for frame in found if frame is not None), default=last)
     except SuppleError:  # of which others tell
         return ""
-    if reached >= wanted:
+    if simulated >= last:
         return ""
+    reached, wanted = played_frame(context.scene, simulated), played_range(context.scene)[-1]
     if reached + 1 == wanted:
         return f"Frame {wanted} is not simulated yet."
     return f"Frames {reached + 1} to {wanted} are not simulated yet."

@@ -14,12 +14,15 @@ from ..bake import baked_run, own_mesh, shape_keys
 from ..cache import cache_moves
 from ..capture import changes
 from ..capture.body import linked_reason
+from ..capture.captured import CaptureError
 from ..capture.objects import is_soft_body, soft_bodies
 from ..capture.refined import subdivisions
+from ..capture.scene import frame_range, played_range
 from ..capture.vertex_groups import why_no_group
 from ..modifiers import find_modifier
 from ..paths import absolute
 from ..playback import mesh_cache, pc2, refined_frames
+from ..time_stretching import is_stretched
 from ..units import gravity, metres_per_unit
 from . import coarse_meshes, missing_frames
 
@@ -69,6 +72,7 @@ def before_a_run(context: bpy.types.Context) -> list[str]:
     """What will work, but not as one may expect."""
     return [
         *_frame_step(context.scene),
+        *_time_stretching(context.scene),
         *_gravity(context.scene),
         *(
             text
@@ -184,6 +188,20 @@ def _frame_step(scene: bpy.types.Scene) -> Iterator[str]:
             f"The Step {scene.frame_step} under Output › Frame Range skips frames where they are "
             "played and rendered; every frame is simulated. Bake has a Frame Step of its own."
         )
+
+
+def _time_stretching(scene: bpy.types.Scene) -> Iterator[str]:
+    if not is_stretched(scene):
+        return
+    try:
+        played, simulated = played_range(scene), frame_range(scene)
+    except CaptureError:  # Simulate reports it
+        return
+    yield (
+        f"Time Stretching plays the frames {simulated[0]} to {simulated[-1]} of the animation as "
+        f"the frames {played[0]} to {played[-1]} of the timeline. They are simulated, and messages "
+        "number them as keyframes are numbered."
+    )
 
 
 def _gravity(scene: bpy.types.Scene) -> Iterator[str]:

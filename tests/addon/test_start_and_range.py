@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from supple.addon import actions, command_line, modifiers
+from supple.addon.capture import changes
 from supple.addon.panels.simulation import SUPPLE_PT_simulation
 from supple.addon.playback import fields, mesh_cache
 from supple.addon.playback.field_material import title
+from supple.addon.reports import missing_frames, notices
 from supple.core.job import Job
 
 from .conftest import evaluated_positions
@@ -90,6 +92,56 @@ def test_slow_motion_shows_half_the_time_and_keys_slow_it_on_the_way(scene, fall
     actions.simulate(bpy.context)
     expected = _fallen(0, 0, 0.1, 0.155, 0.165, 0.175, 0.175)
     np.testing.assert_allclose(_heights(falling), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize(("old", "new", "first"), [(100, 50, 74), (100, 200, 18), (70, 30, 86)])
+@pytest.mark.parametrize("pre_roll", [0, 3])
+def test_stretched_time_plays_simulated_frames_over_the_whole_range(
+    scene, falling, old, new, first, pre_roll
+):
+    scene.render.frame_map_old, scene.render.frame_map_new = old, new
+    scene.supple.pre_roll = pre_roll
+    (line,) = (each for each in notices.before_a_run(bpy.context) if "Time Stretching" in each)
+    assert f"plays the frames {first} to " in line
+    assert "as the frames 37 to 41 of the timeline" in line
+    actions.simulate(bpy.context)
+    assert missing_frames.message(bpy.context) == ""
+    assert changes.changed_of_scene(scene) == []
+
+    def fallen() -> list[float]:
+        times = [0.1 * (frame * old / new - first + pre_roll) for frame in range(START, END + 1)]
+        whole = np.floor(np.array(times) / 0.1 + 1e-6)
+        before, after = _fallen(*(0.1 * whole)), _fallen(*(0.1 * whole + 0.1))
+        return before + (np.array(times) / 0.1 - whole) * (after - before)
+
+    np.testing.assert_allclose(_heights(falling)[1:-1], fallen(), atol=1e-4)
+    np.testing.assert_allclose(_bake(falling)[1:-1], fallen(), atol=1e-4)
+
+
+def test_a_range_that_is_stretched_afterwards_is_reported_as_missing_or_changed(scene, falling):
+    scene.supple.frame_start, scene.supple.frame_end = 0, 4
+    actions.simulate(bpy.context)
+    scene.render.frame_map_new = 50
+    assert missing_frames.message(bpy.context) == "Frames 3 to 4 are not simulated yet."
+    scene.supple.frame_start = 1
+    assert changes.changed_of_scene(scene) == ["start frame"]
+
+
+def test_the_command_line_simulates_what_is_played(scene, falling, tmp_path):
+    scene.render.frame_map_new = 50
+    described = command_line.parser("supple", with_file=False)
+    command_line.simulate(described.parse_args(["simulate", "--frames", "37-39"]))
+    assert Job(mesh_cache.shown_folder(scene)).last_frame() == 2 * 39 - 2 * 37
+    np.testing.assert_allclose(_heights(falling)[1:4], _fallen(0, 0.2, 0.4), atol=1e-4)
+
+
+def test_the_shown_frame_of_stretched_time_is_the_one_to_start_from(scene, falling):
+    scene.render.frame_map_new = 50
+    actions.simulate(bpy.context)
+    scene.frame_set(START + 2)
+    bpy.context.view_layer.objects.active = falling
+    bpy.ops.supple.take_start()
+    assert falling.supple.start_run_frame == 4
 
 
 def test_what_was_recorded_is_shown_of_the_frame_that_is_seen(scene, falling):

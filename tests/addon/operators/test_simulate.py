@@ -59,3 +59,9 @@ def test_the_playhead_of_another_scene_stays(window):
     window.scene = bpy.data.scenes.new("Another")
     window.scene.frame_set(5)
     assert window.step(6) == 5
+
+
+def test_the_playhead_stands_where_stretched_time_plays_the_newest_frame(window):
+    window.scene.render.frame_map_new = 50
+    assert [window.step(newest) for newest in (4, 9)] == [2, 4]
+    assert window.scene.frame_current_final == 8.0
