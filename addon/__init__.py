@@ -9,7 +9,7 @@ from pathlib import Path
 import bpy
 
 from . import command_line, operators, panels, preferences, properties
-from .cache import cache_moves
+from .cache import cache_moves, trash
 from .capture import changes, curve_marks, model_marks, node_marks
 from .capture.objects import is_soft_body
 from .fits import loss_plot
@@ -64,6 +64,7 @@ def unregister() -> None:
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _before_load(*_: object) -> None:
     session.stop()
+    trash.forget()
     fields.forget_fields()
     paint_overlay.forget()
 

@@ -123,12 +123,13 @@ def hide_field(context: bpy.types.Context) -> str:
 
 
 def free(context: bpy.types.Context) -> str:
-    """Removes playback, baked keys, previews and the scene's simulated frames on the disk, and says
-    which of them there were."""
+    """Removes playback, baked keys and previews, and moves the scene's simulated frames on the disk
+    to the trash, from which undo takes them back; says which of them there were."""
     if session.is_running():
         raise SuppleError("A simulation is running; cancel it with Esc first.")
     scene = context.scene
     editable = [obj for obj in scene.objects if obj.is_editable]
+    scene_cache.check_free(scene)
     # Keys first: a mesh that is being edited keeps its own, and then all is kept.
     baked = [obj for obj in editable if shape_keys.free(obj)]
     had_frames = scene_cache.free(scene)
@@ -148,7 +149,10 @@ def free(context: bpy.types.Context) -> str:
     if not removed:
         return "There was nothing to remove."
     *others, last = removed
-    return f"Removed {', '.join(others)} and {last}." if others else f"Removed {last}."
+    message = f"Removed {', '.join(others)} and {last}." if others else f"Removed {last}."
+    if not had_frames:
+        return message
+    return f"{message} Undo brings them back; Remove Unused Caches deletes them from the disk."
 
 
 def baked_bodies(scene: bpy.types.Scene) -> list[bpy.types.Object]:

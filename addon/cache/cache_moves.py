@@ -15,7 +15,7 @@ from .. import start_runs
 from ..paths import absolute, portable
 from ..playback.mesh_cache import folder_of, playing, shown_folder
 from ..worker import session
-from . import scene_cache
+from . import scene_cache, trash
 
 #: Why a cache did not go with its file when that was saved last; empty when all did.
 problem = ""
@@ -136,9 +136,12 @@ def _key(modifier: bpy.types.Modifier) -> tuple[int, str]:
 
 
 def _found(scene: bpy.types.Scene, path: Path) -> Path | None:
-    """A playback file that is not at ``path``, in the caches that the scene may have now."""
+    """A playback file that is not at ``path``, in the caches that the scene may have now, or in
+    their trash, which it then leaves."""
     folder = folder_of(path)
     run, inside = scene_cache.run_name(folder), Path(path.parent.name, path.name)
+    if not run:
+        return None
     parents = [folder.parent]
     with suppress(SuppleError):  # beside a file that is not saved
         parents.append(scene_cache.root(scene))
@@ -146,8 +149,11 @@ def _found(scene: bpy.types.Scene, path: Path) -> Path | None:
         parents.append(absolute(scene_cache.BESIDE_THE_FILE))
     candidates = [each for parent in parents for each in scene_cache.job_folders(parent)]
     candidates.sort(key=lambda each: each.name != folder.name)
-    found = (each / inside for each in candidates if run and scene_cache.run_name(each) == run)
-    return next((each for each in found if each.is_file()), None)
+    found = (each / inside for each in candidates if scene_cache.run_name(each) == run)
+    if (file := next((each for each in found if each.is_file()), None)) is not None:
+        return file
+    taken = trash.take_back(parents, (folder.name, f"-{run}"))
+    return taken / inside if taken is not None and (taken / inside).is_file() else None
 
 
 def _is_settings(file: Path) -> bool:

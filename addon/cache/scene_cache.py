@@ -23,6 +23,7 @@ from ...core.version import version
 from .. import preferences, start_runs
 from ..paths import absolute, link_or_copy, users_cache
 from ..playback.mesh_cache import shown_folder
+from . import trash
 
 BESIDE_THE_FILE = "//supple_cache"
 UNSAVED = "unsaved-"
@@ -107,12 +108,27 @@ def _link_lasting(source: str, target: str) -> None:
 
 
 def free(scene: bpy.types.Scene) -> bool:
-    """Removes the job folders of the scene that no body starts from; False when there were none."""
-    kept = start_runs.folders()
-    folders = [folder for folder in own_folders(scene) if folder not in kept]
+    """Moves the job folders of the scene that no body starts from to the trash; False when there
+    were none."""
+    folders = _freed(scene)
     for folder in folders:
-        remove(folder)
+        trash.put(folder)
     return bool(folders)
+
+
+def check_free(scene: bpy.types.Scene) -> None:
+    """Looks whether ``free`` may do so now.
+
+    Raises:
+        JobInUseError: when another process is at work in one of the folders, or renders it.
+    """
+    for folder in _freed(scene):
+        lock.check_unused(folder)
+
+
+def _freed(scene: bpy.types.Scene) -> list[Path]:
+    kept = start_runs.folders()
+    return [folder for folder in own_folders(scene) if folder not in kept]
 
 
 def _survey(job: Job, name: str, last: int) -> tuple[int, list[str]]:

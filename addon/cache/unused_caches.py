@@ -15,7 +15,7 @@ from ...core.errors import SuppleError, legible
 from .. import start_runs
 from ..paths import users_cache
 from ..playback.mesh_cache import folder_of, playing
-from . import scene_cache
+from . import scene_cache, trash
 
 # How .blend files begin in which a name can be found.
 _UNCOMPRESSED = b"BLENDER"
@@ -45,12 +45,19 @@ class UnusedCache:
 def find() -> list[UnusedCache]:
     """In the caches of the open file and of this user, the largest first."""
     used = {folder_of(path) for _, path in playing(bpy.data.objects)} | start_runs.folders()
-    previous = _previous(used)
-    folders = [folder for root in _roots() for folder in scene_cache.job_folders(root)]
+    previous, roots = _previous(used), _roots()
+    folders = [folder for root in roots for folder in scene_cache.job_folders(root)]
     found = [
-        UnusedCache(folder, _size(folder), "an undo" if folder in previous else _user(folder))
+        UnusedCache(
+            folder, _size(folder), "an undo" if folder in previous else _user(folder, folder.parent)
+        )
         for folder in folders
         if folder not in used
+    ]
+    thrown_away = [(folder, root) for root in roots for folder in trash.folders(root)]
+    found += [
+        UnusedCache(folder, _size(folder), "" if _is_own(folder) else _user(folder, root))
+        for folder, root in thrown_away
     ]
     return sorted(found, key=lambda each: each.size, reverse=True)
 
@@ -99,6 +106,13 @@ def _previous(used: set[Path]) -> set[Path]:
     return {folders[0] for folders in unseen if folders}
 
 
+def _is_own(thrown_away: Path) -> bool:
+    """Whether Free of the open file moved a folder to the trash."""
+    begin = thrown_away.name.removesuffix(scene_cache.run_name(thrown_away))
+    prefixes = {scene_cache.prefix(scene) for scene in bpy.data.scenes}
+    return begin in prefixes or trash.is_of_open_file(thrown_away)
+
+
 def _size(folder: Path) -> int:
     size = 0
     for path in folder.rglob("*"):
@@ -107,12 +121,13 @@ def _size(folder: Path) -> int:
     return size
 
 
-def _user(folder: Path) -> str:
-    """Who may play a folder. The names of folders begin with those of their files and scenes."""
+def _user(folder: Path, root: Path) -> str:
+    """Who may play a folder of a cache. The names of folders begin with those of their files and
+    scenes."""
     if folder.name.startswith(scene_cache.UNSAVED):
         return "a file that was never saved"
     file = scene_cache.open_file()
-    if file is None or folder.parent.parent != file.parent or scene_cache.ELSEWHERE in folder.name:
+    if file is None or root.parent != file.parent or scene_cache.ELSEWHERE in folder.name:
         # It may belong to a file anywhere on the disk.
         return "another file"
     beside = (path for path in file.parent.glob("*.blend") if path != file)

@@ -13,8 +13,8 @@ from .action_operator import ActionOperator
 
 
 class SUPPLE_OT_free(ActionOperator, bpy.types.Operator):
-    """Remove the simulated frames of all soft bodies of the scene, for good also on the disk, and
-    their baked shape keys"""
+    """Remove the simulated frames of all soft bodies of the scene, and their baked shape keys. Undo
+    brings them back, until Remove Unused Caches deletes the frames from the disk"""
 
     bl_idname = ids.FREE
     bl_label = "Free"

@@ -24,11 +24,13 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
         layout = self.layout
         if problem := _what_is_missing():
             _draw_installation(layout, context, problem)
-        _draw_selection(layout, context)
+        # Every button stands where it is, whatever is selected and whether something runs.
+        _draw_selection(layout)
+        _draw_buttons(layout, runs.current)
         if runs.current is not None:
-            _draw_progress(layout, context, runs.current)
+            _draw_work(layout, context, runs.current)
         else:
-            _draw_buttons(layout, context)
+            _draw_results(layout, context)
             _draw_preparation(layout)
             draw_notices(layout, context)
         for message in ignored.messages(context, is_redraw=True):
@@ -51,41 +53,46 @@ def _draw_installation(
     box.operator(ids.DOCTOR, icon="INFO")
 
 
-def _draw_selection(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
-    row = layout.row(align=True)
+def _draw_selection(layout: bpy.types.UILayout) -> None:
+    column = layout.column(align=True)
+    row = column.row(align=True)
     row.operator(ids.ADD, icon="ADD")
     row.operator(ids.JIGGLE, icon="MOD_WAVE")
-    obj = context.object
-    if is_soft_body(obj):
-        layout.operator(ids.REMOVE, icon="REMOVE")
-    elif not selection.candidates(context):
-        write(layout, context, selection.why_none(context), icon="INFO")
+    column.operator(ids.REMOVE, icon="REMOVE")
 
 
-def _draw_progress(layout: bpy.types.UILayout, context: bpy.types.Context, work: runs.Work) -> None:
-    layout.progress(factor=work.progress(), text=work.describe())
+def _draw_buttons(layout: bpy.types.UILayout, work: runs.Work | None) -> None:
+    """Simulate, or in its place the progress of what runs, above Bake and Free."""
+    column = layout.column(align=True)
+    column.scale_y = 1.5
+    if work is None:
+        column.operator(ids.SIMULATE, icon="PLAY")
+    else:
+        column.progress(factor=work.progress(), text=work.describe())
+    row = column.row(align=True)
+    row.operator(ids.BAKE, icon="SHAPEKEY_DATA")
+    row.operator(ids.FREE, icon="TRASH")
+
+
+def _draw_work(layout: bpy.types.UILayout, context: bpy.types.Context, work: runs.Work) -> None:
     if isinstance(work, runs.Run):
         _draw_report(layout, context)
         loss_plot.draw(layout, work.losses)
     write(layout, context, work.cancelling, icon="INFO")
 
 
+def _draw_results(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+    if (failure := intersections.latest(context.scene)) is not None:
+        _draw_failure(layout, context, failure)
+    _draw_report(layout, context)
+    if not is_soft_body(context.object) and not selection.candidates(context):
+        write(layout, context, selection.why_none(context), icon="INFO")
+
+
 def _draw_preparation(layout: bpy.types.UILayout) -> None:
     """What the waiting worker compiles, once an installation; everything works meanwhile."""
     if (progress := warm_worker.progress()) is not None:
         layout.progress(factor=progress, text=runs.PREPARING)
-
-
-def _draw_buttons(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
-    column = layout.column(align=True)
-    column.scale_y = 1.5
-    column.operator(ids.SIMULATE, icon="PLAY")
-    row = column.row(align=True)
-    row.operator(ids.BAKE, icon="SHAPEKEY_DATA")
-    row.operator(ids.FREE, icon="TRASH")
-    if (failure := intersections.latest(context.scene)) is not None:
-        _draw_failure(layout, context, failure)
-    _draw_report(layout, context)
 
 
 def _draw_failure(

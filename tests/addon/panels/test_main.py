@@ -192,6 +192,35 @@ def test_buttons_stay_where_they_are_while_the_solver_is_compiled(scene, add_bod
     assert order == sorted(order)
 
 
+def test_buttons_stay_where_they_are_whatever_is_active_and_while_it_runs(
+    scene, add_body, play, monkeypatch
+):
+    body = add_body()
+    play(3)
+    bpy.ops.mesh.primitive_cube_add()
+    plain = bpy.context.object
+    bpy.ops.object.empty_add()
+    empty = bpy.context.object
+    in_turn: list[str] = []
+    monkeypatch.setattr(Layout, "operator", lambda _, name, **__: in_turn.append(name))
+    monkeypatch.setattr(Layout, "progress", lambda *_, **__: in_turn.append(ids.SIMULATE))
+    monkeypatch.setattr(Layout, "label", lambda *_, **__: in_turn.append("text"))
+    always = [ids.ADD, ids.JIGGLE, ids.REMOVE, ids.SIMULATE, ids.BAKE, ids.FREE]
+
+    def first_drawn(obj: bpy.types.Object | None) -> list[str]:
+        in_turn.clear()
+        bpy.ops.object.select_all(action="DESELECT")
+        if obj is not None:
+            obj.select_set(True)
+        drawn(SUPPLE_PT_main, obj)
+        return in_turn[: len(always)]
+
+    assert all(first_drawn(obj) == always for obj in (body, plain, empty, None))
+    work = SimpleNamespace(progress=lambda: 0.5, describe=lambda: "Baking", cancelling="Esc.")
+    monkeypatch.setattr(runs, "current", work)
+    assert all(first_drawn(obj) == always for obj in (body, plain, None))
+
+
 def test_the_report_on_tetrahedra_is_of_the_active_body(scene, add_body, solver_here):
     first, second = add_body("First"), add_body("Second", location=(3, 0, 0))
     second.supple.resolution = 3
