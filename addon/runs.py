@@ -111,6 +111,11 @@ class Simulation:
     def start_frame(self) -> int:
         return self._captured.start_frame
 
+    @property
+    def first_shown(self) -> int:
+        """The timeline's number of the first frame after the pre-roll."""
+        return self._captured.first_shown
+
     def step(self) -> bool:
         self._captured.check_left()
         try:

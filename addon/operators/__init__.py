@@ -7,6 +7,7 @@ from .add import SUPPLE_OT_add
 from .add_attachment import SUPPLE_OT_add_attachment
 from .apply_preset import SUPPLE_OT_apply_preset
 from .bake import SUPPLE_OT_bake
+from .dismiss_hint import SUPPLE_OT_dismiss_hint
 from .doctor import SUPPLE_OT_doctor
 from .find import SUPPLE_OT_find
 from .free import SUPPLE_OT_free
@@ -43,6 +44,7 @@ CLASSES: list[Any] = [
     SUPPLE_OT_take_start,
     SUPPLE_OT_suit_resolution,
     SUPPLE_OT_subdivide,
+    SUPPLE_OT_dismiss_hint,
     SUPPLE_OT_tetrahedralize,
     SUPPLE_OT_simulate,
     SUPPLE_OT_find,

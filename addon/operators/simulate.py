@@ -6,12 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import EnumProperty
+from bpy.props import BoolProperty, EnumProperty
 
 from .. import ids
 from ..capture.objects import left_out, soft_bodies
 from ..named import named
 from ..properties import selection
+from ..reports import coarse_meshes
 from ..runs import Simulation
 from ..time_stretching import played_frame
 from .worker_operator import WorkerOperator
@@ -39,6 +40,13 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
             (LEAVE, "Leave Out", "Simulate without them"),
         ],
         default=ASK,
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
+
+    subdivide: BoolProperty(
+        name="Subdivide Coarse Meshes",
+        description="Give meshes that become soft bodies enough vertices to be seen bending",
+        default=True,
         options={"HIDDEN", "SKIP_SAVE"},
     )
 
@@ -71,13 +79,23 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
     def show(self: Any, context: bpy.types.Context) -> None:
         """The scene's playhead follows the newest frame, until the user puts it elsewhere or plays
         the animation."""
-        scene = context.scene
-        newest = played_frame(scene, self._run.playback.last_shown)
-        if scene.session_uid != self._run.scene_uid or scene.frame_current != self._playhead:
-            return
-        if newest != self._playhead and not context.screen.is_animation_playing:
-            scene.frame_set(newest)
+        newest = played_frame(context.scene, self._run.playback.last_shown)
+        if newest != self._playhead and self._leads_playhead(context):
+            context.scene.frame_set(newest)
             self._playhead = newest
+
+    def show_result(self: Any, context: bpy.types.Context) -> None:
+        """Play the frames from the first one, where the playhead has followed them to the end."""
+        if self._leads_playhead(context):
+            context.scene.frame_set(played_frame(context.scene, self._run.first_shown))
+            bpy.ops.screen.animation_play()
+
+    def _leads_playhead(self: Any, context: bpy.types.Context) -> bool:
+        """Whether the playhead of this scene is where the run has put it, and stands still."""
+        scene = context.scene
+        is_here = scene.session_uid == self._run.scene_uid
+        is_still = scene.frame_current == self._playhead and not context.screen.is_animation_playing
+        return is_here and is_still
 
     def _take_in(self: Any, context: bpy.types.Context) -> None:
         new = selection.newcomers(context)
@@ -88,9 +106,23 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
                 obj.supple.collider = True
         elif new and (self.newcomers == SOFT or not soft_bodies(context)):
             self.report({"INFO"}, selection.make_soft(context, new))
-            if not bpy.app.background:
-                # A step of its own: undoing the simulation leaves the soft body.
-                bpy.ops.ed.undo_push(message="Add Soft Body")
+            # Steps of their own: undoing the simulation leaves the soft body.
+            _push_undo("Add Soft Body")
+            coarse = [obj for obj in new if coarse_meshes.is_plain(obj)] if self.subdivide else []
+            for obj in filter(coarse_meshes.hides_bending, coarse):
+                coarse_meshes.subdivide(obj)
+                count = len(obj.data.vertices)
+                self.report(
+                    {"INFO"},
+                    f"{obj.name} was subdivided to be seen bending: {count} vertices, the same "
+                    "shape. Undo takes that back.",
+                )
+                _push_undo("Subdivide")
+
+
+def _push_undo(message: str) -> None:
+    if not bpy.app.background:
+        bpy.ops.ed.undo_push(message=message)
 
 
 def _undecided(context: bpy.types.Context) -> list[bpy.types.Object]:

@@ -36,6 +36,9 @@ class TimedOperator(ActionOperator):
     def show(self, context: bpy.types.Context) -> None:
         """Called after each step."""
 
+    def show_result(self, context: bpy.types.Context) -> None:
+        """Called once the work is finished."""
+
     def explain(self, context: bpy.types.Context, message: str) -> str:
         """The message of a failure."""
         return message
@@ -79,6 +82,7 @@ class TimedOperator(ActionOperator):
             self.cancel(context)
             raise
         if not is_under_way:
+            self.show_result(context)
             return self._conclude(context, {"INFO"}, message)
         self._report_progress(context)
         return goes_on

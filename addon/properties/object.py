@@ -156,6 +156,7 @@ class SuppleObject(
         update=_show_smoothed,
     )
     is_preview: BoolProperty(options=HIDDEN)
+    hides_coarse_hint: BoolProperty(options=HIDDEN)
     simulated_vertices: IntProperty(options=HIDDEN)
     simulated_as: StringProperty(options=HIDDEN)
     simulated_pre_roll: IntProperty(options=HIDDEN)

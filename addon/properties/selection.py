@@ -20,6 +20,9 @@ from . import suited
 _CONVERTIBLE = {"CURVE": "curve", "SURFACE": "surface", "META": "metaball", "FONT": "text"}
 # Of the size of a body: what is less below the ground stands on it.
 ROUNDING_RATIO = 1e-6
+# Of the height of a body: how far below it the ground is put, for the body to be seen falling,
+# pressed flat and wobbling.
+DROP_RATIO = 0.5
 
 
 def candidates(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -57,7 +60,7 @@ def make_soft(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -
     message = f"{names} {'is a soft body' if len(objects) == 1 else 'are soft bodies'} now."
     if is_first and _lower_ground(context, objects):
         height = context.scene.supple.ground_height * metres_per_unit(context.scene)
-        message += f" The ground was lowered to {height:.3g} m, where it touches."
+        message += f" The ground was lowered to {height:.3g} m, to fall on."
     return message
 
 
@@ -83,20 +86,22 @@ def _has_faces(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> 
 
 
 def _lower_ground(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> bool:
-    """Puts the ground under bodies that were modelled below it; False when none was."""
+    """Put the ground half a body's height under bodies that were modelled below it; False when
+    none was."""
     props = context.scene.supple
     if not props.use_ground:
         return False
     depsgraph = context.evaluated_depsgraph_get()
-    lowest = min(_lowest_point(obj, depsgraph) for obj in objects)
+    lowest, highest = min(_height_range(obj, depsgraph) for obj in objects)
     size = max(max(obj.dimensions) for obj in objects)
     if not lowest < props.ground_height - ROUNDING_RATIO * size:
         return False
-    props.ground_height = lowest
+    props.ground_height = lowest - DROP_RATIO * (highest - lowest)
     return True
 
 
-def _lowest_point(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> float:
+def _height_range(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[float, float]:
+    """The heights of the lowest and of the highest point of a mesh in the world."""
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.to_mesh()
     try:
@@ -104,4 +109,5 @@ def _lowest_point(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> floa
     finally:
         evaluated.to_mesh_clear()
     heights = transform(world_matrix(obj, depsgraph), points)[:, 2]
-    return float(np.min(heights, initial=np.inf, where=np.isfinite(heights)))
+    heights = heights[np.isfinite(heights)]
+    return (float(heights.min()), float(heights.max())) if len(heights) else (np.inf, np.inf)

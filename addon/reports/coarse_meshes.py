@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Meshes whose faces are seen so large beside the cells of the solid that its bending is not."""
+"""Meshes whose flat parts are so large beside the cells of the solid that bending is not seen."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ Values = NDArray[np.float64]
 
 # In cells: a face with a longer edge than the first hides bending; split, none is above the second.
 _LONG_EDGE_CELLS, _SPLIT_EDGE_CELLS = 4.0, 0.5
+# The cosine of the angle between two faces, above which they are one flat part of the surface.
+_FLAT_COSINE = 1.0 - 1e-5
 # Of the area of all faces, that of those above which bending is not seen.
 _LARGE_FACES_RATIO = 0.25
 # A mesh with more is fine enough somewhere, and is not looked through at every redraw.
@@ -24,8 +26,14 @@ _FEW_VERTICES, _MOST_VERTICES = 5000, 100_000
 
 
 def hides_bending(obj: bpy.types.Object) -> bool:
-    """Whether the mesh of a soft body is too coarse to show how it bends."""
+    """Whether the mesh of a soft body is too coarse to show how it bends.
+
+    An edge between two faces in one plane does not count: a flat part bends with its rim, however
+    the part is divided into faces.
+    """
     mesh = obj.data
+    if obj.supple.hides_coarse_hint:
+        return False
     if not 0 < len(mesh.vertices) <= _FEW_VERTICES or len(mesh.polygons) == 0:
         return False
     longest, areas = _faces(mesh, _sized(obj))
@@ -34,16 +42,51 @@ def hides_bending(obj: bpy.types.Object) -> bool:
 
 
 def _faces(mesh: bpy.types.Mesh, points: Points) -> tuple[Values, Values]:
-    """(F,) the longest edges of the faces of (V, 3) points, and twice their areas."""
+    """(F,) the longest edges of the faces of (V, 3) points, and twice their areas. Edges inside a
+    flat part of the surface are of length 0."""
     corners = np.empty(len(mesh.loops), dtype=np.int32)
+    edges = np.empty(len(mesh.loops), dtype=np.int32)
     starts = np.empty(len(mesh.polygons), dtype=np.int32)
     mesh.loops.foreach_get("vertex_index", corners)
+    mesh.loops.foreach_get("edge_index", edges)
     mesh.polygons.foreach_get("loop_start", starts)
+    ends = np.append(starts[1:], len(corners))
     following = np.arange(1, len(corners) + 1)
-    following[np.append(starts[1:], len(corners)) - 1] = starts
+    following[ends - 1] = starts
     at, then = points[corners], points[corners[following]]
-    longest = np.maximum.reduceat(np.linalg.norm(then - at, axis=1), starts)
-    return longest, np.linalg.norm(np.add.reduceat(np.cross(at, then), starts), axis=1)
+    areas = np.add.reduceat(np.cross(at, then), starts)
+    face_of_corner = np.repeat(np.arange(len(starts)), ends - starts)
+    is_flat = _flat_edges(edges, face_of_corner, areas, len(mesh.edges))
+    lengths = np.where(is_flat[edges], 0.0, np.linalg.norm(then - at, axis=1))
+    return np.maximum.reduceat(lengths, starts), np.linalg.norm(areas, axis=1)
+
+
+def _flat_edges(
+    edges: NDArray[np.int32], faces: NDArray[np.int_], areas: Points, count: int
+) -> NDArray[np.bool_]:
+    """(E,) whether an edge lies between two faces in one plane.
+
+    Args:
+        edges, faces: (L,) the edge and the face of each corner.
+        areas: (F, 3) area vectors of the faces.
+        count: the number E of edges.
+    """
+    normals = areas / np.maximum(np.linalg.norm(areas, axis=1, keepdims=True), 1e-300)
+    order = np.argsort(edges, kind="stable")
+    number, first, uses = np.unique(edges[order], return_index=True, return_counts=True)
+    number, first = number[uses == 2], first[uses == 2]
+    one, other = faces[order[first]], faces[order[first + 1]]
+    is_flat = np.zeros(count, dtype=bool)
+    is_flat[number] = (normals[one] * normals[other]).sum(axis=1) > _FLAT_COSINE
+    return is_flat
+
+
+def is_plain(obj: bpy.types.Object) -> bool:
+    """Whether subdividing the mesh changes nothing else: no modifier and no other object uses it,
+    and nobody is editing it."""
+    mesh = obj.data
+    is_free = obj.mode == "OBJECT" and mesh.is_editable and mesh.users == 1
+    return is_free and not obj.modifiers
 
 
 def subdivide(obj: bpy.types.Object) -> None:

@@ -39,12 +39,14 @@ class Notice:
         operator: the button that helps, such as ``supple.simulate``; empty where none does.
         name: of the object that the operator is to act on; empty where it takes none.
         is_problem: whether something does not work, rather than does so unexpectedly.
+        hint_of: name of the object whose hint the user can dismiss; empty where it stays.
     """
 
     text: str
     operator: str = ""
     name: str = ""
     is_problem: bool = True
+    hint_of: str = ""
 
 
 def notices(context: bpy.types.Context) -> list[Notice]:
@@ -93,7 +95,8 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
     if reason := _coarseness(obj):
         # It would change what a modifier makes of the mesh.
         button = "" if subdivisions(obj) else ids.SUBDIVIDE
-        yield Notice(reason, button, obj.name if button else "", is_problem=False)
+        name = obj.name if button else ""
+        yield Notice(reason, button, name, is_problem=False, hint_of=obj.name)
     if shape_keys.has_idle_keys(obj):
         yield Notice(
             f"{obj.name} has shape keys that were added after Bake and do nothing beside its "

@@ -32,12 +32,12 @@ def test_add_makes_every_selected_mesh_a_soft_body_and_nothing_else(scene, cube)
     assert scene.supple.ground_height == 0.0
 
 
-def test_the_ground_goes_below_a_first_body_that_lies_under_it(scene, cube):
+def test_the_ground_goes_half_a_height_below_a_first_body_that_lies_under_it(scene, cube):
     cube.location.z = 0.0
     cube.scale = (1, 1, 3)
     bpy.context.view_layer.update()
     bpy.ops.supple.add()
-    assert scene.supple.ground_height == pytest.approx(-1.5)
+    assert scene.supple.ground_height == pytest.approx(-3.0)
     capture(bpy.context)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import bpy
 import pytest
 
+from supple.addon.operators import simulate
 from supple.addon.operators.simulate import SUPPLE_OT_simulate
 
 
@@ -19,14 +21,27 @@ class Window:
         self.scene = scene
         self.screen = SimpleNamespace(is_animation_playing=False)
         self.playback = SimpleNamespace(last_shown=scene.frame_current)
-        run = SimpleNamespace(scene_uid=scene.session_uid, playback=self.playback)
-        self._operator: Any = SimpleNamespace(_run=run, _playhead=scene.frame_current)
+        run = SimpleNamespace(
+            scene_uid=scene.session_uid, playback=self.playback, first_shown=scene.frame_start
+        )
+        leads: Any = SUPPLE_OT_simulate._leads_playhead
+        self._operator: Any = SimpleNamespace(
+            _run=run,
+            _playhead=scene.frame_current,
+            _leads_playhead=lambda context: leads(self._operator, context),
+        )
 
     def step(self, newest: int) -> int:
         """Where the playhead is when a frame has come."""
         self.playback.last_shown = newest
         show: Any = SUPPLE_OT_simulate.show
         show(self._operator, self)
+        return self.scene.frame_current
+
+    def finish(self) -> int:
+        """Where the playhead is when the run has ended."""
+        show_result: Any = SUPPLE_OT_simulate.show_result
+        show_result(self._operator, self)
         return self.scene.frame_current
 
 
@@ -65,3 +80,29 @@ def test_the_playhead_stands_where_stretched_time_plays_the_newest_frame(window)
     window.scene.render.frame_map_new = 50
     assert [window.step(newest) for newest in (4, 9)] == [2, 4]
     assert window.scene.frame_current_final == 8.0
+
+
+@pytest.fixture
+def plays(monkeypatch) -> Mock:
+    play = Mock()
+    screen = SimpleNamespace(screen=SimpleNamespace(animation_play=play))
+    monkeypatch.setattr(simulate, "bpy", SimpleNamespace(ops=screen))
+    return play
+
+
+def test_at_the_end_the_frames_are_played_from_the_first(window, plays):
+    window.scene.frame_start = 3
+    window.step(9)
+    window._operator._run.first_shown = 3
+    assert window.finish() == 3
+    plays.assert_called_once_with()
+
+
+def test_at_the_end_nothing_is_played_where_the_user_has_moved_the_playhead(window, plays):
+    window.step(9)
+    window.scene.frame_set(4)
+    assert window.finish() == 4
+    window.scene.frame_set(9)
+    window.screen.is_animation_playing = True
+    assert window.finish() == 9
+    plays.assert_not_called()

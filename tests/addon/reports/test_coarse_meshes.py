@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import bmesh
 import bpy
 import numpy as np
 import pytest
 
 from supple.addon import actions, ids
+from supple.addon.capture import changes
 from supple.addon.capture.surfaces import coordinates
+from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.reports import coarse_meshes, notices
 
+from ..layout import drawn
 from ..shown_notices import only, press, shown_notices
 
 
@@ -28,17 +32,67 @@ def text(**arguments) -> None:
     bpy.ops.object.convert(target="MESH")
 
 
+def turned(outline, segments: int) -> None:
+    """A solid of revolution of (radius, height) points, closed by fans of triangles."""
+    mesh, vertices, faces = bmesh.new(), [], []
+    for radius, height in outline:
+        angles = 2.0 * np.pi * np.arange(segments) / segments
+        vertices += [(radius * np.cos(a), radius * np.sin(a), height) for a in angles]
+    for ring in range(len(outline) - 1):
+        for this in range(segments):
+            following = (this + 1) % segments
+            low, high = ring * segments, (ring + 1) * segments
+            faces.append((low + this, low + following, high + following, high + this))
+    corners = [mesh.verts.new(vertex) for vertex in vertices]
+    for face in faces:
+        mesh.faces.new([corners[corner] for corner in face])
+    for ring, height, turn in ((0, outline[0][1], -1), (len(outline) - 1, outline[-1][1], 1)):
+        middle = mesh.verts.new((0.0, 0.0, height))
+        for this in range(segments):
+            ends = (this, (this + 1) % segments)[::turn]
+            mesh.faces.new([middle, *(corners[ring * segments + end] for end in ends)])
+    made = bpy.data.meshes.new("Turned")
+    mesh.to_mesh(made)
+    mesh.free()
+    obj = bpy.data.objects.new("Turned", made)
+    bpy.context.scene.collection.objects.link(obj)
+    bpy.ops.object.select_all(action="DESELECT")
+    obj.location.z = 3.0
+    bpy.context.view_layer.objects.active = obj
+    obj.select_set(True)
+
+
+def pudding(**_) -> None:
+    """With a flat top and a flat bottom, whose triangles are as long as it is wide."""
+    rings = [(1.0 - 0.3 * t - 0.2 * t**8, 1.2 * t) for t in np.linspace(0.0, 1.0, 21)]
+    turned(rings, 64)
+
+
+def cone(**_) -> None:
+    turned([(1.0, 0.0), (0.01, 3.0)], 64)
+
+
+def divided_cube(**arguments) -> None:
+    bpy.ops.mesh.primitive_cube_add(**arguments)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.quads_convert_to_tris()
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
 COARSE = {
     "cube": lambda: added(bpy.ops.mesh.primitive_cube_add),
     "cylinder": lambda: added(bpy.ops.mesh.primitive_cylinder_add, depth=6),
     "long cube": lambda: added(bpy.ops.mesh.primitive_cube_add, scale=(5, 1, 1)),
     "text": lambda: added(text),
+    "cube of triangles": lambda: added(divided_cube),
+    "cone": lambda: added(cone),
 }
 FINE = {
     "monkey": lambda: added(bpy.ops.mesh.primitive_monkey_add),
     "ball": lambda: added(bpy.ops.mesh.primitive_uv_sphere_add),
     "round ball": lambda: added(bpy.ops.mesh.primitive_ico_sphere_add),
     "torus": lambda: added(bpy.ops.mesh.primitive_torus_add),
+    "pudding": lambda: added(pudding),
 }
 
 
@@ -56,6 +110,18 @@ def test_a_coarse_mesh_is_reported_and_mended_at_a_button(scene, make):
 def test_of_a_finer_one_nothing_is_reported(scene, make):
     make()
     assert shown_notices() == []
+
+
+@pytest.mark.parametrize("make", ["cube", "cylinder"])
+def test_a_dismissed_hint_is_gone_in_the_panel_and_before_a_run(scene, make):
+    obj = COARSE[make]()
+    layout = drawn(SUPPLE_PT_main, obj)
+    assert ids.DISMISS_HINT in layout.buttons and ids.SUBDIVIDE in layout.buttons
+    marks = changes.body_marks(obj)
+    assert bpy.ops.supple.dismiss_hint(object_name=obj.name) == {"FINISHED"}
+    assert shown_notices() == [] and notices.before_a_run(bpy.context) == []
+    assert changes.body_marks(obj) == marks
+    assert ids.DISMISS_HINT not in drawn(SUPPLE_PT_main, obj).buttons
 
 
 def test_faces_count_by_their_area_as_the_object_is_scaled(scene):
