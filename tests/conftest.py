@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 
 from supple.core.garbage import kept_for_good
+from supple.tests import children
 
 QUICK_SECONDS = 40.0
 SECONDS = "supple/seconds"
@@ -21,6 +22,16 @@ def pytest_collection() -> Generator[None, object, object]:
     """What lives until the end is not gone through each time that garbage is collected."""
     with kept_for_good():
         return (yield)
+
+
+def pytest_configure() -> None:
+    children.restore_ctrl_c()
+
+
+@pytest.fixture(autouse=True)
+def _no_process_is_left() -> Iterator[None]:
+    with children.end_all():
+        yield
 
 
 def pytest_unconfigure() -> None:
