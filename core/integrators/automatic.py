@@ -6,10 +6,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from ..errors import InstabilityError, SceneError
+from ..potentials.contact import accepted_moves
 from ..potentials.contact.clearance import Clearance, Trajectory
 from ..state import Hindrance, SolverStatistics, State
 from ..system import System
@@ -169,12 +171,32 @@ class AutomaticStepper(TimeStepper):
         if clear is None:
             return self._advance_with_contact(state, Hindrance.CONTACT)
         if not self._is_pressed_flat(state, clear):
+            self._report_moves(state)
             return clear
         try:
             return self._advance_with_contact(state, Hindrance.FLAT)
         except (SceneError, InstabilityError):
             self._current = self._contact_free
+            self._report_moves(state)
             return clear
+
+    def _report_moves(self, before: State) -> None:
+        """Reports the moves of a frame without contact, where a check observes them."""
+        stepper, clearance = self._contact_free, self._clearance
+        if clearance is None or not accepted_moves.are_observed():
+            return
+        steps = stepper.sampled_positions
+        if isinstance(stepper, ExplicitStepper):
+            steps = stepper.step_positions
+        points = [
+            clearance.surface.points(
+                at.cpu().numpy(),
+                clearance.colliders(before.colliders, before.frame, number / (len(steps) - 1)),
+            )
+            for number, at in enumerate(steps)
+        ]
+        for first, last in pairwise(points):
+            accepted_moves.report(clearance.surface, first, last)
 
     def _advance_with_contact(
         self, state: State, hindrance: Hindrance, is_last_turn: bool = False

@@ -10,6 +10,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
+from ..potentials.contact import accepted_moves
 from ..scene.pressure import burst_warning
 from ..state import Energies, State
 from ..system import System
@@ -60,6 +61,9 @@ class ExplicitStepper(TimeStepper):
         #: end; none where it is 0.
         self.checkpoint_steps = 0
         self.checkpoints: list[tuple[Tensor, Tensor, Tensor | None]] = []
+        #: (3, N) positions at the start and after each step of the last frame without contact,
+        #: where a check observes the moves.
+        self.step_positions: list[Tensor] = []
         #: Of surfaces, where they are to meet.
         self.contact = contact
         self.label = integrator.label
@@ -126,6 +130,8 @@ class ExplicitStepper(TimeStepper):
             self.contact.begin(start)
         self.sampled_positions, self.sample_fractions = [start.positions], [0.0]
         self.checkpoints = []
+        is_observed = self.contact is None and accepted_moves.are_observed()
+        self.step_positions = [start.positions] if is_observed else []
         count, kept = start.substeps, MAX_SAMPLES if self._records_positions else 0
         for number in range(count):
             if self.checkpoint_steps and number and number % self.checkpoint_steps == 0:
@@ -137,6 +143,8 @@ class ExplicitStepper(TimeStepper):
                 advance_step()
             else:
                 self._make_way(substep, start.frame, *fractions)
+            if is_observed:
+                self.step_positions.append(substep.positions.clone())
             flow.flow(substep.positions, substep.step)
             if (number + 1) * kept // count > number * kept // count:
                 self.sampled_positions.append(substep.positions.clone())

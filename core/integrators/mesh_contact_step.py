@@ -27,6 +27,7 @@ from ..kernels.flat_tets import FlatTets, find_flat
 from ..kernels.free_steps import pair_step_sizes, shorten, shorten_falls
 from ..kernels.ground_constraints import find_ground
 from ..kernels.step_nodes import end_step, write_fixed_moves, write_nodes
+from ..potentials.contact import accepted_moves
 from ..potentials.contact.detection import (
     MIN_DISTANCE_RATIO,
     MIN_DISTANCE_ROUNDINGS,
@@ -317,12 +318,13 @@ class MeshContactStep:
         """Moves (N, 3) nodes as far as nothing meets: where those and (V, 3) points are then, and
         whether all made their whole move."""
         shortened, after = moves, self._carried(points, moves)
-        candidates = self._candidates
-        self.budget.spend(SEARCH_S * candidates.cover(points, after, step, is_hindered))
-        stencils = candidates.stencils
-        of_pairs, distances = np.empty((2, len(candidates.distances)))
-        least = 1.0
+        candidates, least = self._candidates, 1.0
         for shortening in range(MAX_SHORTENINGS):
+            # A point that was stopped has left its path, and another one may follow it closely.
+            found = candidates.cover(points, after, step, is_hindered)
+            self.budget.spend(SEARCH_S * found)
+            stencils = candidates.stencils
+            of_pairs, distances = np.empty((2, len(candidates.distances)))
             use_threads(len(of_pairs), PAIRS_PER_THREAD)
             pair_step_sizes(
                 *(stencils, points, after, candidates.distances),
@@ -334,6 +336,7 @@ class MeshContactStep:
                 cut += shorten_falls(*self._ground, self._rounding, at, shortened, of_nodes)
             if cut == 0:
                 candidates.distances = distances
+                accepted_moves.report(self.surface, points, after)
                 return at + shortened, after, shortened is moves
             if shortening == 0:
                 least = float(of_nodes.min())
@@ -343,4 +346,6 @@ class MeshContactStep:
         # Shortened one by one, moves may come in the way of each other; all alike, none does.
         candidates.distances[:] = 0.0
         at = at + least * moves
-        return at, self._points(at), False
+        after = self._points(at)
+        accepted_moves.report(self.surface, points, after)
+        return at, after, False

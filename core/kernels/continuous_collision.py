@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled
-from .separation import separation
-from .vectors import advanced, dot, minus
+from .separation import separation, unit
+from .vectors import advanced, dot, minus, plus, scaled
 
 # This ratio of the distance at the start remains, whatever collides.
 REMAINING_DISTANCE_RATIO = 0.1
@@ -42,7 +42,8 @@ def pair_step_size(
 
     Its distance stays above ``REMAINING_DISTANCE_RATIO`` of that at the start and above
     ``min_distance`` (m), or if it begins below, all but ``BELOW_MIN_DISTANCE_RATIO`` of that at the
-    start.
+    start. A pair that touches at the start, within rounding, takes no step unless its parts stay as
+    they are to each other or part.
 
     Args:
         before, after: four points each, x, y and z, in metres.
@@ -56,6 +57,10 @@ def pair_step_size(
         at_b, at_c, at_d = advanced(b, time, vb), advanced(c, time, vc), advanced(d, time, vd)
         normal, distance = separation(ORIGIN, at_b, at_c, at_d, are_edges)
         distance -= rounding
+        if distance <= 0.0 and iteration == 0:
+            if speed <= rounding:
+                return 1.0
+            return _parting_step_size(normal, (b, c, d), (vb, vc, vd), are_edges, rounding)
         if iteration == 0:
             least = allowed_distance(distance, min_distance)
             tolerance = TOLERANCE_RATIO * (distance - least)
@@ -63,8 +68,7 @@ def pair_step_size(
             break
         time_along_normal = 0.0
         if normal[0] != 0.0 or normal[1] != 0.0 or normal[2] != 0.0:
-            heights = (0.0, dot(normal, at_b), dot(normal, at_c), dot(normal, at_d))
-            rates = (0.0, dot(normal, vb), dot(normal, vc), dot(normal, vd))
+            heights, rates = _along(normal, at_b, at_c, at_d), _along(normal, vb, vc, vd)
             time_along_normal = _time_along(heights, rates, are_edges, least + rounding)
         time += max((distance - least) / speed, time_along_normal, 0.0)
         if time >= sufficient:
@@ -77,8 +81,7 @@ def distance_lower_bound(before: Any, after: Any, are_edges: bool) -> float:
     """A lower bound, in metres, of the distance of a pair anywhere on a linear trajectory."""
     b, c, d, vb, vc, vd, speed, rounding = _relative(before, after, are_edges)
     normal, distance = separation(ORIGIN, b, c, d, are_edges)
-    heights = (0.0, dot(normal, b), dot(normal, c), dot(normal, d))
-    rates = (0.0, dot(normal, vb), dot(normal, vc), dot(normal, vd))
+    heights, rates = _along(normal, b, c, d), _along(normal, vb, vc, vd)
     along, firsts = math.inf, 2 if are_edges else 1
     for i in range(firsts):
         for j in range(firsts, 4):
@@ -125,6 +128,43 @@ def _time_along(heights: Any, rates: Any, are_edges: bool, least: float) -> floa
             if rate < 0.0:
                 time = min(time, (heights[i] - heights[j] - least) / -rate)
     return time
+
+
+@compiled()
+def _along(normal: Any, b: Any, c: Any, d: Any) -> Any:
+    """The heights along a normal of the first point, which is the origin, and of three others."""
+    return (0.0, dot(normal, b), dot(normal, c), dot(normal, d))
+
+
+@compiled()
+def _parting_step_size(
+    normal: Any, corners: Any, moves: Any, are_edges: bool, rounding: float
+) -> float:
+    """1 for a pair in touch whose parts leave each other, along a normal or along their relative
+    motion; else 0."""
+    b, c, d = moves
+    # The motion of the first part relative to the second one, times a positive number.
+    against = plus(c, d) if are_edges else plus(b, plus(c, d))
+    motion = minus(b, against) if are_edges else minus(ORIGIN, against)
+    # Where nothing lies between the parts, rounding alone decides which way a normal points.
+    for direction in (normal, scaled(-1.0, normal), unit(motion)):
+        heights = _along(direction, corners[0], corners[1], corners[2])
+        rates = _along(direction, b, c, d)
+        if _leave(heights, rates, are_edges, rounding):
+            return 1.0
+    return 0.0
+
+
+@compiled()
+def _leave(heights: Any, rates: Any, are_edges: bool, rounding: float) -> bool:
+    """Whether the first part is above the second at the start, within rounding, and at the end."""
+    firsts = 2 if are_edges else 1
+    for i in range(firsts):
+        for j in range(firsts, 4):
+            height = heights[i] - heights[j]
+            if height < -rounding or height + rates[i] - rates[j] <= rounding:
+                return False
+    return True
 
 
 @compiled()

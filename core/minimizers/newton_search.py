@@ -281,6 +281,9 @@ class NewtonSearch:
         self._trial_energy, self._trial_size = self._objective.energy(self._trial)
 
     def _accept(self) -> None:
+        contact = self._objective.contact
+        if contact is not None:
+            contact.report_move(self.positions, self._trial)
         self.positions, self._gradient = self._trial, self._trial_gradient
         self._energy, self._energy_size = self._trial_energy, self._trial_size
 

@@ -188,6 +188,7 @@ class PrescribedMotion:
         if step_size < 1.0:
             after = positions + step_size * scale * displacement
             colliders = contact.colliders + step_size * scale * collider_displacement
+        contact.report_move(positions, after, colliders)
         contact.colliders = colliders
         return after, step_size
 

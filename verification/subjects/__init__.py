@@ -11,6 +11,7 @@ from . import (
     cantilever,
     colliding_bodies,
     contact_slope,
+    continuous_collision,
     damping,
     energy,
     force_fields,
@@ -59,6 +60,7 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "contact_slope": contact_slope.run,
     "colliding_bodies": colliding_bodies.run,
     "impact": impact.run,
+    "continuous_collision": continuous_collision.run,
     "no_intersections": no_intersections.run,
     "literature_scenes": literature_scenes.run,
 }

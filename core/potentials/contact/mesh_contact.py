@@ -19,6 +19,7 @@ from ...scene.contact_distances import of_pairs
 from ...scene.friction import FrictionTable
 from ...scene.scene import Scene
 from ..potential import Potential, TimeStep
+from . import accepted_moves
 from .barrier import ContactBarrier
 from .detection import Detection
 from .displacement_limit import DisplacementLimit
@@ -161,6 +162,17 @@ class MeshContact(Potential):
         self._static_candidates.forget()
         rounding = torch.finfo(before.dtype).eps * max(abs(start).max(), abs(end).max())
         return self._detection.collision_free_step_size(start, end, min_separation, rounding)
+
+    def report_move(self, before: Tensor, after: Tensor, colliders: Points | None = None) -> None:
+        """Reports a straight move that a step has accepted to those who observe them.
+
+        Args:
+            before, after: (3, N) positions.
+            colliders: (C, 3) positions of colliders at the end; None where they stay.
+        """
+        if accepted_moves.are_observed():
+            ends = self.points(before), self.points(after, colliders)
+            accepted_moves.report(self.surface, *ends)
 
     def blocked(self, before: Points, after: Points) -> set[int]:
         """The objects whose distance shrank the most between two (V, 3) positions, among the swept

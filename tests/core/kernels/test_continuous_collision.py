@@ -136,10 +136,11 @@ def test_a_pair_without_extent_is_no_obstacle_to_the_answer() -> None:
     before[0, 2] = 1.0
     after = before.copy()
     after[0, 2] = -1.0
-    for are_edges in (False, True):
-        assert 0.0 < share(before, after, are_edges) <= 0.5
-    # Nor is what meets already.
-    assert share(np.zeros((4, 3)), after, False) >= 0.0
+    assert 0.0 < share(before, after, False) <= 0.5
+    # As edges they touch at the start.
+    assert share(before, after, True) == 0.0
+    # One point leaves the other three.
+    assert share(np.zeros((4, 3)), after, False) == 1.0
 
 
 def test_enough_cuts_the_work_but_no_smaller_answer() -> None:
@@ -150,3 +151,52 @@ def test_enough_cuts_the_work_but_no_smaller_answer() -> None:
             assert found >= min(sufficient, whole)
             if sufficient > whole:
                 assert found == whole
+
+
+def turned(points: np.ndarray, seed: int) -> np.ndarray:
+    """Points in another orientation, in which coordinates are rounded."""
+    rotation, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))
+    return points @ rotation
+
+
+@pytest.mark.parametrize("seed", range(6))
+@PAIRS
+def test_a_pair_that_touches_at_the_start_moves_on_only_to_part(pair, are_edges, seed) -> None:
+    before, first = pair.copy(), slice(0, 2 if are_edges else 1)
+    before[first, 2] = 0.0
+    for way, expected in (
+        ([0.0, 0.0, 0.5], 1.0),
+        ([0.2, 0.1, 0.5], 1.0),
+        # A pair in one plane has no side.
+        ([0.2, 0.1, -0.5], 1.0),
+        # In the common plane, over each other.
+        ([0.05, 0.02, 0.0], 0.0),
+    ):
+        after = before.copy()
+        after[first] += way
+        start, end = turned(before, seed), turned(after, seed)
+        assert share(start, end, are_edges) == expected
+        # Nor does it matter what both do together, or from where the distance is to be kept.
+        assert share(start, end + 0.5, are_edges) == expected
+        assert share(start, end, are_edges, floor=1e-3) == expected
+    assert share(before, before + 0.5, are_edges) == 1.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_edges_of_one_plane_that_cross_at_the_start_do_not_move_on(seed) -> None:
+    before = np.array([[-1.0, 0.1, 0], [1.0, -0.1, 0], [0.2, -1.0, 0], [-0.1, 1.0, 0]])
+    after = before.copy()
+    after[0] = [-0.3, -0.4, 0.0]
+    assert share(turned(before, seed), turned(after, seed), True) == 0.0
+
+
+@pytest.mark.parametrize("corner", range(1, 4))
+def test_a_vertex_leaves_the_corner_that_it_touches(corner) -> None:
+    before = TRIANGLE.copy()
+    before[0] = before[corner]
+    outwards = before[corner] - before[1:].mean(axis=0)
+    after = before.copy()
+    after[0] += outwards
+    assert share(before, after, False) == 1.0
+    after[0] -= 1.5 * outwards
+    assert share(before, after, False) == 0.0
