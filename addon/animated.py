@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import bpy
+
+from .modifiers import is_own
 
 #: Of a scene: the gravity, and whether it acts.
 GRAVITY = ("gravity", "use_gravity")
 #: With what the paths of Supple's settings begin.
 SETTINGS = ".".join(("supple", ""))
+# The path of a modifier, and its name as Blender escapes it.
+_MODIFIER_PATH = re.compile(r'modifiers\["((?:[^"\\]|\\.)*)"\]')
 
 
 def has_animated_gravity(scene: bpy.types.Scene) -> bool:
@@ -19,9 +24,18 @@ def has_animated_gravity(scene: bpy.types.Scene) -> bool:
 
 
 def is_animated(data_block: bpy.types.ID) -> bool:
-    """Whether an action, the NLA or a driver changes anything of it."""
-    data = data_block.animation_data
-    return data is not None and bool(data.action or len(data.drivers) or len(data.nla_tracks))
+    """Whether an action, the NLA or a driver changes anything of it but Supple's modifiers."""
+    return any(acts_on_input(data_block, path) for path in _all_paths(data_block))
+
+
+def acts_on_input(owner: bpy.types.ID, path: str) -> bool:
+    """Whether a path leads to anything but Supple's own modifiers, which show the result, and
+    modifiers that are gone."""
+    begin = _MODIFIER_PATH.match(path) if isinstance(owner, bpy.types.Object) else None
+    if begin is None:
+        return True
+    modifier = owner.modifiers.get(bpy.utils.unescape_identifier(begin[1]))
+    return modifier is not None and not is_own(modifier)
 
 
 def animated_settings(owner: bpy.types.ID) -> set[str]:
@@ -31,19 +45,29 @@ def animated_settings(owner: bpy.types.ID) -> set[str]:
 
 
 def animated_paths(owner: bpy.types.ID) -> set[str]:
-    """The paths of all that its action, its NLA strips and its drivers change."""
+    """The paths of all that its action, its NLA strips and its drivers change, but for Supple's
+    modifiers."""
+    return {path for path in _all_paths(owner) if acts_on_input(owner, path)}
+
+
+def is_modifier_animated(modifier: bpy.types.Modifier) -> bool:
+    """Whether an action, the NLA or a driver changes anything of a modifier."""
+    begin = f"{modifier.path_from_id()}."
+    return any(path.startswith(begin) for path in _all_paths(modifier.id_data))
+
+
+def _all_paths(owner: bpy.types.ID) -> Iterator[str]:
     data = owner.animation_data
     if data is None:
-        return set()
+        return
+    yield from (driver.data_path for driver in data.drivers)
     actions = [(data.action, data.action_slot)]
     for track in data.nla_tracks:
         for strip in track.strips:
             actions += [(each.action, each.action_slot) for each in (strip, *strip.strips)]
-    paths = {driver.data_path for driver in data.drivers}
     for action, slot in actions:
         if action is not None and slot is not None:
-            paths.update(_paths(action, slot))
-    return paths
+            yield from _paths(action, slot)
 
 
 def curve_of(owner: bpy.types.ID, setting: str) -> bpy.types.FCurve | None:
@@ -63,7 +87,8 @@ def own_curves(owner: bpy.types.ID) -> Iterator[bpy.types.FCurve]:
         return
     driven = {driver.data_path for driver in data.drivers}
     for curve in curves_of(data.action, data.action_slot):
-        if curve.data_path not in driven and not curve.mute:
+        path = curve.data_path
+        if path not in driven and not curve.mute and acts_on_input(owner, path):
             yield curve
 
 

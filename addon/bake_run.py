@@ -14,7 +14,7 @@ from .bake import baked_run, shape_keys
 from .capture.objects import all_soft_bodies
 from .modifiers import find_modifier
 from .named import named
-from .playback import fields, fitted_cage, mesh_cache, refined_frames
+from .playback import fields, fitted_cage, mesh_cache, refined_frames, retimed
 from .reports import missing_frames
 from .runs import STEP_SECONDS
 from .steps import Steps, scaled
@@ -42,12 +42,14 @@ class Bake:
         self._key_step = step
         self._frames: list[NDArray[Any]] = []
         self._starts: list[int] = []
+        self._seen: list[NDArray[Any] | None] = []
         for obj in self._objects:
             positions, start = mesh_cache.read(obj)
             shape_keys.check(obj, positions)
             self._frames.append(positions)
             self._starts.append(start)
-        self._notes: list[str] = []
+            self._seen.append(refined_frames.shown(obj))
+        self._notes = self._take_as_shown(context)
         self._done = 0.0
         self._fits = self._fitted()
 
@@ -88,10 +90,21 @@ class Bake:
             mesh_cache.detach(obj)
         return " ".join([self._message(), *filter(None, [missing]), *self._notes])
 
+    def _take_as_shown(self, context: bpy.types.Context) -> list[str]:
+        """Replaces the frames of bodies that show them otherwise than they were simulated."""
+        changed = list(filter(retimed.is_retimed, self._objects))
+        for obj, shown in retimed.shown_frames(context, changed).items():
+            index = self._objects.index(obj)
+            self._frames[index], self._starts[index] = shown.frames, shown.start
+            self._seen[index] = shown.seen
+        if not changed:
+            return []
+        return [f"As the Mesh Cache modifier shows the frames, not as simulated: {named(changed)}."]
+
     def _fitted(self) -> Steps[None]:
         """Replaces the frames of bodies that are seen otherwise than by their own vertices."""
         for index, obj in enumerate(self._objects):
-            if (seen := refined_frames.shown(obj)) is None:
+            if (seen := self._seen[index]) is None:
                 continue
             frames = self._frames[index]
             kept = shape_keys.kept_frames(len(frames), self._key_step)

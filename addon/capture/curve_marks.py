@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import bpy
 import numpy as np
 
-from ..animated import curves_of
+from ..animated import acts_on_input, curves_of
 from ..bake import shape_keys
 from ..modifiers import is_own
 
@@ -51,9 +51,10 @@ def curve_marks(obj: bpy.types.Object) -> Iterator[str]:
         yield from _of_action(owner, data.action, data.action_slot)
         for track in data.nla_tracks:
             for strip in track.strips:
-                yield repr([track.mute, *(getattr(strip, name) for name in _STRIP)])
-                yield from _of_action(owner, strip.action, strip.action_slot)
-        for each in data.drivers:
+                if marks := list(_of_action(owner, strip.action, strip.action_slot)):
+                    yield repr([track.mute, *(getattr(strip, name) for name in _STRIP)])
+                    yield from marks
+        for each in _drivers(owner):
             yield repr((each.data_path, each.array_index, each.driver.type, each.driver.expression))
 
 
@@ -84,9 +85,13 @@ def _followed(obj: bpy.types.Object) -> Iterator[bpy.types.Object | None]:
                 yield found
 
 
-def _followed_by_drivers(owner: bpy.types.ID) -> Iterator[bpy.types.Object]:
+def _drivers(owner: bpy.types.ID) -> Iterator[bpy.types.FCurve]:
     drivers = () if owner.animation_data is None else owner.animation_data.drivers
-    for each in drivers:
+    return (each for each in drivers if acts_on_input(owner, each.data_path))
+
+
+def _followed_by_drivers(owner: bpy.types.ID) -> Iterator[bpy.types.Object]:
+    for each in _drivers(owner):
         for variable in each.driver.variables:
             for target in variable.targets:
                 if isinstance(target.id, bpy.types.Object):
@@ -102,7 +107,7 @@ def _of_action(
     if key not in _actions:
         _actions[key] = [(each.data_path, _of_curve(each)) for each in curves_of(action, slot)]
     for path, mark in _actions[key]:
-        if not _is_baked(owner, path):
+        if acts_on_input(owner, path) and not _is_baked(owner, path):
             yield f"{path} {mark}"
 
 

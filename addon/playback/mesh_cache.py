@@ -25,7 +25,7 @@ from .. import driving, start_runs
 from ..capture.captured import Capture, CapturedObject
 from ..modifiers import MODIFIER, find_modifier, find_refined, new_cache, removed
 from ..paths import absolute, portable
-from . import pc2, refined_frames, smooth
+from . import pc2, refined_frames, retimed, smooth
 
 
 class Playback:
@@ -153,13 +153,14 @@ def run_of(obj: bpy.types.Object) -> str:
 
 
 def last_frame(obj: bpy.types.Object) -> int | None:
-    """The last scene frame of which an object plays a frame; None where it plays none.
+    """The last scene frame of which an object plays a frame; None where it plays none, or not as
+    they were simulated.
 
     Raises:
         SuppleError: when its file cannot be read.
     """
     modifier = find_modifier(obj)
-    if modifier is None:
+    if modifier is None or retimed.is_retimed(obj):
         return None
     count = _wanted(obj, pc2.frame_count(absolute(modifier.filepath)))
     return int(modifier.frame_start) + count - 1

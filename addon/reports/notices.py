@@ -21,7 +21,7 @@ from ..capture.scene import frame_range, played_range
 from ..capture.vertex_groups import why_no_group
 from ..modifiers import find_modifier
 from ..paths import absolute
-from ..playback import mesh_cache, pc2, refined_frames
+from ..playback import mesh_cache, pc2, refined_frames, retimed
 from ..time_stretching import is_stretched
 from ..units import gravity, metres_per_unit
 from . import coarse_meshes, missing_frames
@@ -131,6 +131,8 @@ def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterato
     yield from order
     if any(notice.is_problem for notice in order):
         return
+    if text := retimed.hint(obj):
+        yield Notice(text, is_problem=False)
     if what := changes.changed(obj):
         yield Notice(
             f"{obj.name} was changed since it was simulated: its {_list('', what)}; simulate "
