@@ -26,14 +26,21 @@ def portable(path: Path, start: Path | None = None) -> str:
         return str(path)
 
 
-def absolute(path: str, start: Path | None = None) -> Path:
+def absolute(
+    path: str, start: Path | None = None, library: bpy.types.Library | None = None
+) -> Path:
     """Without ``..``, so that equal folders compare equal.
 
     Args:
         path: as a .blend file keeps it.
         start: the folder of the .blend file; that of the open one when left out.
+        library: of whose file the path is part.
     """
-    return Path(os.path.normpath(bpy.path.abspath(path, start=str(start) if start else None)))
+    if os.name != "nt":
+        # As Blender reads it: in files that Windows has written, it separates folders.
+        path = path.replace("\\", "/")
+    begin = str(start) if start else None
+    return Path(os.path.normpath(bpy.path.abspath(path, start=begin, library=library)))
 
 
 def link_or_copy(source: str | Path, target: str | Path) -> None:

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Choices for every .blend file on this machine."""
 
+from pathlib import Path
+
 import bpy
 from bpy.props import StringProperty
 
+from ..core.errors import SuppleError, legible
 from . import ids
+from .cache.cache_folder import resolved
 
 ADDON = __package__.rpartition(".")[0]
 
@@ -33,11 +37,21 @@ class SupplePreferences(bpy.types.AddonPreferences):
 
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.prop(self, "cache_folder")
+        if self.cache_folder:
+            self.layout.label(text=legible(_described(self.cache_folder)))
         self.layout.prop(self, "solver_python")
         row = self.layout.row()
         row.operator(ids.INSTALL_SOLVER)
         row.operator(ids.DOCTOR)
         self.layout.operator(ids.REMOVE_CACHES)
+
+
+def _described(text: str) -> str:
+    """The folder that a setting means for the open file, or why it means none."""
+    try:
+        return str(resolved(text, Path(bpy.data.filepath) if bpy.data.is_saved else None))
+    except SuppleError as error:
+        return str(error)
 
 
 def find() -> SupplePreferences | None:

@@ -94,6 +94,7 @@ class Simulation:
 
     def __init__(self, context: bpy.types.Context, may_go_on: bool = False) -> None:
         self.scene_uid = context.scene.session_uid
+        scene_cache.check_root(context.scene)
         self._captured = captured = capture(context)
         solver_environment.check_complete()
         opened = scene_cache.open_job(context.scene, captured.scene, captured.settings)
@@ -202,6 +203,7 @@ class Tetrahedralization:
 
     def __init__(self, context: bpy.types.Context) -> None:
         self._scene_uid = context.scene.session_uid
+        scene_cache.check_root(context.scene)
         self._captured = capture(context)
         opened = scene_cache.open_job(context.scene, self._captured.scene, self._captured.settings)
         self.warnings = _warnings(context, opened, self._captured)

@@ -81,15 +81,19 @@ def reconnect() -> None:
 def _plays_another(scene: bpy.types.Scene) -> bool:
     """Whether a scene plays frames that it did not simulate."""
     shown = shown_folder(scene)
-    return shown is not None and not shown.name.startswith(scene_cache.prefix(scene))
+    return shown is not None and not shown.name.startswith(
+        scene_cache.prefix(scene, parent=shown.parent)
+    )
 
 
 def _bring(scene: bpy.types.Scene, file: Path, brought: set[Path]) -> None:
     """Adds to ``brought`` what two scenes need not bring twice."""
-    root, prefix = scene_cache.root(scene, file), scene_cache.prefix(scene, file)
     moved = {} if bpy.data.is_saved else dict.fromkeys(scene_cache.unsaved_folders(scene), True)
     shown = {folder_of(path): False for _, path in playing(scene.objects)}
     shown |= {folder_of(path): False for _, path in start_runs.starting(scene.objects)}
+    if not shown and not moved:
+        return
+    root, prefix = scene_cache.root(scene, file), scene_cache.prefix(scene, file)
     for folder, is_moved in {**shown, **moved}.items():
         target = root / f"{prefix}{scene_cache.run_name(folder)}"
         if folder in brought or not (folder / "scene.json").exists():

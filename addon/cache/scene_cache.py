@@ -21,9 +21,9 @@ from ...core.job import Job, Settings, digest, lock
 from ...core.scene.scene import Scene
 from ...core.version import version
 from .. import preferences, start_runs
-from ..paths import absolute, link_or_copy, users_cache
+from ..paths import link_or_copy, users_cache
 from ..playback.mesh_cache import shown_folder
-from . import trash
+from . import cache_folder, trash
 
 BESIDE_THE_FILE = "//supple_cache"
 UNSAVED = "unsaved-"
@@ -63,6 +63,7 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
     """
     name = digest(described, settings)
     folder = _folder(scene, name, settings.frame_count)
+    cache_folder.check_reachable(folder)
     lock.check_free(folder)
     _remove_older(scene, keep=folder)
     if not folder.exists():
@@ -208,29 +209,40 @@ def root(scene: bpy.types.Scene, file: Path | None = None) -> Path:
         file: the .blend file that it is saved as; the one that is open when left out.
 
     Raises:
-        SuppleError: when that depends on a file that is not saved yet.
+        SuppleError: when that depends on a file that is not saved yet, or can hold no frames.
     """
     file = file or open_file()
     chosen = scene.supple.cache_folder or getattr(preferences.find(), "cache_folder", "")
-    if file is not None:
-        return absolute(chosen or BESIDE_THE_FILE, file.parent)
-    if chosen.startswith("//"):
-        raise SuppleError(
-            f"The cache folder {chosen} lies beside the .blend file, which is not saved yet; "
-            "save it, or choose another folder."
-        )
-    return absolute(chosen) if chosen else users_cache()
+    if file is None and not chosen:
+        return users_cache()
+    return cache_folder.resolved(chosen or BESIDE_THE_FILE, file)
 
 
-def prefix(scene: bpy.types.Scene, file: Path | None = None) -> str:
-    """Begins the names of this scene's folders, and of no other's in the same cache."""
+def check_root(scene: bpy.types.Scene) -> None:
+    """Looks whether a run has somewhere to lie, before it takes any time.
+
+    Raises:
+        SuppleError: when the scene shows no frames, and there is no folder for any.
+    """
+    if shown_folder(scene) is None:
+        cache_folder.check_reachable(root(scene))
+
+
+def prefix(scene: bpy.types.Scene, file: Path | None = None, parent: Path | None = None) -> str:
+    """Begins the names of this scene's folders, and of no other's in the same cache.
+
+    Args:
+        scene: of the open file.
+        file: the .blend file that it is saved as; the one that is open when left out.
+        parent: the cache; that of the scene when left out.
+    """
     file = file or open_file()
     if file is None:
         props = scene.supple
         props.unsaved_name = props.unsaved_name or f"{UNSAVED}{uuid.uuid4().hex[:8]}"
         return _joined(props.unsaved_name, scene)
     begin = clean_name(file.stem)
-    if file.parent not in root(scene, file).parents:
+    if file.parent not in (parent or root(scene, file)).parents:
         # Files of one name in several folders may share this cache.
         begin += f"{ELSEWHERE}{_short(str(file.parent))}"
     return _joined(begin, scene)
@@ -280,16 +292,17 @@ def _short(text: str) -> str:
 def own_folders(scene: bpy.types.Scene) -> list[Path]:
     """The scene's job folders, newest first."""
     unsaved = scene.supple.unsaved_name
-    prefixes = {prefix(scene)} | ({_joined(unsaved, scene)} if unsaved else set())
+    before = {_joined(unsaved, scene)} if unsaved else set()
     shown = shown_folder(scene)
     parents = {shown.parent} if shown is not None else set()
     with suppress(SuppleError):  # beside a file that is not saved
         parents.add(root(scene))
+    prefixes = {parent: {prefix(scene, parent=parent), *before} for parent in parents}
     found = [
         folder
         for parent in parents
         for folder in job_folders(parent)
-        if folder.name.removesuffix(run_name(folder)) in prefixes
+        if folder.name.removesuffix(run_name(folder)) in prefixes[parent]
     ]
     return sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
 

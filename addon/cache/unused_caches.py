@@ -109,7 +109,8 @@ def _previous(used: set[Path]) -> set[Path]:
 def _is_own(thrown_away: Path) -> bool:
     """Whether Free of the open file moved a folder to the trash."""
     begin = thrown_away.name.removesuffix(scene_cache.run_name(thrown_away))
-    prefixes = {scene_cache.prefix(scene) for scene in bpy.data.scenes}
+    cache = thrown_away.parent.parent
+    prefixes = {scene_cache.prefix(scene, parent=cache) for scene in bpy.data.scenes}
     return begin in prefixes or trash.is_of_open_file(thrown_away)
 
 

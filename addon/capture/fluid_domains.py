@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import bpy
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...core.errors import SceneError
 from ...core.scene.velocity_grid import VelocityGrid
+from ..paths import absolute
 from .captured import CaptureError
 from .motion import Recording, world_matrix
 
@@ -137,7 +137,7 @@ def _modifier(obj: bpy.types.Object) -> bpy.types.FluidModifier | None:
 
 
 def _has_files(obj: bpy.types.Object, domain: bpy.types.FluidDomainSettings) -> bool:
-    folder = Path(bpy.path.abspath(domain.cache_directory, library=obj.library)) / "data"
+    folder = absolute(domain.cache_directory, library=obj.library) / "data"
     return folder.is_dir() and next(folder.iterdir(), None) is not None
 
 

@@ -7,6 +7,7 @@ import bpy
 
 from ...core.errors import SuppleError
 from ..cache import scene_cache
+from ..cache.cache_folder import check_reachable
 from ..capture.integrators import of_bodies, use_tolerance
 from ..capture.objects import soft_bodies
 from .latest_run import latest_report
@@ -43,6 +44,8 @@ class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
 
 def _cache_path(scene: bpy.types.Scene) -> str:
     try:
-        return str(scene_cache.root(scene))
+        folder = scene_cache.root(scene)
+        check_reachable(folder)
+        return str(folder)
     except SuppleError as error:
         return str(error)

@@ -16,6 +16,7 @@ import bpy
 
 from ...core.errors import SuppleError, legible
 from ..cache import scene_cache, unused_caches
+from ..cache.cache_folder import check_reachable
 from ..worker import solver_environment, solver_packages
 from ..worker.solver_environment import Environment
 from ..worker.solver_packages import Package
@@ -195,6 +196,7 @@ def _lack(package: Package, error: str, environment: Environment) -> Finding:
 def _cache() -> Finding:
     try:
         folder = scene_cache.root(bpy.context.scene)
+        check_reachable(folder)
     except SuppleError as error:
         return Finding("Cache folder", "none", str(error))
     existing = next(path for path in (folder, *folder.parents) if path.exists())

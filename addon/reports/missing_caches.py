@@ -15,6 +15,7 @@ import bpy
 from .. import driving
 from ..capture.objects import shown_colliders, soft_bodies
 from ..modifiers import is_own
+from ..paths import absolute
 
 # What Mesh Cache reads: PC2 has its mark, a version and the number of points, MDD those of frames
 # and points.
@@ -101,7 +102,7 @@ def _why_no_sequence(user: bpy.types.Modifier | bpy.types.Constraint) -> str:
 
 
 def _path(owner: bpy.types.ID, path: str) -> Path:
-    return Path(bpy.path.abspath(path, library=owner.library))
+    return absolute(path, library=owner.library)
 
 
 def _not_there(path: Path) -> str:

@@ -21,7 +21,7 @@ import bpy
 from ...core.errors import SuppleError
 from ...core.version import version
 from .. import preferences
-from ..paths import users_cache
+from ..paths import absolute, users_cache
 from .solver_packages import REQUIREMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -182,7 +182,7 @@ def _release(name: str) -> tuple[int, ...]:
 def named_python() -> Path | None:
     """The Python the user chose in the preferences."""
     path = getattr(preferences.find(), "solver_python", "")
-    return Path(bpy.path.abspath(path)) if path else None
+    return absolute(path) if path else None
 
 
 def solver_folder() -> Path | None:

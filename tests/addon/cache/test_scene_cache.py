@@ -74,7 +74,7 @@ def test_a_folder_that_cannot_be_made_is_reported(scene, add_body, tmp_path):
     add_body()
     (tmp_path / "file").write_text("")
     scene.supple.cache_folder = str(tmp_path / "file" / "cache")
-    with pytest.raises(SuppleError, match="cannot be made: Not a directory"):
+    with pytest.raises(SuppleError, match="file is a file"):
         new_folder()
 
 
