@@ -14,6 +14,7 @@ from .free import SUPPLE_OT_free
 from .hide_field import SUPPLE_OT_hide_field
 from .install_solver import SUPPLE_OT_install_solver
 from .jiggle import SUPPLE_OT_jiggle
+from .make_collider import SUPPLE_OT_make_collider
 from .make_keys_work import SUPPLE_OT_make_keys_work
 from .make_override import SUPPLE_OT_make_override
 from .order_modifiers import SUPPLE_OT_order_modifiers
@@ -56,6 +57,7 @@ CLASSES: list[Any] = [
     SUPPLE_OT_show_field,
     SUPPLE_OT_hide_field,
     SUPPLE_OT_make_override,
+    SUPPLE_OT_make_collider,
     SUPPLE_OT_make_keys_work,
     SUPPLE_OT_order_modifiers,
     SUPPLE_OT_install_solver,

@@ -157,6 +157,7 @@ class SuppleObject(
     )
     is_preview: BoolProperty(options=HIDDEN)
     hides_coarse_hint: BoolProperty(options=HIDDEN)
+    hides_obstacle_hint: BoolProperty(options=HIDDEN)
     simulated_vertices: IntProperty(options=HIDDEN)
     simulated_as: StringProperty(options=HIDDEN)
     simulated_pre_roll: IntProperty(options=HIDDEN)

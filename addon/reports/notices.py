@@ -20,11 +20,12 @@ from ..capture.refined import subdivisions
 from ..capture.scene import frame_range, played_range
 from ..capture.vertex_groups import why_no_group
 from ..modifiers import find_modifier
+from ..named import named
 from ..paths import absolute
 from ..playback import mesh_cache, pc2, refined_frames, retimed
 from ..time_stretching import is_stretched
 from ..units import gravity, metres_per_unit
-from . import coarse_meshes, missing_frames
+from . import coarse_meshes, missing_frames, obstacles
 
 #: Of the gravity that a new scene has, as Blender shows it.
 EARTH_M_PER_S2 = 9.81
@@ -62,6 +63,12 @@ def notices(context: bpy.types.Context) -> list[Notice]:
                 ids.SIMULATE,
             )
         )
+    found += [
+        # A linked object cannot be changed.
+        Notice(text, ids.MAKE_COLLIDER, name, hint_of=name) if obj.is_editable else Notice(text)
+        for name, text in _obstacles(context, is_redraw=True)
+        for obj in [context.scene.objects[name]]
+    ]
     found += _of_runs(objects)
     if text := missing_frames.message(context):
         found.append(Notice(text, ids.SIMULATE, is_problem=False))
@@ -76,6 +83,7 @@ def before_a_run(context: bpy.types.Context) -> list[str]:
         *_frame_step(context.scene),
         *_time_stretching(context.scene),
         *_gravity(context.scene),
+        *(text for _, text in _obstacles(context)),
         *(
             text
             for obj in soft_bodies(context)
@@ -184,6 +192,18 @@ def _of_order(obj: bpy.types.Object) -> Iterator[Notice]:
             ids.ORDER_MODIFIERS,
             obj.name,
             is_problem=False,
+        )
+
+
+def _obstacles(context: bpy.types.Context, is_redraw: bool = False) -> Iterator[tuple[str, str]]:
+    """The name of each mesh in the way, and the text about it."""
+    for each in obstacles.find(context, is_redraw):
+        bodies = [context.scene.objects[name] for name in each.bodies]
+        pass_through = "passes" if len(bodies) == 1 else "pass"
+        yield (
+            each.name,
+            f"{named(bodies)} {pass_through} through {each.name}, which is in the way and is "
+            f"neither a collider nor a soft body. To land on it, press Make Collider.",
         )
 
 

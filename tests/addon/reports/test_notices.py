@@ -208,7 +208,9 @@ def test_free_of_a_body_that_is_edited_keeps_its_frames(add_body, play):
 def test_of_many_names_three_are_reported(scene, add_body, count, names):
     obj = add_body()
     for number in range(count):
-        scene.collection.objects.link(bpy.data.objects.new(f"Copy {number}", obj.data))
+        copy = bpy.data.objects.new(f"Copy {number}", obj.data)
+        copy.location.x = 9.0
+        scene.collection.objects.link(copy)
     assert f"Cube shares its mesh with {names}" in only("")
 
 

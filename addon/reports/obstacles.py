@@ -1,0 +1,436 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Meshes that soft bodies would fall or fly through: neither soft bodies nor colliders.
+
+Each body moves as a stone would, without turning, and rays along its way are cast against the
+meshes that are there. Meshes and bodies that are moved by animation count where they are now.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import ge, le
+
+import bpy
+import numpy as np
+from mathutils import Vector
+from mathutils.bvhtree import BVHTree
+from numpy.typing import NDArray
+
+from .. import driving
+from ..bake import shape_keys
+from ..capture.attachments import rows_of
+from ..capture.captured import CaptureError
+from ..capture.motion import transform
+from ..capture.objects import is_soft_body, shown_colliders, soft_bodies
+from ..capture.scene import simulated_range
+from ..capture.surfaces import Points, Triangles, triangles, vertex_coordinates
+from ..modifiers import find_modifier
+from ..start_runs import RUN
+from ..units import frame_time, gravity, metres_per_unit
+
+# Points of a surface that rays start from: so many vertices, and as many places on faces.
+_SAMPLES = 100
+# Straight pieces of a curved way.
+_PIECES = 16
+# Of the body's size: how far before a point its ray begins, so that a body at rest on a mesh meets
+# it, and how far above the ground a mesh has to be for the ground not to be met first.
+_BEHIND_RATIO, _GROUND_RATIO = 1e-3, 1e-2
+# Of a surface's size: how far inside of its edges the points are, for what lies flush with it.
+_INSIDE_RATIO = 1e-3
+# Of a body's way along a face, the cosine below which it passes by.
+_GRAZING_COSINE = 0.05
+# Meshes with more faces are not looked through at redraws.
+_MOST_FACES = 200_000
+# Panels may take so many seconds at a redraw, and no more than this share of the time beyond.
+_REDRAW_SECONDS, _TIME_RATIO = 0.003, 0.02
+# Vertices that are looked at for pins, and by how much what they hold stretches.
+_MOST_ANCHORS, _STRETCH_RATIO = 500, 1.1
+# An object with a smaller one has no thickness along one of its axes.
+_FLAT_DETERMINANT = 1e-30
+# What is drawn so stands for something else: a cutter, a cage.
+_DRAWN_AS_MESH = {"SOLID", "TEXTURED"}
+
+Vectors = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """A mesh in the way.
+
+    Args:
+        name: of the mesh object.
+        bodies: names of the soft bodies that would pass through it.
+    """
+
+    name: str
+    bodies: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Surface:
+    """Triangles in the world, in Blender units."""
+
+    points: Points
+    triangles: Triangles
+
+    @property
+    def low(self) -> Vectors:
+        low: Vectors = self.points.min(axis=0)
+        return low
+
+    @property
+    def high(self) -> Vectors:
+        high: Vectors = self.points.max(axis=0)
+        return high
+
+
+class _Mesh:
+    """A mesh object as it is seen now."""
+
+    def __init__(self, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
+        self.obj, self._depsgraph = obj, depsgraph
+        self._evaluated = obj.evaluated_get(depsgraph)
+        corners = [
+            self._evaluated.matrix_world @ Vector(each) for each in self._evaluated.bound_box
+        ]
+        self._low = [min(axis) for axis in zip(*corners, strict=True)]
+        self._high = [max(axis) for axis in zip(*corners, strict=True)]
+
+    def is_near(self, low: Vectors, high: Vectors) -> bool:
+        """Whether its box meets another one."""
+        return all(map(le, self._low, high)) and all(map(ge, self._high, low))
+
+    @cached_property
+    def face_count(self) -> int:
+        return len(self._evaluated.data.polygons)
+
+    @cached_property
+    def samples(self) -> Points:
+        """(S, 3) points of its surface, in the world."""
+        return _samples(_surface(self.obj, self._depsgraph))
+
+    def hits(self, rays: _Rays) -> Iterator[_Hit]:
+        """Where rays meet it."""
+        matrix = self._evaluated.matrix_world
+        if abs(matrix.determinant()) < _FLAT_DETERMINANT or self.face_count == 0:
+            return
+        inverse = np.array(matrix.inverted())
+        starts = transform(inverse, rays.starts).tolist()
+        steps = (rays.steps @ inverse[:3, :3].T).tolist()
+        cast = self._evaluated.ray_cast
+        for index, (start, step) in enumerate(zip(starts, steps, strict=True)):
+            start, step = Vector(start), Vector(step)
+            length = step.length
+            is_hit, place, normal, _ = cast(start, step, distance=length)
+            if is_hit:
+                share = (place - start).length / length
+                cosine = float(normal.dot(step)) / length
+                yield _Hit(index, share, float((matrix @ place).z), cosine)
+
+
+# Of scenes, by their session_uid: what was found last, and when it may be looked for again.
+_latest: dict[int, tuple[list[Obstacle], float]] = {}
+
+
+def find(context: bpy.types.Context, is_redraw: bool = False) -> list[Obstacle]:
+    """The meshes in the way, in the order of their names.
+
+    Args:
+        is_redraw: whether a panel asks: where looking takes long, it is told what was found last.
+    """
+    if not is_redraw:
+        return list(_obstacles(context, math.inf))
+    uid, now = context.scene.session_uid, time.perf_counter()
+    found, due = _latest.get(uid, ([], 0.0))
+    if now >= due:
+        found = list(_obstacles(context, _MOST_FACES))
+        end = time.perf_counter()
+        _latest[uid] = found, end + max(0.0, end - now - _REDRAW_SECONDS) / _TIME_RATIO
+    objects = context.scene.objects
+    return [each for each in found if _is_passive(objects.get(each.name))]
+
+
+def _obstacles(context: bpy.types.Context, most_faces: float) -> Iterator[Obstacle]:
+    depsgraph, bodies = context.view_layer.depsgraph, soft_bodies(context)
+    if not bodies or depsgraph is None or context.scene.supple.contact == "never":
+        return
+    meshes = [_Mesh(obj, depsgraph) for obj in _candidates(context)]
+    if not meshes:
+        return
+    colliders = [_Mesh(obj, depsgraph) for obj in shown_colliders(context) if obj.type == "MESH"]
+    solids = [_Mesh(obj, depsgraph) for obj in bodies if find_modifier(obj) is None]
+    met: dict[str, list[str]] = {}
+    for body in bodies:
+        others = [*colliders, *(each for each in solids if each.obj != body)]
+        for mesh in _in_the_way(context.scene, body, depsgraph, meshes, others, most_faces):
+            met.setdefault(mesh.obj.name, []).append(body.name)
+    yield from (Obstacle(name, tuple(met[name])) for name in sorted(met))
+
+
+def _is_passive(obj: bpy.types.Object | None) -> bool:
+    """Whether an object is a mesh that is neither soft body nor collider, and not meant to be."""
+    if obj is None or obj.type != "MESH":
+        return False
+    props = obj.supple
+    return not (props.enabled or props.collider or props.is_preview or props.hides_obstacle_hint)
+
+
+def _candidates(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The meshes that are seen as such."""
+    return [
+        obj
+        for obj in context.view_layer.objects
+        if _is_passive(obj)
+        and obj.mode == "OBJECT"
+        and not obj.hide_render
+        and obj.display_type in _DRAWN_AS_MESH
+        and obj.visible_get()
+        and (obj.field is None or obj.field.type == "NONE")
+        and not any(each.type in {"FLUID", "COLLISION"} for each in obj.modifiers)
+    ]
+
+
+def _is_related(obj: bpy.types.Object, body: bpy.types.Object) -> bool:
+    """Whether an object goes with a soft body, or the body works with it."""
+    return obj in _pointed_at(body) or any(map(is_soft_body, (*_parents(obj), *_pointed_at(obj))))
+
+
+def _parents(obj: bpy.types.Object) -> Iterator[bpy.types.Object]:
+    while (obj := obj.parent) is not None:
+        yield obj
+
+
+def _pointed_at(obj: bpy.types.Object) -> Iterator[bpy.types.Object]:
+    """The objects that modifiers, constraints and Supple's settings of an object name."""
+    rows = (row for _, row in rows_of(obj.supple)) if is_soft_body(obj) else ()
+    for owner in (*obj.modifiers, *obj.constraints, obj.supple, *rows):
+        for described in owner.bl_rna.properties:
+            if described.type == "POINTER" and described.fixed_type.identifier == "Object":
+                yield from filter(None, [getattr(owner, described.identifier)])
+
+
+def _in_the_way(
+    scene: bpy.types.Scene,
+    body: bpy.types.Object,
+    depsgraph: bpy.types.Depsgraph,
+    meshes: Sequence[_Mesh],
+    others: Sequence[_Mesh],
+    most_faces: float,
+) -> Iterator[_Mesh]:
+    """The meshes that a body would pass through.
+
+    Args:
+        others: colliders and soft bodies that stop it.
+    """
+    surface = _body_surface(body, depsgraph)
+    if body.supple.jiggle_group or len(surface.triangles) == 0:
+        return
+    size = float((surface.high - surface.low).max())
+    ground = -math.inf
+    if scene.supple.use_ground:
+        ground = scene.supple.ground_height + _GROUND_RATIO * size
+    way = _way(scene, body, surface, ground)
+    if len(way) < 2:
+        return
+    behind = _BEHIND_RATIO * size
+    low, high = surface.low + way.min(axis=0) - behind, surface.high + way.max(axis=0) + behind
+    near = [mesh for mesh in meshes if mesh.is_near(low, high) and not _is_related(mesh.obj, body)]
+    if not near:
+        return
+    stopping = [mesh for mesh in others if mesh.is_near(low, high)]
+    anchors = surface.points[_anchors(body)]
+    rays = _Rays.along(_samples(surface), way, behind)
+    if len(anchors):
+        rays = _Rays(rays.starts, rays.steps * _reach(rays.starts, rays.steps, anchors))
+    tree: BVHTree | None = None
+    for mesh in near:
+        if _meet(rays, mesh, stopping, ground):
+            yield mesh
+            continue
+        # Seen from the body, the mesh comes the way back.
+        places = mesh.samples[mesh.samples[:, 2] > ground]
+        back = _Rays.along(places, -way, behind).within(surface.low, surface.high)
+        if len(back.starts) == 0:
+            continue
+        if tree is None:
+            tree = BVHTree.FromPolygons(surface.points.tolist(), surface.triangles.tolist())
+        if _meet_body(back, tree, stopping, anchors):
+            yield mesh
+
+
+def _anchors(body: bpy.types.Object) -> list[int]:
+    """Some of the vertices that are pinned, drawn to goals or attached."""
+    props = body.supple
+    names = {props.pin_group, *(row.attach_group for _, row in rows_of(props))}
+    held = {group.index for group in body.vertex_groups if group.name in names}
+    if not held:
+        return []
+    vertices = body.data.vertices
+    looked_at = range(0, len(vertices), -(-len(vertices) // _MOST_ANCHORS))
+    return [k for k in looked_at if any(each.group in held for each in vertices[k].groups)]
+
+
+def _reach(points: Points, steps: Vectors, anchors: Points) -> Vectors:
+    """(R, 1) the shares of steps that take points no farther from any anchor than a held body
+    stretches."""
+    lengths = np.linalg.norm(steps, axis=1)
+    arms = points[:, None] - anchors[None]
+    along = np.einsum("rax,rx->ra", arms, steps) / lengths[:, None]
+    room = (_STRETCH_RATIO**2 - 1.0) * np.einsum("rax,rax->ra", arms, arms)
+    reach = (np.sqrt(along**2 + room) - along).min(axis=1)
+    return np.clip(reach / lengths, 0.0, 1.0)[:, None]
+
+
+def _body_surface(body: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Surface:
+    """The body as it starts: without its simulated frames and what refines it."""
+    plays = find_modifier(body) is not None or shape_keys.has_bake(body)
+    if driving.is_driven(body) and not plays:
+        return _surface(body, depsgraph)
+    points = vertex_coordinates(body.data)
+    return _Surface(transform(np.array(body.matrix_world), points), triangles(body.data))
+
+
+def _surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Surface:
+    evaluated = obj.evaluated_get(depsgraph)
+    points = transform(np.array(evaluated.matrix_world), vertex_coordinates(evaluated.data))
+    return _Surface(points, triangles(evaluated.data))
+
+
+def _way(
+    scene: bpy.types.Scene, body: bpy.types.Object, surface: _Surface, ground: float
+) -> Vectors:
+    """(K, 3) by how much a body is displaced along its way, in Blender units, from (0, 0, 0) on;
+    that alone where nothing moves it."""
+    props, unit = body.supple, metres_per_unit(scene)
+    pull: Vectors = np.array(gravity(scene), dtype=np.float64) / unit
+    # What is held swings, and goes no way of its own.
+    is_held = bool(props.pin_group) or any(True for _ in rows_of(props))
+    is_still = is_held or props.start_shape == RUN
+    start: Vectors = np.zeros(3) if is_still else np.array(props.start_velocity, dtype=np.float64)
+    try:
+        seconds = len(simulated_range(scene)) * frame_time(scene)
+    except CaptureError:  # the range is reported
+        return np.zeros((1, 3))
+    height = float(surface.high[2]) - ground
+    if pull[2] < 0.0 and math.isfinite(height):
+        # No point is above the ground any more.
+        root = math.sqrt(max(0.0, start[2] ** 2 - 2.0 * pull[2] * max(height, 0.0)))
+        seconds = min(seconds, (start[2] + root) / -pull[2])
+    pieces = _PIECES if start.any() else 1
+    times: Vectors = np.linspace(0.0, seconds, pieces + 1)
+    way: Vectors = np.outer(times, start) + np.outer(0.5 * times * times, pull)
+    return way if np.ptp(way, axis=0).any() else way[:1]
+
+
+def _samples(surface: _Surface) -> Points:
+    """(S, 3) points of a surface, drawn in by a little."""
+    centre = 0.5 * (surface.low + surface.high)
+    return centre + (1.0 - _INSIDE_RATIO) * (_places(surface) - centre)
+
+
+def _places(surface: _Surface) -> Points:
+    """(S, 3) vertices, and places on faces that lie as close on large faces as on small ones."""
+    count = len(surface.points)
+    some = surface.points[:: -(-count // _SAMPLES)]
+    corners = surface.points[surface.triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    areas = np.cumsum(np.linalg.norm(normals, axis=1))
+    if not areas[-1] > 0.0:
+        return some
+    # A sequence of low discrepancy (Roberts 2018, R3): no two places are close to each other.
+    plastic = 1.2207440846057596
+    steps = np.arange(1, _SAMPLES + 1)[:, None] / plastic ** np.arange(1, 4)
+    which, a, b = np.transpose((0.5 + steps) % 1.0)
+    face = corners[np.searchsorted(areas, which * areas[-1]).clip(max=len(corners) - 1)]
+    root = np.sqrt(a)
+    weights = np.stack([1.0 - root, root * (1.0 - b), root * b], axis=1)
+    return np.concatenate([some, np.einsum("sc,scx->sx", weights, face)])
+
+
+@dataclass(frozen=True)
+class _Rays:
+    """Straight pieces of the ways of points, one after the other.
+
+    Args:
+        starts, steps: (R, 3) where they begin, and from there to where they end.
+    """
+
+    starts: Points
+    steps: Vectors
+
+    @staticmethod
+    def along(points: Points, way: Vectors, behind: float) -> _Rays:
+        """
+        Args:
+            points: (S, 3) that go the way.
+            way: (K, 3) displacements.
+            behind: how far before the points the first piece begins.
+        """
+        steps = np.diff(way, axis=0)
+        starts = points[None] + way[:-1, None]
+        first = steps[0] / np.linalg.norm(steps[0])
+        starts[0] -= behind * first
+        lengths = np.repeat(steps[:, None], len(points), axis=1)
+        lengths[0] += behind * first
+        return _Rays(starts.reshape(-1, 3), lengths.reshape(-1, 3))
+
+    def within(self, low: Vectors, high: Vectors) -> _Rays:
+        """Those that reach a box."""
+        ends = self.starts + self.steps
+        beyond = (np.maximum(self.starts, ends) < low) | (np.minimum(self.starts, ends) > high)
+        kept = ~beyond.any(axis=1)
+        return _Rays(self.starts[kept], self.steps[kept])
+
+    def until(self, index: int, share: float) -> _Rays:
+        """One of them, up to a share of its length."""
+        return _Rays(self.starts[index][None], share * self.steps[index][None])
+
+
+@dataclass(frozen=True)
+class _Hit:
+    """Where a ray meets a mesh.
+
+    Args:
+        ray: its number.
+        share: of its length, up to there.
+        height: in the world.
+        cosine: between the ray and the normal of the face.
+    """
+
+    ray: int
+    share: float
+    height: float
+    cosine: float
+
+
+def _meet(rays: _Rays, mesh: _Mesh, stopping: Sequence[_Mesh], ground: float) -> bool:
+    """Whether a ray meets a mesh above the ground, and no collider before it."""
+    return any(
+        hit.height > ground
+        and abs(hit.cosine) > _GRAZING_COSINE
+        and not _is_stopped(rays.until(hit.ray, hit.share), stopping)
+        for hit in mesh.hits(rays)
+    )
+
+
+def _meet_body(rays: _Rays, tree: BVHTree, stopping: Sequence[_Mesh], anchors: Points) -> bool:
+    """Whether a ray meets a body, and no collider before it, where that can get so far."""
+    for index, (place, way) in enumerate(zip(rays.starts, rays.steps, strict=True)):
+        start, step = Vector(place), Vector(way)
+        point, normal, _, distance = tree.ray_cast(start, step, step.length)
+        if normal is None or abs(normal.dot(step.normalized())) <= _GRAZING_COSINE:
+            continue
+        until = rays.until(index, distance / step.length)
+        if len(anchors) and _reach(np.array([point]), -until.steps, anchors)[0, 0] < 1.0:
+            continue
+        if not _is_stopped(until, stopping):
+            return True
+    return False
+
+
+def _is_stopped(ray: _Rays, stopping: Sequence[_Mesh]) -> bool:
+    return any(True for mesh in stopping for _ in mesh.hits(ray))
