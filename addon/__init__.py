@@ -15,7 +15,7 @@ from .capture.objects import is_soft_body
 from .fits import loss_plot
 from .panels import ground_overlay, paint_overlay
 from .playback import fields
-from .properties import suited
+from .properties import rest_boxes
 from .worker import session, warm_worker
 
 CLASSES = [
@@ -82,7 +82,7 @@ def _after_frame(*_: object) -> None:
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_load(*_: object) -> None:
     changes.forget()
-    suited.forget_boxes()
+    rest_boxes.forget()
     cache_moves.problem = ""
     cache_moves.reconnect()
     if not bpy.app.background and any(is_soft_body(obj) for obj in bpy.data.objects):
@@ -102,7 +102,7 @@ def _after_save(file: str, *_: object) -> None:
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_undo(*_: object) -> None:
     changes.forget()
-    suited.forget_boxes()
+    rest_boxes.forget()
     paint_overlay.forget()
     cache_moves.reconnect()
 
@@ -112,7 +112,7 @@ def _after_edit(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     are_nodes_edited = node_marks.forget(depsgraph)
     if are_nodes_edited or any(update.is_updated_geometry for update in depsgraph.updates):
         changes.forget_meshes()
-        suited.forget_boxes()
+        rest_boxes.forget()
     model_marks.forget_places()
     curve_marks.forget(depsgraph)
     paint_overlay.forget_changed(depsgraph)

@@ -16,9 +16,10 @@ from ..core.errors import JobError, JobInUseError, SuppleError
 from ..core.job import Job
 from .cache import scene_cache
 from .capture.captured import Capture
-from .capture.scene import capture
+from .capture.scene import capture, simulated_range
 from .playback import preview
 from .playback.mesh_cache import Playback
+from .properties import suited
 from .reports import ignored, intersections, mesh_reports, notices, step_report
 from .reports.timeline import on_timeline
 from .worker import session, solver_environment
@@ -95,10 +96,11 @@ class Simulation:
     def __init__(self, context: bpy.types.Context, may_go_on: bool = False) -> None:
         self.scene_uid = context.scene.session_uid
         scene_cache.check_root(context.scene)
+        changed = suited.refresh(context, simulated_range(context.scene).start)
         self._captured = captured = capture(context)
         solver_environment.check_complete()
         opened = scene_cache.open_job(context.scene, captured.scene, captured.settings)
-        self.warnings = _warnings(context, opened, captured)
+        self.warnings = [*changed, *_warnings(context, opened, captured)]
         self.playback = Playback(opened.job, captured, may_go_on)
         self.job = opened.job
         self._reached = opened.reached

@@ -56,6 +56,7 @@ def make_soft(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -
     for obj in objects:
         obj.supple.enabled = True
     suited.suit(context, objects)
+    suited.refresh(context, context.scene.frame_current)
     names = named(objects, "meshes")
     message = f"{names} {'is a soft body' if len(objects) == 1 else 'are soft bodies'} now."
     if is_first and _lower_ground(context, objects):

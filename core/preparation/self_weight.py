@@ -2,11 +2,12 @@
 """How far a body sags under its own weight, and how stiff it must be to sag by so much.
 
 A block of height H that stands on its face carries ρ g (H − z) at height z, strains by that over E,
-and is lower by ρ g H² / 2E in all. A column taller than its width falls aside long before it is
-pressed together: it stands while H³ < 7.837 E I / ρ g A (Greenhill, "Determination of the Greatest
-Height Consistent with Stability that a Vertical Pole or Mast Can Be Made", 1881), I / A being
-w² / 12 across its smaller side w. What is flat bends rather than sags, so a quarter of its length
-counts as height.
+and is lower by ρ g H² / 2E in all, and by P H / AE more under a load P. A column taller than its
+width falls aside long before it is pressed together: it stands while H³ < 7.837 E I / ρ g A
+(Greenhill, "Determination of the Greatest Height Consistent with Stability that a Vertical Pole or
+Mast Can Be Made", 1881), I / A being w² / 12 across its smaller side w. A load on top counts as
+more of the same column. What is flat bends rather than sags, so a quarter of its length counts as
+height.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ def default_young(
     density: float = 1000.0,
     gravity: Sequence[float] = EARTH,
     sag: float = DEFAULT_SAG,
+    load: Load | None = None,
 ) -> float:
     """Young's modulus in Pa with which a body sags by about ``sag`` of its height, and stands.
 
@@ -46,6 +48,7 @@ def default_young(
         density: in kg/m³.
         gravity: (3,) in m/s²; where there is none, the Earth's counts.
         sag: share of the height.
+        load: what stands on the body, which has to carry it and not fall aside under it.
 
     Raises:
         SceneError: without extent, where a point or gravity is not finite, or density or sag are
@@ -55,14 +58,18 @@ def default_young(
     checks.above_zero(sag, "The sag, as a share of the height,")
     pull = checks.vector(gravity, "Gravity in m/s²")
     places = checks.positions(points, "the body whose stiffness is sought")
-    size = _Size.of(places, pull if any(pull) else EARTH)
+    size = _Size.of(places, pull if any(pull) else EARTH, load or Load())
     if not size.stress > 0.0:
         raise SceneError("All points are at one place, so no stiffness suits their size.")
-    return density * size.stress * max(0.5 / sag, _SAFETY_FACTOR * size.slenderness**2 / _GREENHILL)
+    return max(size.squeeze(density) / sag, _SAFETY_FACTOR * size.buckling_young(density))
 
 
 def estimated_sag(
-    points: ArrayLike, young: float, density: float = 1000.0, gravity: Sequence[float] = EARTH
+    points: ArrayLike,
+    young: float,
+    density: float = 1000.0,
+    gravity: Sequence[float] = EARTH,
+    load: Load | None = None,
 ) -> float:
     """Share of its height by which a body sags; infinite where it falls aside.
 
@@ -71,12 +78,25 @@ def estimated_sag(
         young: Young's modulus in Pa.
         density: in kg/m³.
         gravity: (3,) in m/s².
+        load: what stands on the body.
     """
-    size = _Size.of(points, gravity)
-    stress = density * size.stress
-    if young <= max(stress * size.slenderness**2 / _GREENHILL, 0.0):
+    size = _Size.of(points, gravity, load or Load())
+    if young <= max(size.buckling_young(density), 0.0):
         return math.inf
-    return 0.5 * stress / young
+    return size.squeeze(density) / young
+
+
+@dataclass(frozen=True)
+class Load:
+    """Bodies that stand on another one.
+
+    Args:
+        mass: in kg.
+        height: in metres, above the top of the one below.
+    """
+
+    mass: float = 0.0
+    height: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -85,14 +105,24 @@ class _Size:
 
     Args:
         stress: at its foot, over the density: gravity times height, in m²/s².
-        slenderness: height over the smaller width.
+        slenderness: height, with that of its load, over the smaller width.
+        pressure: of its load, in Pa.
     """
 
     stress: float
     slenderness: float
+    pressure: float = 0.0
+
+    def squeeze(self, density: float) -> float:
+        """The mean stress along gravity, in Pa."""
+        return 0.5 * density * self.stress + self.pressure
+
+    def buckling_young(self, density: float) -> float:
+        """Young's modulus in Pa at which it falls aside, with its load as one column."""
+        return (density * self.stress + self.pressure) * self.slenderness**2 / _GREENHILL
 
     @staticmethod
-    def of(points: ArrayLike, gravity: Sequence[float]) -> _Size:
+    def of(points: ArrayLike, gravity: Sequence[float], load: Load) -> _Size:
         places, pull = np.asarray(points, dtype=np.float64), np.asarray(gravity, dtype=np.float64)
         strength = float(np.linalg.norm(pull))
         if len(places) == 0 or strength == 0.0:
@@ -101,9 +131,13 @@ class _Size:
         frame, _ = np.linalg.qr(np.column_stack([pull, np.eye(3)]))
         height = float(np.ptp(places @ frame[:, 0]))
         widths = _widths(places @ frame[:, 1:3])
-        slenderness = height / max(float(widths.min()), height / _MAX_SLENDERNESS, 1e-300)
+        column = height + load.height
+        slenderness = column / max(float(widths.min()), column / _MAX_SLENDERNESS, 1e-300)
         length = max(height, float(widths.max()))
-        return _Size(strength * max(height, _FLAT_RATIO * length), slenderness)
+        # The smallest rectangle around it.
+        area = float((widths * np.roll(widths, _DIRECTIONS // 2)).min())
+        pressure = load.mass * strength / area if area > 0.0 else 0.0
+        return _Size(strength * max(height, _FLAT_RATIO * length), slenderness, pressure)
 
 
 def _widths(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from supple.addon.capture.surfaces import vertex_coordinates
 from supple.addon.modifiers import MODIFIER, find_modifier
 from supple.addon.panels.material import SUPPLE_PT_material
 from supple.addon.panels.mesh import SUPPLE_PT_mesh
-from supple.addon.properties import suited
+from supple.addon.properties import rest_boxes, stacks, suited
 from supple.core import Simulator
 from supple.core.materials.presets import PRESETS
 
@@ -43,15 +43,15 @@ def test_the_box_at_rest_follows_edits_and_reads_no_mesh_twice(cube, monkeypatch
     mesh_cache = cube.modifiers.new(MODIFIER, "MESH_CACHE")
     assert find_modifier(cube) == mesh_cache
     read = Mock(side_effect=vertex_coordinates)
-    monkeypatch.setattr(suited, "vertex_coordinates", read)
-    suited.forget_boxes()
+    monkeypatch.setattr(rest_boxes, "vertex_coordinates", read)
+    rest_boxes.forget()
     for _ in range(3):
-        np.testing.assert_allclose(np.ptp(suited.rest_box(cube), axis=0), 1.0)
+        np.testing.assert_allclose(np.ptp(rest_boxes.rest_box(cube), axis=0), 1.0)
     assert read.call_count == 1
     cube.data.transform(Matrix.Scale(2.0, 4))
     cube.data.update()
     bpy.context.view_layer.update()
-    np.testing.assert_allclose(np.ptp(suited.rest_box(cube), axis=0), 2.0)
+    np.testing.assert_allclose(np.ptp(rest_boxes.rest_box(cube), axis=0), 2.0)
 
 
 @pytest.mark.parametrize("size", [0.01, 1.0, 10.0])
@@ -263,3 +263,126 @@ def test_of_what_gives_way_for_good_no_elastic_sag_is_told(cube):
     bpy.ops.supple.add()
     bpy.ops.supple.apply_preset(preset="clay")
     assert sag(cube) == ""
+
+
+@pytest.fixture
+def bar(scene: bpy.types.Scene) -> bpy.types.Object:
+    """A bar of 2 m with a vertex group at one of its ends."""
+    scene.supple.ground_height = -5.0
+    bpy.ops.mesh.primitive_grid_add(x_subdivisions=20, y_subdivisions=2, size=2.0)
+    bar = bpy.context.object
+    bar.data.transform(Matrix.Diagonal((1.0, 0.15, 1.0, 1.0)))
+    bar.modifiers.new("Thick", "SOLIDIFY").thickness = 0.3
+    bpy.ops.object.modifier_apply(modifier="Thick")
+    ends = [vertex.index for vertex in bar.data.vertices if vertex.co.x < -0.999]
+    bar.vertex_groups.new(name="End").add(ends, 1.0, "REPLACE")
+    return bar
+
+
+def bend(obj: bpy.types.Object) -> float:
+    """How far a body is at rest below its start, at most, over its length."""
+    described = capture(bpy.context).scene
+    simulator = Simulator(described)
+    start = simulator.frame().positions[0]
+    return float((simulator.settle().positions[0] - start).norm(dim=1).max()) / 2.0
+
+
+def test_a_bar_pinned_at_one_end_bends_visibly_and_not_absurdly(bar):
+    bar.supple.pin_group = "End"
+    bpy.ops.supple.add()
+    bar.supple.resolution = 14
+    assert 0.06 < bend(bar) < 0.3
+    assert sag(bar) == "Bends by about 15% of its free length."
+
+
+def test_pins_of_a_later_day_count_before_a_run(scene, bar, solver_here):
+    bpy.ops.supple.add()
+    free = bar.supple.young, bar.supple.viscosity
+    bar.supple.pin_group, bar.supple.resolution, scene.frame_end = "End", 5, 2
+    assert bpy.ops.supple.simulate() == {"FINISHED"}
+    pinned = bar.supple.young
+    # ρ g A L⁴ / 8 E I is 0.15 of the length.
+    assert pinned == pytest.approx(12.0 * 1000.0 * G * 8.0 / (8.0 * 0.3**2 * 0.15), rel=0.25)
+    assert bar.supple.viscosity > 2.0 * free[1]
+    bar.supple.pin_group = ""
+    bpy.ops.supple.simulate()
+    assert (bar.supple.young, bar.supple.viscosity) == free
+
+
+def test_a_stiffness_that_somebody_has_typed_stays(scene, bar, solver_here):
+    bpy.ops.supple.add()
+    bar.supple.young, bar.supple.pin_group = 3e5, "End"
+    bar.supple.resolution, scene.frame_end = 5, 2
+    bpy.ops.supple.simulate()
+    assert bar.supple.young == 3e5
+
+
+def test_neither_density_nor_gravity_make_a_stiffness_follow(cube):
+    bpy.ops.supple.add()
+    before = cube.supple.young
+    cube.supple.density = 3000.0
+    assert suited.refresh(bpy.context, 1) == []
+    assert cube.supple.young == before
+
+
+def tower(heights: tuple[float, ...], **arguments) -> list[bpy.types.Object]:
+    cubes = []
+    for height in heights:
+        bpy.ops.mesh.primitive_cube_add(size=1.0, location=(0, 0, height), **arguments)
+        cubes.append(bpy.context.object)
+    for each in cubes:
+        each.select_set(True)
+    return cubes
+
+
+def test_what_stands_below_carries_what_stands_on_top(scene):
+    scene.supple.ground_height = 0.0
+    low, middle, top = tower((0.5, 1.5, 2.5))
+    bpy.ops.supple.add()
+    alone, young = 5.0 * 1000.0 * G, [each.supple.young for each in (low, middle, top)]
+    column = [24.0 * 1000.0 * G * height**3 / 7.837 for height in (3.0, 2.0)]
+    assert young == pytest.approx([*column, alone], rel=0.03)
+
+
+def test_a_body_that_comes_on_top_later_counts(scene):
+    scene.supple.ground_height = 0.0
+    (low,) = tower((0.5,))
+    bpy.ops.supple.add()
+    alone = low.supple.young
+    low.select_set(False)
+    (top,) = tower((1.5,))
+    bpy.ops.supple.add()
+    assert low.supple.young > 3.0 * alone and top.supple.young == alone
+    top.location.z = 4.0
+    bpy.context.view_layer.update()
+    (message,) = suited.refresh(bpy.context, 1)
+    assert message.startswith("Cube now has the stiffness that suits its pins and its load")
+    assert low.supple.young == alone
+
+
+@pytest.mark.parametrize(
+    ("place", "share"), [((0.0, 0.0, 1.5), 1.0), ((0.0, 0.0, 1.6), 0.0), ((1.05, 0.0, 1.5), 0.0)]
+)
+def test_only_what_touches_from_above_is_a_load(scene, place, share):
+    (low,) = tower((0.5,))
+    bpy.ops.mesh.primitive_cube_add(size=1.0, location=place)
+    for obj in (low, bpy.context.object):
+        obj.supple.enabled = True
+    bpy.context.view_layer.update()
+    assert stacks.load_on(scene, low).mass == pytest.approx(1000.0 * share)
+    assert stacks.load_on(scene, low).height == pytest.approx(share)
+
+
+def test_a_beam_on_two_posts_loads_each_by_half(scene):
+    posts = tower((0.5,)) + tower((0.5,))
+    posts[0].location.x, posts[1].location.x = -1.5, 1.5
+    bpy.ops.mesh.primitive_cube_add(size=1.0, location=(0, 0, 1.5))
+    beam = bpy.context.object
+    beam.scale.x = 4.0
+    for obj in (*posts, beam):
+        obj.supple.enabled = True
+    bpy.context.view_layer.update()
+    masses = [stacks.load_on(scene, post).mass for post in posts]
+    assert masses == pytest.approx([2000.0, 2000.0])
+    beam.supple.pin_group = "Held"
+    assert [stacks.load_on(scene, post).mass for post in posts] == [0.0, 0.0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from supple.core import Ground, Scene, SceneError, Simulator, SoftBody, TetMesh
 from supple.core.materials import StableNeoHookean
-from supple.core.preparation.self_weight import default_young, estimated_sag
+from supple.core.preparation.self_weight import Load, default_young, estimated_sag
 from supple.verification.meshes import graded_ball
 
 BOX = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
@@ -62,6 +62,25 @@ def test_a_column_is_as_stiff_as_twice_what_greenhills_height_wants() -> None:
     assert default_young(column) == pytest.approx(2.0 * critical)
     assert estimated_sag(column, 0.99 * critical) == math.inf
     assert estimated_sag(column, 1.01 * critical) < 0.02
+
+
+def test_a_block_carries_what_stands_on_it() -> None:
+    """Two more of the same: five times the mean stress of its own weight."""
+    flat = BOX * [2.0, 2.0, 1.0]
+    load = Load(mass=2.0 * 4000.0, height=0.5)
+    alone, loaded = default_young(flat), default_young(flat, load=load)
+    assert loaded == pytest.approx(5.0 * alone)
+    assert estimated_sag(flat, loaded, load=load) == pytest.approx(0.1)
+    assert estimated_sag(flat, loaded) == pytest.approx(0.02)
+
+
+def test_a_stack_is_as_stiff_as_a_column_of_its_whole_height() -> None:
+    load = Load(mass=2000.0, height=2.0)
+    column = default_young(BOX * [1.0, 1.0, 3.0])
+    assert default_young(BOX, load=load) == pytest.approx(column)
+    critical = column / 2.0
+    assert estimated_sag(BOX, 0.99 * critical, load=load) == math.inf
+    assert estimated_sag(BOX, 1.01 * critical, load=load) < 0.1
 
 
 def test_nothing_gets_stiffer_than_a_column_five_times_as_high_as_wide() -> None:
