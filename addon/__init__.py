@@ -14,8 +14,13 @@ from .capture import changes, curve_marks, model_marks, node_marks
 from .capture.objects import is_soft_body
 from .fits import loss_plot
 from .panels import ground_overlay, paint_overlay
+<<<<<<< HEAD
 from .playback import fields
 from .properties import rest_boxes
+=======
+from .playback import fields, fitting
+from .properties import suited
+>>>>>>> 7931ac5 (Numbers below 0 that make no sense cannot be typed, an empty folder is no solver, and frames of a changed mesh are hidden)
 from .worker import session, warm_worker
 
 CLASSES = [
@@ -116,6 +121,7 @@ def _after_edit(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     model_marks.forget_places()
     curve_marks.forget(depsgraph)
     paint_overlay.forget_changed(depsgraph)
+    fitting.update_edited(depsgraph)
 
 
 _HANDLERS = [

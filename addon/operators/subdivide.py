@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 
 from .. import ids
+from ..playback import fitting
 from ..reports import coarse_meshes
 from .named_object import NamedObjectOperator
 
@@ -20,4 +21,5 @@ class SUPPLE_OT_subdivide(NamedObjectOperator, bpy.types.Operator):
 
     def mend(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         coarse_meshes.subdivide(obj)
+        fitting.update_object(obj)
         return f"{obj.name} has {len(obj.data.vertices)} vertices now."

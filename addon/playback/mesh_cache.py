@@ -25,7 +25,7 @@ from .. import driving, start_runs
 from ..capture.captured import Capture, CapturedObject
 from ..modifiers import MODIFIER, find_modifier, find_refined, new_cache, removed
 from ..paths import absolute, portable
-from . import pc2, refined_frames, retimed, smooth
+from . import fitting, pc2, refined_frames, retimed, smooth
 
 
 class Playback:
@@ -127,6 +127,8 @@ def shown_folder(scene: bpy.types.Scene) -> Path | None:
 def detach(obj: bpy.types.Object) -> bool:
     """Removes the playback modifiers; False when there were none."""
     refined_frames.detach(obj)
+    if obj.supple.hides_frames:
+        obj.supple.hides_frames = False
     return removed(obj, find_modifier(obj))
 
 
@@ -217,3 +219,4 @@ def _attach(obj: bpy.types.Object, path: Path, captured: Capture, body: Captured
         obj.supple.simulated_vertices = body.vertex_count
     if obj.supple.simulated_as != body.marks:
         obj.supple.simulated_as = body.marks
+    fitting.set_hidden(obj, False)

@@ -24,7 +24,7 @@ def break_force_property(what: str, more: str = "") -> object:
             f"Pulled harder, {what} let go for good; 0 holds whatever pulls. 10 N carry 1 kg{more}"
         ),
         default=0.0,
-        soft_min=0.0,
+        min=0.0,
         soft_max=1e4,
         precision=2,
         step=100,

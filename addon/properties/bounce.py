@@ -32,7 +32,7 @@ def penalty_property(what: str) -> Any:
             "like a mat that gives and throws back. 0 only puts it back"
         ),
         default=0.0,
-        soft_min=0.0,
+        min=0.0,
         soft_max=1000.0,
         precision=1,
         step=100,

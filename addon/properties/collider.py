@@ -22,7 +22,7 @@ class ColliderSettings:
         name="Thickness",
         description="Of a skin around the mesh, to either side: soft bodies stay outside of it",
         default=0.0,
-        soft_min=0.0,
+        min=0.0,
         soft_max=0.1,
         precision=4,
         step=0.1,

@@ -19,7 +19,7 @@ def friction_property() -> Any:
             "theirs, so that of 0.2 and 0.8 it is 0.4"
         ),
         default=0.5,
-        soft_min=0.0,
+        min=0.0,
         soft_max=2.0,
         precision=2,
         options=NOT_KEYED,

@@ -28,6 +28,7 @@ class MaterialSettings:
             "flesh 1e4, soft rubber 1e6. A new body gets what lets it sag by a tenth of its height"
         ),
         default=1e5,
+        min=0.0,
         soft_min=1e2,
         soft_max=1e7,
         precision=0,
@@ -66,6 +67,7 @@ class MaterialSettings:
         name="Density (kg/m³)",
         description="How heavy the stuff is. Water and jelly 1000, foam 50, rubber 1200",
         default=1000.0,
+        min=0.0,
         soft_min=10.0,
         soft_max=10_000.0,
         precision=0,
@@ -79,7 +81,7 @@ class MaterialSettings:
             "too, like moving in syrup. At 0.5 motion falls to 60 % in a second"
         ),
         default=0.5,
-        soft_min=0.0,
+        min=0.0,
         soft_max=10.0,
         precision=2,
         step=10,
@@ -92,7 +94,7 @@ class MaterialSettings:
             "stiffness: calms the wobble, fast wobbles most, and leaves falling and turning "
             "alone. Rubber 0.002, flesh 0.01"
         ),
-        soft_min=0.0,
+        min=0.0,
         soft_max=0.1,
         precision=4,
         step=0.1,
@@ -104,7 +106,7 @@ class MaterialSettings:
             "Thickness of a liquid that fills the material: resists shearing whatever the "
             "stiffness is. Honey has 10"
         ),
-        soft_min=0.0,
+        min=0.0,
         soft_max=1000.0,
         precision=1,
         step=100,
@@ -122,6 +124,7 @@ class MaterialSettings:
             "own needs more than its density times 10 times its height: 1500 for 10 cm of clay"
         ),
         default=2000.0,
+        min=0.0,
         soft_min=10.0,
         soft_max=1e6,
         precision=0,
@@ -134,7 +137,7 @@ class MaterialSettings:
             "How long it takes to give way: held in a shape, what stress is beyond the yield "
             "stress falls to a third in this time. 0 is at once, seconds are slow dough"
         ),
-        soft_min=0.0,
+        min=0.0,
         soft_max=10.0,
         precision=2,
         step=10,
@@ -146,7 +149,7 @@ class MaterialSettings:
             "By how much the yield stress grows as the body is deformed for good, for each 100 % "
             "of strain: what is kneaded gets harder. 0 for none"
         ),
-        soft_min=0.0,
+        min=0.0,
         soft_max=1e6,
         precision=0,
         step=10_000,
@@ -159,6 +162,7 @@ class MaterialSettings:
             "or half as high, 1.5 four and a half times. Beyond it is elastic"
         ),
         default=DEFAULT_LIMIT,
+        min=0.0,
         soft_min=0.01,
         soft_max=3.0,
         precision=2,

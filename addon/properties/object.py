@@ -166,6 +166,7 @@ class SuppleObject(
     simulated_as: StringProperty(options=HIDDEN)
     simulated_pre_roll: IntProperty(options=HIDDEN)
     simulated_frames: IntProperty(options=HIDDEN)
+    hides_frames: BoolProperty(options=HIDDEN)
     mesh_report: StringProperty(options=HIDDEN)
     touching_report: StringProperty(options=HIDDEN)
     field_path: StringProperty(

@@ -79,6 +79,7 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
             "honey 1400"
         ),
         default=1000.0,
+        min=0.0,
         soft_min=1.0,
         soft_max=10_000.0,
         precision=0,
@@ -92,7 +93,7 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
             "of the speed. Ball 0.5, cube 1, plate 1.2"
         ),
         default=1.0,
-        soft_min=0.0,
+        min=0.0,
         soft_max=5.0,
         precision=2,
         options=NOT_KEYED,
@@ -101,7 +102,7 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         name="Damping (1/s)",
         description="How fast slow motion in the fluid dies away, beside that of the material",
         default=0.5,
-        soft_min=0.0,
+        min=0.0,
         soft_max=10.0,
         precision=2,
         step=10,
@@ -140,6 +141,7 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
             "objects stay where their keys have them"
         ),
         default=1.0,
+        min=0.0,
         soft_min=0.05,
         soft_max=4.0,
         precision=3,
@@ -156,6 +158,7 @@ class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
         name="Tolerance",
         description="How far a vertex may be off after a step, for adaptive integrators",
         default=1e-4,
+        min=0.0,
         soft_min=1e-7,
         soft_max=1e-2,
         precision=6,

@@ -52,7 +52,7 @@ def find() -> Environment | None:
     folder = solver_folder()
     if folder is not None and holds_torch(folder):
         return Environment(python, folder, "Blender's Python with the installed solver")
-    if PathFinder.find_spec("torch", site.getsitepackages()) is not None:
+    if any(holds_torch(Path(each)) for each in site.getsitepackages()):
         return Environment(python, None, "Blender's Python, which has torch of its own")
     return None
 
@@ -140,7 +140,9 @@ def may_have(package: str) -> bool:
     if environment is None or named_python() is not None:
         return True
     folders = [] if environment.site is None else [str(environment.site)]
-    return PathFinder.find_spec(package, [*folders, *site.getsitepackages()]) is not None
+    spec = PathFinder.find_spec(package, [*folders, *site.getsitepackages()])
+    # A folder without modules, as a removal may leave it, can be imported and has nothing.
+    return spec is not None and spec.origin is not None
 
 
 def can_install() -> bool:

@@ -137,12 +137,6 @@ def test_friction_reaches_the_solver_without_contact_too(scene, add_body):
     assert (now.ground.friction, now.ground.kinetic_friction) == (0.2, 0.05)
 
 
-def test_a_friction_that_does_not_exist(scene, add_body):
-    add_body().supple.friction = -1.0
-    scene.supple.contact = "always"
-    assert refusal() == "Cube: the friction must be 0 or more, not -1."
-
-
 def test_a_file_without_these_settings_has_the_default_ones():
     bpy.ops.wm.open_mainfile(
         filepath=str(Path(supple.__file__).parent / "sample_scenes" / "falling_cube.blend")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -47,6 +48,35 @@ def test_the_python_named_in_the_preferences_comes_first(
     found = solver_environment.find()
     assert found is not None
     assert (found.python, found.site) == (python, None)
+
+
+@pytest.mark.parametrize("leftover", [None, "__init__.py", "README.txt"])
+def test_what_is_left_of_a_removed_solver_is_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, solver_folder: Path, leftover: str | None
+) -> None:
+    packages = tmp_path / "site-packages"
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(packages)])
+    for folder in (packages, solver_folder):
+        (folder / "torch").mkdir(parents=True)
+        if leftover is not None:
+            (folder / "torch" / leftover).touch()
+    assert solver_environment.find() is None
+    put_torch(tmp_path / "whole")
+    shutil.move(tmp_path / "whole" / "torch" / f"_C{EXTENSION_SUFFIXES[0]}", packages / "torch")
+    found = solver_environment.find()
+    assert found is not None and found.site is None
+
+
+def test_an_empty_folder_is_no_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, solver_folder: Path
+) -> None:
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
+    put_torch(solver_folder)
+    (solver_folder / "scipy").mkdir()
+    assert not solver_environment.may_have("scipy")
+    assert solver_environment.why_incomplete().startswith("The solver lacks the package SciPy.")
+    (solver_folder / "scipy" / "__init__.py").touch()
+    assert solver_environment.may_have("scipy")
 
 
 def test_a_named_python_that_does_not_exist_is_reported_and_not_passed_over(
