@@ -14,13 +14,8 @@ from .capture import changes, curve_marks, model_marks, node_marks
 from .capture.objects import is_soft_body
 from .fits import loss_plot
 from .panels import ground_overlay, paint_overlay
-<<<<<<< HEAD
-from .playback import fields
-from .properties import rest_boxes
-=======
 from .playback import fields, fitting
-from .properties import suited
->>>>>>> 7931ac5 (Numbers below 0 that make no sense cannot be typed, an empty folder is no solver, and frames of a changed mesh are hidden)
+from .properties import rest_boxes
 from .worker import session, warm_worker
 
 CLASSES = [

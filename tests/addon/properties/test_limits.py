@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from supple.addon.properties.attach import SuppleAttachment
@@ -13,7 +15,7 @@ from supple.addon.properties.scene import SuppleScene
 _SIGNED = {"poisson", "pressure", "ground_height", "fluid_level"}
 
 
-def positive_settings(owner: type) -> list[str]:
+def positive_settings(owner: Any) -> list[str]:
     described = owner.bl_rna.properties
     numbers = [each for each in described if each.type == "FLOAT" and not each.is_array]
     return [each.identifier for each in numbers if each.identifier not in _SIGNED]
