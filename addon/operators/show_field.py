@@ -7,6 +7,7 @@ import bpy
 
 from .. import actions, ids
 from ..capture.objects import soft_bodies
+from ..playback import fields
 from .action_operator import ActionOperator
 
 
@@ -20,7 +21,10 @@ class SUPPLE_OT_show_field(ActionOperator, bpy.types.Operator):
 
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
-        return "" if soft_bodies(context) else "The scene has no soft body."
+        bodies = soft_bodies(context)
+        if not bodies:
+            return "The scene has no soft body."
+        return fields.why_not_shown(bodies, context.scene.supple.field)
 
     def act(self, context: bpy.types.Context) -> str:
         return actions.show_field(context, context.scene.supple.field)

@@ -16,7 +16,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.errors import SuppleError
+from ...core.errors import JobError, SuppleError
 from ...core.job import Job
 from ...core.job.skin_fields import SkinField
 from ...core.results import RESULTS
@@ -137,9 +137,37 @@ def update(scene: bpy.types.Scene, *_: object) -> None:
             _update(obj, shown_name(view), scene.frame_current_final)
 
 
+def why_not_shown(objects: Iterable[bpy.types.Object], name: str) -> str:
+    """Why a result cannot be shown on soft bodies, and the cure; empty where it can."""
+    sources = list(filter(None, map(_source, objects)))
+    if not sources:
+        return "Nothing is simulated yet; press Simulate first."
+    if any(name in _recorded(folder_of(source.path)) for source in sources):
+        return ""
+    return f"{RESULTS[name].label} was not recorded. Tick it under Record, then simulate again."
+
+
+def _recorded(folder: Path) -> tuple[str, ...]:
+    """The results that a job keeps; none of one that cannot be read."""
+    try:
+        written = (folder / "scene.json").stat().st_mtime_ns
+    except OSError:
+        return ()
+    return _recorded_then(folder, written)
+
+
+@lru_cache(maxsize=_KEPT_BODIES)
+def _recorded_then(folder: Path, _written: int) -> tuple[str, ...]:
+    try:
+        return Job(folder).settings.results
+    except JobError:
+        return ()
+
+
 def forget_fields() -> None:
     """For when another file is opened."""
     _field.cache_clear()
+    _recorded_then.cache_clear()
 
 
 def _update(obj: bpy.types.Object, name: str, time: float) -> None:

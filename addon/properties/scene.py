@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What an artist sets of a scene: all soft bodies share it."""
 
+from typing import Any
+
 import bpy
 from bpy.props import (
     BoolProperty,
@@ -22,7 +24,33 @@ from .paint import overlay_property
 _RESULT_ITEMS = [(name, row.label, row.description) for name, row in RESULTS.items()]
 
 
-class SuppleScene(SceneContactSettings, bpy.types.PropertyGroup):
+def _recorded(name: str) -> Any:
+    """A tick for one of the results: of a menu of several, Blender's buttons each switch off the
+    others."""
+
+    def is_ticked(props: bpy.types.PropertyGroup) -> bool:
+        return name in props.results
+
+    def tick(props: bpy.types.PropertyGroup, is_on: bool) -> None:
+        props.results = props.results | {name} if is_on else props.results - {name}
+
+    row = RESULTS[name]
+    return BoolProperty(
+        name=row.label,
+        description=row.description,
+        get=is_ticked,
+        set=tick,
+        options=NOT_KEYED,
+    )
+
+
+class RecordedSettings:
+    """A tick for each result; ``results`` holds them."""
+
+    __annotations__ = {f"record_{name}": _recorded(name) for name in RESULTS}
+
+
+class SuppleScene(SceneContactSettings, RecordedSettings, bpy.types.PropertyGroup):
     """Settings that all soft bodies of a scene share."""
 
     use_ground: BoolProperty(

@@ -231,3 +231,50 @@ def test_menus_and_command_line_offer_every_result(scene):
     assert options.results == tuple(RESULTS)
     with pytest.raises(SystemExit):
         parser.parse_args(["simulate", "--results", "heat"])
+
+
+def test_each_result_has_a_tick_of_its_own_in_a_column(scene, add_body):
+    body = add_body()
+    body.supple.use_plasticity = True
+    ticks = [f"record_{name}" for name in RESULTS]
+    layout = drawn(SUPPLE_PT_fields, body)
+    assert layout.settings == [*ticks, "field"]
+    assert layout.labels[:-1] == [row.label for row in RESULTS.values()]
+    for name in RESULTS:
+        setattr(scene.supple, f"record_{name}", True)
+    assert scene.supple.results == set(RESULTS)
+    scene.supple.record_stretch = False
+    assert scene.supple.results == set(RESULTS) - {"stretch"}
+    assert not scene.supple.record_stretch and scene.supple.record_speed
+
+
+def test_what_cannot_be_recorded_is_greyed_with_the_reason(scene, add_body, monkeypatch):
+    body = add_body()
+
+    def reasons() -> list[str]:
+        return [text for icon, text in drawn(SUPPLE_PT_fields, body).texts if icon == "INFO"]
+
+    waits = "Nothing is simulated yet; press Simulate first."
+    assert reasons() == ["No soft body has Plasticity.", waits]
+    body.supple.use_plasticity = True
+    assert reasons() == [waits]
+    scene.supple.ground_response = "projection"
+    assert reasons()[0].startswith("A bouncy ground has no pressure.")
+    scene.supple.ground_response, scene.supple.contact = "barrier", "never"
+    assert reasons() == [waits]
+    scene.supple.use_ground = False
+    assert reasons()[0] == "There is nothing to touch, without ground and contact."
+    bpy.ops.object.empty_add(type="SPHERE")
+    bpy.context.object.supple.collider = True
+    assert reasons()[0].startswith("Without contact, colliders have no pressure. Set Contact to ")
+
+
+def test_show_field_is_greyed_where_the_result_was_not_recorded(scene, recorded):
+    scene.supple.field = "speed"
+    assert not bpy.ops.supple.show_field.poll()
+    _, (obj, _) = recorded()
+    assert bpy.ops.supple.show_field.poll()
+    scene.supple.field = "von_mises"
+    assert not bpy.ops.supple.show_field.poll()
+    reason = "Von Mises Stress was not recorded. Tick it under Record, then simulate again."
+    assert ("INFO", reason) in drawn(SUPPLE_PT_fields, obj).texts

@@ -17,7 +17,8 @@ _SIGNED = {"poisson", "pressure", "ground_height", "fluid_level"}
 
 def positive_settings(owner: Any) -> list[str]:
     described = owner.bl_rna.properties
-    numbers = [each for each in described if each.type == "FLOAT" and not each.is_array]
+    shown = [each for each in described if not each.is_hidden]
+    numbers = [each for each in shown if each.type == "FLOAT" and not each.is_array]
     return [each.identifier for each in numbers if each.identifier not in _SIGNED]
 
 
