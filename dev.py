@@ -10,6 +10,7 @@ lint     ruff and mypy; with --fix it mends what ruff can
 bench    time the solver beside its peers
 verify   check the solver against closed forms and write docs/verification.md; with --check
          leave the page as it is
+storms   check every move of small fast bodies for 20 minutes, and write verification/results
 looks    measure and render how bodies look, and write docs/looks.md
 build    pack the extension's zip into dist/; with --compiled, beside it the loops that the solver
          would compile at its first use: for the Python of .venv, and for those that are named
@@ -172,6 +173,11 @@ def command_verify(args: Sequence[str]) -> int:
     return _in_venv("-m", "verification", *args, environment=SOLVER)
 
 
+def command_storms(args: Sequence[str]) -> int:
+    setup()
+    return _in_venv("-m", "verification.storms", *args, environment=SOLVER)
+
+
 def command_looks(args: Sequence[str]) -> int:
     setup()
     return _in_venv("-m", "looks", *args)
@@ -239,6 +245,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "lint": command_lint,
     "bench": command_bench,
     "verify": command_verify,
+    "storms": command_storms,
     "looks": command_looks,
     "build": command_build,
     "blender": command_blender,

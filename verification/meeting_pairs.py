@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.core.compiled import compiled, shared_range
-from supple.core.geometry.box_pairs import Boxes, pairs_among, pairs_between
+from supple.core.compiled import compiled
 from supple.core.kernels.continuous_collision import distance_lower_bound
-from supple.core.kernels.vectors import minus, vector_at, weighted
+from supple.core.kernels.vectors import NOTHING, minus, vector_at, weighted
 from supple.core.potentials.contact import accepted_moves
 from supple.core.potentials.contact.surface import CollisionSurface
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+# The parts of a surface, by their number of corners. The two of a pair have four together.
+VERTEX, EDGE, FACE = 1, 2, 3
 # A pair that is not known to be apart on so small a part of its move meets there.
 MAX_HALVINGS, MAX_PARTS = 44, 100_000
 
@@ -51,12 +52,19 @@ class MoveCheck:
             MeetingPairsError: a pair of a vertex and a face, or of two edges, meets.
         """
         self.moves += 1
-        for corners, are_edges in _near_pairs(surface, before, after):
-            self.pairs += len(corners)
-            meets = np.empty(len(corners), dtype=np.bool_)
-            follow(corners, are_edges, before, after, meets)
-            if meets.any():
-                raise MeetingPairsError(_message(surface, corners[meets], are_edges))
+        parts, kinds = _parts(surface)
+        corners = np.stack([before[parts], after[parts]]).transpose(1, 0, 2, 3)
+        corners = corners.reshape(len(parts), -1, 3)
+        low, high = corners.min(axis=1), corners.max(axis=1)
+        order = np.argsort(low[:, 0], kind="stable")
+        may_collide = surface.by_groups(surface.can_collide)
+        followed, meeting, first, second = follow_pairs(
+            *(order, parts, kinds, low, high, surface.group_of, may_collide),
+            *(np.ascontiguousarray(before), np.ascontiguousarray(after)),
+        )
+        self.pairs += followed
+        if meeting:
+            raise MeetingPairsError(_message(surface, meeting, parts[first], parts[second]))
 
 
 @contextmanager
@@ -67,53 +75,103 @@ def checked_moves() -> Iterator[MoveCheck]:
         yield check
 
 
-def _near_pairs(
-    surface: CollisionSurface, before: Points, after: Points
-) -> Iterator[tuple[Indices, bool]]:
-    """(P, 4) corners of the pairs that may collide and whose swept boxes overlap, and whether they
-    are edges: two of the first edge and two of the second, or a vertex and three of a face."""
-    may = surface.by_groups(surface.can_collide)
+def _parts(surface: CollisionSurface) -> tuple[Indices, Indices]:
+    """(P, 3) corners of all vertices, edges and faces, the last one repeated where there are
+    fewer, and (P,) their number of corners."""
     edges, faces = surface.edges.astype(np.intp), surface.triangles.astype(np.intp)
-    used = np.unique(faces)
-    ends = np.stack([before, after])
-
-    def swept(parts: Indices) -> Boxes:
-        return Boxes.around(ends[:, parts].transpose(1, 0, 2, 3).reshape(len(parts), -1, 3))
-
-    chunks = pairs_between(swept(used[:, None]), swept(faces))
-    of_faces = [np.column_stack([used[vertex], faces[face]]) for vertex, face in chunks]
-    chunks = pairs_among(swept(edges))
-    of_edges = [np.column_stack([edges[one], edges[other]]) for one, other in chunks]
-    for corners, are_edges in ((of_faces, False), (of_edges, True)):
-        for chunk in corners:
-            first, second = (
-                (chunk[:, :2], chunk[:, 2:]) if are_edges else (chunk[:, :1], chunk[:, 1:])
-            )
-            collide = may[surface.group_of[chunk[:, 0]], surface.group_of[chunk[:, 3]]]
-            share = (first[:, :, None] == second[:, None]).any(axis=(1, 2))
-            yield chunk[collide & ~share], are_edges
+    vertices = np.unique(faces)
+    parts = (
+        np.repeat(vertices[:, None], 3, axis=1),
+        np.column_stack([edges, edges[:, 1]]),
+        faces,
+    )
+    kinds = np.repeat([VERTEX, EDGE, FACE], [len(each) for each in parts])
+    return np.concatenate(parts), kinds
 
 
-@compiled(parallel=True)
-def follow(corners: Any, are_edges: bool, before: Any, after: Any, out: Any) -> None:
-    """(P,) whether pairs of (P, 4) corners meet as (V, 3) points go straight."""
-    for k in shared_range(len(out)):
-        a, b, c, d = corners[k, 0], corners[k, 1], corners[k, 2], corners[k, 3]
-        # About the first corner, whose motion brings nothing closer.
-        origin, end = vector_at(before, a), vector_at(after, a)
-        start = (
-            (0.0, 0.0, 0.0),
-            minus(vector_at(before, b), origin),
-            minus(vector_at(before, c), origin),
-            minus(vector_at(before, d), origin),
-        )
-        stop = (
-            (0.0, 0.0, 0.0),
-            minus(vector_at(after, b), end),
-            minus(vector_at(after, c), end),
-            minus(vector_at(after, d), end),
-        )
-        out[k] = _meet(start, stop, are_edges)
+@compiled()
+def follow_pairs(
+    order: Any,
+    parts: Any,
+    kinds: Any,
+    low: Any,
+    high: Any,
+    group_of: Any,
+    may_collide: Any,
+    before: Any,
+    after: Any,
+) -> Any:
+    """The number of pairs whose boxes overlap and which may collide, how many of them meet as
+    (V, 3) points go straight, and the first of those.
+
+    Args:
+        order: (P,) parts by the lowest x of their swept boxes, along which they are gone through.
+        parts, kinds: (P, 3) corners and (P,) the number of them.
+        low, high: (P, 3) of the swept boxes.
+        group_of, may_collide: (V,) groups of vertices, and (G, G) whether two may collide.
+    """
+    followed, meeting, first, second = 0, 0, -1, -1
+    for place in range(len(order)):
+        one = order[place]
+        for next_place in range(place + 1, len(order)):
+            other = order[next_place]
+            if low[other, 0] > high[one, 0]:
+                break
+            if kinds[one] + kinds[other] != 4 or not _may_touch(one, other, low, high):
+                continue
+            if not may_collide[group_of[parts[one, 0]], group_of[parts[other, 0]]]:
+                continue
+            if _share_corner(parts, one, other):
+                continue
+            followed += 1
+            if _meets(parts, kinds, one, other, before, after):
+                meeting += 1
+                first, second = one, other
+    return followed, meeting, first, second
+
+
+@compiled()
+def _may_touch(one: int, other: int, low: Any, high: Any) -> bool:
+    """Whether the swept boxes of two parts overlap across the axis of the sweep."""
+    for axis in (1, 2):
+        if low[one, axis] > high[other, axis] or low[other, axis] > high[one, axis]:
+            return False
+    return True
+
+
+@compiled()
+def _share_corner(parts: Any, one: int, other: int) -> bool:
+    for i in range(3):
+        for j in range(3):
+            if parts[one, i] == parts[other, j]:
+                return True
+    return False
+
+
+@compiled()
+def _meets(parts: Any, kinds: Any, one: int, other: int, before: Any, after: Any) -> bool:
+    """Whether two edges, or a vertex and a face, meet."""
+    if kinds[one] == FACE:
+        one, other = other, one
+    are_edges = kinds[one] == EDGE
+    a, d = parts[one, 0], parts[other, 1 if are_edges else 2]
+    b = parts[one, 1] if are_edges else parts[other, 0]
+    c = parts[other, 0] if are_edges else parts[other, 1]
+    # About the first corner, whose motion brings nothing closer.
+    origin, end = vector_at(before, a), vector_at(after, a)
+    start = (
+        NOTHING,
+        minus(vector_at(before, b), origin),
+        minus(vector_at(before, c), origin),
+        minus(vector_at(before, d), origin),
+    )
+    stop = (
+        NOTHING,
+        minus(vector_at(after, b), end),
+        minus(vector_at(after, c), end),
+        minus(vector_at(after, d), end),
+    )
+    return _meet(start, stop, are_edges)
 
 
 @compiled()
@@ -150,10 +208,10 @@ def _at(start: Any, stop: Any, time: float) -> Any:
     )
 
 
-def _message(surface: CollisionSurface, corners: Indices, are_edges: bool) -> str:
-    first, last = surface.object_of[corners[0, [0, 3]]]
-    kind = "pairs of edges" if are_edges else "pairs of a vertex and a face"
+def _message(surface: CollisionSurface, count: int, first: Indices, second: Indices) -> str:
+    names = [surface.names[surface.object_of[part[0]]] for part in (first, second)]
+    corners = [sorted(set(part.tolist())) for part in (first, second)]
     return (
-        f"{len(corners)} {kind} meet on an accepted move, the first of {surface.names[first]!r} "
-        f"and {surface.names[last]!r}: vertices {corners[0].tolist()}."
+        f"{count} pairs meet on an accepted move, one of them vertices {corners[0]} of "
+        f"{names[0]!r} and {corners[1]} of {names[1]!r}."
     )

@@ -9,6 +9,7 @@ import torch
 from supple.core import TetMesh
 from supple.core.job import Job
 from supple.tests.core import apart
+from supple.verification.meeting_pairs import checked_moves
 from supple.verification.meshes import block
 
 from .box_job import box_job
@@ -34,6 +35,13 @@ STRETCHES = {
 def make_block() -> MakeBlock:
     """Makes a box of cells, each split into the six tets around its diagonal."""
     return block
+
+
+@pytest.fixture(autouse=True)
+def _check_moves() -> Iterator[None]:
+    """Fails where surfaces go through each other on a move that a step accepts."""
+    with checked_moves():
+        yield
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def moved(points: np.ndarray, way: tuple[float, float, float]) -> np.ndarray:
 @pytest.mark.parametrize("speed", [0.01, 0.15, 3.0, 1000.0])
 def test_a_block_that_goes_into_another_or_through_it_is_found(speed) -> None:
     surface, points = two_blocks(1e-3)
-    with pytest.raises(MeetingPairsError, match=r"'block [01]' and 'block [01]'"):
+    with pytest.raises(MeetingPairsError, match=r"of 'block [01]' and .* of 'block [01]'"):
         MoveCheck()(surface, points, moved(points, (0.01, 0.02, -speed)))
 
 

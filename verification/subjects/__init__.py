@@ -31,6 +31,7 @@ from . import (
     rest_force,
     rotation,
     stiffness_ramp,
+    storms,
     stress,
     two_spheres,
 )
@@ -62,5 +63,6 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "impact": impact.run,
     "continuous_collision": continuous_collision.run,
     "no_intersections": no_intersections.run,
+    "storms": storms.run,
     "literature_scenes": literature_scenes.run,
 }
