@@ -45,6 +45,7 @@ class Shape:
         points: (V, 3) of its own mesh.
         vertices, triangles: of the surface that is filled.
         longest_side: of that surface, along the object's own axes, however it is turned.
+        axes: (3, 3) the object's own in the world, one a column; they mirror where it is mirrored.
         refined: what is seen of it in place of its own vertices.
         start: the shape it starts in; None where that is this one.
     """
@@ -53,6 +54,7 @@ class Shape:
     vertices: Points
     triangles: Triangles
     longest_side: float
+    axes: NDArray[np.float64]
     refined: tuple[Refined, ...] = ()
     start: PosedStart | RunStart | None = None
 
@@ -76,7 +78,8 @@ class Shape:
         seen = [replace(each, points=placed(each.points)) for each in refined(obj, local, vertices)]
         extent = np.ptp(vertices[np.unique(triangles)], axis=0)
         longest_side = unit * float((extent * np.linalg.norm(matrix[:3, :3], axis=0)).max())
-        return Shape(placed(local), placed(vertices), triangles, longest_side, tuple(seen))
+        axes = _axes(matrix)
+        return Shape(placed(local), placed(vertices), triangles, longest_side, axes, tuple(seen))
 
 
 def soft_body(
@@ -139,7 +142,16 @@ def soft_body(
 
 def _surface(shape: Shape, paint: list[Paint], props: bpy.types.PropertyGroup) -> SurfaceMesh:
     edge_length = shape.longest_side / props.resolution
-    return SurfaceMesh(shape.vertices, shape.triangles, props.mesh_method, edge_length, paint)
+    return SurfaceMesh(
+        shape.vertices, shape.triangles, props.mesh_method, edge_length, paint, shape.axes
+    )
+
+
+def _axes(matrix: Matrices) -> NDArray[np.float64]:
+    """(3, 3) the orthogonal matrix next to that of an object, which mirrors where that does."""
+    u, _, vh = np.linalg.svd(matrix[:3, :3])
+    axes: NDArray[np.float64] = u @ vh
+    return axes
 
 
 def _skin(

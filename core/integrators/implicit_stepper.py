@@ -33,7 +33,7 @@ MAX_CONTACT_ITERATIONS = 200
 RETRY_ITERATIONS_FACTOR, MIN_ITERATIONS = 2, 10
 # Where surfaces hit each other, a step need not be exacter than this share of the largest
 # displacement.
-DISPLACEMENT_TOLERANCE_RATIO = 2e-2
+DISPLACEMENT_TOLERANCE_RATIO = 5e-3
 # Of a body's diagonal: one that a landing would make so much flatter begins a search where it is.
 SQUASH_DIAGONAL_RATIO = 0.5
 

@@ -141,8 +141,11 @@ def _with_finer_triangles(touching: ContactSurface, borne: ContactSurface) -> Co
 
 def welded(surface: ContactSurface) -> ContactSurface:
     """The surface with one point at each place, and no triangle that is a line."""
-    anchors, number = np.unique(surface.points, axis=0, return_inverse=True)
-    triangles = number.reshape(-1)[surface.triangles].astype(np.int32)
+    _, first, number = np.unique(surface.points, axis=0, return_index=True, return_inverse=True)
+    # In the order of the surface, which rounding of its places does not change.
+    order = np.argsort(first)
+    anchors = surface.points[first[order]]
+    triangles = np.argsort(order)[number.reshape(-1)][surface.triangles].astype(np.int32)
     a, b, c = triangles.T
     triangles = triangles[(a != b) & (b != c) & (c != a)]
     points, triangles = without_unreferenced(anchors, triangles)

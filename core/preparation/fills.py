@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Fills the surfaces of a scene with tetrahedra, and chooses what of them touches.
 
-A copy of a surface, wherever it lies and however it is turned, takes the tetrahedra of the first: a
-heap of copies is filled in the time of one, and they are alike. No torch here.
+A surface is filled where its object's own axes are those of the lattice, wherever it lies and
+however it is turned or mirrored: its tetrahedra depend on its own shape and settings. Copies, alike
+in that pose, take the same, so that a heap of them is filled in the time of one. No torch here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
-from ..geometry.rigid_fit import rigid_fit
 from ..geometry.tet_mesh import TetMesh
 from ..meshing import tetrahedralize
 from ..meshing.report import report as report_mesh
@@ -29,12 +28,61 @@ from .paint_transfer import with_painted_settings
 ROUNDING_RATIO = 1e-6
 
 Points = NDArray[np.float64]
-Motion = Callable[[Points], Points]
+Triangles = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class _Pose:
+    """Where an object stands: its (3, 3) axes, as columns, and its (3,) origin, in metres."""
+
+    axes: Points
+    origin: Points
+
+    @staticmethod
+    def of(surface: SurfaceMesh) -> _Pose:
+        axes = np.eye(3) if surface.axes is None else surface.axes
+        return _Pose(axes, surface.vertices.mean(axis=0))
+
+    def local(self, points: Points) -> Points:
+        """Points (..., 3) of the world, in the object's own axes."""
+        return (points - self.origin) @ self.axes
+
+    def placed(self, points: Points) -> Points:
+        """Points (..., 3) in the object's own axes, in the world."""
+        return points @ self.axes.T + self.origin
+
+    def turned(self, triangles: Triangles) -> Triangles:
+        """Triangles (T, 3) seen from the same side, whether the axes mirror or not."""
+        is_mirrored = np.linalg.det(self.axes) < 0.0
+        return np.ascontiguousarray(triangles[:, ::-1]) if is_mirrored else triangles
+
+    def local_surface(self, surface: SurfaceMesh) -> SurfaceMesh:
+        vertices, triangles = self.local(surface.vertices), self.turned(surface.triangles)
+        return replace(surface, vertices=vertices, triangles=triangles, axes=None)
+
+    def local_contact(self, surface: ContactSurface | None) -> ContactSurface | None:
+        if surface is None:
+            return None
+        points, triangles = self.local(surface.points), self.turned(surface.triangles)
+        return replace(surface, points=points, triangles=triangles)
+
+    def placed_contact(self, surface: ContactSurface | None) -> ContactSurface | None:
+        if surface is None:
+            return None
+        points, triangles = self.placed(surface.points), self.turned(surface.triangles)
+        return replace(surface, points=points, triangles=triangles)
+
+    def placed_mesh(self, mesh: TetMesh) -> TetMesh:
+        placed = mesh.with_vertices(self.placed(mesh.vertices))
+        if (tets := mesh.surface_tets) is not None:
+            places, triangles = self.placed(tets.places), self.placed(tets.triangles)
+            placed.surface_tets = replace(tets, places=places, triangles=triangles)
+        return placed
 
 
 @dataclass(frozen=True, eq=False)
 class _Fill:
-    """A surface, and the body with its tetrahedra and what of them touches."""
+    """A surface in its own axes, and the body with its tetrahedra and what of them touches."""
 
     surface: SurfaceMesh
     body: SoftBody
@@ -59,10 +107,24 @@ class Fills:
         Raises:
             SceneError: when the surface cannot be filled.
         """
-        filled = self._copied(body, surface) or self._filled(body, surface)
-        mesh = filled.body.mesh
+        pose = _Pose.of(surface)
+        local = pose.local_surface(surface)
+        own_contact = pose.local_contact(body.contact_surface)
+        fill = None if own_contact is not None else self._alike(body, local)
+        if fill is None:
+            fill = self._filled(replace(body, contact_surface=own_contact), local)
+            if own_contact is None:
+                self._fills.append(fill)
+        mesh = fill.body.mesh
         assert isinstance(mesh, TetMesh)
-        return with_painted_settings(filled.body, surface, mesh), dict(filled.report)
+        placed = replace(
+            with_painted_settings(body, surface, mesh, local),
+            mesh=pose.placed_mesh(mesh),
+            skin=body.skin or Skin(surface.vertices),
+            contact_surface=pose.placed_contact(fill.body.contact_surface),
+            seen_surface=pose.placed_contact(fill.body.seen_surface),
+        )
+        return placed, {**fill.report, "name": body.name}
 
     def _filled(self, body: SoftBody, surface: SurfaceMesh) -> _Fill:
         try:
@@ -72,69 +134,37 @@ class Fills:
         except SceneError as error:
             raise SceneError(f"{body.name}: {error}") from error
         report = report_mesh(mesh, surface.vertices, surface.triangles)
-        body = replace(body, mesh=mesh, skin=body.skin or Skin(surface.vertices))
         seen = ContactSurface(surface.vertices, surface.triangles)
         is_affordable = len(surface.triangles) <= self._most_faces
-        found, verdict = with_contact_surfaces(body, seen, self._has_contact, is_affordable)
+        filled, verdict = with_contact_surfaces(
+            replace(body, mesh=mesh), seen, self._has_contact, is_affordable
+        )
         summary = {"summary": f"{report}; {verdict}", "touching": str(verdict)}
-        fill = _Fill(surface, found, {"name": body.name, **asdict(report), **summary})
-        if body.contact_surface is None:
-            self._fills.append(fill)
-        return fill
+        return _Fill(surface, filled, {**asdict(report), **summary})
 
-    def _copied(self, body: SoftBody, surface: SurfaceMesh) -> _Fill | None:
-        """By the first fill of which the surface is a copy; None where there is none."""
-        if body.contact_surface is not None:
-            return None
+    def _alike(self, body: SoftBody, surface: SurfaceMesh) -> _Fill | None:
+        """The fill of a surface that is the same in its own axes; None where there is none."""
         for fill in self._fills:
-            motion = _motion(fill.surface, surface)
-            if motion is not None and fill.body.touching == body.touching:
-                return _moved(fill, motion, body, surface)
+            if fill.body.touching == body.touching and _are_alike(fill.surface, surface):
+                return fill
         return None
 
 
-def _motion(first: SurfaceMesh, second: SurfaceMesh) -> Motion | None:
-    """The rigid motion that takes one surface to the other, where they are to be filled alike."""
+def _are_alike(first: SurfaceMesh, second: SurfaceMesh) -> bool:
+    """Whether two surfaces in their own axes are to be filled alike."""
     if (
         first.method != second.method
         or first.vertices.shape != second.vertices.shape
         or not _are_close(first.edge_length, second.edge_length)
         or not np.array_equal(first.triangles, second.triangles)
     ):
-        return None
-    rotation, offset = rigid_fit(first.vertices, second.vertices)
-
-    def move(points: Points) -> Points:
-        return points @ rotation.T + offset
-
-    farthest = float(np.abs(move(first.vertices) - second.vertices).max())
+        return False
+    farthest = float(np.abs(first.vertices - second.vertices).max())
     size = float(np.ptp(first.vertices, axis=0).max())
-    return move if farthest <= ROUNDING_RATIO * size else None
+    return farthest <= ROUNDING_RATIO * size
 
 
 def _are_close(first: float | None, second: float | None) -> bool:
     if first is None or second is None:
         return first is second
     return abs(first - second) <= ROUNDING_RATIO * first
-
-
-def _moved(fill: _Fill, move: Motion, body: SoftBody, surface: SurfaceMesh) -> _Fill:
-    """A body with what one that is like it has."""
-    mesh = fill.body.mesh
-    assert isinstance(mesh, TetMesh)
-    own = mesh.with_vertices(move(mesh.vertices))
-    if (tets := mesh.surface_tets) is not None:
-        triangles = move(tets.triangles)
-        own.surface_tets = replace(tets, places=move(tets.places), triangles=triangles)
-
-    def moved(touching: ContactSurface | None) -> ContactSurface | None:
-        return None if touching is None else replace(touching, points=move(touching.points))
-
-    body = replace(
-        body,
-        mesh=own,
-        skin=body.skin or Skin(surface.vertices),
-        contact_surface=moved(fill.body.contact_surface),
-        seen_surface=moved(fill.body.seen_surface),
-    )
-    return _Fill(surface, body, {**fill.report, "name": body.name})

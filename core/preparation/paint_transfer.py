@@ -25,14 +25,18 @@ IndexArray = NDArray[np.integer[Any]]
 _SPACING_EDGES = 0.5
 
 
-def with_painted_settings(body: SoftBody, surface: SurfaceMesh, mesh: TetMesh) -> SoftBody:
+def with_painted_settings(
+    body: SoftBody, surface: SurfaceMesh, mesh: TetMesh, filled: SurfaceMesh | None = None
+) -> SoftBody:
     """A body of tetrahedra, with one value a tet of what is painted on its surface; friction stays
     painted on that.
 
     Args:
         body: with the settings that factors are on.
-        surface: that ``mesh`` fills.
+        surface: that is painted.
+        filled: the same surface where ``mesh`` fills it; None where that is where it stands.
     """
+    filled = surface if filled is None else filled
     if not surface.paint:
         return replace(body, mesh=mesh)
     settings: dict[str, Any] = {}
@@ -44,7 +48,7 @@ def with_painted_settings(body: SoftBody, surface: SurfaceMesh, mesh: TetMesh) -
     if not inside:
         return replace(body, mesh=mesh, **settings)
     painted = np.stack([paint.factors for paint in inside], axis=1)
-    for paint, factors in zip(inside, tet_factors(mesh, surface, painted).T, strict=True):
+    for paint, factors in zip(inside, tet_factors(mesh, filled, painted).T, strict=True):
         if paint.setting == "young":
             settings["material"] = replace(body.material, young=body.material.young * factors)
         elif paint.setting == "yield_stress":

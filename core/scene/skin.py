@@ -19,6 +19,9 @@ from .paint import Paint
 from .rest_shape import RestShape
 from .schema import IF_THERE, check_kinds
 
+# Of the products of axes of length 1, by rounding.
+MAX_AXES_ERROR = 1e-9
+
 
 @dataclass(eq=False)
 class SurfaceMesh:
@@ -30,6 +33,8 @@ class SurfaceMesh:
         method: ``lattice``, ``ftetwild`` or ``tetgen``.
         edge_length: of the tetrahedra, in metres; None lets the method choose.
         paint: settings of the body that differ from vertex to vertex, each once.
+        axes: (3, 3) axes of the object in the world, one a column, perpendicular and of length 1;
+            they may mirror it. Its tetrahedra lie along them. None is those of the world.
     """
 
     vertices: NDArray[np.float64]
@@ -37,9 +42,12 @@ class SurfaceMesh:
     method: str = "lattice"
     edge_length: float | None = None
     paint: list[Paint] = field(default_factory=list, metadata={IF_THERE: True})
+    axes: NDArray[np.float64] | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.vertices = checks.positions(self.vertices, "the surface")
+        if self.axes is not None:
+            self.axes = _checked_axes(self.axes)
         self.triangles = checks.triangles(self.triangles, len(self.vertices), "The surface")
         if self.edge_length is not None:
             checks.above_zero(self.edge_length, "The edge length of tetrahedra in metres")
@@ -60,6 +68,17 @@ class SurfaceMesh:
                 f"{name}: its yield stress is painted, but it never gives way; give it a "
                 "plasticity, or leave the paint out."
             )
+
+
+def _checked_axes(axes: NDArray[np.float64]) -> NDArray[np.float64]:
+    numbers = checks.numbers(axes, "The axes of the surface")
+    if numbers.shape != (3, 3) or not np.allclose(
+        numbers.T @ numbers, np.eye(3), rtol=0.0, atol=MAX_AXES_ERROR
+    ):
+        raise SceneError(
+            "The axes of the surface must be three columns that are perpendicular and of length 1."
+        )
+    return numbers
 
 
 @dataclass(eq=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How copies of a surface take the tetrahedra of the first."""
+"""How surfaces are filled in their own axes, and copies take the same tetrahedra."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from supple.core import Contact, Embedding, Scene, SoftBody, SurfaceMesh, TetMesh
+from supple.core.errors import SceneError
 from supple.core.meshing import tetrahedralize
 from supple.core.preparation import fills
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
@@ -42,7 +43,20 @@ def moved(body: SoftBody, offset: float = 4.0) -> SoftBody:
     """A copy that lies elsewhere and is turned."""
     assert isinstance(body.mesh, SurfaceMesh)
     vertices = body.mesh.vertices @ TURN.T + np.array([0.0, offset, 1.0])
-    return replace(body, mesh=replace(body.mesh, vertices=vertices), name="Copy")
+    axes = TURN if body.mesh.axes is None else TURN @ body.mesh.axes
+    return replace(body, mesh=replace(body.mesh, vertices=vertices, axes=axes), name="Copy")
+
+
+def mirrored(body: SoftBody) -> SoftBody:
+    """The mirror image of an object, as a scale of −1 makes it, seen from outside."""
+    assert isinstance(body.mesh, SurfaceMesh)
+    surface = replace(
+        body.mesh,
+        vertices=body.mesh.vertices * MIRROR,
+        triangles=body.mesh.triangles[:, ::-1],
+        axes=np.diag(MIRROR),
+    )
+    return replace(body, mesh=surface, name="Mirrored")
 
 
 @pytest.fixture
@@ -61,6 +75,53 @@ def filled(monkeypatch) -> list[int]:
 def prepared(*bodies: SoftBody) -> tuple[list[SoftBody], list[dict]]:
     scene, reports = tetrahedralize_scene(Scene(list(bodies), contact=Contact()))
     return scene.bodies, reports
+
+
+@pytest.mark.parametrize(
+    "change", [lambda body: body, moved, mirrored], ids=["", "turned", "mirror"]
+)
+def test_a_body_has_the_same_tetrahedra_alone_and_beside_copies(filled, change) -> None:
+    body = change(wedge())
+    (alone,), _ = prepared(body)
+    far = replace(moved(wedge(), 50.0), name="Far")
+    for bodies in ([body, far], [far, body], [far, moved(far), body]):
+        beside = prepared(*bodies)[0][bodies.index(body)]
+        np.testing.assert_array_equal(beside.mesh.tets, alone.mesh.tets)
+        np.testing.assert_allclose(beside.mesh.vertices, alone.mesh.vertices, atol=1e-12)
+        np.testing.assert_allclose(beside.mesh.fill, alone.mesh.fill, atol=1e-12)
+        for part in ("contact_surface", "seen_surface"):
+            own, other = getattr(alone, part), getattr(beside, part)
+            np.testing.assert_array_equal(other.triangles, own.triangles)
+            np.testing.assert_allclose(other.points, own.points, atol=1e-12)
+
+
+@pytest.mark.parametrize("change", [moved, mirrored], ids=["turned", "mirrored"])
+def test_paint_on_a_body_does_not_depend_on_how_it_stands(change) -> None:
+    painted = wedge(paint=[Paint("young", 1.0 + VERTICES[:, 2]), Paint("friction", VERTICES[:, 1])])
+    (plain,), _ = prepared(painted)
+    (other,), _ = prepared(change(painted))
+    np.testing.assert_allclose(other.material.young, plain.material.young, rtol=1e-9)
+    np.testing.assert_array_equal(other.friction_paint.points, change(painted).mesh.vertices)
+    np.testing.assert_array_equal(other.friction_paint.factors, plain.friction_paint.factors)
+
+
+def test_a_mirrored_body_has_mirrored_tetrahedra_which_it_shares(filled) -> None:
+    (plain, other), _ = prepared(wedge(), mirrored(wedge()))
+    assert len(filled) == 1
+    np.testing.assert_allclose(other.mesh.vertices, plain.mesh.vertices * MIRROR, atol=1e-12)
+    np.testing.assert_array_equal(np.sort(other.mesh.tets), np.sort(plain.mesh.tets))
+    np.testing.assert_array_equal(other.mesh.fill, plain.mesh.fill)
+    touching, mirror = plain.contact_surface, other.contact_surface
+    np.testing.assert_allclose(mirror.points, touching.points * MIRROR, atol=1e-12)
+    np.testing.assert_array_equal(mirror.triangles, touching.triangles[:, ::-1])
+    carried = mirror.embedding.interpolate(other.mesh.vertices)
+    np.testing.assert_allclose(carried, mirror.points, atol=1e-9)
+
+
+@pytest.mark.parametrize("axes", [2.0 * np.eye(3), np.ones((3, 3)), np.eye(2)])
+def test_axes_that_are_none_are_refused(axes) -> None:
+    with pytest.raises(SceneError, match="three columns that are perpendicular"):
+        wedge(axes=axes)
 
 
 def test_a_copy_has_the_tetrahedra_of_the_first_where_it_lies(filled) -> None:
