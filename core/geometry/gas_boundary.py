@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .components import components
-from .groups import numbered_pairs
+from .groups import equal_rows
 from .tet_mesh import FACES, TetMesh
 
 # Of the volume around it: what is smaller is a bubble of the mesh rather than a hollow.
@@ -22,13 +22,33 @@ def gas_boundary(mesh: TetMesh) -> tuple[Triangles, Weights]:
     """The (S, 3) triangles around the gas of a body, seen counter-clockwise from outside of the
     gas, and their (S,) weights: the volume of the gas is that of the weighted triangles.
 
-    A hollow is a connected part of the boundary whose inside is not of the body. Without any, the
-    volume is that of the material: between tets that are not filled alike triangles have a weight.
+    A hollow is a connected part of the boundary whose inside is not of the body, and the gas that
+    the tets around it hold. Without any, the volume is that of the material. Between tets that do
+    not hold alike triangles have a weight.
     """
     hollows = _hollows(mesh)
-    if hollows is not None:
+    if mesh.gas is not None:
+        faces = np.concatenate([mesh.tets[:, FACES].reshape(-1, 3), hollows[0]])
+        return _net_faces(faces, np.concatenate([np.repeat(mesh.gas, len(FACES)), hollows[1]]))
+    if len(hollows[0]) > 0:
         return hollows
     return _boundary(mesh.tets, np.ones(len(mesh.tets)) if mesh.fill is None else mesh.fill)
+
+
+def gas_volume(mesh: TetMesh) -> float:
+    """The volume of the gas of a body at rest, in m³."""
+    triangles, weights = gas_boundary(mesh)
+    return float(weights @ enclosed_volumes(mesh.vertices, triangles))
+
+
+def _hollows(mesh: TetMesh) -> tuple[Triangles, Weights]:
+    """Triangles and weights as of ``gas_boundary``, around empty space within the tets."""
+    triangles, weights = _boundary(mesh.tets, np.ones(len(mesh.tets)))
+    parts = _parts(mesh.vertices, triangles)
+    volumes = np.bincount(parts, weights * enclosed_volumes(mesh.vertices, triangles))
+    outer = volumes[volumes > 0.0].sum()
+    chosen = (volumes < -MIN_HOLLOW_VOLUME_RATIO * outer)[parts]
+    return np.ascontiguousarray(triangles[chosen, ::-1]), weights[chosen]
 
 
 def enclosed_volumes(vertices: NDArray[np.float64], triangles: Triangles) -> Weights:
@@ -38,28 +58,22 @@ def enclosed_volumes(vertices: NDArray[np.float64], triangles: Triangles) -> Wei
     return volumes
 
 
-def _hollows(mesh: TetMesh) -> tuple[Triangles, Weights] | None:
-    triangles, weights = _boundary(mesh.tets, np.ones(len(mesh.tets)))
-    parts = _parts(triangles)
-    volumes = np.bincount(parts, weights * enclosed_volumes(mesh.vertices, triangles))
-    outer = volumes[volumes > 0.0].sum()
-    chosen = (volumes < -MIN_HOLLOW_VOLUME_RATIO * outer)[parts]
-    if not chosen.any():
-        return None
-    return np.ascontiguousarray(triangles[chosen, ::-1]), weights[chosen]
-
-
 def _boundary(tets: NDArray[np.int32], amounts: Weights) -> tuple[Triangles, Weights]:
     """Of tets that count by (M,) amounts: the faces at which the sum of these changes.
 
     It is closed whatever tets overlap.
     """
-    faces = tets[:, FACES].reshape(-1, 3)
+    return _net_faces(tets[:, FACES].reshape(-1, 3), np.repeat(amounts, len(FACES)))
+
+
+def _net_faces(faces: Triangles, amounts: Weights) -> tuple[Triangles, Weights]:
+    """Each of (K, 3) faces once, with what its (K,) amounts from one side have more than those
+    from the other."""
     order = np.argsort(faces, axis=1)
     corners = np.take_along_axis(faces, order, axis=1)
     # An even permutation of the corners turns a triangle, an odd one flips it.
     is_even = (order[:, 1] - order[:, 0]) % 3 == 1
-    signed = np.where(is_even, 1.0, -1.0) * np.repeat(amounts, len(FACES))
+    signed = np.where(is_even, 1.0, -1.0) * amounts
     unique, which = np.unique(corners, axis=0, return_inverse=True)
     net = np.bincount(which.ravel(), signed)
     kept = np.abs(net) > 1e-9 * amounts.max()
@@ -68,11 +82,48 @@ def _boundary(tets: NDArray[np.int32], amounts: Weights) -> tuple[Triangles, Wei
     return np.ascontiguousarray(triangles, dtype=np.int32), np.abs(weights)
 
 
-def _parts(triangles: Triangles) -> NDArray[np.intp]:
-    """(S,) which part each triangle belongs to; those with an edge in common belong together."""
+def _parts(vertices: NDArray[np.float64], triangles: Triangles) -> NDArray[np.intp]:
+    """(S,) which part each triangle belongs to: those around the same empty space are of one.
+
+    Two triangles with an edge in common are. Of several around an edge, where material is pinched,
+    those are that the empty space between them joins.
+    """
     count = len(triangles)
-    edges = np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
-    edge = numbered_pairs(edges)[1] + count
-    links = np.stack([np.repeat(np.arange(count), 3), edge], axis=1)
-    # Each edge is that of a triangle, so that these come first in every component.
-    return components(int(edge.max()) + 1, links)[:count]
+    ends = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    order, starts = equal_rows(ends)
+    sizes = np.diff(starts, append=len(order))
+    simple = sizes == 2
+    links = [np.stack([order[starts[simple]], order[starts[simple] + 1]], axis=1) // 3]
+    for start, size in zip(starts[sizes > 2], sizes[sizes > 2], strict=True):
+        sides = np.sort(order[start : start + size])
+        links.append(_joined_around_edge(vertices, triangles, ends[sides], sides))
+    return components(count, np.concatenate(links))
+
+
+def _joined_around_edge(
+    vertices: NDArray[np.float64], triangles: Triangles, ends: Triangles, sides: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """(L, 2) triangles with empty space between them around an edge.
+
+    Args:
+        ends: (K, 2) vertices of the edge, in the order of each triangle.
+        sides: (K,) the sides of triangles, three of each, that the edge is.
+    """
+    low, high = np.sort(ends[0])
+    across = vertices[triangles[sides // 3, (sides % 3 + 2) % 3]] - vertices[low]
+    along = vertices[high] - vertices[low]
+    along /= np.linalg.norm(along)
+    first = across[0] - (across[0] @ along) * along
+    angles = np.arctan2(across @ np.cross(along, first), across @ first)
+    # Counter-clockwise about the edge, empty space follows a triangle that runs along it.
+    opens = ends[:, 0] == low
+    order = np.lexsort((~opens, angles)).tolist()
+    waiting: list[int] = []
+    links = []
+    # Twice around: what is open at first closes at the end.
+    for place in [*order, *order]:
+        if opens[place]:
+            waiting.append(place)
+        elif waiting:
+            links.append((sides[waiting.pop()] // 3, sides[place] // 3))
+    return np.array(links, dtype=np.intp).reshape(-1, 2)

@@ -33,15 +33,20 @@ class TetMesh:
         tets: (M, 4) vertex indices; tets of negative volume are reoriented.
         fill: (M,) fraction of each tet that is material, where not all is; its mass and stiffness
             are that much of a full one's. Tets that are partly filled may overlap.
+        gas: (M,) fraction of each tet that lies in a hollow of the body, where there is one.
 
     Raises:
         SceneError: on a value that is not finite, an index out of range, a flat tet, a tet that is
-            there twice, a face of three full tets, a vertex that no tet uses, or a fraction that is
-            not above 0.
+            there twice, a face of three full tets, a vertex that no tet uses, a filled fraction
+            that is not above 0, or one of gas that is not from 0 to 1.
     """
 
     def __init__(
-        self, vertices: ArrayLike, tets: ArrayLike, fill: NDArray[np.float64] | None = None
+        self,
+        vertices: ArrayLike,
+        tets: ArrayLike,
+        fill: NDArray[np.float64] | None = None,
+        gas: NDArray[np.float64] | None = None,
     ) -> None:
         self.vertices: NDArray[np.float64] = np.ascontiguousarray(vertices, dtype=np.float64)
         indices = np.asarray(tets)
@@ -56,6 +61,8 @@ class TetMesh:
         self.rest_volumes: NDArray[np.float64] = np.abs(volumes)
         #: (M,) as given, or None.
         self.fill = None if fill is None else _checked_fill(fill, len(self.tets))
+        #: (M,) as given, or None.
+        self.gas = None if gas is None else _checked_gas(gas, len(self.tets))
         #: The tets that the surface it was made from runs through, where they may overlap. No file
         #: keeps it.
         self.surface_tets: SurfaceTets | None = None
@@ -66,7 +73,7 @@ class TetMesh:
         Raises:
             SceneError: as for a mesh of its own.
         """
-        return TetMesh(vertices, self.tets, self.fill)
+        return TetMesh(vertices, self.tets, self.fill, self.gas)
 
     @property
     def material_volumes(self) -> NDArray[np.float64]:
@@ -191,6 +198,13 @@ def _checked_fill(fill: NDArray[np.float64], tets: int) -> NDArray[np.float64]:
         raise SceneError(
             f"Tet mesh: what of each tet is filled must be {tets} numbers above 0, one a tet."
         )
+    return fractions
+
+
+def _checked_gas(gas: NDArray[np.float64], tets: int) -> NDArray[np.float64]:
+    fractions = np.ascontiguousarray(gas, dtype=np.float64)
+    if fractions.shape != (tets,) or not ((fractions >= 0.0) & (fractions <= 1.0)).all():
+        raise SceneError(f"Tet mesh: the gas in each tet must be {tets} numbers from 0 to 1.")
     return fractions
 
 

@@ -190,7 +190,8 @@ def _refuse_unreadable(value: Any) -> None:
 def _members(value: Any) -> dict[str, Any] | None:
     """What is written of an object; None of what has no members."""
     if isinstance(value, TetMesh):
-        return {"vertices": value.vertices, "tets": value.tets, "fill": value.fill}
+        members = {"vertices": value.vertices, "tets": value.tets, "fill": value.fill}
+        return members if value.gas is None else {**members, "gas": value.gas}
     if not is_dataclass(value):
         return None
     return {f.name: getattr(value, f.name) for f in fields(value) if _is_written(f, value)}

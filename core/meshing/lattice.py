@@ -15,6 +15,7 @@ from ..geometry.tets_around import barycentric_coordinates, barycentric_maps
 from .bcc_lattice import BccLattice
 from .cell_fill import fill_fractions
 from .cells import Cells, find_cells
+from .gas_fill import with_gas
 from .joined_copies import join_copies
 from .ownership import SurfaceTets
 from .shrink_wrap import shrink_wrap
@@ -62,7 +63,7 @@ def mesh_lattice(vertices: FloatArray, triangles: IndexArray, edge_length: float
         cells.triangles * scale + centre,
         _row_tets(cells, mesh),
     )
-    return solid
+    return with_gas(solid, vertices, triangles)
 
 
 def _check_not_coarse(vertices: FloatArray, edge_length: float) -> None:

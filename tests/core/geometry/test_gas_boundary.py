@@ -43,6 +43,21 @@ def test_a_bubble_is_no_hollow() -> None:
     assert gas_volume(mesh) == pytest.approx(mesh.rest_volumes.sum())
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_wall_that_pinches_to_an_edge_keeps_gas_in(axis: int) -> None:
+    """A cube of 3 × 3 × 3, without the one in the middle and one that shares an edge with it."""
+    mesh = block((3, 3, 3), (3.0, 3.0, 3.0))
+    notch = np.where(np.arange(3) == axis, 1.5, 2.5)
+    middles = mesh.vertices[mesh.tets].mean(axis=1)
+    is_empty = np.zeros(len(middles), dtype=bool)
+    for empty in (np.full(3, 1.5), notch):
+        is_empty |= (np.abs(middles - empty) < 0.5).all(axis=1)
+    used, tets = np.unique(mesh.tets[~is_empty], return_inverse=True)
+    pinched = TetMesh(mesh.vertices[used], tets.reshape(-1, 4))
+    assert gas_volume(pinched) == pytest.approx(1.0)
+    assert area_vector(pinched) == pytest.approx(np.zeros(3), abs=1e-12)
+
+
 def test_of_two_bodies_in_one_the_hollow_one_has_the_gas() -> None:
     ball, cube = hollow_ball(0.5, 1.0), block((1, 1, 1), origin=(5.0, 0.0, 0.0))
     both = TetMesh(
