@@ -102,7 +102,9 @@ class ContactAdjoint:
         stiffness = self._given["contact stiffness"].numpy()[objects]
         self._add("contact stiffness", objects, scaled[pairs] / stiffness)
         by_dhat = found.dhats + self._power * scaled / constraints.dhats
-        self._add("contact distance", objects, by_dhat[pairs])
+        # Parts of one object that are near at rest have the distance that this makes of it.
+        is_shorter = constraints.dhats[pairs] < self._given["contact distance"].numpy()[objects]
+        self._add("contact distance", objects, np.where(is_shorter, 0.0, by_dhat[pairs]))
         self._add("contact static", objects, painted * found.static[pairs])
         self._add("contact kinetic", objects, painted * found.kinetic[pairs])
         if not len(own.feet):

@@ -10,9 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..potentials.contact.rest_distance import surface_distances
 from ..potentials.contact.stiffness import YOUNG_RATIO
-from ..potentials.contact.surface import CollisionSurface
+from ..scene.contact_distances import contact_distances
 from ..scene.contact_settings import Collider, Contact
 from ..scene.friction import NO_FRICTION, FrictionTable
 from ..scene.ground import Sphere
@@ -33,7 +32,7 @@ def barrier_tables(system: System, young: Tensor, value: Value) -> dict[str, Ten
     scene = system.scene
     contact = scene.contact
     assert contact is not None
-    distances = value("", surface_distances(scene, CollisionSurface(scene, system.meshes)))
+    distances = value("", contact_distances(scene))
     if contact.distance is not None:
         chosen = value("contact.distance", contact.distance)
         distances = torch.where(distances > 0.0, chosen, 0.0)

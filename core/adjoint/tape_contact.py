@@ -15,10 +15,9 @@ from ..potentials.contact.detection import Detection
 from ..potentials.contact.hessian_factors import assembled
 from ..potentials.contact.mesh_contact import STICK_SPEED_RATIO
 from ..potentials.contact.normal_collisions import NormalCollisions
-from ..potentials.contact.rest_distance import surface_distances
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.contact.topology import Indices, Points, Values
-from ..scene.contact_distances import of_pairs
+from ..scene.contact_distances import contact_distances, of_pairs
 from ..scene.friction import NO_FRICTION, slide_stiffness
 from ..system import System
 from .closest_points import ClosestPoints, painted_shares
@@ -57,7 +56,7 @@ class TapeContact:
         assert contact is not None
         self._is_area_weighted = contact.formulation == "convergent"
         self._surface = CollisionSurface(scene, system.meshes)
-        self._distances = surface_distances(scene, self._surface)
+        self._distances = contact_distances(scene)
         self._detection = Detection(self._surface, self._distances)
         carried = self._surface.displacement_map.tocoo()
         self._rows, self._columns = (
@@ -94,11 +93,13 @@ class TapeContact:
             surface.topology,
             self._distances,
             self._is_area_weighted,
+            surface.rest,
         )
         self._pairs = ClosestPoints(found)
+        self._dhats = torch.as_tensor(found.distances)
         plain = {name: own.detach() for name, own in given.items()}
         self._corners = self._gathered(positions.detach(), self._colliders)
-        distances, scales = self._of_pairs("distance", plain), self._scales(plain)
+        distances, scales = self._activation(plain), self._scales(plain)
         self._of_barrier = barrier_hessians(self._pairs, self._corners, distances, scales)
         self._of_friction: tuple[Tensor, Tensor] | None = None
         if len(found) and bool((plain["contact static"] > 0.0).any()):
@@ -139,7 +140,7 @@ class TapeContact:
         if not corners.requires_grad:
             corners.requires_grad_()
         forces = barrier_gradients(
-            self._pairs, corners, self._of_pairs("distance", given), self._scales(given)
+            self._pairs, corners, self._activation(given), self._scales(given)
         )
         out = self._scattered(forces, positions)
         if self._of_friction is not None:
@@ -180,9 +181,14 @@ class TapeContact:
         """(K,) of a table of every two objects."""
         return given[f"contact {name}"][self._pairs.objects].double()
 
+    def _activation(self, given: Quantities) -> Tensor:
+        """(K,) d̂ in metres, of parts of one object that are near at rest as they lie there."""
+        distances = self._of_pairs("distance", given)
+        return torch.where(self._dhats < distances.detach(), self._dhats, distances)
+
     def _scales(self, given: Quantities) -> Tensor:
         """(K,) weights of the barrier of q = d²/d̂², in joules."""
-        distances = self._of_pairs("distance", given)
+        distances = self._activation(given)
         powers = distances if self._is_area_weighted else distances**4
         return self._pairs.weights * self._of_pairs("stiffness", given) * powers
 
@@ -201,7 +207,7 @@ class TapeContact:
     ) -> tuple[Tensor, Tensor]:
         """(K,) μ N in newtons, and by what share it drops once a pair slides, as
         ``ContactFriction`` has them."""
-        squares = self._of_pairs("distance", given).square()
+        squares = self._activation(given).square()
         square = difference.square().sum(1)
         ratios = (square / squares).clamp(max=1.0)
         shifted = ratios - 1.0

@@ -28,16 +28,18 @@ from ..kernels.free_steps import pair_step_sizes, shorten, shorten_falls
 from ..kernels.ground_constraints import find_ground
 from ..kernels.step_nodes import end_step, write_fixed_moves, write_nodes
 from ..potentials.contact import accepted_moves
+from ..potentials.contact.candidates import Candidates
 from ..potentials.contact.detection import (
     MIN_DISTANCE_RATIO,
     MIN_DISTANCE_ROUNDINGS,
     Detection,
 )
 from ..potentials.contact.persistent_candidates import POINTS_PER_THREAD, PersistentCandidates
-from ..potentials.contact.rest_distance import surface_distances
+from ..potentials.contact.rest_distance import pair_distances
 from ..potentials.contact.stiffness import physical_stiffness
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.height_floor import FLOOR_RATIO, HeightFloor
+from ..scene.contact_distances import contact_distances
 from ..scene.friction import FrictionTable
 from ..state import SolverStatistics, State
 from ..system import System
@@ -79,7 +81,7 @@ class MeshContactStep:
         assert contact is not None
         self._system = system
         self.surface = surface = CollisionSurface(system.scene, system.meshes)
-        distances = surface_distances(system.scene, surface)
+        distances = contact_distances(system.scene)
         detection = Detection(surface, distances)
         self._candidates = PersistentCandidates(surface, detection.broad_phase, detection.radii)
         area_weighted = contact.formulation == "convergent"
@@ -105,6 +107,7 @@ class MeshContactStep:
         self._mobility = np.zeros(system.vertex_count + colliders)
         self._least_distances = MIN_DISTANCE_RATIO * distances
         self._min_distances = np.zeros_like(distances)
+        self._dhats_of = Candidates.none(), np.empty(0)
         self._divergence = DivergenceCheck(system)
         self._targets = surface.colliders_at(0, 0.0)
         self._pairs = np.zeros(0, dtype=np.int64)
@@ -268,7 +271,7 @@ class MeshContactStep:
         may_push = np.empty(len(self._candidates.distances), dtype=np.bool_)
         use_threads(len(may_push), PAIRS_PER_THREAD)
         find_pairs(
-            *(stencils, mesh.object_of, self.laws.distances, points, ends - points),
+            *(stencils, self._dhats(), points, ends - points),
             *(self._candidates.distances, may_push),
         )
         pairs = self._pairs = np.flatnonzero(may_push)
@@ -278,7 +281,7 @@ class MeshContactStep:
             if count <= len(out.forces):
                 use_threads(count, CONTACTS_PER_THREAD)
                 nodes = (self.points_of, displacements, self._mobility)
-                of_pairs = (pairs, stencils, self._candidates.blocked)
+                of_pairs = (pairs, stencils, self._dhats(), self._candidates.blocked)
                 write_pairs(*of_pairs, mesh, self.laws, points, ends, *nodes, out)
             if self._ground is not None:
                 own = (at, moves, displacements, self._mobility)
@@ -286,6 +289,14 @@ class MeshContactStep:
             if count <= len(out.forces):
                 return count
             self._constraints = no_constraints(2 * count, self.points_of.nodes.shape[1])
+
+    def _dhats(self) -> NDArray[np.float64]:
+        """(P,) of the candidates there are, in metres."""
+        candidates = self._candidates.candidates
+        if self._dhats_of[0] is not candidates:
+            dhats = pair_distances(candidates, self.surface, self.laws.distances)
+            self._dhats_of = candidates, dhats
+        return self._dhats_of[1]
 
     def _find_flat(self, at: Points, predicted: Points) -> int:
         """Makes the heights of flat tets linear; how many there are."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import as_index, compiled, shared_range
+from .rest_distance import shortening
 
 # Triangles of a leaf, at most.
 LEAF_SIZE = 8
@@ -214,20 +215,22 @@ def tree_pairs(
 
 
 @compiled(allocates=True)
-def leaf_pairs(boxes: Any, ends: Any, wanted: Any, roots: Any, trees: Any, shifts: Any) -> Any:
+def leaf_pairs(
+    boxes: Any, rest_boxes: Any, ends: Any, wanted: Any, roots: Any, trees: Any, shifts: Any
+) -> Any:
     """(K, 3) pairs of leaves whose boxes overlap, and the row of ``trees`` they come from.
 
     Args:
+        rest_boxes: (N, 6) of nodes at rest.
         ends: (N,) node after the last one below each.
         wanted: (N,) nodes: one of a pair has to be among them.
         trees: (P, 2) pairs of trees.
-        shifts: (P, 4) by how much more the first moves, and how much farther than their radii they
-            may be apart.
+        shifts: (P, 5) by how much more the first moves, how much farther than their radii they may
+            be apart, and the distance from which they push, if they are of one group.
     """
     found, count = np.empty((1024, 3), np.int32), 0
     stack = np.empty((1024, 2), np.int32)
     for row in range(len(trees)):
-        shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2], shifts[row, 3])
         stack[0, 0], stack[0, 1] = roots[trees[row, 0]], roots[trees[row, 1]]
         depth = 1
         while depth > 0:
@@ -235,6 +238,8 @@ def leaf_pairs(boxes: Any, ends: Any, wanted: Any, roots: Any, trees: Any, shift
             a, b = stack[depth, 0], stack[depth, 1]
             if not (wanted[a] or wanted[b]):
                 continue
+            wider = widening(rest_boxes, a, b, shifts[row, 3], shifts[row, 4])
+            shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2], wider)
             if a != b and not overlap(box_of(boxes, a, shift), boxes, b):
                 continue
             is_leaf, is_other_leaf = ends[a] == a + 1, ends[b] == b + 1
@@ -284,6 +289,25 @@ def _box_size(boxes: Any, node: int) -> float:
         + (boxes[node, 4] - boxes[node, 1])
         + (boxes[node, 5] - boxes[node, 2])
     )
+
+
+@compiled(inline=True)
+def widening(rest_boxes: Any, a: int, b: int, extra: float, dhat: float) -> float:
+    """How much farther than their radii parts of two nodes may be apart, in metres: ``extra``, but
+    less where all of them are near at rest.
+
+    Args:
+        rest_boxes: (N, 6) of nodes at rest.
+        dhat: the distance from which the two push, in metres; zero where they are of two groups.
+    """
+    if dhat == 0.0:
+        return extra
+    farthest = 0.0
+    for i in range(3):
+        low = min(rest_boxes[a, i], rest_boxes[b, i])
+        high = max(rest_boxes[a, 3 + i], rest_boxes[b, 3 + i])
+        farthest += (high - low) * (high - low)
+    return extra - shortening(dhat, farthest)
 
 
 @compiled()

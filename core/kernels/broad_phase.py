@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import as_index, compiled, shared_range
-from .bounding_volumes import LEAF_SIZE, box_of, overlap
+from .bounding_volumes import LEAF_SIZE, box_of, overlap, widening
 from .continuous_collision import distance_lower_bound
+from .rest_distance import nearest_square, shortening
 from .vectors import advanced, dot, four_points, minus, scaled
 
 # A squared distance above this times another is larger whatever rounding does.
@@ -37,14 +38,16 @@ class Leaves(NamedTuple):
 
     Args:
         pairs: (K, 3) two leaves, and the row of ``shifts`` of each.
-        shifts: (P, 4) by how much more the first moves, and how much farther than their radii they
-            may be apart.
+        shifts: (P, 5) by how much more the first moves, how much farther than their radii they may
+            be apart, and the distance from which they push, if they are of one group.
         boxes: (N, 6) of nodes.
+        rest_boxes: (N, 6) of nodes at rest.
     """
 
     pairs: Any
     shifts: Any
     boxes: Any
+    rest_boxes: Any
 
 
 class Trajectories(NamedTuple):
@@ -55,6 +58,10 @@ class Trajectories(NamedTuple):
         radii: (V,) to search in around them.
         wanted: (V,) vertices of which a candidate has one at least.
         wanted_nodes: (N,) nodes of trees that hold one.
+        rest: (V, 3) points of bodies at rest.
+        groups: (V,) of vertices.
+        dhats: (G,) at which a group pushes itself, in metres: parts that are near at rest do from
+            nearer (``rest_distance``), and are searched there. Zero does not ask for that.
     """
 
     before: Any
@@ -62,6 +69,9 @@ class Trajectories(NamedTuple):
     radii: Any
     wanted: Any
     wanted_nodes: Any
+    rest: Any
+    groups: Any
+    dhats: Any
 
 
 @compiled(parallel=True, allocates=True)
@@ -86,17 +96,18 @@ def _find_edge_edges(
 ) -> int:
     """Those of one chunk; how many there are."""
     wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
-    pairs, shifts, boxes = leaves
+    pairs, shifts, boxes, rest_boxes = leaves
     count = 0
     for k in range(chunk, len(pairs), len(found)):
         first, second, row = pairs[k, 0], pairs[k, 1], pairs[k, 2]
         shift, extra = (shifts[row, 0], shifts[row, 1], shifts[row, 2]), shifts[row, 3]
         if not wanted_nodes[first]:
             first, second, shift = second, first, scaled(-1.0, shift)
+        wider = widening(rest_boxes, first, second, extra, shifts[row, 4])
         for i in range(edges.ranges[first, 0], edges.ranges[first, 1]):
             a, b = edges.corners[i, 0], edges.corners[i, 1]
             is_wanted = wanted[a] or wanted[b]
-            box = box_of(edges.boxes, i, (*shift, extra))
+            box = box_of(edges.boxes, i, (*shift, wider))
             if not (is_wanted or wanted_nodes[second]) or not overlap(box, boxes, second):
                 continue
             start = i + 1 if first == second else edges.ranges[second, 0]
@@ -163,7 +174,7 @@ def _find_face_vertices(
 ) -> int:
     """Those of one chunk; how many there are."""
     wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
-    pairs, shifts, boxes = leaves
+    pairs, shifts, boxes, rest_boxes = leaves
     count = 0
     for k in range(chunk, len(pairs), len(found)):
         # The vertices of the first leaf, then those of the second.
@@ -172,7 +183,8 @@ def _find_face_vertices(
             if turn == 1 and first == second:
                 continue
             sign, extra = 1.0 - 2.0 * turn, shifts[row, 3]
-            shift = (sign * shifts[row, 0], sign * shifts[row, 1], sign * shifts[row, 2], extra)
+            wider = widening(rest_boxes, first, second, extra, shifts[row, 4])
+            shift = (sign * shifts[row, 0], sign * shifts[row, 1], sign * shifts[row, 2], wider)
             for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
                 a, box = vertices.indices[i], box_of(vertices.boxes, i, shift)
                 if not (wanted[a] or wanted_nodes[second]) or not overlap(box, boxes, second):
@@ -213,6 +225,7 @@ def are_within_radii(
         radius_sum = max(radii[a], radii[b]) + max(radii[c], radii[d]) + extra
     else:
         radius_sum = radii[a] + max(radii[b], radii[c], radii[d]) + extra
+    radius_sum -= _shortened(trajectories, a, b, c, d, are_edges)
     start, end = (
         four_points(trajectories.before, a, b, c, d),
         four_points(trajectories.after, a, b, c, d),
@@ -220,6 +233,16 @@ def are_within_radii(
     if _are_separated(start, end, are_edges, radius_sum):
         return False
     return distance_lower_bound(start, end, are_edges) <= radius_sum
+
+
+@compiled(inline=True)
+def _shortened(trajectories: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> float:
+    """By how much nearer a pair is searched, since it is near at rest; in metres."""
+    group = trajectories.groups[a]
+    if group != trajectories.groups[d] or trajectories.dhats[group] == 0.0:
+        return 0.0
+    corners = four_points(trajectories.rest, a, b, c, d)
+    return shortening(trajectories.dhats[group], nearest_square(corners, are_edges))
 
 
 @compiled()

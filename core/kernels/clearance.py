@@ -13,11 +13,10 @@ from typing import Any
 from ..compiled import compiled, shared_range
 from .continuous_collision import distance_lower_bound, pair_step_size
 from .detection import stencil
+from .rest_distance import activation_distance
 from .separation import separation
 from .vectors import advanced, dot, four_points, minus, scaled, vector_at
 
-# Parts of one object that are near at rest may come to this ratio of their distance there.
-REST_DISTANCE_RATIO = 0.5
 # How far a path deviates from its secant, in changes of its rate times the time: under a constant
 # acceleration an eighth, and a quarter where all of it comes at once, in the middle.
 DEVIATION_RATIO = 0.25
@@ -97,7 +96,7 @@ def stay_separated(
                 distances[object_of[a], object_of[d]] + reach
             ):
                 continue
-            min_distance = _min_distance(rest, object_of, distances, a, b, c, d, are_edges)
+            min_distance = activation_distance(rest, object_of, distances, a, b, c, d, are_edges)
             for piece in range(len(deviations)):
                 least = min_distance + _together(deviations[piece], a, b, c, d, are_edges)
                 start = four_points(path[piece], a, b, c, d)
@@ -132,21 +131,11 @@ def min_clearances(
             if object_of[a] == object_of[d]:
                 x = four_points(points, a, b, c, d)
                 distance = separation(x[0], x[1], x[2], x[3], are_edges)[1]
-                min_distance = _min_distance(rest, object_of, distances, a, b, c, d, are_edges)
+                min_distance = activation_distance(
+                    rest, object_of, distances, a, b, c, d, are_edges
+                )
                 least = min(least, distance - min_distance)
         out[chunk] = least
-
-
-@compiled()
-def _min_distance(
-    rest: Any, object_of: Any, distances: Any, a: int, b: int, c: int, d: int, are_edges: bool
-) -> float:
-    """How near a pair may come, in metres."""
-    min_distance = distances[object_of[a], object_of[d]]
-    if object_of[a] != object_of[d]:
-        return min_distance
-    x = four_points(rest, a, b, c, d)
-    return min(min_distance, REST_DISTANCE_RATIO * separation(x[0], x[1], x[2], x[3], are_edges)[1])
 
 
 @compiled()

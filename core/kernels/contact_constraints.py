@@ -168,9 +168,8 @@ def finish(out: Any, k: int, used: int, displacements: Any, mobility: Any) -> No
 
 
 @compiled(inline=True)
-def energy_scale(laws: Any, first: int, second: int) -> float:
+def energy_scale(laws: Any, first: int, second: int, dhat: float) -> float:
     """Of a pair of two objects that counts 1, in joules, or a square metre, by area."""
-    dhat = laws.distances[first, second]
     return laws.stiffness[first, second] * (dhat if laws.area_weighted else dhat**4)
 
 
@@ -178,6 +177,7 @@ def energy_scale(laws: Any, first: int, second: int) -> float:
 def _write_pair(
     laws: Any,
     objects: Any,
+    dhat: float,
     difference: Any,
     distance: float,
     weight: float,
@@ -187,10 +187,10 @@ def _write_pair(
 ) -> None:
     """Fills in what of a contact is not its nodes."""
     first, second = objects
-    dhat, normal = laws.distances[first, second], scaled(1.0 / distance, difference)
+    normal = scaled(1.0 / distance, difference)
     out.normals[k, 0], out.normals[k, 1], out.normals[k, 2] = normal[0], normal[1], normal[2]
     out.distances[k], out.dhats[k], out.kinds[k] = distance, dhat, SURFACES
-    out.scales[k] = weight * energy_scale(laws, first, second)
+    out.scales[k] = weight * energy_scale(laws, first, second, dhat)
     out.static[k] = rubbing * laws.static[first, second]
     out.kinetic[k] = rubbing * laws.kinetic[first, second]
 
@@ -211,7 +211,6 @@ def painted_parts(factors: Any, vertices: Any, coefficients: Any) -> Any:
 @compiled(parallel=True)
 def find_pairs(
     stencils: Any,
-    object_of: Any,
     dhats: Any,
     points: Any,
     moves: Any,
@@ -222,8 +221,7 @@ def find_pairs(
 
     Args:
         stencils: candidate pairs.
-        object_of: (V,) objects of points.
-        dhats: (O, O) in metres.
+        dhats: (P,) d̂ of pairs, in metres.
         points: (V, 3) of the surfaces.
         moves: (V, 3) that they are about to make.
         pair_distances: (P,) bounds from below, made exact where those do not tell, in metres.
@@ -232,7 +230,7 @@ def find_pairs(
     for pair in shared_range(len(pair_distances)):
         a, b, c, d, are_edges = stencil(stencils, pair)
         m = four_points(moves, a, b, c, d)
-        limit = dhats[object_of[a], object_of[d]] + closing_bound(m[0], m[1], m[2], m[3])
+        limit = dhats[pair] + closing_bound(m[0], m[1], m[2], m[3])
         if pair_distances[pair] < limit:
             difference = closest_points(are_edges, four_points(points, a, b, c, d))[0]
             pair_distances[pair] = math.sqrt(dot(difference, difference))
@@ -245,6 +243,7 @@ def _write_range(
     first: int,
     last: int,
     stencils: Any,
+    dhats: Any,
     blocked: Any,
     mesh: Any,
     laws: Any,
@@ -262,7 +261,7 @@ def _write_range(
         closest = closest_points(are_edges, x)
         weight, share, rubs = pair_weight(stencils, mesh, laws, points, pair, x, closest)
         if share == 0.0:
-            closest, share = within_step(stencils, mesh, laws, ends, pair, x, closest)
+            closest, share = within_step(stencils, mesh, laws, dhats[pair], ends, pair, x, closest)
         difference, c0, c1, c2, c3, _ = closest
         distance = math.sqrt(dot(difference, difference))
         if blocked[pair] == 0:
@@ -272,7 +271,7 @@ def _write_range(
         objects = (mesh.object_of[a], mesh.object_of[d])
         one, other = painted_parts(laws.friction_factors, (a, b, c, d), (c0, c1, c2, c3))
         rubbing = math.sqrt(one * other) if rubs else 0.0
-        _write_pair(laws, objects, difference, distance, weight, rubbing, out, k)
+        _write_pair(laws, objects, dhats[pair], difference, distance, weight, rubbing, out, k)
         used = 0
         # One that never pushes is between nothing.
         if weight != 0.0:
@@ -287,6 +286,7 @@ def _write_range(
 def write_pairs(
     pairs: Any,
     stencils: Any,
+    dhats: Any,
     blocked: Any,
     mesh: Any,
     laws: Any,
@@ -302,6 +302,7 @@ def write_pairs(
     Args:
         pairs: (K,) candidates.
         stencils: all candidate pairs.
+        dhats: (P,) of these, in metres.
         blocked: (P,) how often each was in the way in this step: so much stiffer it is then.
         mesh: topology of the surfaces.
         laws: of their objects.
@@ -315,7 +316,7 @@ def write_pairs(
     for chunk in shared_range(CHUNKS):
         first, last = chunk * len(pairs) // CHUNKS, (chunk + 1) * len(pairs) // CHUNKS
         of_points = (points, ends, interpolation, displacements, mobility)
-        _write_range(pairs, first, last, stencils, blocked, mesh, laws, *of_points, out)
+        _write_range(pairs, first, last, stencils, dhats, blocked, mesh, laws, *of_points, out)
 
 
 @compiled()

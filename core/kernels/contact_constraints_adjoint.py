@@ -145,7 +145,15 @@ def _ahead_back(
 
 @compiled(inline=True)
 def _held(
-    stencils: Any, mesh: Any, laws: Any, points: Any, ends: Any, pair: int, x: Any, closest: Any
+    stencils: Any,
+    mesh: Any,
+    laws: Any,
+    dhat: float,
+    points: Any,
+    ends: Any,
+    pair: int,
+    x: Any,
+    closest: Any,
 ) -> Any:
     """What a pair counts beside others; whether that changes, or it counts in whole since it would
     else meet within the step; and whether it is made linear by the closest points of the end of
@@ -153,7 +161,7 @@ def _held(
     share = pair_weight(stencils, mesh, laws, points, pair, x, closest)[1]
     if share > 0.0:
         return share, laws.area_weighted, False
-    then, share = within_step(stencils, mesh, laws, ends, pair, x, closest)
+    then, share = within_step(stencils, mesh, laws, dhat, ends, pair, x, closest)
     return share, False, share > 0.0 and then[0] != closest[0]
 
 
@@ -186,11 +194,14 @@ def pairs_back(
     for k in range(len(pairs)):
         pair = pairs[k]
         a, b, c, d, are_edges = stencil(stencils, pair)
+        dhat = constraints.dhats[k]
         corners, one, other = (a, b, c, d), mesh.object_of[a], mesh.object_of[d]
         objects[0, k], objects[1, k] = one, other
         x = four_points(points, a, b, c, d)
         closest, y, out = closest_points(are_edges, x), x, by_points
-        share, is_shared, is_ahead = _held(stencils, mesh, laws, points, ends, pair, x, closest)
+        share, is_shared, is_ahead = _held(
+            stencils, mesh, laws, dhat, points, ends, pair, x, closest
+        )
         if is_ahead:
             y, out = four_points(ends, a, b, c, d), by_ends
             closest = closest_points(are_edges, y)
@@ -208,7 +219,7 @@ def pairs_back(
             )
             by_shares, by_distance = _sum(by_shares, more), 0.0
         by_difference = advanced(unit_back(normal, size, by_normal), by_distance, normal)
-        wanted = found.scales[k] * energy_scale(laws, one, other)
+        wanted = found.scales[k] * energy_scale(laws, one, other, dhat)
         by_apart, by_s, by_t = _weight_back(
             stencils, mesh, laws, points, pair, x, closest, share, is_shared, wanted, by_points
         )

@@ -52,14 +52,21 @@ def pair_weight(
 
 @compiled(inline=True)
 def within_step(
-    stencils: Any, mesh: Any, laws: Any, ends: Any, pair: int, x: Any, closest: Any
+    stencils: Any,
+    mesh: Any,
+    laws: Any,
+    dhat: float,
+    ends: Any,
+    pair: int,
+    x: Any,
+    closest: Any,
 ) -> Any:
     """Where a pair at four points x is made linear that counts nothing with the closest points of
     the start of a step, and its share: those of the end, where it counts in whole with them and
     closes, as two edges do that come to cross within the step, all but touching."""
     a, b, c, d, are_edges = stencil(stencils, pair)
     square = dot(closest[0], closest[0])
-    if square > (MAX_DISTANCE_RATIO * laws.distances[mesh.object_of[a], mesh.object_of[d]]) ** 2:
+    if square > (MAX_DISTANCE_RATIO * dhat) ** 2:
         return closest, 0.0
     last = four_points(ends, a, b, c, d)
     then = closest_points(are_edges, last)

@@ -22,10 +22,11 @@ from ..potentials.contact.barrier import ContactBarrier
 from ..potentials.contact.candidates import Candidates
 from ..potentials.contact.detection import Detection
 from ..potentials.contact.normal_collisions import NormalCollisions
-from ..potentials.contact.rest_distance import surface_distances
+from ..potentials.contact.rest_distance import pair_distances
 from ..potentials.contact.stencils import Stencils
 from ..potentials.contact.stiffness import physical_stiffness
 from ..potentials.contact.surface import CollisionSurface
+from ..scene.contact_distances import contact_distances
 from ..state import State
 from ..system import System
 
@@ -43,7 +44,7 @@ class SurfaceForces:
         scene, contact = system.scene, system.scene.contact
         assert contact is not None
         self.surface = surface = CollisionSurface(scene, system.meshes)
-        self._distances = distances = surface_distances(scene, surface)
+        self._distances = distances = contact_distances(scene)
         self._detection = Detection(surface, distances)
         self._is_area_weighted = contact.formulation == "convergent"
         stiffness = physical_stiffness(scene) if self._is_area_weighted else contact.stiffness
@@ -74,7 +75,7 @@ class SurfaceForces:
         barrier = ContactBarrier(self.surface, self._stiffness.copy(), self._is_area_weighted)
         topology, is_area_weighted = self.surface.topology, self._is_area_weighted
         collisions = NormalCollisions.of(
-            candidates, points, topology, self._distances, is_area_weighted
+            candidates, points, topology, self._distances, is_area_weighted, self.surface.rest
         )
         return -barrier.gradient(Stencils.of(collisions, points))
 
@@ -92,8 +93,8 @@ class SurfaceForces:
         surface, distances = self.surface, self._distances
         stencils = candidates.stencils(surface.edges, surface.triangles)
         still, is_near = np.zeros_like(points), np.empty(len(candidates), dtype=np.bool_)
-        pairs = (stencils, surface.topology.object_of, distances, points, still)
-        find_pairs(*pairs, np.zeros(len(candidates)), is_near)
+        dhats = pair_distances(candidates, surface, distances)
+        find_pairs(stencils, dhats, points, still, np.zeros(len(candidates)), is_near)
         near = np.flatnonzero(is_near)
         itself = Interpolation(
             np.arange(len(points), dtype=np.int32)[:, None], np.ones((len(points), 1))
@@ -104,7 +105,7 @@ class SurfaceForces:
         found = no_constraints(len(near), 1)
         own = (itself, still, np.zeros(len(points)))
         # Nothing is in the way of what has arrived.
-        of_pairs = (near, stencils, np.zeros(len(candidates), dtype=np.int64))
+        of_pairs = (near, stencils, dhats, np.zeros(len(candidates), dtype=np.int64))
         write_pairs(*of_pairs, surface.topology, laws, points, points, *own, found)
         return found
 

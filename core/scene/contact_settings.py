@@ -57,7 +57,8 @@ class Contact:
 
     Args:
         distance: d̂ at which surfaces begin to push, in metres; None is for a body three
-            thousandths of its diagonal, or less where its tets are small, for two the lesser.
+            thousandths of its diagonal, or less where its tets are small, for two the lesser. Parts
+            of one body that are near at rest begin at a quarter of their distance there, or nearer.
         friction: static Coulomb coefficient of two objects that both have none. Of others it is the
             geometric mean of theirs, or that of the one that has any.
         kinetic_friction: once they slide; None is the static one.

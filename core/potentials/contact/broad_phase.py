@@ -81,6 +81,8 @@ class BroadPhase:
         can_collide: (G, G) whether two groups may meet, on the diagonal whether one may itself.
         extras: (G, G) how much farther than their radii those of two groups are looked for, in
             metres; None is nowhere.
+        dhats: (G,) at which groups push themselves, in metres, where parts that are near at
+            ``points`` do from nearer; None is none of them.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class BroadPhase:
         group_of: NDArray[np.intp],
         can_collide: NDArray[np.bool_],
         extras: NDArray[np.float64] | None = None,
+        dhats: NDArray[np.float64] | None = None,
     ) -> None:
         self._edges = np.ascontiguousarray(edges, dtype=np.int32)
         self._triangles = np.ascontiguousarray(triangles, dtype=np.int32)
@@ -104,6 +107,9 @@ class BroadPhase:
         groups = group_of[self._triangles[firsts, 0]].astype(np.int32)
         #: What each vertex is in.
         self.trees = Trees(tree_of, groups, extras, float(extras.max(initial=0.0)))
+        points = np.ascontiguousarray(points, dtype=np.float64)
+        self._dhats = np.zeros(len(can_collide)) if dhats is None else np.ascontiguousarray(dhats)
+        self._at_rest = points, np.ascontiguousarray(group_of, dtype=np.int32), self._dhats
         self._vertex_counts = np.bincount(tree_of, minlength=len(firsts))
         self._build_trees(points[self._triangles].mean(axis=1), tree_of_face)
         own_edges = _owned(_edges_of(self._triangles, self._edges))
@@ -116,6 +122,10 @@ class BroadPhase:
             (self._order, self.faces, self.ranges),
             (vertices, vertices[:, None], vertex_ranges),
         )
+        self._rest_boxes = np.empty((len(self.ends), 6))
+        corners = points[self.faces]
+        of_faces = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
+        box_nodes(self.ends, self.ranges, of_faces, self._rest_boxes)
 
     def among_groups(self, can_collide: NDArray[np.bool_]) -> BroadPhase:
         """The same trees, of which other (G, G) groups may meet."""
@@ -171,6 +181,7 @@ class BroadPhase:
         trajectories = Trajectories(
             *(np.ascontiguousarray(before), np.ascontiguousarray(after), radii),
             *(np.ones(len(before), dtype=bool), np.ones(len(self.ends), dtype=bool)),
+            *self._at_rest,
         )
         motions = self._mean_motions(trajectories.after - trajectories.before)
         parts = [
@@ -192,7 +203,7 @@ class BroadPhase:
         """
         moved_nodes = np.empty(len(self.ends), dtype=bool)
         mark_nodes(self.ends, self.ranges, self.faces, moved, moved_nodes)
-        trajectories = Trajectories(before, after, radii, moved, moved_nodes)
+        trajectories = Trajectories(before, after, radii, moved, moved_nodes, *self._at_rest)
         parts = [swept.edges, swept.faces, swept.vertices]
         return self._fit(trajectories, swept.motions, parts, swept.boxes)
 
@@ -205,7 +216,7 @@ class BroadPhase:
         ratio: float = 1.0,
     ) -> Sweep:
         """Fits the boxes of what is wanted, and finds which leaves' overlap those."""
-        before, after, radii, wanted, wanted_nodes = trajectories
+        before, after, radii, wanted, wanted_nodes = trajectories[:5]
         use_threads(len(wanted), BOXES_PER_THREAD)
         vertex_boxes = np.empty((len(wanted), 6))
         box_vertices(before, after, self.trees.of, motions, vertex_boxes)
@@ -218,17 +229,20 @@ class BroadPhase:
         meeting = self.trees, self._can_collide, ratio
         trees = tree_pairs(boxes, motions, self._roots, *meeting, by_lowest_x)
         first, second = trees.T
-        shifts = np.empty((len(trees), 4))
+        shifts = np.empty((len(trees), 5))
         shifts[:, :3] = motions[first] - motions[second]
         groups, extras = self.trees.groups, self.trees.extras
         shifts[:, 3] = ratio * extras[groups[first], groups[second]]
-        leaves = leaf_pairs(boxes, self.ends, wanted_nodes, self._roots, trees, shifts)
+        own = self._dhats[groups[first]]
+        shifts[:, 4] = np.where(groups[first] == groups[second], own, 0.0)
+        nodes = boxes, self._rest_boxes, self.ends, wanted_nodes, self._roots
+        leaves = leaf_pairs(*nodes, trees, shifts)
         return Sweep(trajectories, motions, edges, faces, vertices, boxes, leaves, shifts)
 
     def among(self, swept: Sweep, leaves: Indices) -> Candidates:
         """The candidates in some of the leaves that overlap."""
         use_threads(len(leaves), PAIRS_PER_THREAD)
-        where = Leaves(leaves, swept.shifts, swept.boxes)
+        where = Leaves(leaves, swept.shifts, swept.boxes, self._rest_boxes)
         edges = self._collect(0, edge_edge_candidates, where, swept.edges, swept.trajectories)
         parts = swept.faces, swept.vertices
         faces = self._collect(1, face_vertex_candidates, where, *parts, swept.trajectories)

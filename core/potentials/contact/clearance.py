@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from ...compiled import use_threads
 from ...geometry.tet_mesh import TetMesh
 from ...kernels.clearance import deviations, max_own_displacement, min_clearances, stay_separated
+from ...kernels.rest_distance import SEARCH_RADIUS_RATIO
+from ...scene.contact_distances import contact_distances
 from ...scene.scene import Scene
 from .broad_phase import BroadPhase
 from .candidates import Candidates
-from .detection import CHUNKS, PAIRS_PER_THREAD, SEARCH_RADIUS_RATIO, Detection
-from .rest_distance import surface_distances
+from .detection import CHUNKS, PAIRS_PER_THREAD, Detection
 from .surface import CollisionSurface
 from .topology import Points, Values
 
@@ -64,8 +65,8 @@ class Trajectory:
 class Clearance:
     """Checks whether anything that can collide came within its activation distance.
 
-    Parts of one body that are nearer than that at rest count as in contact at half the distance
-    they have there.
+    Parts of one body that are near at rest count as in contact where they would push
+    (``kernels/rest_distance``).
 
     Args:
         scene: with contact; its bodies have tetrahedra.
@@ -75,7 +76,7 @@ class Clearance:
     def __init__(self, scene: Scene, meshes: list[TetMesh]) -> None:
         #: The collision surface of the scene.
         self.surface = surface = CollisionSurface(scene, meshes)
-        self._distances = surface_distances(scene, surface)
+        self._distances = contact_distances(scene)
         detection = Detection(surface, self._distances)
         self._broad_phase, self._radii = detection.broad_phase, detection.radii
         own = np.diag(self._distances)[: surface.topology.body_objects]

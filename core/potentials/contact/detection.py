@@ -9,14 +9,13 @@ import numpy as np
 
 from ...compiled import use_threads
 from ...kernels.detection import CandidateStencils, distances, step_sizes, vertex_min_distances
+from ...kernels.rest_distance import SEARCH_RADIUS_RATIO
 from .broad_phase import BroadPhase
 from .candidates import Candidates
 from .kept_pairs import KeptPairs
 from .surface import CollisionSurface
 from .topology import Points, Values
 
-# Candidates are searched within this ratio of the activation distance, for rounding's sake.
-SEARCH_RADIUS_RATIO = 1.01
 # No step brings primitives closer than this ratio of the activation distance, where the barrier
 # holds a thousand times what any body would bear, nor than so many roundings of their positions.
 MIN_DISTANCE_RATIO, MIN_DISTANCE_ROUNDINGS = 1e-7, 64.0
@@ -42,6 +41,7 @@ class Detection:
             *(surface.rest, surface.edges, surface.triangles, surface.group_of),
             surface.by_groups(surface.can_collide),
             SEARCH_RADIUS_RATIO * np.tile(extras, (2, 2)),
+            np.tile(np.diag(distances), 2),
         )
         #: (V,) search radius around each vertex, in metres; of two objects there may be more.
         self.radii = SEARCH_RADIUS_RATIO * radii[surface.object_of]

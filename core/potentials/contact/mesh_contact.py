@@ -15,7 +15,7 @@ from ...assembly.block_matrix import BlockMatrix
 from ...assembly.off_pattern_blocks import OffPatternBlocks
 from ...cached_at import CachedAt
 from ...geometry.tet_mesh import TetMesh
-from ...scene.contact_distances import of_pairs
+from ...scene.contact_distances import contact_distances, of_pairs
 from ...scene.friction import FrictionTable
 from ...scene.scene import Scene
 from ..potential import Potential, TimeStep
@@ -26,7 +26,6 @@ from .displacement_limit import DisplacementLimit
 from .friction import ContactFriction
 from .hessian_factors import assembled
 from .normal_collisions import NormalCollisions
-from .rest_distance import surface_distances
 from .stencils import Stencils
 from .stiffness import AdaptiveStiffness, physical_stiffness
 from .surface import CollisionSurface
@@ -62,7 +61,7 @@ class MeshContact(Potential):
         self._area_weighted = contact.formulation == "convergent"
         self.surface = CollisionSurface(scene, meshes)
         #: (O, O) d̂ of every two objects, in metres.
-        self.distances = surface_distances(scene, self.surface)
+        self.distances = contact_distances(scene)
         self._detection = Detection(self.surface, self.distances)
         self._adaptive: AdaptiveStiffness | None = None
         stiffness: float | Values = contact.stiffness or 1.0
@@ -115,6 +114,7 @@ class MeshContact(Potential):
             self.surface.topology,
             self.distances,
             self._area_weighted,
+            self.surface.rest,
         )
         return Stencils.of(collisions, points)
 

@@ -21,6 +21,7 @@ from ...kernels.collision_keys import (
     find_edge_edges,
     find_face_vertices,
 )
+from ...kernels.rest_distance import limit_activation
 from .candidates import Candidates
 from .topology import Indices, Points, Topology, Values, contiguous
 
@@ -64,6 +65,7 @@ class NormalCollisions:
         mesh: Topology,
         distances: Values,
         area_weighted: bool,
+        rest: Points | None = None,
     ) -> NormalCollisions:
         """Those among candidates at (V, 3) points.
 
@@ -71,6 +73,8 @@ class NormalCollisions:
             distances: (O, O) d̂ of every two objects, in metres.
             area_weighted: whether weights are areas, of which nothing counts twice; else they are
                 counts.
+            rest: (V, 3) points of bodies at rest: parts of one object that are near there push
+                from nearer (``kernels/rest_distance``). None is from the same distance.
         """
         points = np.ascontiguousarray(points)
         contributions = _contributions(candidates, points, mesh, distances, area_weighted)
@@ -81,7 +85,15 @@ class NormalCollisions:
         first = np.flatnonzero(np.diff(keys, prepend=FAR))
         totals, sizes = _sums(weights, first), _sums(np.abs(weights), first)
         kept = np.abs(totals) > WEIGHT_ROUNDING_RATIO * sizes
-        return _collisions(keys[first[kept]], totals[kept], mesh, distances)
+        found = _collisions(keys[first[kept]], totals[kept], mesh, distances)
+        return found if rest is None else found._limited_at_rest(rest, points, mesh)
+
+    def _limited_at_rest(self, rest: Points, points: Points, mesh: Topology) -> NormalCollisions:
+        """Those that push, where parts of one object that are near at rest do from nearer."""
+        is_near = np.empty(len(self), dtype=bool)
+        own = self.vertices, self.features, self.objects
+        limit_activation(*own, mesh, np.ascontiguousarray(rest), points, self.distances, is_near)
+        return self if is_near.all() else self.where(is_near)
 
 
 def _contributions(

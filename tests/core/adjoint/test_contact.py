@@ -194,7 +194,7 @@ def test_prongs_that_close() -> None:
     path = mesh.vertices[pinned] + np.array([0.017, 0.0, 0.0]) * (
         np.arange(2)[:, None, None] * (mesh.vertices[pinned, 2:] > 0.03)
     )
-    values: Values = {"young": 1e4, "path": path, "distance": 0.006}
+    values: Values = {"young": 1e4, "path": path, "distance": 0.004}
 
     def outcome(given: Values) -> list[torch.Tensor]:
         own = values | given

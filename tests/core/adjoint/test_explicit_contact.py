@@ -151,7 +151,7 @@ def test_prongs_that_close() -> None:
     vertices = vertices + 0.002 * np.random.default_rng(3).standard_normal(vertices.shape)
     mesh = TetMesh(vertices, tets.reshape(-1, 4))
     path = vertices[pinned] + np.array([0.017, 0.0, 0.0]) * closes
-    values: Values = {"young": 1e4, "path": path, "distance": 0.006}
+    values: Values = {"young": 1e4, "path": path, "distance": 0.003}
 
     def outcome(given: Values) -> list[torch.Tensor]:
         own = values | given
@@ -167,12 +167,13 @@ def how_held(contact: ContactAdjoint, own: Any) -> Iterator[tuple[bool, bool]]:
     """Whether pairs count in whole as they would else meet within the step, and are made linear by
     the closest points of its end."""
     of_all = own.stencils, contact._surface.topology, contact._laws
-    for pair in own.pairs:
+    for k, pair in enumerate(own.pairs):
         *corners, are_edges = stencil(own.stencils, pair)
         x = four_points(own.points, *corners)
         closest = closest_points(are_edges, x)
         is_shared = pair_weight(*of_all, own.points, pair, x, closest)[1] > 0.0
-        then, share = within_step(*of_all, own.ends, pair, x, closest)
+        dhat = own.constraints.dhats[k]
+        then, share = within_step(*of_all, dhat, own.ends, pair, x, closest)
         if is_shared or share > 0.0:
             yield not is_shared, not is_shared and then[0] != closest[0]
 

@@ -65,6 +65,15 @@ def laws_of(**own: Any) -> PairLaws:
     return PairLaws(d, k, static, kinetic, own.get("area_weighted", True))
 
 
+def dhats_of(stencils: CandidateStencils, mesh: Topology, laws: PairLaws) -> np.ndarray:
+    """(P,) d̂ of pairs, that of their objects."""
+    first = np.concatenate([mesh.edges[stencils.edge_edges[:, 0], 0], stencils.face_vertices[:, 1]])
+    other = np.concatenate(
+        [mesh.edges[stencils.edge_edges[:, 1], 0], mesh.faces[stencils.face_vertices[:, 0], 0]]
+    )
+    return laws.distances[mesh.object_of[first], mesh.object_of[other]]
+
+
 def found_at(points: np.ndarray, laws: PairLaws, **own: Any) -> Constraints:
     """The contacts at (9, 3) points, as many as there are; those rest unless moves are given."""
     count = len(points)
@@ -81,13 +90,14 @@ def found_at(points: np.ndarray, laws: PairLaws, **own: Any) -> Constraints:
     apart = np.empty(len(stencils.edge_edges) + len(stencils.face_vertices))
     distances(stencils, points, apart)
     known, may_push = own.get("known", 0.0) * apart, np.zeros(len(apart), dtype=bool)
-    find_pairs(stencils, mesh.object_of, laws.distances, points, moves, known, may_push)
+    dhats = dhats_of(stencils, mesh, laws)
+    find_pairs(stencils, dhats, points, moves, known, may_push)
     # What is not known well enough is measured, and nothing is said to be farther than it is.
     np.testing.assert_allclose(known[may_push], apart[may_push], atol=1e-12)
     assert (known <= apart + 1e-12).all()
     pairs = np.flatnonzero(may_push)
     blocked = np.full(len(apart), own.get("blocked", 0))
     of_nodes = (interpolation, displacements, mobility)
-    write_pairs(pairs, stencils, blocked, mesh, laws, points, points + moves, *of_nodes, out)
+    write_pairs(pairs, stencils, dhats, blocked, mesh, laws, points, points + moves, *of_nodes, out)
     assert all((part[len(pairs) :] == 77).all() for part in out)
     return Constraints(*(part[: len(pairs)] for part in out))

@@ -91,7 +91,7 @@ def test_bends_count_as_much_as_the_distance() -> None:
         assert out[0] == is_apart
 
 
-@pytest.mark.parametrize(("rest", "expected"), [(0.3, 0.05 - REACH), (REACH, 0.05 - 0.5 * REACH)])
+@pytest.mark.parametrize(("rest", "expected"), [(0.3, 0.05 - REACH), (REACH, 0.05 - 0.25 * REACH)])
 def test_room_is_what_is_left_of_the_distance_within_an_object(rest, expected) -> None:
     at_rest, now, out = FIN.copy(), FIN.copy(), np.empty(1)
     at_rest[1], now[1] = (rest, 0.0, 0.0), (0.05, 0.0, 0.0)

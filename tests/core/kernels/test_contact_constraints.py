@@ -24,6 +24,7 @@ from supple.core.potentials.contact.broad_phase import BroadPhase
 from supple.tests.core.kernels.linear_contacts import barrier_of, matrix
 from supple.tests.core.kernels.loose_parts import (
     dense,
+    dhats_of,
     found_at,
     laws_of,
     mesh_of,
@@ -243,7 +244,8 @@ def test_what_is_said_of_a_distance_is_believed() -> None:
     stencils = stencils_of(mesh)
     said, may_push = np.full(len(stencils.edge_edges) + len(stencils.face_vertices), 1e3), None
     may_push = np.ones(len(said), dtype=bool)
-    find_pairs(stencils, mesh.object_of, laws_of().distances, points, NOTHING, said, may_push)
+    dhats = dhats_of(stencils, mesh, laws_of())
+    find_pairs(stencils, dhats, points, NOTHING, said, may_push)
     assert not may_push.any() and (said == 1e3).all()
 
 

@@ -24,6 +24,7 @@ from supple.core.kernels.pair_weights import pair_weight
 from supple.core.kernels.relaxation_adjoint import ByConstraints, by_constraints
 from supple.core.kernels.vectors import four_points
 from supple.core.potentials.contact.topology import topology
+from supple.tests.core.kernels.loose_parts import dhats_of
 
 CORNERS, WANTED = 8, ("coefficients", "normals", "distances", "scales", "static", "kinetic")
 STEP = 1e-6
@@ -64,7 +65,8 @@ class Bodies:
         out = no_constraints(len(self.pairs), 2)
         out.coefficients.fill(0.0)
         blocked, still = np.zeros(len(self.pairs), np.int64), np.zeros((2 * CORNERS, 3))
-        of_pairs = self.pairs, self.stencils, blocked, self.mesh, self.laws, points, ends
+        dhats = dhats_of(self.stencils, self.mesh, self.laws)
+        of_pairs = self.pairs, self.stencils, dhats, blocked, self.mesh, self.laws, points, ends
         write_pairs(*of_pairs, self.interpolation, still, self.mobility, out)
         return out
 

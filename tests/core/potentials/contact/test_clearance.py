@@ -259,7 +259,7 @@ def test_a_collider_goes_on_from_where_it_was_held():
 # Near at rest
 
 
-def test_parts_that_are_near_at_rest_do_not_count_until_they_are_half_as_near():
+def test_parts_that_are_near_at_rest_do_not_count_until_they_are_a_quarter_as_near():
     gap = 1e-3
     scene = thin(gap)
     assert gap < contact_distances(scene)[0, 0]
@@ -267,8 +267,8 @@ def test_parts_that_are_near_at_rest_do_not_count_until_they_are_half_as_near():
     rest = at_rest(clearance)
     upper = rest[:, 2] > 0.2 + 0.5 * gap
     assert clearance.is_clear(rest, NOTHING)
-    assert not clearance.is_clear(rest - np.outer(upper, (0.0, 0.0, 0.7 * gap)), NOTHING)
-    for share, is_apart in ((0.3, True), (0.7, False), (1.5, False)):
+    assert not clearance.is_clear(rest - np.outer(upper, (0.0, 0.0, 0.8 * gap)), NOTHING)
+    for share, is_apart in ((0.7, True), (0.8, False), (1.5, False)):
         pressed = rest - np.outer(upper, (0.0, 0.0, share * gap))
         assert (
             clearance.clearance_after(trajectory_of([rest, pressed]), 0.0) is not None
