@@ -109,6 +109,7 @@ class System:
             self.forces += [made] if isinstance(made, Potential) else made
         for index, body in enumerate(self.bodies):
             self.forces += [force.potential(self, index) for force in body.forces]
+        self._add_carried_damping()
         conservative = [part for part in self.forces if not part.is_dissipative]
         self.potentials += conservative
         self._driving = [part for part in self.forces if part.is_dissipative]
@@ -119,6 +120,16 @@ class System:
         self._prescribed_elasticities = _changing(self.elasticities)
         self._prescribed_forces = _changing(conservative)
         self._constant_forces = [p for p in conservative if p not in self._prescribed_forces]
+
+    def _add_carried_damping(self) -> None:
+        """Makes damping relative to the pins and goals that carry bodies."""
+        if not np.any([np.any(body.damping) for body in self.bodies]):
+            return
+        # It asks scipy for pieces of material, which other scenes need not wait for.
+        from .potentials.carried_damping import CarriedDamping
+
+        if (carried := CarriedDamping.of(self)) is not None:
+            self.forces.append(carried)
 
     @property
     def names(self) -> str:

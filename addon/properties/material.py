@@ -78,7 +78,8 @@ class MaterialSettings:
         name="Damping (1/s)",
         description=(
             "How fast all motion dies away, in proportion to mass: it slows falling and turning "
-            "too, like moving in syrup. At 0.5 motion falls to 60 % in a second"
+            "too, like moving in syrup. Motion that animated pins or goals give the body is kept. "
+            "At 0.5 motion falls to 60 % in a second"
         ),
         default=0.5,
         min=0.0,

@@ -117,7 +117,8 @@ class ForceAdjoint:
             compiled = [index for index in compiled if index not in paired]
         self._loops += [_elastic_loop(gradients, index, products.get(index)) for index in compiled]
         others = count - len(gradients.left_out)
-        is_taped = others or system.forces or gradients.viscosities
+        is_carried = gradients.carried_damping(given) is not None
+        is_taped = others or system.forces or gradients.viscosities or is_carried
         self._has_tape = bool(is_taped) or given["gravity"].requires_grad
         self._names = list(found)
 

@@ -14,6 +14,7 @@ from ..materials import StableNeoHookean
 from ..merged_material import fill
 from ..potentials import GroundBarrier, TimeStep
 from ..potentials.attachments import attached_vertices
+from ..potentials.carried_damping import CarriedDamping
 from ..potentials.goals import GoalDamping, GoalSprings
 from ..potentials.ground_friction import STICK_SPEED_DIAGONALS_PER_S
 from ..potentials.ground_points import EmbeddedPoints, GroundPoints
@@ -44,6 +45,8 @@ class Gradients:
         self.left_out: set[int] = set()
         self.viscosities = [TapeViscosity(part) for part in system.viscosities]
         self._forces = TapeForces(system)
+        # Also where nothing is damped now: by the damping there is a derivative.
+        self._carried = CarriedDamping.of(system)
         #: Between surfaces; None where they do not touch.
         self.contact: TapeContact | None = None
         if solved and system.scene.contact is not None:
@@ -59,6 +62,12 @@ class Gradients:
             torch.as_tensor(np.concatenate([fill(mesh) for _, mesh in part.tets.meshes]))
             for part in parts
         ]
+
+    def carried_damping(self, given: Quantities) -> CarriedDamping | None:
+        """What damps relative to pins and goals that move; None where nothing does or may."""
+        damping = given["damping"]
+        acts = damping.requires_grad or bool((damping > 0.0).any())
+        return self._carried if acts else None
 
     @property
     def _ground(self) -> GroundBarrier:
@@ -105,6 +114,8 @@ class Gradients:
                 relative = gather(force.goals.points, velocities) - moving
                 pull = given[f"dashpots {index}"] * relative
                 out = out + scatter(force.goals.points, pull, positions)
+        if (carried := self.carried_damping(given)) is not None:
+            out = out + carried.rate_gradient(positions, given, frame, fraction)
         return out + self._forces.rate(positions, velocities, given, frame, fraction)
 
     def of_step(
@@ -148,6 +159,8 @@ class Gradients:
                 relative = gather(points, positions - step.coasting_origin) - came_from
                 pull = given[f"dashpots {index}"] / step.seconds * relative
                 out = out + scatter(points, pull, positions)
+        if (carried := self.carried_damping(given)) is not None:
+            out = out + carried.step_gradient(step, given, frame, fraction)
         return out
 
     def _target_displacement(

@@ -15,6 +15,7 @@ from ..integrators.implicit_euler import ImplicitEuler
 from ..integrators.runge_kutta import Midpoint, RungeKutta4
 from ..integrators.symplectic_euler import SymplecticEuler
 from ..materials import Linear
+from ..potentials.carried_damping import CarriedDamping
 from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.goals import GoalDamping, GoalSprings
 from ..scene.fluid import Fluid
@@ -167,7 +168,7 @@ def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
             that nothing comes of.
     """
     for force in system.forces:
-        if not isinstance(force, (GoalSprings, GoalDamping, *KNOWN_FORCES)):
+        if not isinstance(force, (GoalSprings, GoalDamping, CarriedDamping, *KNOWN_FORCES)):
             raise SceneError(f"There are no gradients through {force.label}; leave it out.")
     if bool(system.initially_inverted.any()):
         raise SceneError(

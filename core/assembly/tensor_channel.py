@@ -17,7 +17,7 @@ class TensorChannel:
     """
 
     def __init__(self, samples: Tensor, per_frame: int = 1) -> None:
-        self.samples, self._per_frame = samples, per_frame
+        self.samples, self.per_frame = samples, per_frame
 
     @staticmethod
     def of(channel: Channel, template: Tensor) -> TensorChannel:
@@ -26,7 +26,7 @@ class TensorChannel:
 
     def with_samples(self, samples: Tensor) -> TensorChannel:
         """One of other samples at the same times."""
-        return TensorChannel(samples, self._per_frame)
+        return TensorChannel(samples, self.per_frame)
 
     @property
     def is_constant(self) -> bool:
@@ -44,7 +44,7 @@ class TensorChannel:
     def rate(self, frame: int, fraction: float) -> Tensor:
         """By how much it changes in a frame, at the rate that it changes then."""
         first, second, _ = self._around(frame, fraction)
-        return (self.samples[second] - self.samples[first]) * self._per_frame
+        return (self.samples[second] - self.samples[first]) * self.per_frame
 
     def _around(self, frame: int, fraction: float) -> tuple[int, int, float]:
-        return around(frame, fraction, len(self.samples), self._per_frame)
+        return around(frame, fraction, len(self.samples), self.per_frame)

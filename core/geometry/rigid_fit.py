@@ -20,6 +20,21 @@ def rigid_fit(rest: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatAr
     return rotation, middle - rotation @ centre
 
 
+def rigid_fits(rest: FloatArray, path: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The rotations (T, 3, 3) and offsets (T, 3) that take points (P, 3) from rest to each sample
+    of a (T, P, 3) path, as well as they can.
+
+    Points on a line, or a single one, leave the turn about it open: it is the smallest.
+
+    Source: Kabsch, "A solution for the best rotation to relate two sets of vectors", 1976.
+    """
+    centre, centres = rest.mean(axis=0), path.mean(axis=1)
+    covariance = np.einsum("tpi,pj->tij", path - centres[:, None], rest - centre)
+    size = np.linalg.norm(covariance, axis=(1, 2)) + 1e-12
+    rotations = closest_rotations(covariance + 1e-6 * size[:, None, None] * np.eye(3))
+    return rotations, centres - rotations @ centre
+
+
 def closest_rotations(matrices: FloatArray) -> FloatArray:
     """(M, 3, 3) of matrices."""
     u, _, vh = np.linalg.svd(matrices)

@@ -14,6 +14,8 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
+from ..geometry.inverse_distance import nearest_weights
+from ..scene.channel import Channel
 from ..scene.frame_times import FrameTimes
 from ..scene.goals import Goals
 from ..scene.start_shape import skin_embedding_of
@@ -38,12 +40,14 @@ class _GoalPoints:
         stiffness: (P,) in N/m.
         damping: (P,) in N s/m.
         targets: channel of (3, P) in metres.
+        masses: (P,) in kg.
     """
 
     points: EmbeddedPoints
     stiffness: Tensor
     damping: Tensor
     targets: TensorChannel
+    masses: FloatArray
 
     @staticmethod
     def of(system: System, body: int, goals: Goals) -> _GoalPoints:
@@ -63,6 +67,33 @@ class _GoalPoints:
             torch.as_tensor(stiffness).to(system.mass),
             torch.as_tensor(damping).to(system.mass),
             system.tensor_channel(targets),
+            masses,
+        )
+
+    @staticmethod
+    def throughout(system: System, body: int, pose: Channel, goals: Goals) -> _GoalPoints:
+        """Dashpots of all tet vertices of a body with a pose, by the goals of its skin.
+
+        Per mass, each vertex has those of the points of the skin that are nearest: what swings
+        between points, or deep inside, dies away as fast as the points do.
+        """
+        owner, mesh = system.bodies[body], system.meshes[body]
+        embedding = skin_embedding_of(owner)
+        rates = np.zeros(len(embedding.indices))
+        angular = 2.0 * math.pi * goals.frequency
+        rates[goals.vertices] = 2.0 * goals.damping_ratio * angular * np.sqrt(goals.weights)
+        nearest, shares = nearest_weights(embedding.interpolate(mesh.vertices), mesh.vertices)
+        masses = mesh.lumped_mass(owner.density)
+        vertices = np.arange(len(masses)) + system.vertex_offsets[body]
+        corners = torch.as_tensor(np.tile(vertices, (4, 1)), device=system.device)
+        first = torch.tensor([[1.0], [0.0], [0.0], [0.0]]).to(system.mass)
+        damping = torch.as_tensor(masses * (shares * rates[nearest]).sum(1)).to(system.mass)
+        return _GoalPoints(
+            EmbeddedPoints(corners, first.repeat(1, len(masses)), system.free),
+            torch.zeros_like(damping),
+            damping,
+            system.tensor_channel(pose.mapped(lambda samples: samples.swapaxes(1, 2))),
+            masses,
         )
 
     def add_hessian(self, stiffness: Tensor, matrix: BlockMatrix) -> None:
@@ -128,7 +159,12 @@ class GoalDamping(PrescribedPotential):
 
     @staticmethod
     def of(system: System, body: int, goals: Goals) -> GoalDamping:
-        return GoalDamping(_GoalPoints.of(system, body, goals), system.frame_times)
+        owner = system.bodies[body]
+        if owner.pose is None or owner.goals is goals:
+            points = _GoalPoints.of(system, body, goals)
+        else:
+            points = _GoalPoints.throughout(system, body, owner.pose, goals)
+        return GoalDamping(points, system.frame_times)
 
     def at(self, frame: int, fraction: float) -> Tensor:
         return self.goals.targets.rate(frame, fraction) / self._times.of(frame)

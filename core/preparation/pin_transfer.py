@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..geometry.embedding import Embedding
 from ..geometry.inverse_distance import nearest_weights
-from ..geometry.rigid_fit import closest_rotations
+from ..geometry.rigid_fit import rigid_fits
 
 # A corner carries less of a point that lies on the face across from it.
 NEGLIGIBLE_WEIGHT = 1e-9
@@ -44,24 +44,9 @@ def transfer_path(
     Returns:
         (T, Q, 3).
     """
-    rotations, offsets = _rigid_fits(rest, path)
+    rotations, offsets = rigid_fits(rest, path)
     residual = path - (np.einsum("tij,pj->tpi", rotations, rest) + offsets[:, None])
     rigid = np.einsum("tij,qj->tqi", rotations, vertices) + offsets[:, None]
     nearest, weights = nearest_weights(rest, vertices)
     result: NDArray[np.float64] = rigid + np.einsum("qk,tqki->tqi", weights, residual[:, nearest])
     return result
-
-
-def _rigid_fits(
-    rest: NDArray[np.float64], path: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Rotations (T, 3, 3) and offsets (T, 3) that fit ``path`` to ``rest`` best.
-
-    Source: Kabsch, "A solution for the best rotation to relate two sets of vectors", 1976.
-    """
-    centre, centres = rest.mean(axis=0), path.mean(axis=1)
-    covariance = np.einsum("tpi,pj->tij", path - centres[:, None], rest - centre)
-    # Points on a line, or a single one, leave the turn about it open: take the smallest.
-    size = np.linalg.norm(covariance, axis=(1, 2)) + 1e-12
-    rotations = closest_rotations(covariance + 1e-6 * size[:, None, None] * np.eye(3))
-    return rotations, centres - rotations @ centre

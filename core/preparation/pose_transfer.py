@@ -4,7 +4,8 @@
 Inside, and where few points say where it goes, the body is bent as smoothly as can be: with the
 displacements u of tet vertices, Σ |W u − d|² + ε h² Σ |∇u₁ − ∇u₂|² is least, where W u is what
 moves points that are displaced by d, and ∇u₁ and ∇u₂ are in two tets that share a face. Every
-affine motion of the points is followed exactly.
+affine motion of the points is followed exactly. What they do not tell, as points in a plane say
+nothing of the direction across it, goes with the rigid motion that they take the most alike.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.components import components
 from ..geometry.embedding import Embedding
+from ..geometry.rigid_fit import rigid_fits
 from ..geometry.tet_mesh import FACES, TetMesh
 from ..scene.channel import Channel
 from ..scene.goals import Goals
@@ -158,15 +161,40 @@ def _pose(mesh: TetMesh, known: list[_Known]) -> Channel:
         + _MIN_EIGENVALUE_RATIO * eye_array(count)
     )
     solver = splu(matrix.tocsc())
-    displacements = (path.samples - rest).swapaxes(0, 1).reshape(first, -1)
-    moved = solver.solve(carried.T @ displacements)
-    samples = mesh.vertices + moved.reshape(count, -1, 3).swapaxes(0, 1)
+    first_carriers = np.concatenate([part.carriers.indices[:, 0] for part in known])
+    rigid, displacements = _rigid_motion(mesh, first_carriers, rest, path.samples)
+    moved = solver.solve(carried.T @ displacements.swapaxes(0, 1).reshape(first, -1))
+    samples = rigid + moved.reshape(count, -1, 3).swapaxes(0, 1)
     for part in (part for part in known if part.carriers.indices.shape[1] == 1):
         # Vertices themselves are where they are wanted.
         places = part.path.resampled(path.per_frame).samples
         last = np.minimum(np.arange(len(samples)), len(places) - 1)
         samples[:, part.carriers.indices[:, 0]] = places[last]
     return Channel(samples, path.per_frame)
+
+
+def _rigid_motion(
+    mesh: TetMesh, carriers: NDArray[np.integer[Any]], rest: FloatArray, path: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """(T, N, 3) where tet vertices go with the rigid motion of the points of their piece, and
+    (T, P, 3) what it leaves of the displacements of points.
+
+    Args:
+        carriers: (P,) a tet vertex of the piece that each point belongs to.
+        rest: (P, 3) in metres.
+        path: (T, P, 3).
+    """
+    links = np.concatenate([mesh.tets[:, [0, corner]] for corner in (1, 2, 3)])
+    pieces = components(len(mesh.vertices), links)
+    moved = np.repeat(mesh.vertices[None], len(path), axis=0)
+    remainder = np.empty_like(path)
+    for piece in np.unique(pieces[carriers]):
+        points, vertices = pieces[carriers] == piece, pieces == piece
+        rotations, offsets = rigid_fits(rest[points], path[:, points])
+        turned, shift = rotations.swapaxes(1, 2), offsets[:, None]
+        moved[:, vertices] = mesh.vertices[vertices] @ turned + shift
+        remainder[:, points] = path[:, points] - (rest[points] @ turned + shift)
+    return moved, remainder
 
 
 def _bends(mesh: TetMesh) -> Any:

@@ -29,7 +29,9 @@ class Goals:
     k = w m ω² in N/m and the dashpot c = 2 damping_ratio √(k m) in N s/m. It resists the motion
     relative to the target, so that a body which moves with its targets is not slowed. The masses of
     the points sum to that of the body: with weights of 1 all over, a stiff body swings about its
-    targets as a whole with the frequency, and gravity g pulls it g/ω² below them.
+    targets as a whole with the frequency, and gravity g pulls it g/ω² below them. Where goals of a
+    skin are sag-free, each tet vertex has the dashpots of the points near it, per mass, against the
+    motion relative to the pose: what lies between points comes to rest with them.
 
     Args:
         vertices: (P,) indices of tet vertices, or of points where they are the goals of a skin.

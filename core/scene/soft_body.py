@@ -58,7 +58,8 @@ class SoftBody:
         angular_velocity: at the start, in rad/s, about the centre of mass.
         initial_positions: (N, 3) start shape in metres, when it is not the rest shape.
         damping: rate at which velocities decay, in 1/s, whatever the time step (Rayleigh's α). It
-            is proportional to mass: a body that falls or turns is slowed like one that wobbles.
+            is proportional to mass: a body that falls or turns is slowed like one that wobbles. It
+            acts on the motion relative to the pins and goals that carry the material, if any move.
         stiffness_damping: Rayleigh's β in seconds, ≥ 0. Each deformation is resisted by β times its
             stiffness times its rate, so that a vibration of angular frequency ω has the damping
             ratio βω/2; rigid motion is untouched.

@@ -52,6 +52,24 @@ def test_pins_and_goals_are_in_the_pose_and_details_are_seen_on_top() -> None:
     assert np.abs(skin.detail.samples).max() > 1e-5
 
 
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_few_points_take_a_body_along_rigidly(count) -> None:
+    """Points in a plane say nothing of the direction across, and one nothing of any turn."""
+    mesh = block((1, 1, 3), (0.2, 0.2, 0.6), (1.0, 0.0, 0.0))
+    foot = np.flatnonzero(mesh.vertices[:, 2] == 0.0)[:count]
+    angles = np.array([0.0, 0.4]) if count > 1 else np.zeros(2)
+    c, s, shift = np.cos(angles), np.sin(angles), np.array([0.0, 20.0])
+    moved = np.repeat(mesh.vertices[None], 2, axis=0)
+    corner = mesh.vertices[foot[0]]
+    arms = mesh.vertices - corner
+    # About an axis across the line from the first to the second, which they do tell of.
+    moved[..., 1] = corner[1] + c[:, None] * arms[:, 1] - s[:, None] * arms[:, 2] + shift[:, None]
+    moved[..., 2] = corner[2] + s[:, None] * arms[:, 1] + c[:, None] * arms[:, 2]
+    goals = Goals(foot, moved[:, foot], sag_free=True)
+    body = prepared(SoftBody(mesh, goals=goals))
+    np.testing.assert_allclose(body.pose.samples, moved, rtol=0.0, atol=2e-5)
+
+
 def test_a_second_preparation_changes_nothing() -> None:
     body = prepared(tail(np.stack([POINTS, bent(1.0)])))
     again = prepared(body)

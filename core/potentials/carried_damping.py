@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Damping in proportion to mass, relative to the motion of the pins and goals that carry a body."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..assembly.block_matrix import BlockMatrix
+from ..assembly.segments import segment_sums
+from ..assembly.tensor_channel import TensorChannel
+from ..geometry.components import components
+from ..scene.channel import ROUNDING
+from .attachments import attached_vertices
+from .goals import GoalSprings
+from .potential import TimeStep
+from .prescribed import PrescribedPotential
+
+if TYPE_CHECKING:
+    from ..system import System
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Of the largest moment of inertia: points on a line tell of no rotation about it.
+_MIN_INERTIA_RATIO = 1e-6
+
+
+class RigidMotion(NamedTuple):
+    """The rigid motion that displaces points the most alike.
+
+    Args:
+        centre: (G, 3) the mean of the points of each of G groups at the start, in metres.
+        shift: (G, 3) displacement of the mean, in metres.
+        rotation: (G, 3) axis times angle in radians.
+        remainder: (P, 3) what the motion leaves of the displacement of each point, in metres.
+    """
+
+    centre: Tensor
+    shift: Tensor
+    rotation: Tensor
+    remainder: Tensor
+
+
+class Quantities(NamedTuple):
+    """The numbers that the force depends on.
+
+    Args:
+        momentum_rates: (N,) damping times free mass, in kg/s.
+        point_rates: (P,) damping times the mass that a point carries, in kg/s.
+        channels: of the (3, P_k) positions of points, one after the other.
+    """
+
+    momentum_rates: Tensor
+    point_rates: Tensor
+    channels: list[TensorChannel]
+
+
+@dataclass(frozen=True)
+class _Path:
+    """Points that carry.
+
+    Args:
+        channel: of their (3, P) positions.
+        corners, shares: (P, 4) vertices of the system that carry the points, and by how much.
+        masses: (P,) in kg that follow each point where points move otherwise than rigidly; zero for
+            pins.
+        name, columns: the quantity of the adjoint that has their samples, and which of its points
+            they are; None where nothing is differentiated by them.
+    """
+
+    channel: TensorChannel
+    corners: IntArray
+    shares: FloatArray
+    masses: FloatArray
+    name: str | None = None
+    columns: slice | IntArray | None = None
+
+
+class CarriedDamping(PrescribedPotential):
+    """The force α m u: with the decay of velocities v' = −α v it makes v' = −α (v − u).
+
+    u is the velocity of what carries a vertex: the rigid motion, at the place where the vertex is,
+    of all pins and goals of the piece of material that the vertex belongs to, by least squares.
+    Attached bodies are one piece. Where goals or a pose move otherwise than rigidly, what is left
+    of their velocity acts on the mass that they hold. A piece without pins and goals slows down
+    against the world.
+
+    In an implicit step u is the velocity that the scheme has for what moves along: the force is
+    constant through the step.
+
+    Args:
+        system: a scene as tensors, with the goals among its forces.
+    """
+
+    is_dissipative = True
+
+    def __init__(self, system: System, paths: list[_Path]) -> None:
+        self._system, self._paths = system, paths
+        corners = np.concatenate([path.corners for path in paths])
+        shares = np.concatenate([path.shares for path in paths])
+        pieces = _pieces(system)
+        point_pieces = pieces[corners[:, 0]]
+        order = np.argsort(point_pieces, kind="stable")
+        carrying, counts = np.unique(point_pieces, return_counts=True)
+        group_of_piece = np.full(pieces.max() + 1, -1)
+        group_of_piece[carrying] = np.arange(len(carrying))
+        groups = group_of_piece[pieces]
+        vertices = np.flatnonzero((groups >= 0) & ~system.is_pinned)
+        self._vertices, self._groups = self._index(vertices), self._index(groups[vertices])
+        self._order = self._index(order)
+        self._offsets = self._index(np.append(0, np.cumsum(counts)))
+        self._counts = torch.as_tensor(counts).to(system.mass)[:, None]
+        self._point_groups = self._index(group_of_piece[point_pieces[order]])
+        self._corners = self._index(corners[order])
+        self._shares = torch.as_tensor(shares[order]).to(system.mass)
+        self._masses = np.concatenate([path.masses for path in paths])
+        self._intervals = math.lcm(*(path.channel.per_frame for path in paths))
+        self.quantities = self._present_quantities()
+        self._interval: tuple[int, int] | None = None
+        self._rates = torch.empty(0)
+        self._time = 0, 0.0
+        self._force: Tensor | None = None
+        #: (3, 3 G + N) centre, velocity and angular velocity of each group, then the force on what
+        #: does not move rigidly, in newtons.
+        self.parameters = self.at(0, 0.0)
+        self._start = torch.zeros_like(system.rest_positions())
+
+    @staticmethod
+    def of(system: System) -> CarriedDamping | None:
+        """What damps relative to the pins and goals of a system; None where none of them moves."""
+        paths = _paths_of(system)
+        if all(path.channel.is_constant for path in paths):
+            return None
+        return CarriedDamping(system, paths)
+
+    @property
+    def is_constant(self) -> bool:
+        return False
+
+    def quantities_on(self, given: Mapping[str, Tensor]) -> Quantities:
+        """The numbers that the force depends on, by the names that the adjoint has for them."""
+        damping, mass = given["damping"], given["mass"]
+        ratio = mass / self._system.mass
+        channels = [
+            path.channel.with_samples(given[path.name][:, :, path.columns])
+            if path.name
+            else path.channel
+            for path in self._paths
+        ]
+        return self._quantities(damping, mass * self._system.free, ratio, channels)
+
+    def at(self, frame: int, fraction: float) -> Tensor:
+        interval = frame, self._interval_of(fraction)
+        if interval != self._interval:
+            self._interval = interval
+            self._rates = self._rates_in(interval, self.quantities)
+        groups = len(self._counts)
+        rates = self._rates.clone()
+        since = (fraction - interval[1] / self._intervals) * self._system.frame_times.of(frame)
+        rates[:, :groups] += since * rates[:, groups : 2 * groups]
+        return rates
+
+    def go_to(self, frame: int, fraction: float) -> None:
+        super().go_to(frame, fraction)
+        self._time = frame, fraction
+
+    def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
+        out.sub_(self._rate_forces(positions, self.parameters, self.quantities))
+
+    def rate_gradient(
+        self, positions: Tensor, given: Mapping[str, Tensor], frame: int, fraction: float
+    ) -> Tensor:
+        """(3, N) that explicit steps pull against at a time, as a function of quantities."""
+        quantities, groups = self.quantities_on(given), len(self._counts)
+        number = self._interval_of(fraction)
+        rates = self._rates_in((frame, number), quantities)
+        since = (fraction - number / self._intervals) * self._system.frame_times.of(frame)
+        moved = rates[:, :groups] + since * rates[:, groups : 2 * groups]
+        parameters = torch.cat([moved, rates[:, groups:]], dim=1)
+        return -self._rate_forces(positions, parameters, quantities)
+
+    def begin_time_step(self, step: TimeStep) -> None:
+        self._force = None
+        if not step.is_static:
+            self._start = step.start
+            self._force = self._step_force(step, self.quantities, *self._time)
+
+    def step_gradient(
+        self, step: TimeStep, given: Mapping[str, Tensor], frame: int, fraction: float
+    ) -> Tensor:
+        """(3, N) of an implicit step that ends at a time, as a function of quantities."""
+        return -self._step_force(step, self.quantities_on(given), frame, fraction)
+
+    def energy(self, positions: Tensor) -> Tensor:
+        if self._force is None:
+            return positions.new_zeros(())
+        return -(self._force * (positions - self._start)).sum()
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        if self._force is not None:
+            out.sub_(self._force)
+
+    def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
+        """Add nothing: the energy is linear."""
+
+    def _index(self, indices: NDArray[Any]) -> Tensor:
+        return torch.as_tensor(indices.astype(np.int64), device=self._system.device)
+
+    def _present_quantities(self) -> Quantities:
+        system = self._system
+        damping = system.damping + torch.zeros_like(system.mass)
+        channels = [path.channel for path in self._paths]
+        return self._quantities(damping, system.free_mass, torch.ones_like(damping), channels)
+
+    def _quantities(
+        self, damping: Tensor, free_mass: Tensor, ratio: Tensor, channels: list[TensorChannel]
+    ) -> Quantities:
+        masses = torch.as_tensor(self._masses).to(damping)[self._order] * ratio[self._corners[:, 0]]
+        return Quantities(
+            damping * free_mass,
+            (damping[self._corners] * self._shares).sum(1) * masses,
+            channels,
+        )
+
+    def _interval_of(self, fraction: float) -> int:
+        return min(int(fraction * self._intervals + ROUNDING), self._intervals - 1)
+
+    def _points(self, quantities: Quantities, frame: int, fraction: float) -> Tensor:
+        """(P, 3) at a time, group by group."""
+        places = [channel.at(frame, fraction) for channel in quantities.channels]
+        return torch.cat(places, dim=1).index_select(1, self._order).T
+
+    def _motion(self, start: Tensor, end: Tensor) -> RigidMotion:
+        """Between two (P, 3) places of the points."""
+        return rigid_motion(start, end, self._means, self._point_groups)
+
+    def _means(self, values: Tensor) -> Tensor:
+        """(G, …) of (P, …) values."""
+        sums = segment_sums(values.contiguous(), self._offsets)
+        return sums / self._counts.view(-1, *(1 for _ in values.shape[1:]))
+
+    def _rates_in(self, interval: tuple[int, int], quantities: Quantities) -> Tensor:
+        """(3, 3 G + N) as ``parameters`` has them at the start of an interval between samples."""
+        frame, number = interval
+        fractions = number / self._intervals, (number + 1) / self._intervals
+        start, end = (self._points(quantities, frame, fraction) for fraction in fractions)
+        motion = self._motion(start, end)
+        per_second = self._intervals / self._system.frame_times.of(frame)
+        rigid = [motion.centre, motion.shift * per_second, motion.rotation * per_second]
+        remainder = self._remainder(motion.remainder * per_second, quantities)
+        return torch.cat([torch.cat(rigid).T, remainder], dim=1)
+
+    def _remainder(self, velocities: Tensor, quantities: Quantities) -> Tensor:
+        """(3, N) newtons by the (P, 3) velocities of points that are left of rigid motions."""
+        forces = quantities.point_rates[:, None] * velocities
+        parts = (self._shares[:, :, None] * forces[:, None]).flatten(0, 1)
+        flat, count = self._corners.reshape(-1), self._system.vertex_count
+        return parts.new_zeros(count, 3).index_add(0, flat, parts).T * self._system.free
+
+    def _rate_forces(self, positions: Tensor, parameters: Tensor, quantities: Quantities) -> Tensor:
+        groups = len(self._counts)
+        centre, shift, turn = parameters[:, : 3 * groups].reshape(3, 3, groups).unbind(1)
+        which = self._groups
+        arms = positions[:, self._vertices] - centre[:, which]
+        velocities = shift[:, which] + torch.linalg.cross(turn[:, which], arms, dim=0)
+        rigid = quantities.momentum_rates[self._vertices] * velocities
+        return parameters[:, 3 * groups :].index_add(1, self._vertices, rigid)
+
+    def _step_force(
+        self, step: TimeStep, quantities: Quantities, frame: int, fraction: float
+    ) -> Tensor:
+        """(3, N) through an implicit step that ends at a time, in newtons."""
+        now = self._displacement(step, quantities, (frame, fraction), step.length, 0.0)
+        if step.previous_start is not None:
+            before = self._displacement(
+                step, quantities, (frame, fraction), step.length, 2.0 * step.length
+            )
+            now = tuple(own + other / 3.0 for own, other in zip(now, before, strict=True))
+        rigid, remainder = (part / step.seconds for part in now)
+        force = self._remainder(remainder, quantities)
+        return force.index_add(1, self._vertices, quantities.momentum_rates[self._vertices] * rigid)
+
+    def _displacement(
+        self,
+        step: TimeStep,
+        quantities: Quantities,
+        end: tuple[int, float],
+        since: float,
+        until: float,
+    ) -> tuple[Tensor, ...]:
+        """(3, n) of vertices that start the step where they are, between two times in seconds
+        before its end, and what is left of that of (P, 3) points."""
+        start_points, end_points = (
+            self._points(quantities, *self._before(*end, seconds)) for seconds in (since, until)
+        )
+        motion = self._motion(start_points, end_points)
+        turned = torch.linalg.matrix_exp(_skew(motion.rotation)) - torch.eye(3).to(start_points)
+
+        def displaced(places: Tensor, groups: Tensor) -> Tensor:
+            arms = places - motion.centre[groups]
+            return motion.shift[groups] + (turned[groups] @ arms[:, :, None])[:, :, 0]
+
+        rigid = displaced(step.start[:, self._vertices].T, self._groups).T
+        carried = displaced(start_points, self._point_groups)
+        return rigid, end_points - start_points - carried
+
+    def _before(self, frame: int, fraction: float, seconds: float) -> tuple[int, float]:
+        """A time so long before another, at the start at the latest."""
+        time = max(0.0, frame + fraction - seconds / self._system.frame_times.of(frame))
+        whole = min(frame, int(time))
+        return whole, time - whole
+
+
+def rigid_motion(
+    start: Tensor, end: Tensor, means: Callable[[Tensor], Tensor], groups: Tensor
+) -> RigidMotion:
+    """The rigid motion of each group of points that leaves the least of their displacements.
+
+    The displacement of a point by a rotation of the angle θ about an axis a is the cross product of
+    2 tan(θ/2) a and its place half the way, seen from the axis: least squares for that vector are
+    linear (Cayley's transform). Points on a line are not turned about it.
+
+    Args:
+        start, end: (P, 3) in metres.
+        means: (G, …) means over the groups of (P, …) values.
+        groups: (P,) the group of each point.
+    """
+    middle, change = 0.5 * (start + end), end - start
+    shift = means(change)
+    arms = middle - means(middle)[groups]
+    bends = change - shift[groups]
+    squares = arms.square().sum(1)[:, None, None] * torch.eye(3).to(arms)
+    inertia = means(squares - arms[:, :, None] * arms[:, None, :])
+    momentum = means(torch.linalg.cross(arms, bends, dim=1))
+    inverse = torch.linalg.pinv(inertia, rtol=_MIN_INERTIA_RATIO, hermitian=True)
+    chord = (inverse @ momentum[:, :, None])[:, :, 0]
+    remainder = bends - torch.linalg.cross(chord[groups], arms, dim=1)
+    length = chord.square().sum(1, keepdim=True).clamp(min=torch.finfo(chord.dtype).tiny).sqrt()
+    return RigidMotion(
+        means(start), shift, chord * (2.0 * torch.atan(0.5 * length) / length), remainder
+    )
+
+
+def _skew(vectors: Tensor) -> Tensor:
+    """(G, 3, 3) matrices of the cross products with (G, 3) vectors."""
+    x, y, z = vectors.unbind(1)
+    zero = torch.zeros_like(x)
+    rows = [(zero, -z, y), (z, zero, -x), (-y, x, zero)]
+    return torch.stack([torch.stack(row, dim=1) for row in rows], dim=1)
+
+
+def _paths_of(system: System) -> list[_Path]:
+    """The pins and goals of all bodies, or their poses."""
+    return [*_pin_paths(system), *_goal_paths(system), *_pose_paths(system)]
+
+
+def _pin_paths(system: System) -> Iterator[_Path]:
+    column = 0
+    for body, first in zip(system.bodies, system.vertex_offsets, strict=False):
+        if body.pinned is None or len(body.pinned) == 0:
+            continue
+        vertices, moving = first + np.asarray(body.pinned, dtype=np.int64), system.moving_pins
+        columns = slice(column, column + len(vertices))
+        if body.pin_path is None or moving is None:
+            channel, name = TensorChannel(system.initial_positions[None, :, vertices]), None
+        else:
+            channel, name, column = moving.path, "pins", columns.stop
+            channel = channel.with_samples(channel.samples[:, :, columns])
+        if body.pose is None:
+            yield _Path(channel, *_vertex_places(vertices), np.zeros(len(vertices)), name, columns)
+
+
+def _goal_paths(system: System) -> Iterator[_Path]:
+    starts = np.array(system.vertex_offsets)
+    for index, force in enumerate(system.forces):
+        if not isinstance(force, GoalSprings):
+            continue
+        goals = force.goals
+        corners = goals.points.corners.T.cpu().numpy()
+        body = system.bodies[int(np.searchsorted(starts, corners[0, 0], side="right")) - 1]
+        acting = np.flatnonzero((goals.stiffness > 0.0).cpu().numpy())
+        if body.pose is not None or len(acting) == 0:
+            continue
+        targets = goals.targets.with_samples(goals.targets.samples[:, :, acting])
+        shares = goals.points.shares.T.cpu().double().numpy()
+        name = f"targets {index}"
+        yield _Path(targets, corners[acting], shares[acting], goals.masses[acting], name, acting)
+
+
+def _pose_paths(system: System) -> Iterator[_Path]:
+    for body, where in zip(system.bodies, system.body_slices(), strict=True):
+        if body.pose is not None:
+            pose = system.tensor_channel(body.pose.mapped(lambda samples: samples.swapaxes(1, 2)))
+            masses = system.mass[where].cpu().double().numpy()
+            yield _Path(pose, *_vertex_places(np.arange(where.start, where.stop)), masses)
+
+
+def _vertex_places(vertices: IntArray) -> tuple[IntArray, FloatArray]:
+    """(P, 4) corners and shares of points that are vertices."""
+    return np.tile(vertices[:, None], 4), np.tile([1.0, 0.0, 0.0, 0.0], (len(vertices), 1))
+
+
+def _pieces(system: System) -> IntArray:
+    """(N,) the number of the piece of material that each vertex belongs to."""
+    placed = zip(system.meshes, system.vertex_offsets, strict=False)
+    tets = [mesh.tets + first for mesh, first in placed]
+    links = [np.concatenate([tet[:, [0, k]] for tet in tets]) for k in (1, 2, 3)]
+    if system.scene.attaches_bodies:
+        attached = attached_vertices(system.scene, system.vertex_offsets)
+        links.append(np.column_stack([attached.vertices, attached.corners[:, 0]]))
+    return components(system.vertex_count, np.concatenate(links)).astype(np.int64)
