@@ -8,8 +8,9 @@ from pathlib import Path
 
 import bpy
 
-from . import command_line, operators, panels, preferences, properties
-from .cache import cache_moves, trash
+from ..core.errors import legible
+from . import command_line, operators, panels, preferences, properties, render_check
+from .cache import cache_moves, packed_frames, trash
 from .capture import changes, curve_marks, model_marks, node_marks
 from .capture.objects import is_soft_body
 from .fits import loss_plot
@@ -97,6 +98,28 @@ def _before_save(file: str, *_: object) -> None:
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_save(file: str, *_: object) -> None:
     cache_moves.after_saving(Path(file))
+    if note := packed_frames.travel_note(list(bpy.data.scenes)):
+        print(f"Supple: {legible(note)}", flush=True)
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _begin_render(scene: bpy.types.Scene, *_: object) -> None:
+    render_check.begin(scene)
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _before_render(scene: bpy.types.Scene, *_: object) -> None:
+    render_check.check(scene)
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _after_render(scene: bpy.types.Scene, *_: object) -> None:
+    render_check.check_again(scene)
+
+
+@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
+def _end_render(scene: bpy.types.Scene, *_: object) -> None:
+    render_check.end(scene)
 
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
@@ -130,4 +153,9 @@ _HANDLERS = [
     (bpy.app.handlers.frame_change_pre, _before_frame),
     (bpy.app.handlers.frame_change_post, _after_frame),
     (bpy.app.handlers.depsgraph_update_post, _after_edit),
+    (bpy.app.handlers.render_init, _begin_render),
+    (bpy.app.handlers.render_pre, _before_render),
+    (bpy.app.handlers.render_post, _after_render),
+    (bpy.app.handlers.render_complete, _end_render),
+    (bpy.app.handlers.render_cancel, _end_render),
 ]

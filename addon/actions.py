@@ -15,7 +15,7 @@ from ..core.results import RESULTS
 from . import modifiers, runs, start_runs
 from .bake import shape_keys
 from .bake_run import Bake
-from .cache import scene_cache
+from .cache import packed_frames, scene_cache
 from .capture.objects import all_soft_bodies, soft_bodies
 from .fits.fit_run import Fit
 from .named import named
@@ -67,6 +67,17 @@ def bake(context: bpy.types.Context, step: int = 1) -> str:
     while run.step():
         pass
     return run.finish(context)
+
+
+def pack_frames(context: bpy.types.Context, is_inside: bool = False) -> str:
+    """Makes the open file ready for another machine: frames of all its scenes beside it, or those
+    of this scene within it, as a bake."""
+    return bake(context) if is_inside else packed_frames.pack_beside(list(bpy.data.scenes))
+
+
+def pack_notes(context: bpy.types.Context) -> list[str]:
+    """What another machine shows of the file as it is, if anything is simulated."""
+    return [note] if (note := packed_frames.travel_note([context.scene])) else []
 
 
 def why_no_bake(context: bpy.types.Context) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..core.errors import SuppleError
 from .bake import baked_run, shape_keys
+from .cache import packed_frames
 from .capture.objects import all_soft_bodies
 from .modifiers import find_modifier
 from .named import named
@@ -88,7 +89,13 @@ class Bake:
             fields.remember(obj)
             baked_run.note_run(obj, mesh_cache.run_of(obj))
             mesh_cache.detach(obj)
-        return " ".join([self._message(), *filter(None, [missing]), *self._notes])
+        parts = (self._message(), missing, *self._notes, self._travel_note())
+        return " ".join(filter(None, parts))
+
+    def _travel_note(self) -> str:
+        """What another machine shows of the saved file."""
+        left = packed_frames.travel_note(list(bpy.data.scenes))
+        return left or "Any machine shows them, with or without Supple."
 
     def _take_as_shown(self, context: bpy.types.Context) -> list[str]:
         """Replaces the frames of bodies that show them otherwise than they were simulated."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import bpy
 
 from ..core.errors import SuppleError
-from .playback import mesh_cache, pc2
+from .playback import rendered
 
 _ON_DISK = "supple_as_on_disk"
 _PNG_END = b"IEND\xae\x42\x60\x82"
@@ -95,15 +95,24 @@ def render_image(scene: bpy.types.Scene, image: Path) -> None:
     images = _views(scene.render, image)
     for each in images:
         each.unlink(missing_ok=True)
-    finished(bpy.ops.render.render(write_still=True))
-    problem = next(filter(None, map(_why_not_whole, images)), "")
-    # Blender renders a body at rest where its frames are gone.
-    for path in {path for _, path in mesh_cache.playing(scene.objects)}:
-        problem = problem or pc2.why_unreadable(path)
+    try:
+        finished(bpy.ops.render.render(write_still=True))
+    except RuntimeError:
+        # Where frames are gone, Blender tells of an image that it cannot write.
+        problem = _why_without_frames(scene)
+        if not problem:
+            raise
+    else:
+        problem = next(filter(None, map(_why_not_whole, images)), "") or _why_without_frames(scene)
     if problem:
         for each in images:
             each.unlink(missing_ok=True)
         raise SuppleError(problem)
+
+
+def _why_without_frames(scene: bpy.types.Scene) -> str:
+    """Why a body was rendered at rest; empty where none was."""
+    return next(filter(None, map(rendered.why_without_frames, rendered.objects(scene))), "")
 
 
 def _views(render: bpy.types.RenderSettings, image: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from bpy.props import StringProperty
 
 from ..core.errors import SuppleError, legible
 from . import ids
-from .cache.cache_folder import resolved
+from .cache_folder import resolved
 
 ADDON = __package__.rpartition(".")[0]
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,6 +55,18 @@ def before_saving(file: Path) -> None:
                 "where they were. Save again, or choose another cache folder."
             )
             print(f"Supple: {problem}", flush=True)
+
+
+def bring(scenes: Iterable[bpy.types.Scene], file: Path) -> None:
+    """Copies what scenes play to the caches that ``file`` has for them, and plays it from there.
+
+    Raises:
+        SuppleError, OSError: when one cannot be brought.
+    """
+    brought: set[Path] = set()
+    for scene in sorted(scenes, key=_plays_another):
+        _bring(scene, file, brought)
+    _before.clear()
 
 
 def after_saving(file: Path) -> None:

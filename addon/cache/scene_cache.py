@@ -20,10 +20,10 @@ from ...core.errors import DamageError, JobError, SuppleError
 from ...core.job import Job, Settings, digest, lock
 from ...core.scene.scene import Scene
 from ...core.version import version
-from .. import preferences, start_runs
+from .. import cache_folder, preferences, start_runs
 from ..paths import link_or_copy, users_cache
 from ..playback.mesh_cache import shown_folder
-from . import cache_folder, trash
+from . import trash
 
 BESIDE_THE_FILE = "//supple_cache"
 UNSAVED = "unsaved-"

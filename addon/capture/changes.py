@@ -39,7 +39,7 @@ _SCENE = ("gravity", "frame rate", "unit scale", "start frame", "number of soft 
 # over them changes nothing in them.
 _NO_SETTINGS = {
     *("rna_type", "name", "cache_folder", "use_scene_range", "frame_start", "frame_end"),
-    *("smooth", "results", "field", "paint_overlay"),
+    *("smooth", "results", "field", "paint_overlay", "stop_renders"),
     # What they hold counts; and what is only sought.
     *("kept_shape", "kept_control", "effector_collection", "fit_keyed_group", "fit_by"),
     *("fit_target", "fit_frame", "fit_group", "fit_spin"),

@@ -18,6 +18,7 @@ from .make_collider import SUPPLE_OT_make_collider
 from .make_keys_work import SUPPLE_OT_make_keys_work
 from .make_override import SUPPLE_OT_make_override
 from .order_modifiers import SUPPLE_OT_order_modifiers
+from .pack_frames import SUPPLE_OT_pack_frames
 from .push_apart import SUPPLE_OT_push_apart
 from .remove import SUPPLE_OT_remove
 from .remove_attachment import SUPPLE_OT_remove_attachment
@@ -54,6 +55,7 @@ CLASSES: list[Any] = [
     SUPPLE_OT_push_apart,
     SUPPLE_OT_bake,
     SUPPLE_OT_free,
+    SUPPLE_OT_pack_frames,
     SUPPLE_OT_show_field,
     SUPPLE_OT_hide_field,
     SUPPLE_OT_make_override,

@@ -72,6 +72,7 @@ def _draw_buttons(layout: bpy.types.UILayout, work: runs.Work | None) -> None:
     row = column.row(align=True)
     row.operator(ids.BAKE, icon="SHAPEKEY_DATA")
     row.operator(ids.FREE, icon="TRASH")
+    layout.operator(ids.PACK_FRAMES, icon="PACKAGE")
 
 
 def _draw_work(layout: bpy.types.UILayout, context: bpy.types.Context, work: runs.Work) -> None:

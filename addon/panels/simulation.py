@@ -6,8 +6,8 @@ from __future__ import annotations
 import bpy
 
 from ...core.errors import SuppleError
-from ..cache import scene_cache
-from ..cache.cache_folder import check_reachable
+from ..cache import packed_frames, scene_cache
+from ..cache_folder import check_reachable
 from ..capture.integrators import of_bodies, use_tolerance
 from ..capture.objects import soft_bodies
 from .latest_run import latest_report
@@ -38,6 +38,9 @@ class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
             layout, props, "substeps", "motion_samples", "device", "precision", "cache_folder"
         )
         write(layout, context, _cache_path(scene))
+        if note := packed_frames.travel_note([scene]):
+            write(layout, context, note, icon="INFO")
+        draw_settings(layout, props, "stop_renders")
         if steps := latest_report(scene).steps:
             write(layout, context, steps, icon="INFO")
 

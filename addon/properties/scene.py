@@ -259,5 +259,14 @@ class SuppleScene(SceneContactSettings, RecordedSettings, bpy.types.PropertyGrou
         subtype="DIR_PATH",
         options={"PATH_SUPPORTS_BLEND_RELATIVE"},
     )
+    stop_renders: BoolProperty(
+        name="Stop Renders",
+        description=(
+            "Stop a render at the first frame for which the simulated frames of a body are gone. "
+            "Off: it is rendered at rest, and the log says so"
+        ),
+        default=True,
+        options=NOT_KEYED,
+    )
     unsaved_name: StringProperty(options=HIDDEN)
     simulated_as: StringProperty(options=HIDDEN)

@@ -16,7 +16,7 @@ import bpy
 
 from ...core.errors import SuppleError, legible
 from ..cache import scene_cache, unused_caches
-from ..cache.cache_folder import check_reachable
+from ..cache_folder import check_reachable
 from ..worker import solver_environment, solver_packages
 from ..worker.solver_environment import Environment
 from ..worker.solver_packages import Package

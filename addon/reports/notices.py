@@ -11,7 +11,7 @@ import bpy
 
 from .. import driving, ids
 from ..bake import baked_run, own_mesh, shape_keys
-from ..cache import cache_moves
+from ..cache import cache_moves, packed_frames
 from ..capture import changes
 from ..capture.body import linked_reason
 from ..capture.captured import CaptureError
@@ -72,6 +72,9 @@ def notices(context: bpy.types.Context) -> list[Notice]:
     found += _of_runs(objects)
     if text := missing_frames.message(context):
         found.append(Notice(text, ids.SIMULATE, is_problem=False))
+    if packed_frames.staying_bodies([context.scene]):
+        note = packed_frames.travel_note([context.scene])
+        found.append(Notice(note, ids.PACK_FRAMES, is_problem=False))
     if cache_moves.problem:
         found.append(Notice(cache_moves.problem))
     return found

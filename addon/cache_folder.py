@@ -8,8 +8,8 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from ...core.errors import SuppleError
-from ..paths import absolute
+from ..core.errors import SuppleError
+from .paths import absolute
 
 #: Bytes that file systems take as the name of a file or folder, or letters.
 _LONGEST_NAME = 255

@@ -9,12 +9,11 @@ from pathlib import Path
 import bpy
 import pytest
 
-from supple.addon import actions
-from supple.addon.cache import cache_folder
+from supple.addon import actions, cache_folder
 from supple.addon.capture import scene as capture_scene
 from supple.core.errors import SuppleError
 
-from ..conftest import evaluated_positions
+from .conftest import evaluated_positions
 
 posix = pytest.mark.skipif(os.name == "nt", reason="a whole path there")
 

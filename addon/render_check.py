@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Looks before each frame of a render whether its bodies play their frames, says in the log which
+do not, and stops the render, where the scene asks for that.
+
+Blender has no call that stops a render. It gives up where an image cannot be written, and without
+a window also where Ctrl-C comes.
+"""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import bpy
+
+from ..core.errors import SuppleError, legible
+from .bake import shape_keys
+from .capture.objects import is_soft_body
+from .modifiers import find_modifier
+from .playback import mesh_cache, rendered
+
+#: In the path of an image that is not to be written; Blender prints it.
+NO_IMAGE = "Supple stopped this render, bodies are without their frames"
+
+_said: set[str] = set()
+# Where images go, by the session_uid of scenes whose images are not to be written.
+_image_paths: dict[int, str] = {}
+_is_interrupted = False
+
+
+def begin(scene: bpy.types.Scene) -> None:
+    """Before a render."""
+    _said.clear()
+    # Where the image of a still goes is settled before its frame begins.
+    if scene.supple.stop_renders and _problems(scene):
+        _refuse_images(scene)
+
+
+def check(scene: bpy.types.Scene) -> None:
+    """Before a frame is rendered."""
+    problems = _problems(scene)
+    if problems and scene.supple.stop_renders:
+        _say(f"Error: The render stops at frame {scene.frame_current}. {_CURE}")
+        _stop(scene)
+    else:
+        _accept_images(scene)
+
+
+def check_again(scene: bpy.types.Scene) -> None:
+    """After it was rendered, as frames may have gone meanwhile."""
+    _problems(scene)
+
+
+def end(scene: bpy.types.Scene) -> None:
+    """After a render, however it ended."""
+    _accept_images(scene)
+
+
+_CURE = (
+    "Bring the frames back or simulate again. To render all the same, switch off Stop Renders "
+    "under Scene › Simulation."
+)
+
+
+def _problems(scene: bpy.types.Scene) -> dict[str, str]:
+    """Why bodies are without their frames, by their names; all that is unexpected goes to the log,
+    once in a render."""
+    found = {}
+    for obj in rendered.objects(scene):
+        if problem := rendered.why_without_frames(obj):
+            found[obj.name] = problem
+            _say(f"Error: {obj.name} is rendered without its frames: {problem}")
+        elif text := _stands_still(obj, scene.frame_current):
+            _say(f"Warning: {text}")
+    return found
+
+
+def _stands_still(obj: bpy.types.Object, frame: int) -> str:
+    if not is_soft_body(obj):
+        return ""
+    if find_modifier(obj) is None:
+        return "" if shape_keys.has_bake(obj) else f"{obj.name} is not simulated."
+    try:
+        last = mesh_cache.last_frame(obj)
+    except SuppleError:  # reported as a problem where it is seen
+        return ""
+    if last is None or frame <= last:
+        return ""
+    return f"{obj.name} stands still from frame {last + 1} on, where its frames end."
+
+
+def _say(text: str) -> None:
+    if text not in _said:
+        _said.add(text)
+        print(f"Supple: {legible(text)}", flush=True)
+
+
+def _stop(scene: bpy.types.Scene) -> None:
+    global _is_interrupted
+    if not scene.render.is_movie_format:
+        _refuse_images(scene)
+    elif bpy.app.background and not bpy.app.module and not _is_interrupted:
+        # Blender takes note of the first one, and would end at the second.
+        _is_interrupted = True
+        signal.raise_signal(signal.SIGINT)
+    else:
+        _say("Warning: Blender cannot be stopped from rendering a film here. Press Esc.")
+
+
+def _refuse_images(scene: bpy.types.Scene) -> None:
+    if not scene.render.is_movie_format:
+        _image_paths.setdefault(scene.session_uid, scene.render.filepath)
+        # No folder can lie in a file.
+        scene.render.filepath = str(Path(__file__) / NO_IMAGE)
+
+
+def _accept_images(scene: bpy.types.Scene) -> None:
+    path = _image_paths.pop(scene.session_uid, None)
+    if path is not None:
+        scene.render.filepath = path
