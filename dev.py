@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Everything a developer does here, on any system, with nothing but Python 3.11.
+"""Everything a developer does here, on any system, with nothing but Python.
 
 setup    make .venv and install what is needed; the other commands do this first
 demo     simulate, bake and render sample_scenes/jelly_drop.blend, or those that are named
@@ -28,14 +28,12 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tools import debian, extension_zip, find_blender, real_blender
+from tools import debian, extension_zip, find_blender, fitting_python, real_blender
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 WINDOWS = os.name == "nt"
 PYTHON = VENV / ("Scripts/python.exe" if WINDOWS else "bin/python")
-# The one Python that the bpy wheel of Blender 4.5 LTS runs on.
-BPY_PYTHON = (3, 11)
 BPY_LIBRARIES = (
     *("libx11-6", "libxrender1", "libxfixes3", "libxi6", "libxkbcommon0"),
     *("libxxf86vm1", "libsm6", "libice6", "libgl1", "libegl1"),
@@ -90,25 +88,17 @@ def _fingerprint(name: str) -> str:
 
 def _make_venv() -> None:
     if PYTHON.exists():
+        if fitting_python.version_of([str(PYTHON)]) not in fitting_python.VERSIONS:
+            raise DevError(f"The Python in {VENV} does not fit Blender's. Remove that folder.")
         return
-    python = _python()
-    print(f"Making {VENV}", flush=True)
+    python = fitting_python.fitting_python()
+    print(f"Making {VENV} with {python}", flush=True)
     if _run(python, "-c", "import ensurepip", quiet=True):
-        debian.install(["python3-venv"], "Making a virtual environment")
+        major, minor = fitting_python.version_of([python]) or (3, 11)
+        debian.install([f"python{major}.{minor}-venv"], "Making a virtual environment")
     if _run(python, "-m", "venv", str(VENV)):
         shutil.rmtree(VENV, ignore_errors=True)
         raise DevError(f"{python} could not make a virtual environment in {VENV}.")
-
-
-def _python() -> str:
-    """A Python of the version that the bpy wheel needs."""
-    if sys.version_info[:2] == BPY_PYTHON:
-        return sys.executable
-    words = ".".join(str(part) for part in BPY_PYTHON)
-    found = shutil.which(f"python{words}")
-    if not found:
-        raise DevError(f"Python {words} is needed (Blender 4.5's own); run dev.py with it.")
-    return found
 
 
 def _pip(*args: str) -> None:
@@ -184,6 +174,8 @@ def command_looks(args: Sequence[str]) -> int:
 
 
 def command_build(args: Sequence[str]) -> int:
+    if sys.version_info < (3, 11):  # noqa: UP036, since dev.py runs on what a machine has
+        return _run(fitting_python.fitting_python(), "dev.py", "build", *args)
     pythons = [arg for arg in args if arg != "--compiled"]
     loops = _compiled_loops([str(PYTHON), *pythons]) if "--compiled" in args else None
     archive = extension_zip.build(ROOT, ROOT / "dist", loops)
@@ -252,6 +244,12 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
 }
 
 
+_ERRORS = (
+    *(DevError, debian.DebianError, real_blender.BlenderError),
+    fitting_python.NoFittingPythonError,
+)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -261,7 +259,7 @@ def main() -> int:
     chosen = parser.parse_args()
     try:
         return COMMANDS[chosen.command](chosen.args)
-    except (DevError, debian.DebianError, real_blender.BlenderError) as error:
+    except _ERRORS as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:

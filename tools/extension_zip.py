@@ -4,7 +4,6 @@ on every machine, and beside it compiled loops, where some were made."""
 from __future__ import annotations
 
 import hashlib
-import tomllib
 import zipfile
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -19,6 +18,8 @@ SHIPPED = "core/shipped/"
 def build(source: Path, folder: Path, loops: Path | None = None) -> Path:
     """Write `folder/<id>-<version>.zip` from the files of `source`, and from the compiled ones of
     `loops`; answer its path."""
+    import tomllib  # Python 3.11 has it, and older ones run this file's other functions
+
     manifest = tomllib.loads((source / MANIFEST).read_text(encoding="utf-8"))
     patterns = manifest["build"]["paths_exclude_pattern"]
     folder.mkdir(parents=True, exist_ok=True)

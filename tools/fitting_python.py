@@ -1,0 +1,101 @@
+"""Find a Python that Blender's wheel runs on, or have uv fetch one. Runs on older ones, too."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+#: Those of the bpy wheels of Blender 4.5 LTS and 5.2 LTS; the first one is preferred.
+VERSIONS = ((3, 11), (3, 13))
+
+# Its version, and whether it is one without a global lock, which takes other wheels.
+_ASK = (
+    "import sys, sysconfig; "
+    "print(*sys.version_info[:2], int(bool(sysconfig.get_config_var('Py_GIL_DISABLED'))))"
+)
+
+
+class NoFittingPythonError(RuntimeError):
+    """No Python here fits and none can be fetched; the message says what to install."""
+
+
+def fitting_python() -> str:
+    """The program: the running Python, another one of this machine, or one that uv fetches.
+
+    Raises:
+        NoFittingPythonError: there is none.
+    """
+    if version_of([sys.executable]) in VERSIONS:
+        return sys.executable
+    for version in VERSIONS:
+        for program in _candidates(version):
+            if version_of([program]) == version:
+                return program
+    uv = shutil.which("uv")
+    fetched = "" if uv is None else _fetched(uv, VERSIONS[0])
+    if fetched:
+        return fetched
+    raise NoFittingPythonError(
+        "Blender's Python module runs on Python {}; this is {}. Install one of those or uv, then "
+        "run this again.".format(" or ".join(map(_words, VERSIONS)), _words(sys.version_info[:2]))
+    )
+
+
+def version_of(command: Sequence[str]) -> tuple[int, int] | None:
+    """Major and minor version of a Python; None where it does not run or takes other wheels."""
+    try:
+        done = subprocess.run(
+            [*command, "-c", _ASK],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=60,
+        )
+        major, minor, is_free_threaded = map(int, done.stdout.split())
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    return None if done.returncode or is_free_threaded else (major, minor)
+
+
+def _candidates(version: tuple[int, int]) -> Iterator[str]:
+    words = _words(version)
+    # The first of a name may be a shim of a version manager that has no such version.
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        program = shutil.which(f"python{words}", path=folder) if folder else None
+        if program:
+            yield program
+    if os.name == "nt":
+        yield from _of_launcher(words)
+        return
+    home = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    yield from map(str, sorted((home / "versions").glob(f"{words}.*/bin/python"), reverse=True))
+
+
+def _of_launcher(words: str) -> Iterator[str]:
+    """What Python's launcher for Windows knows."""
+    launcher = shutil.which("py")
+    if launcher is None:
+        return
+    ask = [launcher, f"-{words}", "-c", "import sys; print(sys.executable)"]
+    done = subprocess.run(ask, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    if done.returncode == 0:
+        yield done.stdout.strip()
+
+
+def _fetched(uv: str, version: tuple[int, int]) -> str:
+    """A Python that uv has or fetches; empty where it cannot."""
+    words = _words(version)
+    print(f"Fetching Python {words} with uv", flush=True)
+    if subprocess.run([uv, "python", "install", words]).returncode:
+        return ""
+    found = subprocess.run([uv, "python", "find", words], stdout=subprocess.PIPE, text=True)
+    program = found.stdout.strip()
+    return program if not found.returncode and version_of([program]) == version else ""
+
+
+def _words(version: Sequence[int]) -> str:
+    return ".".join(str(part) for part in version[:2])
