@@ -60,6 +60,8 @@ class MoveCheck:
         may_collide = surface.by_groups(surface.can_collide)
         followed, meeting, first, second = follow_pairs(
             *(order, parts, kinds, low, high, surface.group_of, may_collide),
+            np.bitwise_and.reduce(surface.spared[parts], axis=1),
+            np.tile(surface.spared_bits, (2, 2)),
             *(np.ascontiguousarray(before), np.ascontiguousarray(after)),
         )
         self.pairs += followed
@@ -98,6 +100,8 @@ def follow_pairs(
     high: Any,
     group_of: Any,
     may_collide: Any,
+    spared: Any,
+    spared_bits: Any,
     before: Any,
     after: Any,
 ) -> Any:
@@ -109,6 +113,8 @@ def follow_pairs(
         parts, kinds: (P, 3) corners and (P,) the number of them.
         low, high: (P, 3) of the swept boxes.
         group_of, may_collide: (V,) groups of vertices, and (G, G) whether two may collide.
+        spared, spared_bits: (P,) bits of parts, and (G, G) those of two groups with which a part
+            goes through the other group, since it is attached to that.
     """
     followed, meeting, first, second = 0, 0, -1, -1
     for place in range(len(order)):
@@ -119,7 +125,10 @@ def follow_pairs(
                 break
             if kinds[one] + kinds[other] != 4 or not _may_touch(one, other, low, high):
                 continue
-            if not may_collide[group_of[parts[one, 0]], group_of[parts[other, 0]]]:
+            group, other_group = group_of[parts[one, 0]], group_of[parts[other, 0]]
+            if not may_collide[group, other_group]:
+                continue
+            if (spared[one] | spared[other]) & spared_bits[group, other_group]:
                 continue
             if _share_corner(parts, one, other):
                 continue

@@ -93,7 +93,7 @@ class TapeContact:
             surface.topology,
             self._distances,
             self._is_area_weighted,
-            surface.rest,
+            surface,
         )
         self._pairs = ClosestPoints(found)
         self._dhats = torch.as_tensor(found.distances)

@@ -226,7 +226,7 @@ def leaf_pairs(
         wanted: (N,) nodes: one of a pair has to be among them.
         trees: (P, 2) pairs of trees.
         shifts: (P, 5) by how much more the first moves, how much farther than their radii they may
-            be apart, and the distance from which they push, if they are of one group.
+            be apart, and the distance from which they push, if parts near at rest do from nearer.
     """
     found, count = np.empty((1024, 3), np.int32), 0
     stack = np.empty((1024, 2), np.int32)
@@ -298,7 +298,7 @@ def widening(rest_boxes: Any, a: int, b: int, extra: float, dhat: float) -> floa
 
     Args:
         rest_boxes: (N, 6) of nodes at rest.
-        dhat: the distance from which the two push, in metres; zero where they are of two groups.
+        dhat: the distance from which the two push, in metres; zero asks for nothing.
     """
     if dhat == 0.0:
         return extra

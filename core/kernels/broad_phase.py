@@ -39,7 +39,7 @@ class Leaves(NamedTuple):
     Args:
         pairs: (K, 3) two leaves, and the row of ``shifts`` of each.
         shifts: (P, 5) by how much more the first moves, how much farther than their radii they may
-            be apart, and the distance from which they push, if they are of one group.
+            be apart, and ``rest_dhats`` of the two.
         boxes: (N, 6) of nodes.
         rest_boxes: (N, 6) of nodes at rest.
     """
@@ -60,8 +60,11 @@ class Trajectories(NamedTuple):
         wanted_nodes: (N,) nodes of trees that hold one.
         rest: (V, 3) points of bodies at rest.
         groups: (V,) of vertices.
-        dhats: (G,) at which a group pushes itself, in metres: parts that are near at rest do from
-            nearer (``rest_distance``), and are searched there. Zero does not ask for that.
+        rest_dhats: (G, G) at which two groups push, in metres, where parts that are near at rest do
+            from nearer (``rest_distance``) and are searched there; else zero.
+        spared: (V,) bits: where those of a pair's groups are at all corners of an edge, a face or a
+            vertex, that goes through the other group.
+        bits: (G, G) of two groups, zero where nothing is spared.
     """
 
     before: Any
@@ -71,7 +74,9 @@ class Trajectories(NamedTuple):
     wanted_nodes: Any
     rest: Any
     groups: Any
-    dhats: Any
+    rest_dhats: Any
+    spared: Any
+    bits: Any
 
 
 @compiled(parallel=True, allocates=True)
@@ -221,6 +226,9 @@ def are_within_radii(
     """Whether two edges, or a vertex and a face, come within the sum of their radii and what may be
     more, in metres."""
     radii = trajectories.radii
+    bit = trajectories.bits[trajectories.groups[a], trajectories.groups[d]]
+    if bit != 0 and _is_spared(trajectories.spared, bit, a, b, c, d, are_edges):
+        return False
     if are_edges:
         radius_sum = max(radii[a], radii[b]) + max(radii[c], radii[d]) + extra
     else:
@@ -238,11 +246,19 @@ def are_within_radii(
 @compiled(inline=True)
 def _shortened(trajectories: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> float:
     """By how much nearer a pair is searched, since it is near at rest; in metres."""
-    group = trajectories.groups[a]
-    if group != trajectories.groups[d] or trajectories.dhats[group] == 0.0:
+    dhat = trajectories.rest_dhats[trajectories.groups[a], trajectories.groups[d]]
+    if dhat == 0.0:
         return 0.0
     corners = four_points(trajectories.rest, a, b, c, d)
-    return shortening(trajectories.dhats[group], nearest_square(corners, are_edges))
+    return shortening(dhat, nearest_square(corners, are_edges))
+
+
+@compiled(inline=True)
+def _is_spared(spared: Any, bit: int, a: int, b: int, c: int, d: int, are_edges: bool) -> bool:
+    """Whether one of two parts goes through the other's group."""
+    if are_edges:
+        return (spared[a] & spared[b] & bit) != 0 or (spared[c] & spared[d] & bit) != 0
+    return (spared[a] & bit) != 0 or (spared[b] & spared[c] & spared[d] & bit) != 0
 
 
 @compiled()

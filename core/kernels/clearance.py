@@ -72,6 +72,7 @@ def stay_separated(
     rest: Any,
     object_of: Any,
     distances: Any,
+    are_joined: Any,
     out: Any,
 ) -> None:
     """(S,) of so many chunks of the pairs, 1 where all stay separated on their paths, else 0.
@@ -83,6 +84,7 @@ def stay_separated(
         rest: (V, 3) where bodies are at rest.
         object_of: (V,) objects.
         distances: (O, O) how near those may come, in metres.
+        are_joined: (O, O) whether two objects are one piece, or attached to each other.
     """
     count = len(stencils.edge_edges) + len(stencils.face_vertices)
     for chunk in shared_range(len(out)):
@@ -96,7 +98,9 @@ def stay_separated(
                 distances[object_of[a], object_of[d]] + reach
             ):
                 continue
-            min_distance = activation_distance(rest, object_of, distances, a, b, c, d, are_edges)
+            min_distance = activation_distance(
+                rest, object_of, distances, are_joined, a, b, c, d, are_edges
+            )
             for piece in range(len(deviations)):
                 least = min_distance + _together(deviations[piece], a, b, c, d, are_edges)
                 start = four_points(path[piece], a, b, c, d)
@@ -119,7 +123,13 @@ def _approach(start: Any, end: Any, are_edges: bool, least: float) -> bool:
 
 @compiled(parallel=True)
 def min_clearances(
-    stencils: Any, points: Any, rest: Any, object_of: Any, distances: Any, out: Any
+    stencils: Any,
+    points: Any,
+    rest: Any,
+    object_of: Any,
+    distances: Any,
+    are_joined: Any,
+    out: Any,
 ) -> None:
     """(S,) of so many chunks of the pairs within one object, how much nearer they may come at
     least, in metres; infinite where there is none."""
@@ -132,7 +142,7 @@ def min_clearances(
                 x = four_points(points, a, b, c, d)
                 distance = separation(x[0], x[1], x[2], x[3], are_edges)[1]
                 min_distance = activation_distance(
-                    rest, object_of, distances, a, b, c, d, are_edges
+                    rest, object_of, distances, are_joined, a, b, c, d, are_edges
                 )
                 least = min(least, distance - min_distance)
         out[chunk] = least

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The activation distances of pairs: parts of one object that are near at rest push from nearer."""
+"""The activation distances of pairs: parts of one object, and of objects that are attached to each
+other, push from nearer where they are near at rest."""
 
 from __future__ import annotations
 
@@ -48,7 +49,15 @@ def shortening(dhat: float, square: float) -> float:
 
 @compiled()
 def activation_distance(
-    rest: Any, object_of: Any, dhats: Any, a: int, b: int, c: int, d: int, are_edges: bool
+    rest: Any,
+    object_of: Any,
+    dhats: Any,
+    are_joined: Any,
+    a: int,
+    b: int,
+    c: int,
+    d: int,
+    are_edges: bool,
 ) -> float:
     """d̂ of a pair, in metres.
 
@@ -56,19 +65,22 @@ def activation_distance(
         rest: (V, 3) points of bodies at rest.
         object_of: (V,) objects of points.
         dhats: (O, O) of every two objects, in metres.
+        are_joined: (O, O) whether two objects are one piece, or attached to each other.
     """
     dhat = dhats[object_of[a], object_of[d]]
-    if object_of[a] != object_of[d]:
+    if not are_joined[object_of[a], object_of[d]]:
         return dhat
     return _limited(dhat, four_points(rest, a, b, c, d), are_edges)
 
 
 @compiled(parallel=True)
-def activation_distances(stencils: Any, rest: Any, object_of: Any, dhats: Any, out: Any) -> None:
+def activation_distances(
+    stencils: Any, rest: Any, object_of: Any, dhats: Any, are_joined: Any, out: Any
+) -> None:
     """(P,) d̂ of candidate pairs, in metres."""
     for k in shared_range(len(out)):
         a, b, c, d, are_edges = stencil(stencils, k)
-        out[k] = activation_distance(rest, object_of, dhats, a, b, c, d, are_edges)
+        out[k] = activation_distance(rest, object_of, dhats, are_joined, a, b, c, d, are_edges)
 
 
 @compiled()
@@ -76,16 +88,18 @@ def limit_activation(
     vertices: Any,
     features: Any,
     objects: Any,
+    are_joined: Any,
     mesh: Any,
     rest: Any,
     points: Any,
     dhats: Any,
     is_near: Any,
 ) -> None:
-    """Lowers the (K,) d̂ of collisions within one object to the least of all pairs that have their
+    """Lowers the (K,) d̂ of collisions of what is joined to the least of all pairs that have their
     features in common, and finds which (K,) still push.
 
     Args:
+        are_joined: (O, O) whether two objects are one piece, or attached to each other.
         vertices, features, objects, dhats: as ``NormalCollisions`` has them.
         mesh: ``Topology``.
         rest: (V, 3) points of bodies at rest.
@@ -94,7 +108,7 @@ def limit_activation(
     """
     for k in range(len(dhats)):
         is_near[k] = True
-        if objects[k, 0] != objects[k, 1]:
+        if not are_joined[objects[k, 0], objects[k, 1]]:
             continue
         a, b, c, d = vertices[k, 0], vertices[k, 1], vertices[k, 2], vertices[k, 3]
         now = _distance(features[k], four_points(points, a, b, c, d))

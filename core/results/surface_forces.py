@@ -75,7 +75,7 @@ class SurfaceForces:
         barrier = ContactBarrier(self.surface, self._stiffness.copy(), self._is_area_weighted)
         topology, is_area_weighted = self.surface.topology, self._is_area_weighted
         collisions = NormalCollisions.of(
-            candidates, points, topology, self._distances, is_area_weighted, self.surface.rest
+            candidates, points, topology, self._distances, is_area_weighted, self.surface
         )
         return -barrier.gradient(Stencils.of(collisions, points))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which objects do not collide because they are attached to each other."""
+"""Which objects are attached to each other."""
 
 from __future__ import annotations
 

@@ -194,7 +194,8 @@ class ContactSurface:
 class Attachment:
     """Points of a body that keep their place on another object.
 
-    The two do not collide with each other.
+    They go through that object, as does what of the two meets at the start; the rest of the two
+    collides.
 
     Args:
         body: index of the body among those of the scene.

@@ -10,6 +10,8 @@ import pytest
 from supple.core import (
     Attachment,
     Collider,
+    Contact,
+    Ground,
     Scene,
     SceneError,
     Simulator,
@@ -18,10 +20,13 @@ from supple.core import (
     Sphere,
     SurfaceMesh,
 )
+from supple.core.integrators import ImplicitEuler
 from supple.core.job.scene_file import load_scene, save_scene
 from supple.core.materials import StableNeoHookean
+from supple.core.preparation.intersections import Surfaces, find_intersections
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.scene.attached_pairs import attached_pairs
+from supple.tests.core.balls import ball_surface, seen_points
 
 # Beside the blocks, whose z goes from 0 to 1.
 TABLE = np.array([[-1.0, -1, -0.1], [2, -1, -0.1], [2, 2, -0.1], [-1, 2, -0.1]])
@@ -282,3 +287,68 @@ def test_a_joint_gives_by_less_than_a_hundredth_of_what_the_bodies_do(make_block
     stretched = -hanging[1][:, 2].min()
     assert stretched > 0.05
     assert 0.0 < gap < 0.01 * stretched
+
+
+# Where they collide
+
+
+def _crossing_faces(bodies: list[SoftBody], positions: Any, triangles: np.ndarray) -> int:
+    """Pairs of faces of two bodies of the same (F, 3) triangles that cross each other."""
+    points = [
+        seen_points(body, np.asarray(own)) for body, own in zip(bodies, positions, strict=True)
+    ]
+    count = len(points[0])
+    surfaces = Surfaces(
+        np.concatenate(points),
+        np.concatenate([triangles, triangles + count]).astype(np.int32),
+        np.repeat([0, 1], count).astype(np.int32),
+        {(0, 0), (1, 1)},
+    )
+    return len(find_intersections(surfaces))
+
+
+@pytest.mark.parametrize("inner", [0.42, 0.47])
+def test_a_ball_that_is_attached_by_its_upper_half_stays_in_another_below(inner: float) -> None:
+    bodies = []
+    for radius, young in ((0.5, 2e4), (inner, 1e5)):
+        points, triangles = ball_surface(3, radius, (0.0, 0.0, 0.55))
+        mesh = SurfaceMesh(points, triangles.astype(np.int32), edge_length=0.2)
+        bodies.append(SoftBody(mesh, StableNeoHookean(young, 0.4)))
+    upper = np.flatnonzero(points[:, 2] > 0.56).astype(np.int32)
+    scene = Scene(bodies, Ground(), contact=Contact(), attachments=[Attachment(1, upper, 0)])
+    simulator = Simulator(scene, ImplicitEuler())
+    contacts = 0
+    for frame in simulator.run(8):
+        assert _crossing_faces(simulator.scene.bodies, frame.positions, triangles) == 0
+        contacts = max(contacts, frame.report.solver_statistics.contacts or 0)
+    assert contacts > 0
+
+
+def test_what_crosses_where_it_is_attached_holds_no_force(make_block) -> None:
+    """A block whose lower end is in another one, without gravity."""
+    bodies = [SoftBody(make_block()), SoftBody(make_block(origin=(0.13, 0.17, 0.8)))]
+    lower = np.flatnonzero(bodies[1].mesh.vertices[:, 2] < 0.81)
+    scene = Scene(
+        bodies,
+        gravity=(0.0, 0.0, 0.0),
+        contact=Contact(),
+        attachments=[Attachment(1, lower, 0)],
+    )
+    *_, last = Simulator(scene, ImplicitEuler()).run(3)
+    for body, positions in zip(bodies, last.positions, strict=True):
+        np.testing.assert_allclose(positions, body.mesh.vertices, atol=1e-6)
+
+
+def test_a_body_attached_to_a_collider_by_one_end_lands_on_it_with_the_other(make_block) -> None:
+    """A plate that hangs over a table by the points of one side, and swings down to it."""
+    mesh = make_block((4, 2, 1), (1.0, 0.5, 0.1))
+    side = np.flatnonzero(mesh.vertices[:, 0] == 0.0)
+    table = TABLE - [0.0, 0.0, 0.1]
+    scene = Scene(
+        [SoftBody(mesh, StableNeoHookean(3e3, 0.3))],
+        colliders=[Collider(table, HALVES)],
+        contact=Contact(),
+        attachments=[_to_collider(side)],
+    )
+    lowest = [float(frame.positions[0][:, 2].min()) for frame in Simulator(scene).run(16)]
+    assert -0.2 < min(lowest) < -0.15

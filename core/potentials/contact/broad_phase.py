@@ -81,8 +81,9 @@ class BroadPhase:
         can_collide: (G, G) whether two groups may meet, on the diagonal whether one may itself.
         extras: (G, G) how much farther than their radii those of two groups are looked for, in
             metres; None is nowhere.
-        dhats: (G,) at which groups push themselves, in metres, where parts that are near at
-            ``points`` do from nearer; None is none of them.
+        rest_dhats: (G, G) at which groups push, in metres, where parts that are near at ``points``
+            do from nearer, else zero; None is nowhere.
+        spared, bits: (V,) and (G, G) what goes through other groups, as ``Trajectories`` has them.
     """
 
     def __init__(
@@ -93,7 +94,9 @@ class BroadPhase:
         group_of: NDArray[np.intp],
         can_collide: NDArray[np.bool_],
         extras: NDArray[np.float64] | None = None,
-        dhats: NDArray[np.float64] | None = None,
+        rest_dhats: NDArray[np.float64] | None = None,
+        spared: NDArray[np.int64] | None = None,
+        bits: NDArray[np.int64] | None = None,
     ) -> None:
         self._edges = np.ascontiguousarray(edges, dtype=np.int32)
         self._triangles = np.ascontiguousarray(triangles, dtype=np.int32)
@@ -108,8 +111,13 @@ class BroadPhase:
         #: What each vertex is in.
         self.trees = Trees(tree_of, groups, extras, float(extras.max(initial=0.0)))
         points = np.ascontiguousarray(points, dtype=np.float64)
-        self._dhats = np.zeros(len(can_collide)) if dhats is None else np.ascontiguousarray(dhats)
-        self._at_rest = points, np.ascontiguousarray(group_of, dtype=np.int32), self._dhats
+        shape = can_collide.shape
+        self._rest_dhats = np.zeros(shape) if rest_dhats is None else rest_dhats
+        self._of_pairs = (
+            *(points, np.ascontiguousarray(group_of, dtype=np.int32), self._rest_dhats),
+            np.zeros(len(points), dtype=np.int64) if spared is None else spared,
+            np.zeros(shape, dtype=np.int64) if bits is None else bits,
+        )
         self._vertex_counts = np.bincount(tree_of, minlength=len(firsts))
         self._build_trees(points[self._triangles].mean(axis=1), tree_of_face)
         own_edges = _owned(_edges_of(self._triangles, self._edges))
@@ -181,7 +189,7 @@ class BroadPhase:
         trajectories = Trajectories(
             *(np.ascontiguousarray(before), np.ascontiguousarray(after), radii),
             *(np.ones(len(before), dtype=bool), np.ones(len(self.ends), dtype=bool)),
-            *self._at_rest,
+            *self._of_pairs,
         )
         motions = self._mean_motions(trajectories.after - trajectories.before)
         parts = [
@@ -203,7 +211,7 @@ class BroadPhase:
         """
         moved_nodes = np.empty(len(self.ends), dtype=bool)
         mark_nodes(self.ends, self.ranges, self.faces, moved, moved_nodes)
-        trajectories = Trajectories(before, after, radii, moved, moved_nodes, *self._at_rest)
+        trajectories = Trajectories(before, after, radii, moved, moved_nodes, *self._of_pairs)
         parts = [swept.edges, swept.faces, swept.vertices]
         return self._fit(trajectories, swept.motions, parts, swept.boxes)
 
@@ -233,8 +241,7 @@ class BroadPhase:
         shifts[:, :3] = motions[first] - motions[second]
         groups, extras = self.trees.groups, self.trees.extras
         shifts[:, 3] = ratio * extras[groups[first], groups[second]]
-        own = self._dhats[groups[first]]
-        shifts[:, 4] = np.where(groups[first] == groups[second], own, 0.0)
+        shifts[:, 4] = self._rest_dhats[groups[first], groups[second]]
         nodes = boxes, self._rest_boxes, self.ends, wanted_nodes, self._roots
         leaves = leaf_pairs(*nodes, trees, shifts)
         return Sweep(trajectories, motions, edges, faces, vertices, boxes, leaves, shifts)

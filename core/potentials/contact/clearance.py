@@ -223,6 +223,7 @@ class Clearance:
             found.stencils(self.surface.edges, self.surface.triangles),
             *(path, deviations, reaches),
             *(self.surface.rest, self.surface.object_of, self._distances),
+            self.surface.are_joined,
             separated,
         )
         return bool(separated.all())
@@ -234,6 +235,7 @@ class Clearance:
         use_threads(len(found), PAIRS_PER_THREAD)
         stencils = found.stencils(self.surface.edges, self.surface.triangles)
         min_clearances(
-            stencils, points, surface.rest, surface.object_of, self._distances, min_values
+            *(stencils, points, surface.rest, surface.object_of, self._distances),
+            *(surface.are_joined, min_values),
         )
         return float(min_values.min())

@@ -41,7 +41,8 @@ class Detection:
             *(surface.rest, surface.edges, surface.triangles, surface.group_of),
             surface.by_groups(surface.can_collide),
             SEARCH_RADIUS_RATIO * np.tile(extras, (2, 2)),
-            np.tile(np.diag(distances), 2),
+            np.tile(np.where(surface.are_joined, distances, 0.0), (2, 2)),
+            *(surface.spared, np.tile(surface.spared_bits, (2, 2))),
         )
         #: (V,) search radius around each vertex, in metres; of two objects there may be more.
         self.radii = SEARCH_RADIUS_RATIO * radii[surface.object_of]

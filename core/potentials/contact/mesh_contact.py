@@ -114,7 +114,7 @@ class MeshContact(Potential):
             self.surface.topology,
             self.distances,
             self._area_weighted,
-            self.surface.rest,
+            self.surface,
         )
         return Stencils.of(collisions, points)
 

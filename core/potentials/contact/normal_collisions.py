@@ -23,6 +23,7 @@ from ...kernels.collision_keys import (
 )
 from ...kernels.rest_distance import limit_activation
 from .candidates import Candidates
+from .surface import CollisionSurface
 from .topology import Indices, Points, Topology, Values, contiguous
 
 # Weights that cancel leave less than this ratio of what they are added up from.
@@ -65,7 +66,7 @@ class NormalCollisions:
         mesh: Topology,
         distances: Values,
         area_weighted: bool,
-        rest: Points | None = None,
+        surface: CollisionSurface | None = None,
     ) -> NormalCollisions:
         """Those among candidates at (V, 3) points.
 
@@ -73,8 +74,8 @@ class NormalCollisions:
             distances: (O, O) d̂ of every two objects, in metres.
             area_weighted: whether weights are areas, of which nothing counts twice; else they are
                 counts.
-            rest: (V, 3) points of bodies at rest: parts of one object that are near there push
-                from nearer (``kernels/rest_distance``). None is from the same distance.
+            surface: that they are on, of which joined parts that are near at rest push from nearer
+                (``kernels/rest_distance``), and some may go through others; None knows of neither.
         """
         points = np.ascontiguousarray(points)
         contributions = _contributions(candidates, points, mesh, distances, area_weighted)
@@ -86,14 +87,28 @@ class NormalCollisions:
         totals, sizes = _sums(weights, first), _sums(np.abs(weights), first)
         kept = np.abs(totals) > WEIGHT_ROUNDING_RATIO * sizes
         found = _collisions(keys[first[kept]], totals[kept], mesh, distances)
-        return found if rest is None else found._limited_at_rest(rest, points, mesh)
+        return found if surface is None else found._pushing(surface, points, mesh)
 
-    def _limited_at_rest(self, rest: Points, points: Points, mesh: Topology) -> NormalCollisions:
-        """Those that push, where parts of one object that are near at rest do from nearer."""
+    def _pushing(
+        self, surface: CollisionSurface, points: Points, mesh: Topology
+    ) -> NormalCollisions:
+        """Those that push, with shorter distances where joined parts are near at rest."""
         is_near = np.empty(len(self), dtype=bool)
-        own = self.vertices, self.features, self.objects
-        limit_activation(*own, mesh, np.ascontiguousarray(rest), points, self.distances, is_near)
-        return self if is_near.all() else self.where(is_near)
+        own = self.vertices, self.features, self.objects, surface.are_joined
+        limit_activation(*own, mesh, surface.rest, points, self.distances, is_near)
+        pushes = is_near & ~self._are_spared(surface)
+        return self if pushes.all() else self.where(pushes)
+
+    def _are_spared(self, surface: CollisionSurface) -> NDArray[np.bool_]:
+        """(K,) whether one of the two parts goes through the other's object."""
+        bits = surface.spared_bits[self.objects[:, 0], self.objects[:, 1]]
+        if not bits.any():
+            return np.zeros(len(self), dtype=bool)
+        are_spared = (surface.spared[self.vertices] & bits[:, None]) != 0
+        are_edges = self.features < POINTS
+        first = are_spared[:, 0] & (are_spared[:, 1] | ~are_edges)
+        second = are_spared[:, 2:].all(axis=1) & (are_spared[:, 1] | are_edges)
+        return first | second
 
 
 def _contributions(

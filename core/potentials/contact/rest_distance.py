@@ -26,6 +26,7 @@ def pair_distances(candidates: Candidates, surface: CollisionSurface, distances:
     use_threads(len(dhats), PAIRS_PER_THREAD)
     activation_distances(
         candidates.stencils(surface.edges, surface.triangles),
-        *(surface.rest, surface.topology.object_of, distances, dhats),
+        *(surface.rest, surface.topology.object_of, distances),
+        *(surface.are_joined, dhats),
     )
     return dhats

@@ -15,11 +15,22 @@ from ...geometry.degenerate import are_valid
 from ...geometry.tet_mesh import TetMesh
 from ...geometry.unreferenced import compact_indices
 from ...geometry.vertex_sums import vertex_areas
-from ...scene.attached_pairs import attached_pairs
+from ...preparation.attached_vertices import attached_vertices
+from ...preparation.intersections import Surfaces, find_close
+from ...scene.attached_pairs import attached_pair, attached_pairs
 from ...scene.collider_surface import collider_surface
+from ...scene.contact_distances import contact_distances
 from ...scene.contact_settings import ContactSurface
 from ...scene.scene import Scene
+from ...scene.start_shape import start_positions
 from .topology import Points, Topology, topology
+
+# Pairs of attached objects that are told apart, one a bit.
+MAX_BITS = 63
+# Attached objects that are nearer at the start than this ratio of d̂ touch there.
+TOUCHING_RATIO = 0.01
+# Points that are carried by attached vertices but for less are attached.
+ROUNDING_RATIO = 1e-9
 
 Triangles = NDArray[np.int32]
 Indices = NDArray[np.intp]
@@ -91,6 +102,14 @@ class CollisionSurface:
         self.edges: Triangles = self.topology.edges.astype(np.int32)
         #: (O, O) whether two objects can collide, on the diagonal whether one can with itself.
         self.can_collide = _can_collide(scene)
+        pairs = sorted(attached_pairs(scene))
+        #: (O, O) whether two objects are one, or attached to each other.
+        self.are_joined = np.eye(len(self.names), dtype=bool)
+        for first_one, other in pairs:
+            self.are_joined[first_one, other] = self.are_joined[other, first_one] = True
+        #: (V,) bits and (O, O) that of two objects: where it is set at all corners of a part of one
+        #: of these, that part goes through the other object.
+        self.spared, self.spared_bits = self._spared(scene, pairs)
 
     @cached_property
     def edge_lengths(self) -> NDArray[np.float64]:
@@ -115,6 +134,40 @@ class CollisionSurface:
         """Where the vertices of each collider lie among those of all colliders."""
         ends = np.cumsum([0, *(len(path.at(0)) for path in self._paths)])
         return [slice(a, b) for a, b in itertools.pairwise(ends)]
+
+    def _spared(
+        self, scene: Scene, pairs: list[tuple[int, int]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """What is attached to another object goes through that, and what of the two meets at the
+        start."""
+        count = len(self.names)
+        spared, bits = np.zeros(len(self.rest), np.int64), np.zeros((count, count), np.int64)
+        if not pairs:
+            return spared, bits
+        starts = np.concatenate([start_positions(body) for body in scene.bodies])
+        offsets = np.cumsum([0, *(len(start_positions(body)) for body in scene.bodies)])
+        points = self.points(starts.T, self.rest[self.body_count :])
+        distances = contact_distances(scene)
+        for number, pair in enumerate(pairs):
+            # Pairs beyond the last bit share it.
+            bit = np.int64(1) << min(number, MAX_BITS - 1)
+            bits[pair], bits[pair[::-1]] = bit, bit
+            is_held = np.zeros(len(starts))
+            for attachment in scene.attachments:
+                if attached_pair(scene, attachment) == pair:
+                    body = scene.bodies[attachment.body]
+                    held = attached_vertices(body, attachment.points)
+                    is_held[offsets[attachment.body] + held] = 1.0
+            carried = self.displacement_map @ is_held
+            spared[: self.body_count][carried > 1.0 - ROUNDING_RATIO] |= bit
+            own = np.isin(self.object_of[self.triangles[:, 0]], pair)
+            both = Surfaces(
+                *(points, self.triangles[own], self.object_of.astype(np.int32)),
+                {(index, index) for index in pair},
+            )
+            near = find_close(both, TOUCHING_RATIO * float(distances[pair]))
+            spared[self.triangles[own][near.triangles.ravel()].ravel()] |= bit
+        return spared, bits
 
     @staticmethod
     def by_groups(can_collide: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -188,14 +241,12 @@ def _friction_factors(scene: Scene, rest: Points, object_of: Indices) -> NDArray
 
 
 def _can_collide(scene: Scene) -> NDArray[np.bool_]:
-    """(O, O) bodies first: colliders do not collide with each other, nor does what is attached."""
+    """(O, O) bodies first: colliders do not collide with each other."""
     bodies, count = len(scene.bodies), len(scene.bodies) + len(scene.meshes)
     may = np.zeros((count, count), dtype=bool)
     may[:bodies] = may[:, :bodies] = True
     for body in scene.through_themselves:
         may[body, body] = False
-    for first, second in attached_pairs(scene):
-        may[first, second] = may[second, first] = False
     return may
 
 

@@ -27,6 +27,7 @@ PAIRS = CandidateStencils(
     np.array([[2, 3, 4]], dtype=np.int32),
 )
 OBJECTS = np.array([0, 0, 1, 1, 1], dtype=np.int32)
+SEPARATE = np.eye(2, dtype=bool)
 
 
 @pytest.mark.parametrize("shares", [(0.0, 0.1, 0.4, 1.0), (0.0, 0.6, 0.9, 1.0)])
@@ -63,7 +64,7 @@ def test_the_own_way_is_that_of_the_vertex_that_leaves_the_others() -> None:
 def separated(path, aside, out) -> None:
     reaches = np.linalg.norm(path - path[0], axis=2).max(axis=0) + aside.max(axis=0)
     distances = np.full((2, 2), REACH)
-    stay_separated(PAIRS, path, aside, reaches, FIN, OBJECTS, distances, out)
+    stay_separated(PAIRS, path, aside, reaches, FIN, OBJECTS, distances, SEPARATE, out)
 
 
 @pytest.mark.parametrize("last", [(0.05, 0.0), (0.0, 0.0)])
@@ -96,7 +97,7 @@ def test_room_is_what_is_left_of_the_distance_within_an_object(rest, expected) -
     at_rest, now, out = FIN.copy(), FIN.copy(), np.empty(1)
     at_rest[1], now[1] = (rest, 0.0, 0.0), (0.05, 0.0, 0.0)
     distances = np.full((2, 2), REACH)
-    min_clearances(PAIRS, now, at_rest, np.zeros_like(OBJECTS), distances, out)
+    min_clearances(PAIRS, now, at_rest, np.zeros_like(OBJECTS), distances, SEPARATE, out)
     assert out[0] == pytest.approx(expected, rel=1e-9)
-    min_clearances(PAIRS, now, at_rest, OBJECTS, distances, out)
+    min_clearances(PAIRS, now, at_rest, OBJECTS, distances, SEPARATE, out)
     assert out[0] == np.inf

@@ -203,7 +203,7 @@ def test_what_is_left_out_of_the_search_would_not_push(area_weighted: bool, sque
     detection.build_swept_candidates(points, points)
     own, expected = (
         NormalCollisions.of(
-            *(candidates, points, surface.topology, table_of(DHAT), area_weighted, surface.rest)
+            *(candidates, points, surface.topology, table_of(DHAT), area_weighted, surface)
         )
         for candidates in (detection.candidates, every_pair(surface, points))
     )
@@ -228,9 +228,7 @@ def test_explicit_and_implicit_steps_know_the_same_distances() -> None:
     keys = [(k < len(edges), *sorted(row)) for k, row in enumerate(stencils)]
     known = dict(zip(keys, dhats, strict=True))
     points = surface.rest * [1.0, 1.0, 0.1]
-    found = NormalCollisions.of(
-        everything, points, surface.topology, table_of(DHAT), True, surface.rest
-    )
+    found = NormalCollisions.of(everything, points, surface.topology, table_of(DHAT), True, surface)
     whole = [k for k, row in enumerate(found.vertices) if len(set(row)) == 4]
     assert len(whole) > 10
     for k in whole:

@@ -269,12 +269,37 @@ def test_without_self_contact_a_body_still_meets_the_others() -> None:
     assert meetings(crowd(contact=Contact(self_contact=False))) == BODIES_AND_COLLIDERS
 
 
-def test_what_is_attached_does_not_meet_but_still_meets_itself_and_others() -> None:
+def test_what_is_attached_is_joined_and_meets_itself_and_others() -> None:
     attachments = [Attachment(1, [0], 0), Attachment(0, [26], 1, to="collider")]
-    found = meetings(crowd(attachments=attachments))
-    assert found == {(0, 0), (1, 1), (0, 2), (1, 2), (1, 3)}
+    scene = crowd(attachments=attachments)
+    assert meetings(scene) == {*BODIES_AND_COLLIDERS, (0, 0), (1, 1)}
+    joined = np.argwhere(surface_of(scene).are_joined)
+    assert {tuple(pair) for pair in joined if pair[0] < pair[1]} == {(0, 1), (0, 3)}
+    bits = surface_of(scene).spared_bits
+    np.testing.assert_array_equal(bits, bits.T)
+    assert bits[0, 1] != bits[0, 3]
+    assert set(np.unique(bits)) == {0, bits[0, 1], bits[0, 3]}
 
 
-def test_what_is_attached_does_not_meet_itself_without_self_contact() -> None:
+@pytest.mark.parametrize("raised", [0.2, 1e-9, 0.0])
+def test_attached_points_and_what_meets_at_the_start_go_through(raised: float) -> None:
+    """Two cubes one over the other, the upper one attached by one corner."""
+    lower, upper = block((2, 2, 2)), block((2, 2, 2), origin=(0.1, 0.1, 1.0 + raised))
+    scene = Scene(
+        [SoftBody(lower), SoftBody(upper)], contact=Contact(), attachments=[Attachment(1, [0], 0)]
+    )
+    surface = surface_of(scene)
+    (spared,) = np.nonzero(surface.spared & surface.spared_bits[0, 1])
+    at_start = surface.rest[spared]
+    if raised == 0.2:
+        np.testing.assert_array_equal(at_start, [[0.1, 0.1, 1.2]])
+    else:
+        meets = abs(surface.rest[:, 2] - 1.0) < 1e-6
+        assert set(np.flatnonzero(meets)) <= set(spared)
+        # Sides have corners there, and no others.
+        assert (abs(at_start[:, 2] - 1.0) < 0.51).all()
+
+
+def test_what_is_attached_meets_the_other_without_self_contact() -> None:
     scene = crowd(attachments=[Attachment(1, [0], 0)], contact=Contact(self_contact=False))
-    assert meetings(scene) == BODIES_AND_COLLIDERS - {(0, 1)}
+    assert meetings(scene) == BODIES_AND_COLLIDERS
