@@ -14,7 +14,7 @@ from ..core.errors import SuppleError
 from ..core.results import RESULTS
 from . import modifiers, runs, start_runs
 from .bake import shape_keys
-from .bake_run import Bake
+from .bake_run import AUTOMATIC, Bake
 from .cache import packed_frames, scene_cache
 from .capture.objects import all_soft_bodies, soft_bodies
 from .fits.fit_run import Fit
@@ -60,10 +60,10 @@ def _complete(run: runs.Run, context: bpy.types.Context, log: Log | None) -> str
     return runs.complete(run, context, log)
 
 
-def bake(context: bpy.types.Context, step: int = 1) -> str:
+def bake(context: bpy.types.Context, step: int = 1, kind: str = AUTOMATIC) -> str:
     """Turns the simulated frames of all soft bodies into shape keys, one every ``step`` frames and
-    one at the last."""
-    run = Bake(context, step)
+    one at the last, of a kind of ``bake_run.KINDS``."""
+    run = Bake(context, step, kind)
     while run.step():
         pass
     return run.finish(context)

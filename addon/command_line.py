@@ -31,6 +31,7 @@ from ..core.errors import JobInUseError, SuppleError
 from ..core.job import Job, lock
 from . import actions, runs
 from .bake import shape_keys
+from .bake_run import AUTOMATIC, KINDS
 from .capture.objects import left_out, soft_bodies
 from .capture.scene import played_range, simulated_range
 from .command_output import (
@@ -142,6 +143,13 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         metavar="N",
         help="a key every N frames, and at the last; default: every frame",
     )
+    bake_command.add_argument(
+        "--keys",
+        choices=[name for name, *_ in KINDS],
+        default=AUTOMATIC,
+        help="file: absolute, the fastest to play; export: relative, which glTF and FBX hold; "
+        "automatic: export where so many keys play fast enough",
+    )
     bake_command.set_defaults(action=bake)
     render_command = commands.add_parser(
         "render",
@@ -185,7 +193,7 @@ def bake(options: argparse.Namespace) -> None:
     _set_up(options)
     output = output_file(options.output, "_baked.blend")
     _simulated()
-    _log(actions.bake(bpy.context, options.step))
+    _log(actions.bake(bpy.context, options.step, options.keys))
     _conclude(saved(output))
 
 

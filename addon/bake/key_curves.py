@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
+from ..animated import curves_of
 
 # Marks an action that was made for a bake, and goes with it.
 OWN_ACTION = "supple_bake"
@@ -18,21 +19,36 @@ _EVAL_TIME = "eval_time"
 _LINEAR = 1
 
 
-def write_eval_time(keys: bpy.types.Key, times: Sequence[float], frames: Sequence[int]) -> None:
+def write_eval_time(
+    keys: bpy.types.Key,
+    times: Sequence[float],
+    frames: Sequence[int],
+    action: bpy.types.Action | None = None,
+) -> None:
     """Absolute keys: one curve that passes through each key, which were added at ``times``, at its
-    scene frame."""
-    _write_curve(_channels(keys), _EVAL_TIME, np.column_stack([frames, times]))
+    scene frame.
+
+    Args:
+        action: for the curve, unless the keys have one; None makes one.
+    """
+    _write_curve(_channels(keys, action), _EVAL_TIME, np.column_stack([frames, times]))
     keys.eval_time = times[0]
 
 
 def write_values(
-    keys: bpy.types.Key, blocks: Sequence[bpy.types.ShapeKey], frames: Sequence[int]
+    keys: bpy.types.Key,
+    blocks: Sequence[bpy.types.ShapeKey],
+    frames: Sequence[int],
+    action: bpy.types.Action | None = None,
 ) -> None:
     """Relative keys: each rises to 1 at its scene frame and falls back by that of the next.
 
     The first is 1 before its frame and the last after it, so the mesh keeps their shapes there.
+
+    Args:
+        action: as ``write_eval_time`` has it.
     """
-    channels = _channels(keys)
+    channels = _channels(keys, action)
     for index, block in enumerate(blocks):
         around = slice(max(index - 1, 0), index + 2)
         points = [(frame, float(frame == frames[index])) for frame in frames[around]]
@@ -40,22 +56,69 @@ def write_values(
     blocks[0].value = 1.0
 
 
+def new_action(name: str) -> bpy.types.Action:
+    """An action for the curves of a bake, with a slot for each body: glTF files then hold one
+    animation of all bodies."""
+    action = bpy.data.actions.new(f"{name} Supple")
+    action[OWN_ACTION] = True
+    return action
+
+
+def add_to_object(obj: bpy.types.Object) -> bool:
+    """Gives an object that has no animation an empty slot of the action that its bake made; False
+    where it has some, or its keys play another action.
+
+    By default, FBX files leave out the animation of shape keys unless an object has an action.
+    """
+    data = obj.data.shape_keys.animation_data
+    action = None if data is None else data.action
+    if obj.animation_data is not None or obj.override_library is not None:
+        return False
+    if action is None or OWN_ACTION not in action:
+        return False
+    animation = obj.animation_data_create()
+    animation.action = action
+    animation.action_slot = action.slots.new(id_type="OBJECT", name=obj.name)
+    return True
+
+
+def remove_from_object(obj: bpy.types.Object) -> None:
+    """Takes away what ``add_to_object`` added, unless the user has keyed the object since."""
+    data = obj.animation_data
+    if data is None or data.action is None or OWN_ACTION not in data.action:
+        return
+    if data.action_slot is None or not any(curves_of(data.action, data.action_slot)):
+        _leave(data)
+        if not data.drivers and not data.nla_tracks:
+            obj.animation_data_clear()
+
+
 def remove(keys: bpy.types.Key, names: Sequence[str]) -> None:
     """Removes the curves of a bake whose keys have these ``names``, and what they leave empty."""
     data = keys.animation_data
     if data is None:
         return
-    action = data.action
-    if action is not None and OWN_ACTION in action and action.users > 1:
-        # A copy of the object plays the same action.
-        data.action = None
+    action, slot = data.action, data.action_slot
+    if action is not None and OWN_ACTION in action:
+        # A copy of the object may play the same slot.
+        if slot is not None and len(slot.users()) == 1:
+            _remove_curves(keys, names)
+        if slot is None or len(slot.users()) > 1 or not any(curves_of(action, slot)):
+            _leave(data)
     elif action is not None:
         _remove_curves(keys, names)
-        if OWN_ACTION in action and not any(_all_curves(action)):
-            data.action = None
-            bpy.data.actions.remove(action)
     if data.action is None and not data.drivers and not data.nla_tracks:
         keys.animation_data_clear()
+
+
+def _leave(data: bpy.types.AnimData) -> None:
+    """Takes the action of a bake from what it animates, and removes what nothing uses then."""
+    action, slot = data.action, data.action_slot
+    data.action = None
+    if slot is not None and not slot.users():
+        action.slots.remove(slot)
+    if action.users == 0:
+        bpy.data.actions.remove(action)
 
 
 def check_editable(name: str, keys: bpy.types.Key) -> None:
@@ -78,11 +141,14 @@ def _write_curve(
     curve.update()
 
 
-def _channels(keys: bpy.types.Key) -> bpy.types.ActionChannelbag:
+def _channels(
+    keys: bpy.types.Key, new: bpy.types.Action | None = None
+) -> bpy.types.ActionChannelbag:
     data = keys.animation_data or keys.animation_data_create()
     if data.action is None:
-        data.action = bpy.data.actions.new(f"{keys.user.name} Supple")
-        data.action[OWN_ACTION] = True
+        data.action = new or new_action(keys.user.name)
+        # Blender may have chosen the slot of another body.
+        data.action_slot = None
     action = data.action
     if data.action_slot is None:
         data.action_slot = action.slots.new(id_type="KEY", name=keys.user.name)
@@ -110,16 +176,6 @@ def _remove_curves(keys: bpy.types.Key, names: Sequence[str]) -> None:
         paths.add(_EVAL_TIME)
     for curve in reversed([curve for curve in channels.fcurves if curve.data_path in paths]):
         channels.fcurves.remove(curve)
-
-
-def _all_curves(action: bpy.types.Action) -> list[bpy.types.FCurve]:
-    return [
-        curve
-        for layer in action.layers
-        for strip in layer.strips
-        for channels in strip.channelbags
-        for curve in channels.fcurves
-    ]
 
 
 def _value_path(name: str) -> str:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Simulated frames as shape keys: the mesh itself moves, and needs neither Supple nor a cache.
 
-A mesh without keys of its own gets absolute keys, one curve over all of them: the fastest to play
-back. A mesh that has some gets relative keys, because absolute ones would switch its own off. What
-moves the user's keys would move the frames as well, so those that move are muted while baked. What
-drives the body would deform the frames once more, and is switched off.
+Relative keys have a curve each, which glTF and FBX can hold. A mesh without keys of its own may get
+absolute keys instead, one curve over all of them: the fastest to play back. A mesh that has some
+always gets relative keys, because absolute ones would switch its own off. What moves the user's
+keys would move the frames as well, so those that move are muted while baked. What drives the body
+would deform the frames once more, and is switched off.
 """
 
 from __future__ import annotations
@@ -34,7 +35,14 @@ PREFIX = "Supple"
 _KEY_SPACING = 20.0
 
 
-def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int, step: int = 1) -> list[str]:
+def bake(
+    obj: bpy.types.Object,
+    frames: NDArray[Any],
+    start_frame: int,
+    step: int = 1,
+    is_absolute: bool = True,
+    action: bpy.types.Action | None = None,
+) -> list[str]:
     """Bakes ``frames`` to the mesh of ``obj``, in place of an earlier bake.
 
     The frames are final positions, and come out as they are. The user's own keys stay, with their
@@ -48,6 +56,8 @@ def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int, step: in
         start_frame: the scene frame of the first.
         step: every so many frames there is a key, and at the last; the mesh goes straight from one
             to the next.
+        is_absolute: whether a mesh without keys of its own gets absolute ones.
+        action: for the curves, unless the keys have one; None makes one.
 
     Returns:
         What the user should know of it, in sentences.
@@ -61,13 +71,13 @@ def bake(obj: bpy.types.Object, frames: NDArray[Any], start_frame: int, step: in
     try:
         free(obj)
         kept = kept_frames(len(frames), step)
-        driving_names = _prepare(obj, [start_frame + index for index in kept])
-        _write(obj, _without_mix(obj, [frames[index] for index in kept]))
+        driving_names = _prepare(obj, [start_frame + index for index in kept], is_absolute)
+        _write(obj, _without_mix(obj, [frames[index] for index in kept]), action)
     except BaseException:
         free(obj)
         if earlier is not None:
-            positions, key_frames = earlier
-            _prepare(obj, key_frames)
+            positions, key_frames, was_absolute = earlier
+            _prepare(obj, key_frames, was_absolute)
             _write(obj, positions)
         take_back(obj, shared)
         raise
@@ -93,6 +103,7 @@ def free(obj: bpy.types.Object) -> bool:
     baked = [block for block in keys.key_blocks if is_supple_key(block)]
     active = obj.active_shape_key
     kept = "" if active is None or active in baked else active.name
+    key_curves.remove_from_object(obj)
     key_curves.remove(keys, [block.name for block in baked])
     for block in reversed(baked):
         obj.shape_key_remove(block)
@@ -149,6 +160,7 @@ def make_relative(obj: bpy.types.Object) -> None:
     key_curves.remove(keys, [block.name for block in blocks])
     keys.use_relative = True
     key_curves.write_values(keys, blocks, key_frames(obj))
+    key_curves.add_to_object(obj)
     obj.data.update_tag()
 
 
@@ -251,7 +263,7 @@ def _notes(
 # Writing and reading the keys
 
 
-def _prepare(obj: bpy.types.Object, key_frames: list[int]) -> list[str]:
+def _prepare(obj: bpy.types.Object, key_frames: list[int], is_absolute: bool) -> list[str]:
     """Makes the user's keys, and what drives the body, stand still, and writes down all that
     ``free`` brings back, and the scene frames of the keys to come.
 
@@ -265,7 +277,7 @@ def _prepare(obj: bpy.types.Object, key_frames: list[int]) -> list[str]:
     keys = obj.data.shape_keys
     moving = [block for block in moving_keys(keys, obj.name) if not block.mute]
     # An absolute bake needs the curve of the time for itself.
-    absolute = len(keys.key_blocks) == 1 and keys.animation_data is None
+    absolute = is_absolute and len(keys.key_blocks) == 1 and keys.animation_data is None
     keys[RECORD] = {
         "prefix": _unused_prefix(keys),
         "frames": key_frames,
@@ -283,7 +295,11 @@ def _prepare(obj: bpy.types.Object, key_frames: list[int]) -> list[str]:
     return driving.switch_off(obj)
 
 
-def _write(obj: bpy.types.Object, positions: Iterable[NDArray[Any]]) -> None:
+def _write(
+    obj: bpy.types.Object,
+    positions: Iterable[NDArray[Any]],
+    action: bpy.types.Action | None = None,
+) -> None:
     keys, frames = obj.data.shape_keys, key_frames(obj)
     prefix: str = keys[RECORD]["prefix"]
     blocks: list[bpy.types.ShapeKey] = []
@@ -294,9 +310,9 @@ def _write(obj: bpy.types.Object, positions: Iterable[NDArray[Any]]) -> None:
             keys.eval_time = times[-1]
         blocks.append(_add_block(obj, f"{prefix} {frame:04d}", shape))
     if keys.use_relative:
-        key_curves.write_values(keys, blocks, frames)
+        key_curves.write_values(keys, blocks, frames, action)
     else:
-        key_curves.write_eval_time(keys, times, frames)
+        key_curves.write_eval_time(keys, times, frames, action)
     obj.active_shape_key_index = keys[RECORD]["active"]
     obj.data.update_tag()
 
@@ -320,13 +336,13 @@ def _add_block(obj: bpy.types.Object, name: str, positions: NDArray[Any]) -> bpy
     return block
 
 
-def _read(obj: bpy.types.Object) -> tuple[list[Positions], list[int]] | None:
-    """The keys of the bake as they are stored, and their scene frames."""
+def _read(obj: bpy.types.Object) -> tuple[list[Positions], list[int], bool] | None:
+    """The keys of the bake as they are stored, their frames, and whether they are absolute."""
     if not has_bake(obj):
         return None
     keys = obj.data.shape_keys
     shapes = [_positions(block) for block in keys.key_blocks if is_supple_key(block)]
-    return shapes, key_frames(obj)
+    return shapes, key_frames(obj), not keys.use_relative
 
 
 def _positions(block: bpy.types.ShapeKey) -> Positions:

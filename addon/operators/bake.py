@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import IntProperty
+from bpy.props import EnumProperty, IntProperty
 
 from .. import actions, bake_run, ids
 from ..bake_run import Bake
@@ -34,12 +34,20 @@ class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
+    kind: EnumProperty(
+        name="Keys",
+        description="Kind of shape keys",
+        items=bake_run.KINDS,
+        default=bake_run.AUTOMATIC,
+        options={"SKIP_SAVE"},
+    )
+
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
         return actions.why_no_bake(context)
 
     def begin(self: Any, context: bpy.types.Context) -> Bake:
-        return Bake(context, self.step)
+        return Bake(context, self.step, self.kind)
 
     def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         is_quick = bake_run.is_quick(context)
@@ -47,4 +55,4 @@ class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
         return result
 
     def act(self, context: bpy.types.Context) -> str:
-        return actions.bake(context, self.step)
+        return actions.bake(context, self.step, self.kind)

@@ -205,12 +205,13 @@ def test_a_body_plays_behind_what_drives_it_and_before_what_refines_it(
     assert obj.modifiers[place] == modifiers.find_modifier(obj)
 
 
+@pytest.mark.parametrize("is_absolute", [True, False])
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS.keys())
-def test_a_bake_changes_nothing_of_what_is_simulated_next(scene, add_body, play, keys):
+def test_a_bake_changes_nothing_of_what_is_simulated_next(scene, add_body, play, keys, is_absolute):
     obj = add_body(location=(0.3, 0.2, 0.1))
     keys(obj)
     before = digest_now()
-    shape_keys.bake(obj, np.zeros((4, 8, 3), dtype=np.float32), 1)
+    shape_keys.bake(obj, np.zeros((4, 8, 3), dtype=np.float32), 1, is_absolute=is_absolute)
     assert digest_now() == before
 
 

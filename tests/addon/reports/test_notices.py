@@ -140,7 +140,7 @@ def test_what_could_drive_and_comes_after_the_frames_is_reported_and_made_to(add
 def test_a_key_added_after_bake_is_reported_and_made_to_work(add_body, play):
     obj = add_body()
     play(3)
-    actions.bake(bpy.context)
+    actions.bake(bpy.context, kind="file")
     assert shown_notices() == []
     before = evaluated_positions(obj, 3)
     key = obj.shape_key_add(name="Correction", from_mix=False)

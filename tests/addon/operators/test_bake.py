@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which keys a bake makes, and what it says of other programs."""
+
+from __future__ import annotations
+
+import bpy
+
+from supple.addon import actions, bake_run, command_line
+
+
+def test_a_plain_bake_is_for_export_and_says_so_and_one_for_this_file_says_what_is_not(
+    scene, add_body, play
+):
+    first, second = add_body("First"), add_body("Second", location=(3, 0, 0))
+    play(3)
+    message = actions.bake(bpy.context)
+    assert "glTF, FBX, Alembic and USD files hold their motion." in message
+    assert first.data.shape_keys.use_relative and second.data.shape_keys.use_relative
+    assert len(bpy.data.actions) == 1
+    play(3)
+    message = actions.bake(bpy.context, kind="file")
+    assert "glTF and FBX files do not. For these, bake with Keys: Export." in message
+    assert not first.data.shape_keys.use_relative
+    assert len(bpy.data.actions) == 1
+    actions.free(bpy.context)
+    assert not bpy.data.actions
+
+
+def test_keys_that_would_play_too_slowly_for_export_are_absolute(
+    scene, add_body, play, monkeypatch
+):
+    obj = add_body()
+    monkeypatch.setattr(bake_run, "_MOST_SQUARED_KEYS", 15)
+    play(3)
+    assert "The keys are absolute" in actions.bake(bpy.context)
+    play(3)
+    assert "hold their motion" in actions.bake(bpy.context, step=2)
+    play(3)
+    assert "hold their motion" in actions.bake(bpy.context, kind="export")
+    assert obj.data.shape_keys.use_relative
+
+
+def test_the_command_line_and_the_button_have_the_kinds_of_keys():
+    described = command_line.parser("supple", with_file=False)
+    assert described.parse_args(["bake"]).keys == bake_run.AUTOMATIC
+    assert described.parse_args(["bake", "--keys", "file"]).keys == bake_run.FILE
+    items = bpy.ops.supple.bake.get_rna_type().properties["kind"].enum_items
+    assert [item.identifier for item in items] == [name for name, *_ in bake_run.KINDS]
