@@ -14,6 +14,7 @@ from .cache import cache_moves, packed_frames, trash
 from .capture import changes, curve_marks, model_marks, node_marks
 from .capture.objects import is_soft_body
 from .fits import loss_plot
+from .operators import doctor
 from .panels import ground_overlay, paint_overlay
 from .playback import fields, fitting
 from .properties import rest_boxes
@@ -48,6 +49,7 @@ def register() -> None:
 
 def unregister() -> None:
     session.stop()
+    doctor.forget()
     if bpy.app.timers.is_registered(warm_worker.prepare_unless_compiled):
         bpy.app.timers.unregister(warm_worker.prepare_unless_compiled)
     loss_plot.unregister()
@@ -66,6 +68,7 @@ def unregister() -> None:
 def _before_load(*_: object) -> None:
     session.stop()
     trash.forget()
+    doctor.forget()
     fields.forget_fields()
     paint_overlay.forget()
 

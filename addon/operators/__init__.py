@@ -8,7 +8,7 @@ from .add_attachment import SUPPLE_OT_add_attachment
 from .apply_preset import SUPPLE_OT_apply_preset
 from .bake import SUPPLE_OT_bake
 from .dismiss_hint import SUPPLE_OT_dismiss_hint
-from .doctor import SUPPLE_OT_doctor
+from .doctor import SUPPLE_OT_doctor, SUPPLE_OT_doctor_report
 from .find import SUPPLE_OT_find
 from .free import SUPPLE_OT_free
 from .hide_field import SUPPLE_OT_hide_field
@@ -64,6 +64,7 @@ CLASSES: list[Any] = [
     SUPPLE_OT_order_modifiers,
     SUPPLE_OT_install_solver,
     SUPPLE_OT_doctor,
+    SUPPLE_OT_doctor_report,
     SUPPLE_OT_remove_caches,
 ]
 for _operator in CLASSES:

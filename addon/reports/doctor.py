@@ -8,6 +8,7 @@ import os
 import platform
 import subprocess
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,45 @@ class Finding:
         return legible(f"{line}\n{'':>4}PROBLEM  {self.cure}" if self.cure else line)
 
 
+class Examination:
+    """What there is to find. The solver's Python is asked in the background, which takes some
+    seconds; all else is looked at when it begins."""
+
+    def __init__(self) -> None:
+        machine = f"{platform.system()} {platform.release()}, {platform.machine()}"
+        self._before = [
+            Finding("Blender", f"{bpy.app.version_string}, Python {platform.python_version()}"),
+            Finding("System", f"{machine}, {os.cpu_count()} logical processors"),
+            Finding("Supple", str(solver_environment.ROOT)),
+            *_solver(),
+        ]
+        self._after = [
+            Finding("Online access", "allowed" if bpy.app.online_access else "not allowed"),
+            _cache(),
+            *_unused_caches(),
+        ]
+        self._probed: list[Finding] = []
+        environment = solver_environment.find()
+        # Blender's own data are not touched there.
+        arguments = (
+            () if environment is None else (environment, solver_environment.variables(environment))
+        )
+        self._thread = threading.Thread(target=self._ask, args=arguments, daemon=True)
+        self._thread.start()
+
+    def is_done(self) -> bool:
+        return not self._thread.is_alive()
+
+    def findings(self) -> list[Finding]:
+        """All findings, waiting for them where it must."""
+        self._thread.join()
+        return [*self._before, *self._probed, *self._after]
+
+    def _ask(self, *arguments: Any) -> None:
+        if arguments:
+            self._probed = _probe(*arguments)
+
+
 def report() -> str:
     """What was found, as text. Takes some seconds."""
     return formatted(examine())
@@ -77,16 +117,7 @@ def formatted(findings: list[Finding]) -> str:
 
 def examine() -> list[Finding]:
     """All findings. Starts the solver's Python and lets it import torch."""
-    machine = f"{platform.system()} {platform.release()}, {platform.machine()}"
-    return [
-        Finding("Blender", f"{bpy.app.version_string}, Python {platform.python_version()}"),
-        Finding("System", f"{machine}, {os.cpu_count()} logical processors"),
-        Finding("Supple", str(solver_environment.ROOT)),
-        *_solver(),
-        Finding("Online access", "allowed" if bpy.app.online_access else "not allowed"),
-        _cache(),
-        *_unused_caches(),
-    ]
+    return Examination().findings()
 
 
 def _solver() -> list[Finding]:
@@ -97,7 +128,7 @@ def _solver() -> list[Finding]:
         cure = solver_environment.why_not_found()
         return [installed, Finding("Solver Python", "none", cure)]
     python = Finding("Solver Python", f"{environment.python} ({environment.description})")
-    return [installed, python, *_probe(environment)]
+    return [installed, python]
 
 
 def _folder_state(folder: Path | None) -> str:
@@ -108,13 +139,13 @@ def _folder_state(folder: Path | None) -> str:
     return f"{folder}" if solver_environment.holds_torch(folder) else f"{folder}, without PyTorch"
 
 
-def _probe(environment: Environment) -> list[Finding]:
+def _probe(environment: Environment, variables: dict[str, str]) -> list[Finding]:
     names = [package.name for package in solver_packages.packages()]
     command = [str(environment.python), "-s", "-P", "-c", _PROBE, *names]
     try:
         done = subprocess.run(
             command,
-            env=solver_environment.variables(environment),
+            env=variables,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_PROBE_SECONDS,

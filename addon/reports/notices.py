@@ -205,8 +205,8 @@ def _obstacles(context: bpy.types.Context, is_redraw: bool = False) -> Iterator[
         pass_through = "passes" if len(bodies) == 1 else "pass"
         yield (
             each.name,
-            f"{named(bodies)} {pass_through} through {each.name}, which is in the way and is "
-            f"neither a collider nor a soft body. To land on it, press Make Collider.",
+            f"{named(bodies)} {pass_through} through {each.name}, which is no collider. Press Make "
+            "Collider to land on it.",
         )
 
 

@@ -131,11 +131,19 @@ def _unused(ui: Ui) -> Steps:
 
 
 def _doctor(ui: Ui) -> Steps:
+    doctor = _module("operators.doctor")
     with ui.context():
-        bpy.ops.supple.doctor()
+        bpy.ops.supple.doctor("INVOKE_DEFAULT")
+    assert not bpy.ops.supple.doctor.poll()
+    yield from ui.wait_for(lambda: doctor._latest, "the doctor's report", 60)
+    yield from ui.hover("WINDOW")
+    yield from ui.wait(1.0)
     yield from ui.screenshot("doctor")
-    report = bpy.data.texts["Supple Doctor"].as_string()
-    assert "Unused caches" in report and "numba" in report, report
+    yield from ui.key("RET")
+    yield from ui.wait_for(
+        lambda: "Unused caches" in bpy.context.window_manager.clipboard, "Copy Report"
+    )
+    assert "numba" in bpy.context.window_manager.clipboard
 
 
 def _simulated(ui: Ui) -> Steps:
