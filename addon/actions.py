@@ -13,7 +13,7 @@ import bpy
 from ..core.errors import SuppleError
 from ..core.results import RESULTS
 from . import modifiers, runs, start_runs
-from .bake import shape_keys
+from .bake import own_mesh, shape_keys
 from .bake_run import AUTOMATIC, Bake
 from .cache import packed_frames, scene_cache
 from .capture.objects import all_soft_bodies, soft_bodies
@@ -142,7 +142,9 @@ def free(context: bpy.types.Context) -> str:
     editable = [obj for obj in scene.objects if obj.is_editable]
     scene_cache.check_free(scene)
     # Keys first: a mesh that is being edited keeps its own, and then all is kept.
+    copies = {obj: obj.data for obj in editable if own_mesh.shared_mesh(obj) is not None}
     baked = [obj for obj in editable if shape_keys.free(obj)]
+    edited = [obj for obj, mesh in copies.items() if obj.data == mesh]
     had_frames = scene_cache.free(scene)
     coloured = [obj for obj in editable if fields.hide(obj)]
     played = [obj for obj in editable if mesh_cache.detach(obj)]
@@ -161,6 +163,8 @@ def free(context: bpy.types.Context) -> str:
         return "There was nothing to remove."
     *others, last = removed
     message = f"Removed {', '.join(others)} and {last}." if others else f"Removed {last}."
+    if edited:
+        message += f" Since they were edited after Bake, meshes of their own stay: {named(edited)}."
     if not had_frames:
         return message
     return f"{message} Undo brings them back; Remove Unused Caches deletes them from the disk."

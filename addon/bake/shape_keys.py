@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
 from .. import driving
-from . import key_curves
+from . import key_curves, own_mesh
 from .own_keys import moving_keys
 from .own_mesh import give_own_mesh, take_back
 
@@ -69,12 +69,14 @@ def bake(
     shared = give_own_mesh(obj)
     earlier = _read(obj)
     try:
-        free(obj)
+        _remove_keys(obj)
+        if shared is not None:
+            own_mesh.remember(obj, shared)
         kept = kept_frames(len(frames), step)
         driving_names = _prepare(obj, [start_frame + index for index in kept], is_absolute)
         _write(obj, _without_mix(obj, [frames[index] for index in kept]), action)
     except BaseException:
-        free(obj)
+        _remove_keys(obj)
         if earlier is not None:
             positions, key_frames, was_absolute = earlier
             _prepare(obj, key_frames, was_absolute)
@@ -90,7 +92,21 @@ def kept_frames(count: int, step: int) -> list[int]:
 
 
 def free(obj: bpy.types.Object) -> bool:
-    """Removes what ``bake`` added to ``obj``, and only that; False when there was no bake."""
+    """Removes what ``bake`` added to ``obj``, and only that, and lets it share a mesh again that it
+    shared before; False when there was no bake."""
+    mesh = obj.data
+    if not _remove_keys(obj):
+        return False
+    # The mesh that another one was copied from may have been baked until now.
+    copies = [other for other in bpy.data.objects if own_mesh.shared_mesh(other) == mesh]
+    for each in (obj, *copies):
+        shared = own_mesh.shared_mesh(each)
+        if shared is not None and not (_is_baked(shared) or has_bake(each)):
+            own_mesh.give_back(each)
+    return True
+
+
+def _remove_keys(obj: bpy.types.Object) -> bool:
     if not has_bake(obj) or not obj.data.is_editable:
         # A linked duplicate loses the keys of the mesh that it shares with another.
         if not has_bake(obj):
@@ -125,7 +141,11 @@ def free(obj: bpy.types.Object) -> bool:
 
 def has_bake(obj: bpy.types.Object) -> bool:
     """Whether the mesh of ``obj`` holds a bake."""
-    return obj.type == "MESH" and obj.data.shape_keys is not None and RECORD in obj.data.shape_keys
+    return obj.type == "MESH" and _is_baked(obj.data)
+
+
+def _is_baked(mesh: bpy.types.Mesh) -> bool:
+    return mesh.shape_keys is not None and RECORD in mesh.shape_keys
 
 
 def record(obj: bpy.types.Object) -> dict[str, Any]:
@@ -247,7 +267,7 @@ def _notes(
 ) -> list[str]:
     notes = []
     if shared is not None:
-        notes.append(f"{obj.name} has a mesh of its own now.")
+        notes.append(f"{obj.name} has a mesh of its own until Free.")
     if muted := ", ".join(obj.data.shape_keys[RECORD]["muted"].keys()):
         notes.append(
             f"Muted until Free, since the frames hold all motion of {obj.name}: shape keys {muted}."

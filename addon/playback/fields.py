@@ -20,6 +20,7 @@ from ...core.errors import JobError, SuppleError
 from ...core.job import Job
 from ...core.job.skin_fields import SkinField
 from ...core.results import RESULTS
+from ..bake import own_mesh
 from ..modifiers import find_modifier
 from ..paths import absolute, portable
 from . import field_material, pc2
@@ -213,7 +214,7 @@ def _check(obj: bpy.types.Object, name: str) -> None:
     title = field_material.title(name)
     if obj.mode != "OBJECT":
         raise SuppleError(f"{obj.name} is being edited; leave Edit Mode first.")
-    if not obj.data.is_editable or obj.data.users > 1 + obj.data.use_fake_user:
+    if not obj.data.is_editable or own_mesh.sharing_objects(obj):
         raise SuppleError(
             f"The mesh of {obj.name} is linked, or other objects share it; make it its own with "
             "Object › Relations › Make Single User."

@@ -264,7 +264,10 @@ def _mesh(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[str]:
         return
     bakes = "each a mesh" if bodies else "it one"
     names = sorted(each.name for each in others)
-    yield f"{obj.name} shares its mesh with {_list('', names)}; Bake gives {bakes} of its own."
+    yield (
+        f"{obj.name} shares its mesh with {_list('', names)}; Bake gives {bakes} of its own until "
+        "Free."
+    )
 
 
 def _coarseness(obj: bpy.types.Object) -> str:

@@ -46,3 +46,21 @@ def test_the_command_line_and_the_button_have_the_kinds_of_keys():
     assert described.parse_args(["bake", "--keys", "file"]).keys == bake_run.FILE
     items = bpy.ops.supple.bake.get_rna_type().properties["kind"].enum_items
     assert [item.identifier for item in items] == [name for name, *_ in bake_run.KINDS]
+
+
+def test_free_says_which_meshes_stay_since_they_were_edited(scene, add_body, play):
+    first = add_body("First")
+    twins = [first.copy() for _ in range(2)]
+    for x, twin in enumerate(twins, 1):
+        twin.location.x = 3.0 * x
+        scene.collection.objects.link(twin)
+    bpy.context.view_layer.update()
+    mesh = first.data
+    play(3)
+    actions.bake(bpy.context)
+    assert len({obj.data for obj in (first, *twins)}) == 3
+    edited = next(obj for obj in twins if obj.data != mesh)
+    edited.data.materials.append(bpy.data.materials.new("Red"))
+    message = actions.free(bpy.context)
+    assert f"Since they were edited after Bake, meshes of their own stay: {edited.name}." in message
+    assert [obj.data == mesh for obj in (first, *twins)].count(True) == 2

@@ -51,11 +51,13 @@ def test_linked_duplicates_are_reported_before_the_run_and_baked_each_for_itself
     bpy.context.collection.objects.link(second)
     bpy.context.view_layer.update()
     lines = notices.before_a_run(bpy.context)
-    assert lines == ["First shares its mesh with Second; Bake gives each a mesh of its own."]
+    assert lines == [
+        "First shares its mesh with Second; Bake gives each a mesh of its own until Free."
+    ]
     assert [notice.text for notice in shown_notices()] == lines
     play(3, wobble=True)
     played = [world_positions(obj, 3) for obj in (first, second)]
-    assert "First has a mesh of its own now." in actions.bake(bpy.context)
+    assert "First has a mesh of its own until Free." in actions.bake(bpy.context)
     assert first.data != second.data
     for obj, expected in zip((first, second), played, strict=True):
         np.testing.assert_allclose(world_positions(obj, 3), expected, atol=1e-6)
