@@ -20,7 +20,7 @@ from .capture.scene import capture, simulated_range
 from .playback import preview
 from .playback.mesh_cache import Playback
 from .properties import suited
-from .reports import ignored, intersections, mesh_reports, notices, step_report
+from .reports import ignored, intersections, mesh_reports, notices, pin_jumps, step_report
 from .reports.timeline import on_timeline
 from .worker import session, solver_environment
 from .worker.session import Session, State
@@ -290,4 +290,5 @@ def _warnings(
     context: bpy.types.Context, opened: scene_cache.OpenedJob, captured: Capture
 ) -> list[str]:
     damage = [on_timeline(opened.warning, captured.start_frame)] if opened.warning else []
-    return [*damage, *notices.before_a_run(context), *ignored.messages(context)]
+    before = notices.before_a_run(context)
+    return [*damage, *pin_jumps.messages(captured), *before, *ignored.messages(context)]

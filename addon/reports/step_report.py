@@ -10,6 +10,7 @@ from typing import Any
 
 from ...core.errors import JobError
 from ...core.job import Job
+from .pin_jumps import frames_after_jumps
 from .timeline import on_timeline
 
 Record = dict[str, Any]
@@ -72,7 +73,7 @@ def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
         parts.append(f"{_count(inverted, 'tet')} inside out")
     parts += _instead(records)
     warnings = [
-        *_missed(records),
+        *_missed(records, folder),
         *_blocked(records, start_frame),
         *_caught(last),
         *_crossing(last),
@@ -139,11 +140,22 @@ def _contacts(last: Record) -> list[str]:
     return parts if closest is None else [*parts, f"closest {1000.0 * closest:.3g} mm"]
 
 
-def _missed(records: list[Record]) -> list[str]:
-    missed = sum(not record.get("converged", True) for record in records)
-    if not missed:
+def _missed(records: list[Record], folder: Path) -> list[str]:
+    frames = [record["frame"] for record in records if not record.get("converged", True)]
+    if not frames:
         return []
-    return [f"{_count(missed, 'frame')} did not reach the tolerance: more substeps help"]
+    jumped = frames_after_jumps(folder)
+    torn = sum(frame in jumped for frame in frames)
+    found = []
+    if torn:
+        found.append(
+            f"{_count(torn, 'frame')} did not reach the tolerance, since pins teleport: spread "
+            "their motion over more frames"
+        )
+    if torn < len(frames):
+        missed = _count(len(frames) - torn, "frame")
+        found.append(f"{missed} did not reach the tolerance: more substeps help")
+    return found
 
 
 def _blocked(records: list[Record], start_frame: int) -> list[str]:

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pins and goals that teleport: within a frame they go far from where they were going.
+
+What moves fast and steadily does not count, but one frame that differs from those around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..scene.channel import Channel
+from ..scene.contact_settings import Collider
+from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
+
+Points = NDArray[np.float64]
+
+# Pins of a body that are looked at, spread over all of them.
+_PINS = 64
+# Frames before and after one that say how it would go without a jump.
+_AROUND = 5
+# Of the longest side of a body: a jump, and one that passes through a collider.
+_JUMP_RATIO, _THROUGH_RATIO = 1.0, 0.25
+# A turn within a frame that differs from those around, and one of which nobody can tell the sense.
+_TURN, _WIDEST_TURN = np.radians(60.0), np.radians(120.0)
+# Of the farthest pin from their centre: thinner than this they lie on a line.
+_FLAT_RATIO = 1e-3
+# Ends of a path within a triangle's plane, of the path's length.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class PinJump:
+    """A frame in which pins of a body teleport.
+
+    Args:
+        body: the name of the body.
+        frame: in which they do, counted from the start, which is 0.
+        distance: in metres, by which a pin misses where it was going.
+        angle: in radians, by which the pins turn.
+        through: the name of a collider that lies between; empty where none does.
+    """
+
+    body: str
+    frame: int
+    distance: float
+    angle: float
+    through: str = ""
+
+    @property
+    def turns(self) -> bool:
+        """Whether it is a turn."""
+        return self.angle >= _TURN
+
+
+def pin_jumps(scene: Scene) -> list[PinJump]:
+    """Jumps of the pins and goals of all bodies of a scene, body by body, frame by frame."""
+    colliders = [each for each in scene.colliders if isinstance(each, Collider)]
+    return [jump for body in scene.bodies for jump in _of_body(body, colliders)]
+
+
+def _of_body(body: SoftBody, colliders: list[Collider]) -> Iterator[PinJump]:
+    skin = body.skin
+    rest = body.mesh.vertices if skin is None else skin.points
+    size = float(np.ptp(rest, axis=0).max())
+    paths = [body.pin_path, *(goals.targets for goals in (body.goals,) if goals is not None)]
+    if skin is not None:
+        paths += [skin.pin_path, *(each.targets for each in (skin.goals,) if each is not None)]
+    last = None if body.release is None else body.release.frame
+    found: dict[int, PinJump] = {}
+    for path in paths:
+        for jump in [] if path is None else _of_path(body.name, path, size, colliders):
+            if last is None or jump.frame <= last:
+                found.setdefault(jump.frame, jump)
+    yield from (found[frame] for frame in sorted(found))
+
+
+def _of_path(name: str, path: Channel, size: float, colliders: list[Collider]) -> Iterator[PinJump]:
+    samples = path.samples[:: path.per_frame]
+    chosen = np.unique(np.linspace(0, samples.shape[1] - 1, _PINS).astype(int))
+    points = samples[:, chosen]
+    if len(points) < 2:
+        return
+    steps, angles = np.diff(points, axis=0), _angles(points)
+    # A steady spin changes the direction of each pin, but neither its speed nor their centre's.
+    centre, speeds = steps.mean(axis=1), np.linalg.norm(steps, axis=2)
+    off = np.maximum(
+        np.abs(speeds - _usual(speeds)).max(axis=1),
+        np.linalg.norm(centre - _usual(centre), axis=1),
+    )
+    turn = angles - _usual(angles)
+    is_wide = angles >= (_WIDEST_TURN if path.per_frame == 1 else np.inf)
+    for index in np.flatnonzero((off > _THROUGH_RATIO * size) | (turn >= _TURN) | is_wide):
+        through = _passed(points[index], points[index + 1], int(index), colliders)
+        is_turn = turn[index] >= _TURN or is_wide[index]
+        if is_turn or off[index] > _JUMP_RATIO * size or through:
+            angle = float(angles[index]) if is_turn else 0.0
+            yield PinJump(name, int(index) + 1, float(off[index]), angle, through)
+
+
+def _usual(steps: Points) -> Points:
+    """(F, ...) the median of the steps around each, itself left out."""
+    found = np.zeros_like(steps)
+    for index in range(len(steps)):
+        before = steps[max(index - _AROUND, 0) : index]
+        around = np.concatenate([before, steps[index + 1 : index + 1 + _AROUND]])
+        if len(around):
+            found[index] = np.median(around, axis=0)
+    return found
+
+
+def _angles(points: Points) -> Points:
+    """(F - 1,) radians by which points turn from frame to frame, (F, P, 3), as a rigid body
+    (Kabsch); 0 where they lie in one place."""
+    centred = points - points.mean(axis=1, keepdims=True)
+    reach = np.linalg.norm(centred, axis=2).max(axis=1)
+    widths = np.linalg.svd(centred, compute_uv=False)
+    found = np.zeros(len(points) - 1)
+    for index, (before, after) in enumerate(pairwise(centred)):
+        if min(reach[index], reach[index + 1]) == 0.0:
+            continue
+        thin = widths[index : index + 2, 1].min() < _FLAT_RATIO * widths[index : index + 2, 0].min()
+        if thin:  # on a line, or one pin alone
+            far = np.linalg.norm(before, axis=1).argmax()
+            cosine = before[far] @ after[far]
+            cosine /= max(np.linalg.norm(before[far]) * np.linalg.norm(after[far]), 1e-300)
+        else:
+            left, _, right = np.linalg.svd(before.T @ after)
+            mirrored = np.linalg.det(left @ right) < 0.0
+            rotation = right.T @ np.diag([1.0, 1.0, -1.0 if mirrored else 1.0]) @ left.T
+            cosine = (np.trace(rotation) - 1.0) / 2.0
+        found[index] = np.arccos(np.clip(cosine, -1.0, 1.0))
+    return found
+
+
+def _passed(before: Points, after: Points, frame: int, colliders: list[Collider]) -> str:
+    """The name of the first collider that lies on the way of a pin, where it is at a frame."""
+    low, high = np.minimum(before, after).min(axis=0), np.maximum(before, after).max(axis=0)
+    for collider in colliders:
+        corners = collider.at(frame)[collider.triangles]
+        near = (corners.min(axis=1) <= high).all(axis=1) & (corners.max(axis=1) >= low).all(axis=1)
+        for first, last in zip(before, after, strict=True):
+            if near.any() and _crosses(first, last - first, corners[near]):
+                return collider.name
+    return ""
+
+
+def _crosses(first: Points, way: Points, corners: Points) -> bool:
+    """Whether a path crosses any of (F, 3, 3) triangles (Möller and Trumbore, 1997)."""
+    one, two = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    normal = np.cross(way, two)
+    scale = np.einsum("fi,fi->f", one, normal)
+    is_steep = np.abs(scale) > _ROUNDING * np.linalg.norm(way) * np.linalg.norm(
+        np.cross(one, two), axis=1
+    )
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=is_steep)
+    start = first - corners[:, 0]
+    u = inverse * np.einsum("fi,fi->f", start, normal)
+    across = np.cross(start, one)
+    v, time = inverse * (across @ way), inverse * np.einsum("fi,fi->f", two, across)
+    inside = (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (time > 0.0) & (time < 1.0)
+    return bool((is_steep & inside).any())
