@@ -2,7 +2,8 @@
 """Meshes that soft bodies would fall or fly through: neither soft bodies nor colliders.
 
 Each body moves as a stone would, without turning, and rays along its way are cast against the
-meshes that are there. Meshes and bodies that are moved by animation count where they are now.
+meshes that are there. Keys of the place of a mesh count, its own and those of its parents; what
+else moves meshes and bodies does not: they are taken where they are now.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from operator import ge, le
 
 import bpy
 import numpy as np
-from mathutils import Vector
+from mathutils import Matrix, Vector
 from mathutils.bvhtree import BVHTree
 from numpy.typing import NDArray
 
 from .. import driving
+from ..animated import own_curves
 from ..bake import shape_keys
 from ..capture.attachments import rows_of
 from ..capture.captured import CaptureError
@@ -34,8 +36,8 @@ from ..units import frame_time, gravity, metres_per_unit
 
 # Points of a surface that rays start from: so many vertices, and as many places on faces.
 _SAMPLES = 100
-# Straight pieces of a curved way.
-_PIECES = 16
+# Straight pieces of a curved way, and so many keys more of what is animated.
+_PIECES, _MOST_KEYS = 16, 64
 # Of the body's size: how far before a point its ray begins, so that a body at rest on a mesh meets
 # it, and how far above the ground a mesh has to be for the ground not to be met first.
 _BEHIND_RATIO, _GROUND_RATIO = 1e-3, 1e-2
@@ -77,15 +79,19 @@ class _Surface:
     points: Points
     triangles: Triangles
 
-    @property
+    @cached_property
     def low(self) -> Vectors:
         low: Vectors = self.points.min(axis=0)
         return low
 
-    @property
+    @cached_property
     def high(self) -> Vectors:
         high: Vectors = self.points.max(axis=0)
         return high
+
+    @cached_property
+    def tree(self) -> BVHTree:
+        return BVHTree.FromPolygons(self.points.tolist(), self.triangles.tolist())
 
 
 class _Mesh:
@@ -103,6 +109,38 @@ class _Mesh:
     def is_near(self, low: Vectors, high: Vectors) -> bool:
         """Whether its box meets another one."""
         return all(map(le, self._low, high)) and all(map(ge, self._high, low))
+
+    @cached_property
+    def _curves(self) -> list[tuple[Matrix, bpy.types.FCurve]]:
+        """The curves that move it, its own and those of its parents, and the axes of each."""
+        found = []
+        for obj in (self.obj, *_parents(self.obj)):
+            axes = obj.matrix_parent_inverse.to_3x3()
+            if obj.parent is not None:
+                axes = obj.parent.matrix_world.to_3x3() @ axes
+            curves = (curve for curve in own_curves(obj) if curve.data_path == "location")
+            found += [(axes, curve) for curve in curves]
+        return found
+
+    @cached_property
+    def is_moving(self) -> bool:
+        """Whether keys of its place move it."""
+        return bool(self._curves)
+
+    def key_frames(self, frames: range) -> list[float]:
+        """The frames of its keys among those that are simulated."""
+        found = {point.co.x for _, curve in self._curves for point in curve.keyframe_points}
+        return [frame for frame in sorted(found) if frames.start < frame < frames.stop][:_MOST_KEYS]
+
+    def displacements(self, frames: Vectors) -> Vectors:
+        """(K, 3) from where it is now to where it is at frames."""
+        moved: Vectors = np.zeros((len(frames), 3))
+        now = self._depsgraph.scene.frame_current_final
+        for axes, curve in self._curves:
+            along = np.array(axes.col[curve.array_index])
+            values = np.array([curve.evaluate(frame) for frame in frames]) - curve.evaluate(now)
+            moved += np.outer(values, along)
+        return moved
 
     @cached_property
     def face_count(self) -> int:
@@ -233,33 +271,84 @@ def _in_the_way(
     ground = -math.inf
     if scene.supple.use_ground:
         ground = scene.supple.ground_height + _GROUND_RATIO * size
-    way = _way(scene, body, surface, ground)
-    if len(way) < 2:
-        return
-    behind = _BEHIND_RATIO * size
-    low, high = surface.low + way.min(axis=0) - behind, surface.high + way.max(axis=0) + behind
-    near = [mesh for mesh in meshes if mesh.is_near(low, high) and not _is_related(mesh.obj, body)]
-    if not near:
-        return
-    stopping = [mesh for mesh in others if mesh.is_near(low, high)]
+    flight = _Flight.of(scene, body, surface, ground)
     anchors = surface.points[_anchors(body)]
-    rays = _Rays.along(_samples(surface), way, behind)
-    if len(anchors):
-        rays = _Rays(rays.starts, rays.steps * _reach(rays.starts, rays.steps, anchors))
-    tree: BVHTree | None = None
-    for mesh in near:
-        if _meet(rays, mesh, stopping, ground):
+    still = _Course.of(surface, flight.way, _BEHIND_RATIO * size, others, ground, anchors)
+    for mesh in meshes:
+        course = still
+        if mesh.is_moving:
+            # It may come to where others, and the ground, are not in the way.
+            way = flight.beside(mesh)
+            course = _Course.of(surface, way, _BEHIND_RATIO * size, (), -math.inf, anchors[:0])
+        if (
+            mesh.is_near(course.low, course.high)
+            and 0 < mesh.face_count <= most_faces
+            and not _is_related(mesh.obj, body)
+            and course.meets(mesh)
+        ):
             yield mesh
-            continue
+
+
+@dataclass(frozen=True)
+class _Course:
+    """Where the surface of a body goes.
+
+    Args:
+        surface: of the body.
+        way: (K, 3) displacements.
+        behind: how far before a point its ray begins.
+        low, high: (3,) the box that it sweeps.
+        others: what may stop it.
+        ground: height below which nothing is met.
+        anchors: (A, 3) points of it that are held.
+    """
+
+    surface: _Surface
+    way: Vectors
+    behind: float
+    low: Vectors
+    high: Vectors
+    others: Sequence[_Mesh]
+    ground: float
+    anchors: Points
+
+    @staticmethod
+    def of(
+        surface: _Surface,
+        way: Vectors,
+        behind: float,
+        others: Sequence[_Mesh],
+        ground: float,
+        anchors: Points,
+    ) -> _Course:
+        moves = np.append(True, np.diff(way, axis=0).any(axis=1))
+        low, high = surface.low + way.min(axis=0) - behind, surface.high + way.max(axis=0) + behind
+        return _Course(surface, way[moves], behind, low, high, others, ground, anchors)
+
+    def meets(self, mesh: _Mesh) -> bool:
+        """Whether it goes through a mesh, and nothing stops it before."""
+        if len(self.way) < 2:
+            return False
+        if _meet(self._rays, mesh, self._stopping, self.ground):
+            return True
         # Seen from the body, the mesh comes the way back.
-        places = mesh.samples[mesh.samples[:, 2] > ground]
-        back = _Rays.along(places, -way, behind).within(surface.low, surface.high)
-        if len(back.starts) == 0:
-            continue
-        if tree is None:
-            tree = BVHTree.FromPolygons(surface.points.tolist(), surface.triangles.tolist())
-        if _meet_body(back, tree, stopping, anchors):
-            yield mesh
+        above = mesh.samples[mesh.samples[:, 2] > self.ground]
+        back = _Rays.along(above, -self.way, self.behind)
+        back = back.within(self.surface.low, self.surface.high)
+        return len(back.starts) > 0 and _meet_body(
+            back, self.surface.tree, self._stopping, self.anchors
+        )
+
+    @cached_property
+    def _rays(self) -> _Rays:
+        rays = _Rays.along(_samples(self.surface), self.way, self.behind)
+        if len(self.anchors) == 0:
+            return rays
+        return _Rays(rays.starts, rays.steps * _reach(rays.starts, rays.steps, self.anchors))
+
+    @cached_property
+    def _stopping(self) -> list[_Mesh]:
+        return [mesh for mesh in self.others if mesh.is_near(self.low, self.high)]
 
 
 def _anchors(body: bpy.types.Object) -> list[int]:
@@ -300,30 +389,76 @@ def _surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Surface:
     return _Surface(points, triangles(evaluated.data))
 
 
-def _way(
-    scene: bpy.types.Scene, body: bpy.types.Object, surface: _Surface, ground: float
-) -> Vectors:
-    """(K, 3) by how much a body is displaced along its way, in Blender units, from (0, 0, 0) on;
-    that alone where nothing moves it."""
-    props, unit = body.supple, metres_per_unit(scene)
-    pull: Vectors = np.array(gravity(scene), dtype=np.float64) / unit
-    # What is held swings, and goes no way of its own.
-    is_held = bool(props.pin_group) or any(True for _ in rows_of(props))
-    is_still = is_held or props.start_shape == RUN
-    start: Vectors = np.zeros(3) if is_still else np.array(props.start_velocity, dtype=np.float64)
-    try:
-        seconds = len(simulated_range(scene)) * frame_time(scene)
-    except CaptureError:  # the range is reported
-        return np.zeros((1, 3))
-    height = float(surface.high[2]) - ground
-    if pull[2] < 0.0 and math.isfinite(height):
-        # No point is above the ground any more.
-        root = math.sqrt(max(0.0, start[2] ** 2 - 2.0 * pull[2] * max(height, 0.0)))
-        seconds = min(seconds, (start[2] + root) / -pull[2])
-    pieces = _PIECES if start.any() else 1
-    times: Vectors = np.linspace(0.0, seconds, pieces + 1)
-    way: Vectors = np.outer(times, start) + np.outer(0.5 * times * times, pull)
-    return way if np.ptp(way, axis=0).any() else way[:1]
+@dataclass(frozen=True)
+class _Flight:
+    """How a body moves until it lands, as a stone would.
+
+    Args:
+        start: velocity at first, in Blender units a second.
+        pull: gravity, in Blender units.
+        seconds: until no point of it is above the ground, or the last frame.
+        landing: seconds until the first point meets the ground.
+        frames: that are simulated.
+        frame_time: in seconds.
+        is_held: whether it stays where it is, but for hanging down.
+    """
+
+    start: Vectors
+    pull: Vectors
+    seconds: float
+    landing: float
+    frames: range
+    frame_time: float
+    is_held: bool
+
+    @staticmethod
+    def of(
+        scene: bpy.types.Scene, body: bpy.types.Object, surface: _Surface, ground: float
+    ) -> _Flight:
+        props = body.supple
+        pull: Vectors = np.array(gravity(scene), dtype=np.float64) / metres_per_unit(scene)
+        is_held = bool(props.pin_group) or any(True for _ in rows_of(props))
+        is_still = is_held or props.start_shape == RUN
+        start: Vectors = np.zeros(3)
+        if not is_still:
+            start = np.array(props.start_velocity, dtype=np.float64)
+        try:
+            frames = simulated_range(scene)
+        except CaptureError:  # the range is reported
+            frames = range(0)
+        seconds = len(frames) * frame_time(scene)
+        through, landing = (
+            min(seconds, _fall_time(float(point[2]) - ground, float(start[2]), float(pull[2])))
+            for point in (surface.high, surface.low)
+        )
+        return _Flight(start, pull, through, landing, frames, frame_time(scene), is_held)
+
+    @property
+    def way(self) -> Vectors:
+        """(K, 3) displacements, in Blender units, from (0, 0, 0) on."""
+        pieces = _PIECES if self.start.any() else 1
+        return self._displacements(np.linspace(0.0, self.seconds, pieces + 1))
+
+    def beside(self, mesh: _Mesh) -> Vectors:
+        """(K, 3) displacements as a mesh sees them that is moved by its keys."""
+        uniform = np.linspace(self.frames.start, self.frames.stop, _PIECES + 1)
+        frames = np.unique([*uniform, *mesh.key_frames(self.frames)])
+        times = np.minimum((frames - self.frames.start) * self.frame_time, self.landing)
+        own = np.zeros((len(frames), 3)) if self.is_held else self._displacements(times)
+        relative: Vectors = own - mesh.displacements(frames)
+        return relative
+
+    def _displacements(self, times: Vectors) -> Vectors:
+        moved: Vectors = np.outer(times, self.start) + np.outer(0.5 * times * times, self.pull)
+        return moved
+
+
+def _fall_time(height: float, speed: float, pull: float) -> float:
+    """Seconds until something of a height, in Blender units, is at 0; without end where it never
+    is."""
+    if not math.isfinite(height) or pull >= 0.0:
+        return math.inf
+    return (speed + math.sqrt(max(0.0, speed**2 - 2.0 * pull * max(height, 0.0)))) / -pull
 
 
 def _samples(surface: _Surface) -> Points:

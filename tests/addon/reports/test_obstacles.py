@@ -134,6 +134,54 @@ def test_a_wall_is_in_the_way_of_what_is_thrown_at_it(scene, add_body):
     assert in_the_way() == []
 
 
+def key_places(obj, *keys):
+    for frame, place in keys:
+        obj.location = place
+        obj.keyframe_insert("location", frame=frame)
+
+
+def test_what_is_animated_into_a_body_is_in_its_way(scene, add_body):
+    add_body(location=(0, 0, -4.5))  # at rest on the ground
+    hammer = add_mesh("Hammer", scale=(0.3, 0.3, 0.3))
+    key_places(hammer, (1, (5, 0, -2)), (30, (5, 0, -4.5)), (33, (-5, 0, -4.5)), (40, (-5, 0, 3)))
+    for frame in (1, 31, 60):
+        scene.frame_set(frame)
+        assert in_the_way() == ["Hammer"]
+    hammer.animation_data_clear()
+    key_places(hammer, (1, (5, 2, -2)), (30, (5, 2, -4.5)), (33, (-5, 2, -4.5)), (40, (-5, 2, 3)))
+    for frame in (1, 31, 60):
+        scene.frame_set(frame)
+        assert in_the_way() == []
+
+
+def test_what_an_animated_parent_carries_into_a_body_is_in_its_way(scene, add_body):
+    add_body(location=(0, 0, -4.5))
+    hammer = add_mesh("Hammer", location=(0, 0, 2), scale=(0.3, 0.3, 0.3))
+    bpy.ops.object.empty_add(rotation=(0, 1.5707964, 0))
+    arm = bpy.context.object
+    hammer.parent = arm
+    key_places(arm, (1, (0, 0, 0)), (50, (-2, 0, -4.5)))
+    assert in_the_way() == ["Hammer"]
+    arm.animation_data_clear()
+    arm.location = (0, 0, -4.5)
+    # The parent's z axis is the world's x axis.
+    key_places(hammer, (1, (0, 0, 2)), (50, (0, 0, 0)))
+    assert in_the_way() == ["Hammer"]
+    hammer.animation_data_clear()
+    key_places(hammer, (1, (0, 0, 2)), (50, (0, 0, 4)))
+    assert in_the_way() == []
+
+
+def test_a_platform_that_has_gone_before_the_body_falls_there_is_not_in_the_way(scene, add_body):
+    add_body()
+    table = add_floor(size=2.0, z=-4.0)
+    key_places(table, (1, (0, 0, -4)), (5, (9, 0, -4)))
+    assert in_the_way() == []
+    table.animation_data_clear()
+    table.location = (0, 0, -4)
+    assert in_the_way() == ["Table"]
+
+
 def test_gravity_to_the_side_and_units_count(scene, add_body):
     add_body()
     add_mesh("Wall", location=(6, 0, 0), scale=(0.1, 4, 4))
