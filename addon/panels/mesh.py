@@ -7,7 +7,7 @@ import bpy
 
 from .. import ids
 from .body import SUPPLE_PT_body
-from .sidebar import SoftBodySidebar, draw_settings
+from .sidebar import SoftBodySidebar, draw_settings, write
 
 
 class SUPPLE_PT_mesh(SoftBodySidebar, bpy.types.Panel):
@@ -23,3 +23,5 @@ class SUPPLE_PT_mesh(SoftBodySidebar, bpy.types.Panel):
         layout.operator(ids.TETRAHEDRALIZE, icon="MESH_ICOSPHERE")
         if props.mesh_report:
             layout.label(text=props.mesh_report)
+        if props.bending_report:
+            write(layout, context, props.bending_report)

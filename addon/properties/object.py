@@ -169,6 +169,7 @@ class SuppleObject(
     hides_frames: BoolProperty(options=HIDDEN)
     mesh_report: StringProperty(options=HIDDEN)
     touching_report: StringProperty(options=HIDDEN)
+    bending_report: StringProperty(options=HIDDEN)
     field_path: StringProperty(
         subtype="FILE_PATH", options=HIDDEN | {"PATH_SUPPORTS_BLEND_RELATIVE"}
     )

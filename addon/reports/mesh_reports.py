@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import bpy
 
 from ...core.job import Job
+from ...core.meshing.bending import MAX_BENDING_RATIO
 from ..capture.captured import Capture, CapturedObject
 
 
@@ -20,11 +22,25 @@ def keep(job: Job, captured: Capture) -> None:
             count, quality = report["tets"], report["minimum_quality"]
             obj.supple.mesh_report = f"{count} tets, quality {quality:.2f}"
             obj.supple.touching_report = _touching(report.get("touching"))
+            obj.supple.bending_report = _bending(report.get("bending_ratio"), obj)
 
 
 def _touching(verdict: object) -> str:
     """Such as ``The mesh touches.``; nothing in a job that does not report it."""
     return f"{verdict[0].upper()}{verdict[1:]}." if isinstance(verdict, str) and verdict else ""
+
+
+def _bending(ratio: object, obj: bpy.types.Object) -> str:
+    """By how much thin parts bend too stiffly, and the resolution that helps; nothing where it is
+    too little to be seen, or in a job that does not report it."""
+    if not isinstance(ratio, float) or ratio <= MAX_BENDING_RATIO:
+        return ""
+    finer = math.sqrt((ratio - 1.0) / (MAX_BENDING_RATIO - 1.0))
+    resolution = math.ceil(obj.supple.resolution * finer)
+    return (
+        f"Thin parts of {obj.name} have too few tetrahedra and bend {ratio:.2g} times too stiffly. "
+        f"With Resolution {resolution} they bend at most {MAX_BENDING_RATIO} times too stiffly."
+    )
 
 
 def summary(job: Job, captured: Capture) -> str:
@@ -47,4 +63,4 @@ def _of_bodies(job: Job, captured: Capture) -> Iterator[tuple[CapturedObject, di
 def forget(scene: bpy.types.Scene) -> None:
     for obj in scene.objects:
         if obj.supple.mesh_report:
-            obj.supple.mesh_report = obj.supple.touching_report = ""
+            obj.supple.mesh_report = obj.supple.touching_report = obj.supple.bending_report = ""

@@ -21,9 +21,9 @@ from .virtual_nodes import VirtualMesh
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-# Of a tet, so that all have some mass and stiffness; and how often the others around are made to
-# hold as much less.
-MIN_FILL, MAX_ROUNDS = 0.1, 4
+# Of the fullest tet around, so that all have some mass and stiffness; and how often the others
+# around are made to hold as much less.
+MIN_FILL, MAX_ROUNDS = 0.05, 4
 
 
 def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> FloatArray:
@@ -54,17 +54,20 @@ def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> Fl
 def _with_min_fill(
     fill: FloatArray, volumes: FloatArray, mesh: VirtualMesh, is_partial: NDArray[np.bool_]
 ) -> FloatArray:
-    """(M,) at least ``MIN_FILL`` where tets are partial, with as much material around each
-    vertex as before, as nearly as may be: thin parts are made of such tets."""
+    """(M,) at least ``MIN_FILL`` of the fullest tet around where tets are partial, with as much
+    material around each vertex as before, as nearly as may be: thin parts are made of such tets."""
 
     def around(fill: FloatArray) -> FloatArray:
         held = np.repeat(fill * volumes, 4)
         return np.bincount(mesh.tets.ravel(), held, len(mesh.vertices)).astype(np.float64)
 
-    wanted, fill = around(fill), np.maximum(fill, MIN_FILL)
+    fullest = np.zeros(len(mesh.vertices))
+    np.maximum.at(fullest, mesh.tets, fill[:, None])
+    least = MIN_FILL * np.clip(fullest[mesh.tets].max(axis=1), MIN_FILL, 1.0)
+    wanted, fill = around(fill), np.maximum(fill, least)
     for _ in range(MAX_ROUNDS):
         factor = (wanted / around(fill))[mesh.tets].mean(axis=1)
-        fill = np.where(is_partial, np.maximum(fill * factor, MIN_FILL), fill)
+        fill = np.where(is_partial, np.maximum(fill * factor, least), fill)
     return fill
 
 

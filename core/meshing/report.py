@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..geometry.orientation import orient_consistently
 from ..geometry.tet_mesh import TetMesh
+from .bending import MAX_BENDING_RATIO, bending_ratio, thin_thickness
 from .surface import is_closed, signed_volume
 
 FloatArray = NDArray[np.float64]
@@ -29,6 +30,7 @@ class MeshReport:
         volume: of the material in all tets, in cubic metres.
         surface_volume: inside the surface the tets were made from, in cubic metres; None where
             the surface is open.
+        bending_ratio: by how much too stiffly the thin parts bend, 1 for as they should.
     """
 
     tets: int
@@ -38,13 +40,19 @@ class MeshReport:
     shortest_altitude: float
     volume: float
     surface_volume: float | None
+    bending_ratio: float
 
     def __str__(self) -> str:
         return (
             f"{self.tets} tets, {self.vertices} vertices; {self._compare()}; worst tet: quality "
             f"{self.minimum_quality:.2f}, angle {self.minimum_dihedral:.0f}°, altitude "
-            f"{self.shortest_altitude:.3g} m"
+            f"{self.shortest_altitude:.3g} m{self._bending()}"
         )
+
+    def _bending(self) -> str:
+        if self.bending_ratio <= MAX_BENDING_RATIO:
+            return ""
+        return f"; thin parts bend {self.bending_ratio:.2g} times too stiffly"
 
     def _compare(self) -> str:
         text = f"volume {self.volume:.3g} m³"
@@ -56,8 +64,16 @@ class MeshReport:
         return f"{text}, {abs(percent)} % {'more' if percent > 0 else 'less'} than the surface"
 
 
-def report(mesh: TetMesh, vertices: ArrayLike, triangles: ArrayLike) -> MeshReport:
-    """Figures of `mesh`, made from triangles (T, 3) over vertices (V, 3) in metres."""
+def report(
+    mesh: TetMesh, vertices: ArrayLike, triangles: ArrayLike, edge_length: float | None = None
+) -> MeshReport:
+    """Figures of `mesh`, made from triangles (T, 3) over vertices (V, 3) in metres.
+
+    Args:
+        edge_length: that it was made with, in metres; None is the mean.
+    """
+    edge_length = float(mesh.mean_edges.mean()) if edge_length is None else edge_length
+    points, faces = np.asarray(vertices, dtype=np.float64), np.asarray(triangles, dtype=np.intp)
     return MeshReport(
         tets=len(mesh.tets),
         vertices=len(mesh.vertices),
@@ -65,9 +81,8 @@ def report(mesh: TetMesh, vertices: ArrayLike, triangles: ArrayLike) -> MeshRepo
         minimum_dihedral=float(dihedral_angles(mesh).min()),
         shortest_altitude=float(altitudes(mesh).min()),
         volume=float(mesh.material_volumes.sum()),
-        surface_volume=_surface_volume(
-            np.asarray(vertices, dtype=np.float64), np.asarray(triangles, dtype=np.intp)
-        ),
+        surface_volume=_surface_volume(points, faces),
+        bending_ratio=bending_ratio(edge_length, thin_thickness(points, faces)),
     )
 
 

@@ -133,7 +133,7 @@ class Fills:
             )
         except SceneError as error:
             raise SceneError(f"{body.name}: {error}") from error
-        report = report_mesh(mesh, surface.vertices, surface.triangles)
+        report = report_mesh(mesh, surface.vertices, surface.triangles, surface.edge_length)
         seen = ContactSurface(surface.vertices, surface.triangles)
         is_affordable = len(surface.triangles) <= self._most_faces
         filled, verdict = with_contact_surfaces(

@@ -165,12 +165,17 @@ class ForceField:
     def potential(self, system: System) -> Potential:
         """What it does to the bodies of a system."""
         from ..potentials.field_force import FieldForce
-        from ..potentials.field_laws import FieldLaw
+        from ..potentials.field_laws import FieldLaw, Law
+        from ..potentials.field_samples import FieldSamples, SampledLaw
         from ..potentials.field_shadow import FieldShadow
 
+        samples = FieldSamples.of_system(self, system)
+        template = system.mass if samples is None else samples.weights[0]
         absorbers = [each for each in system.scene.absorbers if each.name != self.name]
-        shadow = FieldShadow(absorbers, system.mass) if self.is_absorbed and absorbers else None
-        return FieldForce.of_system(FieldLaw(self, system.mass, shadow), self.parameters, system)
+        shadow = FieldShadow(absorbers, template) if self.is_absorbed and absorbers else None
+        law: Law = FieldLaw(self, template, shadow)
+        law = law if samples is None else SampledLaw(law, samples)
+        return FieldForce.of_system(law, self.parameters, system)
 
     @property
     def parameters(self) -> Channel:
