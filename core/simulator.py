@@ -20,7 +20,7 @@ from .devices import fastest_device, find_device
 from .integrators import XPBD, ImplicitEuler, Integrator, TimeStepper
 from .integrators.implicit_stepper import ImplicitStepper
 from .integrators.unfolding import Unfolding
-from .minimizers.equilibrium import solve_static
+from .minimizers.equilibrium import EXACT, StaticAccuracy, solve_static
 from .preparation.prepared import prepare
 from .releases import Releases
 from .results.fields import fields_of
@@ -228,8 +228,11 @@ class Simulator:
                 frame = self.frame(began)
             yield frame
 
-    def settle(self) -> Frame:
+    def settle(self, accuracy: StaticAccuracy = EXACT) -> Frame:
         """Goes to the static equilibrium that the present state would come to; its frame.
+
+        Args:
+            accuracy: when it is near enough.
 
         Raises:
             InstabilityError: when nothing holds a body, or no equilibrium is found.
@@ -240,7 +243,7 @@ class Simulator:
         begin_frame(self.system, self.state)
         with self._threads():
             self.state = self._unfolding.unfolded_equilibrium(
-                partial(solve_static, self.system), self.state
+                partial(solve_static, self.system, accuracy=accuracy), self.state
             )
             self._is_settled = True
             return self.frame(began)

@@ -137,6 +137,7 @@ def soft_body(
             tet_rest_shape=rest_shape if isinstance(rest_shape, TetRestShape) else None,
             # Its animation decides where its parts go through each other.
             self_contact=not pins.sag_free,
+            starts_settled=props.start_settled and shape.start is None,
         )
 
 

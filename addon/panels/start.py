@@ -24,6 +24,8 @@ class SUPPLE_PT_start(SoftBodySidebar, bpy.types.Panel):
         if props.start_shape == RUN:
             draw_settings(layout, props, "start_run", "start_run_frame")
             return
+        if props.start_shape == "rest":
+            draw_settings(layout, props, "start_settled")
         draw_settings(layout, props, "start_from_animation")
         if not props.start_from_animation:
             draw_settings(layout, props, "start_velocity", "start_spin")

@@ -158,6 +158,7 @@ class SuppleObject(
     is_preview: BoolProperty(options=HIDDEN)
     hides_coarse_hint: BoolProperty(options=HIDDEN)
     hides_obstacle_hint: BoolProperty(options=HIDDEN)
+    preset_scale: FloatProperty(default=1.0, options=HIDDEN)
     suited_young: FloatProperty(options=HIDDEN)
     suited_viscosity: FloatProperty(options=HIDDEN)
     suited_bend: FloatProperty(options=HIDDEN)

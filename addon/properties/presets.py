@@ -23,12 +23,26 @@ def settings(preset: Preset) -> dict[str, Any]:
     return {name: getattr(preset, name) for name in names}
 
 
+def apply(props: bpy.types.PropertyGroup, preset: Preset, scale: float = 1.0) -> None:
+    """Set the values of a preset, or of one for a body so many times as large."""
+    props.preset_scale = scale
+    for name, value in settings(_scaled(preset, props.preset_scale)).items():
+        setattr(props, name, value)
+
+
 def label(props: bpy.types.PropertyGroup) -> str:
-    """Of the preset whose values a soft body has, such as ``Cork``; empty where it has none's."""
+    """The name of the preset whose values a soft body has, such as ``Cork``; empty where it has
+    none of them."""
     for preset in PRESETS.values():
-        if all(_is_kept(getattr(props, name), value) for name, value in settings(preset).items()):
-            return preset.label
+        for scale in dict.fromkeys((1.0, props.preset_scale)):
+            values = settings(_scaled(preset, scale)).items()
+            if all(_is_kept(getattr(props, name), value) for name, value in values):
+                return preset.label
     return ""
+
+
+def _scaled(preset: Preset, scale: float) -> Preset:
+    return preset if scale == 1.0 else preset.scaled(scale)
 
 
 def _is_kept(now: object, value: object) -> bool:

@@ -30,11 +30,22 @@ def forget() -> None:
 
 def rest_box(obj: bpy.types.Object) -> Points:
     """(8, 3) corners around the object at rest, in the world in Blender units."""
-    corners = np.array(obj.bound_box)
+    return transform(np.array(obj.matrix_world), _own_box(obj))
+
+
+def _own_box(obj: bpy.types.Object) -> Points:
+    """(8, 3) corners around the object at rest, in its own space."""
     if len(obj.data.vertices) and (find_modifier(obj) is not None or shape_keys.has_bake(obj)):
-        # That box is of the frame that is shown.
-        corners = _mesh_box(obj.data)
-    return transform(np.array(obj.matrix_world), corners)
+        # Blender's box is of the frame that is shown.
+        return _mesh_box(obj.data)
+    return np.array(obj.bound_box)
+
+
+def longest_side(obj: bpy.types.Object) -> float:
+    """The longest side of the object at rest along its own axes, in Blender units."""
+    matrix = np.array(obj.matrix_world)[:3, :3]
+    extents = np.ptp(_own_box(obj), axis=0)
+    return float((extents * np.linalg.norm(matrix, axis=0)).max())
 
 
 def mesh_volume(obj: bpy.types.Object) -> float:

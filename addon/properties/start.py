@@ -50,6 +50,15 @@ class StartSettings:
         min=0,
         options=NOT_KEYED,
     )
+    start_settled: BoolProperty(
+        name="Start Settled",
+        description=(
+            "Where the body begins at rest on something, start with the shape that its weight "
+            "gives it, instead of sinking in the first frames"
+        ),
+        default=True,
+        options=NOT_KEYED,
+    )
     start_velocity: FloatVectorProperty(
         name="Velocity",
         description="How fast the body moves as it starts, along the axes of the world, a second",

@@ -16,6 +16,7 @@ from ..errors import JobError
 from ..integrators import Integrator, integrator_named
 from ..partitioned_simulator import PartitionedSimulator
 from ..scene.scene import Scene
+from ..settled_start import settle_start
 from ..simulator import Frame
 from . import Job, Settings
 from .output import say
@@ -83,6 +84,7 @@ def _resume(job: Job, simulator: PartitionedSimulator) -> None:
         say(f"{finding}: going on from {'the start' if last < 0 else f'frame {last}'}")
     job.truncate_after(last)
     if checkpoint is None:
+        _settle(simulator)
         _write(job, simulator, simulator.frame())
         return
     if lost := job.lost_records(last):
@@ -99,6 +101,16 @@ def _resume(job: Job, simulator: PartitionedSimulator) -> None:
         raise JobError(f"{job.folder}: {error}") from error
 
 
+def _settle(simulator: PartitionedSimulator) -> None:
+    """Put bodies to rest that begin on something, and say which."""
+    for part in simulator.simulators:
+        start = settle_start(part)
+        if start.settled:
+            say(f"{', '.join(start.settled)} settled before the first frame")
+        if start.unstable:
+            say(f"{', '.join(start.unstable)} cannot rest where it begins")
+
+
 def _repair(job: Job, simulator: PartitionedSimulator, damaged: Collection[int]) -> bool:
     """Simulates from the start up to the last damaged frame, and writes those that are.
 
@@ -106,6 +118,7 @@ def _repair(job: Job, simulator: PartitionedSimulator, damaged: Collection[int])
         Whether the others come out as they are. On another computer they may not: from the first
         that does not, all are given up, and the bodies are where that one leaves them.
     """
+    _settle(simulator)
     for frame in chain([simulator.frame()], simulator.run(max(damaged))):
         positions = _positions(frame)
         if frame.index in damaged:

@@ -7,13 +7,16 @@ A source begins with the number it is for. Works are named as in ``REFERENCES``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import MODELS
 from .material import Material
 
 #: At which a loss factor is turned into stiffness damping, in Hz: a wobble that one can see.
 REFERENCE_FREQUENCY = 5.0
+
+#: The longest side of a piece that lies in a hand, in metres.
+HAND_SIZE = 0.1
 
 #: Poisson's ratio of what keeps its volume. Published ratios of rubbers, gels and soft tissues lie
 #: between 0.49 and 0.5, which makes no visible difference; linear tetrahedra lock towards 0.5.
@@ -80,6 +83,25 @@ class Preset:
     def size(self) -> float:
         """How high it is meant to be at most, in metres."""
         return min(self.tenth_sag_height, self.standing_height)
+
+    def scaled(self, scale: float) -> Preset:
+        """The material of which a body so many times as large looks as one of this does: it sags,
+        wobbles and yields by the same share of its size.
+
+        Stresses grow with the size, and all that takes time lasts its square root as long.
+
+        Args:
+            scale: above zero.
+        """
+        slower = math.sqrt(scale)
+        return replace(
+            self,
+            young=scale * self.young,
+            yield_stress=scale * self.yield_stress,
+            hardening=scale * self.hardening,
+            creep_time=slower * self.creep_time,
+            loss_factor=slower * self.loss_factor,
+        )
 
     def material(self) -> Material:
         """Its constitutive model."""
@@ -256,6 +278,15 @@ PRESETS: dict[str, Preset] = {
         "E, ν, ρ: Gibson 1981, E across the tree's radius (20 MPa along it), ν between the two, "
         "the middle of 0…0.1. tan δ: Gibson 1997, 0.1…0.3, the value for slow motion.",
     ),
+}
+
+#: Names of the presets by what an artist looks for.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Food": ("gelatine_dessert", "marshmallow"),
+    "Body": ("liver", "fat", "muscle_relaxed", "muscle_tensed", "gelatine_ballistic"),
+    "Foam and Cork": ("foam", "sponge", "cork"),
+    "Rubber": ("silicone", "rubber"),
+    "Clay": ("wet_clay", "clay"),
 }
 
 #: The works that sources name.

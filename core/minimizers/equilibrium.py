@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -43,7 +43,26 @@ MAX_ITERATIONS = 60
 MAX_DISPLACEMENT_DIAGONALS = 1e3
 
 
-def solve_static(system: System, state: State) -> State:
+@dataclass(frozen=True)
+class StaticAccuracy:
+    """When a static solve ends.
+
+    Args:
+        residual: the force on every vertex that may be left, over its mass, in m/s².
+        waits_for_friction: whether searches go on until normal forces and friction agree.
+        max_iterations: Newton iterations in all; None is as many as there are steps for.
+    """
+
+    residual: float = TOLERANCE_M_PER_S2
+    waits_for_friction: bool = True
+    max_iterations: int | None = None
+
+
+#: To the last digits.
+EXACT = StaticAccuracy()
+
+
+def solve_static(system: System, state: State, accuracy: StaticAccuracy = EXACT) -> State:
     """The state of equilibrium that a body left alone in ``state`` comes to, with all that flows on
     the way.
 
@@ -54,7 +73,7 @@ def solve_static(system: System, state: State) -> State:
     flow = system.plastic_flow
     for _ in range(MAX_FLOWS):
         flow.plastic = state.plastic
-        state = _elastic_equilibrium(system, state)
+        state = _elastic_equilibrium(system, state, accuracy)
         before = flow.total_strain
         flow.flow(state.positions, math.inf)
         state = replace(state, plastic=flow.plastic)
@@ -66,7 +85,7 @@ def solve_static(system: System, state: State) -> State:
     )
 
 
-def _elastic_equilibrium(system: System, state: State) -> State:
+def _elastic_equilibrium(system: System, state: State, accuracy: StaticAccuracy) -> State:
     """The state of equilibrium that a body left alone in ``state`` comes to, at rest, where gravity
     and pins stay as they are then.
 
@@ -91,6 +110,8 @@ def _elastic_equilibrium(system: System, state: State) -> State:
         pins = system.moving_pins
         positions[:, pins.vertices] = pins.positions(state.frame, 0.0)
     objective.check_volumes(positions)
+    ends_early = not (objective.has_friction and accuracy.waits_for_friction)
+    is_enough = partial(_is_enough, objective, newton, accuracy) if ends_early else None
     for _ in range(MAX_STEPS):
         objective.begin_static_step(positions, step, STICK_STEP_S)
         result = newton.minimize(
@@ -98,14 +119,16 @@ def _elastic_equilibrium(system: System, state: State) -> State:
             tolerance * system.size,
             step,
             MAX_ITERATIONS,
-            is_enough=None if objective.has_friction else partial(_is_enough, objective, newton),
+            is_enough=is_enough,
         )
         positions = result.positions
         statistics = result.added_to(replace(statistics, converged=True), step)
         before, gradient = residual, objective.gradient(positions)
         residual = objective.residual_acceleration(positions, gradient)
-        if residual <= _tolerance(objective, newton):
+        if residual <= _tolerance(objective, newton, accuracy):
             return _at_rest(state, positions, statistics)
+        if accuracy.max_iterations and statistics.iterations > accuracy.max_iterations:
+            break
         displacement = float((positions - state.positions).abs().max())
         if not displacement < MAX_DISPLACEMENT_DIAGONALS * system.size:
             raise InstabilityError(_unsupported_message(system))
@@ -137,13 +160,15 @@ def _at_rest(state: State, positions: Tensor, statistics: SolverStatistics) -> S
     )
 
 
-def _tolerance(objective: IncrementalPotential, newton: Newton) -> float:
+def _tolerance(objective: IncrementalPotential, newton: Newton, accuracy: StaticAccuracy) -> float:
     """Of the residual acceleration, in m/s²."""
     rounding = objective.acceleration_rounding(newton.hessian)
-    return max(TOLERANCE_M_PER_S2, ROUND_OFF_FACTOR * rounding)
+    return max(accuracy.residual, ROUND_OFF_FACTOR * rounding)
 
 
-def _is_enough(objective: IncrementalPotential, newton: Newton, search: NewtonSearch) -> bool:
+def _is_enough(
+    objective: IncrementalPotential, newton: Newton, accuracy: StaticAccuracy, search: NewtonSearch
+) -> bool:
     """Whether the search of a static step is as near to its end as that is to the equilibrium."""
     inverse_mass = objective.system.inverse_mass
     inertia = objective.inertia.gradient(search.positions)
@@ -153,7 +178,7 @@ def _is_enough(objective: IncrementalPotential, newton: Newton, search: NewtonSe
     if left <= held:
         return True
     residual = objective.residual_acceleration(search.positions, search.gradient)
-    return residual <= _tolerance(objective, newton)
+    return residual <= _tolerance(objective, newton, accuracy)
 
 
 def _unsupported_message(system: System) -> str:

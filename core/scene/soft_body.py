@@ -104,6 +104,7 @@ class SoftBody:
         tet_rest_shape: of the tetrahedra that are to fill it, which start so; None is the same.
         accelerations: channel of (N, 3) m/s² of tet vertices, or (T, N, 3), by forces besides.
         tet_control: that of the tetrahedra that are to fill it, or a motion of their pins.
+        starts_settled: whether ``settle_start`` puts it to rest where it begins on something.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -143,6 +144,7 @@ class SoftBody:
     tet_rest_shape: TetRestShape | None = field(default=None, metadata={IF_THERE: True})
     accelerations: Channel | None = field(default=None, metadata={IF_THERE: True})
     tet_control: TetControl | None = field(default=None, metadata={IF_THERE: True})
+    starts_settled: bool = field(default=False, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         check_kinds(self, self.name)

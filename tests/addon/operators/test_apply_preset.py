@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import math
+
 import bpy
 import pytest
 
 from supple.addon.capture.scene import capture
 from supple.addon.panels.material import SUPPLE_PT_material
+from supple.addon.properties import suited
 from supple.core import Plasticity
 from supple.core.materials import MODELS
-from supple.core.materials.presets import PRESETS
+from supple.core.materials.presets import GROUPS, PRESETS
 
 from ..layout import drawn
 
@@ -25,7 +28,7 @@ def settings(obj: bpy.types.Object) -> tuple:
 def test_a_preset_reaches_the_solver_with_its_published_numbers(add_body, name):
     props = add_body().supple
     props.damping, props.viscosity = 3.0, 5.0
-    assert bpy.ops.supple.apply_preset(preset=name) == {"FINISHED"}
+    assert bpy.ops.supple.apply_preset(preset=name, size="real") == {"FINISHED"}
     body, preset = capture(bpy.context).scene.bodies[0], PRESETS[name]
     assert type(body.material) is MODELS[preset.model]
     assert (body.material.young, body.material.poisson) == (preset.young, preset.poisson)
@@ -64,9 +67,13 @@ def test_it_needs_a_soft_body(scene):
 
 def test_the_menu_gives_numbers_and_sources(scene):
     menu = bpy.ops.supple.apply_preset.get_rna_type().properties["preset"]
-    assert [(item.identifier, item.name) for item in menu.enum_items] == [
-        (name, preset.label) for name, preset in PRESETS.items()
+    items = [(item.identifier, item.name) for item in menu.enum_items if item.identifier]
+    assert items[:2] == [
+        ("gelatine_dessert", "Gelatine Dessert  (8.8 cm)"),
+        ("marshmallow", "Marshmallow  (1.8 m)"),
     ]
+    assert sorted(name for name, _ in items) == sorted(PRESETS)
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(PRESETS)
     rubber = menu.enum_items["rubber"].description
     assert rubber.startswith("Sags by a tenth of its height when it is 32 m high.\n")
     assert "\n1.5 MPa, ν 0.49, 950 kg/m³, tan δ 0.05." in rubber
@@ -85,13 +92,13 @@ def test_it_is_one_step_to_undo(add_body):
 
 def test_clay_brings_its_plasticity_along_and_says_how_high_it_stands(add_body, capfd):
     body = add_body()
-    bpy.ops.supple.apply_preset(preset="clay")
+    bpy.ops.supple.apply_preset(preset="clay", size="real")
     clay = PRESETS["clay"]
     assert capture(bpy.context).scene.bodies[0].plasticity == Plasticity(clay.yield_stress)
     assert "Too high" not in capfd.readouterr().out
     body.scale.z = 3.0
     bpy.context.view_layer.update()
-    bpy.ops.supple.apply_preset(preset="clay")
+    bpy.ops.supple.apply_preset(preset="clay", size="real")
     assert "Too high to stand: Cube; it slumps where it is more than 2.3 m high." in (
         capfd.readouterr().out
     )
@@ -104,8 +111,39 @@ def test_clay_brings_its_plasticity_along_and_says_how_high_it_stands(add_body, 
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_menu_shows_the_preset_whose_values_the_body_has(add_body, name):
     body = add_body()
+    body.scale = (1.7, 1.0, 0.3)
+    bpy.context.view_layer.update()
     assert drawn(SUPPLE_PT_material, body).labels[0] == "Preset"
-    bpy.ops.supple.apply_preset(preset=name)
-    assert drawn(SUPPLE_PT_material, body).labels[0] == PRESETS[name].label
+    for size in ("real", "hand"):
+        bpy.ops.supple.apply_preset(preset=name, size=size)
+        assert drawn(SUPPLE_PT_material, body).labels[0] == PRESETS[name].label
     body.supple.young *= 1.01
     assert drawn(SUPPLE_PT_material, body).labels[0] == "Preset"
+
+
+def test_a_preset_fits_the_size_of_each_body(add_body):
+    """Twenty times as large as 10 cm: as much sag, wobble and loss of it in a swing."""
+    large, small = add_body("Large", scale=(1.0, 2.0, 0.5)), add_body("Small", scale=(0.05,) * 3)
+    bpy.context.view_layer.update()
+    for obj in (large, small):
+        obj.select_set(True)
+    bpy.ops.supple.apply_preset(preset="gelatine_dessert")
+    gelatine = PRESETS["gelatine_dessert"]
+    for obj, scale in ((large, 20.0), (small, 0.5)):
+        props = obj.supple
+        assert props.young == pytest.approx(scale * gelatine.young)
+        assert props.density == pytest.approx(gelatine.density)
+        damping = math.sqrt(scale) * gelatine.stiffness_damping
+        assert props.stiffness_damping == pytest.approx(damping)
+    bpy.ops.supple.apply_preset(preset="gelatine_dessert", size="real")
+    assert large.supple.young == small.supple.young == pytest.approx(gelatine.young)
+
+
+def test_a_monkey_of_two_metres_keeps_the_look_of_gelatine(scene, capfd):
+    bpy.ops.mesh.primitive_monkey_add(size=2.0, location=(0, 0, 3))
+    bpy.ops.supple.add()
+    bpy.ops.supple.apply_preset(preset="gelatine_dessert")
+    bpy.context.view_layer.update()
+    text, is_problem = suited.sag_message(scene, bpy.context.object)
+    assert text.startswith("Sags by about") and not is_problem
+    assert "Gelatine Dessert, as at hand size: Suzanne." in capfd.readouterr().out

@@ -30,5 +30,5 @@ def test_a_body_that_cannot_carry_itself_is_told_what_it_needs(add_body):
 def test_a_real_material_switches_it_off(add_body):
     body = add_body()
     body.supple.use_plasticity = True
-    bpy.ops.supple.apply_preset(preset="rubber")
+    bpy.ops.supple.apply_preset(preset="rubber", size="real")
     assert not body.supple.use_plasticity

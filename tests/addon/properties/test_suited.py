@@ -186,10 +186,10 @@ def test_what_is_reported_while_it_plays_is_of_its_rest_shape(scene, add_body, p
 
 def test_a_preset_says_what_size_it_is_made_for(cube, capfd):
     bpy.ops.supple.add()
-    bpy.ops.supple.apply_preset(preset="gelatine_dessert")
+    bpy.ops.supple.apply_preset(preset="gelatine_dessert", size="real")
     output = capfd.readouterr().out
     assert "Too soft for the size of Cube: it sags by a tenth when it is 8.8 cm high." in output
-    bpy.ops.supple.apply_preset(preset="silicone")
+    bpy.ops.supple.apply_preset(preset="silicone", size="real")
     assert "Too soft" not in capfd.readouterr().out
     items = bpy.ops.supple.apply_preset.get_rna_type().properties["preset"].enum_items
     assert items["silicone"].description.startswith(
@@ -202,7 +202,7 @@ def test_of_the_height_a_preset_is_made_for_a_cube_sags_by_a_tenth(cube, name):
     size = PRESETS[name].tenth_sag_height
     cube.scale = (size, size, size)
     bpy.ops.supple.add()
-    bpy.ops.supple.apply_preset(preset=name)
+    bpy.ops.supple.apply_preset(preset=name, size="real")
     cube.supple.use_plasticity = False
     assert sag(cube) == "Sags by about 10% of its height."
 

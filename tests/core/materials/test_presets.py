@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -199,3 +200,20 @@ def test_a_column_of_clay_is_meant_to_be_no_higher_than_its_foot_bears() -> None
     assert clay.size < clay.tenth_sag_height
     rubber = PRESETS["rubber"]
     assert not rubber.use_plasticity and rubber.size == rubber.tenth_sag_height
+
+
+@pytest.mark.parametrize("scale", [0.25, 16.0])
+def test_a_scaled_material_sags_wobbles_and_yields_as_much_at_its_size(scale) -> None:
+    clay = replace(PRESETS["clay"], creep_time=0.2, hardening=500.0, loss_factor=0.1)
+    scaled = clay.scaled(scale)
+    assert scaled.tenth_sag_height == pytest.approx(scale * clay.tenth_sag_height)
+    assert scaled.standing_height == pytest.approx(scale * clay.standing_height)
+    assert scaled.hardening / scaled.young == pytest.approx(clay.hardening / clay.young)
+
+    def rate(preset: Preset, size: float) -> float:
+        """Of a wobble, in 1/s."""
+        return math.sqrt(preset.young / preset.density) / size
+
+    slow, fast = rate(scaled, scale), rate(clay, 1.0)
+    assert slow * scaled.stiffness_damping == pytest.approx(fast * clay.stiffness_damping)
+    assert slow * scaled.creep_time == pytest.approx(fast * clay.creep_time)
