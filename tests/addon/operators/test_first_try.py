@@ -57,7 +57,7 @@ def test_a_coarse_mesh_is_subdivided_before_it_is_simulated(scene, solver_here):
     np.testing.assert_allclose(np.abs(points).max(axis=1), 0.5, atol=1e-6)
 
 
-@pytest.mark.parametrize("case", ["refused", "modifier", "shared", "dismissed"])
+@pytest.mark.parametrize("case", ["refused", "modifier", "shared"])
 def test_a_coarse_mesh_stays_where_more_would_change_or_nobody_wants_it(scene, solver_here, case):
     bpy.ops.mesh.primitive_cube_add(size=1.0)
     cube = bpy.context.object
@@ -65,7 +65,5 @@ def test_a_coarse_mesh_stays_where_more_would_change_or_nobody_wants_it(scene, s
         cube.modifiers.new("Bevel", "BEVEL")
     elif case == "shared":
         scene.collection.objects.link(bpy.data.objects.new("Other", cube.data))
-    elif case == "dismissed":
-        bpy.ops.supple.dismiss_hint()
     bpy.ops.supple.simulate(subdivide=case != "refused")
     assert len(cube.data.vertices) == 8
