@@ -157,9 +157,10 @@ def test_the_name_of_a_tool_stands_above_its_settings(add_body, monkeypatch):
 
 def test_the_start_is_set_unless_it_is_taken_from_the_animation(add_body):
     body = add_body()
-    assert drawn(SUPPLE_PT_start, body).labels == ["Shape", "From Animation", "Velocity", "Spin"]
+    shown = ["Shape", "Start Settled", "From Animation"]
+    assert drawn(SUPPLE_PT_start, body).labels == [*shown, "Velocity", "Spin"]
     body.supple.start_from_animation = True
-    assert drawn(SUPPLE_PT_start, body).labels == ["Shape", "From Animation"]
+    assert drawn(SUPPLE_PT_start, body).labels == shown
 
 
 def test_a_solver_that_lacks_a_package_offers_to_install_it(add_body, monkeypatch):
