@@ -176,6 +176,13 @@ class Ui:
         x, y = self._mouse
         self.window.event_simulate(type=kind, value=value, x=x, y=y, **modifiers)
 
+    def stop_playing(self) -> Steps:
+        """Stop the animation where it plays, as it does after a simulation."""
+        if self.window.screen.is_animation_playing:
+            with self.context():
+                bpy.ops.screen.animation_cancel(restore_frame=False)
+        yield from self.wait(0.3)
+
     # --- the sidebar ---
 
     def open_sidebar(self, tab: str = "Supple") -> Steps:

@@ -152,6 +152,7 @@ def _simulated(ui: Ui) -> Steps:
     running = _module("worker.session").is_running
     yield from ui.wait_for(lambda: not running(), "the end of the simulation", 240)
     yield from ui.wait(0.3)
+    yield from ui.stop_playing()
 
 
 def _press(ui: Ui, operator: str) -> None:
