@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import bpy
 
 from ...core.errors import SuppleError
 from .. import ids
 from ..worker import solver_environment, warm_worker
-from ..worker.solver_install import Installation, download_size, install, missing
+from ..worker.solver_install import Installation, download_size, install, why_offline
+
+# Letters that fit into the dialog.
+_LINE = 60
 
 
 class SUPPLE_OT_install_solver(bpy.types.Operator):
@@ -18,6 +23,13 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
     bl_label = "Install Solver"
     bl_options = {"REGISTER"}
 
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        reason = why_offline()
+        if reason:
+            cls.poll_message_set(reason)
+        return not reason
+
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         return context.window_manager.invoke_props_dialog(
             self, width=420, confirm_text="Download and Install"
@@ -26,18 +38,13 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
     def draw(self, context: bpy.types.Context) -> None:
         column = self.layout.column(align=True)
         column.label(text="Supple's solver needs PyTorch and other packages, which pip downloads:")
-        lacking = ", ".join(missing())
-        what = f"Missing: {lacking}" if lacking else f"Size: {download_size()}"
-        column.label(text=what, icon="IMPORT")
+        for line in textwrap.wrap(download_size(), _LINE):
+            column.label(text=line, icon="IMPORT")
         folder = solver_environment.solver_folder()
         column.label(
             text=f"Into: {folder or 'the Python that Blender runs in'}", icon="FILE_FOLDER"
         )
         column.label(text="Blender stays usable meanwhile; Esc cancels.", icon="INFO")
-        if not bpy.app.online_access:
-            column.label(
-                text="Preferences > System > Network > Allow Online Access is off.", icon="ERROR"
-            )
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         try:

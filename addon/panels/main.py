@@ -11,6 +11,7 @@ from ..fits import loss_plot
 from ..properties import selection
 from ..reports import ignored, intersections
 from ..worker import solver_environment, warm_worker
+from ..worker.solver_install import why_offline
 from .latest_run import latest_report
 from .notices import draw_notices
 from .sidebar import Sidebar, write
@@ -49,6 +50,8 @@ def _draw_installation(
 ) -> None:
     box = layout.box()
     write(box, context, problem, icon="ERROR")
+    if reason := why_offline():
+        write(box, context, reason, icon="INFO")
     box.operator(ids.INSTALL_SOLVER, icon="IMPORT")
     box.operator(ids.DOCTOR, icon="INFO")
 

@@ -29,9 +29,31 @@ _LAST_LINES = 3
 
 
 def download_size() -> str:
-    """As text, for the question that comes before the download."""
-    # On Linux torch brings NVIDIA's libraries along.
-    return "up to 3 GB" if sys.platform == "linux" else "about 300 MB"
+    """What is downloaded, such as ``about 242 MB: PyTorch 132 MB, numba 45 MB``, for the question
+    that comes before."""
+    lacking = missing()
+    needed = [each for each in solver_packages.packages() if each.is_made]
+    wanted = [each for each in needed if not lacking or each.pinned in lacking]
+    labels = {each.name: each.description.label for each in wanted}
+    sizes = solver_packages.downloads(labels)
+    if not sizes:
+        return ", ".join(labels.values())
+    parts = ", ".join(f"{labels[name]} {_megabytes(size)}" for name, size in sizes.items())
+    return f"about {_megabytes(sum(sizes.values()))}: {parts}"
+
+
+def _megabytes(size: float) -> str:
+    return f"{size:.0f} MB" if size < 1000.0 else f"{size / 1000.0:.1f} GB"
+
+
+def why_offline() -> str:
+    """Why nothing can be downloaded, and the cure; empty where it can."""
+    if bpy.app.online_access:
+        return ""
+    return (
+        "Blender is set to stay offline. Turn on Preferences > System > Network > Allow Online "
+        "Access, then install again."
+    )
 
 
 def missing() -> list[str]:
@@ -66,11 +88,8 @@ class Installation:
     """pip at work. Ask now and then for its lines; call ``finish`` when it no longer runs."""
 
     def __init__(self) -> None:
-        if not bpy.app.online_access:
-            raise SuppleError(
-                "Blender is set to stay offline. Turn on Preferences > System > Network > Allow "
-                "Online Access, then install again."
-            )
+        if reason := why_offline():
+            raise SuppleError(reason)
         folder = solver_environment.solver_folder()
         if folder is None:
             raise SuppleError(solver_environment.why_not_found())

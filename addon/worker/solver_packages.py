@@ -6,6 +6,7 @@ from __future__ import annotations
 import platform
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,17 @@ _DESCRIPTIONS = {
     "cvxopt": Description("CVXOPT", "stiff and fine bodies take longer", is_optional=True),
     "pytetwild": Description("pytetwild", "no fTetWild tetrahedra", is_optional=True),
 }
+
+
+# Megabytes that pip downloads of the versions in REQUIREMENTS, each with the packages that it
+# needs, as their index gives them; by system and processor. For Linux PyTorch comes with CUDA.
+_DOWNLOADS_MB = {
+    ("linux", "x86_64"): (2741.0, 15.7, 63.6, 35.2, 21.3, 3.1),
+    ("linux", "aarch64"): (2870.0, 16.0, 61.8, 33.1, 13.9, 0.0),
+    ("win32", "AMD64"): (132.3, 12.6, 44.7, 36.6, 13.6, 2.1),
+    ("darwin", "arm64"): (121.5, 5.5, 43.3, 20.3, 4.7, 2.4),
+}
+_MEASURED = ("torch", "numpy", "numba", "scipy", "cvxopt", "pytetwild")
 
 
 @dataclass(frozen=True)
@@ -96,6 +108,17 @@ def missing(folder: Path) -> list[str]:
         for package in packages()
         if package.is_made and not (package.name in there and package.fits(there[package.name]))
     ]
+
+
+def downloads(names: Iterable[str]) -> dict[str, float] | None:
+    """Megabytes to download of packages with what they need, the largest first; None on machines
+    for which they are not known."""
+    sizes = _DOWNLOADS_MB.get((sys.platform, platform.machine()))
+    if sizes is None:
+        return None
+    known = dict(zip(_MEASURED, sizes, strict=True))
+    found = {name: known[name] for name in names if name in known}
+    return dict(sorted(found.items(), key=lambda each: -each[1]))
 
 
 def _package(line: str) -> Package:
