@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from . import first_use
 from .errors import SuppleError
 from .garbage import kept_for_good
 from .job.files import why_not_written
@@ -23,6 +24,7 @@ STANDARD_ERROR = 2
 
 def main(words: Sequence[str] | None = None) -> int:
     """Simulates what the command line says; its exit status."""
+    first_use.silence()
     try:
         _work(_parsed(words))
     except SuppleError as error:

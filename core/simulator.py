@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from . import first_use
 from .compiled import is_compiled
 from .devices import fastest_device, find_device
 from .integrators import XPBD, ImplicitEuler, Integrator, TimeStepper
@@ -156,6 +157,7 @@ class Simulator:
         is_prepared: bool = False,
         results: Sequence[str] = (),
     ) -> None:
+        first_use.watch()
         substeps = checks.time_steps(frame_time, substeps)
         self.scene = scene if is_prepared else prepare(scene)[0]
         self.frame_time = frame_time

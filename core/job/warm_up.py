@@ -16,7 +16,7 @@ import threading
 from functools import cache
 from pathlib import Path
 
-from .. import shipped_loops
+from .. import first_use, shipped_loops
 from ..errors import SuppleError
 from ..garbage import kept_for_good
 from ..scene.scene import Scene
@@ -159,6 +159,7 @@ def _prepare(piece: Piece, only_free: bool = False) -> None:
 
 
 def _say_when_compiling() -> None:
+    first_use.silence()
     from ..compiled import numba
 
     if numba is None:

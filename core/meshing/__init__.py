@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import first_use
 from ..errors import SceneError
 from ..geometry.tet_mesh import TetMesh
 from .ftetwild import mesh_ftetwild
@@ -51,6 +52,7 @@ def tetrahedralize(
     Raises:
         SceneError: on a surface or a setting that cannot be meshed, in words for the user.
     """
+    first_use.watch()
     surface = check_surface(vertices, triangles)
     if method not in METHODS:
         known = ", ".join(METHODS)

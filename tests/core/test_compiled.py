@@ -245,3 +245,46 @@ def test_what_calls_a_loop_that_makes_arrays_is_declared_to_make_arrays_itself()
             called = [known.get(name) for name in loop.py_func.__code__.co_names]
             makers = [part for part in called if id(part) in own and _allocates(part)]
             assert not makers, f"{loop.py_func.__name__} calls {makers}"
+
+
+COMPILING = """
+import numba
+from supple.core import first_use
+from supple.core.compiled import compiled
+
+@compiled()
+def half(number):
+    return 0.5 * number
+
+@compiled()
+def third(number):
+    return number / 3.0
+
+first_use.watch()
+{}
+print(half(1.0) + third(1.0))
+"""
+
+
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_a_script_is_told_once_on_stderr_that_the_solver_is_compiled(
+    tmp_path: Path, is_silent: bool
+) -> None:
+    """And not where it is loaded, nor where the worker says how far it is."""
+    script = tmp_path / "script.py"
+    script.write_text(COMPILING.format("first_use.silence()" if is_silent else ""))
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+
+    def said() -> str:
+        command = [sys.executable, str(script)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert float(done.stdout) == pytest.approx(5.0 / 6.0)
+        return done.stderr
+
+    first = said()
+    if is_silent:
+        assert first == ""
+    else:
+        assert first.startswith("supple: compiling the solver for its first use")
+        assert first.count("\n") == 1
+    assert said() == ""

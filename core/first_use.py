@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one line on standard error that tells a script why its first frames take long."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib import import_module
+
+_MESSAGE = (
+    "supple: compiling the solver for its first use, which takes up to some minutes in all; later "
+    "runs take it from the disk."
+)
+
+_is_announced = False
+
+
+@cache
+def watch() -> None:
+    """Print the line as soon as a kernel is compiled, rather than loaded, from now on."""
+    try:
+        event = import_module("numba.core.event")
+    except ImportError:  # nothing is compiled without numba
+        return
+
+    class Listener(event.Listener):  # type: ignore[misc, name-defined]
+        def on_start(self, _: object) -> None:
+            announce()
+
+        def on_end(self, _: object) -> None:
+            pass
+
+    event.register("numba:compile", Listener())
+
+
+def announce() -> None:
+    """Print the line, once a process."""
+    if not _is_announced:
+        silence()
+        print(_MESSAGE, file=sys.stderr, flush=True)
+
+
+def silence() -> None:
+    """Print nothing from now on, where progress is reported in another way."""
+    global _is_announced
+    _is_announced = True
